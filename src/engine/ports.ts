@@ -1,0 +1,89 @@
+/**
+ * What the engine needs of the world, as narrow as it needs it. `sessions/` implements `SessionFactory`
+ * on the Copilot runtime, `platform/` the clock; the engine's tests fake both.
+ */
+import type { Permissions } from "../entry/model.ts";
+import type { Crash } from "../events/crash.ts";
+import type { SessionRole } from "../events/decision.ts";
+import type { RunEventBody, WorkRef } from "../events/event.ts";
+import type { SessionActivity } from "../events/session-activity.ts";
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Resolves after `milliseconds`, or at once when `signal` aborts; it never rejects. The one way to wait. */
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** At most `limits.parallel` turns at once. Resolves with undefined, without running, if `signal` aborts first. */
+export interface TurnGate {
+  run<T>(turn: () => Promise<T>, signal: AbortSignal): Promise<T | undefined>;
+}
+
+/** What a session is for. A rehearsal selects its lines by this. */
+export interface SessionLabel extends WorkRef {
+  readonly role: SessionRole;
+  readonly modelId: string;
+  /** 0, else the criteria retry it was opened for. */
+  readonly retry: number;
+  /** 1, else it replaces a session that crashed. */
+  readonly attempt: number;
+}
+
+export interface SessionRequest {
+  readonly label: SessionLabel;
+  readonly modelId: string;
+  readonly workingDirectory: string;
+  readonly permissions: Permissions;
+}
+
+export type Opened =
+  | { readonly kind: "opened"; readonly session: Session }
+  | { readonly kind: "crashed"; readonly crash: Crash };
+
+export interface SessionFactory {
+  /** Never throws: a failure to start is a crash. If `signal` aborts, the result is a crash of kind `aborted`. */
+  open(request: SessionRequest, signal: AbortSignal): Promise<Opened>;
+}
+
+/** One conversation with a model. One turn at a time. */
+export interface Session {
+  readonly id: string;
+  readonly modelId: string;
+  /** Sends one prompt and waits until the session is done with it. Never throws. */
+  runTurn(prompt: string, options: TurnOptions): Promise<TurnOutcome>;
+  /** Ends the conversation and everything it started. Idempotent, bounded in time, never throws. */
+  close(): Promise<void>;
+}
+
+export interface TurnOptions {
+  /** Aborts the turn; the outcome is then `canceled`, within a few seconds. */
+  readonly signal: AbortSignal;
+  /** Deadline of the whole turn, in milliseconds. */
+  readonly turnMs: number;
+  /** Longest silence of the session while no tool runs, in milliseconds. */
+  readonly idleMs: number;
+  readonly onActivity: (activity: SessionActivity) => void;
+}
+
+export type TurnOutcome =
+  | { readonly kind: "completed"; readonly toolCalls: readonly ToolCall[]; readonly text: string }
+  | { readonly kind: "crashed"; readonly toolCalls: readonly ToolCall[]; readonly crash: Crash }
+  | { readonly kind: "canceled"; readonly toolCalls: readonly ToolCall[] };
+
+/** A tool call of the root conversation, in the order of `tool.execution_start`. */
+export interface ToolCall {
+  readonly name: string;
+  /** The `argument` of a job tool; undefined for every other tool. */
+  readonly argument?: string;
+  readonly succeeded: boolean;
+}
+
+export interface EnginePorts {
+  readonly sessions: SessionFactory;
+  readonly clock: Clock;
+  readonly gate: TurnGate;
+  /** Uniform in [0, 1), for the jitter of waits. */
+  readonly random: () => number;
+  readonly emit: (event: RunEventBody) => void;
+}

@@ -1,0 +1,40 @@
+/** A problem in a file that a person wrote: what, where, and what to do about it. */
+export interface Diagnostic {
+  /** The file as the user named it; absent for an entry that did not come from a file. */
+  readonly file?: string;
+  /** 1-based; absent when no text is at hand. */
+  readonly line?: number;
+  /** 1-based, in UTF-16 units. */
+  readonly column?: number;
+  /** The JavaScript expression of the place, such as `entry.tasks["a"].model`; empty for the whole file. */
+  readonly codePath: string;
+  /** One sentence. */
+  readonly reason: string;
+  /** What the author can do now. */
+  readonly hint?: string;
+}
+
+/** What `validateEntry` and the loaders throw. The message is that of the first diagnostic. */
+export class DiagnosticsError extends Error {
+  readonly diagnostics: readonly Diagnostic[];
+  constructor(diagnostics: readonly Diagnostic[]) {
+    super(diagnosticMessage(diagnostics[0] ?? { codePath: "", reason: "invalid" }));
+    this.name = "DiagnosticsError";
+    this.diagnostics = diagnostics;
+  }
+}
+
+/** `codePath: reason`, the seed's form. */
+export function diagnosticMessage(diagnostic: Diagnostic): string {
+  return diagnostic.codePath === ""
+    ? diagnostic.reason
+    : `${diagnostic.codePath}: ${diagnostic.reason}`;
+}
+
+/** `file:line:column: codePath: reason`, the form that editors and terminals link. */
+export function diagnosticLine(diagnostic: Diagnostic): string {
+  const { file, line, column, hint } = diagnostic;
+  const place = [file, line, column].filter((part) => part !== undefined).join(":");
+  const text = diagnosticMessage(diagnostic) + (hint === undefined ? "" : ` (${hint})`);
+  return place === "" ? text : `${place}: ${text}`;
+}

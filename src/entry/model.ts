@@ -1,0 +1,205 @@
+/**
+ * The entry: what a user declares. Data only; every other file of this room reads or makes these.
+ * Source of the rules: `docs/entry-format.md`.
+ */
+
+/** Lines of a prompt, joined with LF. A plain string counts as one item. */
+export type Prompt = string | readonly string[];
+
+/** A model by its category (a key of `Entry.models`) or by its id. */
+export type Model = { readonly category: string } | { readonly id: string };
+
+/** `driving` plus any number of further categories, each naming a model id. */
+export interface Models {
+  readonly driving: string;
+  readonly [category: string]: string;
+}
+
+export interface Availability {
+  /** The task that finished last before this one must be in the list. */
+  readonly previousTasks?: readonly string[];
+  /** Asked in the driving session; holds when `job_boolean_true` is the last boolean tool called. */
+  readonly condition?: Prompt;
+}
+
+export interface FailureAction {
+  /** How often the task is retried after its criteria did not hold. */
+  readonly retryTimes: number;
+  readonly additionalPrompt?: Prompt;
+}
+
+export interface Criteria {
+  /** Tools that must have run, successfully, in the last turn of the task session. */
+  readonly toolExecuted?: readonly string[];
+  readonly condition?: Prompt;
+  /** `false` puts driving and task missions into sessions of their own. Default: true. */
+  readonly runConditionInSameSession?: boolean;
+  readonly failureAction: FailureAction;
+}
+
+export type PermissionPreset = "read-only" | "workspace" | "all";
+export const permissionPresets: readonly PermissionPreset[] = ["read-only", "workspace", "all"];
+
+/** Fields add to the preset (default `read-only`); a pattern that starts with `!` denies, and deny wins. */
+export interface PermissionRules {
+  readonly preset?: PermissionPreset;
+  readonly read?: readonly string[];
+  readonly write?: readonly string[];
+  readonly shell?: true | readonly string[];
+  readonly url?: readonly string[];
+  readonly tools?: readonly string[];
+}
+
+export type Permissions = PermissionPreset | PermissionRules;
+
+/** Bounds of a run; all optional, all positive. Minutes may be fractions. Defaults: `defaultLimits`. */
+export interface Limits {
+  readonly jobMinutes?: number;
+  readonly tokens?: number;
+  readonly taskMinutes?: number;
+  readonly modelCalls?: number;
+  readonly turnMinutes?: number;
+  readonly idleMinutes?: number;
+  readonly loopIterations?: number;
+  readonly parallel?: number;
+}
+
+export interface Task {
+  readonly model?: Model;
+  readonly prompt: Prompt;
+  /** Whether the prompt uses `$user-input`. Default: false. */
+  readonly requireUserInput?: boolean;
+  readonly availability?: Availability;
+  readonly criteria?: Criteria;
+  /** Replaces the entry's permissions for this task. */
+  readonly permissions?: Permissions;
+}
+
+/**
+ * `Work<never>` is a tree as an author writes it, `Work<number>` one whose tasks carry a
+ * `workIdInJob` (see `assignWorkId`).
+ */
+export type Work<Id extends number = never> =
+  TaskWork<Id> | SequentialWork<Id> | ParallelWork<Id> | LoopWork<Id> | AltWork<Id>;
+
+export type TaskWork<Id extends number = never> = {
+  readonly kind: "Ref";
+  readonly taskId: string;
+  readonly modelOverride?: Model;
+} & ([Id] extends [never] ? { readonly workIdInJob?: number } : { readonly workIdInJob: Id });
+
+export interface SequentialWork<Id extends number = never> {
+  readonly kind: "Seq";
+  readonly works: readonly Work<Id>[];
+}
+
+export interface ParallelWork<Id extends number = never> {
+  readonly kind: "Par";
+  readonly works: readonly Work<Id>[];
+}
+
+export interface LoopWork<Id extends number = never> {
+  readonly kind: "Loop";
+  /** The body runs while the work's outcome equals the boolean. */
+  readonly preCondition?: readonly [boolean, Work<Id>];
+  readonly body: Work<Id>;
+  /** The loop is redone while the work's outcome equals the boolean. */
+  readonly postCondition?: readonly [boolean, Work<Id>];
+}
+
+export interface AltWork<Id extends number = never> {
+  readonly kind: "Alt";
+  readonly condition: Work<Id>;
+  readonly trueWork?: Work<Id>;
+  readonly falseWork?: Work<Id>;
+}
+
+export interface Job<Id extends number = never> {
+  /** Derived from the tasks; where an author states it, it must be right. */
+  readonly requireUserInput?: boolean;
+  readonly work: Work<Id>;
+}
+
+export interface GridCell {
+  readonly name: string;
+  readonly jobName: string;
+}
+
+export interface GridRow {
+  readonly keyword: string;
+  readonly jobs: readonly (GridCell | null)[];
+}
+
+export interface DrivingSessionRetry {
+  readonly modelId: string;
+  readonly retries: number;
+}
+
+export interface Entry<Id extends number = never> {
+  readonly $schema?: string;
+  readonly models: Models;
+  readonly promptVariables?: Readonly<Record<string, Prompt>>;
+  readonly tasks: Readonly<Record<string, Task>>;
+  readonly jobs: Readonly<Record<string, Job<Id>>>;
+  readonly grid?: readonly GridRow[];
+  readonly drivingSessionRetries?: readonly DrivingSessionRetry[];
+  readonly permissions?: Permissions;
+  readonly limits?: Limits;
+}
+
+/**
+ * An entry that `validateEntry` has checked and filled: every prompt is expanded to one string in
+ * an array, work trees are simplified and numbered, `Job.requireUserInput` is present. The engine
+ * accepts nothing else.
+ */
+export interface PreparedEntry extends Entry<number> {
+  readonly tasks: Readonly<Record<string, PreparedTask>>;
+  readonly jobs: Readonly<Record<string, PreparedJob>>;
+}
+
+/** Exactly one string: the result of `expandPromptStatic`. */
+export type ExpandedPrompt = readonly [string];
+
+export interface PreparedTask extends Task {
+  readonly prompt: ExpandedPrompt;
+  readonly requireUserInput: boolean;
+  readonly availability?: Availability & { readonly condition?: ExpandedPrompt };
+  readonly criteria?: Criteria & {
+    readonly condition?: ExpandedPrompt;
+    readonly failureAction: FailureAction & { readonly additionalPrompt?: ExpandedPrompt };
+  };
+}
+
+export interface PreparedJob extends Job<number> {
+  readonly requireUserInput: boolean;
+}
+
+/** The tools a job session always has. Each takes one string parameter named `argument`. */
+export const availableTools = [
+  "job_prepare_document",
+  "job_boolean_true",
+  "job_boolean_false",
+  "job_prerequisite_failed",
+] as const;
+export type JobTool = (typeof availableTools)[number];
+
+/** Variables whose values are known only while a task runs. */
+export const runtimeVariables = [
+  "$user-input",
+  "$task-model",
+  "$reported-document",
+  "$reported-true-reason",
+  "$reported-false-reason",
+] as const;
+export type RuntimeVariable = (typeof runtimeVariables)[number];
+
+export const defaultLimits = {
+  jobMinutes: 60,
+  tokens: Number.POSITIVE_INFINITY,
+  taskMinutes: 30,
+  modelCalls: 200,
+  turnMinutes: 15,
+  idleMinutes: 5,
+  loopIterations: 100,
+  parallel: 8,
+} as const satisfies Required<Limits>;

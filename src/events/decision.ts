@@ -1,0 +1,204 @@
+import type { Crash } from "./crash.ts";
+
+/** What the runner decided, and why. `[CATEGORY] text` is made from it at the edge (`decisionText`). */
+export type Decision =
+  | {
+      readonly kind: "availability-passed";
+      readonly field: AvailabilityField;
+      readonly content: string;
+      readonly reason: string;
+    }
+  | {
+      readonly kind: "availability-failed";
+      readonly field: AvailabilityField;
+      readonly content: string;
+      readonly reason: string;
+    }
+  | {
+      readonly kind: "criteria-passed";
+      readonly field: CriteriaField;
+      readonly content: string;
+      readonly reason: string;
+    }
+  | {
+      readonly kind: "criteria-failed";
+      readonly field: CriteriaField;
+      readonly content: string;
+      readonly reason: string;
+    }
+  | {
+      readonly kind: "session-crashed";
+      readonly mission: Mission;
+      readonly attempt: number;
+      readonly attempts: number;
+      readonly crash: Crash;
+    }
+  | {
+      readonly kind: "crash-retry";
+      readonly mission: Mission;
+      readonly retry: number;
+      readonly of: number;
+      readonly modelId: string;
+    }
+  | {
+      readonly kind: "criteria-retry";
+      readonly retry: number;
+      readonly of: number;
+      readonly reason: string;
+    }
+  | {
+      readonly kind: "crash-budget-drained";
+      readonly mission: Mission;
+      readonly attempts: number;
+      readonly advice?: string;
+    }
+  | { readonly kind: "criteria-budget-drained"; readonly retries: number; readonly reason: string }
+  | { readonly kind: "availability-drained"; readonly reason: string }
+  | {
+      readonly kind: "session-started";
+      readonly sessionId: string;
+      readonly modelId: string;
+      readonly role: SessionRole;
+    }
+  | { readonly kind: "session-ended"; readonly sessionId: string; readonly role: SessionRole }
+  | { readonly kind: "waiting"; readonly milliseconds: number; readonly reason: string }
+  | { readonly kind: "runtime-restarted"; readonly reason: string }
+  | {
+      readonly kind: "permission-denied";
+      readonly operation: string;
+      readonly target: string;
+      readonly reason: string;
+    }
+  | {
+      readonly kind: "limit-crossed";
+      readonly limit: string;
+      readonly value: number;
+      readonly scope: string;
+    }
+  | { readonly kind: "task-succeeded" }
+  | { readonly kind: "task-failed"; readonly reason: string }
+  | { readonly kind: "note"; readonly text: string };
+
+export type AvailabilityField = "previousTasks" | "condition";
+export type CriteriaField = "toolExecuted" | "condition";
+/** What a turn is for. */
+export type Mission = "availability" | "prompt" | "criteria";
+/** `both`: the one session of a task that runs in a single model, or a borrowed one. */
+export type SessionRole = "driving" | "task" | "both";
+
+export type DecisionCategory =
+  | "SESSION CRASHED"
+  | "TASK SUCCEEDED"
+  | "TASK FAILED"
+  | "AVAILABILITY"
+  | "CRITERIA"
+  | "OPERATION"
+  | "DECISION"
+  | "MISC";
+
+export function decisionCategory(decision: Decision): DecisionCategory {
+  switch (decision.kind) {
+    case "availability-passed":
+    case "availability-failed":
+      return "AVAILABILITY";
+    case "criteria-passed":
+    case "criteria-failed":
+      return "CRITERIA";
+    case "session-crashed":
+      return "SESSION CRASHED";
+    case "crash-retry":
+    case "criteria-retry":
+    case "crash-budget-drained":
+    case "criteria-budget-drained":
+    case "availability-drained":
+      return "DECISION";
+    case "session-started":
+    case "session-ended":
+    case "waiting":
+    case "runtime-restarted":
+    case "permission-denied":
+    case "limit-crossed":
+      return "OPERATION";
+    case "task-succeeded":
+      return "TASK SUCCEEDED";
+    case "task-failed":
+      return "TASK FAILED";
+    case "note":
+      return "MISC";
+  }
+}
+
+/** The text after the prefix. */
+export function decisionMessage(decision: Decision): string {
+  switch (decision.kind) {
+    case "availability-passed":
+      return `availability.${decision.field} holds: ${decision.reason}`;
+    case "availability-failed":
+      return `availability.${decision.field} does not hold: ${decision.reason} (${decision.field} = ${decision.content})`;
+    case "criteria-passed":
+      return `criteria.${decision.field} holds: ${decision.reason}`;
+    case "criteria-failed":
+      return `criteria.${decision.field} does not hold: ${decision.reason} (${decision.field} = ${decision.content})`;
+    case "session-crashed":
+      return `${missionName(decision.mission)}, try ${decision.attempt} of ${decision.attempts}: ${decision.crash.message}${decision.crash.detail === undefined ? "" : ` ${decision.crash.detail}`}`;
+    case "crash-retry":
+      return `${missionName(decision.mission)} in a new session after a crash, retry ${decision.retry} of ${decision.of}, model ${decision.modelId}`;
+    case "criteria-retry":
+      return `retry ${decision.retry} of ${decision.of}: ${decision.reason}`;
+    case "crash-budget-drained":
+      return `Retry budget drained because of crashing: ${missionName(decision.mission)} crashed ${times(decision.attempts)}${decision.advice === undefined ? "" : `. ${decision.advice}`}`;
+    case "criteria-budget-drained":
+      return `Retry budget drained because of criteria failure after ${decision.retries} ${decision.retries === 1 ? "retry" : "retries"}: ${decision.reason}`;
+    case "availability-drained":
+      return `No retry: availability failed: ${decision.reason}`;
+    case "session-started":
+      return `${roleName(decision.role)} started: ${decision.sessionId}, model ${decision.modelId}`;
+    case "session-ended":
+      return `${roleName(decision.role)} ended: ${decision.sessionId}`;
+    case "waiting":
+      return `Waiting ${(decision.milliseconds / 1000).toFixed(1)} s: ${decision.reason}`;
+    case "runtime-restarted":
+      return `Copilot runtime restarted: ${decision.reason}`;
+    case "permission-denied":
+      return `Denied ${decision.operation} ${decision.target}: ${decision.reason}`;
+    case "limit-crossed":
+      return `Limit ${decision.limit} = ${decision.value} of ${decision.scope} crossed; raise it in "limits.${decision.limit}" of the entry`;
+    case "task-succeeded":
+      return "Task succeeded";
+    case "task-failed":
+      return decision.reason;
+    case "note":
+      return decision.text;
+  }
+}
+
+/** `[CATEGORY] text`: the form of the seed's `taskDecision`. */
+export function decisionText(decision: Decision): string {
+  return `[${decisionCategory(decision)}] ${decisionMessage(decision)}`;
+}
+
+function missionName(mission: Mission): string {
+  switch (mission) {
+    case "availability":
+      return "availability check";
+    case "prompt":
+      return "task prompt";
+    case "criteria":
+      return "criteria check";
+  }
+}
+
+function roleName(role: SessionRole): string {
+  switch (role) {
+    case "driving":
+      return "Driving session";
+    case "task":
+      return "Task session";
+    case "both":
+      return "Session";
+  }
+}
+
+function times(count: number): string {
+  return count === 1 ? "once" : `${count} times in a row`;
+}

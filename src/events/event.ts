@@ -1,0 +1,125 @@
+import type { Crash } from "./crash.ts";
+import type { Decision, Mission, SessionRole } from "./decision.ts";
+import type { SessionActivity } from "./session-activity.ts";
+
+/**
+ * The one union of everything that happens in a run. The engine emits the bodies, the sink stamps
+ * and redacts them; the journal, the terminal, the summary and a recording are folds over them.
+ */
+export type RunEvent = { readonly at: number } & RunEventBody;
+
+export type RunEventBody =
+  | RunStarted
+  | RunEnded
+  | WorkStarted
+  | WorkEnded
+  | Decided
+  | SessionStarted
+  | SessionEnded
+  | TurnStarted
+  | TurnEnded
+  | SessionActed;
+
+/** Which piece of work an event belongs to. `run` counts the starts of this work, from 1 (loops). */
+export interface WorkRef {
+  readonly workId: number;
+  readonly taskId: string;
+  readonly run: number;
+}
+
+export interface PlannedWork {
+  readonly workId: number;
+  readonly taskId: string;
+  readonly modelId: string;
+}
+
+export interface RunStarted {
+  readonly type: "run.started";
+  readonly jobName: string;
+  /** The entry file as the user named it; absent for an entry built in code. */
+  readonly entryFile?: string;
+  readonly workingDirectory: string;
+  /** Every `Ref` of the job, in the order of their ids. */
+  readonly works: readonly PlannedWork[];
+}
+
+export type RunOutcome =
+  | { readonly kind: "succeeded" }
+  | { readonly kind: "failed"; readonly reason: string }
+  | { readonly kind: "canceled"; readonly reason: string };
+
+export interface RunEnded {
+  readonly type: "run.ended";
+  readonly outcome: RunOutcome;
+}
+
+export interface WorkStarted {
+  readonly type: "work.started";
+  readonly work: WorkRef;
+  readonly modelId: string;
+}
+
+export type WorkOutcome =
+  | { readonly kind: "succeeded" }
+  | { readonly kind: "failed"; readonly reason: string }
+  /** Its tries were exhausted: the job stops. */
+  | { readonly kind: "crashed"; readonly crash: Crash }
+  | { readonly kind: "canceled"; readonly reason: string };
+
+export interface WorkEnded {
+  readonly type: "work.ended";
+  readonly work: WorkRef;
+  readonly outcome: WorkOutcome;
+}
+
+/** `work` is null for a decision about the whole job. */
+export interface Decided {
+  readonly type: "decision";
+  readonly work: WorkRef | null;
+  readonly decision: Decision;
+}
+
+export interface SessionStarted {
+  readonly type: "session.started";
+  readonly work: WorkRef;
+  readonly sessionId: string;
+  readonly modelId: string;
+  readonly role: SessionRole;
+}
+
+export interface SessionEnded {
+  readonly type: "session.ended";
+  readonly work: WorkRef;
+  readonly sessionId: string;
+  readonly role: SessionRole;
+  /** Whether its last turn ended well. */
+  readonly succeeded: boolean;
+}
+
+export interface TurnStarted {
+  readonly type: "turn.started";
+  readonly work: WorkRef;
+  readonly sessionId: string;
+  readonly modelId: string;
+  readonly mission: Mission;
+  /** 0 for the first time, else the number of the criteria retry. */
+  readonly retry: number;
+  /** 1 for the first try, else after crashes. */
+  readonly attempt: number;
+  readonly prompt: string;
+}
+
+export interface TurnEnded {
+  readonly type: "turn.ended";
+  readonly work: WorkRef;
+  readonly sessionId: string;
+  readonly mission: Mission;
+  readonly outcome: "completed" | "crashed" | "canceled";
+}
+
+export interface SessionActed {
+  readonly type: "activity";
+  readonly work: WorkRef;
+  readonly sessionId: string;
+  readonly activity: SessionActivity;
+}

@@ -1,0 +1,67 @@
+/** What happens inside one session, in our own words: the SDK's events, translated once. */
+export type SessionActivity =
+  | { readonly kind: "reasoning.started"; readonly reasoningId: string }
+  | { readonly kind: "reasoning.delta"; readonly reasoningId: string; readonly text: string }
+  | { readonly kind: "reasoning.ended"; readonly reasoningId: string; readonly text: string }
+  | { readonly kind: "message.started"; readonly messageId: string }
+  | { readonly kind: "message.delta"; readonly messageId: string; readonly text: string }
+  | { readonly kind: "message.ended"; readonly messageId: string; readonly text: string }
+  | ToolStarted
+  | { readonly kind: "tool.delta"; readonly toolCallId: string; readonly text: string }
+  | ToolEnded
+  | { readonly kind: "agent.started"; readonly turnId: string }
+  | { readonly kind: "agent.ended"; readonly turnId: string }
+  | { readonly kind: "idle" }
+  | ModelReplied
+  | ModelUsed
+  | PermissionDenied;
+
+export interface ToolStarted {
+  readonly kind: "tool.started";
+  readonly toolCallId: string;
+  readonly parentToolCallId?: string;
+  readonly toolName: string;
+  /** JSON text of the arguments. */
+  readonly toolArguments: string;
+}
+
+export interface ToolEnded {
+  readonly kind: "tool.ended";
+  readonly toolCallId: string;
+  readonly succeeded: boolean;
+  readonly result?: { readonly content: string; readonly detailedContent?: string };
+  readonly error?: { readonly message: string; readonly code?: string };
+}
+
+/** One whole answer of the model, as a recording keeps it. `subAgent`: not the root conversation. */
+export interface ModelReplied {
+  readonly kind: "model.replied";
+  readonly text: string;
+  readonly reasoning?: string;
+  readonly toolCalls: readonly { readonly name: string; readonly arguments: unknown }[];
+  readonly subAgent: boolean;
+}
+
+/** One model call, as the runtime accounts for it; sub-agents included. */
+export interface ModelUsed {
+  readonly kind: "model.used";
+  readonly modelId: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly reasoningTokens: number;
+  /** In the runtime's own unit (premium requests); 0 with a provider of one's own. */
+  readonly cost: number;
+  readonly durationMs: number;
+  readonly subAgent: boolean;
+}
+
+export interface PermissionDenied {
+  readonly kind: "permission.denied";
+  /** `read`, `write`, `shell`, `url`, `tool`… */
+  readonly operation: string;
+  /** The path, command, URL or tool name. */
+  readonly target: string;
+  /** Why, and which permission would allow it. Told to the model too. */
+  readonly reason: string;
+}

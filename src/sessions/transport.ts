@@ -1,0 +1,27 @@
+/**
+ * The seam for rehearsals: every model request of the runtime passes through one `ModelTransport`,
+ * in this process. No port, no server.
+ */
+import type { SessionLabel } from "../engine/ports.ts";
+
+export interface ModelRequest {
+  readonly sessionId: string;
+  /** What the session is for; undefined for a session that no task owns (`helperSessionStart`). */
+  readonly label: SessionLabel | undefined;
+  /** True when a sub-agent of the session asks. */
+  readonly subAgent: boolean;
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The request's body as text, as the provider's wire API has it. */
+  readonly body: string;
+  /** Aborted when the runtime gives the request up. */
+  readonly signal: AbortSignal;
+  /** Ends the runtime process at once, as a crash would (SIGKILL). */
+  readonly killRuntime: () => void;
+}
+
+export interface ModelTransport {
+  /** Answers as the model server would. A rejection reaches the runtime as a broken connection. */
+  send(request: ModelRequest): Promise<Response>;
+}
