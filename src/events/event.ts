@@ -85,6 +85,10 @@ export interface SessionStarted {
   readonly sessionId: string;
   readonly modelId: string;
   readonly role: SessionRole;
+  /** 0, else the criteria retry it was opened for. */
+  readonly retry: number;
+  /** 1, else it replaces a session that crashed. */
+  readonly attempt: number;
 }
 
 export interface SessionEnded {
