@@ -1,0 +1,196 @@
+/**
+ * The one crash-retry loop (`sendMonitoredPrompt` of the seed). It sends one prompt for one mission
+ * and tries again after crashes, as the budget of the mission and the remedy of the crash allow.
+ */
+import { crashRemedy, type Crash } from "../events/crash.ts";
+import type { Mission } from "../events/decision.ts";
+import type { ExpandedPrompt } from "../entry/model.ts";
+import { minutes } from "./limits.ts";
+import type { Session, ToolCall, TurnOutcome } from "./ports.ts";
+import { unlessStopped } from "./scope.ts";
+import { STOP_GRACE_MS, type SessionKeeper } from "./session-keeper.ts";
+import { decide, observe, type TaskContext } from "./task-context.ts";
+
+export const SESSION_CRASH_PREFIX =
+  "The session crashed, please redo and here is the last request:\n";
+
+const MANAGED_TRIES = 5;
+/** After a 429 or 5xx the runtime itself has tried up to six times. */
+const OVERLOADED_RETRIES = 2;
+const FIRST_WAIT_MS = 2_000;
+const LONGEST_WAIT_MS = 120_000;
+
+export interface MissionRequest {
+  readonly mission: Mission;
+  readonly role: "driving" | "task";
+  readonly prompt: ExpandedPrompt;
+  /** 0, else the criteria retry that this is a part of. */
+  readonly retry: number;
+}
+
+export type MissionOutcome =
+  | { readonly kind: "completed"; readonly toolCalls: readonly ToolCall[] }
+  | { readonly kind: "exhausted"; readonly crash: Crash }
+  | { readonly kind: "stopped" };
+
+export async function runMission(
+  context: TaskContext,
+  keeper: SessionKeeper,
+  request: MissionRequest,
+): Promise<MissionOutcome> {
+  const { scope, variables } = context;
+  const models = triesOf(context, request.role);
+  let overloaded = 0;
+  for (let attempt = 1; ; attempt += 1) {
+    const modelId = models[attempt - 1] ?? context.modelId;
+    const outcome = await tryOnce(context, keeper, request, modelId, attempt);
+    if (outcome === "stopped" || outcome.kind === "canceled") return { kind: "stopped" };
+    variables.report(outcome.toolCalls);
+    if (outcome.kind === "completed") {
+      await keeper.missionDone();
+      return scope.stopped === undefined ? outcome : { kind: "stopped" };
+    }
+
+    const { crash } = outcome;
+    decide(context, {
+      kind: "session-crashed",
+      mission: request.mission,
+      attempt,
+      attempts: models.length,
+      crash,
+    });
+    await keeper.end(false);
+    const remedy = crashRemedy(crash);
+    if (remedy.kind === "retry-later") overloaded += 1;
+    if (remedy.kind === "give-up" || attempt === models.length || overloaded > OVERLOADED_RETRIES) {
+      const advice = remedy.kind === "give-up" ? { advice: remedy.advice } : {};
+      decide(context, {
+        kind: "crash-budget-drained",
+        mission: request.mission,
+        attempts: attempt,
+        ...advice,
+      });
+      return { kind: "exhausted", crash };
+    }
+    if (remedy.kind === "retry-later") {
+      await waitBeforeRetry(context, crash, overloaded, remedy.retryAfterMs);
+    }
+    if (scope.stopped !== undefined) return { kind: "stopped" };
+    decide(context, {
+      kind: "crash-retry",
+      mission: request.mission,
+      retry: attempt,
+      of: models.length - 1,
+      modelId: models[attempt] ?? context.modelId,
+    });
+  }
+}
+
+type Tried = TurnOutcome | "stopped";
+
+async function tryOnce(
+  context: TaskContext,
+  keeper: SessionKeeper,
+  request: MissionRequest,
+  modelId: string,
+  attempt: number,
+): Promise<Tried> {
+  const { scope, ports } = context;
+  if (scope.stopped !== undefined) return "stopped";
+  const acquired = await keeper.acquire({
+    role: request.role,
+    modelId,
+    retry: request.retry,
+    attempt,
+  });
+  if (acquired.kind === "stopped") return "stopped";
+  if (acquired.kind === "crashed") return { ...acquired, toolCalls: [] };
+  context.calls.beforeCall();
+  const { session } = acquired;
+  const outcome = await ports.gate.run(
+    () => runTurn(context, session, request, attempt),
+    scope.signal,
+  );
+  return outcome ?? "stopped";
+}
+
+async function runTurn(
+  context: TaskContext,
+  session: Session,
+  request: MissionRequest,
+  attempt: number,
+): Promise<Tried> {
+  const { scope, ports, work, limits, variables } = context;
+  if (scope.stopped !== undefined) return "stopped";
+  const { mission, retry } = request;
+  const prompt = (attempt > 1 ? SESSION_CRASH_PREFIX : "") + variables.expand(request.prompt);
+  const sessionId = session.id;
+  ports.emit({
+    type: "turn.started",
+    work,
+    sessionId,
+    modelId: session.modelId,
+    mission,
+    retry,
+    attempt,
+    prompt,
+  });
+  const turn = session.runTurn(prompt, {
+    signal: scope.signal,
+    turnMs: minutes(limits.turnMinutes),
+    idleMs: minutes(limits.idleMinutes),
+    onActivity: (activity) => observe(context, sessionId, activity),
+  });
+  const ended = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, turn);
+  const outcome =
+    scope.stopped === undefined ? asCrash(ended) : { kind: "canceled" as const, toolCalls: [] };
+  ports.emit({ type: "turn.ended", work, sessionId, mission, outcome: outcome.kind });
+  return outcome;
+}
+
+/** A turn that says it was canceled although we did not cancel it was aborted by somebody else. */
+function asCrash(outcome: TurnOutcome | undefined): TurnOutcome {
+  if (outcome !== undefined && outcome.kind !== "canceled") return outcome;
+  const crash: Crash = { kind: "aborted", message: "The turn was aborted, but not by this run." };
+  return { kind: "crashed", toolCalls: outcome?.toolCalls ?? [], crash };
+}
+
+/** Rules 4 and 5: the model of every try that a mission may make. */
+function triesOf(context: TaskContext, role: "driving" | "task"): readonly string[] {
+  const { entry, mode, modelId } = context;
+  switch (mode.kind) {
+    case "borrowed":
+      return [mode.session.modelId];
+    case "single":
+      return Array.from({ length: MANAGED_TRIES }, () => modelId);
+    case "multiple": {
+      if (role === "task") return Array.from({ length: MANAGED_TRIES }, () => modelId);
+      const driving = entry.models.driving;
+      const budgets = entry.drivingSessionRetries;
+      if (budgets === undefined) return Array.from({ length: MANAGED_TRIES }, () => driving);
+      const rounds = Math.max(...budgets.map(({ retries }) => retries));
+      const retries = Array.from({ length: rounds }, (_, round) =>
+        budgets.filter((budget) => budget.retries > round).map((budget) => budget.modelId),
+      );
+      return [driving, ...retries.flat()];
+    }
+  }
+}
+
+async function waitBeforeRetry(
+  context: TaskContext,
+  crash: Crash,
+  overloaded: number,
+  retryAfterMs: number | undefined,
+): Promise<void> {
+  const { ports, scope } = context;
+  const backoff = FIRST_WAIT_MS * 2 ** (overloaded - 1) * (1 + ports.random());
+  const milliseconds = Math.round(Math.min(Math.max(backoff, retryAfterMs ?? 0), LONGEST_WAIT_MS));
+  const status = crash.statusCode === undefined ? "" : ` (${crash.statusCode})`;
+  decide(context, {
+    kind: "waiting",
+    milliseconds,
+    reason: `the model server is overloaded${status}`,
+  });
+  await ports.clock.sleep(milliseconds, scope.signal);
+}

@@ -1,0 +1,219 @@
+/**
+ * A job from its first event to its last. Source: "Running Jobs" of the seed and rules 15–19.
+ *
+ * Owns the scope of the job, its counters and the numbering of runs. Invariants: `run.started` is the
+ * first event and `run.ended` the last; every `work.started` has its `work.ended`; nothing here grows
+ * with the number of works done.
+ */
+import { taskWorks } from "../entry/work.ts";
+import type { Model, PreparedEntry, TaskWork } from "../entry/model.ts";
+import type { RunOutcome, WorkOutcome } from "../events/event.ts";
+import type { RunSpec } from "./job.ts";
+import { CallBudget, minutes, TokenBudget } from "./limits.ts";
+import type { EnginePorts, Session } from "./ports.ts";
+import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
+import { runWork, type Finished, type WorkResult } from "./run-work.ts";
+import { Scope, stopAfter, stopText } from "./scope.ts";
+import { Variables } from "./variables.ts";
+
+export interface JobSpec extends RunSpec {
+  readonly jobName: string;
+}
+
+/** A task on its own (`startTask`): it is reported as a job of one work with the id 0. */
+export interface TaskSpec extends RunSpec {
+  readonly taskName: string;
+  readonly modelOverride?: string;
+  /** Borrowing mode. */
+  readonly borrowed?: Session;
+  readonly ignorePrerequisiteCheck: boolean;
+}
+
+/** Never throws. `signal` cancels the job; its reason, if it is a string, is the reason shown. */
+export async function runJob(
+  spec: JobSpec,
+  ports: EnginePorts,
+  signal?: AbortSignal,
+): Promise<RunOutcome> {
+  const job = spec.entry.jobs[spec.jobName];
+  if (job === undefined) throw new Error(`There is no job "${spec.jobName}" in the entry.`);
+  const run = new Run(spec, ports, signal);
+  const works = [...taskWorks(job.work)].map((work) => ({
+    workId: work.workIdInJob,
+    taskId: work.taskId,
+    modelId: modelOf(spec.entry, work.taskId, work.modelOverride),
+  }));
+  return run.whole(spec.jobName, works, () =>
+    runWork(
+      {
+        loopIterations: spec.limits.loopIterations,
+        runRef: (work, last) => run.ref(work, last),
+        loopLimitCrossed: () =>
+          run.limitCrossed("loopIterations", spec.limits.loopIterations, "a loop"),
+      },
+      job.work,
+      undefined,
+    ),
+  );
+}
+
+/** Never throws; as `runJob`, for one task. */
+export async function runSingleTask(
+  spec: TaskSpec,
+  ports: EnginePorts,
+  signal?: AbortSignal,
+): Promise<RunOutcome> {
+  const { taskName: taskId, modelOverride, borrowed } = spec;
+  const run = new Run(spec, ports, signal);
+  const override = modelOverride === undefined ? undefined : { id: modelOverride };
+  const modelId = modelOf(spec.entry, taskId, override);
+  return run.whole(taskId, [{ workId: 0, taskId, modelId }], () =>
+    run.task({
+      workId: 0,
+      taskId,
+      modelId,
+      availability: { previousTask: undefined, skip: spec.ignorePrerequisiteCheck },
+      ...(borrowed === undefined ? {} : { borrowed }),
+    }),
+  );
+}
+
+/** Rule 9: the override of the work, else the task's own model, else the driving model. */
+export function modelOf(entry: PreparedEntry, taskId: string, override: Model | undefined): string {
+  const model = override ?? entry.tasks[taskId]?.model;
+  if (model === undefined) return entry.models.driving;
+  return "id" in model ? model.id : (entry.models[model.category] ?? entry.models.driving);
+}
+
+interface TaskStart {
+  readonly workId: number;
+  readonly taskId: string;
+  readonly modelId: string;
+  readonly availability: AvailabilityInput;
+  readonly borrowed?: Session;
+}
+
+class Run {
+  readonly #spec: RunSpec;
+  readonly #ports: EnginePorts;
+  readonly #scope: Scope;
+  readonly #tokens: TokenBudget;
+  /** By work id, so bounded by the size of the job's tree. */
+  readonly #runs = new Map<number, number>();
+  #finishes = 0;
+
+  constructor(spec: RunSpec, ports: EnginePorts, signal: AbortSignal | undefined) {
+    this.#spec = spec;
+    this.#ports = ports;
+    this.#scope = Scope.root(signal);
+    this.#tokens = new TokenBudget(spec.limits.tokens, this.#scope);
+  }
+
+  async whole(
+    jobName: string,
+    works: readonly { workId: number; taskId: string; modelId: string }[],
+    body: () => Promise<WorkResult>,
+  ): Promise<RunOutcome> {
+    const { entryFile, workingDirectory, limits } = this.#spec;
+    const { emit, clock } = this.#ports;
+    const file = entryFile === undefined ? {} : { entryFile };
+    emit({ type: "run.started", jobName, workingDirectory, works, ...file });
+    const { jobMinutes } = limits;
+    const reason = { kind: "limit", limit: "jobMinutes", value: jobMinutes } as const;
+    const disarm = stopAfter(clock, this.#scope, minutes(jobMinutes), reason);
+    const outcome = this.#conclude(await body());
+    disarm();
+    this.#scope.dispose();
+    emit({ type: "run.ended", outcome });
+    return outcome;
+  }
+
+  limitCrossed(limit: string, value: number, scope: string): void {
+    this.#ports.emit({
+      type: "decision",
+      work: null,
+      decision: { kind: "limit-crossed", limit, value, scope },
+    });
+  }
+
+  #conclude(result: WorkResult): RunOutcome {
+    const { stopped } = this.#scope;
+    if (result.kind === "succeeded") return { kind: "succeeded" };
+    if (result.kind === "failed" && stopped === undefined)
+      return { kind: "failed", reason: result.reason };
+    if (stopped === undefined || stopped.kind === "canceled") {
+      return { kind: "canceled", reason: stopped === undefined ? "canceled" : stopText(stopped) };
+    }
+    if (stopped.kind === "limit") this.limitCrossed(stopped.limit, stopped.value, "the job");
+    return { kind: "failed", reason: stopText(stopped) };
+  }
+
+  async ref(work: TaskWork<number>, last: Finished | undefined): Promise<WorkResult> {
+    const { workIdInJob: workId, taskId, modelOverride } = work;
+    const modelId = modelOf(this.#spec.entry, taskId, modelOverride);
+    const availability = { previousTask: last?.taskId, skip: false };
+    return this.task({ workId, taskId, modelId, availability });
+  }
+
+  async task(start: TaskStart): Promise<WorkResult> {
+    if (this.#scope.stopped !== undefined) return { kind: "stopped" };
+    const { workId, taskId, modelId } = start;
+    const { emit } = this.#ports;
+    const run = (this.#runs.get(workId) ?? 0) + 1;
+    this.#runs.set(workId, run);
+    const work = { workId, taskId, run };
+    emit({ type: "work.started", work, modelId });
+    const scope = this.#scope.child();
+    const outcome = await this.#runTask(start, run, scope);
+    scope.dispose();
+    if (outcome.kind === "crashed") {
+      // Rule 16: what else runs is stopped at once.
+      this.#scope.stop({ kind: "task-crashed", taskId, crash: outcome.crash });
+    }
+    emit({ type: "work.ended", work, outcome: reported(outcome) });
+    if (outcome.kind === "crashed" || outcome.kind === "stopped") return { kind: "stopped" };
+    this.#finishes += 1;
+    const last = { taskId, order: this.#finishes };
+    return outcome.kind === "succeeded"
+      ? { kind: "succeeded", last }
+      : { kind: "failed", last, reason: `task "${taskId}" failed: ${outcome.reason}` };
+  }
+
+  async #runTask(start: TaskStart, run: number, scope: Scope): Promise<TaskOutcome> {
+    const { entry, userInput, workingDirectory, limits, permissionsOf } = this.#spec;
+    const { workId, taskId, modelId, borrowed } = start;
+    const task = entry.tasks[taskId];
+    if (task === undefined) {
+      const message = `There is no task "${taskId}" in the entry.`;
+      return { kind: "crashed", crash: { kind: "internal", message } };
+    }
+    const multiple = task.criteria?.runConditionInSameSession === false;
+    return runTask(
+      {
+        entry,
+        task,
+        work: { workId, taskId, run },
+        mode:
+          borrowed !== undefined
+            ? { kind: "borrowed", session: borrowed }
+            : { kind: multiple ? "multiple" : "single" },
+        modelId,
+        workingDirectory,
+        permissions: permissionsOf(taskId),
+        limits,
+        variables: new Variables(entry, userInput, modelId),
+        scope,
+        calls: new CallBudget(limits.modelCalls, scope),
+        tokens: this.#tokens,
+        ports: this.#ports,
+      },
+      start.availability,
+    );
+  }
+}
+
+function reported(outcome: TaskOutcome): WorkOutcome {
+  return outcome.kind === "stopped"
+    ? { kind: "canceled", reason: stopText(outcome.reason) }
+    : outcome;
+}

@@ -1,0 +1,249 @@
+/**
+ * One run of one task: availability, prompt, criteria, retries. Source: "Running Tasks" of the seed
+ * and rules 8–14 of `docs/engine.md`. How a prompt reaches a session is `attempt.ts`, which session
+ * that is `session-keeper.ts`.
+ */
+import type { Crash } from "../events/crash.ts";
+import type { AvailabilityField } from "../events/decision.ts";
+import { errorToDetailedString } from "../events/error-detail.ts";
+import type { PreparedTask } from "../entry/model.ts";
+import { runMission } from "./attempt.ts";
+import {
+  judgeCondition,
+  judgePreviousTask,
+  missingTools,
+  retryPrompt,
+  type Verdict,
+} from "./criteria.ts";
+import { minutes } from "./limits.ts";
+import type { ToolCall } from "./ports.ts";
+import { stopAfter, stopText, type StopReason } from "./scope.ts";
+import { SessionKeeper } from "./session-keeper.ts";
+import { decide, type TaskContext } from "./task-context.ts";
+
+export type TaskOutcome =
+  | { readonly kind: "succeeded" }
+  | { readonly kind: "failed"; readonly reason: string }
+  /** Its tries were exhausted where no retry goes on. */
+  | { readonly kind: "crashed"; readonly crash: Crash }
+  /** Something outside the task stopped it. */
+  | { readonly kind: "stopped"; readonly reason: StopReason };
+
+type PreparedCriteria = NonNullable<PreparedTask["criteria"]>;
+
+export interface AvailabilityInput {
+  /** The task that finished last before this one along the control flow. */
+  readonly previousTask: string | undefined;
+  /** Skips the whole check (`startTask`'s `ignorePrerequisiteCheck`). */
+  readonly skip: boolean;
+}
+
+/** Never throws. The caller disposes of the scope. */
+export async function runTask(
+  context: TaskContext,
+  availability: AvailabilityInput,
+): Promise<TaskOutcome> {
+  const { scope, ports, limits } = context;
+  const keeper = new SessionKeeper(context);
+  const disarm = stopAfter(ports.clock, scope, minutes(limits.taskMinutes), {
+    kind: "limit",
+    limit: "taskMinutes",
+    value: limits.taskMinutes,
+  });
+  const outcome = settle(context, await runMissions(context, keeper, availability));
+  disarm();
+  if (outcome.kind === "succeeded") decide(context, { kind: "task-succeeded" });
+  if (outcome.kind === "failed") decide(context, { kind: "task-failed", reason: outcome.reason });
+  if (outcome.kind === "crashed") {
+    decide(context, { kind: "task-failed", reason: `crashed: ${outcome.crash.message}` });
+  }
+  await keeper.end(outcome.kind === "succeeded");
+  return outcome;
+}
+
+/** `stopped` while a mission was under way: what it means depends on who stopped it. */
+type Result = TaskOutcome | { readonly kind: "interrupted" };
+
+/** A stop wins over the failure that it may have caused; a limit of the task's own is a failure. */
+function settle(context: TaskContext, result: Result): TaskOutcome {
+  const { stopped } = context.scope;
+  if (result.kind !== "interrupted" && (stopped === undefined || result.kind === "succeeded")) {
+    return result;
+  }
+  if (
+    stopped?.kind === "limit" &&
+    (stopped.limit === "taskMinutes" || stopped.limit === "modelCalls")
+  ) {
+    const { limit, value } = stopped;
+    decide(context, {
+      kind: "limit-crossed",
+      limit,
+      value,
+      scope: `task "${context.work.taskId}"`,
+    });
+    return { kind: "failed", reason: stopText(stopped) };
+  }
+  return { kind: "stopped", reason: stopped ?? { kind: "canceled", reason: "canceled" } };
+}
+
+async function runMissions(
+  context: TaskContext,
+  keeper: SessionKeeper,
+  availability: AvailabilityInput,
+): Promise<Result> {
+  try {
+    return (
+      (await checkAvailability(context, keeper, availability)) ?? (await runPrompt(context, keeper))
+    );
+  } catch (error) {
+    // A defect of ours, or a session that breaks its contract: converted once, here.
+    const message = error instanceof Error ? error.message : String(error);
+    return {
+      kind: "crashed",
+      crash: { kind: "internal", message, detail: errorToDetailedString(error) },
+    };
+  }
+}
+
+/** Rule 10. Undefined when the task may run. */
+async function checkAvailability(
+  context: TaskContext,
+  keeper: SessionKeeper,
+  { previousTask, skip }: AvailabilityInput,
+): Promise<Result | undefined> {
+  const { availability } = context.task;
+  if (availability === undefined || skip) return undefined;
+  if (availability.previousTasks !== undefined) {
+    const verdict = judgePreviousTask(availability.previousTasks, previousTask);
+    decideAvailability(context, verdict);
+    if (verdict.kind === "fails") return unavailable(context, verdict.reason);
+  }
+  if (availability.condition !== undefined) {
+    const { condition } = availability;
+    const mission = {
+      mission: "availability",
+      role: "driving",
+      prompt: condition,
+      retry: 0,
+    } as const;
+    const outcome = await runMission(context, keeper, mission);
+    if (outcome.kind === "stopped") return { kind: "interrupted" };
+    if (outcome.kind === "exhausted") return { kind: "crashed", crash: outcome.crash };
+    const verdict = judgeCondition("condition", "availability", condition[0], outcome.toolCalls);
+    decideAvailability(context, verdict);
+    if (verdict.kind === "fails") return unavailable(context, verdict.reason);
+  }
+  return undefined;
+}
+
+function decideAvailability(context: TaskContext, verdict: Verdict<AvailabilityField>): void {
+  const { kind, field, content, reason } = verdict;
+  decide(context, {
+    kind: kind === "holds" ? "availability-passed" : "availability-failed",
+    field,
+    content,
+    reason,
+  });
+}
+
+function unavailable(context: TaskContext, reason: string): Result {
+  decide(context, { kind: "availability-drained", reason });
+  return { kind: "failed", reason: `not available: ${reason}` };
+}
+
+/** Rules 11–13: the prompt, its criteria, and the retries that the failure action allows. */
+async function runPrompt(context: TaskContext, keeper: SessionKeeper): Promise<Result> {
+  const { task } = context;
+  const first = await runMission(context, keeper, {
+    mission: "prompt",
+    role: "task",
+    prompt: task.prompt,
+    retry: 0,
+  });
+  if (first.kind === "stopped") return { kind: "interrupted" };
+  if (first.kind === "exhausted") return { kind: "crashed", crash: first.crash };
+  const { criteria } = task;
+  if (criteria === undefined) return { kind: "succeeded" };
+
+  let check = await checkCriteria(context, keeper, criteria, first.toolCalls, 0);
+  if (check.kind === "exhausted") return { kind: "crashed", crash: check.crash };
+  const of = criteria.failureAction.retryTimes;
+  let missing: readonly string[] = [];
+  let reason = "";
+  for (let retry = 0; ; retry += 1) {
+    if (check.kind === "stopped") return { kind: "interrupted" };
+    if (check.kind === "holds") return { kind: "succeeded" };
+    if (check.kind === "fails") ({ missing, reason } = check);
+    else reason = `the session crashed: ${check.crash.message}`;
+    if (retry === of) break;
+    decide(context, { kind: "criteria-retry", retry: retry + 1, of, reason });
+    check = await retryOnce(context, keeper, criteria, missing, retry + 1);
+  }
+  decide(context, { kind: "criteria-budget-drained", retries: of, reason });
+  return { kind: "failed", reason: `criteria not met: ${reason}` };
+}
+
+type Check =
+  | { readonly kind: "holds" }
+  | { readonly kind: "fails"; readonly missing: readonly string[]; readonly reason: string }
+  | { readonly kind: "exhausted"; readonly crash: Crash }
+  | { readonly kind: "stopped" };
+
+/** A crash in here is a failed iteration: the crash budget and the criteria budget are separate. */
+async function retryOnce(
+  context: TaskContext,
+  keeper: SessionKeeper,
+  criteria: PreparedCriteria,
+  missing: readonly string[],
+  retry: number,
+): Promise<Check> {
+  const prompt = retryPrompt(context.task, missing);
+  const outcome = await runMission(context, keeper, {
+    mission: "prompt",
+    role: "task",
+    prompt,
+    retry,
+  });
+  if (outcome.kind !== "completed") return outcome;
+  return checkCriteria(context, keeper, criteria, outcome.toolCalls, retry);
+}
+
+/** Rule 11: the tools first; only when they were called, the condition. */
+async function checkCriteria(
+  context: TaskContext,
+  keeper: SessionKeeper,
+  { toolExecuted, condition }: PreparedCriteria,
+  toolCalls: readonly ToolCall[],
+  retry: number,
+): Promise<Check> {
+  if (toolExecuted !== undefined) {
+    const content = JSON.stringify(toolExecuted);
+    const missing = missingTools(toolExecuted, toolCalls);
+    if (missing.length > 0) {
+      const reason = `not called successfully in the last turn: ${missing.join(", ")}`;
+      decide(context, { kind: "criteria-failed", field: "toolExecuted", content, reason });
+      return { kind: "fails", missing, reason };
+    }
+    decide(context, {
+      kind: "criteria-passed",
+      field: "toolExecuted",
+      content,
+      reason: "all of them were called",
+    });
+  }
+  if (condition !== undefined) {
+    const mission = { mission: "criteria", role: "driving", prompt: condition, retry } as const;
+    const outcome = await runMission(context, keeper, mission);
+    if (outcome.kind !== "completed") return outcome;
+    const verdict = judgeCondition("condition", "criteria", condition[0], outcome.toolCalls);
+    const { kind, field, content, reason } = verdict;
+    decide(context, {
+      kind: kind === "holds" ? "criteria-passed" : "criteria-failed",
+      field,
+      content,
+      reason,
+    });
+    if (kind === "fails") return { kind: "fails", missing: [], reason };
+  }
+  return { kind: "holds" };
+}

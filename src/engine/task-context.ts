@@ -1,0 +1,60 @@
+import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
+import type { Decision } from "../events/decision.ts";
+import type { WorkRef } from "../events/event.ts";
+import type { SessionActivity } from "../events/session-activity.ts";
+import type { CallBudget, ResolvedLimits, TokenBudget } from "./limits.ts";
+import type { EnginePorts, Session } from "./ports.ts";
+import type { Scope } from "./scope.ts";
+import type { Variables } from "./variables.ts";
+
+/**
+ * Who owns the sessions of a task. `single`: one for everything; `multiple`: one for each mission;
+ * `borrowed`: the caller lends one, which is never replaced and never closed.
+ */
+export type SessionMode =
+  | { readonly kind: "single" }
+  | { readonly kind: "multiple" }
+  | { readonly kind: "borrowed"; readonly session: Session };
+
+/** Everything that one run of one task needs to know. */
+export interface TaskContext {
+  readonly entry: PreparedEntry;
+  readonly task: PreparedTask;
+  readonly work: WorkRef;
+  readonly mode: SessionMode;
+  /** The model of the task session. */
+  readonly modelId: string;
+  readonly workingDirectory: string;
+  readonly permissions: Permissions;
+  readonly limits: ResolvedLimits;
+  readonly variables: Variables;
+  readonly scope: Scope;
+  readonly calls: CallBudget;
+  readonly tokens: TokenBudget;
+  readonly ports: EnginePorts;
+}
+
+export function decide(context: TaskContext, decision: Decision): void {
+  context.ports.emit({ type: "decision", work: context.work, decision });
+}
+
+/** Passes on what happens in a session, and holds it against the budgets. */
+export function observe(context: TaskContext, sessionId: string, activity: SessionActivity): void {
+  context.ports.emit({ type: "activity", work: context.work, sessionId, activity });
+  switch (activity.kind) {
+    case "model.used":
+      context.calls.spend();
+      context.tokens.spend(activity);
+      break;
+    case "agent.started":
+      context.calls.beforeCall();
+      break;
+    case "permission.denied": {
+      const { operation, target, reason } = activity;
+      decide(context, { kind: "permission-denied", operation, target, reason });
+      break;
+    }
+    default:
+      break;
+  }
+}

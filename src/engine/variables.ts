@@ -1,0 +1,47 @@
+/** The runtime variables of one run of one task ("Tools and Runtime Variables"). */
+import { expandPromptDynamic } from "../entry/prompt.ts";
+import type { Entry, ExpandedPrompt } from "../entry/model.ts";
+import type { ToolCall } from "./ports.ts";
+
+export class Variables {
+  readonly #entry: Entry;
+  readonly #values = new Map<string, string>();
+
+  constructor(entry: Entry, userInput: string, taskModel: string) {
+    this.#entry = entry;
+    this.#values.set("user-input", userInput);
+    this.#values.set("task-model", taskModel);
+  }
+
+  /** Takes over what the job tools reported, in the order in which they were called. */
+  report(toolCalls: readonly ToolCall[]): void {
+    for (const { name, argument, succeeded } of toolCalls) {
+      if (!succeeded || argument === undefined) continue;
+      switch (name) {
+        case "job_prepare_document":
+          this.#values.set("reported-document", firstLine(argument));
+          break;
+        case "job_boolean_true":
+          this.#values.set("reported-true-reason", argument);
+          this.#values.delete("reported-false-reason");
+          break;
+        case "job_boolean_false":
+          this.#values.set("reported-false-reason", argument);
+          this.#values.delete("reported-true-reason");
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  /** The text to send, from the values of this moment. */
+  expand(prompt: ExpandedPrompt): string {
+    const [text = ""] = expandPromptDynamic(this.#entry, prompt, Object.fromEntries(this.#values));
+    return text;
+  }
+}
+
+function firstLine(text: string): string {
+  return (text.split(/\r\n|\r|\n/, 1)[0] ?? "").trim();
+}
