@@ -1,0 +1,93 @@
+/**
+ * Looking at and ending processes. Nothing is ever ended by name: only a pid that we started, or one
+ * whose environment carries a mark that we gave it.
+ */
+import { execFile } from "node:child_process";
+import { promises as fs } from "node:fs";
+
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+/** Sends a signal; a process that is already gone, or is not ours, is no error. */
+export function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // Gone, or not ours to end.
+  }
+}
+
+/**
+ * The pids of all processes, but our own, whose environment holds exactly `name=value`. Exact on Linux,
+ * best effort on macOS (what `ps` shows), none elsewhere.
+ */
+export async function processesMarked(name: string, value: string): Promise<number[]> {
+  const mark = `${name}=${value}`;
+  if (process.platform === "linux") return fromProc(mark);
+  if (process.platform === "darwin") return fromPs(mark);
+  return [];
+}
+
+/**
+ * Ends every process that carries the mark: politely first, then for certain. Looks again after each
+ * round, because a process may have forked while we looked. Bounded: about two seconds at worst.
+ */
+export async function endMarkedProcesses(name: string, value: string): Promise<void> {
+  for (let round = 0; round < 8; round += 1) {
+    const pids = await processesMarked(name, value);
+    if (pids.length === 0) return;
+    for (const pid of pids) sendSignal(pid, round === 0 ? "SIGTERM" : "SIGKILL");
+    await waitUntilGone(pids, round === 0 ? 150 : 250);
+  }
+}
+
+/** True when all of them are gone within `milliseconds`. */
+export async function waitUntilGone(
+  pids: readonly number[],
+  milliseconds: number,
+): Promise<boolean> {
+  const end = Date.now() + milliseconds;
+  for (;;) {
+    if (!pids.some((pid) => isRunning(pid))) return true;
+    if (Date.now() >= end) return false;
+    await new Promise((resolve) => {
+      setTimeout(resolve, 10);
+    });
+  }
+}
+
+async function fromProc(mark: string): Promise<number[]> {
+  const names = await fs.readdir("/proc").catch(() => []);
+  const found = await Promise.all(
+    names
+      .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+      .map(async (name) => {
+        // Unreadable means another user's process, or one that has just ended; a zombie reads as empty.
+        const environment = await fs.readFile(`/proc/${name}/environ`, "latin1").catch(() => "");
+        return environment.split("\0").includes(mark) ? Number(name) : undefined;
+      }),
+  );
+  return found.filter((pid) => pid !== undefined);
+}
+
+async function fromPs(mark: string): Promise<number[]> {
+  const text = await new Promise<string>((resolve) => {
+    execFile(
+      "ps",
+      ["-Eaxww", "-o", "pid=,command="],
+      { maxBuffer: 64 * 1024 * 1024, timeout: 2000 },
+      (_error, stdout) => resolve(stdout),
+    );
+  });
+  return text
+    .split("\n")
+    .filter((line) => line.split(" ").includes(mark))
+    .map((line) => Number.parseInt(line, 10))
+    .filter((pid) => Number.isSafeInteger(pid) && pid !== process.pid);
+}

@@ -1,0 +1,215 @@
+/** Sessions in the shape of the seed (`seeds/api-session.md`): `ICopilotSession` and its callbacks. */
+import type { CopilotClient, CopilotSession } from "@github/copilot-sdk";
+import { randomUUID } from "node:crypto";
+import { tmpdir } from "node:os";
+import type { Clock, Session, TurnOptions, TurnOutcome } from "../engine/ports.ts";
+import type { SessionActivity } from "../events/session-activity.ts";
+import { systemClock } from "../platform/clock.ts";
+import { endMarkedProcesses } from "../platform/processes.ts";
+import { attempt } from "./deadline.ts";
+import type { RuntimeLife } from "./runtime-process.ts";
+import { sessionConfig } from "./session-config.ts";
+import { Translator } from "./translate.ts";
+import { runTurn } from "./turn.ts";
+
+export interface ICopilotSession {
+  /** The SDK's own session. */
+  get rawSection(): CopilotSession;
+  /** Sends a prompt and waits until the session is done with it; rejects if it crashes. `timeout` in ms. */
+  sendRequest(message: string, timeout?: number): Promise<void>;
+  /** Ends the session, also its files. Must be called when it is no longer used. */
+  stop(): Promise<void>;
+}
+
+export interface ICopilotSessionCallbacks {
+  onStartReasoning(reasoningId: string): void;
+  onReasoning(reasoningId: string, delta: string): void;
+  onEndReasoning(reasoningId: string, completeContent: string): void;
+  onStartMessage(messageId: string): void;
+  onMessage(messageId: string, delta: string): void;
+  onEndMessage(messageId: string, completeContent: string): void;
+  onStartToolExecution(
+    toolCallId: string,
+    parentToolCallId: string | undefined,
+    toolName: string,
+    toolArguments: string,
+  ): void;
+  onToolExecution(toolCallId: string, delta: string): void;
+  onEndToolExecution(
+    toolCallId: string,
+    result: { content: string; detailedContent?: string } | undefined,
+    error: { message: string; code?: string } | undefined,
+  ): void;
+  onAgentStart(turnId: string): void;
+  onAgentEnd(turnId: string): void;
+  onIdle(): void;
+}
+
+/** Tells an activity to the callback that stands for it. Usage and denials have none. */
+export function callBack(callback: ICopilotSessionCallbacks, activity: SessionActivity): void {
+  switch (activity.kind) {
+    case "reasoning.started":
+      return callback.onStartReasoning(activity.reasoningId);
+    case "reasoning.delta":
+      return callback.onReasoning(activity.reasoningId, activity.text);
+    case "reasoning.ended":
+      return callback.onEndReasoning(activity.reasoningId, activity.text);
+    case "message.started":
+      return callback.onStartMessage(activity.messageId);
+    case "message.delta":
+      return callback.onMessage(activity.messageId, activity.text);
+    case "message.ended":
+      return callback.onEndMessage(activity.messageId, activity.text);
+    case "tool.started":
+      return callback.onStartToolExecution(
+        activity.toolCallId,
+        activity.parentToolCallId,
+        activity.toolName,
+        activity.toolArguments,
+      );
+    case "tool.delta":
+      return callback.onToolExecution(activity.toolCallId, activity.text);
+    case "tool.ended":
+      return callback.onEndToolExecution(activity.toolCallId, activity.result, activity.error);
+    case "agent.started":
+      return callback.onAgentStart(activity.turnId);
+    case "agent.ended":
+      return callback.onAgentEnd(activity.turnId);
+    case "idle":
+      return callback.onIdle();
+    case "model.replied":
+    case "model.used":
+    case "permission.denied":
+      return undefined;
+  }
+}
+
+const longMs = 24 * 60 * 60_000;
+
+export interface CallbackSessionOptions {
+  readonly session: CopilotSession;
+  readonly life: RuntimeLife;
+  readonly clock: Clock;
+  readonly callback: ICopilotSessionCallbacks;
+  /** Ends the session and what it left. */
+  readonly end: () => Promise<void>;
+}
+
+export class CallbackSession implements ICopilotSession {
+  readonly #options: CallbackSessionOptions;
+  readonly #stopped = new AbortController();
+  #stopping: Promise<void> | undefined;
+
+  constructor(options: CallbackSessionOptions) {
+    this.#options = options;
+    const translator = new Translator();
+    // The callbacks follow the session itself, so they also see what is sent through `rawSection`.
+    options.session.on((event) => {
+      for (const activity of translator.translate(event)) this.#tell(activity);
+    });
+    options.life.onDeath(() => {
+      for (const activity of translator.close()) this.#tell(activity);
+    });
+  }
+
+  get rawSection(): CopilotSession {
+    return this.#options.session;
+  }
+
+  get life(): RuntimeLife {
+    return this.#options.life;
+  }
+
+  async sendRequest(message: string, timeout?: number): Promise<void> {
+    const { session, clock, life } = this.#options;
+    const outcome = await runTurn(
+      session,
+      message,
+      {
+        signal: this.#stopped.signal,
+        turnMs: timeout ?? longMs,
+        idleMs: timeout ?? longMs,
+        onActivity: () => {},
+      },
+      { clock, life },
+    );
+    if (outcome.kind === "crashed") {
+      throw new Error(outcome.crash.message, { cause: outcome.crash });
+    }
+    if (outcome.kind === "canceled") throw new Error("The session was stopped.");
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
+    const { session, clock, life, end } = this.#options;
+    this.#stopped.abort();
+    if (!life.gone) await attempt(() => session.abort(), 1_500, clock);
+    await end();
+  }
+
+  #tell(activity: SessionActivity): void {
+    try {
+      callBack(this.#options.callback, activity);
+    } catch {
+      // A listener's fault is not the session's.
+    }
+  }
+}
+
+/**
+ * Starts a session with the job tools on any client of the SDK, read-only, and wires up the callbacks.
+ * `workingDirectory` defaults to the current one.
+ */
+export async function startSession(
+  client: CopilotClient,
+  modelId: string,
+  callback: ICopilotSessionCallbacks,
+  workingDirectory: string = process.cwd(),
+): Promise<ICopilotSession> {
+  const id = randomUUID();
+  const session = await client.createSession(
+    sessionConfig({
+      id,
+      modelId,
+      workingDirectory,
+      permissions: "read-only",
+      outputDirectory: tmpdir(),
+      onActivity: () => {},
+    }),
+  );
+  const clock = systemClock;
+  return new CallbackSession({
+    session,
+    life: foreignLife,
+    clock,
+    callback,
+    end: async () => {
+      await attempt(() => session.disconnect(), 2_000, clock);
+      await attempt(() => client.deleteSession(id), 2_000, clock);
+      await endMarkedProcesses("COPILOT_AGENT_SESSION_ID", id).catch(() => undefined);
+    },
+  });
+}
+
+/** The runtime of somebody else's client: we can't see its process. */
+const foreignLife: RuntimeLife = { gone: false, onDeath: () => () => {} };
+
+/** A session that somebody lends us, as the engine wants it. It is theirs: `close()` leaves it alone. */
+export function adoptSession(
+  session: ICopilotSession,
+  options: { readonly modelId: string; readonly clock: Clock },
+): Session {
+  const life = session instanceof CallbackSession ? session.life : foreignLife;
+  return {
+    id: session.rawSection.sessionId,
+    modelId: options.modelId,
+    runTurn(prompt: string, turn: TurnOptions): Promise<TurnOutcome> {
+      return runTurn(session.rawSection, prompt, turn, { clock: options.clock, life });
+    },
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,57 @@
+/** The four tools that every job session has: how a model reports to the runner. */
+import type { Tool, ToolResultObject } from "@github/copilot-sdk";
+import { availableTools } from "../entry/model.ts";
+import type { JobTool } from "../entry/model.ts";
+
+const descriptions: Readonly<Record<JobTool, readonly [tool: string, argument: string]>> = {
+  job_prepare_document: [
+    "Hands over a document that you were asked to prepare. It becomes the input of what comes next. If you call it several times, the last document counts.",
+    "The whole document, or its absolute path if you were asked for a file.",
+  ],
+  job_boolean_true: [
+    "Reports that the condition you were asked to check HOLDS. Call it exactly once you are sure; if you call both boolean tools, the last call counts.",
+    "Why the condition holds.",
+  ],
+  job_boolean_false: [
+    "Reports that the condition you were asked to check does NOT hold. Call it exactly once you are sure; if you call both boolean tools, the last call counts.",
+    "Why the condition does not hold.",
+  ],
+  job_prerequisite_failed: [
+    "Reports that the task can't be done at all because something it needs is missing or wrong. The task ends as failed.",
+    "What is missing or wrong.",
+  ],
+};
+
+const parameters = (argument: string): Record<string, unknown> => ({
+  type: "object",
+  properties: { argument: { type: "string", description: argument } },
+  required: ["argument"],
+  additionalProperties: false,
+});
+
+export function jobTools(): Tool[] {
+  return availableTools.map((name) => {
+    const [description, argument] = descriptions[name];
+    return {
+      name,
+      description,
+      parameters: parameters(argument),
+      skipPermission: true,
+      defer: "never",
+      handler: (given: unknown): ToolResultObject => answer(name, given),
+    };
+  });
+}
+
+/** The runtime checks no arguments, and hides a thrown text from the model: an error is a result. */
+function answer(name: JobTool, given: unknown): ToolResultObject {
+  const argument =
+    typeof given === "object" && given !== null && "argument" in given ? given.argument : undefined;
+  if (typeof argument !== "string") {
+    return {
+      resultType: "failure",
+      textResultForLlm: `${name} takes one parameter named "argument", and it must be a string. Call it again.`,
+    };
+  }
+  return { resultType: "success", textResultForLlm: "Reported." };
+}

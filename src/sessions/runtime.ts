@@ -1,0 +1,126 @@
+/** Finds the native Copilot runtime: an executable that comes in a package of its own for each platform. */
+import { accessSync, chmodSync, constants, existsSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { isAbsolute, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Environment } from "./environment.ts";
+
+export interface RuntimeOptions {
+  /** What the user named; wins over everything else. */
+  readonly runtimePath?: string | undefined;
+  readonly environment: Environment;
+}
+
+/** The runtime can't be had. The message is for people and says what to do. */
+export class RuntimeNotFoundError extends Error {
+  override readonly name = "RuntimeNotFoundError";
+}
+
+const waysToFixIt =
+  "Install the dependencies with `npm ci` (the package @github/copilot-sdk brings the runtime of your platform), " +
+  "or give its path with `--runtime-path` or in the environment variable COPILOT_CLI_PATH.";
+
+/**
+ * The absolute path of the runtime. Looked for in this order: the option, `COPILOT_CLI_PATH`, the platform
+ * package next to our own code (also when that code is a bundle), the platform package next to where we run.
+ * @throws RuntimeNotFoundError
+ */
+export function findRuntime(options: RuntimeOptions): string {
+  const named: readonly (readonly [string | undefined, string])[] = [
+    [options.runtimePath, "The runtime path"],
+    [options.environment["COPILOT_CLI_PATH"], "COPILOT_CLI_PATH"],
+  ];
+  for (const [path, source] of named) {
+    if (path !== undefined && path !== "") return checked(path, source);
+  }
+  const platform = platformName();
+  const root = packageRoot(`@github/copilot-sdk-${platform}`);
+  if (root === undefined) {
+    throw new RuntimeNotFoundError(
+      `The Copilot runtime for ${platform} is not installed (package @github/copilot-sdk-${platform}). ${waysToFixIt}`,
+    );
+  }
+  const name = platform.startsWith("win32") ? "copilot-runtime.exe" : "copilot-runtime";
+  const path = join(root, "prebuilds", platform, name);
+  makeExecutable(path);
+  return checked(path, `The package @github/copilot-sdk-${platform}`);
+}
+
+function checked(path: string, source: string): string {
+  const absolute = isAbsolute(path) ? path : resolve(path);
+  const stat = statSync(absolute, { throwIfNoEntry: false });
+  const wrong =
+    stat === undefined
+      ? "but there is no such file"
+      : stat.isDirectory()
+        ? "but that is a directory, not the runtime's executable"
+        : stat.size === 0
+          ? "but that file is empty"
+          : isExecutable(absolute)
+            ? undefined
+            : "but that file is not executable";
+  if (wrong !== undefined) {
+    throw new RuntimeNotFoundError(`${source} leads to ${absolute}, ${wrong}. ${waysToFixIt}`);
+  }
+  return absolute;
+}
+
+function isExecutable(path: string): boolean {
+  // The SDK starts a script of this ending with node.
+  if (path.endsWith(".js")) return true;
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Some package managers lose the bit. */
+function makeExecutable(path: string): void {
+  try {
+    const { mode } = statSync(path);
+    if (process.platform !== "win32" && (mode & 0o111) === 0) chmodSync(path, mode | 0o111);
+  } catch {
+    // `checked` says what is wrong.
+  }
+}
+
+/** `linux-x64`, `linuxmusl-arm64`, `darwin-arm64`, `win32-x64`…: the runtime's own names. */
+export function platformName(): string {
+  const system = process.platform === "linux" && isMusl() ? "linuxmusl" : process.platform;
+  return `${system}-${process.arch}`;
+}
+
+function isMusl(): boolean {
+  const report: unknown = process.report.getReport();
+  if (typeof report !== "object" || report === null || !("header" in report)) return false;
+  const { header } = report;
+  return typeof header === "object" && header !== null && !("glibcVersionRuntime" in header);
+}
+
+/** Looks in every `node_modules` above this file (or the bundle that holds it), above the SDK, above the cwd. */
+function packageRoot(name: string): string | undefined {
+  const here = import.meta.url;
+  const cwd = pathToFileURL(join(process.cwd(), "noop.js")).href;
+  const starts = [here, cwd].flatMap((start) => {
+    const sdk = resolvedFrom(start);
+    return sdk === undefined ? [start] : [start, sdk];
+  });
+  for (const start of starts) {
+    for (const base of createRequire(start).resolve.paths(name) ?? []) {
+      const candidate = join(base, ...name.split("/"));
+      if (existsSync(join(candidate, "package.json"))) return candidate;
+    }
+  }
+  return undefined;
+}
+
+/** Where the SDK itself is (with pnpm the platform package is next to it, not next to us). */
+function resolvedFrom(start: string): string | undefined {
+  try {
+    return pathToFileURL(createRequire(start).resolve("@github/copilot-sdk")).href;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,66 @@
+/** What a session of ours is, in the SDK's words: lean, quiet, and with nothing that we did not name. */
+import type { SessionConfig } from "@github/copilot-sdk";
+import type { Permissions } from "../entry/model.ts";
+import type { SessionActivity } from "../events/session-activity.ts";
+import { jobTools } from "./job-tools.ts";
+import { permissionHandler } from "./permission-handler.ts";
+import { toolsFor } from "./permissions.ts";
+
+export interface Provider {
+  readonly type: "openai" | "azure" | "anthropic";
+  readonly baseUrl: string;
+  readonly apiKey?: string | undefined;
+  readonly wireApi?: "completions" | "responses" | undefined;
+}
+
+export interface SessionConfigOptions {
+  readonly id: string;
+  readonly modelId: string;
+  readonly workingDirectory: string;
+  readonly permissions: Permissions;
+  readonly provider?: Provider | undefined;
+  readonly outputDirectory: string;
+  readonly onActivity: (activity: SessionActivity) => void;
+}
+
+export function sessionConfig(
+  options: SessionConfigOptions,
+): SessionConfig & { sessionId: string } {
+  const { provider, permissions, workingDirectory, onActivity } = options;
+  const decide = permissionHandler({
+    permissions,
+    workingDirectory,
+    onActivity,
+  });
+  return {
+    sessionId: options.id,
+    clientName: "agent-jobs",
+    model: options.modelId,
+    streaming: true,
+    includeSubAgentStreamingEvents: false,
+    workingDirectory,
+    tools: jobTools(),
+    availableTools: toolsFor(permissions),
+    onPermissionRequest: decide,
+    largeOutput: { outputDirectory: options.outputDirectory },
+    infiniteSessions: { enabled: false },
+    // Nothing that lies in the checkout may speak to the model or run (trap 10).
+    skipCustomInstructions: true,
+    enableFileHooks: false,
+    enableConfigDiscovery: false,
+    enableSkills: false,
+    enableSessionStore: false,
+    enableSessionTelemetry: false,
+    ...(provider === undefined ? {} : { provider: sdkProvider(provider) }),
+  };
+}
+
+function sdkProvider(provider: Provider): NonNullable<SessionConfig["provider"]> {
+  const { type, baseUrl, apiKey, wireApi } = provider;
+  return {
+    type,
+    baseUrl,
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(wireApi === undefined ? {} : { wireApi }),
+  };
+}

@@ -1,0 +1,229 @@
+/**
+ * The engine's `Session` on a session of the Copilot runtime, and the factory that opens them.
+ *
+ * Invariant: whatever was begun is ended. A session that comes up too late, or after a cancel, is closed
+ * as one that was used; a closed one leaves no process and no file.
+ */
+import type { CopilotSession, SessionConfig } from "@github/copilot-sdk";
+import { randomUUID } from "node:crypto";
+import type {
+  Clock,
+  Opened,
+  Session,
+  SessionFactory,
+  SessionLabel,
+  SessionRequest,
+  TurnOptions,
+  TurnOutcome,
+} from "../engine/ports.ts";
+import type { Crash } from "../events/crash.ts";
+import type { SessionActivity } from "../events/session-activity.ts";
+import { endMarkedProcesses } from "../platform/processes.ts";
+import type { RuntimePool } from "./client.ts";
+import { attempt, within } from "./deadline.ts";
+import { errorMessage } from "./runtime-process.ts";
+import type { RuntimeProcess } from "./runtime-process.ts";
+import { sessionConfig } from "./session-config.ts";
+import type { Provider } from "./session-config.ts";
+import { runTurn } from "./turn.ts";
+
+const createMs = 15_000;
+const closeStepMs = 2_000;
+
+export interface SessionFactoryOptions {
+  readonly clock: Clock;
+  readonly pool: RuntimePool;
+  readonly provider?: Provider | undefined;
+  /** Session id → what the session is for; the model transport reads it. */
+  readonly labels: Map<string, SessionLabel>;
+  /** Why no session can be opened at all; undefined when one can. */
+  readonly refusal?: Crash | undefined;
+}
+
+export class CopilotSessionFactory implements SessionFactory {
+  readonly #options: SessionFactoryOptions;
+
+  constructor(options: SessionFactoryOptions) {
+    this.#options = options;
+  }
+
+  async open(request: SessionRequest, signal: AbortSignal): Promise<Opened> {
+    const { clock, pool, labels, refusal } = this.#options;
+    if (signal.aborted) return canceled;
+    if (refusal !== undefined) return { kind: "crashed", crash: refusal };
+    const id = randomUUID();
+    labels.set(id, request.label);
+    const opened = await openCopilotSession(
+      { clock, pool, provider: this.#options.provider },
+      { ...request, id },
+      signal,
+    );
+    if (!("session" in opened)) labels.delete(id);
+    return "session" in opened
+      ? { kind: "opened", session: new JobSession(opened, request.modelId, clock, labels) }
+      : opened;
+  }
+}
+
+/** A session of the runtime, and what its owner needs to use and to end it. */
+export interface OpenSession {
+  readonly session: CopilotSession;
+  readonly runtime: RuntimeProcess;
+  /** Where denials are told; its owner sets it for the time of a turn. */
+  readonly listener: { current: (activity: SessionActivity) => void };
+}
+
+const canceled: Opened & { kind: "crashed" } = {
+  kind: "crashed",
+  crash: { kind: "aborted", message: "Canceled before the session was open." },
+};
+
+export async function openCopilotSession(
+  context: {
+    readonly clock: Clock;
+    readonly pool: RuntimePool;
+    readonly provider?: Provider | undefined;
+  },
+  request: Pick<SessionRequest, "modelId" | "workingDirectory" | "permissions"> & { id: string },
+  signal: AbortSignal,
+): Promise<OpenSession | (Opened & { kind: "crashed" })> {
+  const { clock, pool } = context;
+  let runtime: RuntimeProcess;
+  try {
+    const acquired = await untilAborted(pool.acquire(), signal);
+    if (acquired === undefined) return canceled;
+    runtime = acquired;
+  } catch (error) {
+    return startFailed(error);
+  }
+  const listener: OpenSession["listener"] = { current: () => {} };
+  const config = sessionConfig({
+    ...request,
+    provider: context.provider,
+    outputDirectory: runtime.outputDirectory,
+    onActivity: (activity) => listener.current(activity),
+  });
+  try {
+    const result = await create(runtime, config, clock, signal);
+    if (result.kind === "created") return { session: result.session, runtime, listener };
+    return result;
+  } catch (error) {
+    return startFailed(error);
+  }
+}
+
+async function create(
+  runtime: RuntimeProcess,
+  config: SessionConfig & { sessionId: string },
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<{ kind: "created"; session: CopilotSession } | (Opened & { kind: "crashed" })> {
+  const creating = runtime.client.createSession(config);
+  let unsubscribe: (() => void) | undefined;
+  const death = new Promise<{ reason: string }>((resolve) => {
+    unsubscribe = runtime.onDeath((reason) => resolve({ reason }));
+  });
+  try {
+    const result = await within(Promise.race([creating, death]), createMs, clock, signal);
+    if (result !== undefined && !("reason" in result.value)) {
+      if (!signal.aborted) return { kind: "created", session: result.value };
+    }
+    // It may still come up: then it is ended at once.
+    void creating.then(
+      (session) => endCopilotSession({ session, runtime }, clock),
+      () => undefined,
+    );
+    if (signal.aborted) return canceled;
+    return result !== undefined && "reason" in result.value
+      ? { kind: "crashed", crash: { kind: "runtime-died", message: result.value.reason } }
+      : startFailed(`The session was not created within ${createMs / 1000} s.`);
+  } finally {
+    unsubscribe?.();
+  }
+}
+
+/** Ends a session and every process it started. Bounded, never throws. */
+export async function endCopilotSession(
+  open: Pick<OpenSession, "session" | "runtime">,
+  clock: Clock,
+): Promise<void> {
+  const { session, runtime } = open;
+  if (!runtime.gone) {
+    await attempt(() => session.disconnect(), closeStepMs, clock);
+    await attempt(() => runtime.client.deleteSession(session.sessionId), closeStepMs, clock);
+  }
+  // Async, detached and nohup shells outlive all of that, and a dead runtime too (trap 13).
+  await endMarkedProcesses("COPILOT_AGENT_SESSION_ID", session.sessionId).catch(() => undefined);
+}
+
+class JobSession implements Session {
+  readonly id: string;
+  readonly modelId: string;
+  #running: Promise<TurnOutcome> | undefined;
+  #closing: Promise<void> | undefined;
+  readonly #closed = new AbortController();
+  readonly #open: OpenSession;
+  readonly #clock: Clock;
+  readonly #labels: Map<string, SessionLabel>;
+
+  constructor(open: OpenSession, modelId: string, clock: Clock, labels: Map<string, SessionLabel>) {
+    this.#open = open;
+    this.id = open.session.sessionId;
+    this.modelId = modelId;
+    this.#clock = clock;
+    this.#labels = labels;
+  }
+
+  async runTurn(prompt: string, options: TurnOptions): Promise<TurnOutcome> {
+    if (this.#closing !== undefined || this.#running !== undefined) {
+      const message =
+        this.#closing === undefined ? "A turn is running already." : "The session is closed.";
+      return { kind: "crashed", toolCalls: [], crash: { kind: "internal", message } };
+    }
+    const signal = AbortSignal.any([options.signal, this.#closed.signal]);
+    const { session, runtime, listener } = this.#open;
+    listener.current = options.onActivity;
+    this.#running = runTurn(
+      session,
+      prompt,
+      { ...options, signal },
+      { clock: this.#clock, life: runtime },
+    );
+    try {
+      return await this.#running;
+    } finally {
+      this.#running = undefined;
+      listener.current = () => {};
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#closed.abort();
+    await this.#running;
+    await endCopilotSession(this.#open, this.#clock);
+    this.#labels.delete(this.id);
+  }
+}
+
+/** Undefined when the signal aborts first. */
+async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const settled = new AbortController();
+  const aborted = new Promise<undefined>((resolve) => {
+    signal.addEventListener("abort", () => resolve(undefined), { signal: settled.signal });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    settled.abort();
+    promise.catch(() => undefined);
+  }
+}
+
+function startFailed(error: unknown): Opened & { kind: "crashed" } {
+  return { kind: "crashed", crash: { kind: "start-failed", message: errorMessage(error) } };
+}

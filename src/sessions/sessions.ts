@@ -1,0 +1,107 @@
+/** The door of this room: everything that needs sessions makes them here, once. */
+import { randomUUID } from "node:crypto";
+import type { Clock, SessionFactory, SessionLabel } from "../engine/ports.ts";
+import type { Permissions } from "../entry/model.ts";
+import type { Crash } from "../events/crash.ts";
+import { CallbackSession } from "./callbacks.ts";
+import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
+import { RuntimePool } from "./client.ts";
+import { authentication, runtimeEnvironment } from "./environment.ts";
+import type { Environment } from "./environment.ts";
+import { rehearsalProvider, TransportRequestHandler } from "./request-handler.ts";
+import { findRuntime } from "./runtime.ts";
+import { CopilotSessionFactory, endCopilotSession, openCopilotSession } from "./session.ts";
+import type { Provider } from "./session-config.ts";
+import type { ModelTransport } from "./transport.ts";
+
+export interface SessionsOptions {
+  readonly clock: Clock;
+  /** The whole environment of the process; what the runtime gets to see of it is an allow-list. */
+  readonly environment: Environment;
+  /** Default: `COPILOT_CLI_PATH`, else the platform package next to us. */
+  readonly runtimePath?: string | undefined;
+  /** A model server of one's own; then no GitHub token is used. */
+  readonly provider?: Provider | undefined;
+  readonly gitHubToken?: string | undefined;
+  /** Answers every model request in this process; then nothing is sent anywhere. */
+  readonly transport?: ModelTransport | undefined;
+  readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
+}
+
+export interface RawSessionRequest {
+  readonly modelId: string;
+  readonly callback: ICopilotSessionCallbacks;
+  readonly workingDirectory: string;
+  readonly permissions: Permissions;
+}
+
+export interface Sessions {
+  readonly factory: SessionFactory;
+  /** A session that belongs to no task (`helperSessionStart`). Rejects with an Error for people. */
+  startSession(request: RawSessionRequest): Promise<ICopilotSession>;
+  /** Ends every runtime and all it started. Bounded, idempotent, never throws. */
+  stop(): Promise<void>;
+  /** The runtimes' process ids. */
+  readonly runtimePids: readonly number[];
+}
+
+/** Starts nothing: the runtime comes up with the first session. */
+export function createSessions(options: SessionsOptions): Sessions {
+  const { clock, transport } = options;
+  const provider = options.provider ?? (transport === undefined ? undefined : rehearsalProvider);
+  const access = authentication({
+    gitHubToken: options.gitHubToken,
+    hasProvider: provider !== undefined,
+  });
+  const labels = new Map<string, SessionLabel>();
+  const pool = new RuntimePool({
+    clock,
+    onRuntimeRestarted: options.onRuntimeRestarted,
+    configure: () => ({
+      path: findRuntime(options),
+      environment: runtimeEnvironment(options.environment),
+      authentication: access,
+      requestHandler:
+        transport === undefined
+          ? undefined
+          : (killRuntime) =>
+              new TransportRequestHandler(transport, {
+                label: (sessionId) => labels.get(sessionId),
+                killRuntime,
+              }),
+    }),
+  });
+  const refusal =
+    provider === undefined && (options.gitHubToken ?? "") === "" ? noModel : undefined;
+  return {
+    factory: new CopilotSessionFactory({ clock, pool, provider, labels, refusal }),
+    async startSession(request) {
+      if (refusal !== undefined) throw new Error(refusal.message);
+      const opened = await openCopilotSession(
+        { clock, pool, provider },
+        { ...request, id: randomUUID() },
+        new AbortController().signal,
+      );
+      if (!("session" in opened)) throw new Error(opened.crash.message);
+      return new CallbackSession({
+        session: opened.session,
+        life: opened.runtime,
+        clock,
+        callback: request.callback,
+        end: () => endCopilotSession(opened, clock),
+      });
+    },
+    stop: () => pool.stop(),
+    get runtimePids() {
+      return pool.pids;
+    },
+  };
+}
+
+const noModel: Crash = {
+  kind: "start-failed",
+  errorType: "authentication",
+  message:
+    "There is no model to talk to. Give a GitHub token with the permission for Copilot requests, " +
+    "or a model server of your own (--provider-base-url), or rehearse with a script (--rehearse).",
+};

@@ -1,0 +1,243 @@
+/**
+ * The SDK's events, translated into ours. Pure but for a little state: what is open.
+ *
+ * Invariants: whatever starts also ends, once, and in that order, also when the runtime forgets to say so
+ * (an abort leaves tools open, a retry in mid-stream leaves messages open). Only the root conversation is
+ * translated; of sub-agents we keep what a bill and a recording need.
+ */
+import type { SessionEvent } from "@github/copilot-sdk";
+import type { SessionActivity } from "../events/session-activity.ts";
+
+interface OpenText {
+  readonly id: string;
+  text: string;
+}
+
+export class Translator {
+  #reasoning: OpenText | undefined;
+  #message: OpenText | undefined;
+  /** Reasoning and messages that have ended: their late whole text is no news. */
+  readonly #ended = new Set<string>();
+  /** Open tool calls and the output seen so far. */
+  readonly #tools = new Map<string, string>();
+
+  translate(event: SessionEvent): SessionActivity[] {
+    const subAgent = event.agentId !== undefined;
+    switch (event.type) {
+      case "assistant.usage":
+        return [modelUsed(event, subAgent)];
+      case "assistant.message":
+        return subAgent
+          ? [modelReplied(event, true)]
+          : [...this.#wholeMessage(event), modelReplied(event, false)];
+      default:
+        return subAgent ? [] : this.#root(event);
+    }
+  }
+
+  /** Ends what is still open: after an abort, a crash, or the end of a turn. */
+  close(): SessionActivity[] {
+    const activities = this.#closeTexts();
+    for (const toolCallId of this.#tools.keys()) {
+      activities.push({
+        kind: "tool.ended",
+        toolCallId,
+        succeeded: false,
+        error: { message: "The turn ended before the tool did." },
+      });
+    }
+    this.#tools.clear();
+    this.#ended.clear();
+    return activities;
+  }
+
+  #root(event: SessionEvent): SessionActivity[] {
+    switch (event.type) {
+      case "assistant.turn_start":
+        return [...this.#closeTexts(), { kind: "agent.started", turnId: event.data.turnId }];
+      case "assistant.turn_end":
+        return [...this.#closeTexts(), { kind: "agent.ended", turnId: event.data.turnId }];
+      case "assistant.reasoning_delta":
+        return this.#reasoningDelta(event.data.reasoningId, event.data.deltaContent);
+      case "assistant.reasoning":
+        return this.#wholeReasoning(event.data.reasoningId, event.data.content);
+      case "assistant.message_start":
+        return this.#startMessage(event.data.messageId);
+      case "assistant.message_delta":
+        return this.#messageDelta(event.data.messageId, event.data.deltaContent);
+      case "tool.execution_start":
+        return this.#toolStarted(event);
+      case "tool.execution_partial_result":
+        return this.#toolOutput(event.data.toolCallId, event.data.partialOutput);
+      case "tool.execution_complete":
+        return this.#toolEnded(event);
+      case "session.idle":
+        return [...this.close(), { kind: "idle" }];
+      default:
+        return [];
+    }
+  }
+
+  #reasoningDelta(reasoningId: string, text: string): SessionActivity[] {
+    if (this.#ended.has(reasoningId)) return [];
+    const activities: SessionActivity[] = [];
+    if (this.#reasoning?.id !== reasoningId) {
+      // A new id while another is open: the runtime asks the model again.
+      activities.push(...this.#closeTexts(), { kind: "reasoning.started", reasoningId });
+      this.#reasoning = { id: reasoningId, text: "" };
+    }
+    this.#reasoning.text += text;
+    activities.push({ kind: "reasoning.delta", reasoningId, text });
+    return activities;
+  }
+
+  /** Comes after the message; news only when nothing was streamed. */
+  #wholeReasoning(reasoningId: string, text: string): SessionActivity[] {
+    if (this.#reasoning?.id === reasoningId) return this.#closeReasoning();
+    if (this.#ended.has(reasoningId)) return [];
+    this.#ended.add(reasoningId);
+    return [
+      { kind: "reasoning.started", reasoningId },
+      { kind: "reasoning.ended", reasoningId, text },
+    ];
+  }
+
+  #startMessage(messageId: string): SessionActivity[] {
+    if (this.#message?.id === messageId || this.#ended.has(messageId)) return [];
+    const activities = this.#closeTexts();
+    this.#message = { id: messageId, text: "" };
+    activities.push({ kind: "message.started", messageId });
+    return activities;
+  }
+
+  #messageDelta(messageId: string, text: string): SessionActivity[] {
+    if (this.#ended.has(messageId)) return [];
+    const activities = this.#startMessage(messageId);
+    if (this.#message !== undefined) this.#message.text += text;
+    activities.push({ kind: "message.delta", messageId, text });
+    return activities;
+  }
+
+  #wholeMessage(event: Extract<SessionEvent, { type: "assistant.message" }>): SessionActivity[] {
+    const { messageId, content } = event.data;
+    const activities: SessionActivity[] = [];
+    if (this.#ended.has(messageId)) return activities;
+    activities.push(...this.#closeReasoning());
+    // An answer that is only tool calls has no message to tell of.
+    if (content !== "" || this.#message?.id === messageId) {
+      activities.push(...this.#startMessage(messageId));
+      if (this.#message !== undefined) this.#message.text = content;
+      activities.push(...this.#closeMessage());
+    }
+    return activities;
+  }
+
+  #toolStarted(event: Extract<SessionEvent, { type: "tool.execution_start" }>): SessionActivity[] {
+    const { toolCallId, parentToolCallId, toolName } = event.data;
+    this.#tools.set(toolCallId, "");
+    return [
+      ...this.#closeTexts(),
+      {
+        kind: "tool.started",
+        toolCallId,
+        ...(parentToolCallId === undefined ? {} : { parentToolCallId }),
+        toolName,
+        toolArguments: JSON.stringify(event.data.arguments ?? {}),
+      },
+    ];
+  }
+
+  /** The output is cumulative; we tell what is new. */
+  #toolOutput(toolCallId: string, output: string): SessionActivity[] {
+    const seen = this.#tools.get(toolCallId);
+    if (seen === undefined || seen === output) return [];
+    this.#tools.set(toolCallId, output);
+    const text = output.startsWith(seen) ? output.slice(seen.length) : output;
+    return [{ kind: "tool.delta", toolCallId, text }];
+  }
+
+  #toolEnded(event: Extract<SessionEvent, { type: "tool.execution_complete" }>): SessionActivity[] {
+    const { toolCallId, success, result, error } = event.data;
+    if (!this.#tools.delete(toolCallId)) return [];
+    return [
+      {
+        kind: "tool.ended",
+        toolCallId,
+        succeeded: success,
+        ...(result === undefined
+          ? {}
+          : {
+              result: {
+                content: result.content,
+                ...(result.detailedContent === undefined
+                  ? {}
+                  : { detailedContent: result.detailedContent }),
+              },
+            }),
+        ...(error === undefined
+          ? {}
+          : {
+              error: {
+                message: error.message,
+                ...(error.code === undefined ? {} : { code: error.code }),
+              },
+            }),
+      },
+    ];
+  }
+
+  #closeTexts(): SessionActivity[] {
+    return [...this.#closeReasoning(), ...this.#closeMessage()];
+  }
+
+  #closeReasoning(): SessionActivity[] {
+    const open = this.#reasoning;
+    if (open === undefined) return [];
+    this.#reasoning = undefined;
+    this.#ended.add(open.id);
+    return [{ kind: "reasoning.ended", reasoningId: open.id, text: open.text }];
+  }
+
+  #closeMessage(): SessionActivity[] {
+    const open = this.#message;
+    if (open === undefined) return [];
+    this.#message = undefined;
+    this.#ended.add(open.id);
+    return [{ kind: "message.ended", messageId: open.id, text: open.text }];
+  }
+}
+
+function modelReplied(
+  event: Extract<SessionEvent, { type: "assistant.message" }>,
+  subAgent: boolean,
+): SessionActivity {
+  const { content, reasoningText, toolRequests } = event.data;
+  return {
+    kind: "model.replied",
+    text: content,
+    ...(reasoningText === undefined ? {} : { reasoning: reasoningText }),
+    toolCalls: (toolRequests ?? []).map((call) => ({
+      name: call.name,
+      arguments: call.arguments ?? {},
+    })),
+    subAgent,
+  };
+}
+
+function modelUsed(
+  event: Extract<SessionEvent, { type: "assistant.usage" }>,
+  subAgent: boolean,
+): SessionActivity {
+  const { data } = event;
+  return {
+    kind: "model.used",
+    modelId: data.model,
+    inputTokens: data.inputTokens ?? 0,
+    outputTokens: data.outputTokens ?? 0,
+    cacheReadTokens: data.cacheReadTokens ?? 0,
+    reasoningTokens: data.reasoningTokens ?? 0,
+    cost: data.cost ?? 0,
+    durationMs: data.duration ?? 0,
+    subAgent,
+  };
+}

@@ -1,0 +1,131 @@
+/**
+ * What is known of a turn from the events of its session: a pure fold, fed in order. It does not wait,
+ * send or end anything; `turn.ts` does.
+ */
+import type { SessionEvent } from "@github/copilot-sdk";
+import { availableTools } from "../entry/model.ts";
+import type { ToolCall } from "../engine/ports.ts";
+import type { Crash } from "../events/crash.ts";
+
+interface Call {
+  readonly id: string;
+  readonly name: string;
+  readonly argument?: string;
+  succeeded: boolean;
+}
+
+export class TurnState {
+  readonly #calls: Call[] = [];
+  /** Tools and permission requests that are under way, sub-agents included. */
+  readonly #open = new Set<string>();
+  #text = "";
+  #error: Crash | undefined;
+  #rootQuiet = false;
+  #idle: { readonly aborted: boolean } | undefined;
+
+  /** Takes the events of one turn, from its own `user.message` on. */
+  accept(event: SessionEvent): void {
+    this.#follow(event);
+    if (event.agentId !== undefined) return;
+    switch (event.type) {
+      case "tool.execution_start":
+        this.#calls.push(toolCall(event));
+        break;
+      case "tool.execution_complete": {
+        const call = this.#calls.findLast((one) => one.id === event.data.toolCallId);
+        if (call !== undefined) call.succeeded = event.data.success;
+        break;
+      }
+      case "assistant.turn_start":
+        this.#rootQuiet = false;
+        break;
+      case "assistant.message":
+        if (event.data.content !== "") this.#text = event.data.content;
+        break;
+      case "session.error":
+        this.#error ??= sessionError(event);
+        break;
+      case "assistant.idle":
+        this.#rootQuiet = true;
+        break;
+      case "session.idle":
+        this.#idle = { aborted: event.data.aborted === true };
+        break;
+      default:
+        break;
+    }
+  }
+
+  /** A tool runs or a permission is being decided: silence is no sign of a hanging model. */
+  get busy(): boolean {
+    return this.#open.size > 0;
+  }
+
+  /** The conversation has ended its answer, though the session may still wait for background work. */
+  get rootQuiet(): boolean {
+    return this.#rootQuiet;
+  }
+
+  /** The session has said that it is done with the turn. */
+  get idle(): { readonly aborted: boolean } | undefined {
+    return this.#idle;
+  }
+
+  get error(): Crash | undefined {
+    return this.#error;
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  toolCalls(): ToolCall[] {
+    return this.#calls.map(({ name, argument, succeeded }) => ({
+      name,
+      ...(argument === undefined ? {} : { argument }),
+      succeeded,
+    }));
+  }
+
+  #follow(event: SessionEvent): void {
+    switch (event.type) {
+      case "tool.execution_start":
+        this.#open.add(`tool ${event.data.toolCallId}`);
+        break;
+      case "tool.execution_complete":
+        this.#open.delete(`tool ${event.data.toolCallId}`);
+        break;
+      case "permission.requested":
+        this.#open.add(`permission ${event.data.requestId}`);
+        break;
+      case "permission.completed":
+        this.#open.delete(`permission ${event.data.requestId}`);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+function toolCall(event: Extract<SessionEvent, { type: "tool.execution_start" }>): Call {
+  const { toolCallId, toolName } = event.data;
+  const call = { id: toolCallId, name: toolName, succeeded: false };
+  if (!(availableTools as readonly string[]).includes(toolName)) return call;
+  const { arguments: given } = event.data;
+  const argument =
+    typeof given === "object" && given !== null && !Array.isArray(given)
+      ? given["argument"]
+      : undefined;
+  return typeof argument === "string" ? { ...call, argument } : call;
+}
+
+function sessionError(event: Extract<SessionEvent, { type: "session.error" }>): Crash {
+  const { message, errorType, statusCode } = event.data;
+  return {
+    kind: "session-error",
+    message,
+    errorType,
+    ...(statusCode === undefined ? {} : { statusCode }),
+    detail: JSON.stringify(event.data),
+  };
+}

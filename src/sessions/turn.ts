@@ -1,0 +1,284 @@
+/**
+ * One prompt, sent to one session, until the session is done with it.
+ *
+ * Does not use the SDK's `sendAndWait`, which ends before the session is quiet (trap 1). Instead: `send`
+ * names the message; everything before the `user.message` of that name belongs to the past; then it
+ * waits for `session.idle`. Whatever happens, the turn ends: by the session, by a deadline, by the death
+ * of the runtime, or by our own abort, which always wins over a crash that it caused.
+ */
+import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
+import type { Clock, TurnOptions, TurnOutcome } from "../engine/ports.ts";
+import type { Crash } from "../events/crash.ts";
+import type { SessionActivity } from "../events/session-activity.ts";
+import { attempt, within } from "./deadline.ts";
+import type { RuntimeLife } from "./runtime-process.ts";
+import { errorMessage } from "./runtime-process.ts";
+import { Translator } from "./translate.ts";
+import { TurnState } from "./turn-state.ts";
+
+const sendMs = 15_000;
+/** An abort is asked for, and the session given time to become quiet: together well below 5 s. */
+const abortMs = 1_500;
+const drainMs = 2_000;
+/** From `assistant.idle` to `session.idle` it takes about a millisecond, unless background work runs. */
+const settleMs = 750;
+const askMs = 2_000;
+
+/** The part of an SDK session that a turn uses. */
+export type TurnSession = Pick<CopilotSession, "on" | "send" | "abort"> & {
+  readonly rpc: { readonly tasks: Pick<CopilotSession["rpc"]["tasks"], "list" | "cancel"> };
+};
+
+export async function runTurn(
+  session: TurnSession,
+  prompt: string,
+  options: TurnOptions,
+  context: { readonly clock: Clock; readonly life: RuntimeLife },
+): Promise<TurnOutcome> {
+  if (options.signal.aborted) return { kind: "canceled", toolCalls: [] };
+  const turn = new Turn(session, options, context.clock, context.life);
+  try {
+    return await turn.run(prompt);
+  } catch (error) {
+    return turn.crashed({ kind: "internal", message: errorMessage(error) });
+  } finally {
+    turn.end();
+  }
+}
+
+type Ending =
+  | { readonly kind: "idle" }
+  | { readonly kind: "canceled" }
+  | { readonly kind: "crashed"; readonly crash: Crash };
+
+class Turn {
+  readonly #state = new TurnState();
+  readonly #translator = new Translator();
+  /** Events seen before we know which message is ours; undefined from then on. */
+  #early: SessionEvent[] | undefined = [];
+  #messageId: string | undefined;
+  #begun = false;
+  #lastEvent: number;
+  #wake: () => void = () => {};
+  readonly #unsubscribe: readonly (() => void)[];
+  #death: string | undefined;
+  readonly #session: TurnSession;
+  readonly #options: TurnOptions;
+  readonly #clock: Clock;
+  readonly #life: RuntimeLife;
+
+  constructor(session: TurnSession, options: TurnOptions, clock: Clock, life: RuntimeLife) {
+    this.#session = session;
+    this.#options = options;
+    this.#clock = clock;
+    this.#life = life;
+    this.#lastEvent = clock.now();
+    const onAbort = (): void => this.#wake();
+    options.signal.addEventListener("abort", onAbort);
+    this.#unsubscribe = [
+      session.on((event) => this.#receive(event)),
+      life.onDeath((reason) => {
+        this.#death = reason;
+        this.#wake();
+      }),
+      () => options.signal.removeEventListener("abort", onAbort),
+    ];
+  }
+
+  async run(prompt: string): Promise<TurnOutcome> {
+    const end = this.#clock.now() + this.#options.turnMs;
+    const sent = await this.#send(prompt);
+    const ending = sent ?? (await this.#wait(end));
+    switch (ending.kind) {
+      case "idle":
+        return this.#judge();
+      case "canceled":
+        await this.#quieten(true);
+        return { kind: "canceled", toolCalls: this.#state.toolCalls() };
+      case "crashed":
+        // A session that failed by itself becomes quiet by itself; any other has to be stopped.
+        await this.#quieten(ending.crash.kind !== "session-error");
+        return this.crashed(ending.crash);
+    }
+  }
+
+  crashed(crash: Crash): TurnOutcome {
+    return { kind: "crashed", toolCalls: this.#state.toolCalls(), crash };
+  }
+
+  /** Idempotent. */
+  end(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const activity of this.#translator.close()) this.#tell(activity);
+  }
+
+  /** Undefined when the message is on its way. */
+  async #send(prompt: string): Promise<Ending | undefined> {
+    const sending = this.#session.send({ prompt }).then(
+      (messageId) => ({ messageId }),
+      (error: unknown) => ({ error }),
+    );
+    const end = this.#clock.now() + sendMs;
+    let result: { messageId: string } | { error: unknown } | undefined;
+    void sending.then((value) => {
+      result = value;
+      this.#wake();
+    });
+    for (;;) {
+      const interrupted = this.#interruption();
+      if (interrupted !== undefined) return interrupted;
+      if (result !== undefined) break;
+      const rest = end - this.#clock.now();
+      if (rest <= 0) {
+        return crash("session-error", `The session did not take the prompt in ${seconds(sendMs)}.`);
+      }
+      await this.#pause(rest);
+    }
+    if ("error" in result) return crash("session-error", errorMessage(result.error));
+    this.#messageId = result.messageId;
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const event of early) this.#process(event);
+    return undefined;
+  }
+
+  async #wait(end: number): Promise<Ending> {
+    for (;;) {
+      const interrupted = this.#interruption();
+      if (interrupted !== undefined) return interrupted;
+      if (this.#state.idle !== undefined) return { kind: "idle" };
+      const { error, busy, rootQuiet } = this.#state;
+      if (error !== undefined) return { kind: "crashed", crash: error };
+      const now = this.#clock.now();
+      if (now >= end) return turnDeadline(this.#options.turnMs);
+      const silentUntil = this.#lastEvent + this.#options.idleMs;
+      if (!busy && now >= silentUntil) {
+        if (!rootQuiet) return idleDeadline(this.#options.idleMs);
+        // The answer is complete; only something in the background is not.
+        await this.#cancelTasks();
+        return { kind: "idle" };
+      }
+      const rest = busy ? end - now : Math.min(end, silentUntil) - now;
+      const woken = await this.#pause(rootQuiet ? Math.min(rest, settleMs) : rest);
+      if (!woken && this.#state.rootQuiet && (await this.#nothingRuns())) return { kind: "idle" };
+    }
+  }
+
+  /** Our own abort first, always: what it causes is no crash. */
+  #interruption(): Ending | undefined {
+    if (this.#options.signal.aborted) return { kind: "canceled" };
+    return this.#death === undefined ? undefined : crash("runtime-died", this.#death);
+  }
+
+  /** Waits until something happens (true) or the time is over (false). */
+  async #pause(milliseconds: number): Promise<boolean> {
+    const timer = new AbortController();
+    let woken = false;
+    this.#wake = () => {
+      woken = true;
+      timer.abort();
+    };
+    await this.#clock.sleep(milliseconds, timer.signal);
+    this.#wake = () => {};
+    return woken;
+  }
+
+  #receive(event: SessionEvent): void {
+    if (this.#early === undefined) this.#process(event);
+    else this.#early.push(event);
+  }
+
+  #process(event: SessionEvent): void {
+    if (!this.#begun) {
+      this.#begun =
+        event.type === "user.message" &&
+        event.agentId === undefined &&
+        event.data.messageId === this.#messageId;
+      if (!this.#begun) return;
+    }
+    this.#lastEvent = this.#clock.now();
+    this.#state.accept(event);
+    for (const activity of this.#translator.translate(event)) this.#tell(activity);
+    this.#wake();
+  }
+
+  #tell(activity: SessionActivity): void {
+    try {
+      this.#options.onActivity(activity);
+    } catch {
+      // A listener's fault must not cost the turn.
+    }
+  }
+
+  #judge(): TurnOutcome {
+    const { error, idle, text } = this.#state;
+    const toolCalls = this.#state.toolCalls();
+    if (error !== undefined) return this.crashed(error);
+    if (idle?.aborted === true) {
+      return this.crashed({ kind: "aborted", message: "The turn was aborted by someone else." });
+    }
+    if (text.trim() === "" && toolCalls.length === 0) {
+      return this.crashed({
+        kind: "empty-answer",
+        message: "The model returned neither text nor a tool call.",
+      });
+    }
+    return { kind: "completed", toolCalls, text };
+  }
+
+  /** Waits until the session is done with the turn, a moment at most; nobody waits for a dead one. */
+  async #quieten(abort: boolean): Promise<void> {
+    if (this.#life.gone || this.#messageId === undefined) return;
+    if (abort) await attempt(() => this.#session.abort(), abortMs, this.#clock);
+    const end = this.#clock.now() + drainMs;
+    while (this.#state.idle === undefined && !this.#life.gone) {
+      const rest = end - this.#clock.now();
+      if (rest <= 0) return;
+      await this.#pause(rest);
+    }
+  }
+
+  async #nothingRuns(): Promise<boolean> {
+    try {
+      const answer = await within(this.#session.rpc.tasks.list(), askMs, this.#clock);
+      return answer === undefined || !answer.value.tasks.some(({ status }) => status === "running");
+    } catch {
+      return true;
+    }
+  }
+
+  async #cancelTasks(): Promise<void> {
+    try {
+      const answer = await within(this.#session.rpc.tasks.list(), askMs, this.#clock);
+      for (const { id } of answer?.value.tasks ?? []) {
+        await attempt(() => this.#session.rpc.tasks.cancel({ id }), askMs, this.#clock);
+      }
+    } catch {
+      // Closing the session ends what is left.
+    }
+  }
+}
+
+function crash(kind: Crash["kind"], message: string): Ending {
+  return { kind: "crashed", crash: { kind, message } };
+}
+
+function turnDeadline(turnMs: number): Ending {
+  return crash(
+    "turn-deadline",
+    `The turn took longer than ${seconds(turnMs)} (limits.turnMinutes).`,
+  );
+}
+
+function idleDeadline(idleMs: number): Ending {
+  return crash(
+    "idle-deadline",
+    `Nothing came from the model for ${seconds(idleMs)} (limits.idleMinutes).`,
+  );
+}
+
+function seconds(milliseconds: number): string {
+  return milliseconds >= 120_000
+    ? `${Math.round(milliseconds / 6_000) / 10} minutes`
+    : `${Math.round(milliseconds / 100) / 10} s`;
+}

@@ -1,0 +1,289 @@
+/**
+ * A scripted OpenAI-compatible model server on loopback: what a test needs to stand in for a model.
+ *
+ * It records every chat-completions request, asks the script what to do with it, and answers in the form
+ * that the request asked for (SSE for `stream: true`, else JSON). Port 0, so any number run side by side.
+ */
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+export interface ModelMessage {
+  readonly role: string;
+  readonly content: string;
+  readonly toolCalls: readonly { readonly name: string; readonly arguments: string }[];
+  readonly toolCallId?: string;
+}
+
+export interface RecordedRequest {
+  /** Counts from 0, over the whole server. */
+  readonly index: number;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly model: string;
+  readonly stream: boolean;
+  readonly messages: readonly ModelMessage[];
+  /** Names of the tools that the model was offered. */
+  readonly tools: readonly string[];
+  /** The last user message, without the date that the runtime puts before it. */
+  readonly prompt: string;
+  /** Results of the tool calls after the last user message. */
+  readonly toolResults: readonly string[];
+  readonly body: unknown;
+}
+
+export interface ScriptedCall {
+  readonly name: string;
+  readonly arguments?: Readonly<Record<string, unknown>> | string;
+  readonly id?: string;
+}
+
+export interface Reply {
+  readonly text?: string;
+  readonly reasoning?: string;
+  readonly toolCalls?: readonly ScriptedCall[];
+  /** Milliseconds to wait before the headers. */
+  readonly delay?: number;
+  /** An HTTP error instead of an answer. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as it is instead of an answer, with `status` or 200. */
+  readonly raw?: string;
+  /** `before` the headers, or in `mid`-stream: never go on. `keep-alive`: only SSE comments, for ever. */
+  readonly hang?: "before" | "mid" | "keep-alive";
+  /** Break the connection in the middle of the answer. */
+  readonly cut?: boolean;
+  readonly finishReason?: string;
+  readonly usage?: { readonly input: number; readonly output: number };
+}
+
+export type Script = (request: RecordedRequest) => Reply | Promise<Reply>;
+
+export interface ModelServer {
+  /** For the provider's `baseUrl`. */
+  readonly baseUrl: string;
+  readonly requests: readonly RecordedRequest[];
+  close(): Promise<void>;
+}
+
+export async function startModelServer(script: Script): Promise<ModelServer> {
+  const requests: RecordedRequest[] = [];
+  const timers = new Set<NodeJS.Timeout>();
+  const server = createServer((incoming, response) => {
+    void handle(incoming, response).catch((error: unknown) => {
+      response.writeHead(500, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: { message: String(error) } }));
+    });
+  });
+
+  async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.on("error", () => undefined);
+    const request = record(requests.length, incoming, await text(incoming));
+    requests.push(request);
+    const reply = await script(request);
+    if (reply.delay !== undefined) {
+      await new Promise((resolve) => {
+        timers.add(setTimeout(resolve, reply.delay));
+      });
+    }
+    if (reply.hang === "before") return;
+    if (reply.status !== undefined || reply.raw !== undefined) {
+      response.writeHead(reply.status ?? 200, {
+        "content-type": "application/json",
+        ...reply.headers,
+      });
+      response.end(reply.raw ?? JSON.stringify({ error: { message: `scripted ${reply.status}` } }));
+      return;
+    }
+    if (!request.stream) {
+      response.writeHead(200, { "content-type": "application/json", ...reply.headers });
+      response.end(JSON.stringify(completion(request, reply)));
+      return;
+    }
+    response.writeHead(200, { "content-type": "text/event-stream", ...reply.headers });
+    if (reply.hang === "keep-alive") {
+      const timer = setInterval(() => response.write(": keep-alive\n\n"), 20);
+      timers.add(timer);
+      return;
+    }
+    const chunks = streamed(request, reply);
+    const stopAt =
+      reply.hang === "mid" || reply.cut === true ? Math.ceil(chunks.length / 3) : chunks.length;
+    for (const chunk of chunks.slice(0, stopAt)) response.write(`data: ${chunk}\n\n`);
+    if (reply.cut === true) setTimeout(() => incoming.socket.destroy(), 20);
+    else if (reply.hang !== "mid") response.end();
+  }
+
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("No port.");
+  return {
+    baseUrl: `http://127.0.0.1:${address.port}/v1`,
+    requests,
+    async close() {
+      for (const timer of timers) clearTimeout(timer);
+      server.closeAllConnections();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+}
+
+/** The body of a streaming answer, for a scripted transport. */
+export function streamedBody(model: string, reply: Reply): string {
+  return streamed({ model, index: 0 }, reply)
+    .map((chunk) => `data: ${chunk}\n\n`)
+    .join("");
+}
+
+type Asked = Pick<RecordedRequest, "model" | "index">;
+
+function calls(request: Asked, reply: Reply): object[] {
+  return (reply.toolCalls ?? []).map((call, index) => ({
+    index,
+    id: call.id ?? `call-${request.index}-${index}-${Math.random().toString(36).slice(2, 8)}`,
+    type: "function",
+    function: {
+      name: call.name,
+      arguments:
+        typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments ?? {}),
+    },
+  }));
+}
+
+function finish(reply: Reply): string {
+  return reply.finishReason ?? ((reply.toolCalls ?? []).length > 0 ? "tool_calls" : "stop");
+}
+
+function usage(reply: Reply): object {
+  const { input, output } = reply.usage ?? { input: 10, output: 5 };
+  return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+}
+
+function streamed(request: Asked, reply: Reply): string[] {
+  const base = {
+    id: `completion-${request.index}`,
+    object: "chat.completion.chunk",
+    created: 1,
+    model: request.model,
+  };
+  const chunk = (delta: object, finishReason: string | null = null): string =>
+    JSON.stringify({ ...base, choices: [{ index: 0, delta, finish_reason: finishReason }] });
+  const words = (content: string): string[] =>
+    content.match(/\S*\s*/g)?.filter((w) => w !== "") ?? [];
+  const toolCalls = calls(request, reply);
+  return [
+    chunk({ role: "assistant" }),
+    ...words(reply.reasoning ?? "").map((word) => chunk({ reasoning_content: word })),
+    ...words(reply.text ?? "").map((word) => chunk({ content: word })),
+    ...toolCalls.map((call) => chunk({ tool_calls: [call] })),
+    chunk({}, finish(reply)),
+    JSON.stringify({ ...base, choices: [], usage: usage(reply) }),
+    "[DONE]",
+  ];
+}
+
+function completion(request: Asked, reply: Reply): object {
+  const toolCalls = calls(request, reply);
+  return {
+    id: `completion-${request.index}`,
+    object: "chat.completion",
+    created: 1,
+    model: request.model,
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: "assistant",
+          content: reply.text ?? null,
+          ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+        },
+        finish_reason: finish(reply),
+      },
+    ],
+    usage: usage(reply),
+  };
+}
+
+async function text(incoming: IncomingMessage): Promise<string> {
+  let body = "";
+  for await (const part of incoming) body += String(part);
+  return body;
+}
+
+function record(index: number, incoming: IncomingMessage, body: string): RecordedRequest {
+  return parseRequest(index, incoming.url ?? "", headersOf(incoming), body);
+}
+
+/** Reads a chat-completions request; also for a scripted transport. */
+export function parseRequest(
+  index: number,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): RecordedRequest {
+  const parsed: unknown = body === "" ? {} : JSON.parse(body);
+  const fields = object(parsed);
+  const messages = list(fields["messages"]).map((message) => modelMessage(object(message)));
+  const lastUser = messages.findLastIndex((message) => message.role === "user");
+  return {
+    index,
+    path,
+    headers,
+    model: string(fields["model"]),
+    stream: fields["stream"] === true,
+    messages,
+    tools: list(fields["tools"]).map((tool) => string(object(object(tool)["function"])["name"])),
+    prompt: (messages[lastUser]?.content ?? "").replace(
+      /^<current_datetime>[^<]*<\/current_datetime>\n\n/,
+      "",
+    ),
+    toolResults: messages
+      .slice(lastUser + 1)
+      .filter((message) => message.role === "tool")
+      .map((message) => message.content),
+    body: parsed,
+  };
+}
+
+function modelMessage(fields: Record<string, unknown>): ModelMessage {
+  const toolCallId = fields["tool_call_id"];
+  return {
+    role: string(fields["role"]),
+    content: contentText(fields["content"]),
+    toolCalls: list(fields["tool_calls"]).map((call) => {
+      const called = object(object(call)["function"]);
+      return { name: string(called["name"]), arguments: string(called["arguments"]) };
+    }),
+    ...(typeof toolCallId === "string" ? { toolCallId } : {}),
+  };
+}
+
+function contentText(content: unknown): string {
+  if (typeof content === "string") return content;
+  return list(content)
+    .map((part) => string(object(part)["text"]))
+    .join("");
+}
+
+function headersOf(incoming: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]),
+  );
+}
+
+function object(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null
+    ? Object.fromEntries(Object.entries(value))
+    : {};
+}
+
+function list(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function string(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,70 @@
+/** A folder of a test's own, removed when the test ends. */
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { TestContext } from "node:test";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+export interface Workspace {
+  /** Absolute, without symbolic links. */
+  readonly path: string;
+  /** Writes a file (parents included) and returns its absolute path. */
+  write(name: string, content: string): Promise<string>;
+  read(name: string): Promise<string>;
+  /** Runs git in the folder and returns its standard output. */
+  git(...args: string[]): Promise<string>;
+}
+
+/** `files`: name → content. */
+export async function makeWorkspace(
+  test: Pick<TestContext, "after">,
+  files: Readonly<Record<string, string>> = {},
+): Promise<Workspace> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-test-")));
+  test.after(() => rm(path, { recursive: true, force: true, maxRetries: 5 }));
+  const workspace: Workspace = {
+    path,
+    async write(name, content) {
+      const file = join(path, name);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, content);
+      return file;
+    },
+    read: (name) => readFile(join(path, name), "utf8"),
+    async git(...args) {
+      const { stdout } = await run("git", args, { cwd: path, env: gitEnvironment(path) });
+      return stdout;
+    },
+  };
+  for (const [name, content] of Object.entries(files)) await workspace.write(name, content);
+  return workspace;
+}
+
+/** A workspace that is a git repository with all of `files` in its first commit. */
+export async function makeRepository(
+  test: Pick<TestContext, "after">,
+  files: Readonly<Record<string, string>> = { "README.md": "# A repository\n" },
+): Promise<Workspace> {
+  const workspace = await makeWorkspace(test, files);
+  await workspace.git("init", "--quiet", "--initial-branch=main");
+  await workspace.git("add", "--all");
+  await workspace.git("commit", "--quiet", "--message=The first commit");
+  return workspace;
+}
+
+/** Nothing of the machine's own git configuration gets in. */
+function gitEnvironment(home: string): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env["PATH"],
+    HOME: home,
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: "/dev/null",
+    GIT_AUTHOR_NAME: "A. Tester",
+    GIT_AUTHOR_EMAIL: "tester@example.invalid",
+    GIT_COMMITTER_NAME: "A. Tester",
+    GIT_COMMITTER_EMAIL: "tester@example.invalid",
+  };
+}
