@@ -1,0 +1,162 @@
+/**
+ * Any thrown value as a JSON string, for `[SESSION CRASHED]` decisions and for logs. Owns the bounds:
+ * whatever comes in (cycles, getters that throw, proxies, megabytes), a JSON object of at most about
+ * 64 KiB comes out, and nothing is ever thrown.
+ *
+ * The redactor runs after this function, so a text that is too long is cut at white space or at a quote:
+ * a secret that was cut in two would no longer be recognised.
+ */
+
+const MAX_DEPTH = 6;
+const MAX_FIELDS = 40;
+const MAX_TEXT = 8 * 1024;
+/** What all texts of one error may take together; beyond it only the shape is told. */
+const MAX_TOTAL = 48 * 1024;
+
+interface Budget {
+  left: number;
+  readonly open: Set<object>;
+}
+
+/**
+ * Name, message, stack, cause (and causes of causes), the errors of an AggregateError and every other own
+ * field, as a JSON string. Something that is no error keeps its value in `value`.
+ * (seeds/api-task.md, "errorToDetailedString")
+ */
+export function errorToDetailedString(err: unknown): string {
+  const budget: Budget = { left: MAX_TOTAL, open: new Set() };
+  try {
+    const detail =
+      typeof err === "object" && err !== null && isError(err)
+        ? describeError(err, budget, 0)
+        : { name: "NonError", message: briefly(err, budget), value: describe(err, budget, 0) };
+    return JSON.stringify(detail);
+  } catch {
+    return '{"name":"NonError","message":"An error that cannot be described"}';
+  }
+}
+
+function isError(value: object): boolean {
+  try {
+    return value instanceof Error || Object.prototype.toString.call(value) === "[object Error]";
+  } catch {
+    return false;
+  }
+}
+
+/** The message of something that is no error: its own `message`, else itself. */
+function briefly(value: unknown, budget: Budget): string {
+  if (typeof value === "string") return clip(value, budget);
+  if (typeof value === "object" && value !== null) {
+    const message = field(value, "message");
+    return typeof message === "string" ? clip(message, budget) : "An object was thrown";
+  }
+  return String(describe(value, budget, 0));
+}
+
+function describeError(error: object, budget: Budget, depth: number): unknown {
+  return guarded(error, budget, depth, () => {
+    const detail = new Map<string, unknown>();
+    for (const key of ["name", "message", "stack", "cause", "errors"]) {
+      const value = field(error, key);
+      if (value !== undefined) detail.set(key, describe(value, budget, depth + 1));
+    }
+    addFields(detail, error, budget, depth);
+    return Object.fromEntries(detail);
+  });
+}
+
+function describe(value: unknown, budget: Budget, depth: number): unknown {
+  switch (typeof value) {
+    case "string":
+      return clip(value, budget);
+    case "boolean":
+      return value;
+    case "number":
+      return Number.isFinite(value) ? value : String(value);
+    case "bigint":
+      return value < 10n ** 100n && value > -(10n ** 100n) ? `${value}n` : "[huge bigint]";
+    case "undefined":
+      return "[undefined]";
+    case "symbol":
+      return clip(String(value), budget);
+    case "function":
+      return "[function]";
+    case "object":
+      return value === null ? null : describeObject(value, budget, depth);
+  }
+}
+
+function describeObject(value: object, budget: Budget, depth: number): unknown {
+  if (isError(value)) return describeError(value, budget, depth);
+  if (value instanceof Date)
+    return Number.isNaN(value.getTime()) ? "[invalid date]" : value.toISOString();
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+  return guarded(value, budget, depth, () => {
+    if (value instanceof Map || value instanceof Set) {
+      return describeList([...value].slice(0, MAX_FIELDS), value.size, budget, depth);
+    }
+    if (Array.isArray(value)) {
+      return describeList(value.slice(0, MAX_FIELDS), value.length, budget, depth);
+    }
+    const detail = new Map<string, unknown>();
+    addFields(detail, value, budget, depth);
+    return Object.fromEntries(detail);
+  });
+}
+
+function describeList(items: unknown[], length: number, budget: Budget, depth: number): unknown[] {
+  const list = items.map((item) => describe(item, budget, depth + 1));
+  return length > list.length ? [...list, `[${length - list.length} more]`] : list;
+}
+
+function addFields(
+  detail: Map<string, unknown>,
+  value: object,
+  budget: Budget,
+  depth: number,
+): void {
+  const keys = Object.keys(value);
+  for (const key of keys.slice(0, MAX_FIELDS)) {
+    const name = clip(key, budget);
+    if (!detail.has(name)) detail.set(name, describe(field(value, key), budget, depth + 1));
+  }
+  if (keys.length > MAX_FIELDS) detail.set("…", `[${keys.length - MAX_FIELDS} more fields]`);
+}
+
+/** Cycles, depth, and objects whose very inspection throws (a revoked proxy). */
+function guarded(value: object, budget: Budget, depth: number, make: () => unknown): unknown {
+  if (budget.open.has(value)) return "[circular]";
+  if (depth >= MAX_DEPTH) return "[too deep]";
+  if (budget.left <= 0) return "[left out: too long]";
+  budget.open.add(value);
+  // A shape costs too, else many small objects would get past the bound.
+  budget.left -= 16;
+  try {
+    return make();
+  } catch {
+    return "[cannot be inspected]";
+  } finally {
+    budget.open.delete(value);
+  }
+}
+
+function field(value: object, key: string): unknown {
+  try {
+    return Reflect.get(value, key);
+  } catch {
+    return "[getter threw]";
+  }
+}
+
+function clip(text: string, budget: Budget): string {
+  const room = Math.max(0, Math.min(MAX_TEXT, budget.left));
+  if (text.length <= room) {
+    budget.left -= text.length + 8;
+    return text;
+  }
+  let end = room;
+  while (end > 0 && !/[\s"'`]/.test(text.charAt(end))) end -= 1;
+  budget.left -= end + 32;
+  return `${text.slice(0, end)}… [${text.length - end} more characters]`;
+}

@@ -1,0 +1,126 @@
+/** What a `RunView` holds: see `view.ts`, which folds events into it. */
+import type { Decision, DecisionCategory, Mission, SessionRole } from "./decision.ts";
+
+export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "canceled";
+/** `skipped`: the run is over and it never started. */
+export type WorkStatus = RunStatus | "crashed" | "skipped";
+
+export interface Usage {
+  modelCalls: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  reasoningTokens: number;
+  /** In the runtime's own unit (premium requests). */
+  cost: number;
+}
+
+export interface Counters extends Usage {
+  /** How often the work was started (loops). */
+  runs: number;
+  /** Turns that sent the task's prompt: the first one, criteria retries, and tries after a crash. */
+  attempts: number;
+  /** Criteria retries. */
+  retries: number;
+  crashes: number;
+  /** Denied permissions. */
+  denials: number;
+}
+
+export interface DecisionEntry {
+  readonly at: number;
+  /** The run of its work; 0 for a decision about the whole job. */
+  readonly run: number;
+  readonly kind: Decision["kind"];
+  readonly category: DecisionCategory;
+  /** Without the prefix, bounded. */
+  readonly text: string;
+}
+
+export interface OpenSession {
+  readonly sessionId: string;
+  readonly modelId: string;
+  readonly role: SessionRole;
+  /** What its current turn is for; undefined between turns. */
+  mission: Mission | undefined;
+  /** By tool call id, in the order of their start. */
+  readonly tools: Map<string, { readonly name: string; readonly startedAt: number }>;
+}
+
+export interface WorkView extends Counters {
+  readonly workId: number;
+  readonly taskId: string;
+  modelId: string;
+  status: WorkStatus;
+  /** Why it failed, crashed or was canceled. */
+  reason: string | undefined;
+  /** The start of the run that goes on; undefined while none does. */
+  startedAt: number | undefined;
+  /** Of all finished runs; `elapsedMs` adds the one that goes on. */
+  finishedMs: number;
+  readonly sessions: Map<string, OpenSession>;
+  /** What the agent last said to the task's prompt. */
+  lastMessage: string | undefined;
+  /** The latest ones; `droppedDecisions` tells how many came before. */
+  readonly decisions: DecisionEntry[];
+  droppedDecisions: number;
+}
+
+export interface RunView {
+  jobName: string;
+  entryFile: string | undefined;
+  workingDirectory: string;
+  status: RunStatus;
+  /** Why it failed or was canceled. */
+  reason: string | undefined;
+  startedAt: number | undefined;
+  endedAt: number | undefined;
+  /** By work id, in the order of the entry. */
+  readonly works: Map<number, WorkView>;
+  /** Sums over the works. */
+  readonly totals: Counters;
+  /** About the whole job. */
+  readonly decisions: DecisionEntry[];
+  droppedDecisions: number;
+  /** The argument of the last `job_prepare_document`: its first line, trimmed. */
+  reportedDocument: string | undefined;
+  /** The work whose agent spoke last. */
+  lastSpeaker: number | undefined;
+}
+
+/** Decisions kept for each work, and for the job. */
+export const KEPT_DECISIONS = 50;
+
+export function createRunView(): RunView {
+  return {
+    jobName: "",
+    entryFile: undefined,
+    workingDirectory: "",
+    status: "pending",
+    reason: undefined,
+    startedAt: undefined,
+    endedAt: undefined,
+    works: new Map(),
+    totals: noCounters(),
+    decisions: [],
+    droppedDecisions: 0,
+    reportedDocument: undefined,
+    lastSpeaker: undefined,
+  };
+}
+
+export function noCounters(): Counters {
+  return {
+    runs: 0,
+    attempts: 0,
+    retries: 0,
+    crashes: 0,
+    denials: 0,
+    modelCalls: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    cacheReadTokens: 0,
+    reasoningTokens: 0,
+    cost: 0,
+  };
+}

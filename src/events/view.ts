@@ -1,0 +1,257 @@
+/**
+ * The state of a run as a fold over its events: what the terminal, the job summary and a journal that is
+ * read back all show. Owns the numbers: whoever shows tokens or attempts reads them here.
+ *
+ * - `applyEvent` accepts any events in any order (a torn journal, a work that nobody announced) and never
+ *   throws; what it cannot place it leaves out.
+ * - Memory depends on the number of works of the job, never on how often they run: a work keeps its
+ *   totals, its open sessions and its last decisions.
+ * - Times are the events' own `at`, in milliseconds.
+ */
+import { decisionCategory, decisionMessage, type Decision, type SessionRole } from "./decision.ts";
+import type { RunEvent, WorkRef } from "./event.ts";
+import type { ModelUsed, SessionActivity } from "./session-activity.ts";
+import {
+  KEPT_DECISIONS,
+  noCounters,
+  type Counters,
+  type OpenSession,
+  type RunView,
+  type Usage,
+  type WorkView,
+} from "./view-model.ts";
+
+export { createRunView, KEPT_DECISIONS } from "./view-model.ts";
+export type {
+  Counters,
+  DecisionEntry,
+  OpenSession,
+  RunStatus,
+  RunView,
+  Usage,
+  WorkStatus,
+  WorkView,
+} from "./view-model.ts";
+
+const MAX_DECISION_TEXT = 2000;
+const MAX_MESSAGE = 64 * 1024;
+
+/** How long the work has run at the time `now`, all its runs together. */
+export function elapsedMs(work: WorkView, now: number): number {
+  return work.finishedMs + (work.startedAt === undefined ? 0 : Math.max(0, now - work.startedAt));
+}
+
+/** Changes `view` in place. */
+export function applyEvent(view: RunView, event: RunEvent): void {
+  switch (event.type) {
+    case "run.started":
+      view.jobName = event.jobName;
+      view.entryFile = event.entryFile;
+      view.workingDirectory = event.workingDirectory;
+      view.status = "running";
+      view.startedAt = event.at;
+      for (const planned of event.works)
+        workOf(view, { ...planned, run: 0 }).modelId = planned.modelId;
+      return;
+    case "run.ended":
+      view.status = event.outcome.kind;
+      view.reason = event.outcome.kind === "succeeded" ? undefined : event.outcome.reason;
+      view.endedAt = event.at;
+      for (const work of view.works.values()) settle(work, event.at);
+      return;
+    case "work.started": {
+      const work = workOf(view, event.work);
+      if (work.startedAt !== undefined) stopClock(work, event.at);
+      work.modelId = event.modelId;
+      work.status = "running";
+      work.reason = undefined;
+      work.startedAt = event.at;
+      count(view, work, "runs", 1);
+      return;
+    }
+    case "work.ended": {
+      const work = workOf(view, event.work);
+      const { outcome } = event;
+      work.status = outcome.kind;
+      work.reason = outcomeReason(outcome);
+      stopClock(work, event.at);
+      return;
+    }
+    case "decision":
+      applyDecision(view, event.work, event.decision, event.at);
+      return;
+    case "session.started":
+      sessionOf(workOf(view, event.work), event.sessionId, event.modelId, event.role);
+      return;
+    case "session.ended":
+      workOf(view, event.work).sessions.delete(event.sessionId);
+      return;
+    case "turn.started": {
+      const work = workOf(view, event.work);
+      const session = sessionOf(work, event.sessionId, event.modelId, "both");
+      session.mission = event.mission;
+      session.tools.clear();
+      if (event.mission === "prompt") count(view, work, "attempts", 1);
+      return;
+    }
+    case "turn.ended": {
+      const session = workOf(view, event.work).sessions.get(event.sessionId);
+      if (session !== undefined) session.mission = undefined;
+      session?.tools.clear();
+      return;
+    }
+    case "activity":
+      applyActivity(view, workOf(view, event.work), event.sessionId, event.activity, event.at);
+      return;
+  }
+}
+
+function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, at: number): void {
+  const entry = {
+    at,
+    run: ref?.run ?? 0,
+    kind: decision.kind,
+    category: decisionCategory(decision),
+    text: clip(decisionMessage(decision), MAX_DECISION_TEXT),
+  };
+  const work = ref === null ? undefined : workOf(view, ref);
+  const owner = work ?? view;
+  owner.decisions.push(entry);
+  if (owner.decisions.length > KEPT_DECISIONS) {
+    owner.decisions.shift();
+    owner.droppedDecisions += 1;
+  }
+  if (work === undefined) return;
+  if (decision.kind === "criteria-retry") count(view, work, "retries", 1);
+  if (decision.kind === "session-crashed") count(view, work, "crashes", 1);
+}
+
+function applyActivity(
+  view: RunView,
+  work: WorkView,
+  sessionId: string,
+  activity: SessionActivity,
+  at: number,
+): void {
+  const session = work.sessions.get(sessionId);
+  switch (activity.kind) {
+    case "message.ended":
+      if (activity.text.trim() === "" || (session?.mission ?? "prompt") !== "prompt") return;
+      work.lastMessage = clip(activity.text, MAX_MESSAGE);
+      view.lastSpeaker = work.workId;
+      return;
+    case "tool.started":
+      session?.tools.set(activity.toolCallId, { name: activity.toolName, startedAt: at });
+      if (activity.toolName === "job_prepare_document") {
+        view.reportedDocument = reportedDocument(activity.toolArguments) ?? view.reportedDocument;
+      }
+      return;
+    case "tool.ended":
+      session?.tools.delete(activity.toolCallId);
+      return;
+    case "model.used":
+      addUsage(work, activity);
+      addUsage(view.totals, activity);
+      return;
+    case "permission.denied":
+      // The engine also makes a decision of it: counted here, once.
+      count(view, work, "denials", 1);
+      return;
+    default:
+      return;
+  }
+}
+
+/** The rule of `$reported-document` (seeds/jobs-data.md, "Tools and Runtime Variables"). */
+function reportedDocument(toolArguments: string): string | undefined {
+  try {
+    const parsed: unknown = JSON.parse(toolArguments);
+    if (typeof parsed !== "object" || parsed === null || !("argument" in parsed)) return undefined;
+    return typeof parsed.argument === "string"
+      ? parsed.argument.split(/\r\n|\r|\n/, 1)[0]?.trim()
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function workOf(view: RunView, ref: WorkRef): WorkView {
+  const known = view.works.get(ref.workId);
+  if (known !== undefined) return known;
+  const { workId, taskId } = ref;
+  const work: WorkView = {
+    workId,
+    taskId,
+    modelId: "",
+    status: "pending",
+    reason: undefined,
+    startedAt: undefined,
+    finishedMs: 0,
+    sessions: new Map(),
+    lastMessage: undefined,
+    decisions: [],
+    droppedDecisions: 0,
+    ...noCounters(),
+  };
+  view.works.set(workId, work);
+  return work;
+}
+
+function sessionOf(
+  work: WorkView,
+  sessionId: string,
+  modelId: string,
+  role: SessionRole,
+): OpenSession {
+  const known = work.sessions.get(sessionId);
+  if (known !== undefined) return known;
+  const session: OpenSession = { sessionId, modelId, role, mission: undefined, tools: new Map() };
+  work.sessions.set(sessionId, session);
+  return session;
+}
+
+function stopClock(work: WorkView, at: number): void {
+  work.finishedMs = elapsedMs(work, at);
+  work.startedAt = undefined;
+  // Sessions of a killed runtime may never have been reported as ended.
+  work.sessions.clear();
+}
+
+/** Nothing runs after the end of the run. */
+function settle(work: WorkView, at: number): void {
+  stopClock(work, at);
+  if (work.status === "pending") work.status = "skipped";
+  if (work.status === "running") work.status = "canceled";
+}
+
+function outcomeReason(
+  outcome: Extract<RunEvent, { type: "work.ended" }>["outcome"],
+): string | undefined {
+  switch (outcome.kind) {
+    case "succeeded":
+      return undefined;
+    case "failed":
+    case "canceled":
+      return outcome.reason;
+    case "crashed":
+      return outcome.crash.message;
+  }
+}
+
+function count(view: RunView, work: WorkView, counter: keyof Counters, by: number): void {
+  work[counter] += by;
+  view.totals[counter] += by;
+}
+
+function addUsage(usage: Usage, used: ModelUsed): void {
+  usage.modelCalls += 1;
+  usage.inputTokens += used.inputTokens;
+  usage.outputTokens += used.outputTokens;
+  usage.cacheReadTokens += used.cacheReadTokens;
+  usage.reasoningTokens += used.reasoningTokens;
+  usage.cost += used.cost;
+}
+
+function clip(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}…`;
+}
