@@ -82,7 +82,7 @@ function mask(text: string, spans: Span[]): string {
 type Text = (text: string) => string;
 
 /** Fields whose strings are words of our vocabulary. */
-const fixedWords = new Set(["type", "kind", "role", "mission", "field", "errorType"]);
+const fixedWords = new Set(["type", "kind", "role", "mission", "field", "outcome", "errorType"]);
 /** Fields whose strings are JSON: a secret may be hidden there behind escapes. */
 const jsonFields = new Set(["toolArguments", "detail"]);
 
@@ -148,9 +148,9 @@ function redactForeign(
   depth: number,
 ): unknown {
   if (typeof value === "string") return text(value);
-  if (typeof value === "number" || typeof value === "bigint") {
-    return text(String(value)) === String(value) ? value : MASK;
-  }
+  // JSON has no bigint, and whatever reports the event writes JSON.
+  if (typeof value === "bigint") return text(String(value));
+  if (typeof value === "number") return text(String(value)) === String(value) ? value : MASK;
   if (typeof value !== "object" || value === null) return value;
   if (seen.has(value)) return seen.get(value);
   if (depth >= MAX_DEPTH) return "[too deep]";

@@ -6,9 +6,9 @@
  *   torn line, the last.
  * - Streaming deltas are left out: the whole text follows (and a secret could be split over them).
  * - A full disk or a folder that vanished ends the journal, never the run: the failure is thrown once, for
- *   the sink to remember, and told again by nobody.
+ *   the sink to remember and tell.
  */
-import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { RunEvent } from "../events/event.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -28,11 +28,16 @@ export interface JournalFile {
  */
 export function createJournal(path: string, now: () => number): Reporter {
   mkdirSync(dirname(path), { recursive: true });
-  const fd = openSync(path, "w");
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_APPEND } = constants;
+  const fd = openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o666);
   return createJournalReporter(
     {
       write: (bytes, offset) => writeSync(fd, bytes, offset),
-      close: () => closeSync(fd),
+      close: () => {
+        const { nlink } = fstatSync(fd);
+        closeSync(fd);
+        if (nlink === 0) throw new Error(`The journal ${path} was deleted during the run.`);
+      },
     },
     now,
   );

@@ -1,0 +1,22 @@
+import { styleText } from "node:util";
+
+export type Tone = "good" | "bad" | "warn" | "faint" | "name" | "plain";
+
+export type Paint = (tone: Tone, text: string) => string;
+
+const styles = {
+  good: "green",
+  bad: "red",
+  warn: "yellow",
+  faint: "dim",
+  name: "cyan",
+} as const;
+
+/** Whether to colour was decided by whoever knows the stream and the environment. */
+export function createPaint(colors: boolean): Paint {
+  return (tone, text) =>
+    // Without `validateStream: false` Node looks at its own stdout and at NO_COLOR instead.
+    !colors || tone === "plain" || text === ""
+      ? text
+      : styleText(styles[tone], text, { validateStream: false });
+}

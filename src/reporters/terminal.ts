@@ -1,0 +1,135 @@
+/**
+ * The run for a person at a terminal, or for a log file: one line per event, and at the end what came of it.
+ * Owns the layout; what is said of an event is in `event-line.ts`, the live view in `live.ts`.
+ *
+ * The last line is exactly `job NAME succeeded`, `job NAME failed: REASON` or `job NAME canceled: REASON`;
+ * nothing follows it. Text of an agent, a tool or an entry never reaches the terminal raw.
+ */
+import stringWidth from "string-width";
+import type { RunEvent, RunOutcome, WorkRef } from "../events/event.ts";
+import type { Reporter } from "../events/sink.ts";
+import { applyEvent, createRunView, type RunView } from "../events/view.ts";
+import { eventLine, type Verbosity } from "./event-line.ts";
+import { createLiveView, type LiveClock, type LiveStream } from "./live.ts";
+import { createPaint } from "./paint.ts";
+import { clockText, cutTo, harmless, oneLine, paragraph } from "./text.ts";
+import { worksTable } from "./works-table.ts";
+
+export interface TerminalStream extends LiveStream {
+  readonly isTTY?: boolean | undefined;
+}
+
+export interface TerminalOptions {
+  readonly stream: TerminalStream;
+  readonly verbosity: Verbosity;
+  /** Takes effect on a TTY only. */
+  readonly colors: boolean;
+  /** A view of the running works below the log; takes effect on a TTY only, and not with `quiet`. */
+  readonly live: boolean;
+  readonly clock: LiveClock;
+  /** The chart of what ran, as text (Mermaid), for the end. */
+  readonly chart?: (view: RunView) => string;
+}
+
+/** Without a terminal there is no width to keep to. */
+const LOG_COLUMNS = 120;
+const MAX_LABEL = 32;
+const SAID_LINES = 20;
+const SAID_LENGTH = 4000;
+
+export function createTerminalReporter(options: TerminalOptions): Reporter {
+  const { stream, verbosity, clock } = options;
+  const tty = stream.isTTY === true;
+  const paint = createPaint(options.colors && tty);
+  const view = createRunView();
+  const live =
+    options.live && tty && verbosity !== "quiet"
+      ? createLiveView(stream, clock, view, paint)
+      : undefined;
+  let labelWidth = 0;
+  let over = false;
+
+  const print = (line: string): void => {
+    if (live === undefined) stream.write(`${line}\n`);
+    else live.print(`${line}\n`);
+  };
+
+  const printEvent = (event: RunEvent): void => {
+    const line = eventLine(event, view, verbosity);
+    if (line === undefined) return;
+    const time = paint("faint", clockText(event.at - (view.startedAt ?? event.at)));
+    const label = line.work === null ? "" : workLabel(line.work);
+    const padding = " ".repeat(Math.max(0, labelWidth - stringWidth(label)));
+    print(`${time} ${paint("name", label)}${padding} ${paint(line.tone, line.text)}`);
+  };
+
+  const printEnd = (outcome: RunOutcome): void => {
+    live?.stop();
+    if (verbosity !== "quiet") {
+      for (const section of [lastWords(view), chartLines(view, options.chart)]) {
+        if (section.length > 0) print(["", ...section].join("\n"));
+      }
+      print(
+        ["", ...worksTable(view, tty ? (stream.columns ?? 80) : LOG_COLUMNS, paint)].join("\n"),
+      );
+      print("");
+    }
+    const tone = outcome.kind === "succeeded" ? "good" : outcome.kind === "failed" ? "bad" : "warn";
+    print(paint(tone, lastLine(view.jobName, outcome)));
+    over = true;
+  };
+
+  return {
+    name: "terminal",
+    report(event) {
+      if (over) return;
+      applyEvent(view, event);
+      if (event.type === "run.started") {
+        labelWidth = Math.max(
+          0,
+          ...event.works.map((planned) => stringWidth(workLabel({ ...planned, run: 1 }))),
+        );
+        live?.start();
+      }
+      if (event.type === "run.ended") printEnd(event.outcome);
+      else printEvent(event);
+    },
+    async close() {
+      live?.stop();
+    },
+  };
+}
+
+function workLabel(work: WorkRef): string {
+  const name = cutTo(oneLine(`#${work.workId} ${work.taskId}`, 200), MAX_LABEL);
+  return work.run > 1 ? `${name} run ${work.run}` : name;
+}
+
+function lastWords(view: RunView): string[] {
+  const speaker = view.lastSpeaker === undefined ? undefined : view.works.get(view.lastSpeaker);
+  if (speaker?.lastMessage === undefined) return [];
+  const label = workLabel({ ...speaker, run: speaker.runs });
+  return [
+    `${label} said:`,
+    ...paragraph(speaker.lastMessage, SAID_LINES, SAID_LENGTH).map((line) => `  ${line}`),
+  ];
+}
+
+function chartLines(view: RunView, chart: TerminalOptions["chart"]): string[] {
+  if (chart === undefined) return [];
+  try {
+    const text = harmless(chart(view)).trimEnd();
+    return text === "" ? [] : text.split("\n");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return [`The chart could not be drawn: ${oneLine(why, 200)}`];
+  }
+}
+
+function lastLine(jobName: string, outcome: RunOutcome): string {
+  const end =
+    outcome.kind === "succeeded"
+      ? "succeeded"
+      : `${outcome.kind}: ${oneLine(outcome.reason, 2000)}`;
+  return `job ${oneLine(jobName, 200)} ${end}`;
+}

@@ -1,0 +1,111 @@
+import stringWidth from "string-width";
+import { elapsedMs, type Counters, type RunView, type WorkView } from "../events/view.ts";
+import type { Paint, Tone } from "./paint.ts";
+import { clockText, countText, cutTo, fit, harmless } from "./text.ts";
+
+const MAX_ROWS = 100;
+const MIN_TASK = 8;
+
+interface Row {
+  readonly cells: readonly string[];
+  readonly tone: Tone;
+}
+
+const header = ["#", "task", "status", "attempts", "calls", "tokens in", "out", "time"];
+/** The column that gives way when the terminal is narrow. */
+const TASK = 1;
+const STATUS = 2;
+
+/** A line for each work and one for the totals, at most `width` columns wide where that is possible. */
+export function worksTable(view: RunView, width: number, paint: Paint): string[] {
+  const now = view.endedAt ?? view.startedAt ?? 0;
+  const all = [...view.works.values()].sort((a, b) => a.workId - b.workId);
+  const shown = mostTelling(all);
+  const rows: Row[] = shown.map((work) => ({
+    cells: [
+      String(work.workId),
+      harmless(work.taskId),
+      work.status,
+      ...numbers(work, elapsedMs(work, now)),
+    ],
+    tone: statusTone(work),
+  }));
+  const total = ["", "total", "", ...numbers(view.totals, now - (view.startedAt ?? now))];
+  const widths = columnWidths([header, ...rows.map((row) => row.cells), total], width);
+  const lines = [
+    paint("faint", tableLine(header, widths)),
+    ...rows.map(({ cells, tone }) =>
+      tableLine(cells, widths, (cell, column) => (column === STATUS ? paint(tone, cell) : cell)),
+    ),
+  ];
+  if (shown.length < all.length)
+    lines.push(cutTo(`… and ${all.length - shown.length} more`, width));
+  lines.push(paint("faint", tableLine(total, widths)));
+  return lines;
+}
+
+function numbers(counters: Counters, milliseconds: number): string[] {
+  return [
+    String(counters.attempts),
+    countText(counters.modelCalls),
+    countText(counters.inputTokens),
+    countText(counters.outputTokens),
+    clockText(milliseconds),
+  ];
+}
+
+/** All of them, or of too many those that failed and then the first others, in the order of their ids. */
+function mostTelling(works: readonly WorkView[]): readonly WorkView[] {
+  if (works.length <= MAX_ROWS) return works;
+  return works
+    .toSorted((a, b) => badFirst(a) - badFirst(b) || a.workId - b.workId)
+    .slice(0, MAX_ROWS)
+    .sort((a, b) => a.workId - b.workId);
+}
+
+function badFirst(work: WorkView): number {
+  return statusTone(work) === "bad" ? 0 : 1;
+}
+
+function statusTone({ status }: WorkView): Tone {
+  switch (status) {
+    case "succeeded":
+      return "good";
+    case "failed":
+    case "crashed":
+      return "bad";
+    case "canceled":
+      return "warn";
+    case "pending":
+    case "skipped":
+      return "faint";
+    case "running":
+      return "plain";
+  }
+}
+
+function columnWidths(rows: readonly (readonly string[])[], width: number): number[] {
+  const widths = header.map((_, column) =>
+    Math.max(...rows.map((cells) => stringWidth(cells[column] ?? ""))),
+  );
+  const others = widths.reduce((sum, each, column) => sum + (column === TASK ? 0 : each), 0);
+  const room = width - others - 2 * (header.length - 1);
+  widths[TASK] = Math.min(widths[TASK] ?? 0, Math.max(MIN_TASK, room));
+  return widths;
+}
+
+function tableLine(
+  cells: readonly string[],
+  widths: readonly number[],
+  paintCell: (cell: string, column: number) => string = (cell) => cell,
+): string {
+  return cells
+    .map((cell, column) =>
+      paintCell(
+        fit(cell, widths[column] ?? 0, column === TASK || column === STATUS ? "left" : "right"),
+        column,
+      ),
+    )
+    .join("  ")
+    .trimEnd();
+}
