@@ -1,0 +1,106 @@
+/** A rehearsal file as people write it and as a recording renders it. The schema describes every field. */
+
+export type ConditionField =
+  | string
+  | {
+      readonly contains?: string | readonly string[];
+      readonly excludes?: string | readonly string[];
+      readonly equals?: string;
+      readonly matches?: string;
+    };
+
+export interface ToolField {
+  readonly name: string;
+  readonly arguments?: string | Readonly<Record<string, unknown>>;
+  readonly unknown?: true;
+}
+
+export interface ErrorField {
+  readonly status: number;
+  readonly message?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface ReplyFields {
+  readonly text?: string;
+  readonly reasoning?: string;
+  readonly tools?: readonly ToolField[];
+  readonly toolResults?: ConditionField;
+  readonly delay?: number;
+  readonly usage?: { readonly input?: number; readonly output?: number };
+  readonly error?: number | ErrorField;
+  readonly cut?: true;
+  readonly hang?: true;
+  readonly die?: true;
+  readonly times?: number;
+}
+
+export interface TurnFields extends ReplyFields {
+  readonly prompt?: ConditionField;
+  readonly replies?: readonly (string | ReplyFields)[];
+}
+
+export interface RuleFields {
+  readonly task?: string;
+  readonly role?: "task" | "driving";
+  readonly model?: string;
+  readonly workId?: number;
+  readonly run?: number;
+  readonly retry?: number;
+  readonly attempt?: number;
+  readonly subAgent?: true;
+  readonly repeat?: number | "any";
+  readonly optional?: true;
+  readonly turns: readonly (string | TurnFields)[];
+}
+
+export type RunResult = "succeeded" | "failed" | "canceled";
+export type WorkResult = RunResult | "crashed";
+
+export interface WorkFields {
+  readonly task: string;
+  readonly workId?: number;
+  readonly model?: string;
+  readonly outcome: WorkResult | "skipped" | readonly WorkResult[];
+  readonly runs?: number;
+  readonly attempts?: number;
+  readonly retries?: number;
+  readonly crashes?: number;
+}
+
+export interface ExpectFields {
+  readonly result?: RunResult;
+  readonly reason?: ConditionField;
+  readonly works?: readonly WorkFields[];
+  readonly decisions?: {
+    readonly include?: readonly ConditionField[];
+    readonly sequence?: readonly ConditionField[];
+    readonly exclude?: readonly ConditionField[];
+  };
+}
+
+/** Limits that a rehearsal sets instead of the entry's. */
+export interface RehearsalLimits {
+  readonly jobMinutes?: number;
+  readonly tokens?: number;
+  readonly taskMinutes?: number;
+  readonly modelCalls?: number;
+  readonly turnMinutes?: number;
+  readonly idleMinutes?: number;
+  readonly loopIterations?: number;
+  readonly parallel?: number;
+}
+
+export interface RehearsalFile {
+  readonly $schema?: string;
+  readonly description?: string;
+  readonly entry: string;
+  readonly job?: string;
+  readonly userInput?: string;
+  readonly workingDirectory?: string;
+  readonly models?: Readonly<Record<string, string>>;
+  readonly permissions?: "read-only" | "workspace" | "all";
+  readonly limits?: RehearsalLimits;
+  readonly sessions: readonly RuleFields[];
+  readonly expect?: ExpectFields;
+}

@@ -1,0 +1,141 @@
+/** The replies of a turn: what their fields mean together, and what can't be together. */
+import type { ConditionField, ReplyFields } from "./rehearsal-file.ts";
+import type { Play, Reply } from "./script.ts";
+import type { TextCondition } from "./text-condition.ts";
+
+type Path = readonly (string | number)[];
+
+interface Located {
+  readonly fields: ReplyFields;
+  readonly path: Path;
+}
+
+interface ReplyProblem {
+  readonly path: Path;
+  readonly reason: string;
+  readonly hint?: string;
+}
+
+const endings = ["error", "cut", "hang", "die"] as const;
+
+export function replyProblems(replies: readonly Located[]): ReplyProblem[] {
+  const problems: ReplyProblem[] = [];
+  let last: ReplyFields | undefined;
+  let final: string | undefined;
+  for (const { fields, path } of replies) {
+    if (final !== undefined) {
+      problems.push({
+        path,
+        reason: `This reply can't be given: ${final} before it happens on every request.`,
+        ...(final === '"error"' || final === '"cut"'
+          ? { hint: 'say with "times" how often it happens' }
+          : {}),
+      });
+      return problems;
+    }
+    problems.push(...ownProblems(fields, path));
+    if (fields.toolResults !== undefined && last?.tools === undefined) {
+      problems.push({
+        path: [...path, "toolResults"],
+        reason: "The reply before this one calls no tools.",
+      });
+    }
+    const ending = endings.find((name) => fields[name] !== undefined);
+    if (ending === undefined) last = fields;
+    else if (fields.times === undefined) final = `"${ending}"`;
+  }
+  return problems;
+}
+
+function ownProblems(fields: ReplyFields, path: Path): ReplyProblem[] {
+  const present = endings.filter((name) => fields[name] !== undefined);
+  const [ending, second] = present;
+  const problems: ReplyProblem[] = [];
+  const refuse = (name: string, reason: string): void => {
+    problems.push({ path: [...path, name], reason });
+  };
+  if (ending === undefined) {
+    if (fields.times !== undefined) refuse("times", 'Only "error" and "cut" can have "times".');
+    const { text, reasoning, tools } = fields;
+    if (text === undefined && reasoning === undefined && tools === undefined) {
+      if (Object.keys(fields).length > 0) {
+        problems.push({
+          path,
+          reason: "This reply says nothing.",
+          hint: 'give it a "text", "tools" or an "error"; an empty "text" is an empty answer',
+        });
+      }
+    }
+    return problems;
+  }
+  if (second !== undefined) refuse(second, `A reply is either "${ending}" or "${second}".`);
+  for (const name of ["tools", "usage"] as const) {
+    if (fields[name] !== undefined) {
+      refuse(name, `A reply with "${ending}" never ends, so it has no "${name}".`);
+    }
+  }
+  if (ending === "error" || ending === "die") {
+    for (const name of ["text", "reasoning"] as const) {
+      if (fields[name] !== undefined) refuse(name, `Nothing arrives before "${ending}".`);
+    }
+  }
+  if (fields.times !== undefined && ending !== "error" && ending !== "cut") {
+    refuse("times", 'Only "error" and "cut" can have "times".');
+  }
+  return problems;
+}
+
+export function toReply(
+  fields: ReplyFields,
+  place: string,
+  condition: (field: ConditionField | undefined, name: string) => TextCondition | undefined,
+): Reply {
+  const toolResults = condition(fields.toolResults, "toolResults");
+  return {
+    place,
+    implied: false,
+    ...(toolResults === undefined ? {} : { toolResults }),
+    delayMs: fields.delay ?? 0,
+    play: toPlay(fields),
+  };
+}
+
+function toPlay(fields: ReplyFields): Play {
+  const { text = "", reasoning = "", error, cut, hang, die, times } = fields;
+  const repeated = times === undefined ? {} : { times };
+  if (error !== undefined) {
+    const { status, message, headers = {} } = typeof error === "number" ? { status: error } : error;
+    return {
+      kind: "error",
+      status,
+      message: message ?? `The rehearsal answers with status ${status}.`,
+      headers,
+      ...repeated,
+    };
+  }
+  if (cut === true) return { kind: "cut", partial: { text, reasoning }, ...repeated };
+  if (hang === true) return { kind: "hang", partial: { text, reasoning } };
+  if (die === true) return { kind: "die" };
+  const tools = (fields.tools ?? []).map((tool) => ({
+    name: tool.name,
+    input:
+      typeof tool.arguments === "string" ? tool.arguments : JSON.stringify(tool.arguments ?? {}),
+    unknown: tool.unknown === true,
+  }));
+  const { input = 0, output = 0 } = fields.usage ?? {};
+  return { kind: "answer", text, reasoning, tools, usage: { input, output } };
+}
+
+/** After tools the model is always asked again; a script need not say that it then has nothing to add. */
+export function withImpliedEnd(replies: readonly Reply[], place: string): readonly Reply[] {
+  const last = replies.at(-1)?.play;
+  if (last?.kind !== "answer" || last.tools.length === 0) return replies;
+  const play: Play = {
+    kind: "answer",
+    text: "Done.",
+    reasoning: "",
+    tools: [],
+    usage: { input: 0, output: 0 },
+  };
+  return [...replies, { place, implied: true, delayMs: 0, play }];
+}

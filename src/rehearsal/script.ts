@@ -1,0 +1,126 @@
+/**
+ * A rehearsal, ready to be played: the shorthands of the file are resolved, what contradicts itself
+ * is refused, and every part knows its place in the file, for the messages about it.
+ */
+import type { RehearsalLimits, RunResult, WorkResult } from "./rehearsal-file.ts";
+import type { TextCondition } from "./text-condition.ts";
+
+export interface Script {
+  /** The rehearsal file, as the user named it. */
+  readonly file: string;
+  readonly description?: string;
+  /** The entry file, as seen from where `file` is seen from. */
+  readonly entryFile: string;
+  readonly job?: string;
+  readonly userInput?: string;
+  /** As seen from where `file` is seen from; absent: the caller's choice. */
+  readonly workingDirectory?: string;
+  readonly models: Readonly<Record<string, string>>;
+  readonly permissions?: "read-only" | "workspace" | "all";
+  readonly limits: RehearsalLimits;
+  readonly rules: readonly Rule[];
+  readonly expect: Expectation;
+}
+
+/** Path and position, for messages: `sessions[0].turns[1] (a.rehearsal.yml:7:5)`. */
+export type Place = string;
+
+export interface Selectors {
+  readonly task?: string;
+  readonly role?: "task" | "driving";
+  readonly model?: string;
+  readonly workId?: number;
+  readonly run?: number;
+  readonly retry?: number;
+  readonly attempt?: number;
+  readonly subAgent: boolean;
+}
+
+export interface Rule {
+  readonly place: Place;
+  readonly selectors: Selectors;
+  readonly repeat: number | "any";
+  readonly optional: boolean;
+  readonly turns: readonly [Turn, ...Turn[]];
+}
+
+export interface Turn {
+  readonly place: Place;
+  readonly prompt?: TextCondition;
+  readonly replies: readonly Reply[];
+}
+
+export interface Reply {
+  readonly place: Place;
+  /** Added by us after tool calls that nothing follows; no failure if it is not given. */
+  readonly implied: boolean;
+  readonly toolResults?: TextCondition;
+  readonly delayMs: number;
+  readonly play: Play;
+}
+
+export type Play =
+  | Answer
+  | {
+      readonly kind: "error";
+      readonly status: number;
+      readonly message: string;
+      readonly headers: Readonly<Record<string, string>>;
+      /** How many requests in a row get it; absent: all. */
+      readonly times?: number;
+    }
+  | { readonly kind: "cut"; readonly partial: Partial; readonly times?: number }
+  | { readonly kind: "hang"; readonly partial: Partial }
+  | { readonly kind: "die" };
+
+export interface Answer {
+  readonly kind: "answer";
+  readonly text: string;
+  readonly reasoning: string;
+  readonly tools: readonly ToolUse[];
+  readonly usage: { readonly input: number; readonly output: number };
+}
+
+/** What arrives of an answer that never ends. */
+export interface Partial {
+  readonly text: string;
+  readonly reasoning: string;
+}
+
+export interface ToolUse {
+  readonly name: string;
+  /** As it goes over the wire: JSON, or anything for a freeform tool and for a model's mistake. */
+  readonly input: string;
+  readonly unknown: boolean;
+}
+
+export interface Expectation {
+  readonly place: Place;
+  readonly result: RunResult;
+  readonly reason?: TextCondition;
+  readonly works?: { readonly place: Place; readonly items: readonly ExpectedWork[] };
+  readonly include: readonly ExpectedDecision[];
+  readonly sequence: readonly ExpectedDecision[];
+  readonly exclude: readonly ExpectedDecision[];
+}
+
+export interface ExpectedWork {
+  readonly place: Place;
+  readonly task: string;
+  readonly workId?: number;
+  readonly model?: string;
+  /** `last`: of its last run. */
+  readonly outcome:
+    | { readonly kind: "skipped" }
+    | { readonly kind: "last"; readonly outcome: WorkResult }
+    | { readonly kind: "each"; readonly outcomes: readonly WorkResult[] };
+  readonly runs?: number;
+  readonly attempts?: number;
+  readonly retries?: number;
+  readonly crashes?: number;
+}
+
+export interface ExpectedDecision {
+  readonly place: Place;
+  readonly condition: TextCondition;
+}

@@ -1,0 +1,98 @@
+/** What a text must be: of a prompt, of tool results, of a decision. */
+import type { ConditionField } from "./rehearsal-file.ts";
+
+export interface TextCondition {
+  readonly contains: readonly string[];
+  readonly excludes: readonly string[];
+  readonly equals?: string;
+  /** The source of a regular expression, known to be valid. */
+  readonly matches?: string;
+}
+
+/** As a condition is written; a field of the file, with its shorthands. */
+export function toCondition(field: ConditionField): TextCondition | { readonly problem: string } {
+  if (typeof field === "string") return { contains: [field], excludes: [] };
+  const { contains = [], excludes = [], equals, matches } = field;
+  if (matches !== undefined) {
+    try {
+      void new RegExp(matches, "u");
+    } catch {
+      return { problem: "This is no valid regular expression." };
+    }
+  }
+  return {
+    contains: [contains].flat(),
+    excludes: [excludes].flat(),
+    ...(equals === undefined ? {} : { equals }),
+    ...(matches === undefined ? {} : { matches }),
+  };
+}
+
+/** Why the text does not meet the condition, as the predicate of a sentence; undefined if it does. */
+export function mismatch(
+  condition: TextCondition,
+  text: string,
+  fill: (template: string) => string,
+): string | undefined {
+  for (const needle of condition.contains) {
+    if (!text.includes(block(fill(needle)))) return `does not contain ${quote(fill(needle))}`;
+  }
+  for (const needle of condition.excludes) {
+    if (text.includes(block(fill(needle)))) {
+      return `contains ${quote(fill(needle))}, which it must not`;
+    }
+  }
+  const { equals, matches } = condition;
+  if (equals !== undefined && fill(equals).trimEnd() !== text.trimEnd()) {
+    return `is not equal to ${quote(fill(equals))}`;
+  }
+  if (matches !== undefined && !new RegExp(matches, "u").test(text)) {
+    return `does not match /${matches}/`;
+  }
+  return undefined;
+}
+
+/** The condition in a few words, to name what was looked for. */
+export function describeCondition({ contains, excludes, equals, matches }: TextCondition): string {
+  const parts = [
+    ...contains.map((needle) => `contains ${quote(needle)}`),
+    ...excludes.map((needle) => `does not contain ${quote(needle)}`),
+    ...(equals === undefined ? [] : [`equals ${quote(equals)}`]),
+    ...(matches === undefined ? [] : [`matches /${matches}/`]),
+  ];
+  return parts.join(" and ");
+}
+
+const SHOWN = 160;
+
+/** On one line, shortened in the middle: both ends of a prompt tell what it is. */
+export function quote(text: string): string {
+  if (text.length <= SHOWN) return JSON.stringify(text);
+  const half = SHOWN / 2;
+  return `${JSON.stringify(text.slice(0, half))} … ${JSON.stringify(text.slice(-half))} (${text.length} characters)`;
+}
+
+const PLACEHOLDER = /(\$?)\$\{workingDirectory\}/g;
+
+/** `${workingDirectory}` → the path; `$${workingDirectory}` → `${workingDirectory}`. */
+export function fillIn(template: string, workingDirectory: string): string {
+  return template.replace(PLACEHOLDER, (whole: string, escape: string) =>
+    escape === "" ? workingDirectory : whole.slice(1),
+  );
+}
+
+/** The reverse of `fillIn`, for recordings. */
+export function takeOut(text: string, workingDirectory: string): string {
+  const escaped = text.replace(/\$\{workingDirectory\}/g, "$$$&");
+  // The root and the empty path are in every text by chance.
+  if (workingDirectory.length < 2) return escaped;
+  return escaped.replaceAll(workingDirectory, (path, at: number) => {
+    const longerName = /^[\w-]/.test(escaped.slice(at + path.length));
+    return longerName || escaped[at - 1] === "$" ? path : "${workingDirectory}";
+  });
+}
+
+/** A block of YAML text ends with a line break that nobody means. */
+function block(needle: string): string {
+  return needle.replace(/\n+$/, "");
+}
