@@ -1,0 +1,169 @@
+/** JSON as RFC 8259 has it: no comments, no trailing commas, and no key twice in an object. */
+import { type Node, parseTree, printParseErrorCode, visit } from "jsonc-parser";
+import { emptyObject, type Limits, type ReadText, type TextFault } from "./read-text.ts";
+
+type ErrorName = ReturnType<typeof printParseErrorCode>;
+type Container = Record<string, unknown> | unknown[];
+
+export function readJson(text: string, limits: Limits): ReadText {
+  const unsafe = scan(text, limits.nesting);
+  if (unsafe !== undefined) return { kind: "rejected", faults: [unsafe] };
+
+  let value: unknown;
+  let key = "";
+  const open: Container[] = [];
+  const duplicates: TextFault[] = [];
+  let syntax: TextFault | undefined;
+  const put = (item: unknown): void => {
+    const parent = open.at(-1);
+    if (parent === undefined) value = item;
+    else if (Array.isArray(parent)) parent.push(item);
+    else parent[key] = item;
+  };
+  const enter = (container: Container): void => {
+    put(container);
+    open.push(container);
+  };
+  const leave = (): void => {
+    open.pop();
+  };
+  visit(
+    text,
+    {
+      onObjectBegin: () => enter(emptyObject()),
+      onObjectProperty: (name, offset) => {
+        const parent = open.at(-1);
+        if (parent !== undefined && name in parent) {
+          duplicates.push({ offset, reason: `Duplicate key ${JSON.stringify(name)}.` });
+        }
+        key = name;
+      },
+      onObjectEnd: leave,
+      onArrayBegin: () => enter([]),
+      onArrayEnd: leave,
+      onLiteralValue: put,
+      onError: (code, offset) => {
+        // Whatever follows the first fault in the syntax is a guess.
+        syntax ??= syntaxFault(text, printParseErrorCode(code), offset);
+      },
+    },
+    { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false },
+  );
+  if (syntax !== undefined) return { kind: "rejected", faults: [syntax] };
+  if (duplicates.length > 0) return { kind: "rejected", faults: duplicates };
+  return { kind: "read", value, offsetOf: jsonOffsets(text) };
+}
+
+const noComments = {
+  reason: "Comments are not allowed in JSON.",
+  hint: "a YAML file (.yml) may have them",
+};
+
+/**
+ * Finds the bracket that is one too many. A comment ends the scan: it is a fault anyway, and what
+ * is in it would be read differently here and by the parser.
+ */
+function scan(text: string, limit: number): TextFault | undefined {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case 0x22: // a string: on to its end
+        for (at++; at < text.length && text.charCodeAt(at) !== 0x22; at++) {
+          const unit = text.charCodeAt(at);
+          if (unit === 0x5c) at++;
+          // No string goes over the end of a line: one that is never closed must not hide the rest.
+          else if (unit === 0x0a || unit === 0x0d) break;
+        }
+        break;
+      case 0x2f:
+        return { offset: at, ...noComments };
+      case 0x5b:
+      case 0x7b:
+        depth++;
+        if (depth > limit) return { offset: at, reason: `Nested deeper than ${limit} levels.` };
+        break;
+      case 0x5d:
+      case 0x7d:
+        depth--;
+        break;
+      default:
+    }
+  }
+  return undefined;
+}
+
+function syntaxFault(text: string, code: ErrorName, offset: number): TextFault {
+  if (text.slice(offset).trim() === "" && code !== "InvalidCommentToken") {
+    return { offset, reason: "The file ends in the middle of its JSON.", hint: "is it complete?" };
+  }
+  const found = JSON.stringify(/^\w+|^[^]/u.exec(text.slice(offset, offset + 20))?.[0] ?? "");
+  return { offset, ...describe(code, found) };
+}
+
+function describe(code: ErrorName, found: string): { reason: string; hint?: string } {
+  switch (code) {
+    case "InvalidCommentToken":
+      return noComments;
+    case "PropertyNameExpected":
+      return { reason: `Expected a key in double quotes, found ${found}.` };
+    case "ValueExpected":
+      return { reason: `Expected a value, found ${found}.` };
+    case "ColonExpected":
+      return { reason: `Expected ":" after the key, found ${found}.` };
+    case "CommaExpected":
+      return { reason: `Expected "," or the end of the list or object, found ${found}.` };
+    case "CloseBraceExpected":
+      return { reason: `Expected "}", found ${found}.` };
+    case "CloseBracketExpected":
+      return { reason: `Expected "]", found ${found}.` };
+    case "EndOfFileExpected":
+      return { reason: `Expected the end of the file, found ${found}.` };
+    case "InvalidSymbol":
+      return { reason: `${found} is not JSON.`, hint: "text is written in double quotes" };
+    case "UnexpectedEndOfString":
+      return { reason: "A string is not closed on its line.", hint: "a line break in it is \\n" };
+    case "InvalidCharacter":
+      return { reason: "A string holds a control character.", hint: "a tab in it is \\t" };
+    case "InvalidNumberFormat":
+    case "UnexpectedEndOfComment":
+    case "UnexpectedEndOfNumber":
+    case "InvalidUnicode":
+    case "InvalidEscapeCharacter":
+    case "<unknown ParseErrorCode>":
+      return { reason: `Not valid JSON: ${words(code)}, at ${found}.` };
+  }
+}
+
+/** `InvalidUnicode` → `invalid unicode`. */
+function words(name: string): string {
+  return name.replace(/(?<!^)[A-Z]/g, " $&").toLowerCase();
+}
+
+function jsonOffsets(text: string): (path: readonly (string | number)[]) => number {
+  let root: Node | undefined;
+  const members = new WeakMap<Node, Map<string, Node>>();
+  const child = (node: Node, key: string | number): Node | undefined => {
+    if (node.type === "array") return typeof key === "number" ? node.children?.[key] : undefined;
+    if (node.type !== "object") return undefined;
+    let known = members.get(node);
+    if (known === undefined) {
+      known = new Map();
+      for (const { children } of node.children ?? []) {
+        const [name, item] = children ?? [];
+        if (name !== undefined && item !== undefined) known.set(String(name.value), item);
+      }
+      members.set(node, known);
+    }
+    return known.get(String(key));
+  };
+  return (path) => {
+    root ??= parseTree(text);
+    let node = root;
+    for (const key of path) {
+      const next = node && child(node, key);
+      if (next === undefined) break;
+      node = next;
+    }
+    return node?.offset ?? 0;
+  };
+}

@@ -1,0 +1,88 @@
+/**
+ * YAML 1.2 (core schema), one document, plus merge keys (`<<`), which people expect with anchors.
+ *
+ * The composer of `yaml` recurses, and a text that is nested deeply enough ends the process. Its
+ * lexer and its parser of concrete syntax keep explicit stacks, so the text goes through those
+ * first, under watch; the composer sees only what has passed.
+ */
+import { Composer, type CST, type Document, Lexer, Parser } from "yaml";
+import type { Limits, ReadText, TextFault } from "./read-text.ts";
+import { convertYaml, yamlOffsets } from "./yaml-value.ts";
+
+/**
+ * The stack of the concrete syntax holds the document, then one item for each list or object, then
+ * the scalar at hand. The converter counts exactly; this bound only has to keep recursion short.
+ */
+const stackMargin = 10;
+
+export function readYaml(text: string, limits: Limits): ReadText {
+  const tokens = parseConcrete(text, limits);
+  if (!Array.isArray(tokens)) return { kind: "rejected", faults: [tokens] };
+
+  const documents = compose(tokens, text.length);
+  const [document, second] = documents;
+  if (document === undefined) return rejected(0, "The file is empty.");
+  // Whatever follows the first fault in the syntax is a guess. Warnings are about tags that stand
+  // for types that neither JSON nor an entry has.
+  const fault = document.errors[0] ?? document.warnings[0];
+  if (fault !== undefined) {
+    return rejected(fault.pos[0], `Not valid YAML: ${sentence(fault.message)}`);
+  }
+  if (second !== undefined) {
+    return rejected(second.range[0], "The file holds more than one YAML document.", "remove ---");
+  }
+  if (document.contents === null) return rejected(0, "The file is empty.");
+
+  const converted = convertYaml(document.contents, limits);
+  if (converted.faults.length > 0) return { kind: "rejected", faults: converted.faults };
+  return {
+    kind: "read",
+    value: converted.value,
+    offsetOf: yamlOffsets(document.contents, converted.targets),
+  };
+}
+
+function rejected(offset: number, reason: string, hint?: string): ReadText {
+  return {
+    kind: "rejected",
+    faults: [{ offset, reason, ...(hint === undefined ? {} : { hint }) }],
+  };
+}
+
+function parseConcrete(text: string, limits: Limits): CST.Token[] | TextFault {
+  const parser = new Parser();
+  const tokens: CST.Token[] = [];
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const token of parser.next(lexeme)) tokens.push(token);
+    if (parser.stack.length > limits.nesting + stackMargin) {
+      return { offset: parser.offset, reason: tooDeep(limits) };
+    }
+  }
+  for (const token of parser.end()) tokens.push(token);
+  return tokens;
+}
+
+function tooDeep(limits: Limits): string {
+  return `Nested deeper than ${limits.nesting} levels.`;
+}
+
+function compose(tokens: CST.Token[], end: number): Document.Parsed[] {
+  const composer = new Composer({
+    version: "1.2",
+    // Named, so that a `%YAML 1.1` directive doesn't turn `no` into false.
+    schema: "core",
+    // The composer's own check compares every key with every other; the converter has a faster one.
+    uniqueKeys: false,
+    keepSourceTokens: false,
+    logLevel: "silent",
+  });
+  const documents: Document.Parsed[] = [];
+  for (const document of composer.compose(tokens, true, end)) documents.push(document);
+  return documents;
+}
+
+/** The first line of a message of `yaml`, with a full stop. */
+function sentence(message: string): string {
+  const line = message.split("\n", 1)[0] ?? "";
+  return /[.!?]$/.test(line) ? line : `${line}.`;
+}

@@ -1,0 +1,111 @@
+/**
+ * Text to value, with positions: the one place where text that a person wrote is parsed.
+ *
+ * Invariants: bad input of any kind becomes diagnostics, never a throw. Size and nesting are checked
+ * before anything that recurses sees the text. Objects in the result have no prototype, so that
+ * `__proto__`, `constructor` and `toString` are keys like any other and a look-up of a missing key
+ * finds nothing. The value may share parts (YAML aliases), but is never cyclic, and written out in
+ * full it is no larger than the size limit.
+ */
+import type { Diagnostic } from "./diagnostic.ts";
+import { readJson } from "./document-json.ts";
+import { readYaml } from "./document-yaml.ts";
+import type { Locate, Position } from "./problem.ts";
+import { textPositions } from "./text-position.ts";
+
+export type { Locate, Path, Place, Position } from "./problem.ts";
+
+export const documentLimits = {
+  /** 10 MB, in UTF-8; also the limit of a YAML document with all its aliases written out. */
+  bytes: 10_000_000,
+  /** Lists and objects inside one another. */
+  nesting: 100,
+} as const;
+
+export type DocumentFormat = "json" | "yaml";
+
+export type ReadDocument =
+  | {
+      readonly kind: "read";
+      readonly value: unknown;
+      /** The position of the value at `path`, or of its nearest parent that exists. */
+      readonly locate: Locate;
+    }
+  | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
+
+/** The format that a file name stands for; undefined for every other name. */
+export function formatOfFile(fileName: string): DocumentFormat | undefined {
+  const extension = /\.([^./\\]+)$/.exec(fileName)?.[1]?.toLowerCase();
+  if (extension === "json") return "json";
+  return extension === "yml" || extension === "yaml" ? "yaml" : undefined;
+}
+
+export function readDocument(
+  source: string | Uint8Array,
+  options: { readonly file?: string; readonly format: DocumentFormat },
+): ReadDocument {
+  const { file, format } = options;
+  const rejected = (reason: string, hint?: string, position?: Position): ReadDocument => ({
+    kind: "rejected",
+    diagnostics: [
+      {
+        ...(file === undefined ? {} : { file }),
+        ...position,
+        codePath: "",
+        reason,
+        ...(hint === undefined ? {} : { hint }),
+      },
+    ],
+  });
+
+  const bytes = typeof source === "string" ? utf8Length(source) : source.length;
+  if (bytes > documentLimits.bytes) {
+    const size = (bytes / 1e6).toFixed(1);
+    return rejected(`The file has ${size} MB; at most ${documentLimits.bytes / 1e6} MB are read.`);
+  }
+  const text = typeof source === "string" ? source.replace(/^\uFEFF/, "") : decode(source);
+  if (text === undefined) {
+    return rejected("The file is not text in UTF-8.", "save it as UTF-8");
+  }
+  if (text.includes("\0")) return rejected("The file is binary, not text.");
+  if (text.trim() === "") return rejected("The file is empty.");
+
+  const read = format === "json" ? readJson(text, documentLimits) : readYaml(text, documentLimits);
+  const positionOf = textPositions(text);
+  switch (read.kind) {
+    case "read":
+      return {
+        kind: "read",
+        value: read.value,
+        locate: (path) => positionOf(read.offsetOf(path)),
+      };
+    case "rejected":
+      return {
+        kind: "rejected",
+        diagnostics: read.faults.map(({ offset, reason, hint }) => ({
+          ...(file === undefined ? {} : { file }),
+          ...positionOf(Math.min(offset, text.length)),
+          codePath: "",
+          reason,
+          ...(hint === undefined ? {} : { hint }),
+        })),
+      };
+  }
+}
+
+/** Without the byte order mark; undefined for what is not UTF-8. */
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function utf8Length(text: string): number {
+  // A UTF-16 unit takes one to three bytes: most texts need no counting.
+  if (text.length > documentLimits.bytes || text.length * 3 <= documentLimits.bytes) {
+    return text.length;
+  }
+  return new TextEncoder().encode(text).length;
+}

@@ -1,0 +1,13 @@
+/** Any object that is not a list; its fields are unknown until somebody looks. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** `Array.isArray` without its `any`. */
+export function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+export function isText(value: unknown): value is string {
+  return typeof value === "string";
+}

@@ -1,0 +1,45 @@
+import type { Diagnostic } from "./diagnostic.ts";
+
+/** The way from the root of a document to one of its values: keys and indexes. */
+export type Path = readonly (string | number)[];
+
+/** 1-based; the column counts UTF-16 units. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Finds a value in the text it came from; see `ReadDocument`. */
+export type Locate = (path: Path) => Position;
+
+/** Where a value came from, as far as that is known. */
+export interface Place {
+  readonly file?: string;
+  readonly locate?: Locate;
+}
+
+/** A diagnostic before it has a place: the checks know paths, only the document knows lines. */
+export interface Problem {
+  /** Where to point at in the text; for a missing field the path that it would have. */
+  readonly path: Path;
+  readonly codePath: string;
+  readonly reason: string;
+  readonly hint?: string;
+}
+
+/** Adds the places; with a document at hand the result is in reading order. */
+export function toDiagnostics(problems: readonly Problem[], place: Place = {}): Diagnostic[] {
+  const { file, locate } = place;
+  const diagnostics = problems.map(({ path, codePath, reason, hint }): Diagnostic => ({
+    ...(file === undefined ? {} : { file }),
+    ...locate?.(path),
+    codePath,
+    reason,
+    ...(hint === undefined ? {} : { hint }),
+  }));
+  return locate === undefined ? diagnostics : diagnostics.sort(byPosition);
+}
+
+function byPosition(a: Diagnostic, b: Diagnostic): number {
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}

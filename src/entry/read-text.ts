@@ -1,0 +1,28 @@
+/** What `document.ts` and the readers of the two formats share. */
+import type { Path } from "./problem.ts";
+
+export interface Limits {
+  readonly bytes: number;
+  readonly nesting: number;
+}
+
+/** A fault in the text itself. */
+export interface TextFault {
+  readonly offset: number;
+  readonly reason: string;
+  readonly hint?: string;
+}
+
+export type ReadText =
+  | {
+      readonly kind: "read";
+      readonly value: unknown;
+      /** May be slow once, and is fast from then on. */
+      readonly offsetOf: (path: Path) => number;
+    }
+  | { readonly kind: "rejected"; readonly faults: readonly TextFault[] };
+
+/** An object whose every key is its own: `__proto__` is nothing special without a prototype. */
+export function emptyObject(): Record<string, unknown> {
+  return Object.create(null);
+}

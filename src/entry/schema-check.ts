@@ -1,0 +1,158 @@
+/**
+ * JSON Schema (draft 2020-12) with errors for people: one sentence per fault, at the fault, with the
+ * expression of its place and, for misspelled names, a guess.
+ *
+ * Schemas that use it: refer by `#/$defs/…` only; distinguish the cases of a union by `discriminator`
+ * (a constant in a field; ajv then checks that case alone, where a bare `oneOf` costs the product of
+ * its levels) or by type; use no `uniqueItems` over objects (its comparison needs prototypes).
+ */
+import type { AnySchemaObject, ErrorObject, ValidateFunction } from "ajv";
+// oxlint-disable-next-line no-restricted-imports -- ajv is allowed here; its draft 2020-12 has a path of its own
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { codePathOf, resolve } from "./code-path.ts";
+import { isList, isRecord, isText } from "./guards.ts";
+import type { Diagnostic } from "./diagnostic.ts";
+import { type Path, type Place, type Problem, toDiagnostics } from "./problem.ts";
+import { explain } from "./schema-reason.ts";
+
+export { type Locate, type Path, type Place, type Problem, toDiagnostics } from "./problem.ts";
+export { suggest, suggestion } from "./suggest.ts";
+
+export interface CompiledSchema<T> {
+  /** Whether the value is as the schema says. */
+  accepts(value: unknown): value is T;
+  /** All that is wrong; empty for an accepted value. */
+  problems(value: unknown): Problem[];
+  /** The same with places. */
+  diagnose(value: unknown, place?: Place): Diagnostic[];
+  /** The expression of a path, such as `entry.tasks["a"].model`. */
+  codePath(path: Path): string;
+}
+
+/** `root` is the name that expressions begin with. The schema is compiled on first use. */
+export function compileSchema<T = unknown>(
+  schema: AnySchemaObject,
+  root: string,
+): CompiledSchema<T> {
+  let compiled: ValidateFunction<T> | undefined;
+  let ajv: Ajv2020 | undefined;
+  const branches = new Map<object, ValidateFunction>();
+  const getAjv = (): Ajv2020 =>
+    (ajv ??= new Ajv2020({
+      allErrors: true,
+      verbose: true,
+      strict: true,
+      strictRequired: false,
+      allowUnionTypes: true,
+      discriminator: true,
+      ownProperties: true,
+      // Reported as results, never to the console.
+      logger: false,
+    }));
+  const branch = (one: AnySchemaObject): ValidateFunction => {
+    const known = branches.get(one);
+    if (known !== undefined) return known;
+    const made = getAjv().compile({ $defs: schema["$defs"] as unknown, ...one });
+    branches.set(one, made);
+    return made;
+  };
+  const validate = (): ValidateFunction<T> => (compiled ??= getAjv().compile<T>(schema));
+  const codePath = (path: Path): string => codePathOf(schema, root, path);
+
+  const problems = (value: unknown): Problem[] => {
+    const check = validate();
+    if (check(value)) return [];
+    return collapseUnions(check.errors ?? [], schema, branch).map((error) => {
+      const { path, reason, hint } = explain(error, pathOf(value, error.instancePath), schema);
+      const problem = { path, codePath: codePath(path), reason };
+      return hint === undefined ? problem : { ...problem, hint };
+    });
+  };
+  return {
+    accepts: (value): value is T => validate()(value),
+    problems,
+    diagnose: (value, place) => toDiagnostics(problems(value), place),
+    codePath,
+  };
+}
+
+/** A JSON pointer as a path; the value tells an index from a key that is a number. */
+function pathOf(value: unknown, pointer: string): Path {
+  const path: (string | number)[] = [];
+  let current = value;
+  for (const part of pointer.split("/").slice(1)) {
+    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (isList(current)) {
+      path.push(Number(key));
+      current = current[Number(key)];
+    } else {
+      path.push(key);
+      current = isRecord(current) ? current[key] : undefined;
+    }
+  }
+  return path;
+}
+
+/**
+ * ajv reports a failed `anyOf` or `oneOf` as the errors of every branch, then one for the union. What
+ * helps is the errors of the branch that was meant, which is the one whose type fits.
+ */
+function collapseUnions(
+  errors: readonly ErrorObject[],
+  root: AnySchemaObject,
+  compile: (branch: AnySchemaObject) => ValidateFunction,
+): ErrorObject[] {
+  const kept: ErrorObject[] = [];
+  for (const error of errors) {
+    // `if` and `propertyNames` only say that something below them failed.
+    if (error.keyword === "if" || error.propertyName !== undefined) continue;
+    if (error.keyword !== "anyOf" && error.keyword !== "oneOf") {
+      kept.push(error);
+      continue;
+    }
+    const branches = isList(error.schema) ? error.schema.filter(isRecord) : [];
+    const failures = branches.map((branch) => {
+      const check = compile(branch);
+      check(error.data);
+      return {
+        types: typesOf(branch, root),
+        errors: collapseUnions(check.errors ?? [], root, compile),
+      };
+    });
+    const total = failures.reduce((sum, failure) => sum + failure.errors.length, 0);
+    kept.splice(kept.length - total);
+
+    const meant = failures
+      .filter(({ types }) => types.length === 0 || types.some((type) => isOfType(error.data, type)))
+      .sort((a, b) => a.errors.length - b.errors.length)[0];
+    if (meant === undefined || meant.errors.length === 0) {
+      kept.push({ ...error, params: { types: failures.flatMap(({ types }) => types) } });
+      continue;
+    }
+    for (const one of meant.errors) {
+      kept.push({ ...one, instancePath: error.instancePath + one.instancePath });
+    }
+  }
+  return kept;
+}
+
+function typesOf(branch: AnySchemaObject, root: AnySchemaObject): string[] {
+  const reference: unknown = branch["$ref"];
+  const target = isText(reference) ? resolve(root, reference) : branch;
+  return isRecord(target) ? [target["type"]].flat().filter(isText) : [];
+}
+
+function isOfType(data: unknown, type: string): boolean {
+  switch (type) {
+    case "null":
+      return data === null;
+    case "array":
+      return isList(data);
+    case "object":
+      return isRecord(data);
+    case "integer":
+      return Number.isInteger(data);
+    default:
+      return typeof data === type;
+  }
+}

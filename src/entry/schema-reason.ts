@@ -1,0 +1,164 @@
+import type { ErrorObject } from "ajv";
+import { resolve } from "./code-path.ts";
+import { isList, isRecord, isText } from "./guards.ts";
+import type { Path } from "./problem.ts";
+import { suggestion } from "./suggest.ts";
+
+export interface Explained {
+  readonly path: Path;
+  readonly reason: string;
+  readonly hint?: string;
+}
+
+/** One sentence for one error of ajv; `path` is that of the value that ajv names. */
+export function explain(error: ErrorObject, path: Path, root: object): Explained {
+  const params: Readonly<Record<string, unknown>> = error.params;
+  const schema: unknown = error.schema;
+  switch (error.keyword) {
+    case "required": {
+      const name = String(params["missingProperty"]);
+      return { path: [...path, name], reason: "This field is required." };
+    }
+    case "additionalProperties":
+    case "unevaluatedProperties": {
+      const name = String(params["additionalProperty"] ?? params["unevaluatedProperty"]);
+      const known = Object.keys(error.parentSchema?.["properties"] ?? {});
+      return {
+        path: [...path, name],
+        reason: `Unknown field ${JSON.stringify(name)}.`,
+        ...(suggestion(name, known).hint === undefined
+          ? { hint: `known are ${known.join(", ")}` }
+          : suggestion(name, known)),
+      };
+    }
+    case "type":
+    case "anyOf":
+    case "oneOf": {
+      const types: unknown[] = [params["types"] ?? schema].flat();
+      if (types.length === 0) return { path, reason: "Has none of the possible forms." };
+      return { path, reason: `Must be ${either(types)}, not ${describe(error.data)}.` };
+    }
+    case "enum": {
+      const allowed = [schema].flat().map((one) => JSON.stringify(one));
+      const typed = error.data;
+      return {
+        path,
+        reason: `Must be ${list(allowed)}, not ${describe(typed)}.`,
+        ...(typeof typed === "string" ? suggestion(typed, [schema].flat().filter(isText)) : {}),
+      };
+    }
+    case "const":
+      return { path, reason: `Must be ${JSON.stringify(schema)}, not ${describe(error.data)}.` };
+    case "discriminator":
+      return explainTag(error, path, root);
+    case "propertyNames":
+      return {
+        path: [...path, String(params["propertyName"])],
+        reason: `${JSON.stringify(params["propertyName"])} can't be a name here.`,
+      };
+    case "minimum":
+      return { path, reason: `Must be at least ${String(schema)}, not ${describe(error.data)}.` };
+    case "exclusiveMinimum":
+      return { path, reason: `Must be more than ${String(schema)}, not ${describe(error.data)}.` };
+    case "maximum":
+      return { path, reason: `Must be at most ${String(schema)}, not ${describe(error.data)}.` };
+    case "exclusiveMaximum":
+      return { path, reason: `Must be less than ${String(schema)}, not ${describe(error.data)}.` };
+    case "minLength":
+      return { path, reason: "Must not be empty." };
+    case "minItems":
+      return { path, reason: `Must have at least ${count(schema, "element")}.` };
+    case "maxItems":
+      return { path, reason: `Must have at most ${count(schema, "element")}.` };
+    case "minProperties":
+    case "maxProperties":
+      return explainSize(error, path);
+    default:
+      return { path, reason: `Is not as expected: ${error.message ?? error.keyword}.` };
+  }
+}
+
+/** A union whose cases are told apart by a constant in a field. */
+function explainTag(error: ErrorObject, path: Path, root: object): Explained {
+  const params: Readonly<Record<string, unknown>> = error.params;
+  const tag = String(params["tag"]);
+  const value = params["tagValue"];
+  if (value === undefined) return { path: [...path, tag], reason: "This field is required." };
+  const cases = tagValues(error.parentSchema?.["oneOf"], tag, root);
+  const expected = cases.length === 0 ? "one of the known cases" : list(cases.map(quote));
+  return {
+    path: [...path, tag],
+    reason: `Must be ${expected}, not ${describe(value)}.`,
+    ...(typeof value === "string" ? suggestion(value, cases) : {}),
+  };
+}
+
+function explainSize(error: ErrorObject, path: Path): Explained {
+  const known = Object.keys(error.parentSchema?.["properties"] ?? {});
+  const { minProperties, maxProperties } = error.parentSchema ?? {};
+  if (known.length > 0 && minProperties === 1 && maxProperties === 1) {
+    return { path, reason: `Must have exactly one of the fields ${list(known.map(quote))}.` };
+  }
+  const bound = error.keyword === "minProperties" ? "at least" : "at most";
+  return { path, reason: `Must have ${bound} ${count(error.schema, "field")}.` };
+}
+
+/** The constants that tell the branches apart. */
+function tagValues(branches: unknown, tag: string, root: object): string[] {
+  if (!isList(branches)) return [];
+  return branches.filter(isRecord).flatMap((branch) => {
+    const reference = branch["$ref"];
+    const target = isText(reference) ? resolve(root, reference) : branch;
+    const properties = isRecord(target) ? target["properties"] : undefined;
+    const property = isRecord(properties) ? properties[tag] : undefined;
+    return isRecord(property) ? [property["const"]].filter(isText) : [];
+  });
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text);
+}
+
+/** `a`, `a or b`, `a, b or c`. */
+function list(words: readonly string[]): string {
+  const last = words.at(-1) ?? "";
+  return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
+}
+
+function either(types: readonly unknown[]): string {
+  const names = types.map((type) => typeNames.get(String(type)) ?? String(type));
+  return list([...new Set(names)]);
+}
+
+const typeNames = new Map([
+  ["string", "text"],
+  ["integer", "a whole number"],
+  ["number", "a number"],
+  ["boolean", "true or false"],
+  ["array", "a list"],
+  ["object", "an object"],
+  ["null", "null"],
+]);
+
+function count(number: unknown, noun: string): string {
+  return number === 1 ? `one ${noun}` : `${String(number)} ${noun}s`;
+}
+
+/** What was found, short enough for a sentence. */
+function describe(data: unknown): string {
+  if (typeof data === "string") {
+    return data.length > 40 ? "another text" : `the text ${JSON.stringify(data)}`;
+  }
+  if (Array.isArray(data)) return "a list";
+  if (data === null) return "null";
+  switch (typeof data) {
+    case "number":
+    case "boolean":
+    case "undefined":
+      return String(data);
+    case "object":
+      return "an object";
+    default:
+      return `a ${typeof data}`;
+  }
+}

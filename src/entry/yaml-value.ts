@@ -1,0 +1,216 @@
+/** Nodes of `yaml` to plain values, with aliases and merge keys resolved and their cost bounded. */
+import {
+  type Alias,
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  type Node,
+  type Scalar,
+  type YAMLMap,
+} from "yaml";
+import { isRecord } from "./guards.ts";
+import type { Path } from "./problem.ts";
+import { emptyObject, type Limits, type TextFault } from "./read-text.ts";
+
+export interface ConvertedYaml {
+  readonly value: unknown;
+  readonly faults: readonly TextFault[];
+  /** What each alias stands for. */
+  readonly targets: ReadonlyMap<Alias, Node>;
+}
+
+/** A node with an anchor: what one use of it costs, known once it is converted. */
+interface Anchored {
+  readonly node: Node;
+  done?: { readonly value: unknown; readonly size: number; readonly height: number };
+}
+
+export function convertYaml(root: Node, limits: Limits): ConvertedYaml {
+  const converter = new Converter(limits);
+  const value = converter.convert(root, 0);
+  return { value, faults: converter.faults, targets: converter.targets };
+}
+
+class Converter {
+  readonly faults: TextFault[] = [];
+  readonly targets = new Map<Alias, Node>();
+  readonly #anchors = new Map<string, Anchored>();
+  readonly #limits: Limits;
+  /** About the length of the text, had it been written without aliases. */
+  #size = 0;
+  /** The deepest level reached since somebody last looked. */
+  #deepest = 0;
+  #stopped = false;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  convert(node: unknown, depth: number): unknown {
+    if (this.#stopped) return undefined;
+    if (isAlias(node)) return this.#alias(node, depth);
+    if (!isScalar(node) && !isMap(node) && !isSeq(node)) return null;
+    const anchor = node.anchor;
+    if (anchor === undefined) return this.#plain(node, depth);
+
+    const anchored: Anchored = { node };
+    this.#anchors.set(anchor, anchored);
+    const { size, deepest } = { size: this.#size, deepest: this.#deepest };
+    this.#deepest = depth;
+    const value = this.#plain(node, depth);
+    anchored.done = { value, size: this.#size - size, height: this.#deepest - depth };
+    this.#deepest = Math.max(deepest, this.#deepest);
+    return value;
+  }
+
+  #plain(node: Node, depth: number): unknown {
+    this.#size += 1;
+    if (isScalar(node)) return this.#scalar(node);
+    this.#reach(node, depth + 1);
+    if (this.#stopped) return undefined;
+    if (isSeq(node)) return node.items.map((item) => this.convert(item, depth + 1));
+    return isMap(node) ? this.#map(node, depth + 1) : null;
+  }
+
+  #scalar(node: Scalar): unknown {
+    const { value } = node;
+    this.#size += node.source?.length ?? 0;
+    if (value === null || typeof value === "string") return value;
+    if (typeof value === "number" || typeof value === "boolean") return value;
+    this.#fault(node, "This value is neither text, a number, true, false nor null.");
+    return null;
+  }
+
+  #map(map: YAMLMap, depth: number): Record<string, unknown> {
+    const object = emptyObject();
+    const merged: unknown[] = [];
+    for (const pair of map.items) {
+      if (isMergeKey(pair.key)) {
+        for (const source of this.#mergeSources(pair.value, depth)) merged.push(source);
+        continue;
+      }
+      const key = this.#key(pair.key);
+      if (key === undefined) {
+        this.#fault(pair.key, "A key must be text.", "put it in quotes");
+      } else if (key in object) {
+        this.#fault(pair.key, `Duplicate key ${JSON.stringify(key)}.`);
+      } else {
+        // An absent value comes as null, in `a:` as in `? a`.
+        object[key] = this.convert(pair.value, depth);
+      }
+    }
+    for (const source of merged) {
+      for (const [key, value] of Object.entries(source ?? {})) {
+        if (!(key in object)) object[key] = value;
+      }
+    }
+    return object;
+  }
+
+  #mergeSources(node: unknown, depth: number): unknown[] {
+    const value = this.convert(node, depth);
+    const sources: unknown[] = Array.isArray(value) ? value : [value];
+    const ok = sources.every(isRecord);
+    if (ok) return sources;
+    if (!this.#stopped) this.#fault(node, "Only objects can be merged with <<.");
+    return [];
+  }
+
+  /** Numbers and booleans count as they are written: `404: …` is the key "404". */
+  #key(key: unknown): string | undefined {
+    const node = isAlias(key) ? this.#anchors.get(key.source)?.node : key;
+    if (!isScalar(node)) return undefined;
+    this.#size += node.source?.length ?? 0;
+    if (node === key && node.anchor !== undefined) {
+      const done = { value: node.value, size: node.source?.length ?? 0, height: 0 };
+      this.#anchors.set(node.anchor, { node, done });
+    }
+    if (typeof node.value === "string") return node.value;
+    const other = typeof node.value === "number" || typeof node.value === "boolean";
+    return other ? node.source : undefined;
+  }
+
+  #alias(alias: Alias, depth: number): unknown {
+    const anchored = this.#anchors.get(alias.source);
+    if (anchored === undefined) {
+      this.#fault(alias, `There is no anchor &${alias.source} before this alias.`);
+      return null;
+    }
+    if (anchored.done === undefined) {
+      this.#fault(alias, `The anchor &${alias.source} contains itself.`);
+      return null;
+    }
+    const { value, size, height } = anchored.done;
+    this.targets.set(alias, anchored.node);
+    this.#size += size;
+    if (this.#size > this.#limits.bytes) {
+      const limit = this.#limits.bytes / 1e6;
+      this.#fault(alias, `With its aliases written out the file has more than ${limit} MB.`);
+      this.#stopped = true;
+    }
+    this.#reach(alias, depth + height);
+    return value;
+  }
+
+  #reach(node: Node, depth: number): void {
+    this.#deepest = Math.max(this.#deepest, depth);
+    if (depth > this.#limits.nesting && !this.#stopped) {
+      this.#fault(node, `Nested deeper than ${this.#limits.nesting} levels.`);
+      this.#stopped = true;
+    }
+  }
+
+  #fault(node: unknown, reason: string, hint?: string): void {
+    const fault = { offset: offsetOf(node), reason };
+    this.faults.push(hint === undefined ? fault : { ...fault, hint });
+  }
+}
+
+function isMergeKey(key: unknown): boolean {
+  return isScalar(key) && key.value === "<<" && key.type === "PLAIN";
+}
+
+function offsetOf(node: unknown): number {
+  const range = isAlias(node) || isScalar(node) || isMap(node) || isSeq(node) ? node.range : null;
+  return range?.[0] ?? 0;
+}
+
+/** Positions by path. Fields that came by a merge key are found at the object they were merged into. */
+export function yamlOffsets(root: Node, targets: ReadonlyMap<Alias, Node>): (path: Path) => number {
+  const members = new WeakMap<YAMLMap, Map<string, unknown>>();
+  const child = (node: unknown, key: string | number): unknown => {
+    const target = isAlias(node) ? targets.get(node) : node;
+    if (isSeq(target)) return typeof key === "number" ? target.items[key] : undefined;
+    if (!isMap(target)) return undefined;
+    let known = members.get(target);
+    if (known === undefined) {
+      known = new Map();
+      for (const pair of target.items) {
+        if (!isPair(pair)) continue;
+        const keyNode = isAlias(pair.key) ? targets.get(pair.key) : pair.key;
+        if (!isScalar(keyNode)) continue;
+        const text = typeof keyNode.value === "string" ? keyNode.value : keyNode.source;
+        // An empty value has no place of its own.
+        const place = isEmpty(pair.value) ? pair.key : pair.value;
+        if (text !== undefined) known.set(text, place);
+      }
+      members.set(target, known);
+    }
+    return known.get(String(key));
+  };
+  return (path) => {
+    let node: unknown = root;
+    for (const key of path) {
+      const next = child(node, key);
+      if (next === undefined || next === null) break;
+      node = next;
+    }
+    return offsetOf(node);
+  };
+}
+
+function isEmpty(node: unknown): boolean {
+  return node === null || (isScalar(node) && node.value === null && (node.source ?? "") === "");
+}
