@@ -85,9 +85,8 @@ class Model implements ScriptedModel {
 
   /** The answer is a 400: no retry can mend it, so the run fails at once and with this text. */
   #fail(problem: string): Response {
-    const message = `Rehearsal: ${problem}`;
-    this.#failures.add(message);
-    return encodeError(400, message);
+    this.#failures.add(problem);
+    return encodeError(400, `Rehearsal: ${problem}`);
   }
 
   #conversation(request: ModelRequest, chat: ChatRequest): Conversation | { problem: string } {

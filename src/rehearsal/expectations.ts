@@ -1,0 +1,190 @@
+/**
+ * Whether a run was as expected: a fold over its events. What it keeps is bounded by the size of the job
+ * and of the expectations, never by the length of the run, but for the outcomes of runs that a list asks
+ * for one by one.
+ */
+import { decisionText } from "../events/decision.ts";
+import type { PlannedWork, RunEvent, RunOutcome, WorkEnded } from "../events/event.ts";
+import type { ExpectedDecision, Expectation } from "./script.ts";
+import { describeCondition, fillIn, mismatch, quote } from "./text-condition.ts";
+import { ended, workFailures, type WorkTally } from "./work-expectations.ts";
+
+export interface Expectations {
+  report(event: RunEvent): void;
+  /** What was not as expected, one sentence each; meaningful once the run is over. */
+  failures(): readonly string[];
+}
+
+export function createExpectations(expect: Expectation): Expectations {
+  return new Fold(expect);
+}
+
+/** How many decisions of a run are kept, to show those that an expected one may have been. */
+const KEPT_DECISIONS = 200;
+const SHOWN_DECISIONS = 3;
+
+class Fold implements Expectations {
+  readonly #expect: Expectation;
+  readonly #works = new Map<number, WorkTally>();
+  readonly #missing: Set<ExpectedDecision>;
+  /** How far the expected sequence has come. */
+  #step = 0;
+  readonly #unwanted = new Map<ExpectedDecision, string>();
+  readonly #decisions = new Set<string>();
+  #workingDirectory = "";
+  #outcome: RunOutcome | undefined;
+
+  constructor(expect: Expectation) {
+    this.#expect = expect;
+    this.#missing = new Set(expect.include);
+  }
+
+  report(event: RunEvent): void {
+    switch (event.type) {
+      case "run.started":
+        this.#workingDirectory = event.workingDirectory;
+        for (const work of event.works) this.#works.set(work.workId, newTally(work));
+        break;
+      case "run.ended":
+        this.#outcome = event.outcome;
+        break;
+      case "work.started":
+        this.#tally(event.work.workId, (tally) => (tally.modelId = event.modelId));
+        break;
+      case "work.ended":
+        this.#tally(event.work.workId, (tally) => this.#end(tally, event));
+        break;
+      case "turn.started":
+        if (event.mission === "prompt") {
+          this.#tally(event.work.workId, (tally) => (tally.attempts += 1));
+        }
+        break;
+      case "decision": {
+        const { work, decision } = event;
+        if (work !== null) {
+          this.#tally(work.workId, (tally) => {
+            if (decision.kind === "criteria-retry") tally.retries += 1;
+            if (decision.kind === "session-crashed") tally.crashes += 1;
+          });
+        }
+        this.#decide(decisionText(decision));
+        break;
+      }
+      case "activity":
+      case "session.started":
+      case "session.ended":
+      case "turn.ended":
+        break;
+    }
+  }
+
+  failures(): readonly string[] {
+    const expect = this.#expect;
+    const next = expect.sequence[this.#step];
+    return [
+      ...this.#resultFailures(),
+      ...(expect.works === undefined ? [] : workFailures(expect.works, [...this.#works.values()])),
+      ...[...this.#missing].map(
+        (item) => `${item.place}: no decision ${this.#wanted(item)}.${this.#similar(item)}`,
+      ),
+      ...(next === undefined
+        ? []
+        : [
+            `${next.place}: no decision ${this.#wanted(next)}${this.#step === 0 ? "" : " after the one before it in the sequence"}.${this.#similar(next)}`,
+          ]),
+      ...[...this.#unwanted].map(
+        ([item, text]) =>
+          `${item.place}: no decision may be one that ${this.#wanted(item)}, but there was ${quote(text)}.`,
+      ),
+    ];
+  }
+
+  #tally(workId: number, change: (tally: WorkTally) => void): void {
+    const tally = this.#works.get(workId);
+    if (tally !== undefined) change(tally);
+  }
+
+  #end(tally: WorkTally, { outcome }: WorkEnded): void {
+    tally.runs += 1;
+    tally.last = outcome.kind;
+    tally.reason = reasonOf(outcome);
+    const { items = [] } = this.#expect.works ?? {};
+    const listed = items.some(
+      (item) => item.outcome.kind === "each" && item.outcome.outcomes.length >= tally.runs,
+    );
+    if (listed) tally.each.push(outcome.kind);
+  }
+
+  #decide(text: string): void {
+    const fits = (item: ExpectedDecision): boolean =>
+      mismatch(item.condition, text, this.#fill) === undefined;
+    for (const item of this.#missing) if (fits(item)) this.#missing.delete(item);
+    const next = this.#expect.sequence[this.#step];
+    if (next !== undefined && fits(next)) this.#step += 1;
+    for (const item of this.#expect.exclude) {
+      if (!this.#unwanted.has(item) && fits(item)) this.#unwanted.set(item, text);
+    }
+    if (this.#decisions.size < KEPT_DECISIONS) this.#decisions.add(text);
+  }
+
+  readonly #fill = (template: string): string => fillIn(template, this.#workingDirectory);
+
+  #resultFailures(): string[] {
+    const { place, result, reason } = this.#expect;
+    const outcome = this.#outcome;
+    if (outcome === undefined) return [`${place}: the run did not end.`];
+    const actual = outcome.kind === "succeeded" ? "" : outcome.reason;
+    if (outcome.kind !== result) {
+      const because = actual === "" ? "" : `: ${actual}`;
+      return [
+        `${place}: the job should have ${ended(result)}, but it ${ended(outcome.kind)}${because}`,
+      ];
+    }
+    if (reason === undefined) return [];
+    const why = mismatch(reason, actual, this.#fill);
+    return why === undefined ? [] : [`${place}: the reason ${why}; it is ${quote(actual)}.`];
+  }
+
+  #wanted({ condition }: ExpectedDecision): string {
+    return describeCondition(condition);
+  }
+
+  /** Decisions of the same category: what the author may have meant. */
+  #similar({ condition }: ExpectedDecision): string {
+    const text = condition.contains[0] ?? condition.equals ?? "";
+    const category = /^\[[A-Z ]+\]/.exec(text)?.[0];
+    if (category === undefined) return "";
+    const others = [...this.#decisions].filter((one) => one.startsWith(category));
+    if (others.length === 0) return ` There was none with ${category}.`;
+    const shown = others.slice(0, SHOWN_DECISIONS).map(quote).join(", ");
+    const more = others.length > SHOWN_DECISIONS ? " and others" : "";
+    return ` With ${category} there was ${shown}${more}.`;
+  }
+}
+
+function newTally({ workId, taskId, modelId }: PlannedWork): WorkTally {
+  return {
+    workId,
+    taskId,
+    modelId,
+    runs: 0,
+    last: undefined,
+    reason: "",
+    each: [],
+    attempts: 0,
+    retries: 0,
+    crashes: 0,
+  };
+}
+
+function reasonOf(outcome: WorkEnded["outcome"]): string {
+  switch (outcome.kind) {
+    case "succeeded":
+      return "";
+    case "failed":
+    case "canceled":
+      return outcome.reason;
+    case "crashed":
+      return outcome.crash.message;
+  }
+}

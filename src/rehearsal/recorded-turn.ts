@@ -1,0 +1,114 @@
+/** What a recording writes of one turn: enough of its prompt, the answers, and how it crashed. */
+import type { Crash } from "../events/crash.ts";
+import type { ModelReplied } from "../events/session-activity.ts";
+import type { ConditionField, ReplyFields } from "./rehearsal-file.ts";
+import { takeOut } from "./text-condition.ts";
+
+const LONGEST_LINE = 200;
+/** What stands where a secret stood. A replay knows the secret, or another one. */
+const MASK = "***";
+
+/** Its first and its last line: the crash prefix, the task, and what a retry adds. */
+export function recordedPrompt(
+  prompt: string,
+  workingDirectory: string,
+): ConditionField | undefined {
+  const lines = prompt.split(/\r?\n/).filter((line) => line.trim() !== "");
+  const ends = [lines[0] ?? "", lines.at(-1) ?? ""];
+  const pieces = ends.flatMap((line) => line.slice(0, LONGEST_LINE).split(MASK));
+  const contains = [...new Set(pieces)]
+    .filter((piece) => piece.trim() !== "")
+    .map((piece) => takeOut(piece, workingDirectory));
+  const [only] = contains;
+  if (only === undefined) return undefined;
+  return contains.length === 1 ? only : { contains };
+}
+
+export function recordedReply(
+  { text, reasoning = "", toolCalls }: ModelReplied,
+  usage: { readonly input: number; readonly output: number } | undefined,
+  workingDirectory: string,
+): ReplyFields {
+  const tools = toolCalls.map(({ name, arguments: given }) => ({
+    name,
+    arguments: recordedArguments(given, workingDirectory),
+  }));
+  return {
+    ...(reasoning === "" ? {} : { reasoning: takeOut(reasoning, workingDirectory) }),
+    ...(text === "" && tools.length > 0 ? {} : { text: takeOut(text, workingDirectory) }),
+    ...(tools.length === 0 ? {} : { tools }),
+    ...(usage === undefined || (usage.input === 0 && usage.output === 0) ? {} : { usage }),
+  };
+}
+
+function recordedArguments(
+  given: unknown,
+  workingDirectory: string,
+): string | Readonly<Record<string, unknown>> {
+  if (typeof given === "string") return takeOut(given, workingDirectory);
+  const copy: unknown = JSON.parse(
+    JSON.stringify(given ?? {}, (_key, value: unknown) =>
+      typeof value === "string" ? takeOut(value, workingDirectory) : value,
+    ),
+  );
+  return isRecord(copy) ? copy : JSON.stringify(copy);
+}
+
+/**
+ * The reply that makes a turn crash as it did; undefined if its last answer does so already. Crashes
+ * without a status become a 408: like them it is worth a retry, and it takes no time.
+ */
+export function playedCrash(crash: Crash, last: ReplyFields | undefined): ReplyFields | undefined {
+  switch (crash.kind) {
+    case "runtime-died":
+      return { die: true };
+    case "idle-deadline":
+    case "turn-deadline":
+      return { hang: true };
+    case "empty-answer":
+      return last === undefined ? { text: "" } : undefined;
+    case "session-error":
+    case "start-failed":
+    case "aborted":
+    case "internal": {
+      const status = crash.statusCode ?? (isRefusal(crash) ? 401 : 408);
+      return { error: { status: Math.min(Math.max(status, 400), 599), message: crash.message } };
+    }
+  }
+}
+
+/** As `crashRemedy` sees it: no retry can mend it, although no status says so. */
+function isRefusal({ errorType, message }: Crash): boolean {
+  return (
+    errorType === "authentication" ||
+    errorType === "authorization" ||
+    /No GitHub OAuth token|Not authenticated/i.test(message)
+  );
+}
+
+/** Whether a replay of the turn waits until a limit ends it. */
+export function needsPatience({ crash }: { readonly crash: Crash | undefined }): boolean {
+  return (
+    crash?.kind === "idle-deadline" ||
+    crash?.kind === "turn-deadline" ||
+    crash?.kind === "runtime-died"
+  );
+}
+
+/** The runtime's own words for a call of a tool that it does not have. */
+const NO_SUCH_TOOL = /^Tool '(.+)' does not exist/;
+
+/** A call of a tool that there is none of is a mistake of the model that belongs to the recording. */
+export function markUnknown(replies: ReplyFields[], error: string | undefined): void {
+  const name = NO_SUCH_TOOL.exec(error ?? "")?.[1];
+  const last = replies.at(-1);
+  if (name === undefined || last?.tools === undefined) return;
+  const tools = last.tools.map((tool) =>
+    tool.name === name ? { ...tool, unknown: true as const } : tool,
+  );
+  replies[replies.length - 1] = { ...last, tools };
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

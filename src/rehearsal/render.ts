@@ -1,0 +1,15 @@
+/** A rehearsal as text that people like to read, and that `loadScript` reads back as it was. */
+import { stringify } from "yaml";
+import type { RehearsalFile } from "./rehearsal-file.ts";
+
+export function renderRehearsal(
+  rehearsal: RehearsalFile,
+  format: "yaml" | "json" = "yaml",
+): string {
+  if (format === "json") return `${JSON.stringify(rehearsal, undefined, 2)}\n`;
+  return stringify(rehearsal, {
+    lineWidth: 0,
+    aliasDuplicateObjects: false,
+    blockQuote: "literal",
+  });
+}

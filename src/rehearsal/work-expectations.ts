@@ -1,0 +1,114 @@
+/** Which works ran and how they ended, against what was expected. */
+import type { WorkResult } from "./rehearsal-file.ts";
+import type { ExpectedWork, Place } from "./script.ts";
+
+export interface WorkTally {
+  readonly workId: number;
+  readonly taskId: string;
+  modelId: string;
+  /** How often it has ended. */
+  runs: number;
+  last: WorkResult | undefined;
+  /** Why it did not succeed the last time. */
+  reason: string;
+  /** How its first runs ended, as far as an expectation lists them. */
+  readonly each: WorkResult[];
+  attempts: number;
+  retries: number;
+  crashes: number;
+}
+
+export function workFailures(
+  expected: { readonly place: Place; readonly items: readonly ExpectedWork[] },
+  works: readonly WorkTally[],
+): string[] {
+  const failures: string[] = [];
+  const free = new Set(works);
+  // The most particular first: an item without a workId may take any work of its task.
+  const ordered = [...expected.items].sort((a, b) => particularity(b) - particularity(a));
+  for (const item of ordered) {
+    const fitting = [...free].filter((work) => isMeant(item, work));
+    const ran = (work: WorkTally): boolean => work.runs > 0;
+    const work =
+      fitting.find((one) => ran(one) === (item.outcome.kind !== "skipped")) ?? fitting[0];
+    if (work === undefined) {
+      failures.push(
+        `${item.place}: the job has no ${works.some((one) => isMeant(item, one)) ? "further " : ""}work ${describeItem(item)}.`,
+      );
+      continue;
+    }
+    free.delete(work);
+    failures.push(...compare(item, work).map((text) => `${item.place}: ${nameOf(work)} ${text}.`));
+  }
+  for (const work of free) {
+    if (work.runs === 0) continue;
+    failures.push(
+      `${expected.place}: ${nameOf(work)} ran and ${work.last ?? "did not end"}, but the list does not expect it.`,
+    );
+  }
+  return failures;
+}
+
+function isMeant(item: ExpectedWork, work: WorkTally): boolean {
+  return (
+    item.task === work.taskId &&
+    (item.workId === undefined || item.workId === work.workId) &&
+    (item.model === undefined || item.model === work.modelId)
+  );
+}
+
+function particularity({ workId, model }: ExpectedWork): number {
+  return (workId === undefined ? 0 : 2) + (model === undefined ? 0 : 1);
+}
+
+function compare({ outcome, ...item }: ExpectedWork, work: WorkTally): string[] {
+  const because = work.reason === "" ? "" : ` (${work.reason})`;
+  if (outcome.kind === "skipped") {
+    return work.runs === 0
+      ? []
+      : [`should have been skipped, but it ran and ${work.last ?? "did not end"}`];
+  }
+  if (work.runs === 0 || work.last === undefined) return ["should have run, but it was skipped"];
+  const problems: string[] = [];
+  if (outcome.kind === "last" && outcome.outcome !== work.last) {
+    problems.push(`should have ${ended(outcome.outcome)}, but it ${ended(work.last)}${because}`);
+  }
+  if (outcome.kind === "each") {
+    const { outcomes } = outcome;
+    const differs = outcomes.findIndex((one, run) => one !== work.each[run]);
+    if (work.runs !== outcomes.length) {
+      problems.push(`should have run ${outcomes.length}×, but it ran ${work.runs}×`);
+    } else if (differs !== -1) {
+      problems.push(
+        `should have ${ended(outcomes[differs] ?? work.last)} in run ${differs + 1}, but it ${ended(work.each[differs] ?? work.last)}`,
+      );
+    }
+  }
+  const count = (name: string, wanted: number | undefined, actual: number): void => {
+    if (wanted !== undefined && wanted !== actual) {
+      problems.push(`should have had ${wanted} ${name}, but it had ${actual}`);
+    }
+  };
+  count("runs", item.runs, work.runs);
+  count("attempts", item.attempts, work.attempts);
+  count("retries", item.retries, work.retries);
+  count("crashes", item.crashes, work.crashes);
+  return problems;
+}
+
+/** As it goes after "should have" and "it". */
+export function ended(result: WorkResult): string {
+  return result === "canceled" ? "been canceled" : result;
+}
+
+function describeItem({ task, workId, model }: ExpectedWork): string {
+  return [
+    `of task "${task}"`,
+    ...(workId === undefined ? [] : [`with the id ${workId}`]),
+    ...(model === undefined ? [] : [`on the model "${model}"`]),
+  ].join(" ");
+}
+
+function nameOf({ workId, taskId }: WorkTally): string {
+  return `work ${workId} ("${taskId}")`;
+}
