@@ -1,16 +1,49 @@
+/** The runtime's questions, answered by the policy. Whatever goes wrong here is a no. */
 import type { PermissionRequest, PermissionRequestResult } from "@github/copilot-sdk";
+import { realpathSync } from "node:fs";
 import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
+import { decidePermission, describePermissions } from "./permissions.ts";
+import type { PermissionDecision } from "./permissions.ts";
 
-export function permissionHandler(options: {
+export interface PermissionHandlerOptions {
   readonly permissions: Permissions;
   readonly workingDirectory: string;
   readonly onActivity: (activity: SessionActivity) => void;
-}): (request: PermissionRequest) => Promise<PermissionRequestResult> {
-  return async (request) => {
-    if (options.permissions === "read-only" && request.kind !== "read") {
-      return { kind: "reject", feedback: "read-only" };
+  /** Default: the real file system. */
+  readonly realpath?: (path: string) => string;
+}
+
+export function permissionHandler(
+  options: PermissionHandlerOptions,
+): (request: PermissionRequest) => PermissionRequestResult {
+  const { permissions, workingDirectory, onActivity, realpath = realpathSync.native } = options;
+  const help = describePermissions(permissions);
+  return (request) => {
+    const decision = decide(() =>
+      decidePermission(permissions, request, { workingDirectory, realpath }),
+    );
+    if (decision.kind === "allowed") return { kind: "approve-once" };
+    const { operation, target, reason } = decision;
+    try {
+      onActivity({ kind: "permission.denied", operation, target, reason });
+    } catch {
+      // A listener's fault must not turn a no into anything else.
     }
-    return { kind: "approve-once" };
+    // Without feedback a rejection ends the turn silently (trap 8).
+    return { kind: "reject", feedback: `Denied: ${operation} of ${target}: ${reason}. ${help}` };
   };
+}
+
+function decide(policy: () => PermissionDecision): PermissionDecision {
+  try {
+    return policy();
+  } catch (error) {
+    return {
+      kind: "denied",
+      operation: "tool",
+      target: "this request",
+      reason: `it could not be checked (${error instanceof Error ? error.message : String(error)})`,
+    };
+  }
 }

@@ -1,11 +1,204 @@
-/** Placeholder policy until the whole one lands below. */
+/**
+ * What an agent may do: a pure policy over the runtime's permission requests. Deny by default; a pattern
+ * that starts with `!` denies, and deny wins. `docs/permissions.md` is the description for people.
+ */
+import type { PermissionRequest } from "@github/copilot-sdk";
 import type { Permissions } from "../entry/model.ts";
+import { decideShell } from "./permission-commands.ts";
+import { globMatches, isUnder, mayMatchBelow, realLocation } from "./permission-paths.ts";
+import type { PathContext } from "./permission-paths.ts";
+import { ruleSet } from "./permission-rules.ts";
+import type { RuleSet, Split } from "./permission-rules.ts";
+import { urlMatches } from "./permission-urls.ts";
 
-export function toolsFor(permissions: Permissions): string[] {
-  const preset =
-    typeof permissions === "string" ? permissions : (permissions.preset ?? "read-only");
-  const read = ["view", "rg", "grep", "glob"];
-  const write = ["create", "edit", "apply_patch", "bash", "read_bash", "stop_bash", "list_bash"];
-  const names = preset === "read-only" ? read : [...read, ...write];
-  return [...names.map((name) => `builtin:${name}`), "custom:*"];
+export { ceilPermissions, effectivePermissions, toolsFor } from "./permission-rules.ts";
+
+export type PermissionDecision =
+  | { readonly kind: "allowed" }
+  | {
+      readonly kind: "denied";
+      /** `read`, `write`, `shell`, `url`, `tool`… */
+      readonly operation: string;
+      readonly target: string;
+      readonly reason: string;
+    };
+
+export type PermissionContext = PathContext;
+
+/** Never throws for a request of a kind that it knows; any other kind is denied. */
+export function decidePermission(
+  permissions: Permissions,
+  request: PermissionRequest,
+  context: PermissionContext,
+): PermissionDecision {
+  const rules = ruleSet(permissions);
+  if (request.managedApprovalRequired === true) {
+    return denied(
+      request.kind,
+      describe(request),
+      "a policy of the organisation asks for a person's approval",
+    );
+  }
+  switch (request.kind) {
+    case "read":
+      return decideRead(rules, request, context);
+    case "write":
+      return decideWrite(rules, request, context);
+    case "shell":
+      return decideCommand(rules, request.fullCommandText);
+    case "url":
+      return decideUrl(rules, request.url);
+    case "custom-tool":
+      return decideTool(rules, request.toolName);
+    case "mcp":
+      return decideTool(rules, `${request.serverName}/${request.toolName}`);
+    default:
+      return rules.preset === "all"
+        ? { kind: "allowed" }
+        : denied(request.kind, describe(request), "only the preset all allows that");
+  }
+}
+
+/** One sentence for the model: what it may do, so that it can go on in another way. */
+export function describePermissions(permissions: Permissions): string {
+  const { preset, read, write, shell, url } = ruleSet(permissions);
+  const parts = [`read and search files under the working directory${also(read)}`];
+  if (preset !== "read-only") parts.push(`write files under the working directory${also(write)}`);
+  else if (write.allow.length > 0) parts.push(`write ${write.allow.join(", ")}`);
+  if (shell.allow === true) parts.push("run shell commands");
+  else if (shell.allow.length > 0) {
+    parts.push(`run shell commands that match ${shell.allow.map((p) => `"${p}"`).join(", ")}`);
+  }
+  if (preset === "all") return "Everything is allowed but what is denied by name.";
+  if (url.allow.length > 0) parts.push(`fetch ${url.allow.join(", ")}`);
+  return `You may ${parts.join("; ")}; call the job tools; nothing else.`;
+}
+
+function also(globs: Split): string {
+  return globs.allow.length === 0 ? "" : ` and ${globs.allow.join(", ")}`;
+}
+
+function decideRead(
+  rules: RuleSet,
+  request: Extract<PermissionRequest, { kind: "read" }>,
+  context: PathContext,
+): PermissionDecision {
+  // What these show is one file, or names only. Everything else is taken as a search in all that is below.
+  const deep =
+    !/^(?:Read file|Search in file|List directory|Search for files matching pattern in): /.test(
+      request.intention,
+    );
+  for (const path of [request.path, request.resolvedPath]) {
+    if (typeof path !== "string") continue;
+    const reason = fileReason("read", rules, path, context, deep);
+    if (reason !== undefined) return denied("read", path, reason);
+  }
+  return { kind: "allowed" };
+}
+
+function decideWrite(
+  rules: RuleSet,
+  request: Extract<PermissionRequest, { kind: "write" }>,
+  context: PathContext,
+): PermissionDecision {
+  const { fileName, resolvedPath, diff, intention } = request;
+  // A patch that moves a file asks only for where it goes; where it comes from is in the diff's head.
+  const inDiff = diffPaths(diff);
+  if (inDiff.length < 2 && /\b(?:move|rename|copy)\b/i.test(intention)) {
+    return denied("write", fileName, "the runtime does not say which file is moved");
+  }
+  for (const path of [fileName, resolvedPath, ...inDiff]) {
+    if (typeof path !== "string") continue;
+    const reason = fileReason("write", rules, path, context, false);
+    if (reason !== undefined) return denied("write", path, reason);
+  }
+  return { kind: "allowed" };
+}
+
+function diffPaths(diff: string): string[] {
+  const [head = ""] = diff.split(/^@@/m);
+  const paths: string[] = [];
+  for (const [, path = ""] of head.matchAll(/^(?:--- a|\+\+\+ b)(.+)$/gm)) {
+    if (path !== "/dev/null") paths.push(path);
+  }
+  return paths;
+}
+
+/** Why a file may not be read or written; undefined when it may. */
+function fileReason(
+  operation: "read" | "write",
+  rules: RuleSet,
+  path: string,
+  context: PathContext,
+  deep: boolean,
+): string | undefined {
+  const root = realLocation(context.workingDirectory, context);
+  const real = realLocation(path, context);
+  if (root === undefined || real === undefined) {
+    return "where this path leads can't be said for sure";
+  }
+  const { allow, deny } = rules[operation];
+  const denial = deny.find(
+    (glob) => globMatches(glob, real, root, true) || (deep && mayMatchBelow(glob, real, root)),
+  );
+  if (denial !== undefined) {
+    return `it is, or holds, what permissions.${operation} denies with "!${denial}"`;
+  }
+  if (rules.preset === "all") return undefined;
+  const secret = isPrivate(isUnder(real, root) ? real.slice(root.length) : real);
+  const named = allow.filter((glob) => !secret || isPrivate(glob));
+  if (named.some((glob) => globMatches(glob, real, root, false))) return undefined;
+  if (secret) {
+    return "files like this hold credentials or run code; only a pattern that names them allows it";
+  }
+  if (operation === "write" && rules.preset === "read-only") {
+    return allow.length === 0
+      ? "the permissions are read-only"
+      : "it matches no pattern of permissions.write";
+  }
+  if (isUnder(real, root)) return undefined;
+  return real === path
+    ? "it is outside the working directory"
+    : `it leads to ${real}, outside the working directory`;
+}
+
+/** Git's own folder (its configuration may hold a token, its hooks run) and files of passwords. */
+function isPrivate(path: string): boolean {
+  return path.split(/[\\/]/).some((part) => /^(?:\.git|\.git-credentials|[._]netrc)$/i.test(part));
+}
+
+function decideCommand(rules: RuleSet, line: string): PermissionDecision {
+  const { allow, deny } = rules.shell;
+  if (allow !== true && allow.length === 0) {
+    return denied("shell", line, "the permissions allow no shell commands");
+  }
+  const verdict = decideShell(line, allow, deny);
+  return verdict.allowed ? { kind: "allowed" } : denied("shell", line, verdict.reason);
+}
+
+function decideUrl(rules: RuleSet, url: string): PermissionDecision {
+  const denial = rules.url.deny.find((pattern) => urlMatches(url, pattern));
+  if (denial !== undefined) return denied("url", url, `permissions.url denies "!${denial}"`);
+  if (rules.preset === "all" || rules.url.allow.some((pattern) => urlMatches(url, pattern))) {
+    return { kind: "allowed" };
+  }
+  return denied("url", url, "it matches no pattern of permissions.url");
+}
+
+function decideTool(rules: RuleSet, name: string): PermissionDecision {
+  if (rules.tools.deny.includes(name)) return denied("tool", name, `permissions.tools denies it`);
+  if (rules.preset === "all" || rules.tools.allow.includes(name)) return { kind: "allowed" };
+  return denied("tool", name, "permissions.tools does not name it");
+}
+
+function denied(operation: string, target: string, reason: string): PermissionDecision {
+  return { kind: "denied", operation, target, reason };
+}
+
+function describe(request: PermissionRequest): string {
+  for (const key of ["path", "fileName", "fullCommandText", "url", "toolName", "name"] as const) {
+    const value: unknown = Reflect.get(request, key);
+    if (typeof value === "string") return value;
+  }
+  return request.kind;
 }

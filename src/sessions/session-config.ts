@@ -4,7 +4,7 @@ import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { jobTools } from "./job-tools.ts";
 import { permissionHandler } from "./permission-handler.ts";
-import { toolsFor } from "./permissions.ts";
+import { toolsFor } from "./permission-rules.ts";
 
 export interface Provider {
   readonly type: "openai" | "azure" | "anthropic";
@@ -27,11 +27,6 @@ export function sessionConfig(
   options: SessionConfigOptions,
 ): SessionConfig & { sessionId: string } {
   const { provider, permissions, workingDirectory, onActivity } = options;
-  const decide = permissionHandler({
-    permissions,
-    workingDirectory,
-    onActivity,
-  });
   return {
     sessionId: options.id,
     clientName: "agent-jobs",
@@ -41,7 +36,7 @@ export function sessionConfig(
     workingDirectory,
     tools: jobTools(),
     availableTools: toolsFor(permissions),
-    onPermissionRequest: decide,
+    onPermissionRequest: permissionHandler({ permissions, workingDirectory, onActivity }),
     largeOutput: { outputDirectory: options.outputDirectory },
     infiniteSessions: { enabled: false },
     // Nothing that lies in the checkout may speak to the model or run (trap 10).

@@ -58,6 +58,7 @@ class Turn {
   #early: SessionEvent[] | undefined = [];
   #messageId: string | undefined;
   #begun = false;
+  #refused: SessionEvent | undefined;
   #lastEvent: number;
   #wake: () => void = () => {};
   readonly #unsubscribe: readonly (() => void)[];
@@ -189,17 +190,23 @@ class Turn {
   }
 
   #process(event: SessionEvent): void {
-    if (!this.#begun) {
-      this.#begun =
-        event.type === "user.message" &&
-        event.agentId === undefined &&
-        event.data.messageId === this.#messageId;
-      if (!this.#begun) return;
-    }
+    if (!this.#begun && !this.#begins(event)) return;
     this.#lastEvent = this.#clock.now();
     this.#state.accept(event);
     for (const activity of this.#translator.translate(event)) this.#tell(activity);
     this.#wake();
+  }
+
+  /** The turn begins with its own message, or with the error that kept the message from being taken up. */
+  #begins(event: SessionEvent): boolean {
+    if (event.agentId !== undefined) return false;
+    if (event.type === "user.message") this.#begun = event.data.messageId === this.#messageId;
+    else if (event.type === "session.error") this.#refused = event;
+    else if (event.type === "session.idle" && this.#refused !== undefined) {
+      this.#begun = true;
+      this.#state.accept(this.#refused);
+    }
+    return this.#begun;
   }
 
   #tell(activity: SessionActivity): void {

@@ -162,6 +162,10 @@ function usage(reply: Reply): object {
   return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
 }
 
+function words(content: string): string[] {
+  return content.match(/\S*\s*/g)?.filter((word) => word !== "") ?? [];
+}
+
 function streamed(request: Asked, reply: Reply): string[] {
   const base = {
     id: `completion-${request.index}`,
@@ -171,8 +175,6 @@ function streamed(request: Asked, reply: Reply): string[] {
   };
   const chunk = (delta: object, finishReason: string | null = null): string =>
     JSON.stringify({ ...base, choices: [{ index: 0, delta, finish_reason: finishReason }] });
-  const words = (content: string): string[] =>
-    content.match(/\S*\s*/g)?.filter((w) => w !== "") ?? [];
   const toolCalls = calls(request, reply);
   return [
     chunk({ role: "assistant" }),
@@ -235,7 +237,10 @@ export function parseRequest(
     model: string(fields["model"]),
     stream: fields["stream"] === true,
     messages,
-    tools: list(fields["tools"]).map((tool) => string(object(object(tool)["function"])["name"])),
+    tools: list(fields["tools"]).map((tool) => {
+      const { function: called, custom } = object(tool);
+      return string(object(called ?? custom)["name"]);
+    }),
     prompt: (messages[lastUser]?.content ?? "").replace(
       /^<current_datetime>[^<]*<\/current_datetime>\n\n/,
       "",

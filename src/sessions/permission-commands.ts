@@ -1,0 +1,158 @@
+/** Matches the commands of a shell line against the patterns of `permissions.shell`. Pure. */
+import { readShell } from "./permission-shell.ts";
+
+export type ShellVerdict =
+  { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+
+/**
+ * Every command of the line must match one of `allow` (`true`: any command) and none may match one of `deny`.
+ * A pattern is words separated by blanks: `*` inside a word stands for any characters of that word, and a
+ * last word `*` for any further arguments, also none.
+ */
+export function decideShell(
+  line: string,
+  allow: true | readonly string[],
+  deny: readonly string[],
+): ShellVerdict {
+  if (allow === true && deny.length === 0) return { allowed: true };
+  const reading = readShell(line);
+  if (reading.kind === "opaque") {
+    return {
+      allowed: false,
+      reason: `the command can't be checked against the patterns of permissions.shell: ${reading.reason}. Use plain commands`,
+    };
+  }
+  for (const command of reading.commands) {
+    const denied = deny.find((pattern) => mentions(command, pattern));
+    if (denied !== undefined) {
+      return { allowed: false, reason: `"${command.join(" ")}" is denied by "!${denied}"` };
+    }
+    if (allow !== true && !allow.some((pattern) => matches(command, pattern))) {
+      return { allowed: false, reason: unmatched(command, allow) };
+    }
+  }
+  return { allowed: true };
+}
+
+function unmatched(command: readonly string[], allow: readonly string[]): string {
+  const hazard = hazardOf(command);
+  const why =
+    hazard === undefined
+      ? `"${command.join(" ")}" matches no pattern of permissions.shell`
+      : `"${command.join(" ")}" has ${hazard}, which can run programs or write files, and no pattern of permissions.shell names it`;
+  return `${why}. Allowed: ${allow.length === 0 ? "nothing" : allow.map((p) => `"${p}"`).join(", ")}`;
+}
+
+/** Whether the pattern allows exactly this command. */
+export function matches(command: readonly string[], pattern: string): boolean {
+  const words = pattern.trim().split(/\s+/);
+  const open = words.length > 1 && words.at(-1) === "*";
+  const fixed = open ? words.slice(0, -1) : words;
+  // `*` alone: every command, with every argument. Who writes that has switched the check off.
+  if (words.length === 1 && words[0] === "*") return true;
+  if (open ? command.length < fixed.length : command.length !== fixed.length) return false;
+  if (!fixed.every((word, index) => wordMatches(command[index] ?? "", word))) return false;
+  // Options that turn a harmless command into a dangerous one are allowed only by name.
+  const [name = ""] = command;
+  return !command.some(
+    (word, index) => index > 0 && isHazard(name, word) && !isHazard(name, fixed[index] ?? ""),
+  );
+}
+
+/**
+ * Whether the command, or a command inside one of its arguments (`env rm x`, `sh -c "rm x"`), is what the
+ * pattern denies. Best effort: a shell that is otherwise open can't be fenced in by names.
+ */
+function mentions(command: readonly string[], pattern: string): boolean {
+  for (let start = 0; start < command.length; start += 1) {
+    const rest = command.slice(start);
+    const name = rest[0] ?? "";
+    const base = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
+    if (plainMatches(rest, pattern) || plainMatches([base, ...rest.slice(1)], pattern)) return true;
+    if (start > 0 && /[\s;|&]/.test(name)) {
+      const inner = readShell(name);
+      if (inner.kind === "opaque") {
+        // A text with a blank in it is often just a text; one that only a shell can read may be a script.
+        if (isInterpreter(command[0] ?? "")) return true;
+      } else if (inner.commands.some((one) => mentions(one, pattern))) return true;
+    }
+  }
+  return false;
+}
+
+/** A deny pattern also matches with more arguments than it names. */
+function plainMatches(command: readonly string[], pattern: string): boolean {
+  const words = pattern.trim().split(/\s+/);
+  const fixed = words.at(-1) === "*" ? words.slice(0, -1) : words;
+  if (command.length < fixed.length) return false;
+  return fixed.every((word, index) => wordMatches(command[index] ?? "", word, "i"));
+}
+
+function isInterpreter(name: string): boolean {
+  return /(?:^|\/)(?:ba|da|z|k|c|tc|fi)?sh$|(?:^|\/)(?:eval|env|sudo|xargs|find|python[\d.]*|node|perl|ruby)$/.test(
+    name,
+  );
+}
+
+function wordMatches(word: string, pattern: string, flags = ""): boolean {
+  const source = pattern
+    .split("*")
+    .map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"))
+    .join("[^]*");
+  return new RegExp(`^${source}$`, `u${flags}`).test(word);
+}
+
+interface Hazards {
+  /** Long options, without the dashes; also in the abbreviated forms that many programs accept. */
+  readonly long: readonly string[];
+  /** Beginnings of short options (`-o` also stands for `-ofile`). */
+  readonly short: readonly string[];
+}
+
+/** Options with which a command that otherwise only looks runs programs, or reads or writes other files. */
+const hazards: ReadonlyMap<string, Hazards> = new Map([
+  [
+    "git",
+    {
+      long: (
+        "config config-env exec-path upload-pack receive-pack exec ext-diff textconv output " +
+        "output-directory open-files-in-pager git-dir work-tree no-index template contents"
+      ).split(" "),
+      short: ["-c", "-C", "-x", "-u", "-O", "-o"],
+    },
+  ],
+  ["find", { long: [], short: "-exec -ok -delete -fprint -fls".split(" ") }],
+  ["rg", { long: ["pre", "pre-glob", "hostname-bin", "search-zip"], short: ["-z"] }],
+  ["fd", { long: ["exec", "exec-batch"], short: ["-x", "-X"] }],
+  ["sort", { long: ["output", "compress-program", "temporary-directory"], short: ["-o", "-T"] }],
+  [
+    "tar",
+    {
+      long: "to-command checkpoint-action use-compress-program info-script new-volume-script rsh-command".split(
+        " ",
+      ),
+      short: ["-I", "-F"],
+    },
+  ],
+  ["sed", { long: ["in-place"], short: ["-i"] }],
+  ["curl", { long: ["output", "remote-name", "config"], short: ["-o", "-O", "-K"] }],
+]);
+
+function isHazard(name: string, word: string): boolean {
+  const known = hazards.get(name);
+  if (known === undefined) return false;
+  if (word.startsWith("--")) {
+    const option = word.slice(2).split("=")[0] ?? "";
+    return option !== "" && known.long.some((long) => long.startsWith(option));
+  }
+  return known.short.some((short) => word.startsWith(short) || bundles(word, short));
+}
+
+/** `-ruo file`: short options may be written together. */
+function bundles(word: string, short: string): boolean {
+  return short.length === 2 && /^-[A-Za-z]+$/.test(word) && word.includes(short.charAt(1), 2);
+}
+
+function hazardOf(command: readonly string[]): string | undefined {
+  return command.slice(1).find((word) => isHazard(command[0] ?? "", word));
+}

@@ -1,0 +1,69 @@
+/** Where a path really leads, and whether the file rules of `permissions` allow it. Asks the file system, changes nothing. */
+import picomatch from "picomatch";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+
+export interface PathContext {
+  /** Absolute. */
+  readonly workingDirectory: string;
+  /** As `fs.realpathSync.native`: throws for what does not exist. */
+  readonly realpath: (path: string) => string;
+}
+
+/**
+ * The path with every symbolic link resolved. A part that does not exist yet hangs below the deepest one
+ * that does. Undefined when that can't be said for sure.
+ */
+export function realLocation(path: string, context: PathContext): string | undefined {
+  // eslint-disable-next-line no-control-regex
+  if (path === "" || /[\u0000-\u001f]/.test(path)) return undefined;
+  let existing = resolve(context.workingDirectory, path);
+  let rest = "";
+  for (;;) {
+    try {
+      return join(context.realpath(existing), rest);
+    } catch (error) {
+      // A link that leads nowhere, a loop or a folder that we may not enter: who knows where it ends.
+      if (!isMissing(error)) return undefined;
+    }
+    const parent = dirname(existing);
+    if (parent === existing) return undefined;
+    rest = join(existing.slice(parent.length).replace(/^[\\/]+/, ""), rest);
+    existing = parent;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}
+
+export function isUnder(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+/** Whether a glob of the entry matches a real path. Relative ones start at the working directory. */
+export function globMatches(glob: string, real: string, root: string, anyCase: boolean): boolean {
+  const options = { dot: true, nocase: anyCase, nonegate: true };
+  if (isAbsolute(glob)) return picomatch(glob, options)(real);
+  if (!isUnder(real, root)) return false;
+  return picomatch(plain(glob), options)(slashes(relative(root, real)));
+}
+
+/**
+ * Whether something below `folder` could match the glob: a search of that folder would then show what the
+ * glob keeps away. Errs on the side of yes.
+ */
+export function mayMatchBelow(glob: string, folder: string, root: string): boolean {
+  const base = resolve(root, picomatch.scan(plain(glob)).base);
+  return isUnder(base, folder) || isUnder(folder, base);
+}
+
+/** `./src/**` and `src/` as people write them. */
+function plain(glob: string): string {
+  const short = glob.replace(/^(?:\.\/)+/, "");
+  return short.endsWith("/") ? `${short}**` : short;
+}
+
+function slashes(path: string): string {
+  return sep === "/" ? path : path.split(sep).join("/");
+}

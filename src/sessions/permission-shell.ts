@@ -1,0 +1,237 @@
+/**
+ * Reads a shell command line just far enough to say which commands it runs, and nothing more.
+ *
+ * Invariant: what it returns is what a POSIX shell or bash would run, word for word; whatever it does not
+ * understand, or whose words only the shell knows (expansions, substitutions), is `opaque`, and an opaque
+ * command line matches no pattern. It errs on that side on purpose.
+ */
+export type ShellReading =
+  | { readonly kind: "commands"; readonly commands: readonly (readonly string[])[] }
+  | { readonly kind: "opaque"; readonly reason: string };
+
+export function readShell(text: string): ShellReading {
+  try {
+    const commands = new ShellReader(text).read();
+    return commands.length === 0
+      ? { kind: "opaque", reason: "it holds no command" }
+      : { kind: "commands", commands };
+  } catch (error) {
+    if (error instanceof Opaque) return { kind: "opaque", reason: error.message };
+    throw error;
+  }
+}
+
+class Opaque extends Error {}
+
+/** Words that begin a compound command, or change what the next word means. */
+const reserved = new Set(
+  "if then elif else fi for while until do done case esac select function time coproc in ! { } [[ ]]".split(
+    " ",
+  ),
+);
+
+interface Word {
+  text: string;
+  /** Whether any part was quoted: a quoted `if` is a plain word. */
+  quoted: boolean;
+}
+
+class ShellReader {
+  readonly #text: string;
+  #at = 0;
+  #word: Word | undefined;
+  #words: string[] = [];
+  readonly #commands: string[][] = [];
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  read(): string[][] {
+    // Carriage returns, bells, NUL… have no business here, and terminals and shells disagree on them.
+    // eslint-disable-next-line no-control-regex
+    if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(this.#text)) {
+      throw new Opaque("it holds control characters");
+    }
+    while (this.#at < this.#text.length) this.#step();
+    this.#endCommand();
+    return this.#commands;
+  }
+
+  #step(): void {
+    const char = this.#text[this.#at] ?? "";
+    switch (char) {
+      case " ":
+      case "\t":
+        this.#endWord();
+        this.#at += 1;
+        return;
+      case "\n":
+      case ";":
+      case "&":
+      case "|":
+        this.#separator(char);
+        return;
+      case "#":
+        if (this.#word === undefined) this.#skipComment();
+        else this.#literal(char);
+        return;
+      case "'":
+        this.#singleQuoted();
+        return;
+      case '"':
+        this.#doubleQuoted();
+        return;
+      case "\\":
+        this.#escaped();
+        return;
+      case "<":
+      case ">":
+        this.#redirection();
+        return;
+      case "(":
+      case ")":
+        throw new Opaque("it holds parentheses (a subshell, a function or an array)");
+      case "$":
+      case "`":
+        this.#expansion();
+        return;
+      case "*":
+      case "?":
+      case "[":
+        // The name of a planted file could begin with a dash, and become an option.
+        if (this.#word === undefined) {
+          throw new Opaque(`a word begins with the wildcard ${char} (write ./${char})`);
+        }
+        this.#literal(char);
+        return;
+      case "{":
+        this.#brace();
+        return;
+      default:
+        this.#literal(char);
+    }
+  }
+
+  #literal(char: string): void {
+    this.#word ??= { text: "", quoted: false };
+    this.#word.text += char;
+    this.#at += 1;
+  }
+
+  #quote(text: string): void {
+    this.#word ??= { text: "", quoted: true };
+    this.#word.quoted = true;
+    this.#word.text += text;
+  }
+
+  #separator(char: string): void {
+    if (char === "&" && this.#text[this.#at + 1] === ">") {
+      this.#redirection();
+      return;
+    }
+    this.#endCommand();
+    this.#at += 1;
+  }
+
+  #skipComment(): void {
+    const end = this.#text.indexOf("\n", this.#at);
+    this.#at = end === -1 ? this.#text.length : end;
+  }
+
+  #singleQuoted(): void {
+    const end = this.#text.indexOf("'", this.#at + 1);
+    if (end === -1) throw new Opaque("a quote is not closed");
+    this.#quote(this.#text.slice(this.#at + 1, end));
+    this.#at = end + 1;
+  }
+
+  #doubleQuoted(): void {
+    let content = "";
+    let at = this.#at + 1;
+    for (;;) {
+      const char = this.#text[at];
+      if (char === undefined) throw new Opaque("a quote is not closed");
+      if (char === '"') break;
+      if (char === "`" || (char === "$" && expands(this.#text[at + 1]))) {
+        throw new Opaque(`it holds an expansion or a substitution (${char})`);
+      }
+      if (char === "\\") {
+        const next = this.#text[at + 1] ?? "";
+        // Inside double quotes a backslash escapes only these; before a line break both vanish.
+        if (next !== "\n") content += '$`"\\'.includes(next) && next !== "" ? next : `\\${next}`;
+        at += 2;
+      } else {
+        content += char;
+        at += 1;
+      }
+    }
+    this.#quote(content);
+    this.#at = at + 1;
+  }
+
+  #escaped(): void {
+    const next = this.#text[this.#at + 1];
+    if (next === undefined) throw new Opaque("it ends in a backslash");
+    if (next !== "\n") this.#quote(next);
+    this.#at += 2;
+  }
+
+  #expansion(): void {
+    const next = this.#text[this.#at + 1];
+    const ansiQuote = next === "'" || next === '"';
+    if (this.#text[this.#at] === "`" || ansiQuote || expands(next)) {
+      throw new Opaque("it holds an expansion or a substitution ($ or `)");
+    }
+    this.#literal("$");
+  }
+
+  #brace(): void {
+    // `{a,b}` and `{1..3}` make several words of one; `{}` and a lone brace inside a word do not.
+    const rest = this.#text.slice(this.#at);
+    if (/^\{[^\s}]*(?:,|\.\.)/.test(rest)) throw new Opaque("it holds a brace expansion");
+    this.#literal("{");
+  }
+
+  /** Only those that can neither read nor write a file: to /dev/null, or from one descriptor to another. */
+  #redirection(): void {
+    const descriptor = this.#word;
+    if (descriptor !== undefined && !descriptor.quoted && /^\d+$/.test(descriptor.text)) {
+      this.#word = undefined;
+    }
+    this.#endWord();
+    const match =
+      /^(?:(?:&>>?|>>?)[ \t]*\/dev\/null|[<>]&(?:\d+|-)|<[ \t]*\/dev\/null)(?=[\s;&|]|$)/.exec(
+        this.#text.slice(this.#at),
+      );
+    if (match === null) throw new Opaque("it redirects from or to a file");
+    this.#at += match[0].length;
+  }
+
+  #endWord(): void {
+    const word = this.#word;
+    if (word === undefined) return;
+    this.#word = undefined;
+    if (this.#words.length === 0 && !word.quoted) {
+      if (reserved.has(word.text)) throw new Opaque(`it is a compound command (${word.text})`);
+      if (/^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=/.test(word.text)) {
+        throw new Opaque("it sets an environment variable");
+      }
+    }
+    if (this.#words.length === 0 && word.quoted && /^[A-Za-z_][A-Za-z0-9_]*\+?=/.test(word.text)) {
+      throw new Opaque("it sets an environment variable");
+    }
+    this.#words.push(word.text);
+  }
+
+  #endCommand(): void {
+    this.#endWord();
+    if (this.#words.length > 0) this.#commands.push(this.#words);
+    this.#words = [];
+  }
+}
+
+/** Whether `$` before this character means something to a shell. */
+function expands(next: string | undefined): boolean {
+  return next !== undefined && /[A-Za-z0-9_{([@*#?$!-]/.test(next);
+}
