@@ -89,10 +89,11 @@ function describe(value: unknown, budget: Budget, depth: number): unknown {
 
 function describeObject(value: object, budget: Budget, depth: number): unknown {
   if (isError(value)) return describeError(value, budget, depth);
-  if (value instanceof Date)
-    return Number.isNaN(value.getTime()) ? "[invalid date]" : value.toISOString();
-  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
   return guarded(value, budget, depth, () => {
+    if (value instanceof Date) {
+      return Number.isNaN(value.getTime()) ? "[invalid date]" : value.toISOString();
+    }
+    if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
     if (value instanceof Map || value instanceof Set) {
       return describeList([...value].slice(0, MAX_FIELDS), value.size, budget, depth);
     }

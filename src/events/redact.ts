@@ -17,10 +17,10 @@ import { secretForms } from "./secret-forms.ts";
 import { credentialSpans, type Span } from "./secret-patterns.ts";
 
 export interface Redactor {
-  text(text: string): string;
+  readonly text: (text: string) => string;
   /** A copy without secrets; the same object where there was nothing to hide. */
-  event(event: RunEvent): RunEvent;
-  addSecret(secret: string): void;
+  readonly event: (event: RunEvent) => RunEvent;
+  readonly addSecret: (secret: string) => void;
 }
 
 const MASK = "***";
@@ -93,7 +93,7 @@ function redactEvent(event: RunEvent, text: Text): RunEvent {
       case "message.delta":
       case "reasoning.delta":
       case "tool.delta":
-        return { ...event, activity: { ...activity, text: "" } };
+        return redactFields({ ...event, activity: { ...activity, text: "" } }, text);
       default:
         break;
     }

@@ -44,8 +44,7 @@ function encodedForms(value: string): string[] {
     strict,
     lowerEscapes(percent),
     lowerEscapes(strict),
-    percent.replaceAll("%20", "+"),
-    strict.replaceAll("%20", "+"),
+    new URLSearchParams([["", value]]).toString().slice(1),
     ...base64,
     ...base64.map((form) => form.replaceAll("+", "-").replaceAll("/", "_")),
   ];

@@ -12,7 +12,7 @@ import { createLogUpdate } from "log-update";
 import stringWidth from "string-width";
 import type { RunView, WorkView } from "../events/view.ts";
 import type { Paint } from "./paint.ts";
-import { clockText, countText, cutTo, fit, harmless, plural } from "./text.ts";
+import { clockText, countText, cutTo, fit, oneLine, plural } from "./text.ts";
 
 export interface LiveStream {
   write(text: string): unknown;
@@ -185,7 +185,7 @@ export function frame(
 }
 
 function workLabel(work: WorkView): string {
-  return `#${work.workId} ${harmless(work.taskId)}${work.runs > 1 ? ` run ${work.runs}` : ""}`;
+  return `#${work.workId} ${oneLine(work.taskId, 200)}${work.runs > 1 ? ` run ${work.runs}` : ""}`;
 }
 
 function workLine(
@@ -201,7 +201,7 @@ function workLine(
   const details = [doing(work, now)];
   // On a narrow terminal the tool is worth more than the model.
   if (width >= 50) details.unshift(plural(work.modelCalls, "call"));
-  if (width >= 64) details.unshift(harmless(busy?.modelId ?? work.modelId));
+  if (width >= 64) details.unshift(oneLine(busy?.modelId ?? work.modelId, 100));
   const start = `${mark} ${fit(workLabel(work), label)}`;
   // Of the run that goes on, not of all: that is what a person who watches wants to know.
   const rest = ` ${clockText(now - (work.startedAt ?? now))} ${details.join(", ")}`;
@@ -215,7 +215,7 @@ function doing(work: WorkView, now: number): string {
   const [first] = tools;
   if (first !== undefined) {
     const more = tools.length > 1 ? ` +${tools.length - 1}` : "";
-    return `${harmless(first.name)} ${clockText(now - first.startedAt)}${more}`;
+    return `${oneLine(first.name, 100)} ${clockText(now - first.startedAt)}${more}`;
   }
   const mission = sessions.findLast((session) => session.mission !== undefined)?.mission;
   switch (mission) {

@@ -54,13 +54,18 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
     else live.print(`${line}\n`);
   };
 
+  const label = (work: WorkRef | null): string => {
+    if (work === null) return "";
+    const name = workLabel(work);
+    const padding = " ".repeat(Math.max(0, labelWidth - stringWidth(name)) + 1);
+    return paint("name", name) + padding;
+  };
+
   const printEvent = (event: RunEvent): void => {
     const line = eventLine(event, view, verbosity);
     if (line === undefined) return;
     const time = paint("faint", clockText(event.at - (view.startedAt ?? event.at)));
-    const label = line.work === null ? "" : workLabel(line.work);
-    const padding = " ".repeat(Math.max(0, labelWidth - stringWidth(label)));
-    print(`${time} ${paint("name", label)}${padding} ${paint(line.tone, line.text)}`);
+    print(`${time} ${label(line.work)}${paint(line.tone, line.text)}`);
   };
 
   const printEnd = (outcome: RunOutcome): void => {
@@ -89,6 +94,8 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
           0,
           ...event.works.map((planned) => stringWidth(workLabel({ ...planned, run: 1 }))),
         );
+        // Aligned texts are worth a third of a narrow terminal, not more.
+        if (tty) labelWidth = Math.min(labelWidth, Math.floor((stream.columns ?? 80) / 3));
         live?.start();
       }
       if (event.type === "run.ended") printEnd(event.outcome);
@@ -111,7 +118,7 @@ function lastWords(view: RunView): string[] {
   const label = workLabel({ ...speaker, run: speaker.runs });
   return [
     `${label} said:`,
-    ...paragraph(speaker.lastMessage, SAID_LINES, SAID_LENGTH).map((line) => `  ${line}`),
+    ...paragraph(speaker.lastMessage, SAID_LINES, SAID_LENGTH).map((line) => `  ${line}`.trimEnd()),
   ];
 }
 

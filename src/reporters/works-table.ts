@@ -1,7 +1,7 @@
 import stringWidth from "string-width";
 import { elapsedMs, type Counters, type RunView, type WorkView } from "../events/view.ts";
 import type { Paint, Tone } from "./paint.ts";
-import { clockText, countText, cutTo, fit, harmless } from "./text.ts";
+import { clockText, countText, cutTo, fit, oneLine } from "./text.ts";
 
 const MAX_ROWS = 100;
 const MIN_TASK = 8;
@@ -15,6 +15,8 @@ const header = ["#", "task", "status", "attempts", "calls", "tokens in", "out", 
 /** The column that gives way when the terminal is narrow. */
 const TASK = 1;
 const STATUS = 2;
+/** The columns that are left out, one after the other, when it is very narrow. */
+const droppable = [6, 5, 4, 3, 7];
 
 /** A line for each work and one for the totals, at most `width` columns wide where that is possible. */
 export function worksTable(view: RunView, width: number, paint: Paint): string[] {
@@ -24,7 +26,7 @@ export function worksTable(view: RunView, width: number, paint: Paint): string[]
   const rows: Row[] = shown.map((work) => ({
     cells: [
       String(work.workId),
-      harmless(work.taskId),
+      oneLine(work.taskId, 200),
       work.status,
       ...numbers(work, elapsedMs(work, now)),
     ],
@@ -84,13 +86,21 @@ function statusTone({ status }: WorkView): Tone {
   }
 }
 
+/** A column of width 0 is left out. */
 function columnWidths(rows: readonly (readonly string[])[], width: number): number[] {
   const widths = header.map((_, column) =>
     Math.max(...rows.map((cells) => stringWidth(cells[column] ?? ""))),
   );
-  const others = widths.reduce((sum, each, column) => sum + (column === TASK ? 0 : each), 0);
-  const room = width - others - 2 * (header.length - 1);
-  widths[TASK] = Math.min(widths[TASK] ?? 0, Math.max(MIN_TASK, room));
+  const task = widths[TASK] ?? 0;
+  const roomForTask = (): number => {
+    const others = widths.filter((each, column) => column !== TASK && each > 0);
+    return width - others.reduce((sum, each) => sum + each + 2, 0);
+  };
+  for (const column of droppable) {
+    if (roomForTask() >= Math.min(task, MIN_TASK)) break;
+    widths[column] = 0;
+  }
+  widths[TASK] = Math.max(1, Math.min(task, roomForTask()));
   return widths;
 }
 
@@ -100,11 +110,10 @@ function tableLine(
   paintCell: (cell: string, column: number) => string = (cell) => cell,
 ): string {
   return cells
-    .map((cell, column) =>
-      paintCell(
-        fit(cell, widths[column] ?? 0, column === TASK || column === STATUS ? "left" : "right"),
-        column,
-      ),
+    .map((cell, column) => ({ cell, column, width: widths[column] ?? 0 }))
+    .filter(({ width }) => width > 0)
+    .map(({ cell, column, width }) =>
+      paintCell(fit(cell, width, column === TASK || column === STATUS ? "left" : "right"), column),
     )
     .join("  ")
     .trimEnd();

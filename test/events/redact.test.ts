@@ -1,0 +1,385 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import * as fc from "fast-check";
+import { createRedactor } from "../../src/events/redact.ts";
+import * as samples from "./samples.ts";
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+const base64url = (text: string): string => Buffer.from(text).toString("base64url");
+/** Written in two parts, so that no scanner takes this file for a leak. */
+const joined = (start: string, rest: string): string => start + rest;
+const jwt = `${base64url('{"alg":"RS256","typ":"JWT"}')}.${base64url('{"sub":"1234567890","iat":1516239022}')}.${"Sig-_x9".repeat(40)}`;
+const pem = `-----BEGIN RSA PRIVATE KEY-----\n${"MIIEowIBAAKCAQEAx1y2z3AbCdEfGhIjKlMnOpQrStUvWxYz0123456789+/ab\n".repeat(5)}c2hvcnQ=\n-----END RSA PRIVATE KEY-----`;
+
+const installation = joined("gh", `s_${"A1b2C3d4".repeat(5)}_${jwt}.${"e5.F6_g7-".repeat(20)}Z`);
+const credentials: Record<string, string> = {
+  "personal token": joined("gh", `p_${"a1B2c3D4e5".repeat(4)}`).slice(0, 40),
+  "installation token": installation,
+  "fine-grained token": joined("github", `_pat_${"11ABCDEFG0aBcDeFgHiJ_".repeat(4)}`),
+  JWT: jwt,
+  "AWS key": joined("AK", "IAIOSFODNN7EXAMPLE"),
+  "AWS session key": joined("AS", "IAY34FZKBOKMUTVV7A"),
+  "Slack token": joined("xo", "xb-123456789012-1234567890123-AbCdEfGhIjKl"),
+  "OpenAI key": joined("s", `k-${"abcDEF123456".repeat(4)}`),
+  "OpenAI project key": joined("s", `k-proj-${"aB3_-dEf".repeat(8)}`),
+  "Anthropic key": joined("s", `k-ant-api03-${"Zy9_".repeat(20)}AA`),
+  "private key": pem,
+  "private key in JSON": pem.replaceAll("\n", "\\n"),
+};
+
+describe("patterns", () => {
+  for (const [name, secret] of Object.entries(credentials)) {
+    test(`a ${name} is masked wherever it stands`, () => {
+      const { text } = createRedactor([]);
+      assert.equal(text(secret), "***");
+      assert.equal(text(`key=${secret}\n`), "key=***\n");
+      assert.equal(text(`{"a":"${secret}"}`), '{"a":"***"}');
+      assert.equal(text(`(${secret}) and '${secret}'`), "(***) and '***'");
+    });
+  }
+
+  test("an installation token has about 520 characters, and none of them is left", () => {
+    assert.ok(installation.length > 480, `${installation.length}`);
+    assert.equal(createRedactor([]).text(`a ${installation} b`), "a *** b");
+  });
+
+  test("the values of authorization headers and the credentials of URLs are masked", () => {
+    const { text } = createRedactor([]);
+    assert.equal(text("Authorization: Bearer abc.def"), "Authorization: Bearer ***");
+    assert.equal(text("authorization: basic dXNlcjpwdw=="), "authorization: basic ***");
+    assert.equal(text('{"Authorization":"Bearer abc"}'), '{"Authorization":"Bearer ***"}');
+    assert.equal(
+      text('"{\\"authorization\\": \\"Bearer abc\\"}"'),
+      '"{\\"authorization\\": \\"Bearer ***\\"}"',
+    );
+    assert.equal(
+      text("curl -H 'Authorization: Bearer x1' u"),
+      "curl -H 'Authorization: Bearer ***' u",
+    );
+    assert.equal(text(`Bearer ${"a1".repeat(12)}`), "Bearer ***");
+    assert.equal(
+      text("git clone https://me:p@ss:w0rd@github.com/a/b"),
+      "git clone https://***@github.com/a/b",
+    );
+    assert.equal(text("https://:onlypassword@h/"), "https://***@h/");
+  });
+
+  test("a private key that was cut off is masked as far as it goes", () => {
+    const { text } = createRedactor([]);
+    assert.equal(text(pem.slice(0, 200)), "***");
+    assert.equal(text("find -----BEGIN PRIVATE KEY----- in files"), "find *** in files");
+    assert.equal(text(`${pem.slice(0, 200)}\n\nthen ${pem} end`), "***\n\nthen *** end");
+  });
+});
+
+test("ordinary text is left alone", () => {
+  const { text } = createRedactor(["correct-horse-battery"]);
+  for (const ordinary of [
+    "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "commit 4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "550e8400-e29b-41d4-a716-446655440000",
+    `data:image/png;base64,${Buffer.from(Array.from({ length: 30_000 }, (_, i) => (i * i * 31 + i * 7) % 256)).toString("base64")}`,
+    "https://example.com:8080/a@b?c=d:e@f",
+    "ssh://git@github.com/a/b.git git@github.com:a/b.git http://localhost:3000/@scope/pkg",
+    '{"url":"http://localhost:8080","mail":"me@example.com"}',
+    "The bearer of bad news; basic auth; authorization is required: yes.",
+    "fetch(u, { headers: { Authorization: `Bearer ${token}` } })",
+    "task-1234567890123456789012345 disk-0123456789abcdef0123456789",
+    'class="sk-folding-cube-with-a-very-long-name"',
+    "node.js v20.19.0 a.b.c.d.e import.meta.url 1.2.3-beta.4",
+    "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==",
+    "AKIA and ASIA, gh_p, ghp_short, xoxb, sk-, eyJ",
+    "// eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbXX0= a source map",
+    "*** is fine, ** bold **, and ****",
+  ]) {
+    assert.equal(text(ordinary), ordinary);
+  }
+});
+
+describe("known values", () => {
+  const secret = 'pa$$ "w/o\\rd?>~ü';
+  const { text } = createRedactor([secret]);
+
+  test("a known value is masked in each form it may take", () => {
+    for (const form of [
+      secret,
+      JSON.stringify(secret).slice(1, -1),
+      JSON.stringify(JSON.stringify(secret)).slice(3, -3),
+      encodeURIComponent(secret),
+      encodeURIComponent(secret).toLowerCase(),
+      new URLSearchParams({ k: secret }).toString().slice(2),
+      base64(secret),
+      base64url(secret),
+    ]) {
+      assert.equal(text(`<${form}>`), "<***>");
+    }
+  });
+
+  test("its base64 is masked at every alignment inside a longer text", () => {
+    for (const before of ["", "a", "ab", "abc", "user:"]) {
+      for (const encoded of [base64(`${before}${secret}zz`), base64url(`${before}${secret}zz`)]) {
+        const masked = text(encoded);
+        assert.ok(masked.includes("***"), masked);
+        assert.ok(masked.length < encoded.length - 10, masked);
+      }
+    }
+  });
+
+  test("of a secret with several lines each line is masked, also alone", () => {
+    const redactor = createRedactor(["first-line-1\r\nsecond-line-2\nx\n"]);
+    assert.equal(redactor.text("first-line-1\nand second-line-2."), "***\nand ***.");
+    assert.equal(redactor.text("x"), "x");
+    assert.equal(redactor.text("first-line-1\r\nsecond-line-2\nx"), "***");
+  });
+
+  test("values of fewer than four characters and white space are ignored", () => {
+    const redactor = createRedactor(["", " \n", "abc", " yes ", "****"]);
+    assert.equal(redactor.text("abc yes ****"), "abc yes ****");
+    redactor.addSecret("abcd");
+    assert.equal(redactor.text("abcd"), "***");
+  });
+
+  test("values that overlap leave nothing of each other", () => {
+    assert.equal(createRedactor(["abcdef", "defghi"]).text("-abcdefghi-"), "-***-");
+    assert.equal(createRedactor(["aaaa"]).text("aaaaaaa"), "***");
+  });
+
+  test("a known value inside a longer token does not save the rest of the token", () => {
+    assert.equal(createRedactor(["A1b2"]).text(`t ${installation}`), "t ***");
+  });
+
+  test("a lone surrogate in a secret is no problem", () => {
+    assert.equal(createRedactor(["abc\uD800def"]).text("abc\uD800def"), "***");
+  });
+});
+
+test("redacting twice is redacting once, and no known value is left", () => {
+  const piece = fc.constantFrom(
+    "a",
+    "b",
+    "*",
+    "**",
+    ":",
+    "@",
+    "//",
+    " ",
+    "\n",
+    "abab",
+    ...Object.values(credentials),
+  );
+  const string = fc.array(piece, { maxLength: 12 }).map((parts) => parts.join(""));
+  const secret = fc
+    .array(fc.constantFrom("a", "b", "*", ":"), { minLength: 4, maxLength: 6 })
+    .map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(fc.array(secret, { maxLength: 3 }), string, (secrets, input) => {
+      const { text } = createRedactor(secrets);
+      const once = text(input);
+      assert.equal(text(once), once);
+      for (const known of secrets) {
+        if (!/^\*+$/.test(known))
+          assert.ok(!once.includes(known), JSON.stringify({ secrets, input, once }));
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("the time is linear in the text, also for texts made to be slow", () => {
+  const { text } = createRedactor(["correct-horse-battery", "aaaab"]);
+  const size = 1_000_000;
+  for (const piece of [
+    "eyJ",
+    "eyJa.",
+    ".",
+    "a.",
+    "a-",
+    "-",
+    "_",
+    "gh",
+    "ghp_",
+    "ghp_.",
+    "sk-",
+    "sk-a",
+    "xoxb-",
+    "AKIA",
+    "://",
+    "://a:",
+    "a:b@",
+    "@",
+    ":",
+    "://:",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----BEGIN ",
+    "-----BEGIN PRIVATE KEY-----\n",
+    "-----END PRIVATE KEY-----",
+    "authorization",
+    "authorization:",
+    "authorization: bearer",
+    "bearer ",
+    "basic a1",
+    " ",
+    "\\",
+    "\\n",
+    "\n",
+    "a",
+    "***",
+    "authorization: ",
+  ]) {
+    const started = performance.now();
+    text(piece.repeat(size / piece.length));
+    text(`-----BEGIN PRIVATE KEY-----${piece.repeat(size / piece.length)}`);
+    const took = performance.now() - started;
+    assert.ok(took < 4000, `${JSON.stringify(piece)} took ${took} ms`);
+  }
+});
+
+describe("events", () => {
+  const secret = "correct-horse-battery";
+  const redactor = createRedactor([secret, "decision", "12345678"]);
+  const work = { workId: 0, taskId: "t", run: 1 };
+
+  test("secrets in nested values, in keys and in numbers of a model's arguments are masked", () => {
+    const circular: Record<string, unknown> = {
+      [`k-${secret}`]: [secret],
+      [`k-${secret}${secret}`]: 1,
+      n: 12345678,
+      big: 5n,
+    };
+    circular["self"] = circular;
+    const event = redactor.event({
+      at: 1,
+      type: "activity",
+      work,
+      sessionId: "s",
+      activity: {
+        kind: "model.replied",
+        text: secret,
+        toolCalls: [{ name: "n", arguments: circular }],
+        subAgent: false,
+      },
+    });
+    assert.deepEqual(event, {
+      at: 1,
+      type: "activity",
+      work,
+      sessionId: "s",
+      activity: {
+        kind: "model.replied",
+        text: "***",
+        toolCalls: [
+          {
+            name: "n",
+            arguments: { "k-***": ["***"], "k-*** 2": 1, n: "***", big: "5", self: "[circular]" },
+          },
+        ],
+        subAgent: false,
+      },
+    });
+  });
+
+  test("a secret behind escapes in a JSON text is masked", () => {
+    const escaped = secret
+      .split("")
+      .map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join("");
+    const event = redactor.event({
+      at: 1,
+      type: "activity",
+      work,
+      sessionId: "s",
+      activity: {
+        kind: "tool.started",
+        toolCallId: "c",
+        toolName: "bash",
+        toolArguments: `{"${escaped}":{"__proto__":"${escaped}"}}`,
+      },
+    });
+    assert.ok(event.type === "activity" && event.activity.kind === "tool.started");
+    assert.equal(event.activity.toolArguments, '{"***":{"__proto__":"***"}}');
+  });
+
+  test("arguments nested thousands of levels deep do not break it", () => {
+    const event = redactor.event({
+      at: 1,
+      type: "activity",
+      work,
+      sessionId: "s",
+      activity: {
+        kind: "tool.started",
+        toolCallId: "c",
+        toolName: "b",
+        toolArguments: `${"[".repeat(20_000)}"${secret}"${"]".repeat(20_000)}`,
+      },
+    });
+    assert.ok(!JSON.stringify(event).includes(secret));
+  });
+
+  test("the text of a delta never passes: a secret may be split over two", () => {
+    for (const kind of ["message.delta", "reasoning.delta", "tool.delta"] as const) {
+      const event = redactor.event({
+        at: 1,
+        type: "activity",
+        work,
+        sessionId: "s",
+        activity: {
+          kind,
+          messageId: "m",
+          reasoningId: "m",
+          toolCallId: "m",
+          text: secret.slice(0, 9),
+        },
+      });
+      assert.ok(
+        event.type === "activity" && event.activity.kind === kind && event.activity.text === "",
+      );
+    }
+  });
+
+  test("the words of the vocabulary stay, whatever the secrets are", () => {
+    const event = redactor.event({
+      at: 1,
+      type: "decision",
+      work: null,
+      decision: { kind: "note", text: "a decision" },
+    });
+    assert.deepEqual(event, {
+      at: 1,
+      type: "decision",
+      work: null,
+      decision: { kind: "note", text: "a ***" },
+    });
+  });
+
+  test("an event without secrets is passed on as it is, and its original is never changed", () => {
+    const plain = samples.story();
+    for (const event of plain) {
+      const isDelta = event.type === "activity" && event.activity.kind.endsWith(".delta");
+      assert.equal(redactor.event(event) === event, !isDelta);
+    }
+    const frozen = Object.freeze({
+      at: 1,
+      type: "decision",
+      work: null,
+      decision: Object.freeze({ kind: "note", text: secret }),
+    } as const);
+    redactor.event(frozen);
+    assert.equal(frozen.decision.text, secret);
+  });
+
+  test("a secret put anywhere into any event is gone afterwards, and doing it twice changes nothing", () => {
+    fc.assert(
+      fc.property(samples.body, (body) => {
+        const replacer = (key: string, value: unknown): unknown =>
+          typeof value === "string" &&
+          !["type", "kind", "role", "mission", "field", "outcome"].includes(key)
+            ? `${secret}${value}`
+            : value;
+        const event = redactor.event({ at: 1, ...JSON.parse(JSON.stringify(body, replacer)) });
+        assert.ok(!JSON.stringify(event).includes(secret), JSON.stringify(event));
+        assert.deepEqual(redactor.event(event), event);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,262 @@
+/** Events for tests: arbitrary ones in any order, and one run that makes sense. */
+import * as fc from "fast-check";
+import type { Decision } from "../../src/events/decision.ts";
+import type { RunEvent, RunEventBody, WorkRef } from "../../src/events/event.ts";
+import type { SessionActivity } from "../../src/events/session-activity.ts";
+
+const text = fc.oneof(fc.string({ maxLength: 20 }), fc.string({ unit: "binary", maxLength: 20 }));
+const count = fc.nat({ max: 5000 });
+const workRef: fc.Arbitrary<WorkRef> = fc.record({
+  workId: fc.nat({ max: 4 }),
+  taskId: fc.constantFrom("a", "b", "c"),
+  run: fc.integer({ min: 1, max: 3 }),
+});
+const sessionId = fc.constantFrom("x", "y", "z");
+const role = fc.constantFrom("driving" as const, "task" as const, "both" as const);
+const mission = fc.constantFrom("availability" as const, "prompt" as const, "criteria" as const);
+const crash = fc.record({ kind: fc.constant("session-error" as const), message: text });
+
+export const decision: fc.Arbitrary<Decision> = fc.oneof(
+  fc.record({
+    kind: fc.constantFrom("criteria-failed" as const, "criteria-passed" as const),
+    field: fc.constant("condition" as const),
+    content: text,
+    reason: text,
+  }),
+  fc.record({
+    kind: fc.constant("session-crashed" as const),
+    mission,
+    attempt: count,
+    attempts: count,
+    crash,
+  }),
+  fc.record({
+    kind: fc.constant("criteria-retry" as const),
+    retry: count,
+    of: count,
+    reason: text,
+  }),
+  fc.constant({ kind: "task-succeeded" as const }),
+  fc.record({ kind: fc.constant("task-failed" as const), reason: text }),
+  fc.record({ kind: fc.constant("note" as const), text }),
+);
+
+export const activity: fc.Arbitrary<SessionActivity> = fc.oneof(
+  fc.record({
+    kind: fc.constantFrom("message.delta" as const, "message.ended" as const),
+    messageId: text,
+    text,
+  }),
+  fc.record({
+    kind: fc.constant("tool.started" as const),
+    toolCallId: sessionId,
+    toolName: fc.constantFrom("bash", "job_prepare_document"),
+    toolArguments: fc.oneof(text, fc.json()),
+  }),
+  fc.record({
+    kind: fc.constant("tool.ended" as const),
+    toolCallId: sessionId,
+    succeeded: fc.boolean(),
+  }),
+  fc.record({
+    kind: fc.constant("model.replied" as const),
+    text,
+    toolCalls: fc.array(fc.record({ name: text, arguments: fc.jsonValue() }), { maxLength: 2 }),
+    subAgent: fc.boolean(),
+  }),
+  fc.record({
+    kind: fc.constant("model.used" as const),
+    modelId: text,
+    inputTokens: count,
+    outputTokens: count,
+    cacheReadTokens: count,
+    reasoningTokens: count,
+    cost: count,
+    durationMs: count,
+    subAgent: fc.boolean(),
+  }),
+  fc.record({
+    kind: fc.constant("permission.denied" as const),
+    operation: text,
+    target: text,
+    reason: text,
+  }),
+);
+
+const runOutcome = fc.oneof(
+  fc.constant({ kind: "succeeded" as const }),
+  fc.record({
+    kind: fc.constantFrom("failed" as const, "canceled" as const),
+    reason: text,
+  }),
+);
+
+export const body: fc.Arbitrary<RunEventBody> = fc.oneof(
+  fc.record({
+    type: fc.constant("run.started" as const),
+    jobName: text,
+    workingDirectory: text,
+    works: fc.array(
+      fc.record({ workId: fc.nat({ max: 6 }), taskId: fc.constantFrom("a", "b"), modelId: text }),
+      { maxLength: 4 },
+    ),
+  }),
+  fc.record({ type: fc.constant("run.ended" as const), outcome: runOutcome }),
+  fc.record({ type: fc.constant("work.started" as const), work: workRef, modelId: text }),
+  fc.record({
+    type: fc.constant("work.ended" as const),
+    work: workRef,
+    outcome: fc.oneof(runOutcome, fc.record({ kind: fc.constant("crashed" as const), crash })),
+  }),
+  fc.record({ type: fc.constant("decision" as const), work: fc.option(workRef), decision }),
+  fc.record({
+    type: fc.constant("session.started" as const),
+    work: workRef,
+    sessionId,
+    modelId: text,
+    role,
+    retry: count,
+    attempt: count,
+  }),
+  fc.record({
+    type: fc.constant("session.ended" as const),
+    work: workRef,
+    sessionId,
+    role,
+    succeeded: fc.boolean(),
+  }),
+  fc.record({
+    type: fc.constant("turn.started" as const),
+    work: workRef,
+    sessionId,
+    modelId: text,
+    mission,
+    retry: count,
+    attempt: count,
+    prompt: text,
+  }),
+  fc.record({
+    type: fc.constant("turn.ended" as const),
+    work: workRef,
+    sessionId,
+    mission,
+    outcome: fc.constantFrom("completed" as const, "crashed" as const, "canceled" as const),
+  }),
+  fc.record({ type: fc.constant("activity" as const), work: workRef, sessionId, activity }),
+);
+
+/** In any order, with a clock that may stand still but not run backwards. */
+export const events: fc.Arbitrary<RunEvent[]> = fc
+  .array(fc.tuple(fc.nat({ max: 5000 }), body), { maxLength: 60 })
+  .map((steps) => {
+    let at = 0;
+    return steps.map(([wait, body]) => ({ at: (at += wait), ...body }));
+  });
+
+export const review: WorkRef = { workId: 0, taskId: "review", run: 1 };
+
+/** One task that crashes once, is retried once and succeeds, and one that is never reached. */
+export function story(): RunEvent[] {
+  const act = (activity: SessionActivity, sessionId: string): RunEventBody => ({
+    type: "activity",
+    work: review,
+    sessionId,
+    activity,
+  });
+  const open = (sessionId: string, attempt: number): RunEventBody => ({
+    type: "session.started",
+    work: review,
+    sessionId,
+    modelId: "m1",
+    role: "both",
+    retry: 0,
+    attempt,
+  });
+  const turn = (sessionId: string, retry: number, attempt: number): RunEventBody => ({
+    type: "turn.started",
+    work: review,
+    sessionId,
+    modelId: "m1",
+    mission: "prompt",
+    retry,
+    attempt,
+    prompt: "Review it.",
+  });
+  const ended = (
+    sessionId: string,
+    mission: "prompt" | "criteria",
+    outcome: "completed" | "crashed",
+  ): RunEventBody => ({ type: "turn.ended", work: review, sessionId, mission, outcome });
+  const decide = (decision: Decision): RunEventBody => ({
+    type: "decision",
+    work: review,
+    decision,
+  });
+  const used: SessionActivity = {
+    kind: "model.used",
+    modelId: "m1",
+    inputTokens: 1000,
+    outputTokens: 20,
+    cacheReadTokens: 300,
+    reasoningTokens: 4,
+    cost: 0.5,
+    durationMs: 70,
+    subAgent: false,
+  };
+  const crash = {
+    kind: "session-error",
+    message: "Bad gateway",
+    statusCode: 502,
+    detail: "{}",
+  } as const;
+  const bodies: RunEventBody[] = [
+    {
+      type: "run.started",
+      jobName: "nightly",
+      entryFile: "jobs.yml",
+      workingDirectory: "repo",
+      works: [
+        { workId: 0, taskId: "review", modelId: "m1" },
+        { workId: 1, taskId: "publish", modelId: "m2" },
+      ],
+    },
+    { type: "work.started", work: review, modelId: "m1" },
+    open("uuid-1", 1),
+    turn("uuid-1", 0, 1),
+    ended("uuid-1", "prompt", "crashed"),
+    decide({ kind: "session-crashed", mission: "prompt", attempt: 1, attempts: 5, crash }),
+    { type: "session.ended", work: review, sessionId: "uuid-1", role: "both", succeeded: false },
+    decide({ kind: "crash-retry", mission: "prompt", retry: 1, of: 4, modelId: "m1" }),
+    open("uuid-2", 2),
+    turn("uuid-2", 0, 2),
+    act({ kind: "message.delta", messageId: "m", text: "I " }, "uuid-2"),
+    act(
+      {
+        kind: "tool.started",
+        toolCallId: "call-1",
+        toolName: "job_prepare_document",
+        toolArguments: '{"argument":"  docs/report.md \\nsecond line"}',
+      },
+      "uuid-2",
+    ),
+    act({ kind: "tool.ended", toolCallId: "call-1", succeeded: true }, "uuid-2"),
+    act(used, "uuid-2"),
+    act({ kind: "message.ended", messageId: "m", text: "I am\ndone." }, "uuid-2"),
+    ended("uuid-2", "prompt", "completed"),
+    decide({
+      kind: "criteria-failed",
+      field: "toolExecuted",
+      content: "grep",
+      reason: "grep was not executed",
+    }),
+    decide({ kind: "criteria-retry", retry: 1, of: 2, reason: "grep was not executed" }),
+    turn("uuid-2", 1, 1),
+    act(used, "uuid-2"),
+    ended("uuid-2", "prompt", "completed"),
+    { type: "session.ended", work: review, sessionId: "uuid-2", role: "both", succeeded: true },
+    decide({ kind: "task-succeeded" }),
+    { type: "work.ended", work: review, outcome: { kind: "succeeded" } },
+    { type: "run.ended", outcome: { kind: "failed", reason: "publish is missing" } },
+  ];
+  return bodies.map((body, index) => ({ at: 10_000 + index * 1000, ...body }));
+}

@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import type { RunEvent } from "../../src/events/event.ts";
+import {
+  applyEvent,
+  createRunView,
+  elapsedMs,
+  KEPT_DECISIONS,
+  type Counters,
+  type RunView,
+} from "../../src/events/view.ts";
+import * as samples from "./samples.ts";
+
+function fold(events: readonly RunEvent[]): RunView {
+  const view = createRunView();
+  for (const event of events) applyEvent(view, event);
+  return view;
+}
+
+const counters: readonly (keyof Counters)[] = [
+  "runs",
+  "attempts",
+  "retries",
+  "crashes",
+  "denials",
+  "modelCalls",
+  "inputTokens",
+  "outputTokens",
+  "cacheReadTokens",
+  "reasoningTokens",
+  "cost",
+];
+
+test("a run is folded into what came of it", () => {
+  const view = fold(samples.story());
+  assert.equal(view.jobName, "nightly");
+  assert.equal(view.status, "failed");
+  assert.equal(view.reason, "publish is missing");
+  assert.equal(view.startedAt, 10_000);
+  assert.equal(view.endedAt, 34_000);
+  assert.equal(view.reportedDocument, "docs/report.md");
+  const work = view.works.get(0);
+  assert.ok(work !== undefined);
+  const {
+    runs,
+    attempts,
+    retries,
+    crashes,
+    modelCalls,
+    inputTokens,
+    outputTokens,
+    cacheReadTokens,
+    reasoningTokens,
+    cost,
+  } = work;
+  assert.deepEqual(
+    {
+      runs,
+      attempts,
+      retries,
+      crashes,
+      modelCalls,
+      inputTokens,
+      outputTokens,
+      cacheReadTokens,
+      reasoningTokens,
+      cost,
+    },
+    {
+      runs: 1,
+      attempts: 3,
+      retries: 1,
+      crashes: 1,
+      modelCalls: 2,
+      inputTokens: 2000,
+      outputTokens: 40,
+      cacheReadTokens: 600,
+      reasoningTokens: 8,
+      cost: 1,
+    },
+  );
+  assert.equal(work.status, "succeeded");
+  assert.equal(work.lastMessage, "I am\ndone.");
+  assert.equal(elapsedMs(work, 99_000), 22_000);
+  assert.deepEqual(
+    work.decisions.map(({ category }) => category),
+    ["SESSION CRASHED", "DECISION", "CRITERIA", "DECISION", "TASK SUCCEEDED"],
+  );
+  assert.equal(work.sessions.size, 0);
+});
+
+test("a work that never ran is skipped at the end, one that still ran is canceled", () => {
+  const events = samples.story();
+  const view = fold(events);
+  assert.equal(view.works.get(1)?.status, "skipped");
+  const cut = fold([
+    ...events.slice(0, 4),
+    { at: 50_000, type: "run.ended", outcome: { kind: "canceled", reason: "SIGINT" } },
+  ]);
+  assert.equal(cut.works.get(0)?.status, "canceled");
+  assert.equal(cut.status, "canceled");
+  assert.equal(cut.reason, "SIGINT");
+});
+
+test("while it runs, the view tells what runs and for how long", () => {
+  const view = fold(samples.story().slice(0, 12));
+  const work = view.works.get(0);
+  const session = work?.sessions.get("uuid-2");
+  assert.ok(work !== undefined && session !== undefined);
+  assert.equal(work.status, "running");
+  assert.equal(elapsedMs(work, 20_000), 9000);
+  assert.equal(session.mission, "prompt");
+  assert.deepEqual(
+    [...session.tools.values()],
+    [{ name: "job_prepare_document", startedAt: 21_000 }],
+  );
+});
+
+test("what is said in a check is not what the agent said to its task", () => {
+  const events = samples.story();
+  const check: RunEvent[] = [
+    {
+      at: 1,
+      type: "turn.started",
+      work: samples.review,
+      sessionId: "c",
+      modelId: "m",
+      mission: "criteria",
+      retry: 0,
+      attempt: 1,
+      prompt: "?",
+    },
+    {
+      at: 1,
+      type: "activity",
+      work: samples.review,
+      sessionId: "c",
+      activity: { kind: "message.ended", messageId: "m", text: "Yes." },
+    },
+  ];
+  const view = fold([...events.slice(0, 16), ...check]);
+  assert.equal(view.works.get(0)?.lastMessage, "I am\ndone.");
+  assert.equal(view.lastSpeaker, 0);
+});
+
+test("a denial is counted once, though the engine also decides something of it", () => {
+  const denied = { operation: "shell", target: "rm", reason: "no" };
+  const view = fold([
+    {
+      at: 1,
+      type: "activity",
+      work: samples.review,
+      sessionId: "s",
+      activity: { kind: "permission.denied", ...denied },
+    },
+    {
+      at: 1,
+      type: "decision",
+      work: samples.review,
+      decision: { kind: "permission-denied", ...denied },
+    },
+  ]);
+  assert.equal(view.totals.denials, 1);
+});
+
+function at(at: number, run: number, type: "work.started" | "work.ended"): RunEvent {
+  const work = { ...samples.review, run };
+  return type === "work.started"
+    ? { at, type, work, modelId: "m" }
+    : { at, type, work, outcome: { kind: "succeeded" } };
+}
+
+test("the time of a work is that of all its runs", () => {
+  const view = fold([
+    at(0, 1, "work.started"),
+    at(10, 1, "work.ended"),
+    at(50, 2, "work.started"),
+    at(57, 2, "work.ended"),
+    at(100, 3, "work.started"),
+  ]);
+  const work = view.works.get(0);
+  assert.ok(work !== undefined);
+  assert.equal(work.runs, 3);
+  assert.equal(elapsedMs(work, 103), 20);
+});
+
+test("the totals are the sums of the works, whatever the events and their order", () => {
+  fc.assert(
+    fc.property(samples.events, (events) => {
+      const view = fold(events);
+      for (const counter of counters) {
+        const sum = [...view.works.values()].reduce((total, work) => total + work[counter], 0);
+        assert.equal(view.totals[counter], sum, counter);
+      }
+      for (const work of view.works.values()) {
+        assert.ok(work.finishedMs >= 0);
+        assert.ok(work.status !== "running" || work.startedAt !== undefined);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("a loop of thousands of runs leaves no more behind than a short one", () => {
+  const view = createRunView();
+  const loop = (runs: number): void => {
+    for (let run = 1; run <= runs; run += 1) {
+      const work = { ...samples.review, run };
+      for (const event of samples.story().slice(1, -1)) {
+        if ("work" in event && event.type !== "session.ended") applyEvent(view, { ...event, work });
+      }
+    }
+  };
+  loop(20);
+  const size = (): number =>
+    JSON.stringify(view, (_key, value: unknown) => (value instanceof Map ? [...value] : value))
+      .length;
+  const before = size();
+  loop(3000);
+  assert.ok(size() < before + 200, `${before} → ${size()}`);
+  const work = view.works.get(0);
+  assert.equal(work?.decisions.length, KEPT_DECISIONS);
+  assert.equal(work.droppedDecisions + KEPT_DECISIONS, 3020 * 5);
+});
