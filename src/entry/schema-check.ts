@@ -13,7 +13,7 @@ import { codePathOf, resolve } from "./code-path.ts";
 import { isList, isRecord, isText } from "./guards.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 import { type Path, type Place, type Problem, toDiagnostics } from "./problem.ts";
-import { explain } from "./schema-reason.ts";
+import { type Explained, explain } from "./schema-reason.ts";
 
 export { type Locate, type Path, type Place, type Problem, toDiagnostics } from "./problem.ts";
 export { suggest, suggestion } from "./suggest.ts";
@@ -62,8 +62,13 @@ export function compileSchema<T = unknown>(
   const problems = (value: unknown): Problem[] => {
     const check = validate();
     if (check(value)) return [];
-    return collapseUnions(check.errors ?? [], schema, branch).map((error) => {
-      const { path, reason, hint } = explain(error, pathOf(value, error.instancePath), schema);
+    const errors = collapseUnions(check.errors ?? [], schema, branch);
+    const found = errors.map((error) => ({
+      keyword: error.keyword,
+      codePath: codePath(pathOf(value, error.instancePath)),
+      explained: explain(error, pathOf(value, error.instancePath), schema),
+    }));
+    return withoutNoise(found).map(({ path, reason, hint }) => {
       const problem = { path, codePath: codePath(path), reason };
       return hint === undefined ? problem : { ...problem, hint };
     });
@@ -74,6 +79,39 @@ export function compileSchema<T = unknown>(
     diagnose: (value, place) => toDiagnostics(problems(value), place),
     codePath,
   };
+}
+
+interface Found {
+  readonly keyword: string;
+  /** Of the value that ajv names, which is the object for a missing or an unknown field. */
+  readonly codePath: string;
+  readonly explained: Explained;
+}
+
+function key(codePath: string, field: string): string {
+  return JSON.stringify([codePath, field]);
+}
+
+/** A misspelled field is one fault: not also a missing field, or an object of the wrong size. */
+function withoutNoise(found: readonly Found[]): Explained[] {
+  const misspelled = new Set<string>();
+  const withUnknown = new Set<string>();
+  for (const { keyword, codePath, explained } of found) {
+    if (keyword === "additionalProperties") withUnknown.add(codePath);
+    if (explained.meant !== undefined) misspelled.add(key(codePath, explained.meant));
+  }
+  const seen = new Set<string>();
+  return found.flatMap(({ keyword, codePath, explained }) => {
+    const place = explained.path.at(-1);
+    if (keyword === "required" || keyword === "discriminator") {
+      if (misspelled.has(key(codePath, String(place)))) return [];
+    }
+    if (/^(min|max)Properties$/.test(keyword) && withUnknown.has(codePath)) return [];
+    const once = key(codePath, `${String(place)} ${explained.reason}`);
+    if (seen.has(once)) return [];
+    seen.add(once);
+    return [explained];
+  });
 }
 
 /** A JSON pointer as a path; the value tells an index from a key that is a number. */
@@ -139,7 +177,10 @@ function collapseUnions(
 function typesOf(branch: AnySchemaObject, root: AnySchemaObject): string[] {
   const reference: unknown = branch["$ref"];
   const target = isText(reference) ? resolve(root, reference) : branch;
-  return isRecord(target) ? [target["type"]].flat().filter(isText) : [];
+  if (!isRecord(target)) return [];
+  return "const" in target
+    ? [JSON.stringify(target["const"])]
+    : [target["type"]].flat().filter(isText);
 }
 
 function isOfType(data: unknown, type: string): boolean {
@@ -152,7 +193,11 @@ function isOfType(data: unknown, type: string): boolean {
       return isRecord(data);
     case "integer":
       return Number.isInteger(data);
-    default:
+    case "string":
+    case "number":
+    case "boolean":
       return typeof data === type;
+    default:
+      return JSON.stringify(data) === type;
   }
 }

@@ -2,12 +2,14 @@ import type { ErrorObject } from "ajv";
 import { resolve } from "./code-path.ts";
 import { isList, isRecord, isText } from "./guards.ts";
 import type { Path } from "./problem.ts";
-import { suggestion } from "./suggest.ts";
+import { didYouMean, suggest, suggestion } from "./suggest.ts";
 
 export interface Explained {
   readonly path: Path;
   readonly reason: string;
   readonly hint?: string;
+  /** For an unknown field: the known one that was probably meant. */
+  readonly meant?: string;
 }
 
 /** One sentence for one error of ajv; `path` is that of the value that ajv names. */
@@ -23,18 +25,15 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
     case "unevaluatedProperties": {
       const name = String(params["additionalProperty"] ?? params["unevaluatedProperty"]);
       const known = Object.keys(error.parentSchema?.["properties"] ?? {});
-      return {
-        path: [...path, name],
-        reason: `Unknown field ${JSON.stringify(name)}.`,
-        ...(suggestion(name, known).hint === undefined
-          ? { hint: `known are ${known.join(", ")}` }
-          : suggestion(name, known)),
-      };
+      const meant = suggest(name, known);
+      const unknown = { path: [...path, name], reason: `Unknown field ${JSON.stringify(name)}.` };
+      if (meant !== undefined) return { ...unknown, hint: didYouMean(meant), meant };
+      return known.length === 0 ? unknown : { ...unknown, hint: `known are ${known.join(", ")}` };
     }
     case "type":
     case "anyOf":
     case "oneOf": {
-      const types: unknown[] = [params["types"] ?? schema].flat();
+      const types = [params["types"] ?? schema].flat().filter(isText);
       if (types.length === 0) return { path, reason: "Has none of the possible forms." };
       return { path, reason: `Must be ${either(types)}, not ${describe(error.data)}.` };
     }
@@ -125,8 +124,9 @@ function list(words: readonly string[]): string {
   return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
 }
 
-function either(types: readonly unknown[]): string {
-  const names = types.map((type) => typeNames.get(String(type)) ?? String(type));
+/** Types by their names; anything else, such as the constant `true`, by itself. */
+function either(types: readonly string[]): string {
+  const names = types.map((type) => typeNames.get(type) ?? type);
   return list([...new Set(names)]);
 }
 

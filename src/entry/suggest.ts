@@ -6,7 +6,8 @@ export function suggest(word: string, candidates: Iterable<string>): string | un
   if (word.length > longestWord) return undefined;
   const typed = word.toLowerCase();
   let best: string | undefined;
-  let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
+  // One slip in three letters; of a single letter only the case may be wrong.
+  let bestDistance = (word.length === 2 ? 1 : Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {
     if (candidate.length > longestWord) continue;
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
@@ -22,7 +23,11 @@ export function suggest(word: string, candidates: Iterable<string>): string | un
 /** The same as a hint, ready to be spread into a problem. */
 export function suggestion(word: string, candidates: Iterable<string>): { hint?: string } {
   const best = suggest(word, candidates);
-  return best === undefined ? {} : { hint: `did you mean ${JSON.stringify(best)}?` };
+  return best === undefined ? {} : { hint: didYouMean(best) };
+}
+
+export function didYouMean(candidate: string): string {
+  return `did you mean ${JSON.stringify(candidate)}?`;
 }
 
 /** Insertions, deletions, replacements, and swaps of neighbours. */

@@ -1,0 +1,273 @@
+/**
+ * The checks that need two places of an entry at once, on whatever the schema has left of it. They
+ * add no follow-up problems: what depends on something that is broken is passed over.
+ * (Seed: JobsData.md, validateEntry.)
+ */
+import type { Entry, Model, Prompt, Task, Work } from "./model.ts";
+import { PromptExpander } from "./prompt-expander.ts";
+import { trailPath } from "./prompt.ts";
+import { isRecord } from "./guards.ts";
+import type { Path, Problem } from "./problem.ts";
+import type { Salvaged } from "./salvage.ts";
+import { entryCheck } from "./schema.ts";
+import { suggestion } from "./suggest.ts";
+
+/** The keys that the author wrote, whether or not what is behind them is sound. */
+export interface EntryNames {
+  readonly models: ReadonlySet<string>;
+  readonly promptVariables: ReadonlySet<string>;
+  readonly tasks: ReadonlySet<string>;
+  readonly jobs: ReadonlySet<string>;
+}
+
+/** Whether a work requires user input, and which task (quoted) is the reason. */
+type Need = "none" | "unknown" | { readonly of: string };
+
+export function entryNames(value: unknown): EntryNames {
+  const keys = (field: string): ReadonlySet<string> => {
+    const map = isRecord(value) ? value[field] : undefined;
+    return new Set(isRecord(map) ? Object.keys(map) : []);
+  };
+  return {
+    models: keys("models"),
+    promptVariables: keys("promptVariables"),
+    tasks: keys("tasks"),
+    jobs: keys("jobs"),
+  };
+}
+
+export function checkEntry(
+  entry: Salvaged<Entry>,
+  names: EntryNames,
+  schemaProblems: readonly Problem[],
+): Problem[] {
+  return new EntryChecker(entry, names, schemaProblems).check();
+}
+
+class EntryChecker {
+  readonly #entry: Salvaged<Entry>;
+  readonly #names: EntryNames;
+  readonly #problems: Problem[] = [];
+  /** Code paths with a problem. */
+  readonly #broken: Set<string>;
+  readonly #expander: PromptExpander;
+  /** Looking for a similar name among thousands, for thousands of names, would take minutes. */
+  #suggestionsLeft = 100;
+
+  constructor(entry: Salvaged<Entry>, names: EntryNames, schemaProblems: readonly Problem[]) {
+    this.#entry = entry;
+    this.#names = names;
+    this.#broken = new Set(schemaProblems.map(({ codePath }) => codePath));
+    const variables = entry.promptVariables ?? {};
+    this.#expander = new PromptExpander((name) => {
+      if (!names.promptVariables.has(name)) return undefined;
+      return sound(variables[name]) ?? null;
+    });
+  }
+
+  check(): Problem[] {
+    const { tasks, jobs } = this.#entry;
+    this.#checkDrivingRetries();
+    for (const [name, task] of Object.entries(tasks ?? {})) {
+      if (task !== undefined) this.#checkTask(name, task);
+    }
+    for (const [name, job] of Object.entries(jobs ?? {})) {
+      if (job?.work !== undefined) this.#checkJob(name, job.work, job.requireUserInput);
+    }
+    this.#checkGrid();
+    return this.#problems;
+  }
+
+  #checkDrivingRetries(): void {
+    const first = this.#entry.drivingSessionRetries?.[0]?.modelId;
+    const driving = this.#entry.models?.driving;
+    if (first === undefined || driving === undefined || first === driving) return;
+    this.#add(
+      ["drivingSessionRetries", 0, "modelId"],
+      `Must equal entry.models.driving, which is ${JSON.stringify(driving)}.`,
+    );
+  }
+
+  #checkTask(name: string, task: Salvaged<Task>): void {
+    const at = ["tasks", name];
+    this.#checkModel([...at, "model"], task.model);
+    task.availability?.previousTasks?.forEach((previous, index) => {
+      if (previous !== undefined) {
+        this.#checkTaskName([...at, "availability", "previousTasks", index], previous);
+      }
+    });
+    const usesUserInput = this.#checkPrompt([...at, "prompt"], task.prompt);
+    this.#checkPrompt([...at, "availability", "condition"], task.availability?.condition, true);
+    this.#checkPrompt([...at, "criteria", "condition"], task.criteria?.condition, true);
+    this.#checkPrompt(
+      [...at, "criteria", "failureAction", "additionalPrompt"],
+      task.criteria?.failureAction?.additionalPrompt,
+    );
+    this.#checkTaskUserInput(name, task.requireUserInput === true, usesUserInput);
+  }
+
+  #checkTaskUserInput(name: string, required: boolean, used: boolean | undefined): void {
+    const path = ["tasks", name, "requireUserInput"];
+    if (used === undefined || used === required || this.#isBroken(path)) return;
+    this.#add(
+      path,
+      used
+        ? "Must be true, because the prompt uses $user-input."
+        : "Must not be true, because the prompt doesn't use $user-input.",
+    );
+  }
+
+  /** Whether the prompt uses `$user-input`; undefined if that can't be said. */
+  #checkPrompt(
+    path: Path,
+    prompt: Salvaged<Prompt> | undefined,
+    requiresBooleanTool = false,
+  ): boolean | undefined {
+    const whole = sound(prompt);
+    if (whole === undefined) return undefined;
+    const { faults, complete, usesUserInput } = this.#expander.expand(whole, requiresBooleanTool);
+    for (const { trail, reason, missing } of faults) {
+      const codePath = trailPath(entryCheck.codePath(path), trail);
+      const variable = trail.at(-1);
+      // The text at fault is that of the innermost variable.
+      const place = variable === undefined ? path : ["promptVariables", variable];
+      const hint = missing === undefined ? {} : this.#suggest(missing, this.#names.promptVariables);
+      this.#problems.push({ path: place, codePath, reason, ...hint });
+    }
+    return complete ? usesUserInput : undefined;
+  }
+
+  #checkJob(name: string, work: Salvaged<Work>, required: boolean | undefined): void {
+    const at = ["jobs", name];
+    const need = this.#checkWork([...at, "work"], work);
+    const path = [...at, "requireUserInput"];
+    if (required === undefined || need === "unknown") return;
+    if (need === "none") {
+      if (required) {
+        this.#add(path, "Must not be true, because no task of the job requires user input.");
+      }
+    } else if (!required) {
+      this.#add(path, `Must be true, because task ${need.of} requires user input.`);
+    }
+  }
+
+  #checkWork(path: Path, work: Salvaged<Work> | undefined): Need {
+    switch (work?.kind) {
+      case undefined:
+        return "unknown";
+      case "Ref":
+        return this.#checkRef(path, work.taskId, work.modelOverride);
+      case "Seq":
+      case "Par":
+        if (work.works === undefined) return "unknown";
+        return most(
+          work.works.map((part, index) => this.#checkWork([...path, "works", index], part)),
+        );
+      case "Loop":
+        return most([
+          this.#checkCondition([...path, "preCondition"], work.preCondition),
+          this.#checkWork([...path, "body"], work.body),
+          this.#checkCondition([...path, "postCondition"], work.postCondition),
+        ]);
+      case "Alt":
+        return most([
+          this.#checkWork([...path, "condition"], work.condition),
+          this.#checkBranch([...path, "trueWork"], work.trueWork),
+          this.#checkBranch([...path, "falseWork"], work.falseWork),
+        ]);
+    }
+  }
+
+  #checkCondition(
+    path: Path,
+    condition: readonly [boolean | undefined, Salvaged<Work> | undefined] | undefined,
+  ): Need {
+    if (condition === undefined) return this.#isBroken(path) ? "unknown" : "none";
+    return this.#checkWork([...path, 1], condition[1]);
+  }
+
+  #checkBranch(path: Path, work: Salvaged<Work> | undefined): Need {
+    if (work === undefined) return this.#isBroken(path) ? "unknown" : "none";
+    return this.#checkWork(path, work);
+  }
+
+  #checkRef(
+    path: Path,
+    taskId: string | undefined,
+    modelOverride: Salvaged<Model> | undefined,
+  ): Need {
+    const overridePath = [...path, "modelOverride"];
+    this.#checkModel(overridePath, modelOverride);
+    if (taskId === undefined || !this.#checkTaskName([...path, "taskId"], taskId)) return "unknown";
+    const task = this.#entry.tasks?.[taskId];
+    if (task === undefined) return "unknown";
+    const quoted = JSON.stringify(taskId);
+    const hasModel = task.model !== undefined || this.#isBroken(["tasks", taskId, "model"]);
+    if (!hasModel && modelOverride === undefined && !this.#isBroken(overridePath)) {
+      this.#add(overridePath, `Must be given, because task ${quoted} has no model.`);
+    }
+    if (this.#isBroken(["tasks", taskId, "requireUserInput"])) return "unknown";
+    return task.requireUserInput === true ? { of: quoted } : "none";
+  }
+
+  #checkGrid(): void {
+    this.#entry.grid?.forEach((row, rowIndex) => {
+      row?.jobs?.forEach((cell, column) => {
+        const jobName = cell?.jobName;
+        if (jobName === undefined || this.#names.jobs.has(jobName)) return;
+        const path = ["grid", rowIndex, "jobs", column, "jobName"];
+        this.#addMissing(path, "job", jobName, this.#names.jobs);
+      });
+    });
+  }
+
+  #checkModel(path: Path, model: Salvaged<Model> | undefined): void {
+    if (model === undefined || !("category" in model)) return;
+    const { category } = model;
+    if (category === undefined || this.#names.models.has(category)) return;
+    if (this.#isBroken(["models"])) return;
+    this.#addMissing([...path, "category"], "model category", category, this.#names.models);
+  }
+
+  #checkTaskName(path: Path, name: string): boolean {
+    if (this.#names.tasks.has(name)) return true;
+    if (!this.#isBroken(["tasks"])) this.#addMissing(path, "task", name, this.#names.tasks);
+    return false;
+  }
+
+  #addMissing(path: Path, what: string, name: string, known: ReadonlySet<string>): void {
+    const reason = `There is no ${what} ${JSON.stringify(name)}.`;
+    this.#add(path, reason, this.#suggest(name, known));
+  }
+
+  #suggest(name: string, known: ReadonlySet<string>): { hint?: string } {
+    return this.#suggestionsLeft-- > 0 ? suggestion(name, known) : {};
+  }
+
+  #add(path: Path, reason: string, hint: { hint?: string } = {}): void {
+    const codePath = entryCheck.codePath(path);
+    this.#broken.add(codePath);
+    this.#problems.push({ path, codePath, reason, ...hint });
+  }
+
+  #isBroken(path: Path): boolean {
+    // The common case must not pay for the expression.
+    return this.#broken.size > 0 && this.#broken.has(entryCheck.codePath(path));
+  }
+}
+
+/** A known need for user input wins over an unknown one, which wins over none. */
+function most(needs: readonly Need[]): Need {
+  return needs.find((need) => typeof need === "object") ?? needs.find(isUnknown) ?? "none";
+}
+
+function isUnknown(need: Need): boolean {
+  return need === "unknown";
+}
+
+/** A prompt of which no line has been taken out. */
+function sound(prompt: Salvaged<Prompt> | undefined): Prompt | undefined {
+  if (prompt === undefined || typeof prompt === "string") return prompt;
+  const lines = prompt.filter((line) => line !== undefined);
+  return lines.length === prompt.length ? lines : undefined;
+}

@@ -1,0 +1,120 @@
+/** Raw value in, prepared entry or all of its problems out. (Seed: JobsData.md, validateEntry.) */
+import { checkEntry, entryNames } from "./check-entry.ts";
+import { type Diagnostic, DiagnosticsError } from "./diagnostic.ts";
+import type {
+  Entry,
+  ExpandedPrompt,
+  Job,
+  PreparedEntry,
+  PreparedJob,
+  PreparedTask,
+  Prompt,
+  Task,
+} from "./model.ts";
+import { plainCopy } from "./plain.ts";
+import { type Place, type Problem, toDiagnostics } from "./problem.ts";
+import { PromptExpander } from "./prompt-expander.ts";
+import { salvage } from "./salvage.ts";
+import { entryCheck } from "./schema.ts";
+import { assignWorkId, simplifyWork, taskWorks } from "./work.ts";
+
+export type PrepareResult =
+  | { readonly kind: "prepared"; readonly entry: PreparedEntry }
+  | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
+
+/**
+ * Checks an entry and returns it prepared: prompts expanded, works simplified and numbered, every
+ * `requireUserInput` filled in. The input is not changed.
+ *
+ * @throws {DiagnosticsError} with the first problem as its message, `${codePath}entry.…: REASON`,
+ * and all of them as `diagnostics`.
+ */
+export function validateEntry(entry: unknown, codePath: string): PreparedEntry {
+  const result = prepareEntry(entry, { codePath });
+  switch (result.kind) {
+    case "prepared":
+      return result.entry;
+    case "rejected":
+      throw new DiagnosticsError(result.diagnostics);
+  }
+}
+
+/** The same as a value; `codePath` is put before every expression. */
+export function prepareEntry(
+  value: unknown,
+  options: Place & { readonly codePath?: string } = {},
+): PrepareResult {
+  const { codePath: prefix = "", ...place } = options;
+  const rejected = (problems: readonly Problem[]): PrepareResult => ({
+    kind: "rejected",
+    diagnostics: toDiagnostics(
+      problems.map((problem) => ({ ...problem, codePath: prefix + problem.codePath })),
+      place,
+    ),
+  });
+
+  const copy = plainCopy(value);
+  if (copy.kind === "rejected") {
+    const { path, reason } = copy;
+    return rejected([{ path, codePath: entryCheck.codePath(path), reason }]);
+  }
+  const data = copy.value;
+  const names = entryNames(data);
+  const schemaProblems = entryCheck.problems(data);
+  const sound = salvage<Entry>(data, schemaProblems);
+  const problems = sound === undefined ? [] : checkEntry(sound, names, schemaProblems);
+  if (schemaProblems.length + problems.length > 0 || !entryCheck.accepts(data)) {
+    return rejected([...schemaProblems, ...problems]);
+  }
+  return { kind: "prepared", entry: build(data) };
+}
+
+/** Only for an entry without problems. */
+function build(entry: Entry): PreparedEntry {
+  const expander = new PromptExpander((name) => entry.promptVariables?.[name]);
+  const tasks = mapValues(entry.tasks, (task) => buildTask(task, expander));
+  return { ...entry, tasks, jobs: mapValues(entry.jobs, (job) => buildJob(job, tasks)) };
+}
+
+function buildTask(task: Task, expander: PromptExpander): PreparedTask {
+  const expand = (prompt: Prompt): ExpandedPrompt => [expander.expand(prompt).text];
+  const condition = (prompt: Prompt | undefined): { condition?: ExpandedPrompt } =>
+    prompt === undefined ? {} : { condition: expand(prompt) };
+
+  const { prompt, requireUserInput = false, availability, criteria, ...rest } = task;
+  const { condition: available, ...otherAvailability } = availability ?? {};
+  const built = {
+    ...rest,
+    prompt: expand(prompt),
+    requireUserInput,
+    ...(availability && { availability: { ...otherAvailability, ...condition(available) } }),
+  };
+  if (criteria === undefined) return built;
+  const { condition: done, failureAction, ...otherCriteria } = criteria;
+  const { additionalPrompt, ...otherAction } = failureAction;
+  const additional = additionalPrompt && { additionalPrompt: expand(additionalPrompt) };
+  return {
+    ...built,
+    criteria: {
+      ...otherCriteria,
+      ...condition(done),
+      failureAction: { ...otherAction, ...additional },
+    },
+  };
+}
+
+function buildJob(job: Job, tasks: Readonly<Record<string, PreparedTask>>): PreparedJob {
+  const work = assignWorkId(simplifyWork(job.work));
+  const requireUserInput = taskWorks(work).some(({ taskId }) => tasks[taskId]?.requireUserInput);
+  return { requireUserInput, work };
+}
+
+/** The keys are an author's names, so the result has no prototype either. */
+function mapValues<A, B>(
+  map: Readonly<Record<string, A>>,
+  change: (value: A) => B,
+): Record<string, B> {
+  const changed: Record<string, B> = Object.create(null);
+  for (const [key, value] of Object.entries(map)) changed[key] = change(value);
+  return changed;
+}

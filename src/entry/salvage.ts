@@ -1,0 +1,39 @@
+import { isList, isRecord } from "./guards.ts";
+import type { Path, Problem } from "./problem.ts";
+
+/**
+ * What is left of a `T` after everything that its schema objects to has been taken out: any field
+ * may be absent, but what is there is as it should be.
+ */
+export type Salvaged<T> = T extends string | number | boolean | null
+  ? T
+  : T extends readonly unknown[]
+    ? { readonly [Index in keyof T]: Salvaged<T[Index]> | undefined }
+    : { readonly [Key in keyof T]?: Salvaged<T[Key]> | undefined };
+
+/** Takes out, in place, every value that a problem of the schema is about. */
+export function salvage<T>(value: unknown, problems: readonly Problem[]): Salvaged<T> | undefined {
+  for (const { path } of problems) {
+    if (path.length === 0) return undefined;
+    remove(value, path);
+  }
+  return isSalvaged<T>(value) ? value : undefined;
+}
+
+function remove(root: unknown, path: Path): void {
+  let parent = root;
+  for (const key of path.slice(0, -1)) {
+    if (isList(parent)) parent = parent[Number(key)];
+    else parent = isRecord(parent) ? parent[key] : undefined;
+  }
+  const last = path.at(-1);
+  if (last === undefined) return;
+  // An element leaves a hole, so that the others keep their indexes.
+  if (isList(parent)) Reflect.set(parent, last, undefined);
+  else if (isRecord(parent)) Reflect.deleteProperty(parent, last);
+}
+
+/** The schema has spoken: this only tells the compiler. */
+function isSalvaged<T>(value: unknown): value is Salvaged<T> {
+  return isRecord(value);
+}

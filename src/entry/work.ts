@@ -1,0 +1,105 @@
+/** Operations on work trees. None of them changes its input. */
+import type { AltWork, LoopWork, TaskWork, Work } from "./model.ts";
+
+type Id = number;
+
+/**
+ * Flattens `Seq` directly in `Seq` and `Par` directly in `Par`, over any number of levels, in every
+ * part of the tree. (Seed: JobsData.md, validateEntry.)
+ */
+export function simplifyWork<I extends Id>(work: Work<I>): Work<I> {
+  switch (work.kind) {
+    case "Ref":
+      return work;
+    case "Seq":
+    case "Par":
+      return {
+        kind: work.kind,
+        works: work.works.flatMap((part) => {
+          const simple = simplifyWork(part);
+          return simple.kind === work.kind ? simple.works : [simple];
+        }),
+      };
+    case "Loop":
+    case "Alt":
+      return mapParts(work, simplifyWork);
+  }
+}
+
+/**
+ * Numbers the tasks of a job 0, 1, 2… in reading order: a condition before its branches, a
+ * precondition before the body before the postcondition. Ids that are there already are replaced.
+ */
+export function assignWorkId(work: Work): Work<number> {
+  let next = 0;
+  const assign = (part: Work): Work<number> => {
+    switch (part.kind) {
+      case "Ref":
+        return { ...part, workIdInJob: next++ };
+      case "Seq":
+      case "Par":
+        return { kind: part.kind, works: part.works.map(assign) };
+      case "Loop":
+      case "Alt":
+        return mapParts(part, assign);
+    }
+  };
+  return assign(work);
+}
+
+/** Every task of a tree, in reading order. */
+export function taskWorks<I extends Id>(work: Work<I>): TaskWork<I>[] {
+  const found: TaskWork<I>[] = [];
+  const visit = (part: Work<I>): void => {
+    if (part.kind === "Ref") found.push(part);
+    else workParts(part).forEach(visit);
+  };
+  visit(work);
+  return found;
+}
+
+/** The works directly inside a work, in reading order. */
+export function workParts<I extends Id>(work: Work<I>): readonly Work<I>[] {
+  switch (work.kind) {
+    case "Ref":
+      return [];
+    case "Seq":
+    case "Par":
+      return work.works;
+    case "Loop":
+      return present([work.preCondition?.[1], work.body, work.postCondition?.[1]]);
+    case "Alt":
+      return present([work.condition, work.trueWork, work.falseWork]);
+  }
+}
+
+/** The parts are mapped in reading order. */
+function mapParts<I extends Id, O extends Id>(
+  work: LoopWork<I> | AltWork<I>,
+  map: (part: Work<I>) => Work<O>,
+): Work<O> {
+  switch (work.kind) {
+    case "Loop": {
+      const { preCondition: before, postCondition: after } = work;
+      return {
+        kind: "Loop",
+        ...(before === undefined ? {} : { preCondition: [before[0], map(before[1])] }),
+        body: map(work.body),
+        ...(after === undefined ? {} : { postCondition: [after[0], map(after[1])] }),
+      };
+    }
+    case "Alt": {
+      const { trueWork, falseWork } = work;
+      return {
+        kind: "Alt",
+        condition: map(work.condition),
+        ...(trueWork === undefined ? {} : { trueWork: map(trueWork) }),
+        ...(falseWork === undefined ? {} : { falseWork: map(falseWork) }),
+      };
+    }
+  }
+}
+
+function present<T>(values: readonly (T | undefined)[]): T[] {
+  return values.filter((value) => value !== undefined);
+}
