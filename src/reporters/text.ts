@@ -72,7 +72,7 @@ export function countText(count: number): string {
     [1e9, "G"],
   ] as const) {
     const scaled = count / size;
-    if (scaled < 999.95) return `${scaled.toFixed(scaled < 99.95 ? 1 : 0)}${unit}`;
+    if (scaled < 999.5) return `${scaled.toFixed(scaled < 99.95 ? 1 : 0)}${unit}`;
   }
   return count.toExponential(1);
 }
