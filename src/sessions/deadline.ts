@@ -1,5 +1,20 @@
 /** Nothing in the runtime has a deadline of its own (its trap 3): every wait for it goes through here. */
+import { setMaxListeners } from "node:events";
 import type { Clock } from "../engine/ports.ts";
+
+/**
+ * Calls the listener once when the signal aborts, at once if it has. Returns the way to unsubscribe.
+ * One signal may serve a whole job of hundreds of sessions: Node's warning about many listeners is no leak here.
+ */
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  if (signal.aborted) {
+    listener();
+    return () => undefined;
+  }
+  setMaxListeners(0, signal);
+  signal.addEventListener("abort", listener, { once: true });
+  return () => signal.removeEventListener("abort", listener);
+}
 
 /**
  * Waits for `promise`, at most `milliseconds`: the value in a box, or undefined when the time is over, the
@@ -12,9 +27,7 @@ export async function within<T>(
   signal?: AbortSignal,
 ): Promise<{ readonly value: T } | undefined> {
   const timer = new AbortController();
-  const onAbort = (): void => timer.abort();
-  signal?.addEventListener("abort", onAbort, { once: true });
-  if (signal?.aborted === true) timer.abort();
+  const unsubscribe = signal === undefined ? undefined : onAbort(signal, () => timer.abort());
   try {
     return await Promise.race([
       promise.then((value) => ({ value })),
@@ -22,7 +35,7 @@ export async function within<T>(
     ]);
   } finally {
     timer.abort();
-    signal?.removeEventListener("abort", onAbort);
+    unsubscribe?.();
     // If time was up first, what becomes of it later is nobody's business any more.
     promise.catch(() => undefined);
   }

@@ -135,3 +135,9 @@ export function toolsFor(permissions: Permissions): string[] {
     "custom:*",
   ];
 }
+
+/** Whether a session with these permissions has any tool that could start a process. */
+export function canStartProcesses(permissions: Permissions): boolean {
+  const harmless = new Set([...readTools, ...writeTools].map((name) => `builtin:${name}`));
+  return toolsFor(permissions).some((name) => !harmless.has(name) && name !== "custom:*");
+}

@@ -47,6 +47,7 @@ export interface RuntimeProcessOptions {
 export class RuntimeProcess implements RuntimeLife {
   readonly client: CopilotClient;
   readonly outputDirectory: string;
+  readonly #temporary: string;
   readonly #mourners = new Set<(reason: string) => void>();
   #dead: string | undefined;
   #loss: string | undefined;
@@ -61,11 +62,17 @@ export class RuntimeProcess implements RuntimeLife {
   constructor(options: RuntimeProcessOptions) {
     this.#options = options;
     this.outputDirectory = join(options.directory, "output");
+    this.#temporary = join(options.directory, "tmp");
     const { authentication } = options;
     const clientOptions: CopilotClientOptions = {
       mode: "empty",
       connection: RuntimeConnection.forStdio({ path: options.path }),
-      env: { ...options.environment, ...authentication.environment },
+      env: {
+        ...options.environment,
+        ...authentication.environment,
+        // Detached shells leave their logs there, and agents what they like: it ends with the runtime.
+        ...Object.fromEntries(["TMPDIR", "TMP", "TEMP"].map((name) => [name, this.#temporary])),
+      },
       baseDirectory: join(options.directory, "home"),
       workingDirectory: options.directory,
       logLevel: "error",
@@ -109,6 +116,7 @@ export class RuntimeProcess implements RuntimeLife {
   async start(): Promise<void> {
     try {
       await makeDirectory(this.outputDirectory);
+      await makeDirectory(this.#temporary);
       const starting = this.client.start();
       this.#watchChild();
       const outcome = await within(

@@ -20,7 +20,8 @@ import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import type { RuntimePool } from "./client.ts";
-import { attempt, within } from "./deadline.ts";
+import { attempt, onAbort, within } from "./deadline.ts";
+import { canStartProcesses } from "./permission-rules.ts";
 import { errorMessage } from "./runtime-process.ts";
 import type { RuntimeProcess } from "./runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
@@ -69,6 +70,8 @@ export class CopilotSessionFactory implements SessionFactory {
 export interface OpenSession {
   readonly session: CopilotSession;
   readonly runtime: RuntimeProcess;
+  /** Whether it has a tool that could start a process. */
+  readonly startsProcesses: boolean;
   /** Where denials are told; its owner sets it for the time of a turn. */
   readonly listener: { current: (activity: SessionActivity) => void };
 }
@@ -105,7 +108,10 @@ export async function openCopilotSession(
   });
   try {
     const result = await create(runtime, config, clock, signal);
-    if (result.kind === "created") return { session: result.session, runtime, listener };
+    if (result.kind === "created") {
+      const startsProcesses = canStartProcesses(request.permissions);
+      return { session: result.session, runtime, startsProcesses, listener };
+    }
     return result;
   } catch (error) {
     return startFailed(error);
@@ -130,7 +136,7 @@ async function create(
     }
     // It may still come up: then it is ended at once.
     void creating.then(
-      (session) => endCopilotSession({ session, runtime }, clock),
+      (session) => endCopilotSession({ session, runtime, startsProcesses: false }, clock),
       () => undefined,
     );
     if (signal.aborted) return canceled;
@@ -144,7 +150,7 @@ async function create(
 
 /** Ends a session and every process it started. Bounded, never throws. */
 export async function endCopilotSession(
-  open: Pick<OpenSession, "session" | "runtime">,
+  open: Omit<OpenSession, "listener">,
   clock: Clock,
 ): Promise<void> {
   const { session, runtime } = open;
@@ -153,7 +159,8 @@ export async function endCopilotSession(
     await attempt(() => runtime.client.deleteSession(session.sessionId), closeStepMs, clock);
   }
   // Async, detached and nohup shells outlive all of that, and a dead runtime too (trap 13).
-  await endMarkedProcesses("COPILOT_AGENT_SESSION_ID", session.sessionId).catch(() => undefined);
+  if (open.startsProcesses)
+    await endMarkedProcesses("COPILOT_AGENT_SESSION_ID", session.sessionId).catch(() => undefined);
 }
 
 class JobSession implements Session {
@@ -180,18 +187,22 @@ class JobSession implements Session {
         this.#closing === undefined ? "A turn is running already." : "The session is closed.";
       return { kind: "crashed", toolCalls: [], crash: { kind: "internal", message } };
     }
-    const signal = AbortSignal.any([options.signal, this.#closed.signal]);
+    const stop = new AbortController();
+    const unsubscribe = [options.signal, this.#closed.signal].map((signal) =>
+      onAbort(signal, () => stop.abort()),
+    );
     const { session, runtime, listener } = this.#open;
     listener.current = options.onActivity;
     this.#running = runTurn(
       session,
       prompt,
-      { ...options, signal },
+      { ...options, signal: stop.signal },
       { clock: this.#clock, life: runtime },
     );
     try {
       return await this.#running;
     } finally {
+      for (const one of unsubscribe) one();
       this.#running = undefined;
       listener.current = () => {};
     }
@@ -212,14 +223,14 @@ class JobSession implements Session {
 
 /** Undefined when the signal aborts first. */
 async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  const settled = new AbortController();
+  let unsubscribe: (() => void) | undefined;
   const aborted = new Promise<undefined>((resolve) => {
-    signal.addEventListener("abort", () => resolve(undefined), { signal: settled.signal });
+    unsubscribe = onAbort(signal, () => resolve(undefined));
   });
   try {
     return await Promise.race([promise, aborted]);
   } finally {
-    settled.abort();
+    unsubscribe?.();
     promise.catch(() => undefined);
   }
 }

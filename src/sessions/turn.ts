@@ -10,7 +10,7 @@ import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
 import type { Clock, TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import { attempt, within } from "./deadline.ts";
+import { attempt, onAbort, within } from "./deadline.ts";
 import type { RuntimeLife } from "./runtime-process.ts";
 import { errorMessage } from "./runtime-process.ts";
 import { Translator } from "./translate.ts";
@@ -74,15 +74,13 @@ class Turn {
     this.#clock = clock;
     this.#life = life;
     this.#lastEvent = clock.now();
-    const onAbort = (): void => this.#wake();
-    options.signal.addEventListener("abort", onAbort);
     this.#unsubscribe = [
       session.on((event) => this.#receive(event)),
       life.onDeath((reason) => {
         this.#death = reason;
         this.#wake();
       }),
-      () => options.signal.removeEventListener("abort", onAbort),
+      onAbort(options.signal, () => this.#wake()),
     ];
   }
 

@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import { chmod } from "node:fs/promises";
+import { test } from "node:test";
+import { crashRemedy } from "../../src/events/crash.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { completed, crashOf, label, makeRig, neverAborted, turn, until } from "./rig.ts";
+import type { Rig } from "./rig.ts";
+
+test("an HTTP error of the model is a crash with its status, and says whether a retry helps", async (t) => {
+  const rig = await makeRig(t, ({ prompt }) => ({ status: Number(prompt) }));
+  const expected = [
+    { status: 400, remedy: "give-up", errorType: "query", within: 5_000 },
+    { status: 401, remedy: "give-up", errorType: "authentication", within: 10_000 },
+    { status: 403, remedy: "give-up", errorType: "authentication", within: 5_000 },
+    { status: 404, remedy: "give-up", errorType: "query", within: 5_000 },
+    { status: 500, remedy: "retry-later", errorType: "query", within: 40_000 },
+    { status: 503, remedy: "retry-later", errorType: "query", within: 40_000 },
+  ];
+  await Promise.all(
+    expected.map(async ({ status, remedy, errorType, within }) => {
+      const session = await rig.open();
+      const run = await turn(session, String(status));
+      const crash = crashOf(run);
+      assert.equal(crash.kind, "session-error", String(status));
+      assert.equal(crash.statusCode, status);
+      assert.equal(crash.errorType, errorType, String(status));
+      assert.equal(crashRemedy(crash).kind, remedy, String(status));
+      assert.ok(run.milliseconds < within, `${status} took ${run.milliseconds} ms`);
+      t.diagnostic(`${status}: ${Math.round(run.milliseconds)} ms, ${crash.message}`);
+      await session.close();
+    }),
+  );
+});
+
+test("after an error the session is quiet: the next turn sees only its own answer", async (t) => {
+  const rig = await makeRig(t, ({ prompt }) =>
+    prompt.startsWith("fail") ? { status: 400 } : { text: `answer to ${prompt}` },
+  );
+  const session = await rig.open();
+  for (let i = 0; i < 10; i += 1) {
+    assert.equal(crashOf(await turn(session, `fail ${i}`)).statusCode, 400);
+    assert.equal(completed(await turn(session, `ok ${i}`)).text, `answer to ok ${i}`);
+  }
+});
+
+test("a model that returns nothing at all is a crash", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "" }));
+  const run = await turn(await rig.open(), "Hello");
+  const crash = crashOf(run);
+  assert.ok(["empty-answer", "session-error"].includes(crash.kind), crash.kind);
+  assert.match(crash.message, /No response|neither text nor a tool call/);
+  assert.equal(crashRemedy(crash).kind, "retry");
+});
+
+test("a broken connection is a crash that a retry may mend", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "one two three four five six", cut: true }));
+  const run = await turn(await rig.open(), "Hello");
+  assert.equal(crashOf(run).kind, "session-error");
+  assert.equal(crashRemedy(crashOf(run)).kind, "retry");
+  const open = run.activities.filter(({ kind }) => kind === "message.started").length;
+  const closed = run.activities.filter(({ kind }) => kind === "message.ended").length;
+  assert.equal(open, closed, "every message that starts also ends");
+});
+
+async function killed(rig: Rig): Promise<void> {
+  const pids = rig.sessions.runtimePids;
+  assert.equal(pids.length, 1);
+  for (const pid of pids) process.kill(pid, "SIGKILL");
+}
+
+test("a killed runtime crashes every running turn at once, and is replaced once for all", async (t) => {
+  const rig = await makeRig(t, ({ prompt }) =>
+    prompt === "hang" ? { hang: "mid", text: "a b c d e f g h" } : { text: "ok" },
+  );
+  const sessions = await Promise.all([rig.open(), rig.open(), rig.open()]);
+  const idle = sessions[2];
+  const running = sessions.slice(0, 2).map((session) => turn(session, "hang"));
+  await until(() => rig.server.requests.length === 2, "both requests");
+  const [first] = rig.sessions.runtimePids;
+  const start = performance.now();
+  await killed(rig);
+  for (const run of await Promise.all(running)) {
+    assert.equal(crashOf(run).kind, "runtime-died");
+    assert.match(crashOf(run).message, /SIGKILL/);
+    assert.equal(crashRemedy(crashOf(run)).kind, "retry");
+  }
+  const detected = performance.now() - start;
+  assert.ok(detected < 2_000, `detected after ${detected} ms`);
+  t.diagnostic(`death detected after ${Math.round(detected)} ms`);
+  assert.ok(idle !== undefined);
+  assert.equal(crashOf(await turn(idle, "hang")).kind, "runtime-died");
+  await Promise.all(sessions.map((session) => session.close()));
+  const again = await Promise.all([rig.open(), rig.open(), rig.open()]);
+  for (const run of await Promise.all(again.map((session) => turn(session, "hello")))) {
+    assert.equal(completed(run).text, "ok");
+  }
+  assert.equal(rig.restarts.length, 1, rig.restarts.join("\n"));
+  assert.match(rig.restarts[0] ?? "", /SIGKILL/);
+  assert.equal(rig.sessions.runtimePids.length, 1);
+  assert.notEqual(rig.sessions.runtimePids[0], first);
+});
+
+test("sessions opened in the very moment of the death get the new runtime", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "ok" }));
+  await (await rig.open()).close();
+  await killed(rig);
+  const opened = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      for (let tries = 1; ; tries += 1) {
+        const result = await rig.sessions.factory.open(
+          {
+            label: label("m"),
+            modelId: "claude-test",
+            workingDirectory: rig.workspace.path,
+            permissions: "read-only",
+          },
+          neverAborted,
+        );
+        if (result.kind === "opened") return result.session;
+        assert.equal(result.crash.kind, "runtime-died", result.crash.message);
+        assert.ok(tries < 3);
+      }
+    }),
+  );
+  for (const session of opened) assert.equal(completed(await turn(session, "hello")).text, "ok");
+  assert.equal(rig.restarts.length, 1);
+});
+
+test("a hanging model is a crash after the idle limit, also in mid-stream and with keep-alives", async (t) => {
+  const rig = await makeRig(t, ({ prompt }) =>
+    prompt === "before"
+      ? { hang: "before" }
+      : prompt === "mid"
+        ? { hang: "mid", text: "a b c d e f" }
+        : { hang: "keep-alive" },
+  );
+  await Promise.all(
+    ["before", "mid", "keep-alive"].map(async (prompt) => {
+      const session = await rig.open();
+      const run = await turn(session, prompt, { idleMs: 700 });
+      assert.equal(crashOf(run).kind, "idle-deadline", prompt);
+      assert.match(crashOf(run).message, /limits\.idleMinutes/);
+      assert.ok(run.milliseconds >= 700 && run.milliseconds < 5_700, `${run.milliseconds} ms`);
+      await session.close();
+    }),
+  );
+});
+
+test("while a tool runs, silence is no sign of a hang", async (t) => {
+  const rig = await makeRig(t, ({ toolResults }) =>
+    toolResults.length > 0
+      ? { text: "Done." }
+      : { toolCalls: [{ name: "bash", arguments: { command: "sleep 2", description: "d" } }] },
+  );
+  const session = await rig.open({ permissions: "workspace" });
+  completed(await turn(session, "warm up"));
+  const run = await turn(session, "Go", { idleMs: 700 });
+  assert.equal(completed(run).text, "Done.");
+  assert.ok(run.milliseconds > 2_000);
+});
+
+test("a turn that never ends is a crash after its deadline, tools or not", async (t) => {
+  let calls = 0;
+  const rig = await makeRig(t, ({ prompt }) => {
+    calls += 1;
+    const command = prompt === "long tool" ? "sleep 60" : `echo ${calls}`;
+    return { toolCalls: [{ name: "bash", arguments: { command, description: "d" } }] };
+  });
+  await Promise.all(
+    ["long tool", "endless calls"].map(async (prompt) => {
+      const session = await rig.open({ permissions: "workspace" });
+      const run = await turn(session, prompt, { turnMs: 1_500 });
+      assert.equal(crashOf(run).kind, "turn-deadline", prompt);
+      assert.match(crashOf(run).message, /limits\.turnMinutes/);
+      assert.ok(run.milliseconds < 6_500, `${prompt}: ${run.milliseconds} ms`);
+      await session.close();
+    }),
+  );
+});
+
+test("a runtime that is stopped in its tracks can't hold a turn, a close or a stop", async (t) => {
+  const rig = await makeRig(t, () => ({ hang: "before" }));
+  const session = await rig.open();
+  const running = turn(session, "Go", { turnMs: 2_000 });
+  await until(() => rig.server.requests.length > 0, "the request");
+  const pids = [...rig.sessions.runtimePids];
+  for (const pid of pids) process.kill(pid, "SIGSTOP");
+  const run = await running;
+  assert.equal(crashOf(run).kind, "turn-deadline");
+  assert.ok(run.milliseconds < 7_000, `${run.milliseconds} ms`);
+  const start = performance.now();
+  await session.close();
+  await rig.sessions.stop();
+  assert.ok(performance.now() - start < 15_000, `${performance.now() - start} ms`);
+});
+
+test("a runtime that can't be started is a failed start that says what to do", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "" }), { runtimePath: "/no/such/runtime" });
+  const opened = await rig.sessions.factory.open(
+    { label: label("m"), modelId: "m", workingDirectory: rig.workspace.path, permissions: "all" },
+    neverAborted,
+  );
+  assert.equal(opened.kind === "crashed" && opened.crash.kind, "start-failed");
+  assert.match(opened.kind === "crashed" ? opened.crash.message : "", /--runtime-path/);
+});
+
+test("a program that is no runtime is a failed start within the deadline, and is gone then", async (t) => {
+  for (const [body, message] of [
+    ["#!/bin/sh\necho the reason >&2\nexit 3\n", /exit code 3|the reason/],
+    ["\u007fELF, but no program\n", /ENOEXEC|not found|exited|ended/i],
+  ] as const) {
+    const rig = await makeRig(t, () => ({ text: "" }));
+    const path = await rig.workspace.write("runtime", body);
+    await chmod(path, 0o755);
+    const other = await makeRig(t, () => ({ text: "" }), { runtimePath: path });
+    const opened = await other.sessions.factory.open(
+      { label: label("m"), modelId: "m", workingDirectory: rig.workspace.path, permissions: "all" },
+      neverAborted,
+    );
+    assert.equal(opened.kind === "crashed" && opened.crash.kind, "start-failed");
+    assert.match(opened.kind === "crashed" ? opened.crash.message : "", message);
+    assert.deepEqual(other.sessions.runtimePids, []);
+  }
+});
+
+test("waits of a start are on the injected clock", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "" }));
+  const path = await rig.workspace.write("mute", "#!/bin/sh\nexec sleep 60\n");
+  await chmod(path, 0o755);
+  // Time runs a hundred times as fast.
+  const clock = {
+    now: () => systemClock.now(),
+    sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 100, signal),
+  };
+  const other = await makeRig(t, () => ({ text: "" }), { runtimePath: path, clock });
+  const start = performance.now();
+  const opened = await other.sessions.factory.open(
+    { label: label("m"), modelId: "m", workingDirectory: rig.workspace.path, permissions: "all" },
+    neverAborted,
+  );
+  assert.match(opened.kind === "crashed" ? opened.crash.message : "", /did not start within 15 s/);
+  assert.ok(performance.now() - start < 5_000);
+});

@@ -1,0 +1,159 @@
+/** Sessions on the real runtime with a scripted model server, ended when the test ends. */
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import type { Session, SessionLabel, TurnOptions, TurnOutcome } from "../../src/engine/ports.ts";
+import type { Permissions } from "../../src/entry/model.ts";
+import type { SessionActivity } from "../../src/events/session-activity.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { isRunning } from "../../src/platform/processes.ts";
+import type { ICopilotSessionCallbacks } from "../../src/sessions/callbacks.ts";
+import { createSessions } from "../../src/sessions/sessions.ts";
+import type { Sessions, SessionsOptions } from "../../src/sessions/sessions.ts";
+import { startModelServer } from "../rig/model-server.ts";
+import type { ModelServer, Script } from "../rig/model-server.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import type { Workspace } from "../rig/workspace.ts";
+
+export interface Rig {
+  readonly server: ModelServer;
+  readonly sessions: Sessions;
+  readonly workspace: Workspace;
+  readonly restarts: readonly string[];
+  open(options?: OpenOptions): Promise<Session>;
+}
+
+export interface OpenOptions {
+  readonly modelId?: string;
+  readonly permissions?: Permissions;
+  readonly workingDirectory?: string;
+  readonly signal?: AbortSignal;
+}
+
+export const neverAborted: AbortSignal = new AbortController().signal;
+
+export function label(modelId: string): SessionLabel {
+  return { workId: 0, taskId: "task", run: 1, role: "both", modelId, retry: 0, attempt: 1 };
+}
+
+export async function makeRig(
+  test: TestContext,
+  script: Script,
+  options: Partial<SessionsOptions> & { readonly workspace?: Workspace } = {},
+): Promise<Rig> {
+  const workspace = options.workspace ?? (await makeWorkspace(test));
+  const server = await startModelServer(script);
+  const restarts: string[] = [];
+  const sessions = createSessions({
+    clock: systemClock,
+    environment: process.env,
+    provider: { type: "openai", baseUrl: server.baseUrl, apiKey: "a-key" },
+    onRuntimeRestarted: (reason) => restarts.push(reason),
+    ...options,
+  });
+  test.after(async () => {
+    const pids = [...sessions.runtimePids];
+    await sessions.stop();
+    await server.close();
+    assert.deepEqual(
+      pids.filter((pid) => isRunning(pid)),
+      [],
+      "a runtime survived stop()",
+    );
+  });
+  return {
+    server,
+    sessions,
+    workspace,
+    restarts,
+    async open(open = {}) {
+      const modelId = open.modelId ?? "claude-test";
+      const opened = await sessions.factory.open(
+        {
+          label: label(modelId),
+          modelId,
+          workingDirectory: open.workingDirectory ?? workspace.path,
+          permissions: open.permissions ?? "read-only",
+        },
+        open.signal ?? neverAborted,
+      );
+      if (opened.kind === "crashed") assert.fail(`no session: ${JSON.stringify(opened.crash)}`);
+      return opened.session;
+    },
+  };
+}
+
+export interface Run {
+  readonly outcome: TurnOutcome;
+  readonly activities: readonly SessionActivity[];
+  readonly milliseconds: number;
+}
+
+export async function turn(
+  session: Session,
+  prompt: string,
+  options: Partial<TurnOptions> = {},
+): Promise<Run> {
+  const activities: SessionActivity[] = [];
+  const start = performance.now();
+  const outcome = await session.runTurn(prompt, {
+    signal: neverAborted,
+    turnMs: 60_000,
+    idleMs: 30_000,
+    ...options,
+    onActivity: (activity) => {
+      activities.push(activity);
+      options.onActivity?.(activity);
+    },
+  });
+  return { outcome, activities, milliseconds: performance.now() - start };
+}
+
+export function completed(run: Run): Extract<TurnOutcome, { kind: "completed" }> {
+  if (run.outcome.kind !== "completed") assert.fail(`not completed: ${JSON.stringify(run)}`);
+  return run.outcome;
+}
+
+export function crashOf(run: Run): Extract<TurnOutcome, { kind: "crashed" }>["crash"] {
+  if (run.outcome.kind !== "crashed") assert.fail(`no crash: ${JSON.stringify(run)}`);
+  return run.outcome.crash;
+}
+
+export function denials(run: Run): (SessionActivity & { kind: "permission.denied" })[] {
+  return run.activities.filter((activity) => activity.kind === "permission.denied");
+}
+
+/** Waits until `condition` holds; fails after `milliseconds`. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  milliseconds = 5_000,
+): Promise<void> {
+  const end = Date.now() + milliseconds;
+  while (!(await condition())) {
+    if (Date.now() > end) assert.fail(`waited ${milliseconds} ms in vain: ${what}`);
+    await systemClock.sleep(10);
+  }
+}
+
+/** Callbacks that write down their names and arguments. */
+export function callbackLog(log: unknown[][]): ICopilotSessionCallbacks {
+  const write =
+    (name: string) =>
+    (...args: unknown[]): void => {
+      log.push([name, ...args]);
+    };
+  return {
+    onStartReasoning: write("onStartReasoning"),
+    onReasoning: write("onReasoning"),
+    onEndReasoning: write("onEndReasoning"),
+    onStartMessage: write("onStartMessage"),
+    onMessage: write("onMessage"),
+    onEndMessage: write("onEndMessage"),
+    onStartToolExecution: write("onStartToolExecution"),
+    onToolExecution: write("onToolExecution"),
+    onEndToolExecution: write("onEndToolExecution"),
+    onAgentStart: write("onAgentStart"),
+    onAgentEnd: write("onAgentEnd"),
+    onIdle: write("onIdle"),
+  };
+}

@@ -1,0 +1,302 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { SessionLabel } from "../../src/engine/ports.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { createSessions } from "../../src/sessions/sessions.ts";
+import type { ModelRequest } from "../../src/sessions/transport.ts";
+import { parseRequest, streamedBody } from "../rig/model-server.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { completed, crashOf, label, makeRig, neverAborted, turn } from "./rig.ts";
+
+test("a turn ends with the model's text, told as it came", async (t) => {
+  const rig = await makeRig(t, () => ({ reasoning: "Let me see.", text: "Hello to you." }));
+  const session = await rig.open();
+  const run = await turn(session, "Hello");
+  assert.deepEqual(run.outcome, { kind: "completed", toolCalls: [], text: "Hello to you." });
+  const kinds = run.activities
+    .map(({ kind }) => kind)
+    .filter((kind, i, all) => kind !== all[i - 1]);
+  assert.deepEqual(kinds, [
+    "agent.started",
+    "reasoning.started",
+    "reasoning.delta",
+    "reasoning.ended",
+    "message.started",
+    "message.delta",
+    "model.used",
+    "message.ended",
+    "model.replied",
+    "agent.ended",
+    "idle",
+  ]);
+  assert.deepEqual(
+    run.activities.find(({ kind }) => kind === "model.replied"),
+    {
+      kind: "model.replied",
+      text: "Hello to you.",
+      reasoning: "Let me see.",
+      toolCalls: [],
+      subAgent: false,
+    },
+  );
+});
+
+test("the prompt reaches the model unchanged, whatever is in it", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "ok" }));
+  const session = await rig.open();
+  const prompt =
+    "# Title\n\n  indented $PATH `x` $(id) <b>&amp;</b>\t\"quotes\" 'single' \\n\r\n日本語 🙂\n/help\n@file #1";
+  completed(await turn(session, prompt));
+  assert.equal(rig.server.requests[0]?.prompt, prompt);
+  assert.equal(rig.server.requests[0]?.model, "claude-test");
+  assert.equal(rig.server.requests[0]?.headers["authorization"], "Bearer a-key");
+});
+
+test("turns of one session share the conversation; each is sent once", async (t) => {
+  const rig = await makeRig(t, ({ index }) => ({ text: `answer ${index}` }));
+  const session = await rig.open();
+  for (let i = 0; i < 20; i += 1) {
+    assert.equal(completed(await turn(session, `prompt ${i}`)).text, `answer ${i}`);
+  }
+  assert.deepEqual(
+    rig.server.requests.map(({ prompt }) => prompt),
+    Array.from({ length: 20 }, (_, i) => `prompt ${i}`),
+  );
+});
+
+test("tool calls are listed in the order of the model, with what became of them", async (t) => {
+  const rig = await makeRig(t, ({ toolResults }) =>
+    toolResults.length > 0
+      ? { text: "Done." }
+      : {
+          toolCalls: [
+            { name: "bash", arguments: { command: "sleep 0.3; exit 3", description: "slow" } },
+            { name: "job_boolean_false", arguments: { argument: "no" } },
+            { name: "no_such_tool", arguments: {} },
+            { name: "job_boolean_true", arguments: { argument: "yes" } },
+            { name: "job_prepare_document", arguments: { wrong: 1 } },
+            { name: "view", arguments: { path: "/etc/hostname" } },
+          ],
+        },
+  );
+  const session = await rig.open({ permissions: "workspace" });
+  const run = await turn(session, "Do it");
+  assert.deepEqual(completed(run).toolCalls, [
+    { name: "bash", succeeded: true },
+    { name: "job_boolean_false", argument: "no", succeeded: true },
+    { name: "no_such_tool", succeeded: false },
+    { name: "job_boolean_true", argument: "yes", succeeded: true },
+    { name: "job_prepare_document", succeeded: false },
+    { name: "view", succeeded: false },
+  ]);
+  const results = rig.server.requests[1]?.toolResults ?? [];
+  assert.match(results.join("\n"), /takes one parameter named "argument"/);
+  const started = run.activities.filter(({ kind }) => kind === "tool.started").length;
+  const ended = run.activities.filter(({ kind }) => kind === "tool.ended").length;
+  assert.deepEqual([started, ended], [6, 6]);
+});
+
+test("an answer that is a tool call and then nothing is not empty", async (t) => {
+  const rig = await makeRig(t, ({ toolResults }) =>
+    toolResults.length > 0
+      ? { text: "" }
+      : { toolCalls: [{ name: "job_boolean_true", arguments: { argument: "it holds" } }] },
+  );
+  const run = await turn(await rig.open(), "Check it");
+  assert.deepEqual(completed(run), {
+    kind: "completed",
+    toolCalls: [{ name: "job_boolean_true", argument: "it holds", succeeded: true }],
+    text: "",
+  });
+});
+
+test("a listener that throws costs nothing", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "Fine." }));
+  const run = await turn(await rig.open(), "Go", {
+    onActivity: () => {
+      throw new Error("listener");
+    },
+  });
+  assert.equal(completed(run).text, "Fine.");
+});
+
+test("each model family gets the tools of a preset under its own names", async (t) => {
+  const offered = new Map<string, readonly string[]>();
+  const rig = await makeRig(t, (request) => {
+    offered.set(`${request.model} ${request.prompt}`, request.tools.toSorted());
+    return { text: "ok" };
+  });
+  const models = ["claude-test", "gpt-test"];
+  await Promise.all(
+    models.flatMap((modelId) =>
+      (["read-only", "workspace"] as const).map(async (permissions) => {
+        completed(await turn(await rig.open({ modelId, permissions }), permissions));
+      }),
+    ),
+  );
+  const job = [
+    "job_boolean_false",
+    "job_boolean_true",
+    "job_prepare_document",
+    "job_prerequisite_failed",
+  ];
+  const shell = ["bash", "list_bash", "read_bash", "stop_bash"];
+  const expected = {
+    "claude-test read-only": ["glob", "grep", "view", ...job],
+    "claude-test workspace": ["glob", "grep", "view", "create", "edit", ...shell, ...job],
+    "gpt-test read-only": ["glob", "rg", "view", ...job],
+    "gpt-test workspace": ["glob", "rg", "view", "apply_patch", ...shell, ...job],
+  };
+  for (const [key, tools] of Object.entries(expected)) {
+    assert.deepEqual(offered.get(key), tools.toSorted(), key);
+  }
+});
+
+test("nothing that lies in the checkout speaks to the model or runs", async (t) => {
+  const workspace = await makeWorkspace(t);
+  const mark = join(workspace.path, "hook-ran");
+  const hook = { command: `touch ${mark}`, type: "command", bash: `touch ${mark}` };
+  const hooks = Object.fromEntries(
+    ["sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse"].map((name) => [
+      name,
+      [hook],
+    ]),
+  );
+  await workspace.write(".github/hooks/all.json", JSON.stringify({ version: 1, hooks }));
+  await workspace.write(
+    ".claude/settings.json",
+    JSON.stringify({
+      hooks: { SessionStart: [{ hooks: [hook] }], UserPromptSubmit: [{ hooks: [hook] }] },
+    }),
+  );
+  const server = { command: "touch", args: [mark], type: "stdio", tools: ["*"] };
+  await workspace.write(".mcp.json", JSON.stringify({ mcpServers: { planted: server } }));
+  for (const name of [
+    "AGENTS.md",
+    "CLAUDE.md",
+    ".github/copilot-instructions.md",
+    ".github/skills/planted/SKILL.md",
+    ".claude/skills/planted/SKILL.md",
+    ".github/agents/planted.agent.md",
+  ]) {
+    await workspace.write(
+      name,
+      "---\nname: planted\ndescription: PLANTED-CANARY\n---\nPLANTED-CANARY",
+    );
+  }
+  const rig = await makeRig(
+    t,
+    ({ toolResults }) =>
+      toolResults.length > 0
+        ? { text: "ok" }
+        : { toolCalls: [{ name: "bash", arguments: { command: "true", description: "d" } }] },
+    { workspace },
+  );
+  completed(await turn(await rig.open({ permissions: "all" }), "Hello"));
+  assert.equal(existsSync(mark), false, "a planted hook or server ran");
+  assert.doesNotMatch(
+    JSON.stringify(rig.server.requests.map(({ body }) => body)),
+    /PLANTED-CANARY/,
+  );
+});
+
+test("with a transport nothing is sent anywhere, and no provider or token is needed", async (t) => {
+  const asked: { readonly request: ModelRequest; readonly label: SessionLabel | undefined }[] = [];
+  const workspace = await makeWorkspace(t);
+  const sessions = createSessions({
+    clock: systemClock,
+    environment: {},
+    transport: {
+      async send(request) {
+        asked.push({ request, label: request.label });
+        const { prompt, model } = parseRequest(0, request.url, request.headers, request.body);
+        return new Response(streamedBody(model, { text: `You said: ${prompt}` }), {
+          headers: { "content-type": "text/event-stream" },
+        });
+      },
+    },
+  });
+  t.after(() => sessions.stop());
+  const opened = await sessions.factory.open(
+    {
+      label: label("gpt-test"),
+      modelId: "gpt-test",
+      workingDirectory: workspace.path,
+      permissions: "read-only",
+    },
+    neverAborted,
+  );
+  assert.equal(opened.kind, "opened");
+  if (opened.kind !== "opened") return;
+  const run = await turn(opened.session, "ping");
+  assert.equal(completed(run).text, "You said: ping");
+  assert.equal(asked.length, 1);
+  assert.deepEqual(asked[0]?.label, label("gpt-test"));
+  assert.equal(asked[0]?.request.subAgent, false);
+  assert.equal(asked[0]?.request.sessionId, opened.session.id);
+  assert.match(asked[0]?.request.url ?? "", /rehearsal\.invalid/);
+});
+
+test("without a model to talk to, opening says the three ways to get one", async () => {
+  const sessions = createSessions({ clock: systemClock, environment: {} });
+  const opened = await sessions.factory.open(
+    { label: label("m"), modelId: "m", workingDirectory: tmpdir(), permissions: "read-only" },
+    neverAborted,
+  );
+  assert.equal(opened.kind, "crashed");
+  if (opened.kind !== "crashed") return;
+  assert.equal(opened.crash.kind, "start-failed");
+  for (const way of [/GitHub token/, /--provider-base-url/, /--rehearse/]) {
+    assert.match(opened.crash.message, way);
+  }
+  await sessions.stop();
+});
+
+test("a working directory that is not there is a failed start", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "" }));
+  const opened = await rig.sessions.factory.open(
+    {
+      label: label("m"),
+      modelId: "m",
+      workingDirectory: join(rig.workspace.path, "missing"),
+      permissions: "read-only",
+    },
+    neverAborted,
+  );
+  assert.equal(opened.kind === "crashed" && opened.crash.kind, "start-failed");
+  assert.match(opened.kind === "crashed" ? opened.crash.message : "", /missing/);
+});
+
+test("a closed session takes no more turns, and closing twice is closing once", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "ok" }));
+  const session = await rig.open();
+  await Promise.all([session.close(), session.close()]);
+  await session.close();
+  assert.equal(crashOf(await turn(session, "Hello")).kind, "internal");
+});
+
+test("fifty sessions at once each get their own answer", async (t) => {
+  const rig = await makeRig(t, ({ prompt, toolResults }) =>
+    toolResults.length > 0
+      ? { text: `done ${prompt}` }
+      : { toolCalls: [{ name: "job_prepare_document", arguments: { argument: prompt } }] },
+  );
+  const start = performance.now();
+  const sessions = await Promise.all(Array.from({ length: 50 }, () => rig.open()));
+  const runs = await Promise.all(sessions.map((session, i) => turn(session, `prompt ${i}`)));
+  runs.forEach((run, i) => {
+    assert.deepEqual(completed(run), {
+      kind: "completed",
+      toolCalls: [{ name: "job_prepare_document", argument: `prompt ${i}`, succeeded: true }],
+      text: `done prompt ${i}`,
+    });
+  });
+  await Promise.all(sessions.map((session) => session.close()));
+  t.diagnostic(`50 sessions, 100 model calls: ${Math.round(performance.now() - start)} ms`);
+  assert.equal(rig.sessions.runtimePids.length, 1);
+  await rig.sessions.stop();
+  assert.deepEqual(rig.sessions.runtimePids, []);
+});
