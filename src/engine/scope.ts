@@ -62,6 +62,9 @@ export class Scope {
   }
 }
 
+/** A reason of our own: without one, `abort` makes an error with a stack, each time. */
+const over = "over";
+
 /** Stops `scope` after `milliseconds`, unless the returned function is called first. */
 export function stopAfter(
   clock: Clock,
@@ -74,7 +77,7 @@ export function stopAfter(
   void clock.sleep(milliseconds, timer.signal).then(() => {
     if (!timer.signal.aborted) scope.stop(reason);
   });
-  return () => timer.abort();
+  return () => timer.abort(over);
 }
 
 /**
@@ -87,16 +90,22 @@ export async function unlessStopped<T>(
   graceMs: number,
   promise: Promise<T>,
 ): Promise<T | undefined> {
-  const settled = new AbortController();
-  const grace = new Promise<void>((resolve) => {
-    const begin = (): void => void clock.sleep(graceMs, settled.signal).then(resolve);
-    if (scope.signal.aborted) begin();
-    else scope.signal.addEventListener("abort", begin, { once: true, signal: settled.signal });
+  // Made only when it is needed: a loop of many works passes here for each of them.
+  let timer: AbortController | undefined;
+  let begin = (): void => {};
+  const grace = new Promise<undefined>((resolve) => {
+    begin = () => {
+      timer = new AbortController();
+      void clock.sleep(graceMs, timer.signal).then(() => resolve(undefined));
+    };
   });
+  if (scope.signal.aborted) begin();
+  else scope.signal.addEventListener("abort", begin, { once: true });
   try {
-    return await Promise.race([promise, grace.then(() => undefined)]);
+    return await Promise.race([promise, grace]);
   } finally {
-    settled.abort();
+    scope.signal.removeEventListener("abort", begin);
+    timer?.abort(over);
   }
 }
 

@@ -1,0 +1,287 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Task } from "../../src/entry/model.ts";
+import { SESSION_CRASH_PREFIX } from "../../src/engine/attempt.ts";
+import { play } from "../rig/engine.ts";
+
+const task: Task = { prompt: "do it" };
+const judged: Task = {
+  prompt: "do it",
+  model: { category: "work" },
+  criteria: {
+    condition: "job_boolean_true?",
+    runConditionInSameSession: false,
+    failureAction: { retryTimes: 0 },
+  },
+};
+const yes = { tools: ["job_boolean_true"] } as const;
+
+describe("engine.md, statements 2–7: how a prompt is sent, and sent again after a crash", () => {
+  it("statement 2: applies the runtime variables afresh before every send, and marks the ones without a value", async () => {
+    const { sessions } = await play({
+      tasks: {
+        t: {
+          prompt: "$task-model $reported-document $reported-true-reason $reported-false-reason",
+          criteria: { toolExecuted: ["job_boolean_false"], failureAction: { retryTimes: 2 } },
+        },
+      },
+      play: ({ prompt }) =>
+        prompt.includes("<MISSING> <MISSING> <MISSING>")
+          ? {
+              tools: [
+                ["job_prepare_document", "  a.md  \nsecond line"],
+                ["job_boolean_true", "so"],
+              ],
+            }
+          : { tools: [["job_boolean_false", "no"]] },
+    });
+    assert.deepEqual(sessions.prompts, [
+      "worker <MISSING> <MISSING> <MISSING>",
+      "worker a.md so <MISSING>\n\n## Required Tool Not Called: job_boolean_false",
+    ]);
+  });
+
+  it("statement 2: inserts a value once and never expands it again", async () => {
+    const { sessions } = await play({
+      tasks: { t: { prompt: "for $user-input, $$user-input", requireUserInput: true } },
+      userInput: "$reported-document and $user-input and $$5",
+      play: () => ({}),
+    });
+    assert.deepEqual(sessions.prompts, [
+      "for $reported-document and $user-input and $$5, $user-input",
+    ]);
+  });
+
+  it("statement 3: never lets a crash pass in silence", async () => {
+    const { decisions } = await play({
+      tasks: { t: task },
+      play: () => ({ crash: { detail: '{"why":"x"}' } }),
+    });
+    assert.deepEqual(
+      decisions.filter((text) => text.startsWith("[SESSION CRASHED]")),
+      [1, 2, 3, 4, 5].map((n) => `[SESSION CRASHED] task prompt, try ${n} of 5: boom {"why":"x"}`),
+    );
+  });
+
+  it("statement 4: tries the same prompt at most 5 times, each retry in a new session and with the prefix", async () => {
+    const { sessions, outcome } = await play({ tasks: { t: task }, play: () => ({ crash: {} }) });
+    assert.deepEqual(sessions.prompts, ["do it", ...Array(4).fill(`${SESSION_CRASH_PREFIX}do it`)]);
+    assert.deepEqual(
+      sessions.turns.map(({ sessionId }) => sessionId),
+      ["s1", "s2", "s3", "s4", "s5"],
+    );
+    assert.deepEqual(sessions.closed, ["s1", "s2", "s3", "s4", "s5"]);
+    assert.deepEqual(outcome, { kind: "failed", reason: 'task "t" crashed: boom' });
+  });
+
+  it("statement 4: counts a session that can't be opened as a crash", async () => {
+    let refusals = 2;
+    const { sessions, outcome } = await play({
+      tasks: { t: task },
+      refuse: () => (refusals-- > 0 ? { kind: "start-failed", message: "no runtime" } : undefined),
+      play: () => ({}),
+    });
+    assert.deepEqual(
+      sessions.opened.map(({ label }) => label.attempt),
+      [1, 2, 3],
+    );
+    assert.deepEqual(sessions.prompts, [`${SESSION_CRASH_PREFIX}do it`]);
+    assert.equal(outcome.kind, "succeeded");
+  });
+
+  it("statement 4: goes on in the new session after a crash is mended", async () => {
+    const { sessions, outcome, decisions } = await play({
+      tasks: {
+        t: {
+          ...task,
+          criteria: { condition: "job_boolean_true?", failureAction: { retryTimes: 0 } },
+        },
+      },
+      play: ({ sessionId, prompt }) =>
+        sessionId === "s1" ? { crash: {} } : prompt.includes("?") ? yes : {},
+    });
+    assert.equal(outcome.kind, "succeeded");
+    assert.deepEqual(
+      sessions.turns.map(({ sessionId, prompt }) => [sessionId, prompt]),
+      [
+        ["s1", "do it"],
+        ["s2", `${SESSION_CRASH_PREFIX}do it`],
+        ["s2", "job_boolean_true?"],
+      ],
+    );
+    assert.ok(
+      decisions.includes(
+        "[DECISION] task prompt in a new session after a crash, retry 1 of 4, model worker",
+      ),
+    );
+  });
+
+  it("statement 4: in borrowing mode a crash fails the task at once and the session stays open", async () => {
+    const lender = await play({ tasks: { t: task }, play: () => ({}) });
+    const label = lender.sessions.turns[0]?.label;
+    assert.ok(label !== undefined);
+    const borrowed = { ...lender.sessions.session({ ...label, modelId: "lent" }, "lent-1") };
+    borrowed.runTurn = async () => ({
+      kind: "crashed",
+      toolCalls: [],
+      crash: { kind: "session-error", message: "boom" },
+    });
+    const { outcome, sessions, decisions } = await play({
+      tasks: { t: task },
+      play: () => assert.fail("no session of its own"),
+      single: { taskName: "t", borrowed },
+    });
+    assert.deepEqual(outcome, { kind: "failed", reason: 'task "t" crashed: boom' });
+    assert.deepEqual(sessions.opened, []);
+    assert.ok(!lender.sessions.closed.includes("lent-1"));
+    assert.ok(
+      decisions.includes(
+        "[DECISION] Retry budget drained because of crashing: task prompt crashed once",
+      ),
+    );
+  });
+
+  const retries = [
+    { modelId: "driver", retries: 2 },
+    { modelId: "second", retries: 1 },
+    { modelId: "third", retries: 3 },
+  ];
+
+  it("statement 5: drivingSessionRetries goes round-robin over the list, one try each while its retries last", async () => {
+    const { sessions } = await play({
+      tasks: { t: judged },
+      entry: { drivingSessionRetries: retries },
+      play: ({ label }) => (label.role === "driving" ? { crash: {} } : {}),
+    });
+    assert.deepEqual(
+      sessions.turns
+        .filter(({ label }) => label.role === "driving")
+        .map(({ label }) => label.modelId),
+      ["driver", "driver", "second", "third", "driver", "third", "third"],
+    );
+  });
+
+  it("statement 5: the budget is fresh for every mission, and is not for the task session", async () => {
+    const { sessions, outcome } = await play({
+      tasks: { t: { ...judged, availability: { condition: "job_boolean_true!" } } },
+      entry: { drivingSessionRetries: [{ modelId: "driver", retries: 1 }] },
+      play: ({ label }) =>
+        label.role === "driving"
+          ? label.attempt === 1
+            ? { crash: {} }
+            : yes
+          : label.attempt < 5
+            ? { crash: {} }
+            : {},
+    });
+    assert.equal(outcome.kind, "succeeded");
+    assert.deepEqual(
+      sessions.turns.map(({ label }) => `${label.role}${label.attempt}`),
+      ["driving1", "driving2", "task1", "task2", "task3", "task4", "task5", "driving1", "driving2"],
+    );
+  });
+
+  it("statement 5: does not apply to a task with a single model", async () => {
+    const { sessions } = await play({
+      tasks: { t: { ...task, availability: { condition: "job_boolean_true!" } } },
+      entry: { drivingSessionRetries: [{ modelId: "driver", retries: 1 }] },
+      play: () => ({ crash: {} }),
+    });
+    assert.deepEqual(
+      sessions.turns.map(({ label }) => label.modelId),
+      Array(5).fill("worker"),
+    );
+  });
+
+  for (const statusCode of [400, 401, 403, 404, 413, 422]) {
+    it(`statement 6: fails at once, with advice, after ${statusCode}`, async () => {
+      const { sessions, decisions, outcome, clock } = await play({
+        tasks: { t: task },
+        play: () => ({ crash: { statusCode } }),
+      });
+      assert.equal(sessions.turns.length, 1);
+      assert.equal(clock.now(), 0);
+      assert.equal(outcome.kind, "failed");
+      const drained = decisions.find((text) => text.includes("drained"));
+      assert.match(drained ?? "", /crashed once\. .*(Check|check|shorten)/);
+    });
+  }
+
+  it("statement 6: an error that no retry mends counts as an exhausted crash in a criteria retry too", async () => {
+    let turns = 0;
+    const { sessions, decisions } = await play({
+      tasks: {
+        t: {
+          ...task,
+          criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 2 } },
+        },
+      },
+      play: () => {
+        turns += 1;
+        return turns === 1
+          ? { crash: { statusCode: 408 } }
+          : turns === 3
+            ? { crash: { statusCode: 400 } }
+            : {};
+      },
+    });
+    assert.deepEqual(
+      sessions.turns.map(({ sessionId, prompt }) => [sessionId, prompt.split("\n")[0]]),
+      [
+        ["s1", "do it"],
+        ["s2", "The session crashed, please redo and here is the last request:"],
+        ["s2", "do it"],
+        ["s3", "do it"],
+      ],
+      "408 is worth a retry, 400 is not, and the next criteria retry goes on",
+    );
+    assert.ok(
+      decisions.includes(
+        "[DECISION] retry 1 of 2: not called successfully in the last turn: job_boolean_true",
+      ),
+    );
+  });
+
+  for (const statusCode of [429, 500, 503]) {
+    it(`statement 6: after ${statusCode} tries twice more, with growing waits that are told`, async () => {
+      const { sessions, decisions, clock } = await play({
+        tasks: { t: task },
+        play: () => ({ crash: { statusCode } }),
+      });
+      assert.equal(sessions.turns.length, 3);
+      assert.equal(clock.now(), 6_000);
+      assert.deepEqual(
+        decisions.filter((text) => text.includes("Waiting")),
+        [
+          `[OPERATION] Waiting 2.0 s: the model server is overloaded (${statusCode})`,
+          `[OPERATION] Waiting 4.0 s: the model server is overloaded (${statusCode})`,
+        ],
+      );
+    });
+  }
+
+  it("statement 6: honours a retry-after, up to a cap", async () => {
+    const { clock } = await play({
+      tasks: { t: task },
+      play: ({ label }) => ({
+        crash: { statusCode: 429, retryAfterMs: label.attempt === 1 ? 30_000 : 3_600_000 },
+      }),
+    });
+    assert.equal(clock.now(), 150_000);
+  });
+
+  it("statement 6: a cancel ends the wait", async () => {
+    const abort = new AbortController();
+    const { clock, outcome } = await play({
+      tasks: { t: task },
+      signal: abort.signal,
+      play: () => ({ crash: { statusCode: 429, retryAfterMs: 60_000 } }),
+      onEvent: (event) => {
+        if (event.type === "decision" && event.decision.kind === "waiting")
+          queueMicrotask(() => abort.abort("enough"));
+      },
+    });
+    assert.ok(clock.now() <= 60_000);
+    assert.deepEqual(outcome, { kind: "canceled", reason: "enough" });
+  });
+});

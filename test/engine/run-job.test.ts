@@ -1,0 +1,399 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Task, Work } from "../../src/entry/model.ts";
+import type { TurnGate } from "../../src/engine/ports.ts";
+import { play, ref, type Setup } from "../rig/engine.ts";
+import { modelUsed, type Act, type Turn } from "../rig/fake-sessions.ts";
+
+const model = { category: "work" } as const;
+/** Tasks a…h: each succeeds, unless `play` refuses its check. */
+const tasks: Readonly<Record<string, Task>> = Object.fromEntries(
+  [..."abcdefgh"].map((name) => [
+    name,
+    {
+      model,
+      prompt: name,
+      criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
+    },
+  ]),
+);
+const succeed: Act = { tools: ["job_boolean_true"] };
+const fail: Act = { tools: [] };
+const failing =
+  (...names: readonly string[]) =>
+  ({ label }: Turn): Act =>
+    names.includes(label.taskId) ? fail : succeed;
+const run = (
+  work: Work,
+  playing: Setup["play"],
+  more: Partial<Setup> = {},
+): ReturnType<typeof play> => play({ tasks, work, play: playing, ...more });
+const outcomeOf = async (work: Work, ...failed: readonly string[]): Promise<[string, string]> => {
+  const { outcome, ended } = await run(work, failing(...failed));
+  return [outcome.kind, ended.map((text) => text.slice(0, 3)).join(" ")];
+};
+const seq = (...names: readonly string[]): Work => ({ kind: "Seq", works: names.map(ref) });
+const par = (...names: readonly string[]): Work => ({ kind: "Par", works: names.map(ref) });
+
+describe("engine.md, statements 15–19: a job", () => {
+  it("statement 15: Seq runs in order and stops at the first failure", async () => {
+    assert.deepEqual(await outcomeOf(seq("a", "b", "c")), ["succeeded", "a:s b:s c:s"]);
+    assert.deepEqual(await outcomeOf(seq("a", "b", "c"), "b"), ["failed", "a:s b:f"]);
+  });
+
+  it("statement 15: Par waits for all and fails if any failed", async () => {
+    assert.deepEqual(await outcomeOf(par("a", "b", "c")), ["succeeded", "a:s b:s c:s"]);
+    assert.deepEqual(await outcomeOf(par("a", "b", "c"), "a"), ["failed", "a:f b:s c:s"]);
+    const { outcome } = await run(par("a", "b", "c"), failing("a", "c"));
+    assert.ok(
+      outcome.kind === "failed" && /task "a" failed: .*; task "c" failed: /.test(outcome.reason),
+      JSON.stringify(outcome),
+    );
+  });
+
+  it("statement 15: Alt chooses by its condition, and an absent branch is a success", async () => {
+    const alt: Work = { kind: "Alt", condition: ref("a"), trueWork: ref("b"), falseWork: ref("c") };
+    assert.deepEqual(await outcomeOf(alt), ["succeeded", "a:s b:s"]);
+    assert.deepEqual(await outcomeOf(alt, "a"), ["succeeded", "a:f c:s"]);
+    assert.deepEqual(await outcomeOf(alt, "a", "c"), ["failed", "a:f c:f"]);
+    assert.deepEqual(
+      await outcomeOf({ kind: "Alt", condition: ref("a"), trueWork: ref("b") }, "a"),
+      ["succeeded", "a:f"],
+    );
+    assert.deepEqual(await outcomeOf({ kind: "Alt", condition: ref("a"), falseWork: ref("b") }), [
+      "succeeded",
+      "a:s",
+    ]);
+  });
+
+  const loops: [string, Work, (turn: Turn) => Act, string, string][] = [
+    [
+      "while the preCondition succeeds",
+      { kind: "Loop", preCondition: [true, ref("a")], body: ref("b") },
+      ({ label }) => (label.taskId === "a" && label.run === 3 ? fail : succeed),
+      "succeeded",
+      "a:s b:s a:s b:s a:f",
+    ],
+    [
+      "while the preCondition fails",
+      { kind: "Loop", preCondition: [false, ref("a")], body: ref("b") },
+      ({ label }) => (label.taskId === "a" && label.run < 2 ? fail : succeed),
+      "succeeded",
+      "a:f b:s a:s",
+    ],
+    [
+      "not at all",
+      { kind: "Loop", preCondition: [true, ref("a")], body: ref("b") },
+      failing("a"),
+      "succeeded",
+      "a:f",
+    ],
+    [
+      "again while the postCondition succeeds",
+      { kind: "Loop", body: ref("b"), postCondition: [true, ref("c")] },
+      ({ label }) => (label.taskId === "c" && label.run === 2 ? fail : succeed),
+      "succeeded",
+      "b:s c:s b:s c:f",
+    ],
+    [
+      "again while the postCondition fails",
+      { kind: "Loop", body: ref("b"), postCondition: [false, ref("c")] },
+      ({ label }) => (label.taskId === "c" && label.run < 3 ? fail : succeed),
+      "succeeded",
+      "b:s c:f b:s c:f b:s c:s",
+    ],
+    [
+      "with both conditions",
+      {
+        kind: "Loop",
+        preCondition: [true, ref("a")],
+        body: ref("b"),
+        postCondition: [true, ref("c")],
+      },
+      ({ label }) => (label.taskId === "a" && label.run === 2 ? fail : succeed),
+      "succeeded",
+      "a:s b:s c:s a:f",
+    ],
+    [
+      "until the body fails",
+      { kind: "Loop", preCondition: [true, ref("a")], body: ref("b") },
+      ({ label }) => (label.taskId === "b" && label.run === 2 ? fail : succeed),
+      "failed",
+      "a:s b:s a:s b:f",
+    ],
+  ];
+  for (const [name, work, playing, outcome, order] of loops) {
+    it(`statement 15: Loop runs its body ${name}`, async () => {
+      const played = await run(work, playing);
+      assert.deepEqual(
+        [played.outcome.kind, played.ended.map((text) => text.slice(0, 3)).join(" ")],
+        [outcome, order],
+      );
+    });
+  }
+
+  it("statement 16: a crash stops the job and what runs beside it, and the exception is reported", async () => {
+    const { outcome, ended, sessions, decisions } = await run(
+      { kind: "Seq", works: [par("a", "b", "c"), ref("d")] },
+      ({ label }) =>
+        label.taskId === "b"
+          ? { crash: { statusCode: 401 } }
+          : label.taskId === "a"
+            ? { hang: true }
+            : { ...succeed, takes: 60_000 },
+    );
+    assert.deepEqual(ended, ["b:crashed", "a:canceled", "c:canceled"]);
+    assert.deepEqual(outcome, { kind: "failed", reason: 'task "b" crashed: boom' });
+    assert.deepEqual([...sessions.closed].sort(), ["s1", "s2", "s3"]);
+    assert.ok(decisions.some((text) => text.startsWith("[SESSION CRASHED]")));
+  });
+
+  it("statement 16: an ordinary failure inside Par does not stop its siblings", async () => {
+    const { ended } = await run(par("a", "b"), ({ label }) =>
+      label.taskId === "a" ? fail : { ...succeed, takes: 60_000 },
+    );
+    assert.deepEqual(ended, ["a:failed", "b:succeeded"]);
+  });
+
+  it("statement 16: a condition that crashes is a crash, not an answer", async () => {
+    const alt: Work = { kind: "Alt", condition: ref("a"), trueWork: ref("b"), falseWork: ref("c") };
+    const { outcome, ended } = await run(alt, () => ({ crash: { statusCode: 400 } }));
+    assert.deepEqual([outcome.kind, ended], ["failed", ["a:crashed"]]);
+  });
+
+  const previous: [string, Work, readonly string[], readonly string[], boolean][] = [
+    ["none has finished", ref("p"), ["a"], [], false],
+    ["the last one", { kind: "Seq", works: [ref("a"), ref("p")] }, ["a"], [], true],
+    [
+      "only the last one counts",
+      { kind: "Seq", works: [ref("a"), ref("b"), ref("p")] },
+      ["a"],
+      [],
+      false,
+    ],
+    [
+      "a failed condition task counts",
+      { kind: "Alt", condition: ref("a"), falseWork: ref("p") },
+      ["a"],
+      ["a"],
+      true,
+    ],
+    [
+      "inside a Par: the one before the Par",
+      { kind: "Seq", works: [ref("a"), { kind: "Par", works: [ref("b"), ref("p")] }] },
+      ["a"],
+      [],
+      true,
+    ],
+    [
+      "a branch of the Par sees its own tasks",
+      {
+        kind: "Seq",
+        works: [
+          ref("a"),
+          { kind: "Par", works: [{ kind: "Seq", works: [ref("b"), ref("p")] }, ref("c")] },
+        ],
+      },
+      ["b"],
+      [],
+      true,
+    ],
+    [
+      "after a Par: the last of any branch",
+      { kind: "Seq", works: [par("b", "slow", "c"), ref("p")] },
+      ["slow"],
+      [],
+      true,
+    ],
+    [
+      "in a loop: the condition before the body",
+      {
+        kind: "Loop",
+        preCondition: [true, ref("a")],
+        body: ref("p"),
+        postCondition: [true, ref("b")],
+      },
+      ["a"],
+      ["b"],
+      true,
+    ],
+  ];
+  for (const [name, work, previousTasks, failed, expected] of previous) {
+    it(`statement 10: previousTasks: ${name}`, async () => {
+      const { ended } = await run(
+        work,
+        ({ label }) =>
+          failed.includes(label.taskId)
+            ? fail
+            : label.taskId === "slow"
+              ? { ...succeed, takes: 9 }
+              : succeed,
+        {
+          tasks: {
+            ...tasks,
+            slow: { ...tasks["a"], prompt: "slow" },
+            p: { model, prompt: "p", availability: { previousTasks: [...previousTasks] } },
+          },
+          limits: { loopIterations: 3 },
+        },
+      );
+      assert.ok(ended.includes(expected ? "p:succeeded" : "p:failed"), ended.join(" "));
+    });
+  }
+
+  it("statement 17: nested works are flattened, ids are in reading order", async () => {
+    const { events } = await run(
+      {
+        kind: "Seq",
+        works: [
+          {
+            kind: "Seq",
+            works: [
+              ref("a"),
+              { kind: "Alt", condition: ref("b"), trueWork: ref("c"), falseWork: ref("d") },
+            ],
+          },
+          {
+            kind: "Loop",
+            preCondition: [false, ref("e")],
+            body: ref("f"),
+            postCondition: [true, ref("g")],
+          },
+        ],
+      },
+      failing("g"),
+    );
+    const started = events.find((event) => event.type === "run.started");
+    assert.deepEqual(
+      started?.type === "run.started" &&
+        started.works.map(({ workId, taskId }) => `${workId}${taskId}`),
+      ["0a", "1b", "2c", "3d", "4e", "5f", "6g"],
+    );
+  });
+
+  it("statement 18: at most limits.parallel turns run at once, and waiting is not time of the turn", async () => {
+    const gate = (): TurnGate => {
+      let free = 2;
+      const queue: (() => void)[] = [];
+      return {
+        async run(turn) {
+          if (free === 0) await new Promise<void>((resolve) => queue.push(resolve));
+          else free -= 1;
+          try {
+            return await turn();
+          } finally {
+            const next = queue.shift();
+            if (next === undefined) free += 1;
+            else next();
+          }
+        },
+      };
+    };
+    const { sessions, events } = await run(
+      par("a", "b", "c", "d", "e"),
+      () => ({ ...succeed, takes: 1_000 }),
+      { gate },
+    );
+    assert.equal(sessions.busiest, 2);
+    const order = events.flatMap((event) =>
+      event.type === "turn.started"
+        ? [`+${event.work.taskId}`]
+        : event.type === "turn.ended"
+          ? [`-${event.work.taskId}`]
+          : [],
+    );
+    assert.deepEqual(
+      order.slice(0, 4),
+      ["+a", "+b", "-a", "+c"],
+      "a turn starts when it has its slot, not before",
+    );
+  });
+
+  it("statement 19: a cancel reports every running work as canceled, then the job, then nothing", async () => {
+    const abort = new AbortController();
+    const { events, outcome, clock } = await run(
+      { kind: "Seq", works: [par("a", "b"), ref("c")] },
+      () => ({ hang: true }),
+      {
+        signal: abort.signal,
+        onEvent: (event) =>
+          void (
+            event.type === "turn.started" &&
+            event.work.taskId === "b" &&
+            queueMicrotask(() => abort.abort("SIGINT"))
+          ),
+      },
+    );
+    assert.deepEqual(outcome, { kind: "canceled", reason: "SIGINT" });
+    const ends = events.filter(
+      (event) => event.type === "work.ended" || event.type === "run.ended",
+    );
+    assert.deepEqual(
+      ends.map((event) => [event.type, event.outcome]),
+      [
+        ["work.ended", { kind: "canceled", reason: "SIGINT" }],
+        ["work.ended", { kind: "canceled", reason: "SIGINT" }],
+        ["run.ended", { kind: "canceled", reason: "SIGINT" }],
+      ],
+    );
+    assert.equal(events.at(-1)?.type, "run.ended");
+    assert.equal(clock.now(), 0);
+  });
+
+  it("statement 19: a cancel is over within 5 seconds even if the sessions neither stop nor close", async () => {
+    const abort = new AbortController();
+    const never = new Promise<never>(() => {});
+    const { outcome, clock } = await run(ref("a"), () => assert.fail("replaced"), {
+      signal: abort.signal,
+      gate: () => ({ run: async () => (queueMicrotask(() => abort.abort()), never) }),
+    }).catch((error: unknown) => ({ outcome: error, clock: { now: () => Infinity } }));
+    assert.match(
+      String(outcome),
+      /hangs/,
+      "a gate that never returns is the only thing that the engine trusts",
+    );
+    assert.equal(clock.now(), Infinity);
+  });
+
+  it("limits: the job fails when it takes longer than jobMinutes, and what runs is stopped", async () => {
+    const { outcome, ended, decisions, clock } = await run(par("a", "b"), () => ({ hang: true }), {
+      limits: { jobMinutes: 1.5 },
+    });
+    assert.equal(clock.now(), 90_000);
+    assert.deepEqual(outcome, {
+      kind: "failed",
+      reason: 'limit jobMinutes = 1.5 crossed; raise it in "limits.jobMinutes" of the entry',
+    });
+    assert.deepEqual(ended, ["a:canceled", "b:canceled"]);
+    assert.ok(
+      decisions.includes(
+        '[OPERATION] Limit jobMinutes = 1.5 of the job crossed; raise it in "limits.jobMinutes" of the entry',
+      ),
+    );
+  });
+
+  it("limits: the job fails when it has used more tokens than allowed, sub-agents included", async () => {
+    const { outcome, sessions } = await run(
+      seq("a", "b", "c"),
+      () => ({ ...succeed, acts: [modelUsed(40), { ...modelUsed(20), subAgent: true }] as never }),
+      { limits: { tokens: 100 } },
+    );
+    assert.equal(sessions.turns.length, 2);
+    assert.match(outcome.kind === "failed" ? outcome.reason : "", /^limit tokens = 100 crossed/);
+  });
+
+  it("limits: a loop fails when it would begin more than loopIterations iterations", async () => {
+    const { outcome, sessions, decisions } = await run(
+      { kind: "Loop", body: ref("a"), postCondition: [true, ref("b")] },
+      () => succeed,
+      { limits: { loopIterations: 3 } },
+    );
+    assert.equal(sessions.turns.length, 6);
+    assert.deepEqual(outcome, { kind: "failed", reason: "a loop did not end within 3 iterations" });
+    assert.ok(
+      decisions.includes(
+        '[OPERATION] Limit loopIterations = 3 of a loop crossed; raise it in "limits.loopIterations" of the entry',
+      ),
+    );
+  });
+});

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import type { Task, Work } from "../../src/entry/model.ts";
+import { assignWorkId } from "../../src/entry/work.ts";
+import { runWork, type Finished, type WorkResult } from "../../src/engine/run-work.ts";
+import { play } from "../rig/engine.ts";
+
+const names = ["a", "b", "c", "d"] as const;
+const tasks: Readonly<Record<string, Task>> = Object.fromEntries(
+  names.map((name) => [
+    name,
+    {
+      model: { category: "work" },
+      prompt: name,
+      criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
+    },
+  ]),
+);
+
+type Outcome = "succeeds" | "fails" | "crashes";
+
+const works = fc.letrec<{ work: Work }>((tie) => {
+  const work = tie("work");
+  return {
+    work: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      fc.constantFrom(...names).map((taskId): Work => ({ kind: "Ref", taskId })),
+      fc
+        .array(work, { minLength: 1, maxLength: 4 })
+        .map((children): Work => ({ kind: "Seq", works: children })),
+      fc
+        .array(work, { minLength: 1, maxLength: 4 })
+        .map((children): Work => ({ kind: "Par", works: children })),
+      fc
+        .record({
+          condition: work,
+          trueWork: fc.option(work, { nil: undefined }),
+          falseWork: fc.option(work, { nil: undefined }),
+        })
+        .map(({ condition, trueWork, falseWork }): Work => ({
+          kind: "Alt",
+          condition,
+          ...(trueWork === undefined ? {} : { trueWork }),
+          ...(falseWork === undefined ? {} : { falseWork }),
+        })),
+      fc
+        .record({
+          pre: fc.option(fc.tuple(fc.boolean(), work), { nil: undefined }),
+          body: work,
+          post: fc.option(fc.tuple(fc.boolean(), work), { nil: undefined }),
+        })
+        .map(({ pre, body, post }): Work => ({
+          kind: "Loop",
+          body,
+          ...(pre === undefined ? {} : { preCondition: pre }),
+          ...(post === undefined ? {} : { postCondition: post }),
+        })),
+    ),
+  };
+}).work;
+
+class Crashed extends Error {}
+
+/** The reference: the seed's sentences as a recursive function over sequential trees, nothing else. */
+function reference(
+  work: Work<number>,
+  next: (workId: number, taskId: string) => Outcome,
+  limit: number,
+): boolean {
+  switch (work.kind) {
+    case "Ref": {
+      const outcome = next(work.workIdInJob, work.taskId);
+      if (outcome === "crashes") throw new Crashed();
+      return outcome === "succeeds";
+    }
+    case "Seq":
+      return work.works.every((child) => reference(child, next, limit));
+    case "Par":
+      return work.works.map((child) => reference(child, next, limit)).every(Boolean);
+    case "Alt": {
+      const chosen = reference(work.condition, next, limit) ? work.trueWork : work.falseWork;
+      return chosen === undefined || reference(chosen, next, limit);
+    }
+    case "Loop":
+      for (let iteration = 1; ; iteration += 1) {
+        if (
+          work.preCondition !== undefined &&
+          reference(work.preCondition[1], next, limit) !== work.preCondition[0]
+        )
+          return true;
+        if (iteration > limit) return false;
+        if (!reference(work.body, next, limit)) return false;
+        if (
+          work.postCondition !== undefined &&
+          reference(work.postCondition[1], next, limit) !== work.postCondition[0]
+        )
+          return true;
+      }
+  }
+}
+
+/** The n-th run of a work always ends the same way, whatever runs beside it. */
+const outcomeOf = (seed: number, crashes: boolean) => {
+  const runs = new Map<number, number>();
+  return (workId: number, given?: number): Outcome => {
+    const run = given ?? (runs.get(workId) ?? 0) + 1;
+    runs.set(workId, run);
+    let hash = (seed ^ (workId * 2_654_435_761) ^ (run * 40_503)) >>> 0;
+    hash = Math.imul(hash ^ (hash >>> 15), 2_246_822_519) >>> 0;
+    const dice = (hash ^ (hash >>> 13)) % 20;
+    return dice === 0 && crashes ? "crashes" : dice < 8 ? "fails" : "succeeds";
+  };
+};
+
+const hasPar = (work: Work): boolean => JSON.stringify(work).includes('"Par"');
+
+describe("runWork against a reference model", () => {
+  it("ends like the model, runs the same tasks, and in the same order where nothing is parallel", async () => {
+    await fc.assert(
+      fc.asyncProperty(works, fc.integer(), async (work, seed) => {
+        const limit = 3;
+        const played = await play({
+          tasks,
+          work,
+          limits: { loopIterations: limit },
+          play: ({ label }) => {
+            switch (outcomeOf(seed, !hasPar(work))(label.workId, label.run)) {
+              case "succeeds":
+                return { tools: ["job_boolean_true"] };
+              case "fails":
+                return {};
+              case "crashes":
+                return { crash: { statusCode: 400 } };
+            }
+          },
+        });
+        const started = played.events.find((event) => event.type === "run.started");
+        assert.ok(started?.type === "run.started");
+        const expected: string[] = [];
+        const outcomes = outcomeOf(seed, !hasPar(work));
+        let succeeded: boolean;
+        try {
+          succeeded = reference(
+            simplified(work),
+            (workId, taskId) => {
+              const outcome = outcomes(workId);
+              expected.push(
+                `${taskId}:${outcome === "crashes" ? "crashed" : outcome === "fails" ? "failed" : "succeeded"}`,
+              );
+              return outcome;
+            },
+            limit,
+          );
+        } catch (error) {
+          if (!(error instanceof Crashed)) throw error;
+          succeeded = false;
+        }
+        assert.equal(played.outcome.kind, succeeded ? "succeeded" : "failed");
+        if (hasPar(work)) assert.deepEqual([...played.ended].sort(), expected.sort());
+        else assert.deepEqual(played.ended, expected);
+        const starts = played.events.filter((event) => event.type === "work.started").length;
+        assert.equal(starts, played.ended.length, "every work that starts ends");
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it(
+    "keeps its memory flat over 100,000 iterations of a one-task loop",
+    { timeout: 60_000 },
+    () => {
+      // In a process of its own: the hooks of the test runner follow every promise.
+      const script = fileURLToPath(new URL("../rig/long-loop.js", import.meta.url));
+      const output = execFileSync(process.execPath, ["--expose-gc", script, "100000"], {
+        encoding: "utf8",
+      });
+      const { outcome, timers, heaps } = JSON.parse(output) as {
+        outcome: string;
+        timers: number;
+        heaps: number[];
+      };
+      assert.equal(outcome, "failed", "by loopIterations");
+      assert.equal(timers, 0, "no timer is left");
+      assert.equal(heaps.length, 10);
+      const [, second = 0] = heaps;
+      assert.ok(
+        Math.max(...heaps) < second + 2e6,
+        `heap after every 10,000 iterations: ${heaps.join(" ")}`,
+      );
+    },
+  );
+
+  it("returns from a tree of 100 levels", async () => {
+    let work: Work<number> = { kind: "Ref", taskId: "a", workIdInJob: 0 };
+    for (let level = 0; level < 100; level += 1)
+      work = { kind: level % 2 === 0 ? "Seq" : "Par", works: [work] };
+    const last: Finished = { taskId: "a", order: 1 };
+    const done: WorkResult = { kind: "succeeded", last };
+    const runner = { loopIterations: 1, runRef: async () => done, loopLimitCrossed: () => {} };
+    assert.deepEqual(await runWork(runner, work, undefined), done);
+  });
+});
+
+function simplified(work: Work): Work<number> {
+  return assignWorkId(work);
+}

@@ -1,0 +1,49 @@
+/** Runs a loop over one task on the engine, as often as the argument says, and prints the heap on the way. */
+import { runJob } from "../../src/engine/run-job.ts";
+import { resolveLimits } from "../../src/engine/limits.ts";
+import { validateEntry } from "../../src/entry/prepare.ts";
+import { openGate } from "./engine.ts";
+import { FakeClock } from "./fake-clock.ts";
+
+const iterations = Number(process.argv[2]);
+const entry = validateEntry(
+  {
+    models: { driving: "d" },
+    tasks: { a: { prompt: "a", model: { category: "driving" } } },
+    jobs: { job: { work: { kind: "Loop", body: { kind: "Ref", taskId: "a" } } } },
+  },
+  "",
+);
+const clock = new FakeClock();
+const heaps: number[] = [];
+let done = 0;
+const session = {
+  id: "s",
+  modelId: "d",
+  runTurn: async () => ({ kind: "completed" as const, toolCalls: [], text: "" }),
+  close: async () => {},
+};
+const outcome = await runJob(
+  {
+    entry,
+    jobName: "job",
+    userInput: "",
+    workingDirectory: "/",
+    limits: resolveLimits({ loopIterations: iterations }),
+    permissionsOf: () => "read-only",
+  },
+  {
+    clock,
+    gate: openGate,
+    random: () => 0,
+    sessions: { open: async () => ({ kind: "opened", session }) },
+    emit: (event) => {
+      if (event.type !== "work.ended") return;
+      done += 1;
+      if (done % (iterations / 10) !== 0) return;
+      globalThis.gc?.();
+      heaps.push(process.memoryUsage().heapUsed);
+    },
+  },
+);
+console.log(JSON.stringify({ outcome: outcome.kind, timers: clock.waiting, heaps }));
