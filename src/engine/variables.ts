@@ -37,8 +37,7 @@ export class Variables {
 
   /** The text to send, from the values of this moment. */
   expand(prompt: ExpandedPrompt): string {
-    const [text = ""] = expandPromptDynamic(this.#entry, prompt, Object.fromEntries(this.#values));
-    return text;
+    return expandPromptDynamic(this.#entry, prompt, Object.fromEntries(this.#values))[0];
   }
 }
 

@@ -90,7 +90,8 @@ export interface CallbackSessionOptions {
   readonly session: CopilotSession;
   readonly life: RuntimeLife;
   readonly clock: Clock;
-  readonly callback: ICopilotSessionCallbacks;
+  /** Absent for a session whose events go elsewhere already. */
+  readonly callback?: ICopilotSessionCallbacks;
   /** Ends the session and what it left. */
   readonly end: () => Promise<void>;
 }
@@ -102,14 +103,15 @@ export class CallbackSession implements ICopilotSession {
 
   constructor(options: CallbackSessionOptions) {
     this.#options = options;
+    const { callback } = options;
+    if (callback === undefined) return;
     const translator = new Translator();
+    const tell = (activities: readonly SessionActivity[]): void => {
+      for (const activity of activities) tellSafely(callback, activity);
+    };
     // The callbacks follow the session itself, so they also see what is sent through `rawSection`.
-    options.session.on((event) => {
-      for (const activity of translator.translate(event)) this.#tell(activity);
-    });
-    options.life.onDeath(() => {
-      for (const activity of translator.close()) this.#tell(activity);
-    });
+    options.session.on((event) => tell(translator.translate(event)));
+    options.life.onDeath(() => tell(translator.close()));
   }
 
   get rawSection(): CopilotSession {
@@ -150,13 +152,13 @@ export class CallbackSession implements ICopilotSession {
     if (!life.gone) await attempt(() => session.abort(), 1_500, clock);
     await end();
   }
+}
 
-  #tell(activity: SessionActivity): void {
-    try {
-      callBack(this.#options.callback, activity);
-    } catch {
-      // A listener's fault is not the session's.
-    }
+function tellSafely(callback: ICopilotSessionCallbacks, activity: SessionActivity): void {
+  try {
+    callBack(callback, activity);
+  } catch {
+    // A listener's fault is not the session's.
   }
 }
 

@@ -37,6 +37,8 @@ export interface SessionFactoryOptions {
   readonly provider?: Provider | undefined;
   /** Session id → what the session is for; the model transport reads it. */
   readonly labels: Map<string, SessionLabel>;
+  /** Session id → the sessions that are open now. */
+  readonly open: Map<string, OpenSession>;
   /** Why no session can be opened at all; undefined when one can. */
   readonly refusal?: Crash | undefined;
 }
@@ -59,10 +61,17 @@ export class CopilotSessionFactory implements SessionFactory {
       { ...request, id },
       signal,
     );
-    if (!("session" in opened)) labels.delete(id);
-    return "session" in opened
-      ? { kind: "opened", session: new JobSession(opened, request.modelId, clock, labels) }
-      : opened;
+    if (!("session" in opened)) {
+      labels.delete(id);
+      return opened;
+    }
+    const { open } = this.#options;
+    open.set(id, opened);
+    const closed = (): void => {
+      labels.delete(id);
+      open.delete(id);
+    };
+    return { kind: "opened", session: new JobSession(opened, request.modelId, clock, closed) };
   }
 }
 
@@ -171,14 +180,14 @@ class JobSession implements Session {
   readonly #closed = new AbortController();
   readonly #open: OpenSession;
   readonly #clock: Clock;
-  readonly #labels: Map<string, SessionLabel>;
+  readonly #onClosed: () => void;
 
-  constructor(open: OpenSession, modelId: string, clock: Clock, labels: Map<string, SessionLabel>) {
+  constructor(open: OpenSession, modelId: string, clock: Clock, onClosed: () => void) {
     this.#open = open;
     this.id = open.session.sessionId;
     this.modelId = modelId;
     this.#clock = clock;
-    this.#labels = labels;
+    this.#onClosed = onClosed;
   }
 
   async runTurn(prompt: string, options: TurnOptions): Promise<TurnOutcome> {
@@ -217,7 +226,7 @@ class JobSession implements Session {
     this.#closed.abort();
     await this.#running;
     await endCopilotSession(this.#open, this.#clock);
-    this.#labels.delete(this.id);
+    this.#onClosed();
   }
 }
 

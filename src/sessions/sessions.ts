@@ -10,7 +10,12 @@ import { authentication, runtimeEnvironment } from "./environment.ts";
 import type { Environment } from "./environment.ts";
 import { rehearsalProvider, TransportRequestHandler } from "./request-handler.ts";
 import { findRuntime } from "./runtime.ts";
-import { CopilotSessionFactory, endCopilotSession, openCopilotSession } from "./session.ts";
+import {
+  CopilotSessionFactory,
+  endCopilotSession,
+  openCopilotSession,
+  type OpenSession,
+} from "./session.ts";
 import type { Provider } from "./session-config.ts";
 import type { ModelTransport } from "./transport.ts";
 
@@ -39,6 +44,8 @@ export interface Sessions {
   readonly factory: SessionFactory;
   /** A session that belongs to no task (`helperSessionStart`). Rejects with an Error for people. */
   startSession(request: RawSessionRequest): Promise<ICopilotSession>;
+  /** An open session of the factory, as the seed's callbacks hand it out. */
+  find(sessionId: string): ICopilotSession | undefined;
   /** Ends every runtime and all it started. Bounded, idempotent, never throws. */
   stop(): Promise<void>;
   /** The runtimes' process ids. */
@@ -54,6 +61,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     hasProvider: provider !== undefined,
   });
   const labels = new Map<string, SessionLabel>();
+  const open = new Map<string, OpenSession>();
   const pool = new RuntimePool({
     clock,
     onRuntimeRestarted: options.onRuntimeRestarted,
@@ -74,7 +82,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModel : undefined;
   return {
-    factory: new CopilotSessionFactory({ clock, pool, provider, labels, refusal }),
+    factory: new CopilotSessionFactory({ clock, pool, provider, labels, open, refusal }),
     async startSession(request) {
       if (refusal !== undefined) throw new Error(refusal.message);
       const opened = await openCopilotSession(
@@ -90,6 +98,18 @@ export function createSessions(options: SessionsOptions): Sessions {
         callback: request.callback,
         end: () => endCopilotSession(opened, clock),
       });
+    },
+    find(sessionId) {
+      const found = open.get(sessionId);
+      return (
+        found &&
+        new CallbackSession({
+          session: found.session,
+          life: found.runtime,
+          clock,
+          end: () => endCopilotSession(found, clock),
+        })
+      );
     },
     stop: () => pool.stop(),
     get runtimePids() {

@@ -8,7 +8,7 @@ import { modelUsed, type Act, type Turn } from "../rig/fake-sessions.ts";
 const model = { category: "work" } as const;
 /** Tasks a…h: each succeeds, unless `play` refuses its check. */
 const tasks: Readonly<Record<string, Task>> = Object.fromEntries(
-  [..."abcdefgh"].map((name) => [
+  ["a", "b", "c", "d", "e", "f", "g", "h"].map((name) => [
     name,
     {
       model,
@@ -375,7 +375,7 @@ describe("engine.md, statements 15–19: a job", () => {
   it("limits: the job fails when it has used more tokens than allowed, sub-agents included", async () => {
     const { outcome, sessions } = await run(
       seq("a", "b", "c"),
-      () => ({ ...succeed, acts: [modelUsed(40), { ...modelUsed(20), subAgent: true }] as never }),
+      () => ({ ...succeed, acts: [modelUsed(40), modelUsed(20, true)] }),
       { limits: { tokens: 100 } },
     );
     assert.equal(sessions.turns.length, 2);

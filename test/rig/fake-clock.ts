@@ -39,23 +39,18 @@ export class FakeClock implements Clock {
 
   /** Lets time pass, from timer to timer, until `promise` settles. Fails if nothing is left to wait for. */
   async runUntil<T>(promise: Promise<T>): Promise<T> {
-    let settled = false;
-    const watched = promise.finally(() => (settled = true));
+    const state = { settled: false };
+    const watched = promise.finally(() => (state.settled = true));
     watched.catch(() => {});
-    for (let idle = 0; !settled;) {
+    for (let idle = 0; idle < 100; idle += 1) {
       await new Promise<void>((resolve) => setImmediate(resolve));
-      if (settled) break;
+      if (state.settled) return watched;
       const next = [...this.#timers].sort((a, b) => a.due - b.due)[0];
-      if (next === undefined) {
-        idle += 1;
-        if (idle > 100)
-          throw new Error("The promise hangs: no timer is left that could settle it.");
-        continue;
-      }
+      if (next === undefined) continue;
       idle = 0;
       this.#now = Math.max(this.#now, next.due);
       next.ring();
     }
-    return watched;
+    throw new Error("The promise hangs: no timer is left that could settle it.");
   }
 }

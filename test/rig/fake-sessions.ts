@@ -105,7 +105,7 @@ function asCall(tool: string | readonly [string, string]): ToolCall {
     : { name: tool, argument: `${tool}!`, succeeded: true };
 }
 
-export function modelUsed(tokens = 15): SessionActivity {
+export function modelUsed(tokens = 15, subAgent = false): SessionActivity {
   return {
     kind: "model.used",
     modelId: "m",
@@ -115,6 +115,6 @@ export function modelUsed(tokens = 15): SessionActivity {
     reasoningTokens: 0,
     cost: 0,
     durationMs: 1,
-    subAgent: false,
+    subAgent,
   };
 }

@@ -1,4 +1,5 @@
-/** Runs a loop over one task on the engine, as often as the argument says, and prints the heap on the way. */
+/** Runs a loop over one task on the engine, as often as the argument says, and prints its
+ * outcome, the timers that are left, and the heap after every tenth of it. */
 import { runJob } from "../../src/engine/run-job.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
@@ -46,4 +47,4 @@ const outcome = await runJob(
     },
   },
 );
-console.log(JSON.stringify({ outcome: outcome.kind, timers: clock.waiting, heaps }));
+console.log(outcome.kind, clock.waiting, ...heaps);

@@ -1,0 +1,23 @@
+import pLimit from "p-limit";
+import type { TurnGate } from "../engine/ports.ts";
+
+/** At most `parallel` turns at once; the others wait in the order in which they came. */
+export function createGate(parallel: number): TurnGate {
+  const limit = pLimit(parallel);
+  return {
+    run: <T>(turn: () => Promise<T>, signal: AbortSignal) =>
+      new Promise<T | undefined>((resolve, reject) => {
+        // Who waits for a slot leaves at once; a turn that has begun ends in its own way.
+        const leave = (): void => resolve(undefined);
+        if (signal.aborted) {
+          leave();
+          return;
+        }
+        signal.addEventListener("abort", leave, { once: true });
+        limit(async () => {
+          signal.removeEventListener("abort", leave);
+          return signal.aborted ? undefined : turn();
+        }).then(resolve, reject);
+      }),
+  };
+}

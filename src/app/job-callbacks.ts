@@ -1,0 +1,182 @@
+/** The seed's interfaces for those who embed the runner, and the folds from events to them. */
+import type { ICopilotSession } from "../sessions/callbacks.ts";
+import { decisionText } from "../events/decision.ts";
+import type { RunEvent } from "../events/event.ts";
+
+/** A running task, as `startTask` returns it. */
+export interface ICopilotTask {
+  /**
+   * The session that checks conditions: in borrowing mode the lent one, with a single model the one
+   * session of the task. Throws while the task has not opened one yet.
+   */
+  readonly drivingSession: ICopilotSession;
+  /** A stopped task is `Failed`. */
+  readonly status: "Executing" | "Succeeded" | "Failed";
+  /** Why the task crashed, if it did. */
+  readonly crashError?: unknown;
+  /** Ends all its sessions; no callback comes after it. */
+  stop(): void;
+}
+
+export interface ICopilotTaskCallback {
+  taskSucceeded(): void;
+  taskFailed(): void;
+  /** What the runner decided and why, as `[CATEGORY] text`. */
+  taskDecision(reason: string): void;
+  /** Not called in borrowing mode. With a single model `isDrivingSession` is true. */
+  taskSessionStarted(taskSession: ICopilotSession, taskId: string, isDrivingSession: boolean): void;
+  /** Not called in borrowing mode. */
+  taskSessionStopped(taskSession: ICopilotSession, taskId: string, succeeded: boolean): void;
+}
+
+/** A running job, as `startJob` returns it. */
+export interface ICopilotJob {
+  readonly runningWorkIds: number[];
+  readonly status: "Executing" | "Succeeded" | "Failed" | "Canceled";
+  /** Cancels it: every running work is reported as stopped, then `jobCanceled` is called, then nothing. */
+  stop(): void;
+}
+
+export interface ICopilotJobCallback {
+  jobSucceeded(): void;
+  jobFailed(): void;
+  jobCanceled(): void;
+  workStarted(workId: number, taskId: string): void;
+  workStopped(workId: number, succeeded: boolean): void;
+}
+
+export type JobStatus = ICopilotJob["status"];
+
+export class JobFold {
+  readonly #running = new Set<number>();
+  readonly #callback: ICopilotJobCallback;
+  #status: JobStatus = "Executing";
+
+  constructor(callback: ICopilotJobCallback) {
+    this.#callback = callback;
+  }
+
+  get status(): JobStatus {
+    return this.#status;
+  }
+
+  get runningWorkIds(): number[] {
+    return [...this.#running];
+  }
+
+  report(event: RunEvent): void {
+    switch (event.type) {
+      case "work.started":
+        this.#running.add(event.work.workId);
+        this.#callback.workStarted(event.work.workId, event.work.taskId);
+        break;
+      case "work.ended":
+        this.#running.delete(event.work.workId);
+        this.#callback.workStopped(event.work.workId, event.outcome.kind === "succeeded");
+        break;
+      case "run.ended":
+        this.#end(event.outcome.kind);
+        break;
+      default:
+        break;
+    }
+  }
+
+  #end(outcome: "succeeded" | "failed" | "canceled"): void {
+    switch (outcome) {
+      case "succeeded":
+        this.#status = "Succeeded";
+        this.#callback.jobSucceeded();
+        break;
+      case "failed":
+        this.#status = "Failed";
+        this.#callback.jobFailed();
+        break;
+      case "canceled":
+        this.#status = "Canceled";
+        this.#callback.jobCanceled();
+        break;
+    }
+  }
+}
+
+export interface TaskFoldOptions {
+  readonly callback: ICopilotTaskCallback;
+  readonly exceptionHandler: (error: unknown) => void;
+  readonly findSession: (sessionId: string) => ICopilotSession | undefined;
+  readonly borrowed: ICopilotSession | undefined;
+}
+
+export class TaskFold {
+  readonly #options: TaskFoldOptions;
+  readonly #sessions = new Map<string, ICopilotSession>();
+  #driving: ICopilotSession | undefined;
+  #status: ICopilotTask["status"] = "Executing";
+  #crashError: unknown;
+  #silent = false;
+
+  constructor(options: TaskFoldOptions) {
+    this.#options = options;
+    this.#driving = options.borrowed;
+  }
+
+  get status(): ICopilotTask["status"] {
+    return this.#status;
+  }
+
+  get crashError(): unknown {
+    return this.#crashError;
+  }
+
+  get drivingSession(): ICopilotSession {
+    if (this.#driving === undefined)
+      throw new Error("The task has not started a driving session yet.");
+    return this.#driving;
+  }
+
+  /** No callback comes after this. */
+  silence(): void {
+    this.#silent = true;
+    if (this.#status === "Executing") this.#status = "Failed";
+  }
+
+  report(event: RunEvent): void {
+    if (this.#silent) return;
+    const { callback, exceptionHandler, findSession } = this.#options;
+    switch (event.type) {
+      case "decision":
+        callback.taskDecision(decisionText(event.decision));
+        break;
+      case "session.started": {
+        const session = findSession(event.sessionId);
+        if (session === undefined) break;
+        this.#sessions.set(event.sessionId, session);
+        const isDriving = event.role !== "task";
+        if (isDriving) this.#driving = session;
+        callback.taskSessionStarted(session, event.work.taskId, isDriving);
+        break;
+      }
+      case "session.ended": {
+        const session = this.#sessions.get(event.sessionId);
+        this.#sessions.delete(event.sessionId);
+        if (session !== undefined)
+          callback.taskSessionStopped(session, event.work.taskId, event.succeeded);
+        break;
+      }
+      case "work.ended":
+        if (event.outcome.kind === "crashed") {
+          const { crash } = event.outcome;
+          this.#crashError = new Error(crash.message, { cause: crash });
+        }
+        break;
+      case "run.ended":
+        this.#status = event.outcome.kind === "succeeded" ? "Succeeded" : "Failed";
+        if (this.#crashError !== undefined) exceptionHandler(this.#crashError);
+        if (this.#status === "Succeeded") callback.taskSucceeded();
+        else callback.taskFailed();
+        break;
+      default:
+        break;
+    }
+  }
+}

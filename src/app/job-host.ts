@@ -1,0 +1,299 @@
+/**
+ * The library's state in one object: the installed entry, what runs, how models are reached. The free
+ * functions that `src/index.ts` exports are the methods of a default host; an application with several
+ * entries or providers creates hosts of its own.
+ *
+ * Invariants: the runtime is up only while something runs, so an application that is done can exit; the
+ * entry changes only while nothing runs.
+ */
+import { resolve } from "node:path";
+import { validateEntry } from "../entry/prepare.ts";
+import type { Entry, Limits, PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import { resolveLimits } from "../engine/limits.ts";
+import type { EnginePorts } from "../engine/ports.ts";
+import { runJob, runSingleTask, type TaskSpec } from "../engine/run-job.ts";
+import type { RunSpec } from "../engine/job.ts";
+import type { RunOutcome } from "../events/event.ts";
+import { createRedactor } from "../events/redact.ts";
+import { createSink, type Reporter } from "../events/sink.ts";
+import { systemClock } from "../platform/clock.ts";
+import { processEnvironment } from "../platform/environment.ts";
+import { adoptSession, type ICopilotSession } from "../sessions/callbacks.ts";
+import { effectivePermissions } from "../sessions/permissions.ts";
+import { createSessions, type Sessions } from "../sessions/sessions.ts";
+import type { ModelTransport } from "../sessions/transport.ts";
+import { createGate } from "./gate.ts";
+import {
+  JobFold,
+  TaskFold,
+  type ICopilotJob,
+  type ICopilotJobCallback,
+  type ICopilotTask,
+  type ICopilotTaskCallback,
+} from "./job-callbacks.ts";
+import { LiveResponses, type LiveResponse } from "./live-responses.ts";
+import { gitHubTokenOf, modelServer, type ModelAccess } from "./options.ts";
+import { knownSecrets } from "./secrets.ts";
+
+export interface JobHostOptions extends Partial<ModelAccess> {
+  /** Where the entry says nothing, and a ceiling where it does. */
+  readonly permissions?: PermissionPreset;
+  /** Over the entry's. */
+  readonly limits?: Limits;
+  /** Answers every model request instead of a model server. */
+  readonly transport?: ModelTransport;
+  /** See every event of every run. */
+  readonly reporters?: readonly Reporter[];
+}
+
+interface HelperSession {
+  readonly session: ICopilotSession;
+  readonly responses: LiveResponses;
+}
+
+export class JobHost {
+  readonly #options: JobHostOptions;
+  readonly #access: ModelAccess;
+  readonly #helpers = new Map<string, HelperSession>();
+  #entry: PreparedEntry | undefined;
+  #sessions: Sessions | undefined;
+  /** Jobs, tasks and sessions that need the runtime. */
+  #users = 0;
+
+  constructor(options: JobHostOptions = {}) {
+    this.#options = options;
+    const environment = options.environment ?? processEnvironment();
+    const gitHubToken = options.gitHubToken ?? gitHubTokenOf(environment);
+    this.#access = {
+      ...options,
+      environment,
+      ...(gitHubToken === undefined ? {} : { gitHubToken }),
+    };
+  }
+
+  /** Checks the entry and uses it from now on. Rejects with its diagnostics, or while anything runs. */
+  async installJobsEntry(entry: Entry): Promise<void> {
+    if (this.hasRunningSessions()) {
+      throw new Error("An entry can't be installed while sessions are running.");
+    }
+    this.#entry = validateEntry(entry, "");
+  }
+
+  /** The installed entry. Throws if there is none. */
+  ensureInstalledEntry(): Entry {
+    return this.#installed();
+  }
+
+  /** True while a job, a task or a session of this host runs. */
+  hasRunningSessions(): boolean {
+    return this.#users > 0;
+  }
+
+  /**
+   * Starts a job of the installed entry; the promise is for the start, the callback tells the rest.
+   * Rejects if there is no such job.
+   */
+  async startJob(
+    jobName: string,
+    userInput: string,
+    workingDirectory: string,
+    callback: ICopilotJobCallback,
+  ): Promise<ICopilotJob> {
+    const entry = this.#installed();
+    if (!Object.hasOwn(entry.jobs, jobName))
+      throw new Error(`There is no job "${jobName}" in the entry.`);
+    const fold = new JobFold(callback);
+    const abort = new AbortController();
+    const spec = { ...this.#spec(entry, userInput, workingDirectory), jobName };
+    this.#run([fold], spec, (ports) => runJob(spec, ports, abort.signal));
+    return {
+      get runningWorkIds() {
+        return fold.runningWorkIds;
+      },
+      get status() {
+        return fold.status;
+      },
+      stop: () => abort.abort("stopped by the caller"),
+    };
+  }
+
+  /**
+   * Starts a task of the installed entry. With `drivingSession` it borrows that session for everything
+   * and never replaces it; else it opens and ends sessions of its own. `exceptionHandler` is given the
+   * error when the task crashes.
+   */
+  async startTask(
+    taskName: string,
+    userInput: string,
+    drivingSession: ICopilotSession | undefined,
+    ignorePrerequisiteCheck: boolean,
+    callback: ICopilotTaskCallback,
+    taskModelIdOverride: string | undefined,
+    workingDirectory: string | undefined,
+    exceptionHandler: (err: unknown) => void,
+  ): Promise<ICopilotTask> {
+    const entry = this.#installed();
+    if (!Object.hasOwn(entry.tasks, taskName))
+      throw new Error(`There is no task "${taskName}" in the entry.`);
+    const fold = new TaskFold({
+      callback,
+      exceptionHandler,
+      borrowed: drivingSession,
+      findSession: (id) => this.#sessions?.find(id),
+    });
+    const abort = new AbortController();
+    const modelId = taskModelIdOverride ?? entry.models.driving;
+    const spec: TaskSpec = {
+      ...this.#spec(entry, userInput, workingDirectory ?? "."),
+      taskName,
+      ignorePrerequisiteCheck,
+      ...(taskModelIdOverride === undefined ? {} : { modelOverride: taskModelIdOverride }),
+      ...(drivingSession === undefined
+        ? {}
+        : { borrowed: adoptSession(drivingSession, { modelId, clock: systemClock }) }),
+    };
+    this.#run([fold], spec, (ports) => runSingleTask(spec, ports, abort.signal));
+    return {
+      get drivingSession() {
+        return fold.drivingSession;
+      },
+      get status() {
+        return fold.status;
+      },
+      get crashError() {
+        return fold.crashError;
+      },
+      stop() {
+        fold.silence();
+        abort.abort("stopped by the caller");
+      },
+    };
+  }
+
+  /** Starts a session that belongs to no task; its responses are kept for `takeSessionResponse`. */
+  async helperSessionStart(
+    modelId: string,
+    workingDirectory = ".",
+  ): Promise<[ICopilotSession, string]> {
+    const responses = new LiveResponses();
+    const sessions = this.#acquire();
+    try {
+      const session = await sessions.startSession({
+        modelId,
+        callback: responses.callbacks(),
+        workingDirectory: resolve(workingDirectory),
+        permissions: effectivePermissions(undefined, undefined, this.#options.permissions),
+      });
+      const id = session.rawSection.sessionId;
+      this.#helpers.set(id, { session, responses });
+      return [session, id];
+    } catch (error) {
+      this.#release();
+      throw error;
+    }
+  }
+
+  /** Ends a session of `helperSessionStart`; one that has ended already is fine. */
+  async helperSessionStop(session: ICopilotSession): Promise<void> {
+    const id = session.rawSection.sessionId;
+    const helper = this.#helpers.get(id);
+    if (helper === undefined) return;
+    this.#helpers.delete(id);
+    await session.stop();
+    helper.responses.close();
+    this.#release();
+  }
+
+  /** A running session of `helperSessionStart`. */
+  helperGetSession(sessionId: string): ICopilotSession | undefined {
+    return this.#helpers.get(sessionId)?.session;
+  }
+
+  /** Adds a response to the queue of a running session. */
+  helperPushSessionResponse(session: ICopilotSession, response: LiveResponse): void {
+    this.#helpers.get(session.rawSection.sessionId)?.responses.push(response);
+  }
+
+  /**
+   * The next response of a running session, in order; undefined if none comes within `milliseconds`.
+   * One caller at a time.
+   */
+  async takeSessionResponse(
+    session: ICopilotSession,
+    milliseconds: number,
+  ): Promise<LiveResponse | undefined> {
+    return this.#helpers.get(session.rawSection.sessionId)?.responses.take(milliseconds);
+  }
+
+  #installed(): PreparedEntry {
+    if (this.#entry === undefined)
+      throw new Error("No entry is installed: call installJobsEntry first.");
+    return this.#entry;
+  }
+
+  #spec(entry: PreparedEntry, userInput: string, workingDirectory: string): RunSpec {
+    return {
+      entry,
+      userInput,
+      workingDirectory: resolve(workingDirectory),
+      limits: resolveLimits(entry.limits, this.#options.limits),
+      permissionsOf: (taskId) =>
+        effectivePermissions(
+          entry.permissions,
+          entry.tasks[taskId]?.permissions,
+          this.#options.permissions,
+        ),
+    };
+  }
+
+  #run(
+    folds: readonly Reporter[],
+    spec: RunSpec,
+    start: (ports: EnginePorts) => Promise<RunOutcome>,
+  ): void {
+    const sessions = this.#acquire();
+    const sink = createSink({
+      clock: systemClock,
+      redactor: createRedactor(knownSecrets(this.#access)),
+      reporters: [...folds, ...(this.#options.reporters ?? [])],
+    });
+    const ports = {
+      sessions: sessions.factory,
+      clock: systemClock,
+      gate: createGate(spec.limits.parallel),
+      random: Math.random,
+      emit: sink.emit.bind(sink),
+    };
+    void (async () => {
+      // Whoever starts something gets the handle first and the callbacks after it.
+      await Promise.resolve();
+      try {
+        await start(ports);
+      } finally {
+        this.#release();
+        await sink.close();
+      }
+    })();
+  }
+
+  #acquire(): Sessions {
+    this.#users += 1;
+    this.#sessions ??= createSessions({
+      clock: systemClock,
+      environment: this.#access.environment,
+      runtimePath: this.#access.runtimePath,
+      ...(this.#options.transport === undefined
+        ? modelServer(this.#access)
+        : { transport: this.#options.transport }),
+    });
+    return this.#sessions;
+  }
+
+  #release(): void {
+    this.#users -= 1;
+    if (this.#users > 0) return;
+    const sessions = this.#sessions;
+    this.#sessions = undefined;
+    void sessions?.stop();
+  }
+}

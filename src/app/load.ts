@@ -1,0 +1,107 @@
+/** From paths to checked input: everything that can be wrong with a run before it begins. */
+import { readFile, stat } from "node:fs/promises";
+import { DiagnosticsError, type Diagnostic } from "../entry/diagnostic.ts";
+import { loadEntry, type LoadedEntry } from "../entry/load.ts";
+import type { PreparedEntry } from "../entry/model.ts";
+import { loadScript } from "../rehearsal/load.ts";
+import type { Script } from "../rehearsal/script.ts";
+import { UsageError } from "./usage-error.ts";
+
+const MAX_BYTES = 10 * 1024 * 1024;
+
+export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }>;
+
+/** Reads and checks an entry file. Throws `DiagnosticsError` with all of its problems. */
+export async function readEntry(file: string): Promise<ReadEntry> {
+  const loaded = loadEntry(await readText(file), file);
+  if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
+  return loaded;
+}
+
+/** Reads and checks a rehearsal file. Throws `DiagnosticsError` with all of its problems. */
+export async function readRehearsal(file: string): Promise<Script> {
+  const loaded = loadScript(await readText(file), file);
+  if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
+  return loaded.script;
+}
+
+/** The bytes of a file that a person named; what is wrong with it is a diagnostic. */
+async function readText(file: string): Promise<Uint8Array> {
+  const refuse = (reason: string, hint?: string): DiagnosticsError => {
+    const diagnostic: Diagnostic = {
+      file,
+      codePath: "",
+      reason,
+      ...(hint === undefined ? {} : { hint }),
+    };
+    return new DiagnosticsError([diagnostic]);
+  };
+  try {
+    const found = await stat(file);
+    if (found.isDirectory()) throw refuse("This is a folder, not a file.");
+    if (!found.isFile()) throw refuse("This is not a regular file.");
+    if (found.size > MAX_BYTES)
+      throw refuse(`The file has ${found.size} bytes; at most ${MAX_BYTES} are read.`);
+    return await readFile(file);
+  } catch (error) {
+    if (error instanceof DiagnosticsError) throw error;
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT" || code === "ENOTDIR") {
+      throw refuse("There is no such file.", "paths are relative to the current directory");
+    }
+    if (code === "EACCES" || code === "EPERM")
+      throw refuse("The file may not be read: permission denied.");
+    throw refuse(
+      `The file can't be read: ${error instanceof Error ? error.message : String(error)}.`,
+    );
+  }
+}
+
+/** The job to run: the named one, or the only one. */
+export function chooseJob(entry: PreparedEntry, jobName: string | undefined): string {
+  const names = Object.keys(entry.jobs);
+  const known = `The entry has ${names.length === 0 ? "no jobs" : `the jobs ${names.map((name) => JSON.stringify(name)).join(", ")}`}.`;
+  if (jobName !== undefined) {
+    if (Object.hasOwn(entry.jobs, jobName)) return jobName;
+    throw new UsageError(`There is no job ${JSON.stringify(jobName)}. ${known}`);
+  }
+  const [only, ...others] = names;
+  if (only !== undefined && others.length === 0) return only;
+  throw new UsageError(`Name the job to run. ${known}`);
+}
+
+/** The entry with other model ids for some of its categories. */
+export function overrideModels(
+  entry: PreparedEntry,
+  models: Readonly<Record<string, string>> | undefined,
+): PreparedEntry {
+  if (models === undefined) return entry;
+  for (const category of Object.keys(models)) {
+    if (!Object.hasOwn(entry.models, category)) {
+      const known = Object.keys(entry.models).join(", ");
+      throw new UsageError(
+        `There is no model category ${JSON.stringify(category)} in the entry; it has: ${known}.`,
+      );
+    }
+  }
+  const driving = models["driving"];
+  const retries = entry.drivingSessionRetries;
+  return {
+    ...entry,
+    models: { ...entry.models, ...models },
+    // The first of them stands for the driving model itself.
+    ...(driving === undefined || retries === undefined
+      ? {}
+      : {
+          drivingSessionRetries: retries.map((retry, index) =>
+            index === 0 ? { ...retry, modelId: driving } : retry,
+          ),
+        }),
+  };
+}
+
+export async function checkWorkingDirectory(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) throw new UsageError(`The working directory ${path} does not exist.`);
+  if (!found.isDirectory()) throw new UsageError(`The working directory ${path} is not a folder.`);
+}

@@ -1,0 +1,74 @@
+import type { Limits, PermissionPreset } from "../entry/model.ts";
+import type { Reporter } from "../events/sink.ts";
+import type { TerminalStream } from "../reporters/terminal.ts";
+import type { SessionsOptions } from "../sessions/sessions.ts";
+
+export const providerTypes = ["openai", "azure", "anthropic"] as const;
+export const wireApis = ["completions", "responses"] as const;
+
+/** A model server of one's own. With it, no GitHub token is needed or used. */
+export interface ProviderOptions {
+  /** Default: `openai`. */
+  readonly type?: (typeof providerTypes)[number];
+  readonly baseUrl: string;
+  readonly apiKey?: string;
+  /** Default: `completions`. */
+  readonly wireApi?: (typeof wireApis)[number];
+}
+
+/** How the models are reached: the same for the command line, the action and the library. */
+export interface ModelAccess {
+  readonly provider?: ProviderOptions;
+  readonly gitHubToken?: string;
+  /** Where the Copilot runtime is; default: `COPILOT_CLI_PATH`, then the installed package. */
+  readonly runtimePath?: string;
+  /** The environment of this process. What the runtime and its shells see of it is an allow-list. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** What a run may be told beside its entry. Paths are relative to the current directory. */
+export interface RunOptions extends ModelAccess {
+  readonly entryFile: string;
+  /** May be left out if the entry has just one job. */
+  readonly jobName?: string;
+  readonly userInput?: string;
+  readonly workingDirectory?: string;
+  /** Category to model id, over `entry.models`. */
+  readonly models?: Readonly<Record<string, string>>;
+  /** Where the entry says nothing, and a ceiling where it does. */
+  readonly permissions?: PermissionPreset;
+  /** Over the entry's. */
+  readonly limits?: Limits;
+  /** A rehearsal file whose script plays the model. */
+  readonly rehearse?: string;
+  /** Where to write a rehearsal of this run. */
+  readonly record?: string;
+  /** Where to write the journal. */
+  readonly journal?: string;
+  readonly terminal?: {
+    readonly stream: TerminalStream;
+    readonly verbosity: "quiet" | "normal" | "verbose";
+    readonly colors: boolean;
+    /** Draw what runs below the log; for a terminal only. */
+    readonly live: boolean;
+  };
+  readonly reporters?: readonly Reporter[];
+}
+
+/** The defaults of a provider, and no token beside one. */
+export function modelServer({
+  provider,
+  gitHubToken,
+}: ModelAccess): Pick<SessionsOptions, "provider" | "gitHubToken"> {
+  return provider === undefined
+    ? { gitHubToken }
+    : { provider: { type: "openai", wireApi: "completions", ...provider } };
+}
+
+/** The token in an environment, most specific name first. */
+export function gitHubTokenOf(environment: ModelAccess["environment"]): string | undefined {
+  const names = ["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"];
+  return names
+    .map((name) => environment[name])
+    .find((token) => token !== undefined && token !== "");
+}

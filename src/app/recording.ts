@@ -1,0 +1,52 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, relative, resolve } from "node:path";
+import type { Redactor } from "../events/redact.ts";
+import type { Reporter } from "../events/sink.ts";
+import { createRecorder } from "../rehearsal/record.ts";
+import { renderRehearsal } from "../rehearsal/render.ts";
+import type { RunOptions } from "./options.ts";
+import type { PreparedRun } from "./run.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** Keeps a run as a rehearsal, written when the run has ended. Throws if the file can't be written. */
+export function createRecording(
+  path: string,
+  prepared: PreparedRun,
+  options: RunOptions,
+  redactor: Redactor,
+): Reporter {
+  const folder = dirname(resolve(path));
+  try {
+    mkdirSync(folder, { recursive: true });
+    // Now, so that nobody learns only after a long run that the file can't be written.
+    writeFileSync(path, "");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`The recording ${path} can't be written: ${why}`);
+  }
+  const { loaded, entry, jobName, userInput, workingDirectory, permissions } = prepared;
+  const recorder = createRecorder({
+    entry: fromFolder(folder, loaded.file),
+    job: jobName,
+    workingDirectory: fromFolder(folder, workingDirectory),
+    ...(entry.jobs[jobName]?.requireUserInput === true
+      ? { userInput: redactor.text(userInput) }
+      : {}),
+    ...(options.models === undefined ? {} : { models: options.models }),
+    ...(permissions === undefined ? {} : { permissions }),
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+  });
+  return {
+    name: "recording",
+    report: (event) => recorder.report(event),
+    async close() {
+      const format = path.endsWith(".json") ? "json" : "yaml";
+      writeFileSync(path, renderRehearsal(recorder.toRehearsal(), format));
+    },
+  };
+}
+
+/** Relative and with `/`, so that a recording means the same in another clone and on another system. */
+function fromFolder(folder: string, path: string): string {
+  return relative(folder, resolve(path)).replaceAll("\\", "/") || ".";
+}

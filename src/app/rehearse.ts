@@ -1,0 +1,100 @@
+/** Rehearsal files as tests: each is run as it says, and held against what it expects. */
+import { DiagnosticsError, type Diagnostic } from "../entry/diagnostic.ts";
+import { createExpectations } from "../rehearsal/expectations.ts";
+import pLimit from "p-limit";
+import { systemClock } from "../platform/clock.ts";
+import type { TerminalStream } from "../reporters/terminal.ts";
+import { readRehearsal } from "./load.ts";
+import type { ModelAccess } from "./options.ts";
+import { executeRun, prepareRehearsal } from "./run.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface RehearseOptions extends Pick<ModelAccess, "environment" | "runtimePath"> {
+  /** For rehearsals that name none. */
+  readonly workingDirectory: string;
+  /** Where to show what happens in each run; undefined: nowhere. */
+  readonly verbose: TerminalStream | undefined;
+}
+
+export type RehearsalReport =
+  | {
+      readonly kind: "passed";
+      readonly file: string;
+      readonly jobName: string;
+      readonly milliseconds: number;
+    }
+  | {
+      readonly kind: "failed";
+      readonly file: string;
+      readonly jobName: string;
+      readonly milliseconds: number;
+      readonly failures: readonly string[];
+    }
+  | {
+      readonly kind: "invalid";
+      readonly file: string;
+      readonly diagnostics: readonly Diagnostic[];
+    };
+
+/** A rehearsal mostly waits for its runtime: a few at once, told in the order in which they were named. */
+const AT_ONCE = 4;
+
+export async function* rehearseFiles(
+  files: readonly string[],
+  options: RehearseOptions,
+  signal: AbortSignal,
+): AsyncGenerator<RehearsalReport> {
+  const limit = pLimit(options.verbose === undefined ? AT_ONCE : 1);
+  const reports = files.map((file) => limit(() => rehearseFile(file, options, signal)));
+  // An early failure must not become an unhandled rejection while an earlier file still runs.
+  for (const report of reports) report.catch(() => {});
+  for (const report of reports) {
+    const done = await report;
+    if (done !== undefined) yield done;
+  }
+}
+
+async function rehearseFile(
+  file: string,
+  { environment, runtimePath, workingDirectory, verbose }: RehearseOptions,
+  signal: AbortSignal,
+): Promise<RehearsalReport | undefined> {
+  if (signal.aborted) return undefined;
+  try {
+    const script = await readRehearsal(file);
+    const expectations = createExpectations(script.expect);
+    const options = {
+      entryFile: script.entryFile,
+      environment,
+      workingDirectory: script.workingDirectory ?? workingDirectory,
+      ...(runtimePath === undefined ? {} : { runtimePath }),
+      ...(verbose === undefined
+        ? {}
+        : {
+            terminal: { stream: verbose, verbosity: "verbose", colors: true, live: false } as const,
+          }),
+      reporters: [{ name: "expectations", report: expectations.report.bind(expectations) }],
+    };
+    const prepared = await prepareRehearsal(options, script);
+    const start = systemClock.now();
+    const { unexpected, unused } = await executeRun(prepared, options, signal);
+    if (signal.aborted) return undefined;
+    const milliseconds = systemClock.now() - start;
+    const failures = [...unexpected, ...expectations.failures(), ...unused];
+    const { jobName } = prepared;
+    return failures.length === 0
+      ? { kind: "passed", file, jobName, milliseconds }
+      : { kind: "failed", file, jobName, milliseconds, failures };
+  } catch (error) {
+    if (error instanceof DiagnosticsError)
+      return { kind: "invalid", file, diagnostics: error.diagnostics };
+    if (error instanceof UsageError) {
+      return {
+        kind: "invalid",
+        file,
+        diagnostics: [{ file, codePath: "", reason: error.message }],
+      };
+    }
+    throw error;
+  }
+}

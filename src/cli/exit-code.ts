@@ -1,0 +1,11 @@
+/** What the process tells who started it; documented in the README. */
+export const exitCode = {
+  success: 0,
+  /** The job failed; for `rehearse`: an expectation or a rule did. */
+  failed: 1,
+  /** Wrong usage, a missing user input, an invalid entry. */
+  usage: 2,
+  canceled: 130,
+} as const;
+
+export type ExitCode = (typeof exitCode)[keyof typeof exitCode];

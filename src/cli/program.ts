@@ -1,0 +1,172 @@
+/** The command line: names, help texts, and the one place where an error becomes text and an exit code. */
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { providerTypes, wireApis } from "../app/options.ts";
+import { UsageError } from "../app/usage-error.ts";
+import { DiagnosticsError, diagnosticLine } from "../entry/diagnostic.ts";
+import { permissionPresets } from "../entry/model.ts";
+import { version } from "../app/version.ts";
+import { chart } from "./chart.ts";
+import { exitCode, type ExitCode } from "./exit-code.ts";
+import { list } from "./list.ts";
+import { rehearse } from "./rehearse.ts";
+import { run, type RunFlags } from "./run.ts";
+import { schema } from "./schema.ts";
+import { validate, validateFormats } from "./validate.ts";
+
+/** Runs one command; never rejects. */
+export async function runProgram(args: readonly string[]): Promise<ExitCode> {
+  let code: ExitCode = exitCode.success;
+  const program = createProgram((result) => (code = result));
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      return error.exitCode === 0 ? exitCode.success : exitCode.usage;
+    }
+    if (error instanceof DiagnosticsError) {
+      for (const diagnostic of error.diagnostics) console.error(diagnosticLine(diagnostic));
+      return exitCode.usage;
+    }
+    if (error instanceof UsageError) {
+      console.error(`agent-jobs: ${error.message}`);
+      return exitCode.usage;
+    }
+    console.error("agent-jobs: this is a defect of agent-jobs, please report it.");
+    console.error(error);
+    return exitCode.failed;
+  }
+}
+
+function createProgram(end: (code: ExitCode) => void): Command {
+  const program = new Command("agent-jobs")
+    .description("Runs AI-agent work the way a test runner runs tests.")
+    .version(version)
+    .showHelpAfterError("(agent-jobs --help lists the commands and their options)")
+    .exitOverride()
+    .addHelpText(
+      "after",
+      `
+Exit codes: 0 success, 1 the job failed (rehearse: an expectation or a rule failed),
+            2 wrong usage, a missing user input or an invalid entry, 130 canceled.`,
+    );
+
+  addRunOptions(program.command("run <entry> [job]"))
+    .description("run a job of an entry (the job may be left out if the entry has just one)")
+    .action(async (entry: string, job: string | undefined, flags: RunFlags) =>
+      end(await run(entry, job, flags)),
+    );
+
+  program
+    .command("validate <entry...>")
+    .description("report all problems of all files, as file:line:column: codePath: reason")
+    .addOption(
+      new Option("--format <format>", "how to print them").choices(validateFormats).default("text"),
+    )
+    .action(async (files: string[], { format }: { format: (typeof validateFormats)[number] }) =>
+      end(await validate(files, format)),
+    );
+
+  program
+    .command("list <entry>")
+    .description("list the jobs of an entry: the input they need, their tasks and models")
+    .option("--json", "as JSON")
+    .action(async (entry: string, { json }: { json?: true }) =>
+      end(await list(entry, json === true)),
+    );
+
+  program
+    .command("chart <entry> <job>")
+    .description("print a job as a Mermaid flowchart")
+    .action(async (entry: string, job: string) => end(await chart(entry, job)));
+
+  program
+    .command("rehearse <rehearsal...>")
+    .description("run rehearsal files as tests: script and expectations, one line each")
+    .option("--working-directory <dir>", "where the rehearsals that name no folder run", ".")
+    .option("--runtime-path <path>", "the Copilot runtime to use")
+    .option("--verbose", "show what happens in each run")
+    .action(
+      async (
+        files: string[],
+        flags: { workingDirectory: string; runtimePath?: string; verbose?: true },
+      ) => end(await rehearse(files, flags)),
+    );
+
+  program
+    .command("schema")
+    .description("print the JSON Schema of an entry or of a rehearsal")
+    .argument("[kind]", "entry or rehearsal", "entry")
+    .action((kind: string) => end(schema(kind)));
+
+  return program;
+}
+
+function addRunOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option("--user-input <text>", "what $user-input stands for").conflicts("userInputFile"),
+    )
+    .option("--user-input-file <path>", "read the user input from a file; - is stdin")
+    .option("--working-directory <dir>", "where the agent works (default: the current directory)")
+    .option("--rehearse <file>", "let the script of a rehearsal file play the model")
+    .option("--record <file>", "keep the model exchanges of this run as a rehearsal")
+    .option("--journal <file>", "write every event as a line of JSON")
+    .option("--model <category=id>", "use another model for a category (repeatable)", collectModels)
+    .addOption(
+      new Option(
+        "--permissions <preset>",
+        "what the agent may do where the entry does not say, and at most where it does",
+      ).choices(permissionPresets),
+    )
+    .option("--max-parallel <n>", "turns at once (default: limits.parallel, 8)", positiveInteger)
+    .addOption(
+      new Option("--provider-type <type>", "kind of model server (default: openai)").choices(
+        providerTypes,
+      ),
+    )
+    .option(
+      "--provider-base-url <url>",
+      "a model server of your own; no GitHub token is needed then",
+    )
+    .addOption(new Option("--provider-api-key <key>", "its key").env("AGENT_JOBS_PROVIDER_API_KEY"))
+    .addOption(
+      new Option("--provider-wire-api <api>", "its API (default: completions)").choices(wireApis),
+    )
+    .option("--runtime-path <path>", "the Copilot runtime to use")
+    .option(
+      "--timeout-minutes <n>",
+      "limit of the whole job, over limits.jobMinutes",
+      positiveNumber,
+    )
+    .addOption(new Option("--quiet", "print failures and the end only").conflicts("verbose"))
+    .option("--verbose", "also print sessions, tool calls and messages");
+}
+
+function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isFinite(value) || value <= 0) {
+    throw new InvalidArgumentError("It must be a number over 0.");
+  }
+  return value;
+}
+
+function positiveInteger(text: string): number {
+  const value = positiveNumber(text);
+  if (!Number.isSafeInteger(value))
+    throw new InvalidArgumentError("It must be a whole number over 0.");
+  return value;
+}
+
+function collectModels(
+  text: string,
+  models: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const [, category, id] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+  if (category === undefined || id === undefined) {
+    throw new InvalidArgumentError(
+      "It must have the form category=id, such as driving=gpt-5-mini.",
+    );
+  }
+  return { ...models, [category.trim()]: id.trim() };
+}

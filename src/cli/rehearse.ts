@@ -1,0 +1,53 @@
+import { rehearseFiles, type RehearsalReport } from "../app/rehearse.ts";
+import { diagnosticLine } from "../entry/diagnostic.ts";
+import { exitCode, type ExitCode } from "./exit-code.ts";
+import { cancelOnSignals } from "./signals.ts";
+
+export interface RehearseFlags {
+  readonly workingDirectory: string;
+  readonly runtimePath?: string;
+  readonly verbose?: true;
+}
+
+/** One line for each file, the reasons of a failure below it, the counts at the end. */
+export async function rehearse(files: readonly string[], flags: RehearseFlags): Promise<ExitCode> {
+  const signals = cancelOnSignals();
+  const counts = { passed: 0, failed: 0, invalid: 0 };
+  try {
+    const options = {
+      environment: process.env,
+      workingDirectory: flags.workingDirectory,
+      verbose: flags.verbose === true ? process.stdout : undefined,
+      ...(flags.runtimePath === undefined ? {} : { runtimePath: flags.runtimePath }),
+    };
+    for await (const report of rehearseFiles(files, options, signals.signal)) {
+      counts[report.kind] += 1;
+      for (const line of linesOf(report)) console.log(line);
+    }
+  } finally {
+    signals.dispose();
+  }
+  if (signals.signal.aborted) return exitCode.canceled;
+  console.log(`${counts.passed} passed, ${counts.failed + counts.invalid} failed`);
+  if (counts.invalid > 0) return exitCode.usage;
+  return counts.failed > 0 ? exitCode.failed : exitCode.success;
+}
+
+function linesOf(report: RehearsalReport): readonly string[] {
+  switch (report.kind) {
+    case "passed":
+      return [`ok    ${report.file} (${report.jobName}, ${seconds(report.milliseconds)})`];
+    case "failed":
+      return [
+        `FAIL  ${report.file} (${report.jobName}, ${seconds(report.milliseconds)})`,
+        ...report.failures.map((failure) => `      ${failure.replaceAll("\n", "\n      ")}`),
+      ];
+    case "invalid":
+      return [
+        `FAIL  ${report.file}`,
+        ...report.diagnostics.map((diagnostic) => `      ${diagnosticLine(diagnostic)}`),
+      ];
+  }
+}
+
+const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(1)} s`;

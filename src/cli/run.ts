@@ -1,0 +1,124 @@
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { gitHubTokenOf, type ProviderOptions, type RunOptions } from "../app/options.ts";
+import { executeRun, prepareRun } from "../app/run.ts";
+import { UsageError } from "../app/usage-error.ts";
+import type { PermissionPreset } from "../entry/model.ts";
+import { exitCode, type ExitCode } from "./exit-code.ts";
+import { cancelOnSignals } from "./signals.ts";
+
+/** The options of `agent-jobs run`, as commander hands them over. */
+export interface RunFlags {
+  readonly userInput?: string;
+  readonly userInputFile?: string;
+  readonly workingDirectory?: string;
+  readonly rehearse?: string;
+  readonly record?: string;
+  readonly journal?: string;
+  readonly model?: Readonly<Record<string, string>>;
+  readonly permissions?: PermissionPreset;
+  readonly maxParallel?: number;
+  readonly providerType?: "openai" | "azure" | "anthropic";
+  readonly providerBaseUrl?: string;
+  readonly providerApiKey?: string;
+  readonly providerWireApi?: "completions" | "responses";
+  readonly runtimePath?: string;
+  readonly timeoutMinutes?: number;
+  readonly quiet?: true;
+  readonly verbose?: true;
+}
+
+export async function run(
+  entryFile: string,
+  jobName: string | undefined,
+  flags: RunFlags,
+): Promise<ExitCode> {
+  const signals = cancelOnSignals();
+  try {
+    const options = await runOptions(entryFile, jobName, flags);
+    const prepared = await prepareRun(options);
+    const { outcome, reporterFailures } = await executeRun(prepared, options, signals.signal);
+    for (const { reporter, message } of reporterFailures) {
+      console.error(`agent-jobs: the ${reporter} is not complete: ${message}`);
+    }
+    switch (outcome.kind) {
+      case "succeeded":
+        return exitCode.success;
+      case "failed":
+        return exitCode.failed;
+      case "canceled":
+        return exitCode.canceled;
+    }
+  } finally {
+    signals.dispose();
+  }
+}
+
+async function runOptions(
+  entryFile: string,
+  jobName: string | undefined,
+  flags: RunFlags,
+): Promise<RunOptions> {
+  const environment = process.env;
+  const stream = process.stdout;
+  const provider = providerOf(flags);
+  const gitHubToken = gitHubTokenOf(environment);
+  const userInput = await userInputOf(flags);
+  const limits = {
+    ...(flags.maxParallel === undefined ? {} : { parallel: flags.maxParallel }),
+    ...(flags.timeoutMinutes === undefined ? {} : { jobMinutes: flags.timeoutMinutes }),
+  };
+  return {
+    entryFile,
+    environment,
+    limits,
+    terminal: {
+      stream,
+      verbosity: flags.quiet === true ? "quiet" : flags.verbose === true ? "verbose" : "normal",
+      colors: stream.isTTY && (environment["NO_COLOR"] ?? "") === "",
+      live: stream.isTTY && environment["CI"] === undefined && environment["TERM"] !== "dumb",
+    },
+    ...(jobName === undefined ? {} : { jobName }),
+    ...(userInput === undefined ? {} : { userInput }),
+    ...(provider === undefined ? {} : { provider }),
+    ...(gitHubToken === undefined ? {} : { gitHubToken }),
+    ...(flags.workingDirectory === undefined ? {} : { workingDirectory: flags.workingDirectory }),
+    ...(flags.rehearse === undefined ? {} : { rehearse: flags.rehearse }),
+    ...(flags.record === undefined ? {} : { record: flags.record }),
+    ...(flags.journal === undefined ? {} : { journal: flags.journal }),
+    ...(flags.model === undefined ? {} : { models: flags.model }),
+    ...(flags.permissions === undefined ? {} : { permissions: flags.permissions }),
+    ...(flags.runtimePath === undefined ? {} : { runtimePath: flags.runtimePath }),
+  };
+}
+
+function providerOf(flags: RunFlags): ProviderOptions | undefined {
+  const { providerBaseUrl, providerType, providerApiKey, providerWireApi } = flags;
+  if (providerBaseUrl === undefined) {
+    if (providerType !== undefined || providerWireApi !== undefined) {
+      throw new UsageError("--provider-type and --provider-wire-api need --provider-base-url.");
+    }
+    return undefined;
+  }
+  if (!URL.canParse(providerBaseUrl) || !/^https?:$/.test(new URL(providerBaseUrl).protocol)) {
+    throw new UsageError(`--provider-base-url ${providerBaseUrl} is not an http or https address.`);
+  }
+  return {
+    baseUrl: providerBaseUrl,
+    type: providerType ?? "openai",
+    wireApi: providerWireApi ?? "completions",
+    ...(providerApiKey === undefined ? {} : { apiKey: providerApiKey }),
+  };
+}
+
+async function userInputOf({ userInput, userInputFile }: RunFlags): Promise<string | undefined> {
+  if (userInputFile === undefined) return userInput;
+  try {
+    return userInputFile === "-"
+      ? await text(process.stdin)
+      : await readFile(userInputFile, "utf8");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`The user input can't be read from ${userInputFile}: ${why}`);
+  }
+}

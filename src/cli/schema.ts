@@ -1,0 +1,19 @@
+import { UsageError } from "../app/usage-error.ts";
+import { entrySchema } from "../entry/schema.ts";
+import { rehearsalSchema } from "../rehearsal/schema.ts";
+import { exitCode, type ExitCode } from "./exit-code.ts";
+
+export function schema(kind: string): ExitCode {
+  const schemas: Readonly<Record<string, object>> = {
+    entry: entrySchema,
+    rehearsal: rehearsalSchema,
+  };
+  const chosen = Object.hasOwn(schemas, kind) ? schemas[kind] : undefined;
+  if (chosen === undefined) {
+    throw new UsageError(
+      `There is no schema "${kind}"; there are: ${Object.keys(schemas).join(", ")}.`,
+    );
+  }
+  process.stdout.write(`${JSON.stringify(chosen, null, 2)}\n`);
+  return exitCode.success;
+}

@@ -1,0 +1,31 @@
+/** Ctrl-C and a polite kill cancel the run; it then has five seconds, report included. */
+import { exitCode } from "./exit-code.ts";
+
+const PATIENCE_MS = 4_500;
+
+export interface Cancellation {
+  readonly signal: AbortSignal;
+  dispose(): void;
+}
+
+export function cancelOnSignals(): Cancellation {
+  const controller = new AbortController();
+  let impatient: NodeJS.Timeout | undefined;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    // A second one means: now.
+    if (controller.signal.aborted) process.exit(exitCode.canceled);
+    impatient = setTimeout(() => process.exit(exitCode.canceled), PATIENCE_MS);
+    impatient.unref();
+    controller.abort(`canceled by ${signal}`);
+  };
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
+  return {
+    signal: controller.signal,
+    dispose() {
+      clearTimeout(impatient);
+      process.off("SIGINT", onSignal);
+      process.off("SIGTERM", onSignal);
+    },
+  };
+}
