@@ -28,7 +28,7 @@ const patterns: readonly Pattern[] = [
   { regex: /(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,}/dg, spans: ifDigit },
   {
     regex:
-      /authorization\\{0,4}["']?\s{0,8}[:=]\s{0,8}\\{0,4}["']?(?:bearer|basic)\s{1,8}((?![$<{%])[^\s"',;\\]+)/dgi,
+      /authorization\\{0,4}["'`]?\s{0,8}[:=]\s{0,8}\\{0,4}["'`]?(?:bearer|basic)\s{1,8}((?![$<{%])[^\s"'`,;\\]+)/dgi,
   },
   {
     regex: /(?<![A-Za-z0-9])(?:bearer|basic)\s([A-Za-z0-9._~+/=-]{20,})/dgi,

@@ -61,6 +61,14 @@ test("cycles, getters that throw and revoked proxies are named, not followed", (
   assert.match(errorToDetailedString(proxy), /NonError/);
 });
 
+test("causes of causes are told down to a depth that can be read", () => {
+  let error = new Error("root");
+  for (let i = 0; i < 20; i += 1) error = new Error(`around ${i}`, { cause: error });
+  const text = errorToDetailedString(error);
+  assert.match(text, /around 19.*around 15.*\[too deep\]/);
+  assert.doesNotMatch(text, /around 10/);
+});
+
 test("huge errors stay below 80 KB", () => {
   const wide = Object.fromEntries(
     Array.from({ length: 5000 }, (_, i) => [`key ${i}`, "x ".repeat(5000)]),

@@ -148,6 +148,11 @@ describe("known values", () => {
     assert.equal(createRedactor(["A1b2"]).text(`t ${installation}`), "t ***");
   });
 
+  test("a known value that overlaps with a token leaves nothing of either", () => {
+    const { text } = createRedactor(["MPLE-suffix", "prefix-AKIA"]);
+    assert.equal(text(`(prefix-${credentials["AWS key"]}-suffix)`), "(***)");
+  });
+
   test("a lone surrogate in a secret is no problem", () => {
     assert.equal(createRedactor(["abc\uD800def"]).text("abc\uD800def"), "***");
   });

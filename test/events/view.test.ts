@@ -18,6 +18,13 @@ function fold(events: readonly RunEvent[]): RunView {
   return view;
 }
 
+function at(at: number, run: number, type: "work.started" | "work.ended"): RunEvent {
+  const work = { ...samples.review, run };
+  return type === "work.started"
+    ? { at, type, work, modelId: "m" }
+    : { at, type, work, outcome: { kind: "succeeded" } };
+}
+
 const counters: readonly (keyof Counters)[] = [
   "runs",
   "attempts",
@@ -117,6 +124,30 @@ test("while it runs, the view tells what runs and for how long", () => {
   );
 });
 
+test("sessions and tools that were never reported as ended do not stay open", () => {
+  const upToTool = samples.story().slice(0, 12);
+  const work = samples.review;
+  const open = (events: readonly RunEvent[]): number =>
+    [
+      ...(fold([...upToTool, ...events])
+        .works.get(0)
+        ?.sessions.values() ?? []),
+    ].reduce((sum, session) => sum + 1 + session.tools.size, 0);
+  assert.equal(open([]), 2);
+  const turn = { at: 30_000, work, sessionId: "uuid-2", mission: "prompt" } as const;
+  assert.equal(open([{ ...turn, type: "turn.ended", outcome: "crashed" }]), 1);
+  assert.equal(
+    open([{ ...turn, type: "turn.started", modelId: "m", retry: 1, attempt: 1, prompt: "" }]),
+    1,
+  );
+  assert.equal(open([{ at: 1, type: "work.ended", work, outcome: { kind: "succeeded" } }]), 0);
+});
+
+test("a run of a work that was never reported as ended is counted up to the next", () => {
+  const view = fold([at(0, 1, "work.started"), at(10, 2, "work.started"), at(15, 2, "work.ended")]);
+  assert.equal(view.works.get(0)?.finishedMs, 15);
+});
+
 test("what is said in a check is not what the agent said to its task", () => {
   const events = samples.story();
   const check: RunEvent[] = [
@@ -163,13 +194,6 @@ test("a denial is counted once, though the engine also decides something of it",
   ]);
   assert.equal(view.totals.denials, 1);
 });
-
-function at(at: number, run: number, type: "work.started" | "work.ended"): RunEvent {
-  const work = { ...samples.review, run };
-  return type === "work.started"
-    ? { at, type, work, modelId: "m" }
-    : { at, type, work, outcome: { kind: "succeeded" } };
-}
 
 test("the time of a work is that of all its runs", () => {
   const view = fold([
