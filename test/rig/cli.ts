@@ -1,0 +1,78 @@
+/** Runs the real command line as a child process, the way a person does. */
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const main = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
+
+export interface CliOptions {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+}
+
+export interface CliResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliChild {
+  readonly pid: number;
+  readonly ended: Promise<CliResult>;
+  /** Resolves when the output holds `text`; rejects if the process ends first. */
+  printed(text: string): Promise<void>;
+  /** To the process alone. */
+  signal(signal: NodeJS.Signals): void;
+  /** To the whole process group, as Ctrl-C in a terminal does. */
+  signalGroup(signal: NodeJS.Signals): void;
+}
+
+/** Starts `agent-jobs ARGS` in a process group of its own, with nothing of our environment but PATH and HOME. */
+export function startCli(args: readonly string[], { cwd, env = {}, stdin }: CliOptions): CliChild {
+  const { PATH = "", HOME = "" } = process.env;
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd,
+    env: { PATH, HOME, ...env },
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const output = { stdout: "", stderr: "" };
+  const waiting = new Set<() => void>();
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      output[name] += text;
+      for (const look of waiting) look();
+    });
+  }
+  child.stdin.on("error", () => {}).end(stdin ?? "");
+  const ended = new Promise<CliResult>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, ...output }));
+  });
+  const pid = child.pid ?? 0;
+  return {
+    pid,
+    ended,
+    printed: (text) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (!(output.stdout + output.stderr).includes(text)) return;
+          waiting.delete(look);
+          resolve();
+        };
+        waiting.add(look);
+        look();
+        void ended.then(() =>
+          reject(
+            new Error(`It ended before it printed ${text}:\n${output.stdout}${output.stderr}`),
+          ),
+        );
+      }),
+    signal: (signal) => void process.kill(pid, signal),
+    signalGroup: (signal) => void process.kill(-pid, signal),
+  };
+}
+
+export function runCli(args: readonly string[], options: CliOptions): Promise<CliResult> {
+  return startCli(args, options).ended;
+}
