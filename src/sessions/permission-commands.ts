@@ -1,5 +1,6 @@
 /** Matches the commands of a shell line against the patterns of `permissions.shell`. Pure. */
 import { readShell } from "./permission-shell.ts";
+import { wildcardMatches } from "./wildcard.ts";
 
 export type ShellVerdict =
   { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
@@ -85,7 +86,7 @@ function plainMatches(command: readonly string[], pattern: string): boolean {
   const words = pattern.trim().split(/\s+/);
   const fixed = words.at(-1) === "*" ? words.slice(0, -1) : words;
   if (command.length < fixed.length) return false;
-  return fixed.every((word, index) => wordMatches(command[index] ?? "", word, "i"));
+  return fixed.every((word, index) => wordMatches(command[index] ?? "", word, true));
 }
 
 function isInterpreter(name: string): boolean {
@@ -94,12 +95,10 @@ function isInterpreter(name: string): boolean {
   );
 }
 
-function wordMatches(word: string, pattern: string, flags = ""): boolean {
-  const source = pattern
-    .split("*")
-    .map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"))
-    .join("[^]*");
-  return new RegExp(`^${source}$`, `u${flags}`).test(word);
+function wordMatches(word: string, pattern: string, anyCase = false): boolean {
+  return anyCase
+    ? wildcardMatches(word.toLowerCase(), pattern.toLowerCase())
+    : wildcardMatches(word, pattern);
 }
 
 interface Hazards {

@@ -126,12 +126,17 @@ class ShellReader {
   }
 
   #separator(char: string): void {
-    if (char === "&" && this.#text[this.#at + 1] === ">") {
+    const rest = this.#text.slice(this.#at, this.#at + 2);
+    if (rest === "&>") {
       this.#redirection();
       return;
     }
+    this.#endWord();
+    if (char !== "\n" && this.#words.length === 0) {
+      throw new Opaque(`there is no command before ${char}`);
+    }
     this.#endCommand();
-    this.#at += 1;
+    this.#at += rest === "&&" || rest === "||" || rest === "|&" ? 2 : 1;
   }
 
   #skipComment(): void {

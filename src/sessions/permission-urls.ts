@@ -1,9 +1,10 @@
 /** Matches URLs against the patterns of `permissions.url`. Pure. */
+import { wildcardMatches } from "./wildcard.ts";
 
 /**
  * `*` stands for any characters, before the path for any but a slash: `https://*.example.com/docs/*`.
- * A pattern without a path means every path. A URL that carries a user name matches nothing, nor does one
- * that is not http or https.
+ * A pattern without a path means every path, one without a scheme means https. A URL that carries a user
+ * name matches nothing, nor does one that is neither http nor https.
  */
 export function urlMatches(url: string, pattern: string): boolean {
   let parsed: URL;
@@ -18,16 +19,8 @@ export function urlMatches(url: string, pattern: string): boolean {
   if (match === null) return false;
   const [, scheme = "https", host = "", path = "/*"] = match;
   return (
-    wildcard(scheme, "[a-z]*").test(parsed.protocol.slice(0, -1)) &&
-    wildcard(host.toLowerCase(), "[^/]*").test(parsed.host) &&
-    wildcard(path, "[^]*").test(`${parsed.pathname}${parsed.search}`)
+    wildcardMatches(parsed.protocol.slice(0, -1), scheme.toLowerCase()) &&
+    wildcardMatches(parsed.host, host.toLowerCase()) &&
+    wildcardMatches(`${parsed.pathname}${parsed.search}`, path)
   );
-}
-
-function wildcard(pattern: string, star: string): RegExp {
-  const source = pattern
-    .split(/\*+/)
-    .map((part) => part.replace(/[\\^$.+?()[\]{}|]/g, "\\$&"))
-    .join(star);
-  return new RegExp(`^${source}$`, "u");
 }

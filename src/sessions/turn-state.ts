@@ -123,7 +123,8 @@ function sessionError(event: Extract<SessionEvent, { type: "session.error" }>): 
   const { message, errorType, statusCode } = event.data;
   return {
     kind: "session-error",
-    message,
+    // The lines below the first give advice for another product; the detail keeps them.
+    message: message.split("\n")[0]?.trim() || "The session reported an error without a message.",
     errorType,
     ...(statusCode === undefined ? {} : { statusCode }),
     detail: JSON.stringify(event.data),

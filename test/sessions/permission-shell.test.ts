@@ -1,0 +1,329 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { describe, it } from "node:test";
+import * as fc from "fast-check";
+import { decideShell, matches } from "../../src/sessions/permission-commands.ts";
+import { readShell } from "../../src/sessions/permission-shell.ts";
+
+function allowed(line: string, ...patterns: string[]): boolean {
+  const allow = patterns.filter((pattern) => !pattern.startsWith("!"));
+  const deny = patterns.filter((pattern) => pattern.startsWith("!")).map((one) => one.slice(1));
+  return decideShell(line, allow.length === 0 ? true : allow, deny).allowed;
+}
+
+describe("a shell pattern", () => {
+  const cases: readonly (readonly [line: string, pattern: string, expected: boolean])[] = [
+    ["git diff", "git diff *", true],
+    ["git diff HEAD~1 -- src", "git diff *", true],
+    ["git  diff\tHEAD", "git diff *", true],
+    ["git 'diff' \"HEAD\"", "git diff *", true],
+    ["git difftool", "git diff *", false],
+    ["git diffx", "git diff*", true],
+    ["git diff HEAD", "git diff*", false],
+    ["git diff HEAD", "git diff", false],
+    ["git diff", "git diff", true],
+    ["GIT diff", "git diff", false],
+    ["./git diff", "git diff", false],
+    ["/usr/bin/git diff", "git diff", false],
+    ["npm run test:unit", "npm run test:*", true],
+    ["npm run test:unit -- --watch", "npm run test:*", false],
+    ["ls a.b", "ls a?b", false],
+    ["ls 'a*'", "ls a*", true],
+    ["anything at all", "*", true],
+    ["anything $(at all)", "*", false],
+  ];
+  for (const [line, pattern, expected] of cases) {
+    it(`${expected ? "allows" : "does not allow"} ${JSON.stringify(line)} by ${JSON.stringify(pattern)}`, () => {
+      assert.equal(allowed(line, pattern), expected);
+    });
+  }
+});
+
+describe("every command of a line must match", () => {
+  const patterns = ["git diff *", "head *"];
+  for (const line of [
+    "git diff | head -5",
+    "git diff; git diff",
+    "git diff && head x || head y",
+    "git diff\n\nhead x\n",
+    "git diff & head x",
+    "git diff # && rm -rf /",
+    "git diff 2>&1 | head 2>/dev/null",
+    "git diff |& head",
+    "git \\\n diff",
+  ]) {
+    it(`allows ${JSON.stringify(line)}`, () => assert.equal(allowed(line, ...patterns), true));
+  }
+  for (const line of [
+    "git diff | sh",
+    "git diff; rm x",
+    "git diff && rm x",
+    "git diff || rm x",
+    "git diff & rm x",
+    "git diff\nrm x",
+    "git diff |& tee x",
+    "git diff $(rm x)",
+    "git diff `rm x`",
+    'git diff "$(rm x)"',
+    'git diff "`rm x`"',
+    "git diff <(rm x)",
+    "git diff >(rm x)",
+    "git diff > x",
+    "git diff >> x",
+    "git diff >| x",
+    "git diff 2> x",
+    "git diff &> x",
+    "git diff >& x",
+    "git diff < /etc/passwd",
+    "git diff << EOF\nrm x\nEOF",
+    "git diff <<< x",
+    "git diff > /dev/null/../x",
+    "PATH=. git diff",
+    "GIT_EXTERNAL_DIFF=./x git diff",
+    "'PATH'=. git diff",
+    "a[0]=x git diff",
+    "env git diff",
+    "command git diff",
+    "sudo git diff",
+    "exec git diff",
+    "eval git diff",
+    "sh -c 'git diff'",
+    "(git diff)",
+    "{ git diff; }",
+    "! git diff",
+    "if git diff; then rm x; fi",
+    "for i in 1; do rm x; done",
+    "while git diff; do rm x; done",
+    "git() { rm x; }; git diff",
+    "function git { rm x; }",
+    "time git diff",
+    "coproc git diff",
+    "git diff $X",
+    "git diff ${X}",
+    "git diff $((1+1))",
+    "git diff $'\\x3brm'",
+    'git diff $"x"',
+    "git diff {--output=x,y}",
+    "git diff *",
+    "git diff ?x",
+    "git diff [a-z]",
+    "git diff 'unclosed",
+    'git diff "unclosed',
+    "git diff \\",
+    "git diff \u0000 rm",
+    "git diff\rrm x",
+    "",
+    "   ",
+    "# only a comment",
+    ";",
+  ]) {
+    it(`does not allow ${JSON.stringify(line)}`, () =>
+      assert.equal(allowed(line, ...patterns), false));
+  }
+});
+
+describe("options that run programs or write files are allowed only by name", () => {
+  for (const line of [
+    "git -c core.pager=./x diff",
+    "git -ccore.pager=./x diff",
+    "git -C /elsewhere diff",
+    "git --exec-path=. diff",
+    "git diff --ext-diff",
+    "git diff --ext",
+    "git diff --output=x",
+    "git diff --outp x",
+    "git diff --no-index /etc/passwd x",
+    "git fetch --upload-pack=./x",
+    "git clone -u ./x . y",
+    "git grep -O./x y",
+    "git archive -o x HEAD",
+    "find . -exec rm {} +",
+    "find . -delete",
+    "rg --pre ./x y",
+    "sort -o x y",
+    "sort -ro x y",
+    "sort --compress-program=./x y",
+    "tar --to-command=./x -xf y",
+    "sed -i s/a/b/ x",
+  ]) {
+    it(`${line}`, () => {
+      const [name = "", ...rest] = line.split(" ");
+      assert.equal(allowed(line, `${name} *`), false, `${name} *`);
+      assert.equal(allowed(line, line), true, "spelled out");
+      assert.ok(rest.length > 0);
+    });
+  }
+  it("says which option it was", () => {
+    const verdict = decideShell("git diff --ext-diff", ["git diff *"], []);
+    assert.match(verdict.allowed ? "" : verdict.reason, /--ext-diff/);
+  });
+  it("does not mind the others", () => {
+    assert.equal(allowed("git log --oneline --stat -n 5 -p", "git log *"), true);
+    assert.equal(allowed("find . -name '*.ts' -type f", "find *"), true);
+    assert.equal(allowed("sort -r -n x", "sort *"), true);
+  });
+});
+
+describe("a denial wins", () => {
+  for (const line of [
+    "rm x",
+    "rm",
+    "/bin/rm x",
+    "ls; rm x",
+    "env rm x",
+    "sudo -n rm x",
+    "xargs rm",
+    "find . -exec rm {} +",
+    "sh -c 'rm x'",
+    'bash -c "ls && rm x"',
+    "RM x",
+    "'rm' x",
+    "r\\m x",
+    "$(echo rm) x",
+    "sh -c 'r$()m x'",
+  ]) {
+    it(`denies ${line} by !rm *`, () => {
+      assert.equal(allowed(line, "!rm *"), false);
+      assert.equal(allowed(line, "*", "!rm *"), false);
+    });
+  }
+  it("and leaves the rest alone", () => {
+    for (const line of ["ls", "git rm-x", "echo 'a b'", "npm run rmx"]) {
+      assert.equal(allowed(line, "!rm *"), true, line);
+    }
+  });
+  it("a longer command is denied by a shorter pattern", () => {
+    assert.equal(allowed("git push origin main --force", "!git push"), false);
+    assert.equal(allowed("git pull", "!git push"), true);
+  });
+});
+
+describe("properties", () => {
+  const word = fc.stringMatching(/^[a-z][a-z0-9./:-]{0,8}$/);
+  const words = fc.array(word, { minLength: 1, maxLength: 5 });
+  const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+  it("quoting a word does not change what it is", () => {
+    const styles = fc.constantFrom(
+      (text: string) => text,
+      quoted,
+      (text: string) => `"${text}"`,
+      (text: string) => text.replace(/./g, "\\$&"),
+      (text: string) => `${text.slice(0, 1)}''${quoted(text.slice(1))}`,
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(word, styles), { minLength: 1, maxLength: 5 }), (parts) => {
+        const plain = parts.map(([text]) => text);
+        fc.pre(readShell(plain.join(" ")).kind === "commands");
+        const line = parts.map(([text, style]) => style(text)).join(" ");
+        assert.deepEqual(readShell(line), { kind: "commands", commands: [plain] });
+      }),
+    );
+  });
+
+  it("any text at all, single-quoted, is one word", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), (text) => {
+        // eslint-disable-next-line no-control-regex
+        fc.pre(!/[\u0000-\u0008\u000b-\u001f\u007f]/.test(text));
+        assert.deepEqual(readShell(`x ${quoted(text)}`), {
+          kind: "commands",
+          commands: [["x", text]],
+        });
+      }),
+    );
+  });
+
+  it("a line is allowed only if each of its commands is", () => {
+    const separators = fc.constantFrom(" ; ", "&&", " || ", "|", "\n", " & ");
+    fc.assert(
+      fc.property(words, fc.array(fc.tuple(separators, words), { maxLength: 4 }), (first, rest) => {
+        const commands = [first, ...rest.map(([, command]) => command)];
+        const line = first.join(" ") + rest.map(([sep, one]) => sep + one.join(" ")).join("");
+        fc.pre(commands.every((one) => readShell(one.join(" ")).kind === "commands"));
+        const patterns = commands.map((one) => one.join(" "));
+        assert.equal(decideShell(line, patterns, []).allowed, true);
+        for (const left of patterns) {
+          const others = patterns.filter((pattern) => pattern !== left);
+          assert.equal(decideShell(line, others, []).allowed, false);
+        }
+      }),
+    );
+  });
+
+  it("whatever is added to a line, it never becomes allowed by what it was not", () => {
+    const evil = fc.constantFrom(
+      "; evil",
+      "&& evil",
+      "| evil",
+      "\nevil",
+      "& evil",
+      "$(evil)",
+      "`evil`",
+      "<(evil)",
+      "|| evil",
+      '"$(evil)"',
+      "> evil",
+      "\\\n;evil",
+      "'\n'; evil",
+      "# x\nevil",
+    );
+    fc.assert(
+      fc.property(words, evil, words, (before, middle, after) => {
+        const line = `git diff ${before.join(" ")} ${middle} ${after.join(" ")}`;
+        assert.equal(decideShell(line, ["git diff *"], []).allowed, false, line);
+      }),
+    );
+  });
+
+  it("no text makes the reader throw, and what it reads is what bash runs", () => {
+    const alphabet = "ab \t'\"\\;&|#*?[]{}()$`<>=!~,.-1\n".split("");
+    const lines = fc
+      .array(fc.constantFrom(...alphabet), { maxLength: 14 })
+      .map((letters) => letters.join(""));
+    const readable: { line: string; commands: readonly (readonly string[])[] }[] = [];
+    fc.assert(
+      fc.property(lines, (line) => {
+        const reading = readShell(line);
+        if (reading.kind === "commands") readable.push({ line, commands: reading.commands });
+      }),
+      { numRuns: 20_000 },
+    );
+    const simple = readable
+      .filter(({ line, commands }) => commands.length === 1 && !/[|&]|^[\s;]*#/.test(line))
+      .slice(0, 400);
+    assert.ok(simple.length > 100, `${simple.length} readable lines`);
+    // Bash itself says which words each line has: every command is replaced by one that prints them.
+    const script = simple
+      .map(({ line, commands }) => {
+        const name = commands[0]?.[0] ?? "";
+        const shown = line.replace(/^(?:[ \t\n]|\\\n)*/, "");
+        return name === "" ? "" : `set -f; p ${shown}\nprintf '\\036'`;
+      })
+      .join("\n");
+    const output = execFileSync("bash", ["-c", `p() { printf '%s\\037' "$@"; }\n${script}`], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+      env: { PATH: process.env["PATH"], HOME: "/" },
+    });
+    const printed = output.split("\u001e").slice(0, -1);
+    const named = simple.filter(({ commands }) => (commands[0]?.[0] ?? "") !== "");
+    assert.equal(printed.length, named.length);
+    named.forEach(({ line, commands }, index) => {
+      // A tilde at the beginning of a word is bash's to expand; it can't make a command of it.
+      if (/~/.test(line)) return;
+      assert.deepEqual(
+        (printed[index] ?? "").split("\u001f").slice(0, -1),
+        commands[0],
+        JSON.stringify(line),
+      );
+    });
+  });
+
+  it("matching is fast, also for hostile patterns and long lines", () => {
+    const start = performance.now();
+    assert.equal(matches(["a".repeat(50_000)], "*a*a*a*b"), false);
+    readShell(`x ${"'y' ".repeat(50_000)}`);
+    assert.ok(performance.now() - start < 2_000, `${performance.now() - start} ms`);
+  });
+});
