@@ -1,8 +1,9 @@
 /** The runtime's questions, answered by the policy. Whatever goes wrong here is a no. */
 import type { PermissionRequest, PermissionRequestResult } from "@github/copilot-sdk";
-import { realpathSync } from "node:fs";
+import { lstatSync, realpathSync } from "node:fs";
 import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
+import type { PathContext } from "./permission-paths.ts";
 import { decidePermission, describePermissions } from "./permissions.ts";
 import type { PermissionDecision } from "./permissions.ts";
 
@@ -11,17 +12,22 @@ export interface PermissionHandlerOptions {
   readonly workingDirectory: string;
   readonly onActivity: (activity: SessionActivity) => void;
   /** Default: the real file system. */
-  readonly realpath?: (path: string) => string;
+  readonly files?: Pick<PathContext, "realpath" | "isThere">;
 }
+
+const realFiles: Pick<PathContext, "realpath" | "isThere"> = {
+  realpath: realpathSync.native,
+  isThere: (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined,
+};
 
 export function permissionHandler(
   options: PermissionHandlerOptions,
 ): (request: PermissionRequest) => PermissionRequestResult {
-  const { permissions, workingDirectory, onActivity, realpath = realpathSync.native } = options;
+  const { permissions, workingDirectory, onActivity, files = realFiles } = options;
   const help = describePermissions(permissions);
   return (request) => {
     const decision = decide(() =>
-      decidePermission(permissions, request, { workingDirectory, realpath }),
+      decidePermission(permissions, request, { workingDirectory, ...files }),
     );
     if (decision.kind === "allowed") return { kind: "approve-once" };
     const { operation, target, reason } = decision;

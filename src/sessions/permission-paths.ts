@@ -1,29 +1,52 @@
 /** Where a path really leads, and whether the file rules of `permissions` allow it. Asks the file system, changes nothing. */
 import picomatch from "picomatch";
-import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
 
 export interface PathContext {
   /** Absolute. */
   readonly workingDirectory: string;
   /** As `fs.realpathSync.native`: throws for what does not exist. */
   readonly realpath: (path: string) => string;
+  /** Whether there is anything of that name, be it a link that leads nowhere. */
+  readonly isThere: (path: string) => boolean;
 }
 
 /**
- * The path with every symbolic link resolved. A part that does not exist yet hangs below the deepest one
- * that does. Undefined when that can't be said for sure.
+ * Where a path leads with every symbolic link resolved; a part that does not exist yet hangs below the
+ * deepest one that does. Undefined when that can't be said for sure. Two places when `link/..` means one
+ * thing to the operating system and another to a program that tidies the path up first: both must be fine.
  */
-export function realLocation(path: string, context: PathContext): string | undefined {
+export function realLocations(path: string, context: PathContext): readonly string[] | undefined {
   // eslint-disable-next-line no-control-regex
   if (path === "" || /[\u0000-\u001f]/.test(path)) return undefined;
-  let existing = resolve(context.workingDirectory, path);
+  const tidy = resolve(context.workingDirectory, path);
+  const raw = isAbsolute(path) ? path : `${context.workingDirectory}${sep}${path}`;
+  const tidied = realLocation(tidy, context);
+  const walked = raw === tidy ? tidied : walk(raw, context);
+  return tidied === undefined || walked === undefined ? undefined : [...new Set([tidied, walked])];
+}
+
+/** Follows the path as the operating system does: `..` is the parent of where we really are. */
+function walk(path: string, context: PathContext): string | undefined {
+  let at: string | undefined = parse(path).root;
+  for (const part of path.slice(at.length).split(/[\\/]/)) {
+    if (part === "" || part === ".") continue;
+    at = part === ".." ? dirname(at) : realLocation(join(at, part), context);
+    if (at === undefined) return undefined;
+  }
+  return at;
+}
+
+/** Of an absolute path without `..`. */
+export function realLocation(path: string, context: PathContext): string | undefined {
+  let existing = path;
   let rest = "";
   for (;;) {
     try {
       return join(context.realpath(existing), rest);
     } catch (error) {
-      // A link that leads nowhere, a loop or a folder that we may not enter: who knows where it ends.
-      if (!isMissing(error)) return undefined;
+      // A loop, a folder that we may not enter, a link to what does not exist yet: who knows where it ends.
+      if (!isMissing(error) || context.isThere(existing)) return undefined;
     }
     const parent = dirname(existing);
     if (parent === existing) return undefined;

@@ -5,7 +5,13 @@
 import type { PermissionRequest } from "@github/copilot-sdk";
 import type { Permissions } from "../entry/model.ts";
 import { decideShell } from "./permission-commands.ts";
-import { globMatches, isUnder, mayMatchBelow, realLocation } from "./permission-paths.ts";
+import {
+  globMatches,
+  isUnder,
+  mayMatchBelow,
+  realLocation,
+  realLocations,
+} from "./permission-paths.ts";
 import type { PathContext } from "./permission-paths.ts";
 import { ruleSet } from "./permission-rules.ts";
 import type { RuleSet, Split } from "./permission-rules.ts";
@@ -88,8 +94,7 @@ function decideRead(
     !/^(?:Read file|Search in file|List directory|Search for files matching pattern in): /.test(
       request.intention,
     );
-  for (const path of [request.path, request.resolvedPath]) {
-    if (typeof path !== "string") continue;
+  for (const path of [request.path, request.resolvedPath ?? request.path]) {
     const reason = fileReason("read", rules, path, context, deep);
     if (reason !== undefined) return denied("read", path, reason);
   }
@@ -107,8 +112,7 @@ function decideWrite(
   if (inDiff.length < 2 && /\b(?:move|rename|copy)\b/i.test(intention)) {
     return denied("write", fileName, "the runtime does not say which file is moved");
   }
-  for (const path of [fileName, resolvedPath, ...inDiff]) {
-    if (typeof path !== "string") continue;
+  for (const path of [fileName, resolvedPath ?? fileName, ...inDiff]) {
     const reason = fileReason("write", rules, path, context, false);
     if (reason !== undefined) return denied("write", path, reason);
   }
@@ -128,15 +132,32 @@ function diffPaths(diff: string): string[] {
 function fileReason(
   operation: "read" | "write",
   rules: RuleSet,
-  path: string,
+  path: unknown,
   context: PathContext,
   deep: boolean,
 ): string | undefined {
   const root = realLocation(context.workingDirectory, context);
-  const real = realLocation(path, context);
-  if (root === undefined || real === undefined) {
+  const reals = typeof path === "string" ? realLocations(path, context) : undefined;
+  if (root === undefined || reals === undefined) {
     return "where this path leads can't be said for sure";
   }
+  for (const real of reals) {
+    const reason = placeReason(operation, rules, real, root, deep);
+    if (reason === undefined) continue;
+    return real === path || reason !== outside ? reason : `it leads to ${real}, ${outside}`;
+  }
+  return undefined;
+}
+
+const outside = "outside the working directory";
+
+function placeReason(
+  operation: "read" | "write",
+  rules: RuleSet,
+  real: string,
+  root: string,
+  deep: boolean,
+): string | undefined {
   const { allow, deny } = rules[operation];
   const denial = deny.find(
     (glob) => globMatches(glob, real, root, true) || (deep && mayMatchBelow(glob, real, root)),
@@ -156,10 +177,7 @@ function fileReason(
       ? "the permissions are read-only"
       : "it matches no pattern of permissions.write";
   }
-  if (isUnder(real, root)) return undefined;
-  return real === path
-    ? "it is outside the working directory"
-    : `it leads to ${real}, outside the working directory`;
+  return isUnder(real, root) ? undefined : outside;
 }
 
 /** Git's own folder (its configuration may hold a token, its hooks run) and files of passwords. */

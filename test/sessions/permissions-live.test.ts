@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, symlink } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { test } from "node:test";
 import type { Permissions } from "../../src/entry/model.ts";
 import type { ScriptedCall } from "../rig/model-server.ts";
@@ -41,6 +41,7 @@ async function makeAttemptRig(
     "private/key.txt": "PRIVATE-KEY\n",
   });
   await symlink(outside.path, join(workspace.path, "linked-folder"));
+  await symlink(join(outside.path, "not-yet.txt"), join(workspace.path, "dangling"));
   await symlink(join(outside.path, "secret.txt"), join(workspace.path, "linked-file"));
   const rig = await makeRig(
     t,
@@ -81,6 +82,10 @@ test("read-only reads and searches inside, and nothing outside by any road", asy
     { name: "view", arguments: { path: `${path}/sub/../..${rig.outside}/../x` } },
     { name: "view", arguments: { path: join(path, "linked-file") } },
     { name: "view", arguments: { path: join(path, "linked-folder/secret.txt") } },
+    {
+      name: "view",
+      arguments: { path: `${path}/linked-folder/../${basename(rig.outside)}/secret.txt` },
+    },
     { name: "view", arguments: { path: rig.outside } },
     { name: "grep", arguments: { pattern: "SECRET", paths: rig.outside, output_mode: "content" } },
     { name: "grep", arguments: { pattern: "SECRET", paths: ["sub", "linked-folder"] } },
@@ -146,15 +151,17 @@ test("workspace writes inside, and nothing outside by any road", async (t) => {
     { name: "create", arguments: { path: join(path, "../b.txt"), file_text: "x" } },
     { name: "create", arguments: { path: join(path, "linked-folder/c.txt"), file_text: "x" } },
     { name: "edit", arguments: { path: join(path, "linked-file"), old_str: secret, new_str: "x" } },
+    { name: "create", arguments: { path: join(path, "dangling"), file_text: "x" } },
     { name: "create", arguments: { path: join(path, ".git/hooks/pre-commit"), file_text: "x" } },
   ]);
   assert.deepEqual(
     completed(run).toolCalls.map(({ succeeded }) => succeeded),
-    [true, true, false, false, false, false, false],
+    [true, true, false, false, false, false, false, false],
   );
   assert.equal(await rig.workspace.read("shell.txt"), "from-the-shell\n");
   assert.equal(await readFile(join(rig.outside, "secret.txt"), "utf8"), `${secret}\n`);
-  for (const name of ["a.txt", "c.txt"]) assert.equal(existsSync(join(rig.outside, name)), false);
+  for (const name of ["a.txt", "c.txt", "not-yet.txt"])
+    assert.equal(existsSync(join(rig.outside, name)), false);
   assert.equal(existsSync(join(path, ".git/hooks/pre-commit")), false);
 });
 

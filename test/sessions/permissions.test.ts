@@ -1,0 +1,414 @@
+import assert from "node:assert/strict";
+import { lstatSync, mkdirSync, realpathSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import type { PermissionRequest } from "@github/copilot-sdk";
+import * as fc from "fast-check";
+import type { PermissionPreset, Permissions } from "../../src/entry/model.ts";
+import { permissionHandler } from "../../src/sessions/permission-handler.ts";
+import { canStartProcesses } from "../../src/sessions/permission-rules.ts";
+import {
+  ceilPermissions,
+  decidePermission,
+  describePermissions,
+  effectivePermissions,
+  toolsFor,
+} from "../../src/sessions/permissions.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+
+/** A file system of three folders: links are a map, `missing` does not exist, everything else does. */
+const links: Readonly<Record<string, string>> = {
+  "/work/link": "/outside",
+  "/work/file-link": "/outside/secret",
+  "/work/inner-link": "/work/src",
+  "/alias": "/work",
+};
+
+function realpath(path: string): string {
+  if (path.includes("loop")) throw Object.assign(new Error("loop"), { code: "ELOOP" });
+  if (path.includes("missing")) throw Object.assign(new Error("missing"), { code: "ENOENT" });
+  for (const [link, target] of Object.entries(links)) {
+    if (path === link || path.startsWith(`${link}/`)) return target + path.slice(link.length);
+  }
+  return path;
+}
+
+const files = {
+  realpath,
+  isThere: (path: string): boolean => !path.includes("missing") || path.endsWith("missing-target"),
+};
+const context = { workingDirectory: "/work", ...files };
+
+function read(path: string, intention = "Read file: x"): PermissionRequest {
+  return { kind: "read", path, intention };
+}
+
+function resolved(path: string, resolvedPath: string): PermissionRequest {
+  return { kind: "read", path, resolvedPath, intention: "Read file: x" };
+}
+
+/** What a runtime of another version might send. */
+function strange(fields: object): PermissionRequest {
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion
+  return fields as PermissionRequest;
+}
+
+function write(fileName: string, diff = "", intention = "Edit file"): PermissionRequest {
+  return { kind: "write", fileName, diff, intention, canOfferSessionApproval: false };
+}
+
+function shell(fullCommandText: string): PermissionRequest {
+  return {
+    kind: "shell",
+    fullCommandText,
+    intention: "",
+    commands: [],
+    possiblePaths: [],
+    possibleUrls: [],
+    hasWriteFileRedirection: false,
+    canOfferSessionApproval: false,
+  };
+}
+
+function url(address: string): PermissionRequest {
+  return { kind: "url", url: address, intention: "" };
+}
+
+function ok(permissions: Permissions, request: PermissionRequest): boolean {
+  return decidePermission(permissions, request, context).kind === "allowed";
+}
+
+describe("files", () => {
+  const cases: readonly (readonly [Permissions, PermissionRequest, boolean])[] = [
+    ["read-only", read("/work/a"), true],
+    ["read-only", read("/work"), true],
+    ["read-only", read("a/b"), true],
+    ["read-only", read("/alias/a"), true],
+    ["read-only", read("/work/inner-link/a"), true],
+    ["read-only", read("/work/missing/new"), true],
+    ["read-only", read("/workshop/a"), false],
+    ["read-only", read("/work/../etc/passwd"), false],
+    ["read-only", read("../etc/passwd"), false],
+    ["read-only", read("/work/link/a"), false],
+    ["read-only", read("/work/link/missing"), false],
+    ["read-only", read("/work/file-link"), false],
+    ["read-only", read("/work/loop"), false],
+    ["read-only", read(""), false],
+    ["read-only", read("/work/a\n/etc"), false],
+    ["read-only", read("/work/.git/config"), false],
+    ["read-only", read("/work/sub/.GIT/config"), false],
+    ["read-only", read("/work/.netrc"), false],
+    ["read-only", read("/work/.github/workflows/ci.yml"), true],
+    ["read-only", read("/work/.gitignore"), true],
+    ["read-only", resolved("/work/a", "/etc/passwd"), false],
+    ["read-only", resolved("/work/a", "/work/b"), true],
+    ["read-only", read("/work/link/../a"), false],
+    ["read-only", read("link/../a"), false],
+    ["read-only", read("/work/src/../a"), true],
+    ["read-only", read("/work/inner-link/../a"), true],
+    ["read-only", read("/work/missing/../../etc/passwd"), false],
+    ["read-only", write("/work/a"), false],
+    [{ read: ["/outside/**"] }, read("/work/link/a"), true],
+    [{ read: ["/outside/**"] }, read("/etc/passwd"), false],
+    [{ read: ["**"] }, read("/work/.git/config"), false],
+    [{ read: [".git/config"] }, read("/work/.git/config"), true],
+    [{ read: ["!secrets/**"] }, read("/work/secrets/a"), false],
+    [{ read: ["!secrets/**"] }, read("/work/SECRETS/a"), false],
+    [{ read: ["!secrets/"] }, read("/work/secrets/a"), false],
+    [{ read: ["!./secrets/**"] }, read("/work/secrets/a"), false],
+    [{ read: ["secrets/**", "!secrets/**"] }, read("/work/secrets/a"), false],
+    [{ preset: "all", read: ["!secrets/**"] }, read("/work/secrets/a"), false],
+    [{ read: ["!secrets/**"] }, read("/work/src/a"), true],
+    [{ read: ["!secrets/**"] }, read("/work", "Search in directory: /work"), false],
+    [{ read: ["!secrets/**"] }, read("/work", "List directory: /work"), true],
+    [{ read: ["!secrets/**"] }, read("/work/src", "Search in directory: /work/src"), true],
+    [{ read: ["!**/*.pem"] }, read("/work/src", "Search in directory: /work/src"), false],
+    [{ read: ["!secrets/**"] }, read("/work", "Something new: /work"), false],
+    ["workspace", write("/work/a"), true],
+    ["workspace", write("/work/missing/a"), true],
+    ["workspace", write("/work/link/missing"), false],
+    ["workspace", write("/outside/a"), false],
+    ["workspace", write("/work/.git/hooks/pre-commit"), false],
+    ["workspace", write("/work/a", "\n--- a/work/b\n+++ b/work/a\n@@\n", "Move file"), true],
+    ["workspace", write("/work/a", "\n--- a/outside/b\n+++ b/work/a\n@@\n", "Move file"), false],
+    ["workspace", write("/work/a", "\n--- a/work/link/b\n+++ b/work/a\n@@\n"), false],
+    ["workspace", write("/work/a", "", "Move and update file"), false],
+    ["workspace", write("/work/a", "--- a/dev/null\n+++ b/work/a\n@@\n--- a/outside\n"), true],
+    [{ write: ["docs/**"] }, write("/work/docs/a.md"), true],
+    [{ write: ["docs/**"] }, write("/work/src/a"), false],
+    [{ preset: "workspace", write: ["!*.lock"] }, write("/work/a.lock"), false],
+    ["all", write("/outside/a"), true],
+    ["all", read("/etc/passwd"), true],
+  ];
+  for (const [permissions, request, expected] of cases) {
+    it(`${JSON.stringify(permissions)} ${expected ? "allows" : "denies"} ${JSON.stringify(request)}`, () => {
+      assert.equal(ok(permissions, request), expected);
+    });
+  }
+
+  it("follows links of a real file system, also below folders that are not there yet", async (t) => {
+    const outside = await makeWorkspace(t);
+    const inside = await makeWorkspace(t);
+    symlinkSync(outside.path, join(inside.path, "link"));
+    symlinkSync(join(outside.path, "not-yet"), join(inside.path, "dangling"));
+    symlinkSync("self", join(inside.path, "self"));
+    mkdirSync(join(inside.path, "sub"));
+    const real = {
+      workingDirectory: inside.path,
+      realpath: realpathSync.native,
+      isThere: (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined,
+    };
+    const decide = (path: string): boolean =>
+      decidePermission("workspace", write(path), real).kind === "allowed";
+    assert.equal(decide(join(inside.path, "sub/new/file")), true);
+    assert.equal(decide(join(inside.path, "sub/../link/new/file")), false);
+    // To the operating system this is next to the folder that the link leads to.
+    assert.equal(decide(`${inside.path}/link/../file`), false);
+    assert.equal(decide(`${inside.path}/sub/../file`), true);
+    assert.equal(decide("sub/../file"), true);
+    assert.equal(decide("sub/../../file"), false);
+    assert.equal(decide(join(inside.path, "self/file")), false);
+    assert.equal(decide(join(inside.path, "dangling")), false, "would be created outside");
+  });
+});
+
+describe("commands, addresses and tools", () => {
+  const cases: readonly (readonly [Permissions, PermissionRequest, boolean])[] = [
+    ["read-only", shell("ls"), false],
+    ["workspace", shell("anything $(goes) > here"), true],
+    [{ shell: true }, shell("rm -rf /"), true],
+    [{ shell: ["ls *"] }, shell("ls -l"), true],
+    [{ shell: ["ls *"] }, shell("ls -l; id"), false],
+    [{ shell: ["!ls"] }, shell("id"), false],
+    [{ preset: "workspace", shell: ["!git push"] }, shell("git pull && git push -f"), false],
+    [{ preset: "workspace", shell: ["!git push"] }, shell("git pull"), true],
+    [{ preset: "all", shell: ["!git push"] }, shell("git push"), false],
+    ["workspace", url("https://example.com/"), false],
+    ["all", url("https://example.com/"), true],
+    [{ preset: "all", url: ["!example.com"] }, url("https://example.com/x"), false],
+    [{ url: ["example.com"] }, url("https://example.com/x?y=z"), true],
+    [{ url: ["example.com"] }, url("http://example.com/"), false],
+    [{ url: ["example.com"] }, url("https://example.com.evil/"), false],
+    [{ url: ["example.com"] }, url("https://example.com@evil/"), false],
+    [{ url: ["example.com"] }, url("https://evil/example.com"), false],
+    [{ url: ["example.com"] }, url("https://evil/?https://example.com/"), false],
+    [{ url: ["example.com"] }, url("https://example.com:8443/"), false],
+    [{ url: ["https://*.example.com/docs/*"] }, url("https://a.b.example.com/docs/x/y"), true],
+    [{ url: ["https://*.example.com/docs/*"] }, url("https://evil.com/.example.com/docs/x"), false],
+    [{ url: ["https://*.example.com/docs/*"] }, url("https://a.example.com/docs/../x"), false],
+    [{ url: ["*"] }, url("file:///etc/passwd"), false],
+    [{ url: ["*"] }, url("not a url"), false],
+  ];
+  for (const [permissions, request, expected] of cases) {
+    it(`${JSON.stringify(permissions)} ${expected ? "allows" : "denies"} ${JSON.stringify(request)}`, () => {
+      assert.equal(ok(permissions, request), expected);
+    });
+  }
+
+  it("anything else needs its name, or the preset all", () => {
+    const tool = { kind: "custom-tool", toolName: "deploy", toolDescription: "" } as const;
+    assert.equal(ok("workspace", tool), false);
+    assert.equal(ok({ tools: ["deploy"] }, tool), true);
+    assert.equal(ok({ preset: "all", tools: ["!deploy"] }, tool), false);
+    const mcp = {
+      kind: "mcp",
+      serverName: "s",
+      toolName: "t",
+      toolTitle: "",
+      readOnly: true,
+    } as const;
+    assert.equal(ok("workspace", mcp), false);
+    assert.equal(ok({ tools: ["s/t"] }, mcp), true);
+    const hook = { kind: "hook", toolName: "x" } as const;
+    assert.equal(ok("workspace", hook), false);
+    assert.equal(ok("all", hook), true);
+  });
+
+  it("what an organisation's policy wants a person to approve is denied", () => {
+    assert.equal(ok("all", { ...shell("ls"), managedApprovalRequired: true }), false);
+  });
+});
+
+describe("the tool list", () => {
+  it("has the reading tools and the job tools always, the rest only when something allows it", () => {
+    assert.deepEqual(toolsFor("read-only"), [
+      "builtin:view",
+      "builtin:grep",
+      "builtin:rg",
+      "builtin:glob",
+      "custom:*",
+    ]);
+    assert.deepEqual(toolsFor({}), toolsFor("read-only"));
+    assert.deepEqual(toolsFor({ shell: ["!rm"] }), toolsFor("read-only"));
+    assert.ok(toolsFor({ shell: ["ls"] }).includes("builtin:bash"));
+    assert.ok(!toolsFor({ shell: ["ls"] }).includes("builtin:create"));
+    assert.ok(toolsFor({ write: ["docs/**"] }).includes("builtin:apply_patch"));
+    assert.ok(toolsFor({ url: ["example.com"] }).includes("builtin:web_fetch"));
+    assert.ok(
+      !toolsFor("workspace").some(
+        (name) => /task|sql|agent|web_fetch|\*$/.test(name) && name !== "custom:*",
+      ),
+    );
+    assert.ok(toolsFor({ tools: ["sql"] }).includes("builtin:sql"));
+    assert.deepEqual(toolsFor("all"), ["builtin:*", "mcp:*", "custom:*"]);
+    assert.ok(!toolsFor({ preset: "all", tools: ["!task"] }).includes("builtin:task"));
+  });
+
+  it("says whether it can start processes", () => {
+    assert.equal(canStartProcesses("read-only"), false);
+    assert.equal(canStartProcesses({ write: ["a"] }), false);
+    assert.equal(canStartProcesses({ shell: ["ls"] }), true);
+    assert.equal(canStartProcesses({ tools: ["task"] }), true);
+    assert.equal(canStartProcesses("workspace"), true);
+    assert.equal(canStartProcesses("all"), true);
+  });
+});
+
+describe("whose word counts", () => {
+  it("a task's permissions replace the entry's; the option is the default and the ceiling", () => {
+    assert.equal(effectivePermissions(undefined, undefined, undefined), "read-only");
+    assert.equal(effectivePermissions(undefined, undefined, "all"), "all");
+    assert.equal(effectivePermissions("workspace", undefined, undefined), "workspace");
+    assert.equal(effectivePermissions("workspace", "read-only", undefined), "read-only");
+    assert.deepEqual(effectivePermissions("all", "all", "workspace"), { preset: "workspace" });
+    assert.deepEqual(effectivePermissions("all", undefined, "read-only"), { preset: "read-only" });
+    assert.equal(effectivePermissions("read-only", undefined, "all"), "read-only");
+  });
+
+  const pattern = fc.constantFrom(
+    "a/**",
+    "/outside/**",
+    "../x",
+    "**",
+    "!b/**",
+    "!**/*.pem",
+    ".git/config",
+    "{a,..}/c",
+  );
+  const commands = fc.constantFrom("ls *", "*", "!rm *", "git push");
+  const rules = fc.record(
+    {
+      preset: fc.constantFrom<PermissionPreset>("read-only", "workspace", "all"),
+      read: fc.array(pattern, { maxLength: 3 }),
+      write: fc.array(pattern, { maxLength: 3 }),
+      shell: fc.oneof(fc.constant<true>(true), fc.array(commands, { maxLength: 3 })),
+      url: fc.array(fc.constantFrom("*", "example.com", "!example.com"), { maxLength: 2 }),
+      tools: fc.array(fc.constantFrom("sql", "task", "!task", "bash", "s/t"), { maxLength: 2 }),
+    },
+    { requiredKeys: [] },
+  );
+  const paths = fc.constantFrom(
+    "/work/a/b",
+    "/work/b/c",
+    "/work/x.pem",
+    "/outside/a",
+    "/x",
+    "/work/.git/config",
+    "/c",
+    "/work/link/a",
+    "/work",
+  );
+  const requests = fc.oneof(
+    paths.map((path) => read(path)),
+    paths.map((path) => read(path, `Search in directory: ${path}`)),
+    paths.map((path) => write(path)),
+    fc.constantFrom("ls -l", "rm x", "git push", "ls; rm x", "$(x)").map(shell),
+    fc.constantFrom("https://example.com/", "https://other.example/").map(url),
+  );
+
+  it("a ceiling allows nothing that either side denies", () => {
+    const ceilings = fc.constantFrom<PermissionPreset>("read-only", "workspace", "all");
+    fc.assert(
+      fc.property(rules, ceilings, requests, (stated, ceiling, request) => {
+        const result = ceilPermissions(stated, ceiling);
+        if (!ok(result, request)) return;
+        assert.ok(ok(stated, request), `not in the entry: ${JSON.stringify(result)}`);
+        assert.ok(ok(ceiling, request), `above the ceiling: ${JSON.stringify(result)}`);
+      }),
+      { numRuns: 5_000 },
+    );
+    fc.assert(
+      fc.property(rules, ceilings, (stated, ceiling) => {
+        if (ceiling === "all") return;
+        const most = new Set(toolsFor(ceiling));
+        for (const tool of toolsFor(ceilPermissions(stated, ceiling)))
+          assert.ok(most.has(tool), tool);
+      }),
+    );
+  });
+});
+
+describe("the handler", () => {
+  it("tells the model what is allowed, and the runner what was denied", () => {
+    const told: unknown[] = [];
+    const handler = permissionHandler({
+      permissions: { shell: ["git diff *"] },
+      workingDirectory: "/work",
+      files,
+      onActivity: (activity) => told.push(activity),
+    });
+    assert.deepEqual(handler(shell("git diff")), { kind: "approve-once" });
+    assert.deepEqual(told, []);
+    const answer = handler(shell("rm x"));
+    assert.equal(answer.kind, "reject");
+    assert.match(JSON.stringify(answer), /rm x.*matches no pattern.*You may read.*git diff/);
+    assert.deepEqual(told, [
+      {
+        kind: "permission.denied",
+        operation: "shell",
+        target: "rm x",
+        reason: '"rm x" matches no pattern of permissions.shell. Allowed: "git diff *"',
+      },
+    ]);
+  });
+
+  it("denies when anything goes wrong, and never throws", () => {
+    const broken = permissionHandler({
+      permissions: "workspace",
+      workingDirectory: "/work",
+      files: {
+        realpath: () => {
+          throw new TypeError("broken");
+        },
+        isThere: () => true,
+      },
+      onActivity: () => {
+        throw new Error("listener");
+      },
+    });
+    assert.equal(broken(read("/work/a")).kind, "reject");
+    assert.equal(broken(strange({ kind: "read" })).kind, "reject");
+    assert.equal(broken(strange({ kind: "from-the-future" })).kind, "reject");
+    assert.equal(broken(strange({})).kind, "reject");
+  });
+
+  it("denies what it does not understand", () => {
+    const handler = permissionHandler({
+      permissions: "workspace",
+      workingDirectory: "/work",
+      files,
+      onActivity: () => undefined,
+    });
+    for (const fields of [
+      { kind: "read" },
+      { kind: "read", path: 7, intention: "" },
+      { kind: "write" },
+      { kind: "write", diff: "", intention: "" },
+      { kind: "url" },
+      { kind: "from-the-future" },
+      {},
+    ]) {
+      assert.equal(handler(strange(fields)).kind, "reject", JSON.stringify(fields));
+    }
+  });
+
+  it("describes itself", () => {
+    assert.match(
+      describePermissions("read-only"),
+      /read and search files under the working directory; call the job tools; nothing else/,
+    );
+    assert.match(describePermissions("workspace"), /write files.*run shell commands/);
+    assert.match(describePermissions("all"), /Everything/);
+    assert.match(describePermissions({ url: ["example.com"] }), /fetch example\.com/);
+  });
+});
