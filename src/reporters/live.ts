@@ -167,7 +167,7 @@ export function frame(
     width,
   );
   // At most 60 % of the terminal: the log above stays readable.
-  const room = Math.max(0, Math.min(rows - 3, Math.floor(rows * 0.6) - 1));
+  const room = Math.max(0, Math.floor(rows * 0.6) - 1);
   const shown = running.length <= room ? running : running.slice(0, Math.max(0, room - 1));
   const label = Math.min(
     Math.max(8, Math.floor(width * 0.4)),
