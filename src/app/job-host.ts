@@ -7,6 +7,7 @@
  * entry changes only while nothing runs.
  */
 import { resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { validateEntry } from "../entry/prepare.ts";
 import type { Entry, Limits, PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { resolveLimits } from "../engine/limits.ts";
@@ -266,7 +267,7 @@ export class JobHost {
     };
     void (async () => {
       // Whoever starts something gets the handle first and the callbacks after it.
-      await Promise.resolve();
+      await setImmediate();
       try {
         await start(ports);
       } finally {
