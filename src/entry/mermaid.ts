@@ -1,18 +1,18 @@
 import type { ChartArrow, ChartGraph, ChartNode } from "./chart.ts";
 
 /** How a work stands, as colours show it. */
-export type WorkStatus =
+export type NodeStatus =
   "pending" | "running" | "succeeded" | "failed" | "retried" | "skipped" | "canceled";
 
 export interface MermaidOptions {
   /** Colours a task; absent or undefined leaves it plain. */
-  readonly statusOf?: (workId: number) => WorkStatus | undefined;
+  readonly statusOf?: (workId: number) => NodeStatus | undefined;
   /** A second line for a task, such as `2 attempts, 31 s`. */
   readonly detailOf?: (workId: number) => string | undefined;
 }
 
 /** Each with its own text colour, so that they can be read on a light and on a dark page. */
-const styles: Readonly<Record<WorkStatus, string>> = {
+const styles: Readonly<Record<NodeStatus, string>> = {
   pending: "fill:#eaeef2,stroke:#6e7781,color:#24292f",
   running: "fill:#0969da,stroke:#054da7,color:#ffffff",
   succeeded: "fill:#1a7f37,stroke:#0f5323,color:#ffffff",
@@ -25,7 +25,7 @@ const styles: Readonly<Record<WorkStatus, string>> = {
 /** The graph as the text of a Mermaid flowchart, with a final line break. */
 export function renderMermaid(graph: ChartGraph, options: MermaidOptions = {}): string {
   const lines = ["flowchart TD"];
-  const used = new Map<WorkStatus, string[]>();
+  const used = new Map<NodeStatus, string[]>();
   for (const node of graph.nodes) {
     lines.push(`  n${node.id}${shape(node, options)}`);
     const { workIdInJob } = node;
@@ -66,22 +66,18 @@ function line({ label }: ChartArrow): string {
 }
 
 /**
- * Text as Mermaid shows it literally: all punctuation that could be syntax, Markdown or HTML becomes
- * a numeric entity (`#34;`), a line break becomes `<br/>`, other control characters a space.
+ * Text as Mermaid shows it literally: punctuation that could be syntax, Markdown or HTML becomes a
+ * numeric entity (`#34;`), a line break becomes `<br/>`, any other control character a space.
  */
 export function escapeLabel(text: string): string {
   const escaped = text
     .trim()
     .replace(/\r\n?/g, "\n")
     .replace(/[^\P{Cc}\n]/gu, " ")
-    // Hyphens, dots and underscores inside words are harmless; at their ends they can be Markdown.
-    .replace(
-      /(?<=[A-Za-z0-9])[-._](?=[A-Za-z0-9])|[!-+\-.;-@[-`{-~]/g,
-      (sign, at: number, whole: string) =>
-        /[-._]/.test(sign) && /^[A-Za-z0-9].[A-Za-z0-9]$/s.test(whole.slice(at - 1, at + 2))
-          ? sign
-          : `#${sign.charCodeAt(0)};`,
-    )
+    .replace(markup, (sign) => `#${sign.charCodeAt(0)};`)
     .replaceAll("\n", "<br/>");
   return escaped === "" ? " " : escaped;
 }
+
+/** Hyphens, dots and underscores inside a word are harmless, as is `)` unless it numbers a list. */
+const markup = /(?<![A-Za-z0-9])[-._]|[-._](?![A-Za-z0-9])|(?<=\d)\)|[!-'*+:->@[-^`{-~]/g;
