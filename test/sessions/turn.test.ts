@@ -1,0 +1,314 @@
+/** The turn logic alone: what the real runtime does only sometimes, or only after an hour. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { TurnOptions, TurnOutcome } from "../../src/engine/ports.ts";
+import type { SessionActivity } from "../../src/events/session-activity.ts";
+import { runTurn } from "../../src/sessions/turn.ts";
+import { FakeClock } from "../rig/fake-clock.ts";
+import { event, idle, message, PlayedSession, toolEnd, toolStart, userMessage } from "./events.ts";
+
+interface Stage {
+  readonly session: PlayedSession;
+  readonly clock: FakeClock;
+  readonly activities: SessionActivity[];
+  readonly cancel: AbortController;
+  readonly outcome: Promise<TurnOutcome>;
+  die(reason: string): void;
+  gone: boolean;
+}
+
+/** Everything that is ready has happened. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 20; i += 1) await Promise.resolve();
+}
+
+async function stage(
+  options: Partial<TurnOptions> = {},
+  prepare: (session: PlayedSession) => void = () => undefined,
+): Promise<Stage> {
+  const session = new PlayedSession();
+  prepare(session);
+  const clock = new FakeClock();
+  const cancel = new AbortController();
+  const activities: SessionActivity[] = [];
+  const mourners = new Set<(reason: string) => void>();
+  const life = {
+    gone: false,
+    onDeath(listener: (reason: string) => void) {
+      mourners.add(listener);
+      return () => mourners.delete(listener);
+    },
+  };
+  const outcome = runTurn(
+    session,
+    "prompt",
+    {
+      signal: cancel.signal,
+      turnMs: 900_000,
+      idleMs: 300_000,
+      onActivity: (activity) => activities.push(activity),
+      ...options,
+    },
+    { clock, life },
+  );
+  void outcome.then(() => {
+    assert.equal(mourners.size, 0, "unsubscribed from the runtime");
+    assert.equal(session.listeners, 0, "unsubscribed from the session");
+  });
+  await settle();
+  return {
+    session,
+    clock,
+    activities,
+    cancel,
+    outcome,
+    die: (reason) => {
+      life.gone = true;
+      for (const mourner of mourners) mourner(reason);
+    },
+    get gone() {
+      return life.gone;
+    },
+    set gone(value) {
+      life.gone = value;
+    },
+  };
+}
+
+const answer = { kind: "completed", toolCalls: [], text: "Hi" } as const;
+
+describe("where a turn begins and ends", () => {
+  it("ignores everything before its own message", async () => {
+    const { session, outcome, activities } = await stage();
+    session.play(message("stale"), idle(), userMessage("another"), message("stale"), idle());
+    session.play(userMessage("message-1"), message("Hi"), idle());
+    assert.deepEqual(await outcome, answer);
+    assert.doesNotMatch(JSON.stringify(activities), /stale/);
+  });
+
+  it("takes events that arrive before send() has returned", async () => {
+    let accept: (id: string) => void = () => undefined;
+    const { session, outcome } = await stage({}, (one) => {
+      one.onSend = () =>
+        new Promise((resolve) => {
+          accept = resolve;
+        });
+    });
+    session.play(idle(), userMessage("message-1"), message("Hi"), idle());
+    accept("message-1");
+    assert.deepEqual(await outcome, answer);
+  });
+
+  it("the text is the last message that has any", async () => {
+    const { session, outcome } = await stage();
+    session.play(
+      userMessage("message-1"),
+      message("Let me see.", "m1"),
+      message("Hi", "m2"),
+      message("", "m3"),
+      message("not mine", "m4", "a-sub-agent"),
+      idle(),
+    );
+    assert.deepEqual(await outcome, answer);
+  });
+
+  it("an error that comes instead of the message ends the turn", async () => {
+    const { session, outcome } = await stage();
+    session.play(event("session.error", { message: "No GitHub OAuth token", errorType: "query" }));
+    session.play(idle());
+    const result = await outcome;
+    assert.equal(result.kind === "crashed" && result.crash.message, "No GitHub OAuth token");
+  });
+
+  it("waits for background work to end, and cancels it when it is silent for too long", async () => {
+    const { session, clock, outcome } = await stage();
+    session.tasks = [{ id: "shell-1", status: "running" }];
+    session.play(userMessage("message-1"), message("Hi"), event("assistant.idle"));
+    assert.deepEqual(await clock.runUntil(outcome), answer);
+    assert.equal(clock.now(), 300_000);
+    assert.equal(session.calls.at(-1), "cancel shell-1");
+    assert.equal(session.calls.includes("abort"), false);
+  });
+
+  it("ends soon when the runtime forgets to say that it is idle", async () => {
+    const { session, clock, outcome } = await stage();
+    session.play(userMessage("message-1"), message("Hi"), event("assistant.idle"));
+    assert.deepEqual(await clock.runUntil(outcome), answer);
+    assert.ok(clock.now() < 2_000, `${clock.now()}`);
+  });
+
+  it("goes on when the model does, after background work has ended", async () => {
+    const { session, clock, outcome } = await stage();
+    session.tasks = [{ id: "shell-1", status: "running" }];
+    session.play(userMessage("message-1"), message("Wait."), event("assistant.idle"));
+    await settle();
+    session.play(event("assistant.turn_start", { turnId: "1" }), message("Hi", "m2"), idle());
+    assert.deepEqual(await clock.runUntil(outcome), answer);
+  });
+});
+
+describe("crashes", () => {
+  it("an error of the root is one, with what is known of it; one of a sub-agent is not", async () => {
+    const { session, clock, outcome } = await stage();
+    session.play(userMessage("message-1"), toolStart("t1", "job_boolean_true", { argument: "a" }));
+    session.play(event("session.error", { message: "sub", errorType: "query" }, "sub-agent"));
+    session.play(toolEnd("t1"));
+    session.play(
+      event("session.error", { message: "Bad\n  advice", errorType: "query", statusCode: 400 }),
+    );
+    session.play(idle());
+    assert.deepEqual(await clock.runUntil(outcome), {
+      kind: "crashed",
+      toolCalls: [{ name: "job_boolean_true", argument: "a", succeeded: true }],
+      crash: {
+        kind: "session-error",
+        message: "Bad",
+        errorType: "query",
+        statusCode: 400,
+        detail: '{"message":"Bad\\n  advice","errorType":"query","statusCode":400}',
+      },
+    });
+    assert.deepEqual(session.calls, ["send"]);
+  });
+
+  it("after an error the session gets a moment to become quiet, no more", async () => {
+    const { session, clock, outcome } = await stage();
+    session.play(
+      userMessage("message-1"),
+      event("session.error", { message: "Bad", errorType: "q" }),
+    );
+    const result = await clock.runUntil(outcome);
+    assert.equal(result.kind, "crashed");
+    assert.ok(clock.now() <= 2_000);
+  });
+
+  it("neither text nor a tool call is one", async () => {
+    const { session, outcome } = await stage();
+    session.play(userMessage("message-1"), message("  \n"), idle());
+    const result = await outcome;
+    assert.equal(result.kind === "crashed" && result.crash.kind, "empty-answer");
+  });
+
+  it("an abort that is not ours is one", async () => {
+    const { session, outcome } = await stage();
+    session.play(userMessage("message-1"), message("Hi"), idle(true));
+    const result = await outcome;
+    assert.equal(result.kind === "crashed" && result.crash.kind, "aborted");
+  });
+
+  it("a prompt that is not taken in 15 s is one", async () => {
+    const { clock, outcome } = await stage({}, (session) => {
+      session.onSend = () => new Promise(() => undefined);
+    });
+    const result = await clock.runUntil(outcome);
+    assert.match(result.kind === "crashed" ? result.crash.message : "", /did not take the prompt/);
+    assert.equal(clock.now(), 15_000);
+  });
+
+  it("a prompt that is refused is one", async () => {
+    const { outcome } = await stage({}, (session) => {
+      session.onSend = () => Promise.reject(new Error("Session not found"));
+    });
+    const result = await outcome;
+    assert.equal(result.kind === "crashed" && result.crash.message, "Session not found");
+  });
+
+  it("the death of the runtime is one, at any time, and nobody asks the dead anything", async () => {
+    for (const begun of [false, true]) {
+      const { session, outcome, die } = await stage({}, (one) => {
+        if (!begun) one.onSend = () => new Promise(() => undefined);
+      });
+      if (begun) session.play(userMessage("message-1"), toolStart("t1"));
+      die("killed");
+      const result = await outcome;
+      assert.equal(result.kind === "crashed" && result.crash.kind, "runtime-died");
+      assert.deepEqual(session.calls, ["send"]);
+    }
+  });
+});
+
+describe("limits", () => {
+  it("silence is measured from the last event, not from the start", async () => {
+    const { session, clock, outcome } = await stage();
+    session.play(userMessage("message-1"));
+    for (let i = 0; i < 4; i += 1) {
+      await clock.runUntil(clock.sleep(200_000));
+      session.play(event("assistant.message_delta", { messageId: "m1", deltaContent: "x" }));
+    }
+    const result = await clock.runUntil(outcome);
+    assert.equal(result.kind === "crashed" && result.crash.kind, "turn-deadline");
+    assert.ok(clock.now() >= 900_000 && clock.now() < 905_000, `${clock.now()}`);
+  });
+
+  it("silence is no hang while a tool runs or a permission is open, and is again after that", async () => {
+    const { session, clock, outcome } = await stage({ turnMs: 3_600_000 });
+    session.play(userMessage("message-1"), toolStart("t1"));
+    session.play(event("permission.requested", { requestId: "p1" }));
+    await clock.runUntil(clock.sleep(400_000));
+    session.play(event("permission.completed", { requestId: "p1" }));
+    await clock.runUntil(clock.sleep(400_000));
+    session.play(toolEnd("t1"));
+    const result = await clock.runUntil(outcome);
+    assert.equal(result.kind === "crashed" && result.crash.kind, "idle-deadline");
+    assert.ok(clock.now() >= 1_100_000 && clock.now() < 1_105_000, `${clock.now()}`);
+  });
+
+  it("what a sub-agent does is no silence", async () => {
+    const { session, clock, outcome } = await stage();
+    session.play(userMessage("message-1"));
+    await clock.runUntil(clock.sleep(200_000));
+    session.play(message("working", "m9", "sub-agent"));
+    await clock.runUntil(clock.sleep(200_000));
+    session.play(message("Hi"), idle());
+    assert.deepEqual(await outcome, answer);
+  });
+});
+
+describe("cancel", () => {
+  it("ends within five seconds, whatever the runtime does", async () => {
+    const { session, clock, cancel, outcome, activities } = await stage({}, (one) => {
+      one.onAbort = () => new Promise(() => undefined);
+    });
+    session.play(userMessage("message-1"), toolStart("t1"));
+    cancel.abort();
+    assert.deepEqual(await clock.runUntil(outcome), {
+      kind: "canceled",
+      toolCalls: [{ name: "view", succeeded: false }],
+    });
+    assert.ok(clock.now() < 5_000);
+    assert.deepEqual(
+      activities.map(({ kind }) => kind),
+      ["tool.started", "tool.ended"],
+    );
+  });
+
+  it("wins over the crash that it causes", async () => {
+    const { session, clock, cancel, outcome, die } = await stage();
+    session.play(userMessage("message-1"));
+    cancel.abort();
+    session.play(event("session.error", { message: "aborted", errorType: "query" }), idle(true));
+    die("killed");
+    assert.equal((await clock.runUntil(outcome)).kind, "canceled");
+  });
+
+  it("while the prompt is being sent counts too", async () => {
+    const { clock, cancel, outcome } = await stage({}, (session) => {
+      session.onSend = () => new Promise(() => undefined);
+    });
+    cancel.abort();
+    assert.equal((await clock.runUntil(outcome)).kind, "canceled");
+  });
+});
+
+it("a turn with a hundred thousand events leaves no timer and no listener behind", async () => {
+  const { session, clock, outcome } = await stage();
+  session.play(userMessage("message-1"));
+  for (let i = 0; i < 100_000; i += 1) {
+    session.play(event("assistant.message_delta", { messageId: "m1", deltaContent: "x" }));
+    if (i % 1_000 === 0) await settle();
+  }
+  session.play(message("Hi"), idle());
+  assert.deepEqual(await outcome, answer);
+  await settle();
+  assert.equal(clock.waiting, 0);
+});
