@@ -5,26 +5,17 @@
  * it looks. What the model said is kept word for word; of a prompt only enough to notice that it changed.
  * A session is selected by all that tells it from the other sessions of its work, so that parallel and
  * looped works find their own lines again.
+ *
+ * A replay is faster than the run was. So nothing in it may depend on what happens at the same time
+ * elsewhere: see `doomed` and `RecordedWorks.stoppable`.
  */
-import type { Crash } from "../events/crash.ts";
 import type { Decision } from "../events/decision.ts";
-import type { RunEvent, RunOutcome, SessionStarted, WorkRef } from "../events/event.ts";
+import type { RunEvent, RunOutcome, WorkRef } from "../events/event.ts";
 import type { ModelReplied, SessionActivity } from "../events/session-activity.ts";
-import {
-  markUnknown,
-  needsPatience,
-  playedCrash,
-  recordedPrompt,
-  recordedReply,
-} from "./recorded-turn.ts";
+import { recordedRules, type RecordedSession, type RecordedTurn } from "./recorded-session.ts";
+import { markUnknown, recordedReply } from "./recorded-turn.ts";
 import { RecordedWorks } from "./recorded-works.ts";
-import type {
-  RehearsalFile,
-  RehearsalLimits,
-  ReplyFields,
-  RuleFields,
-  TurnFields,
-} from "./rehearsal-file.ts";
+import type { RehearsalFile, RehearsalLimits, RuleFields } from "./rehearsal-file.ts";
 
 export interface RecorderOptions {
   /** The entry file, relative to where the recording will be. */
@@ -52,26 +43,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   return new Recording(options);
 }
 
-interface RecordedTurn {
-  readonly prompt: string;
-  readonly replies: ReplyFields[];
-  state: "open" | "completed" | "crashed" | "canceled";
-  crash: Crash | undefined;
-  /** The death of the runtime that ended it was told by another session first. */
-  bystander: boolean;
-}
-
-interface RecordedSession {
-  readonly work: WorkRef;
-  readonly role: SessionStarted["role"] | undefined;
-  readonly retry: number;
-  readonly attempt: number;
-  readonly turns: RecordedTurn[];
-  readonly subAgents: ReplyFields[][];
-  usage: { input: number; output: number } | undefined;
-}
-
-const IDLE_MINUTES_OF_A_REPLAY = 0.1;
+/** What comes after the run was torn: nothing that its result depends on. */
+const anythingElse: RuleFields = { repeat: "any", optional: true, turns: [{ hang: true }] };
 
 class Recording implements Recorder {
   readonly name = "recording";
@@ -79,10 +52,12 @@ class Recording implements Recorder {
   readonly #works = new RecordedWorks();
   readonly #sessions: RecordedSession[] = [];
   readonly #open = new Map<string, RecordedSession>();
-  /** By work: the turn that crashed last, until its decision says why. */
-  readonly #crashed = new Map<number, RecordedTurn>();
+  /** By work: the session whose turn crashed last, until its decision says why. */
+  readonly #crashed = new Map<number, RecordedSession>();
   /** By work: the criteria retry that goes on. */
   readonly #retries = new Map<number, number>();
+  /** The longest limit in minutes, of a job or a task, that was crossed. */
+  #waitedMinutes = 0;
   #workingDirectory = "";
   #outcome: RunOutcome | undefined;
 
@@ -101,6 +76,7 @@ class Recording implements Recorder {
         break;
       case "work.started":
         this.#retries.delete(event.work.workId);
+        this.#crashed.delete(event.work.workId);
         break;
       case "session.started":
         this.#start(event.sessionId, event);
@@ -117,17 +93,19 @@ class Recording implements Recorder {
         break;
       }
       case "turn.ended": {
-        const turn = this.#open.get(event.sessionId)?.turns.at(-1);
-        if (turn === undefined) break;
+        const session = this.#open.get(event.sessionId);
+        const turn = session?.turns.at(-1);
+        if (session === undefined || turn === undefined) break;
         turn.state = event.outcome;
-        if (event.outcome === "crashed") this.#crashed.set(event.work.workId, turn);
+        session.usage = undefined;
+        if (event.outcome === "crashed") this.#crashed.set(event.work.workId, session);
         break;
       }
       case "activity":
         this.#act(event.sessionId, event.activity);
         break;
       case "decision":
-        if (event.work !== null) this.#decide(event.work, event.decision);
+        this.#decide(event.work, event.decision);
         break;
       case "work.ended":
         break;
@@ -136,9 +114,14 @@ class Recording implements Recorder {
 
   toRehearsal(): RehearsalFile {
     const { entry, job, userInput, workingDirectory, models, permissions } = this.#options;
-    const outcome = this.#outcome ?? { kind: "canceled", reason: "" };
+    const outcome = this.#outcome ?? { kind: "canceled" };
     const limits = this.#limits();
     const works = this.#works.expectation();
+    const stoppable = this.#works.stoppable();
+    const context = {
+      workingDirectory: this.#workingDirectory,
+      mayDiffer: (workId: number) => stoppable.has(workId),
+    };
     return {
       entry,
       job,
@@ -147,7 +130,10 @@ class Recording implements Recorder {
       ...(models === undefined ? {} : { models }),
       ...(permissions === undefined ? {} : { permissions }),
       ...(limits === undefined ? {} : { limits }),
-      sessions: this.#sessions.flatMap((session) => this.#rules(session)),
+      sessions: [
+        ...recordedRules(this.#sessions, context),
+        ...(stoppable.size > 0 ? [anythingElse] : []),
+      ],
       expect: { result: outcome.kind, ...(works === undefined ? {} : { works }) },
     };
   }
@@ -156,15 +142,7 @@ class Recording implements Recorder {
     id: string,
     { work, role, retry, attempt }: Pick<RecordedSession, "work" | "role" | "retry" | "attempt">,
   ): RecordedSession {
-    const session: RecordedSession = {
-      work,
-      role,
-      retry,
-      attempt,
-      turns: [],
-      subAgents: [],
-      usage: undefined,
-    };
+    const session = newSession({ work, role, retry, attempt });
     this.#sessions.push(session);
     this.#open.set(id, session);
     return session;
@@ -174,22 +152,30 @@ class Recording implements Recorder {
     const session = this.#open.get(sessionId);
     const turn = session?.turns.at(-1);
     if (session === undefined || turn === undefined) return;
-    if (activity.kind === "model.used" && !activity.subAgent) {
-      const { input, output } = session.usage ?? { input: 0, output: 0 };
-      session.usage = {
-        input: input + activity.inputTokens,
-        output: output + activity.outputTokens,
-      };
-    }
-    if (activity.kind === "model.replied") {
-      if (activity.subAgent) {
-        this.#subAgentReplied(session, activity);
-      } else {
-        turn.replies.push(recordedReply(activity, session.usage, this.#workingDirectory));
-        session.usage = undefined;
+    switch (activity.kind) {
+      case "model.used": {
+        if (activity.subAgent) break;
+        const { input, output } = session.usage ?? { input: 0, output: 0 };
+        session.usage = {
+          input: input + activity.inputTokens,
+          output: output + activity.outputTokens,
+        };
+        break;
       }
+      case "model.replied":
+        if (activity.subAgent) {
+          this.#subAgentReplied(session, activity);
+        } else {
+          turn.replies.push(recordedReply(activity, session.usage, this.#workingDirectory));
+          session.usage = undefined;
+        }
+        break;
+      case "tool.ended":
+        markUnknown(turn.replies, activity.error?.message);
+        break;
+      default:
+        break;
     }
-    if (activity.kind === "tool.ended") markUnknown(turn.replies, activity.error?.message);
   }
 
   /** A sub-agent is over with its first answer that calls no tool. */
@@ -200,100 +186,56 @@ class Recording implements Recorder {
     else current.push(reply);
   }
 
-  #decide(work: WorkRef, decision: Decision): void {
-    const { workId } = work;
-    if (decision.kind === "criteria-retry") this.#retries.set(workId, decision.retry);
+  #decide(work: WorkRef | null, decision: Decision): void {
+    if (decision.kind === "limit-crossed" && /^(job|task)Minutes$/.test(decision.limit)) {
+      this.#waitedMinutes = Math.max(this.#waitedMinutes, decision.value);
+    }
+    if (work === null) return;
+    if (decision.kind === "criteria-retry") this.#retries.set(work.workId, decision.retry);
     if (decision.kind !== "session-crashed") return;
     const { crash, attempt } = decision;
-    const turn = this.#crashed.get(workId);
-    this.#crashed.delete(workId);
-    if (turn !== undefined) {
+    const session = this.#crashed.get(work.workId);
+    this.#crashed.delete(work.workId);
+    const turn = session?.turns.at(-1);
+    if (session !== undefined && turn !== undefined) {
       turn.crash = crash;
-      if (crash.kind === "runtime-died") this.#runtimeDied(turn);
+      if (crash.kind === "runtime-died") this.#runtimeDied(session);
       return;
     }
-    // The session did not even start. For a replay it starts, and crashes on its first prompt.
-    const retry = this.#retries.get(workId) ?? 0;
-    const role = undefined;
-    const session = { work, role, retry, attempt, subAgents: [], usage: undefined };
-    const failed: RecordedTurn = { ...newTurn(""), state: "crashed", crash };
-    this.#sessions.push({ ...session, turns: [failed] });
+    // The session did not even start. In a replay it starts, and crashes on its first prompt.
+    const retry = this.#retries.get(work.workId) ?? 0;
+    const failed = newSession({ work, role: undefined, retry, attempt });
+    failed.turns.push({ ...newTurn(""), state: "crashed", crash });
+    this.#sessions.push(failed);
   }
 
-  /** One death ends the turns of many sessions: in a replay the first of them dies, the others wait. */
-  #runtimeDied(first: RecordedTurn): void {
-    if (first.bystander) return;
-    const known = [...this.#crashed.values()];
-    for (const session of this.#open.values()) {
-      const turn = session.turns.at(-1);
-      if (turn === undefined || turn === first) continue;
-      if (turn.state === "open" || known.includes(turn)) turn.bystander = true;
-    }
+  /** One death ends the sessions of many works, each at a point that a replay would not hit again. */
+  #runtimeDied(first: RecordedSession): void {
+    if (this.#open.size < 2 && !first.doomed) return;
+    for (const session of this.#open.values()) session.doomed = true;
   }
 
-  #rules(session: RecordedSession): RuleFields[] {
-    const selectors = this.#selectors(session);
-    const unsure =
-      this.#works.mayDiffer(session.work.workId) ||
-      session.turns.some(
-        ({ state, crash, bystander }) =>
-          state === "open" || state === "canceled" || (bystander && crash?.kind === "runtime-died"),
-      );
-    const optional = unsure ? ({ optional: true } as const) : {};
-    const turns = session.turns.map((turn) => this.#turn(turn));
-    return [
-      ...(turns.length === 0 ? [] : [{ ...selectors, ...optional, turns }]),
-      ...session.subAgents.map((replies) => ({
-        ...selectors,
-        subAgent: true as const,
-        ...optional,
-        turns: [{ replies }],
-      })),
-    ];
-  }
-
-  /** Task and work always; the rest only where sessions of that work differ in it. */
-  #selectors({ work, role, retry, attempt }: RecordedSession): Omit<RuleFields, "turns"> {
-    const siblings = this.#sessions.filter((one) => one.work.workId === work.workId);
-    return {
-      task: work.taskId,
-      workId: work.workId,
-      ...(siblings.every((one) => one.work.run === 1) ? {} : { run: work.run }),
-      ...(role === "task" || role === "driving" ? { role } : {}),
-      ...(siblings.every((one) => one.retry === 0) ? {} : { retry }),
-      ...(siblings.every((one) => one.attempt === 1) ? {} : { attempt }),
-    };
-  }
-
-  #turn({ prompt, replies, state, crash, bystander }: RecordedTurn): TurnFields {
-    const condition = recordedPrompt(prompt, this.#workingDirectory);
-    const start = condition === undefined ? {} : { prompt: condition };
-    const all = [...replies];
-    const last = all.at(-1);
-    const waits = state === "open" || state === "canceled";
-    if (waits || (state === "crashed" && crash !== undefined)) {
-      const end = waits || crash === undefined ? { hang: true as const } : playedCrash(crash, last);
-      if (end !== undefined) {
-        // An answer without tools ends a turn: the crash can only come in its place.
-        if (last !== undefined && last.tools === undefined) all.pop();
-        all.push(bystander && crash?.kind === "runtime-died" ? { hang: true } : end);
-      }
-    }
-    if (all.length === 0) all.push({ text: "" });
-    const [only] = all;
-    return all.length === 1 && only !== undefined
-      ? { ...start, ...only }
-      : { ...start, replies: all };
-  }
-
-  /** A replayed hang need not take as long as the real one: nothing else of a replay is silent for long. */
   #limits(): RehearsalLimits | undefined {
     const { limits } = this.#options;
-    const waits = this.#sessions.some(({ turns }) => turns.some(needsPatience));
-    return waits ? { ...limits, idleMinutes: IDLE_MINUTES_OF_A_REPLAY } : limits;
+    if (this.#waitedMinutes > 0) {
+      // A hang must last until that limit is crossed again.
+      const longer = this.#waitedMinutes + 1;
+      return { ...limits, turnMinutes: longer, idleMinutes: longer };
+    }
+    const hangs = this.#sessions.some(({ turns }) =>
+      turns.some(({ crash }) => crash?.kind === "idle-deadline" || crash?.kind === "turn-deadline"),
+    );
+    // Nothing else in a replay is silent for so long, so that a hang need not take as long as it did.
+    return hangs ? { ...limits, idleMinutes: 0.1 } : limits;
   }
 }
 
 function newTurn(prompt: string): RecordedTurn {
-  return { prompt, replies: [], state: "open", crash: undefined, bystander: false };
+  return { prompt, replies: [], state: "open", crash: undefined };
+}
+
+function newSession(
+  of: Pick<RecordedSession, "work" | "role" | "retry" | "attempt">,
+): RecordedSession {
+  return { ...of, turns: [], subAgents: [], usage: undefined, doomed: false };
 }

@@ -56,12 +56,17 @@ function recordedArguments(
 
 /**
  * The reply that makes a turn crash as it did; undefined if its last answer does so already. Crashes
- * without a status become a 408: like them it is worth a retry, and it takes no time.
+ * without a status become a 408: like them it is worth a retry, and it takes no time. So does a death of
+ * the runtime that other sessions died of too (`doomed`): each crashes for itself, where it did.
  */
-export function playedCrash(crash: Crash, last: ReplyFields | undefined): ReplyFields | undefined {
+export function playedCrash(
+  crash: Crash,
+  doomed: boolean,
+  last: ReplyFields | undefined,
+): ReplyFields | undefined {
   switch (crash.kind) {
     case "runtime-died":
-      return { die: true };
+      return doomed ? { error: { status: 408, message: crash.message } } : { die: true };
     case "idle-deadline":
     case "turn-deadline":
       return { hang: true };
@@ -83,15 +88,6 @@ function isRefusal({ errorType, message }: Crash): boolean {
     errorType === "authentication" ||
     errorType === "authorization" ||
     /No GitHub OAuth token|Not authenticated/i.test(message)
-  );
-}
-
-/** Whether a replay of the turn waits until a limit ends it. */
-export function needsPatience({ crash }: { readonly crash: Crash | undefined }): boolean {
-  return (
-    crash?.kind === "idle-deadline" ||
-    crash?.kind === "turn-deadline" ||
-    crash?.kind === "runtime-died"
   );
 }
 

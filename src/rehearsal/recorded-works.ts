@@ -40,11 +40,13 @@ export class RecordedWorks {
   }
 
   /**
-   * Whether a replay may end this work in another way: a work that crashes or is canceled takes down
-   * what runs beside it, and how far that has come is a matter of time.
+   * The works that a replay may stop at another point than the run did. One that crashes or is canceled
+   * takes down what runs beside it, and how far that has come is a matter of time.
    */
-  mayDiffer(workId: number): boolean {
-    return this.#torn() && this.#works.get(workId)?.overlapped === true;
+  stoppable(): ReadonlySet<number> {
+    if (!this.#torn()) return new Set();
+    const works = [...this.#works.values()].filter(({ overlapped }) => overlapped);
+    return new Set(works.map(({ workId }) => workId));
   }
 
   /** Undefined where works may differ. */
@@ -65,6 +67,7 @@ export class RecordedWorks {
     });
   }
 
+  /** A crash or a cancel stopped works that ran at the same time. */
   #torn(): boolean {
     return [...this.#works.values()].some(
       ({ overlapped, outcomes }) =>
