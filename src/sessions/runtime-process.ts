@@ -42,6 +42,8 @@ export interface RuntimeProcessOptions {
   readonly directory: string;
   /** Made anew for each process; `kill` ends that very process. */
   readonly requestHandler?: ((kill: () => void) => CopilotRequestHandler) | undefined;
+  /** How to get at the client's child; the default reads the private field that holds it. */
+  readonly childOf?: (client: CopilotClient) => unknown;
 }
 
 export class RuntimeProcess implements RuntimeLife {
@@ -174,7 +176,8 @@ export class RuntimeProcess implements RuntimeLife {
    * The field is private: if it is not there one day, we ask by ping instead, and the copy stays.
    */
   #watchChild(): void {
-    const child: unknown = Reflect.get(this.client, "cliProcess");
+    const { childOf = privateChild } = this.#options;
+    const child = childOf(this.client);
     if (!isChildProcess(child)) return;
     this.#child = child;
     this.#pid = child.pid;
@@ -210,6 +213,10 @@ export class RuntimeProcess implements RuntimeLife {
     for (const mourner of this.#mourners) mourner(reason);
     this.#mourners.clear();
   }
+}
+
+function privateChild(client: CopilotClient): unknown {
+  return Reflect.get(client, "cliProcess");
 }
 
 function isChildProcess(value: unknown): value is ChildProcess {

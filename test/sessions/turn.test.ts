@@ -13,7 +13,7 @@ interface Stage {
   readonly activities: SessionActivity[];
   readonly cancel: AbortController;
   readonly outcome: Promise<TurnOutcome>;
-  die(reason: string): void;
+  readonly die: (reason: string) => void;
   gone: boolean;
 }
 

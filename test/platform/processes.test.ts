@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { TestContext } from "node:test";
+import {
+  makeDirectory,
+  makeTemporaryDirectory,
+  removeDirectory,
+} from "../../src/platform/files.ts";
+import {
+  endMarkedProcesses,
+  isRunning,
+  processesMarked,
+  sendSignal,
+  waitUntilGone,
+} from "../../src/platform/processes.ts";
+
+function start(t: TestContext, script: string, env: Record<string, string>): number {
+  const child = spawn("sh", ["-c", script], {
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: "ignore",
+  });
+  t.after(() => child.kill("SIGKILL"));
+  assert.ok(child.pid !== undefined);
+  return child.pid;
+}
+
+const name = "AGENT_JOBS_TEST_MARK";
+
+test("a process is found by the exact mark in its environment", async (t) => {
+  const mark = `one-${process.pid}`;
+  const pid = start(t, "sleep 50; :", { [name]: mark });
+  start(t, "sleep 50; :", { [name]: `${mark}0` });
+  start(t, "sleep 50; :", { [`${name}_2`]: mark });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const found = await processesMarked(name, mark);
+  assert.ok(found.includes(pid));
+  assert.ok(found.length <= 2, "the shell and its sleep");
+  assert.deepEqual(await processesMarked(name, "nobody"), []);
+});
+
+test("all that carry the mark are ended, also what ignores a polite request, and nothing else", async (t) => {
+  const mark = `two-${process.pid}`;
+  const stubborn = start(t, "trap '' TERM; while :; do sleep 1; done", { [name]: mark });
+  const breeding = start(t, "(sleep 51 &); (sleep 52 &); sleep 53; :", { [name]: mark });
+  const other = start(t, "sleep 54; :", { [name]: `${mark}-other` });
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const begun = performance.now();
+  await endMarkedProcesses(name, mark);
+  assert.ok(performance.now() - begun < 3_000);
+  assert.deepEqual(await processesMarked(name, mark), []);
+  assert.ok(await waitUntilGone([stubborn, breeding], 1_000));
+  assert.equal(isRunning(other), true);
+});
+
+test("nobody is there: no wait, no error", async () => {
+  const begun = performance.now();
+  await endMarkedProcesses(name, "nobody at all");
+  assert.ok(performance.now() - begun < 1_000);
+  assert.equal(isRunning(2 ** 30), false);
+  sendSignal(2 ** 30, "SIGKILL");
+  assert.equal(isRunning(process.pid), true);
+  assert.equal(await waitUntilGone([process.pid], 30), false);
+});
+
+test("a temporary folder is made, and removed with all it holds", async () => {
+  const folder = await makeTemporaryDirectory("agent-jobs-test-");
+  await makeDirectory(join(folder, "a/b"));
+  await makeDirectory(join(folder, "a/b"));
+  await writeFile(join(folder, "a/b/c"), "x");
+  await removeDirectory(folder);
+  assert.equal(existsSync(folder), false);
+  await removeDirectory(folder);
+});
