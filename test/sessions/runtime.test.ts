@@ -127,6 +127,28 @@ describe("watching a runtime", () => {
     assert.equal(runtime.gone, true);
   });
 
+  it("keeps what the runtime writes to its standard error out of ours, and in the message", async (t) => {
+    const workspace = await makeWorkspace(t);
+    const program = await workspace.write(
+      "talkative",
+      "#!/bin/sh\necho 'the reason' >&2\nexit 3\n",
+    );
+    await chmod(program, 0o755);
+    const written: string[] = [];
+    t.mock.method(process.stderr, "write", (text: unknown) => written.push(String(text)) > 0);
+    const runtime = new RuntimeProcess({
+      clock: systemClock,
+      path: program,
+      environment: {},
+      authentication: authentication({ hasProvider: true }),
+      directory: join(workspace.path, "runtime"),
+    });
+    await assert.rejects(runtime.start(), /the reason/);
+    await systemClock.sleep(50);
+    t.mock.restoreAll();
+    assert.doesNotMatch(written.join(""), /the reason/);
+  });
+
   it("an orderly stop is no death, and leaves neither process nor file", async (t) => {
     const { path } = await makeWorkspace(t);
     const directory = join(path, "runtime");
