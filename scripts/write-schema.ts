@@ -5,9 +5,11 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { entrySchema } from "../src/entry/schema.ts";
+import { rehearsalSchema } from "../src/rehearsal/schema.ts";
 
 const schemas: readonly { readonly file: string; readonly schema: object }[] = [
   { file: "schema/entry.schema.json", schema: entrySchema },
+  { file: "schema/rehearsal.schema.json", schema: rehearsalSchema },
 ];
 
 const root = join(import.meta.dirname, "..", "..");

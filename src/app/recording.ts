@@ -24,24 +24,32 @@ export function createRecording(
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`The recording ${path} can't be written: ${why}`);
   }
-  const { loaded, entry, jobName, userInput, workingDirectory, permissions } = prepared;
+  const { loaded, entry, jobName, userInput, workingDirectory, permissions, script } = prepared;
+  // A folder made for the run is gone after it: a replay makes it again.
+  const workspace = options.workingDirectory === undefined ? script?.workspace : undefined;
   const recorder = createRecorder({
     entry: fromFolder(folder, loaded.file),
     job: jobName,
-    workingDirectory: fromFolder(folder, workingDirectory),
+    ...(workspace === undefined ? { workingDirectory: fromFolder(folder, workingDirectory) } : {}),
     ...(entry.jobs[jobName]?.requireUserInput === true
       ? { userInput: redactor.text(userInput) }
       : {}),
     ...(options.models === undefined ? {} : { models: options.models }),
     ...(permissions === undefined ? {} : { permissions }),
-    ...(options.limits === undefined ? {} : { limits: options.limits }),
+    ...(Object.keys(options.limits ?? {}).length === 0 ? {} : { limits: options.limits }),
   });
   return {
     name: "recording",
     report: (event) => recorder.report(event),
     async close() {
       const format = path.endsWith(".json") ? "json" : "yaml";
-      writeFileSync(path, renderRehearsal(recorder.toRehearsal(), format));
+      writeFileSync(
+        path,
+        renderRehearsal(
+          { ...recorder.toRehearsal(), ...(workspace === undefined ? {} : { workspace }) },
+          format,
+        ),
+      );
     },
   };
 }

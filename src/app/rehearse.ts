@@ -66,7 +66,9 @@ async function rehearseFile(
     const options = {
       entryFile: script.entryFile,
       environment,
-      workingDirectory: script.workingDirectory ?? workingDirectory,
+      ...(script.workingDirectory === undefined && script.workspace === undefined
+        ? { workingDirectory }
+        : {}),
       ...(runtimePath === undefined ? {} : { runtimePath }),
       ...(verbose === undefined
         ? {}
@@ -80,7 +82,7 @@ async function rehearseFile(
     const { unexpected, unused } = await executeRun(prepared, options, signal);
     if (signal.aborted) return undefined;
     const milliseconds = systemClock.now() - start;
-    const failures = [...unexpected, ...expectations.failures(), ...unused];
+    const failures = withoutNoise(unexpected, [...expectations.failures(), ...unused]);
     const { jobName } = prepared;
     return failures.length === 0
       ? { kind: "passed", file, jobName, milliseconds }
@@ -97,4 +99,13 @@ async function rehearseFile(
     }
     throw error;
   }
+}
+
+/** Once a run has left its script, what it missed afterwards follows from that. */
+function withoutNoise(unexpected: readonly string[], others: readonly string[]): readonly string[] {
+  if (unexpected.length === 0) return others;
+  const count = others.length === 1 ? "1 more line follows" : `${others.length} more lines follow`;
+  return others.length === 0
+    ? unexpected
+    : [...unexpected, `(${count} from that: expectations not met, parts of the script not used)`];
 }

@@ -33,6 +33,7 @@ import { modelServer, type RunOptions } from "./options.ts";
 import { createRecording } from "./recording.ts";
 import { knownSecrets } from "./secrets.ts";
 import { UsageError } from "./usage-error.ts";
+import { makeWorkspace } from "./workspace.ts";
 
 /** Checked input: nothing of it can be refused any more. */
 export interface PreparedRun {
@@ -45,6 +46,8 @@ export interface PreparedRun {
   readonly limits: ResolvedLimits;
   readonly permissions: PermissionPreset | undefined;
   readonly script: Script | undefined;
+  /** Removes what was made for the run; `executeRun` does it at its end. */
+  readonly cleanUp: () => Promise<void>;
 }
 
 export interface RunReport {
@@ -88,7 +91,12 @@ async function prepareLoaded(
       `The job "${jobName}" needs user input: give it with --user-input TEXT or --user-input-file PATH.`,
     );
   }
-  const workingDirectory = resolve(options.workingDirectory ?? script?.workingDirectory ?? ".");
+  const named = options.workingDirectory ?? script?.workingDirectory;
+  const workspace =
+    named === undefined && script?.workspace !== undefined
+      ? await makeWorkspace(script.workspace, options.environment)
+      : undefined;
+  const workingDirectory = workspace?.path ?? resolve(named ?? ".");
   await checkWorkingDirectory(workingDirectory);
   return {
     loaded,
@@ -99,6 +107,7 @@ async function prepareLoaded(
     limits: resolveLimits(loaded.entry.limits, script?.limits, options.limits),
     permissions: options.permissions ?? script?.permissions,
     script,
+    cleanUp: async () => workspace?.remove(),
   };
 }
 
@@ -107,6 +116,18 @@ export async function executeRun(
   prepared: PreparedRun,
   options: RunOptions,
   signal?: AbortSignal,
+): Promise<RunReport> {
+  try {
+    return await execute(prepared, options, signal);
+  } finally {
+    await prepared.cleanUp();
+  }
+}
+
+async function execute(
+  prepared: PreparedRun,
+  options: RunOptions,
+  signal: AbortSignal | undefined,
 ): Promise<RunReport> {
   const { loaded, entry, jobName, userInput, workingDirectory, limits, script } = prepared;
   const clock = systemClock;

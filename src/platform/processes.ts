@@ -91,3 +91,20 @@ async function fromPs(mark: string): Promise<number[]> {
     .map((line) => Number.parseInt(line, 10))
     .filter((pid) => Number.isSafeInteger(pid) && pid !== process.pid);
 }
+
+/** Runs a program to its end, without a shell. Rejects with the tail of its stderr if it fails. */
+export async function runProgram(
+  command: string,
+  args: readonly string[],
+  options: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },
+): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    execFile(command, args, { ...options, timeout: 30_000 }, (error, _stdout, stderr) => {
+      if (error === null) resolve();
+      else
+        reject(
+          new Error(`${command} ${args[0] ?? ""}: ${stderr.trim().slice(-500) || error.message}`),
+        );
+    });
+  });
+}

@@ -1,17 +1,27 @@
 /** Text to script: the document loader, the schema, then what a schema can't say. */
-import { dirname, isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join, posix, win32 } from "node:path";
 import type { Diagnostic } from "../entry/diagnostic.ts";
 import { formatOfFile, readDocument } from "../entry/document.ts";
 import { compileSchema, toDiagnostics, type Path, type Problem } from "../entry/schema-check.ts";
 import type { RehearsalFile, RuleFields, TurnFields } from "./rehearsal-file.ts";
 import { replyProblems, toReply, withImpliedEnd } from "./replies.ts";
 import { rehearsalSchema } from "./schema.ts";
-import type { ExpectedDecision, Expectation, ExpectedWork, Rule, Script, Turn } from "./script.ts";
+import type {
+  ExpectedDecision,
+  Expectation,
+  ExpectedWork,
+  Rule,
+  Script,
+  Turn,
+  Workspace,
+} from "./script.ts";
 import { toCondition } from "./text-condition.ts";
 
 export type LoadedScript =
   | { readonly kind: "loaded"; readonly script: Script }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
+
+type WorkspaceField = NonNullable<RehearsalFile["workspace"]>;
 
 const schema = compileSchema<RehearsalFile>(rehearsalSchema, "rehearsal");
 
@@ -49,7 +59,7 @@ class Builder {
   }
 
   script(value: RehearsalFile): Script {
-    const { description, job, userInput, workingDirectory, permissions } = value;
+    const { description, job, userInput, workingDirectory, workspace, permissions } = value;
     return {
       file: this.#file,
       ...(description === undefined ? {} : { description }),
@@ -59,6 +69,9 @@ class Builder {
       ...(workingDirectory === undefined
         ? {}
         : { workingDirectory: this.#beside(workingDirectory) }),
+      ...(workspace === undefined
+        ? {}
+        : { workspace: this.#workspace(workspace, workingDirectory !== undefined) }),
       models: value.models ?? {},
       ...(permissions === undefined ? {} : { permissions }),
       limits: value.limits ?? {},
@@ -69,6 +82,22 @@ class Builder {
 
   #beside(path: string): string {
     return isAbsolute(path) ? path : join(dirname(this.#file), path);
+  }
+
+  #workspace({ files = {}, git = false }: WorkspaceField, alsoDirectory: boolean): Workspace {
+    if (alsoDirectory) {
+      this.#problem(["workspace"], "A rehearsal has a workingDirectory or a workspace, not both.");
+    }
+    for (const name of Object.keys(files)) {
+      if (!isWithin(name)) {
+        this.#problem(
+          ["workspace", "files", name],
+          "This is not a path within the workspace.",
+          "write it relative, with /, without . and ..",
+        );
+      }
+    }
+    return { files, git };
   }
 
   #problem(path: Path, reason: string, hint?: string): void {
@@ -204,3 +233,13 @@ class Builder {
 }
 
 type WorkOf<T extends RehearsalFile> = NonNullable<NonNullable<T["expect"]>["works"]>[number];
+
+/** A relative path in its shortest form that stays below where it starts, with `/` on every system. */
+function isWithin(path: string): boolean {
+  return (
+    path !== "" &&
+    posix.normalize(path) === path &&
+    !/^\.{0,2}(?:\/|$)|\/$|\\|\0/.test(path) &&
+    !win32.isAbsolute(path)
+  );
+}

@@ -98,6 +98,10 @@ export interface RehearsalFile {
   readonly job?: string;
   readonly userInput?: string;
   readonly workingDirectory?: string;
+  readonly workspace?: {
+    readonly files?: Readonly<Record<string, string>>;
+    readonly git?: boolean;
+  };
   readonly models?: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";
   readonly limits?: RehearsalLimits;

@@ -1,4 +1,5 @@
 /** The JSON Schema of a rehearsal file: what editors complete and what the loader checks first. */
+import { workspace } from "./schema-workspace.ts";
 
 const text = (description: string) => ({ type: "string", description });
 const whole = (minimum: number, description: string) => ({ type: "integer", minimum, description });
@@ -230,6 +231,7 @@ export const rehearsalSchema = {
     workingDirectory: text(
       "The directory that the sessions work in, relative to this file. Default: the one given on the command line, else the current directory.",
     ),
+    workspace,
     models: {
       type: "object",
       description: "Models to use instead of the entry's: category to model id.",

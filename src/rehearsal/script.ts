@@ -15,6 +15,8 @@ export interface Script {
   readonly userInput?: string;
   /** As seen from where `file` is seen from; absent: the caller's choice. */
   readonly workingDirectory?: string;
+  /** A folder to make for the run instead. */
+  readonly workspace?: Workspace;
   readonly models: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";
   readonly limits: RehearsalLimits;
@@ -24,6 +26,13 @@ export interface Script {
 
 /** Path and position, for messages: `sessions[0].turns[1] (a.rehearsal.yml:7:5)`. */
 export type Place = string;
+
+export interface Workspace {
+  /** Relative path, with `/`, to content. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Make it a git repository with one commit. */
+  readonly git: boolean;
+}
 
 export interface Selectors {
   readonly task?: string;

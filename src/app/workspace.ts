@@ -1,0 +1,59 @@
+/** The folder that a rehearsal makes for itself: its files, if it wants a commit of them, then nothing left. */
+import { mkdir, realpath, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { makeTemporaryDirectory, removeDirectory } from "../platform/files.ts";
+import { runProgram } from "../platform/processes.ts";
+import type { Workspace } from "../rehearsal/script.ts";
+import type { ModelAccess } from "./options.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface MadeWorkspace {
+  /** Absolute, without links. */
+  readonly path: string;
+  remove(): Promise<void>;
+}
+
+/** Throws a `UsageError` if the files can't be written or git fails; then nothing is left either. */
+export async function makeWorkspace(
+  { files, git }: Workspace,
+  environment: ModelAccess["environment"],
+): Promise<MadeWorkspace> {
+  const path = await realpath(await makeTemporaryDirectory("agent-jobs-workspace-"));
+  const remove = (): Promise<void> => removeDirectory(path);
+  try {
+    for (const [name, content] of Object.entries(files)) {
+      const file = join(path, name);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, content);
+    }
+    if (git) await commitAll(path, environment);
+    return { path, remove };
+  } catch (error) {
+    await remove();
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`The workspace of the rehearsal can't be made: ${why}`);
+  }
+}
+
+/** Always the same commit for the same files, whatever git is told on this machine. */
+async function commitAll(cwd: string, environment: ModelAccess["environment"]): Promise<void> {
+  const date = "2026-01-01T00:00:00Z";
+  const env = {
+    PATH: environment["PATH"],
+    HOME: cwd,
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_AUTHOR_NAME: "rehearsal",
+    GIT_AUTHOR_EMAIL: "rehearsal@example.com",
+    GIT_AUTHOR_DATE: date,
+    GIT_COMMITTER_NAME: "rehearsal",
+    GIT_COMMITTER_EMAIL: "rehearsal@example.com",
+    GIT_COMMITTER_DATE: date,
+  };
+  await runProgram("git", ["init", "--quiet", "--initial-branch=main"], { cwd, env });
+  await runProgram("git", ["add", "--all"], { cwd, env });
+  const message = "The workspace of the rehearsal";
+  await runProgram("git", ["commit", "--quiet", "--allow-empty", `--message=${message}`], {
+    cwd,
+    env,
+  });
+}
