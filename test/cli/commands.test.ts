@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { version } from "../../src/app/version.ts";
+import { runCli } from "../rig/cli.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+const good =
+  "models: { driving: m }\ntasks:\n  a: { prompt: Say $user-input, requireUserInput: true, model: { category: driving } }\njobs:\n  j: { work: { kind: Ref, taskId: a } }\n  k: { work: { kind: Seq, works: [{ kind: Ref, taskId: a, modelOverride: { id: other } }] } }\n";
+const bad =
+  "models: { driving: m }\ntasks:\n  a: { prompt: Say $nope, model: { category: driven } }\njobs:\n  j: { work: { kind: Ref, taskId: b } }\n";
+
+describe("agent-jobs validate", () => {
+  it("prints all problems of all files with their places, and exits with 2", async (t) => {
+    const workspace = await makeWorkspace(t, { "good.yml": good, "bad.yml": bad });
+    const { code, stdout, stderr } = await runCli(["validate", "bad.yml", "good.yml", "nope.yml"], {
+      cwd: workspace.path,
+    });
+    assert.equal(code, 2, stderr);
+    const lines = stdout.trimEnd().split("\n");
+    assert.equal(lines[0], "good.yml: valid");
+    assert.match(
+      stdout,
+      /^bad\.yml:3:\d+: entry\.tasks\["a"\]\.prompt: Cannot find prompt variable: \$nope\./m,
+    );
+    assert.match(stdout, /^bad\.yml:3:\d+: entry\.tasks\["a"\]\.model\.category: /m);
+    assert.match(stdout, /^bad\.yml:5:\d+: entry\.jobs\["j"\]\.work\.taskId: /m);
+    assert.match(stdout, /^nope\.yml: There is no such file\./m);
+    assert.equal(lines.length, 5);
+  });
+
+  it("prints nothing but JSON with --format json", async (t) => {
+    const workspace = await makeWorkspace(t, { "good.yml": good, "bad.yml": bad });
+    const { code, stdout } = await runCli(["validate", "--format", "json", "bad.yml", "good.yml"], {
+      cwd: workspace.path,
+    });
+    assert.equal(code, 2);
+    const report: unknown = JSON.parse(stdout);
+    assert.ok(
+      typeof report === "object" && report !== null && "valid" in report && "diagnostics" in report,
+    );
+    assert.equal(report.valid, false);
+    assert.ok(Array.isArray(report.diagnostics));
+    assert.equal(report.diagnostics.length, 3);
+    const fine = await runCli(["validate", "--format", "json", "good.yml"], {
+      cwd: workspace.path,
+    });
+    assert.deepEqual([fine.code, JSON.parse(fine.stdout)], [0, { valid: true, diagnostics: [] }]);
+  });
+
+  it("prints workflow commands, escaped, with --format github", async (t) => {
+    const workspace = await makeWorkspace(t, {
+      "b,a:d%.yml": bad.replace("$nope", '"%0A::stop $nope"'),
+    });
+    const { code, stdout } = await runCli(["validate", "--format", "github", "b,a:d%.yml"], {
+      cwd: workspace.path,
+    });
+    assert.equal(code, 2);
+    for (const line of stdout.trimEnd().split("\n"))
+      assert.match(line, /^::error file=b%2Ca%3Ad%25\.yml,line=\d+,col=\d+::entry\./);
+  });
+
+  it("accepts the example entries", async () => {
+    const { code, stdout } = await runCli(
+      ["validate", "hello.yml", "commit-review.yml", "nightly-maintenance.yml"],
+      { cwd: join(root, "entries") },
+    );
+    assert.equal(code, 0, stdout);
+  });
+});
+
+describe("agent-jobs list, chart, schema, help", () => {
+  it("lists jobs with the input they need, their tasks and models", async (t) => {
+    const workspace = await makeWorkspace(t, { "good.yml": good });
+    const table = await runCli(["list", "good.yml"], { cwd: workspace.path });
+    assert.deepEqual(table.stdout.trimEnd().split("\n"), [
+      "JOB  USER INPUT  TASKS  MODELS",
+      "j    required    a      m",
+      "k    required    a      other",
+    ]);
+    const json = await runCli(["list", "good.yml", "--json"], { cwd: workspace.path });
+    assert.deepEqual(JSON.parse(json.stdout), {
+      entry: "good.yml",
+      jobs: [
+        { name: "j", requireUserInput: true, tasks: ["a"], models: ["m"] },
+        { name: "k", requireUserInput: true, tasks: ["a"], models: ["other"] },
+      ],
+    });
+  });
+
+  it("draws a job as a Mermaid flowchart", async (t) => {
+    const workspace = await makeWorkspace(t, { "good.yml": good });
+    const { code, stdout } = await runCli(["chart", "good.yml", "j"], { cwd: workspace.path });
+    assert.equal(code, 0);
+    assert.match(stdout, /^flowchart TD\n/);
+    const unknown = await runCli(["chart", "good.yml", "nope"], { cwd: workspace.path });
+    assert.deepEqual(
+      [unknown.code, unknown.stderr],
+      [2, 'agent-jobs: There is no job "nope". The entry has the jobs "j", "k".\n'],
+    );
+  });
+
+  it("prints the published schemas", async () => {
+    for (const [args, file] of [
+      [[], "entry"],
+      [["entry"], "entry"],
+      [["rehearsal"], "rehearsal"],
+    ] as const) {
+      const { code, stdout } = await runCli(["schema", ...args], { cwd: root });
+      assert.deepEqual(
+        [code, stdout],
+        [0, await readFile(join(root, "schema", `${file}.schema.json`), "utf8")],
+      );
+    }
+    assert.equal((await runCli(["schema", "toString"], { cwd: root })).code, 2);
+  });
+
+  it("has a help text for every command, and exits with 0", async () => {
+    for (const command of ["run", "validate", "list", "chart", "rehearse", "schema"]) {
+      const { code, stdout } = await runCli([command, "--help"], { cwd: root });
+      assert.equal(code, 0);
+      assert.match(stdout, new RegExp(`^Usage: agent-jobs ${command} `));
+    }
+  });
+
+  it("tells its version, which is the package's", async () => {
+    const manifest: unknown = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+    assert.ok(typeof manifest === "object" && manifest !== null && "version" in manifest);
+    assert.equal(version, manifest.version);
+    assert.equal((await runCli(["--version"], { cwd: root })).stdout, `${version}\n`);
+  });
+});
