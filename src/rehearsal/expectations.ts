@@ -7,7 +7,7 @@ import { decisionText } from "../events/decision.ts";
 import type { PlannedWork, RunEvent, RunOutcome, WorkEnded } from "../events/event.ts";
 import type { ExpectedDecision, Expectation } from "./script.ts";
 import { describeCondition, fillIn, mismatch, quote } from "./text-condition.ts";
-import { ended, workFailures, type WorkTally } from "./work-expectations.ts";
+import { happened, wished, workFailures, type WorkTally } from "./work-expectations.ts";
 
 export interface Expectations {
   report(event: RunEvent): void;
@@ -137,7 +137,7 @@ class Fold implements Expectations {
     if (outcome.kind !== result) {
       const because = actual === "" ? "" : `: ${actual}`;
       return [
-        `${place}: the job should have ${ended(result)}, but it ${ended(outcome.kind)}${because}`,
+        `${place}: the job should have ${wished(result)}, but it ${happened(outcome.kind)}${because}`,
       ];
     }
     if (reason === undefined) return [];

@@ -7,7 +7,7 @@
  * looped works find their own lines again.
  *
  * A replay is faster than the run was. So nothing in it may depend on what happens at the same time
- * elsewhere: see `doomed` and `RecordedWorks.stoppable`.
+ * elsewhere: see `ReplayContext`.
  */
 import type { Decision } from "../events/decision.ts";
 import type { RunEvent, RunOutcome, WorkRef } from "../events/event.ts";
@@ -117,10 +117,12 @@ class Recording implements Recorder {
     const outcome = this.#outcome ?? { kind: "canceled" };
     const limits = this.#limits();
     const works = this.#works.expectation();
-    const stoppable = this.#works.stoppable();
+    const overlapped = this.#works.overlapped();
+    const torn = this.#works.torn();
     const context = {
       workingDirectory: this.#workingDirectory,
-      mayDiffer: (workId: number) => stoppable.has(workId),
+      overlapped: (workId: number) => overlapped.has(workId),
+      stoppable: (workId: number) => torn && overlapped.has(workId),
     };
     return {
       entry,
@@ -130,10 +132,7 @@ class Recording implements Recorder {
       ...(models === undefined ? {} : { models }),
       ...(permissions === undefined ? {} : { permissions }),
       ...(limits === undefined ? {} : { limits }),
-      sessions: [
-        ...recordedRules(this.#sessions, context),
-        ...(stoppable.size > 0 ? [anythingElse] : []),
-      ],
+      sessions: [...recordedRules(this.#sessions, context), ...(torn ? [anythingElse] : [])],
       expect: { result: outcome.kind, ...(works === undefined ? {} : { works }) },
     };
   }
@@ -194,12 +193,10 @@ class Recording implements Recorder {
     if (decision.kind === "criteria-retry") this.#retries.set(work.workId, decision.retry);
     if (decision.kind !== "session-crashed") return;
     const { crash, attempt } = decision;
-    const session = this.#crashed.get(work.workId);
+    const turn = this.#crashed.get(work.workId)?.turns.at(-1);
     this.#crashed.delete(work.workId);
-    const turn = session?.turns.at(-1);
-    if (session !== undefined && turn !== undefined) {
+    if (turn !== undefined) {
       turn.crash = crash;
-      if (crash.kind === "runtime-died") this.#runtimeDied(session);
       return;
     }
     // The session did not even start. In a replay it starts, and crashes on its first prompt.
@@ -207,12 +204,6 @@ class Recording implements Recorder {
     const failed = newSession({ work, role: undefined, retry, attempt });
     failed.turns.push({ ...newTurn(""), state: "crashed", crash });
     this.#sessions.push(failed);
-  }
-
-  /** One death ends the sessions of many works, each at a point that a replay would not hit again. */
-  #runtimeDied(first: RecordedSession): void {
-    if (this.#open.size < 2 && !first.doomed) return;
-    for (const session of this.#open.values()) session.doomed = true;
   }
 
   #limits(): RehearsalLimits | undefined {
@@ -237,5 +228,5 @@ function newTurn(prompt: string): RecordedTurn {
 function newSession(
   of: Pick<RecordedSession, "work" | "role" | "retry" | "attempt">,
 ): RecordedSession {
-  return { ...of, turns: [], subAgents: [], usage: undefined, doomed: false };
+  return { ...of, turns: [], subAgents: [], usage: undefined };
 }

@@ -21,14 +21,14 @@ export interface RecordedSession {
   readonly subAgents: ReplyFields[][];
   /** Reported, but the reply that it belongs to is still to come. */
   usage: { readonly input: number; readonly output: number } | undefined;
-  /** The runtime died under it and under other sessions at the same time. */
-  doomed: boolean;
 }
 
 export interface ReplayContext {
   readonly workingDirectory: string;
+  /** Whether other works ran at the same time. */
+  readonly overlapped: (workId: number) => boolean;
   /** Whether a replay may stop this work at another point than the run did. */
-  readonly mayDiffer: (workId: number) => boolean;
+  readonly stoppable: (workId: number) => boolean;
 }
 
 /** In what the sessions of one work differ: that is what a rule has to name. */
@@ -71,10 +71,10 @@ function sessionRules(
     ...(differ?.retry === true ? { retry } : {}),
     ...(differ?.attempt === true ? { attempt } : {}),
   };
-  const differs = context.mayDiffer(work.workId);
+  const differs = context.stoppable(work.workId);
   const unsure = differs || turns.some(({ state }) => state === "open" || state === "canceled");
   const optional = unsure ? ({ optional: true } as const) : {};
-  const played = turns.map((turn) => turnFields(turn, session, context.workingDirectory));
+  const played = turns.map((turn) => turnFields(turn, context.overlapped(work.workId), context));
   // Where the run was stopped between two turns a replay may have come further.
   if (differs && turns.at(-1)?.state === "completed") played.push(hang);
   return [
@@ -90,8 +90,8 @@ function sessionRules(
 
 function turnFields(
   { prompt, replies, state, crash }: RecordedTurn,
-  { doomed }: RecordedSession,
-  workingDirectory: string,
+  overlapped: boolean,
+  { workingDirectory }: ReplayContext,
 ): TurnFields {
   const condition = recordedPrompt(prompt, workingDirectory);
   const start = condition === undefined ? {} : { prompt: condition };
@@ -102,7 +102,7 @@ function turnFields(
       ? hang
       : crash === undefined
         ? undefined
-        : playedCrash(crash, doomed, last);
+        : playedCrash(crash, overlapped, last);
   if (end !== undefined) {
     // An answer without tools ends a turn: what follows can only come in its place.
     if (last !== undefined && last.tools === undefined) all.pop();

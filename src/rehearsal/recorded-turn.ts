@@ -57,16 +57,17 @@ function recordedArguments(
 /**
  * The reply that makes a turn crash as it did; undefined if its last answer does so already. Crashes
  * without a status become a 408: like them it is worth a retry, and it takes no time. So does a death of
- * the runtime that other sessions died of too (`doomed`): each crashes for itself, where it did.
+ * the runtime beside other works: a replay would not hit their sessions where the run did, so each
+ * crashes for itself.
  */
 export function playedCrash(
   crash: Crash,
-  doomed: boolean,
+  overlapped: boolean,
   last: ReplyFields | undefined,
 ): ReplyFields | undefined {
   switch (crash.kind) {
     case "runtime-died":
-      return doomed ? { error: { status: 408, message: crash.message } } : { die: true };
+      return overlapped ? { error: { status: 408, message: crash.message } } : { die: true };
     case "idle-deadline":
     case "turn-deadline":
       return { hang: true };

@@ -39,19 +39,15 @@ export class RecordedWorks {
     if (event.type === "decision" && event.decision.kind === "session-crashed") work.crashes += 1;
   }
 
-  /**
-   * The works that a replay may stop at another point than the run did. One that crashes or is canceled
-   * takes down what runs beside it, and how far that has come is a matter of time.
-   */
-  stoppable(): ReadonlySet<number> {
-    if (!this.#torn()) return new Set();
+  /** The works beside which others ran. */
+  overlapped(): ReadonlySet<number> {
     const works = [...this.#works.values()].filter(({ overlapped }) => overlapped);
     return new Set(works.map(({ workId }) => workId));
   }
 
   /** Undefined where works may differ. */
   expectation(): readonly WorkFields[] | undefined {
-    if (this.#torn()) return undefined;
+    if (this.torn()) return undefined;
     return [...this.#works.values()].map(({ taskId, workId, outcomes, retries, crashes }) => {
       const [first] = outcomes;
       if (first === undefined) return { task: taskId, workId, outcome: "skipped" };
@@ -67,8 +63,11 @@ export class RecordedWorks {
     });
   }
 
-  /** A crash or a cancel stopped works that ran at the same time. */
-  #torn(): boolean {
+  /**
+   * Whether a crash or a cancel stopped works that ran at the same time: how far each had come by then
+   * is a matter of time, so a replay may stop them at other points.
+   */
+  torn(): boolean {
     return [...this.#works.values()].some(
       ({ overlapped, outcomes }) =>
         overlapped && outcomes.some((one) => one === "crashed" || one === "canceled"),

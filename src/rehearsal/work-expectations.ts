@@ -43,7 +43,7 @@ export function workFailures(
   for (const work of free) {
     if (work.runs === 0) continue;
     failures.push(
-      `${expected.place}: ${nameOf(work)} ran and ${work.last ?? "did not end"}, but the list does not expect it.`,
+      `${expected.place}: ${nameOf(work)} ran and ${endOf(work)}, but the list does not expect it.`,
     );
   }
   return failures;
@@ -64,14 +64,14 @@ function particularity({ workId, model }: ExpectedWork): number {
 function compare({ outcome, ...item }: ExpectedWork, work: WorkTally): string[] {
   const because = work.reason === "" ? "" : ` (${work.reason})`;
   if (outcome.kind === "skipped") {
-    return work.runs === 0
-      ? []
-      : [`should have been skipped, but it ran and ${work.last ?? "did not end"}`];
+    return work.runs === 0 ? [] : [`should have been skipped, but it ran and ${endOf(work)}`];
   }
   if (work.runs === 0 || work.last === undefined) return ["should have run, but it was skipped"];
   const problems: string[] = [];
   if (outcome.kind === "last" && outcome.outcome !== work.last) {
-    problems.push(`should have ${ended(outcome.outcome)}, but it ${ended(work.last)}${because}`);
+    problems.push(
+      `should have ${wished(outcome.outcome)}, but it ${happened(work.last)}${because}`,
+    );
   }
   if (outcome.kind === "each") {
     const { outcomes } = outcome;
@@ -80,7 +80,7 @@ function compare({ outcome, ...item }: ExpectedWork, work: WorkTally): string[] 
       problems.push(`should have run ${outcomes.length}×, but it ran ${work.runs}×`);
     } else if (differs !== -1) {
       problems.push(
-        `should have ${ended(outcomes[differs] ?? work.last)} in run ${differs + 1}, but it ${ended(work.each[differs] ?? work.last)}`,
+        `should have ${wished(outcomes[differs] ?? work.last)} in run ${differs + 1}, but it ${happened(work.each[differs] ?? work.last)}`,
       );
     }
   }
@@ -96,9 +96,18 @@ function compare({ outcome, ...item }: ExpectedWork, work: WorkTally): string[] 
   return problems;
 }
 
-/** As it goes after "should have" and "it". */
-export function ended(result: WorkResult): string {
+/** After "should have". */
+export function wished(result: WorkResult): string {
   return result === "canceled" ? "been canceled" : result;
+}
+
+/** After "it". */
+export function happened(result: WorkResult): string {
+  return result === "canceled" ? "was canceled" : result;
+}
+
+function endOf({ last }: WorkTally): string {
+  return last === undefined ? "did not end" : happened(last);
 }
 
 function describeItem({ task, workId, model }: ExpectedWork): string {

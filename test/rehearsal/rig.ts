@@ -78,7 +78,15 @@ export const assistant = (content: string | null): Message => ({ role: "assistan
 export const tool = (content: string): Message => ({ role: "tool", content, tool_call_id: "t" });
 
 export const offered = [
-  ...["bash", "view", "rg", "glob", "job_boolean_true", "job_boolean_false"].map((name) => ({
+  ...[
+    "bash",
+    "view",
+    "rg",
+    "glob",
+    "job_boolean_true",
+    "job_boolean_false",
+    "job_prepare_document",
+  ].map((name) => ({
     type: "function",
     function: { name, description: "", parameters: { type: "object" } },
   })),
@@ -161,14 +169,17 @@ export async function ask(
   messages: readonly Message[],
   options: Ask = {},
 ): Promise<Received> {
-  const response = await model.send(request(messages, options));
+  return receive(await model.send(request(messages, options)), options.stream ?? true);
+}
+
+export async function receive(response: Response, stream: boolean): Promise<Received> {
   const none = { reasoning: "", tools: [], finish: undefined, usage: undefined, deltas: 0 };
   const { status, headers } = response;
   if (status !== 200) {
     const { error }: { error: { message: string } } = JSON.parse(await response.text());
     return { ...none, status, headers, text: error.message, end: "status" };
   }
-  if (options.stream === false) {
+  if (!stream) {
     const body: WireBody = JSON.parse(await response.text());
     const [{ message, finish_reason: finish }] = body.choices;
     return { ...merge([message]), status, headers, finish, usage: body.usage, end: "done" };
