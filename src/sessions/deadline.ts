@@ -41,15 +41,15 @@ export async function within<T>(
   }
 }
 
-/** The same for a step of an ending: whatever goes wrong, we go on. */
+/** A step of an ending: whatever goes wrong, we go on. `late`: it did not answer in time. */
 export async function attempt(
   step: () => Promise<unknown>,
   milliseconds: number,
   clock: Clock,
-): Promise<boolean> {
+): Promise<"done" | "failed" | "late"> {
   try {
-    return (await within(step(), milliseconds, clock)) !== undefined;
+    return (await within(step(), milliseconds, clock)) === undefined ? "late" : "done";
   } catch {
-    return false;
+    return "failed";
   }
 }

@@ -49,6 +49,8 @@ export interface RuntimeProcessOptions {
 export class RuntimeProcess implements RuntimeLife {
   readonly client: CopilotClient;
   readonly outputDirectory: string;
+  /** It has left a step of an ending unanswered: nobody waits for it politely any more. */
+  mute = false;
   readonly #temporary: string;
   readonly #mourners = new Set<(reason: string) => void>();
   #dead: string | undefined;
@@ -160,7 +162,9 @@ export class RuntimeProcess implements RuntimeLife {
   async #stop(): Promise<void> {
     this.#ended.abort();
     const { clock } = this.#options;
-    if (this.#loss === undefined) await attempt(() => this.client.stop(), stopMs, clock);
+    if (this.#loss === undefined && !this.mute) {
+      await attempt(() => this.client.stop(), stopMs, clock);
+    }
     // Clears what a failed stop or a dead child left in the client: timers, the connection.
     await attempt(() => this.client.forceStop(), stopMs, clock);
     if (this.#pid !== undefined && isRunning(this.#pid)) {
@@ -198,7 +202,7 @@ export class RuntimeProcess implements RuntimeLife {
     while (!signal.aborted && !this.gone) {
       await clock.sleep(pingEveryMs, signal);
       if (signal.aborted) return;
-      if (!(await attempt(() => this.client.ping(), pingMs, clock))) {
+      if ((await attempt(() => this.client.ping(), pingMs, clock)) !== "done") {
         await this.#lost("The Copilot runtime does not answer any more.");
       }
     }

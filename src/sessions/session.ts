@@ -163,9 +163,10 @@ export async function endCopilotSession(
   clock: Clock,
 ): Promise<void> {
   const { session, runtime } = open;
-  if (!runtime.gone) {
-    await attempt(() => session.disconnect(), closeStepMs, clock);
-    await attempt(() => runtime.client.deleteSession(session.sessionId), closeStepMs, clock);
+  const steps = [() => session.disconnect(), () => runtime.client.deleteSession(session.sessionId)];
+  for (const step of steps) {
+    if (runtime.gone || runtime.mute) break;
+    runtime.mute = (await attempt(step, closeStepMs, clock)) === "late";
   }
   // Async, detached and nohup shells outlive all of that, and a dead runtime too (trap 13).
   if (open.startsProcesses)

@@ -234,7 +234,9 @@ class Turn {
   /** Waits until the session is done with the turn, a moment at most; nobody waits for a dead one. */
   async #quieten(abort: boolean): Promise<void> {
     if (this.#life.gone || this.#messageId === undefined) return;
-    if (abort) await attempt(() => this.#session.abort(), abortMs, this.#clock);
+    if (abort && (await attempt(() => this.#session.abort(), abortMs, this.#clock)) === "late") {
+      return;
+    }
     const end = this.#clock.now() + drainMs;
     while (this.#state.idle === undefined && !this.#life.gone) {
       const rest = end - this.#clock.now();

@@ -73,20 +73,22 @@ test("a session whose signal is aborted is not opened", async (t) => {
   assert.equal(late.kind === "crashed" && late.crash.kind, "aborted");
 });
 
-test("a runtime that dies just before our own cancel is a cancel, as with Ctrl-C", async (t) => {
-  const rig = await makeRig(t, () => ({ hang: "before" }));
-  const session = await rig.open();
-  const cancel = new AbortController();
-  const running = turn(session, "hang", { signal: cancel.signal });
-  await until(() => rig.server.requests.length > 0, "the request");
-  const start = performance.now();
-  for (const pid of rig.sessions.runtimePids) process.kill(pid, "SIGINT");
-  setTimeout(() => cancel.abort(), 100);
-  const run = await running;
-  assert.equal(run.outcome.kind, "canceled");
-  assert.ok(performance.now() - start < 2_000, "nobody waits for a dead runtime");
-  await session.close();
-});
+for (const signal of ["SIGINT", "SIGKILL"] as const) {
+  test(`a runtime that dies just before our own cancel is a cancel, as with Ctrl-C (${signal})`, async (t) => {
+    const rig = await makeRig(t, () => ({ hang: "before" }));
+    const session = await rig.open();
+    const cancel = new AbortController();
+    const running = turn(session, "hang", { signal: cancel.signal });
+    await until(() => rig.server.requests.length > 0, "the request");
+    const start = performance.now();
+    for (const pid of rig.sessions.runtimePids) process.kill(pid, signal);
+    setTimeout(() => cancel.abort(), 100);
+    const run = await running;
+    assert.equal(run.outcome.kind, "canceled");
+    assert.ok(performance.now() - start < 2_000, "nobody waits for a dead runtime");
+    await session.close();
+  });
+}
 
 test("close() during a turn cancels it", async (t) => {
   const rig = await makeRig(t, () => ({ hang: "before" }));

@@ -203,6 +203,69 @@ test("nothing that lies in the checkout speaks to the model or runs", async (t) 
   );
 });
 
+test("what sub-agents cost is told, and their requests are known as theirs", async (t) => {
+  const workspace = await makeWorkspace(t);
+  const asked: ModelRequest[] = [];
+  const sessions = createSessions({
+    clock: systemClock,
+    environment: process.env,
+    transport: {
+      send(request) {
+        asked.push(request);
+        const { model, toolResults } = parseRequest(0, request.url, {}, request.body);
+        const task = {
+          name: "task",
+          arguments: {
+            name: "helper",
+            description: "d",
+            prompt: "Help",
+            agent_type: "explore",
+            mode: "sync",
+          },
+        };
+        const reply = request.subAgent
+          ? { text: "The sub-agent's answer" }
+          : toolResults.length > 0
+            ? { text: `The end: ${toolResults.join()}` }
+            : { toolCalls: [task] };
+        return Promise.resolve(
+          new Response(streamedBody(model, reply), {
+            headers: { "content-type": "text/event-stream" },
+          }),
+        );
+      },
+    },
+  });
+  t.after(() => sessions.stop());
+  const opened = await sessions.factory.open(
+    {
+      label: label("claude-test"),
+      modelId: "claude-test",
+      workingDirectory: workspace.path,
+      permissions: "all",
+    },
+    neverAborted,
+  );
+  assert.ok(opened.kind === "opened");
+  const run = await turn(opened.session, "Delegate");
+  assert.match(completed(run).text, /The sub-agent's answer/);
+  assert.deepEqual(completed(run).toolCalls, [{ name: "task", succeeded: true }]);
+  assert.deepEqual(
+    asked.map(({ subAgent, label: of }) => [subAgent, of?.taskId]),
+    [
+      [false, "task"],
+      [true, "task"],
+      [false, "task"],
+    ],
+  );
+  const used = run.activities.filter((activity) => activity.kind === "model.used");
+  assert.deepEqual(
+    used.map(({ subAgent }) => subAgent),
+    [false, true, false],
+  );
+  await opened.session.close();
+});
+
 test("with a transport nothing is sent anywhere, and no provider or token is needed", async (t) => {
   const asked: { readonly request: ModelRequest; readonly label: SessionLabel | undefined }[] = [];
   const workspace = await makeWorkspace(t);

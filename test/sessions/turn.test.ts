@@ -99,6 +99,17 @@ describe("where a turn begins and ends", () => {
     assert.deepEqual(await outcome, answer);
   });
 
+  it("a listener that throws changes nothing", async () => {
+    const { session, clock, outcome } = await stage({
+      onActivity: () => {
+        throw new Error("listener");
+      },
+    });
+    session.play(userMessage("message-1"), message("Hi"), idle());
+    assert.deepEqual(await outcome, answer);
+    assert.equal(clock.now(), 0);
+  });
+
   it("the text is the last message that has any", async () => {
     const { session, outcome } = await stage();
     session.play(
@@ -298,6 +309,22 @@ describe("cancel", () => {
     cancel.abort();
     assert.equal((await clock.runUntil(outcome)).kind, "canceled");
   });
+});
+
+it("after an error the turn ends only when the session is quiet, so that the next one can begin", async () => {
+  const { session, clock, outcome } = await stage();
+  let ended = false;
+  void outcome.then(() => (ended = true));
+  session.play(
+    userMessage("message-1"),
+    event("session.error", { message: "Bad", errorType: "q" }),
+  );
+  await settle();
+  assert.equal(ended, false);
+  session.play(idle());
+  await settle();
+  assert.equal(ended, true);
+  assert.equal(clock.now(), 0);
 });
 
 it("a turn with a hundred thousand events leaves no timer and no listener behind", async () => {
