@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Decision } from "../../src/events/decision.ts";
+import type { RunEventBody, RunOutcome, WorkOutcome } from "../../src/events/event.ts";
+import { createExpectations } from "../../src/rehearsal/expectations.ts";
+import { script } from "./rig.ts";
+
+const at = (position: string): string => `(tests/a.rehearsal.yml:${position})`;
+const crash = { kind: "session-error", message: "boom" } as const;
+const failed: WorkOutcome = { kind: "failed", reason: "criteria not met" };
+
+/** A job of three works: 0 and 2 are of task "review" on two models, 1 is of task "fix". */
+class Run {
+  readonly events: RunEventBody[] = [
+    {
+      type: "run.started",
+      jobName: "job",
+      workingDirectory: "/work",
+      works: [
+        { workId: 0, taskId: "review", modelId: "small" },
+        { workId: 1, taskId: "fix", modelId: "small" },
+        { workId: 2, taskId: "review", modelId: "big" },
+      ],
+    },
+  ];
+  readonly #runs = new Map<number, number>();
+
+  work(workId: number, outcome: WorkOutcome, ...decisions: readonly Decision[]): this {
+    const run = (this.#runs.get(workId) ?? 0) + 1;
+    this.#runs.set(workId, run);
+    const work = { workId, taskId: workId === 1 ? "fix" : "review", run };
+    const modelId = workId === 2 ? "big" : "small";
+    const turn = { sessionId: "s", modelId, retry: 0, attempt: 1, prompt: "p" };
+    this.events.push(
+      { type: "work.started", work, modelId },
+      { type: "turn.started", work, mission: "prompt", ...turn },
+      { type: "turn.started", work, mission: "criteria", ...turn },
+      ...decisions.map((decision): RunEventBody => ({ type: "decision", work, decision })),
+      { type: "work.ended", work, outcome },
+    );
+    return this;
+  }
+
+  note(...texts: readonly string[]): this {
+    for (const text of texts) {
+      this.events.push({ type: "decision", work: null, decision: { kind: "note", text } });
+    }
+    return this;
+  }
+
+  end(outcome: RunOutcome = { kind: "succeeded" }): this {
+    this.events.push({ type: "run.ended", outcome });
+    return this;
+  }
+}
+
+function failures(expect: string, { events }: Run): readonly string[] {
+  const expectations = createExpectations(script("  []", `expect: ${expect}`).expect);
+  for (const [at, event] of events.entries()) expectations.report({ at, ...event });
+  return expectations.failures();
+}
+
+const run = (): Run => new Run();
+
+test("the result", () => {
+  const broken = run().end({ kind: "failed", reason: "task failed in /work/a" });
+  assert.deepEqual(failures("{}", run().end()), []);
+  assert.deepEqual(failures("{}", broken), [
+    `expect ${at("4:9")}: the job should have succeeded, but it failed: task failed in /work/a`,
+  ]);
+  assert.deepEqual(failures("{ result: canceled }", run().end()), [
+    `expect ${at("4:9")}: the job should have been canceled, but it succeeded`,
+  ]);
+  assert.deepEqual(
+    failures("{ result: failed }", run().end({ kind: "canceled", reason: "Ctrl-C" })),
+    [`expect ${at("4:9")}: the job should have failed, but it was canceled: Ctrl-C`],
+  );
+  assert.deepEqual(failures("{ result: failed, reason: '${workingDirectory}/a' }", broken), []);
+  assert.deepEqual(failures("{ result: failed, reason: a crash }", broken), [
+    `expect ${at("4:9")}: the reason does not contain "a crash"; it is "task failed in /work/a".`,
+  ]);
+  assert.deepEqual(failures("{}", run()), [`expect ${at("4:9")}: the run did not end.`]);
+});
+
+test("works: all of them, and how they ended", () => {
+  const played = run().work(0, { kind: "succeeded" }).work(1, failed).end();
+  const works = (list: string): readonly string[] => failures(`{ works: [${list}] }`, played);
+  assert.deepEqual(
+    works("{ task: review, outcome: succeeded }, { task: fix, outcome: failed }"),
+    [],
+  );
+  assert.deepEqual(
+    works(
+      "{ task: review, outcome: skipped }, { task: fix, outcome: failed }, { task: review, outcome: succeeded }",
+    ),
+    [],
+    "a skipped work is the one that did not run, wherever it stands",
+  );
+  assert.deepEqual(works("{ task: review, outcome: failed }, { task: fix, outcome: succeeded }"), [
+    `expect.works[0] ${at("4:19")}: work 0 ("review") should have failed, but it succeeded.`,
+    `expect.works[1] ${at("4:54")}: work 1 ("fix") should have succeeded, but it failed (criteria not met).`,
+  ]);
+  assert.deepEqual(works("{ task: review, outcome: succeeded }"), [
+    `expect.works ${at("4:18")}: work 1 ("fix") ran and failed, but the list does not expect it.`,
+  ]);
+  assert.deepEqual(works("{ task: fix, outcome: skipped }, { task: review, outcome: succeeded }"), [
+    `expect.works[0] ${at("4:19")}: work 1 ("fix") should have been skipped, but it ran and failed.`,
+  ]);
+  const rest = "{ task: fix, outcome: failed }, { task: review, workId: 0, outcome: succeeded }";
+  assert.deepEqual(works(`{ task: review, outcome: succeeded }, ${rest}`), [
+    `expect.works[0] ${at("4:19")}: work 2 ("review") should have run, but it was skipped.`,
+  ]);
+  assert.deepEqual(works(`{ task: deploy, outcome: succeeded }, ${rest}`), [
+    `expect.works[0] ${at("4:19")}: the job has no work of task "deploy".`,
+  ]);
+  assert.deepEqual(works(`{ task: fix, outcome: failed }, ${rest}`), [
+    `expect.works[1] ${at("4:51")}: the job has no further work of task "fix".`,
+  ]);
+  assert.deepEqual(works(`{ task: review, workId: 7, model: big, outcome: failed }, ${rest}`), [
+    `expect.works[0] ${at("4:19")}: the job has no work of task "review" with the id 7 on the model "big".`,
+  ]);
+});
+
+test("works of one task are told apart by id or model, else taken in order", () => {
+  const played = run()
+    .work(0, failed)
+    .work(2, { kind: "crashed", crash })
+    .end({ kind: "failed", reason: "" });
+  const works = (list: string): readonly string[] =>
+    failures(`{ result: failed, works: [${list}] }`, played);
+  const first = "{ task: review, outcome: failed }";
+  assert.deepEqual(works(`${first}, { task: review, outcome: crashed }`), []);
+  assert.deepEqual(works(`{ task: review, model: big, outcome: crashed }, ${first}`), []);
+  assert.deepEqual(works(`${first}, { task: review, model: big, outcome: crashed }`), []);
+  assert.deepEqual(
+    works(`{ task: review, outcome: failed }, { task: review, workId: 2, outcome: crashed }`),
+    [],
+  );
+});
+
+test("works: runs, attempts, retries and crashes", () => {
+  const retry: Decision = { kind: "criteria-retry", retry: 1, of: 2, reason: "no" };
+  const crashed: Decision = {
+    kind: "session-crashed",
+    mission: "prompt",
+    attempt: 1,
+    attempts: 5,
+    crash,
+  };
+  const played = run()
+    .work(1, { kind: "succeeded" }, retry, crashed)
+    .work(1, failed, retry)
+    .work(1, { kind: "canceled", reason: "stop" })
+    .end();
+  const fix = (fields: string): readonly string[] =>
+    failures(`{ works: [{ task: fix, ${fields} }] }`, played);
+  assert.deepEqual(fix("outcome: canceled, runs: 3, attempts: 3, retries: 2, crashes: 1"), []);
+  assert.deepEqual(fix("outcome: [succeeded, failed, canceled]"), []);
+  const start = `expect.works[0] ${at("4:19")}: work 1 ("fix") should have`;
+  assert.deepEqual(fix("outcome: canceled, runs: 2, attempts: 4, retries: 0, crashes: 2"), [
+    `${start} had 2 runs, but it had 3.`,
+    `${start} had 4 attempts, but it had 3.`,
+    `${start} had 0 retries, but it had 2.`,
+    `${start} had 2 crashes, but it had 1.`,
+  ]);
+  assert.deepEqual(fix("outcome: [succeeded, failed]"), [`${start} run 2×, but it ran 3×.`]);
+  assert.deepEqual(fix("outcome: [succeeded, succeeded, canceled]"), [
+    `${start} succeeded in run 2, but it failed.`,
+  ]);
+});
+
+test("decisions that must occur, in any order", () => {
+  const played = run().note("one", "two").end();
+  const include = (list: string): readonly string[] =>
+    failures(`{ decisions: { include: [${list}] } }`, played);
+  assert.deepEqual(include('two, "[MISC] one", { matches: "^.MISC. t" }'), []);
+  assert.deepEqual(include('"[MISC] three", { equals: "[MISC] tw" }'), [
+    `expect.decisions.include[0] ${at("4:34")}: no decision contains "[MISC] three". With [MISC] there was "[MISC] one", "[MISC] two".`,
+    `expect.decisions.include[1] ${at("4:50")}: no decision equals "[MISC] tw". With [MISC] there was "[MISC] one", "[MISC] two".`,
+  ]);
+  assert.deepEqual(include('"[CRITERIA] a", four'), [
+    `expect.decisions.include[0] ${at("4:34")}: no decision contains "[CRITERIA] a". There was none with [CRITERIA].`,
+    `expect.decisions.include[1] ${at("4:50")}: no decision contains "four".`,
+  ]);
+  const many = run().note("a", "b", "c", "d").end();
+  assert.deepEqual(failures('{ decisions: { include: ["[MISC] e"] } }', many), [
+    `expect.decisions.include[0] ${at("4:34")}: no decision contains "[MISC] e". With [MISC] there was "[MISC] a", "[MISC] b", "[MISC] c" and others.`,
+  ]);
+});
+
+test("decisions that must occur in order", () => {
+  const sequence = (list: string, ...notes: string[]): readonly string[] =>
+    failures(
+      `{ decisions: { sequence: [${list}] } }`,
+      run()
+        .note(...notes)
+        .end(),
+    );
+  assert.deepEqual(sequence("one, two", "one", "other", "two"), []);
+  assert.deepEqual(sequence("one, one", "one", "one"), []);
+  assert.deepEqual(sequence("one, one", "one"), [
+    `expect.decisions.sequence[1] ${at("4:40")}: no decision contains "one" after the one before it in the sequence.`,
+  ]);
+  assert.deepEqual(sequence("one, two", "two", "one"), [
+    `expect.decisions.sequence[1] ${at("4:40")}: no decision contains "two" after the one before it in the sequence.`,
+  ]);
+  assert.deepEqual(sequence("one", "two"), [
+    `expect.decisions.sequence[0] ${at("4:35")}: no decision contains "one".`,
+  ]);
+});
+
+test("decisions that must not occur", () => {
+  const exclude = (item: string): readonly string[] =>
+    failures(`{ decisions: { exclude: [${item}] } }`, run().note("one", "one more").end());
+  assert.deepEqual(exclude("two"), []);
+  assert.deepEqual(exclude("one"), [
+    `expect.decisions.exclude[0] ${at("4:34")}: no decision may be one that contains "one", but there was "[MISC] one".`,
+  ]);
+});
+
+test("a long run is not kept", () => {
+  const { expect } = script("  []", 'expect: { decisions: { include: ["[MISC] x"] } }');
+  const expectations = createExpectations(expect);
+  for (let n = 0; n < 100_000; n += 1) {
+    const decision = { kind: "note", text: `note ${n}` } as const;
+    expectations.report({ at: n, type: "decision", work: null, decision });
+  }
+  expectations.report({ at: 0, type: "run.ended", outcome: { kind: "succeeded" } });
+  assert.equal(expectations.failures().length, 1);
+});
