@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+describe("the library", () => {
+  it("exports the names of its documentation, under the package's own name", async () => {
+    // Through package.json's exports, as an application resolves it.
+    const name: string = "agent-jobs";
+    const library: object = await import(name);
+    assert.deepEqual(Object.keys(library).sort(), [
+      "DiagnosticsError",
+      "JobHost",
+      "applyEvent",
+      "assignWorkId",
+      "availableTools",
+      "createRunView",
+      "decisionCategory",
+      "decisionText",
+      "diagnosticLine",
+      "ensureInstalledEntry",
+      "errorToDetailedString",
+      "expandPromptDynamic",
+      "expandPromptStatic",
+      "generateChartNodes",
+      "hasRunningSessions",
+      "helperGetSession",
+      "helperPushSessionResponse",
+      "helperSessionStart",
+      "helperSessionStop",
+      "installJobsEntry",
+      "loadEntry",
+      "permissionPresets",
+      "renderMermaid",
+      "runtimeVariables",
+      "simplifyWork",
+      "startJob",
+      "startSession",
+      "startTask",
+      "takeSessionResponse",
+      "validateEntry",
+    ]);
+  });
+});
