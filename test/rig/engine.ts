@@ -6,7 +6,7 @@ import { runJob, runSingleTask, type TaskSpec } from "../../src/engine/run-job.t
 import type { Crash } from "../../src/events/crash.ts";
 import { decisionText } from "../../src/events/decision.ts";
 import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
-import type { SessionRequest } from "../../src/engine/ports.ts";
+import type { SessionFactory, SessionRequest } from "../../src/engine/ports.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { FakeSessions, type Act, type Turn } from "./fake-sessions.ts";
 
@@ -26,6 +26,8 @@ export interface Setup {
   readonly refuse?: (request: SessionRequest) => Crash | undefined;
   readonly gate?: (clock: Clock) => TurnGate;
   readonly signal?: AbortSignal;
+  /** Instead of the fake sessions. */
+  readonly factory?: SessionFactory;
   /** Sees every event as it happens. */
   readonly onEvent?: (event: RunEventBody, clock: FakeClock) => void;
   /** Run this as `startTask` would, instead of a job. */
@@ -61,7 +63,7 @@ export async function play(setup: Setup): Promise<Played> {
     "",
   );
   const ports = {
-    sessions,
+    sessions: setup.factory ?? sessions,
     clock,
     gate: setup.gate?.(clock) ?? openGate,
     random: () => 0,
