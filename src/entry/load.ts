@@ -1,7 +1,7 @@
 import type { Diagnostic } from "./diagnostic.ts";
 import { formatOfFile, readDocument } from "./document.ts";
 import type { PreparedEntry } from "./model.ts";
-import { prepareEntry } from "./prepare.ts";
+import { preparePlain } from "./prepare.ts";
 import type { Locate, Position } from "./problem.ts";
 
 export type LoadedEntry =
@@ -27,7 +27,7 @@ export function loadEntry(text: string | Uint8Array, file: string): LoadedEntry 
   if (document.kind === "rejected") return document;
 
   const { value, locate } = document;
-  const prepared = prepareEntry(value, { file, locate });
+  const prepared = preparePlain(value, { file, locate });
   switch (prepared.kind) {
     case "rejected":
       return prepared;

@@ -22,6 +22,11 @@ export type PrepareResult =
   | { readonly kind: "prepared"; readonly entry: PreparedEntry }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
 
+export interface PrepareOptions extends Place {
+  /** Put before every expression. */
+  readonly codePath?: string;
+}
+
 /**
  * Checks an entry and returns it prepared: prompts expanded, works simplified and numbered, every
  * `requireUserInput` filled in. The input is not changed.
@@ -39,34 +44,34 @@ export function validateEntry(entry: unknown, codePath: string): PreparedEntry {
   }
 }
 
-/** The same as a value; `codePath` is put before every expression. */
-export function prepareEntry(
-  value: unknown,
-  options: Place & { readonly codePath?: string } = {},
-): PrepareResult {
-  const { codePath: prefix = "", ...place } = options;
-  const rejected = (problems: readonly Problem[]): PrepareResult => ({
-    kind: "rejected",
-    diagnostics: toDiagnostics(
-      problems.map((problem) => ({ ...problem, codePath: prefix + problem.codePath })),
-      place,
-    ),
-  });
-
+/** The same, but with the problems as a value. */
+export function prepareEntry(value: unknown, options: PrepareOptions = {}): PrepareResult {
   const copy = plainCopy(value);
-  if (copy.kind === "rejected") {
-    const { path, reason } = copy;
-    return rejected([{ path, codePath: entryCheck.codePath(path), reason }]);
-  }
-  const data = copy.value;
+  if (copy.kind === "copied") return preparePlain(copy.value, options);
+  const { path, reason } = copy;
+  return rejected([{ path, codePath: entryCheck.codePath(path), reason }], options);
+}
+
+/** The same for plain data of the caller's own making, such as a document: it may be changed. */
+export function preparePlain(data: unknown, options: PrepareOptions): PrepareResult {
   const names = entryNames(data);
-  const schemaProblems = entryCheck.problems(data);
+  if (entryCheck.accepts(data)) {
+    const problems = checkEntry(data, names, []);
+    if (problems.length > 0) return rejected(problems, options);
+    return { kind: "prepared", entry: build(data) };
+  }
+  const { problems: schemaProblems, complete } = entryCheck.inspect(data);
+  // With faults unreported, what is left would not be sound.
+  if (!complete) return rejected(schemaProblems, options);
   const sound = salvage<Entry>(data, schemaProblems);
   const problems = sound === undefined ? [] : checkEntry(sound, names, schemaProblems);
-  if (schemaProblems.length + problems.length > 0 || !entryCheck.accepts(data)) {
-    return rejected([...schemaProblems, ...problems]);
-  }
-  return { kind: "prepared", entry: build(data) };
+  return rejected([...schemaProblems, ...problems], options);
+}
+
+function rejected(problems: readonly Problem[], options: PrepareOptions): PrepareResult {
+  const { codePath: prefix = "", ...place } = options;
+  const named = problems.map((problem) => ({ ...problem, codePath: prefix + problem.codePath }));
+  return { kind: "rejected", diagnostics: toDiagnostics(named, place) };
 }
 
 /** Only for an entry without problems. */

@@ -22,7 +22,13 @@ export type ReadText =
     }
   | { readonly kind: "rejected"; readonly faults: readonly TextFault[] };
 
-/** An object whose every key is its own: `__proto__` is nothing special without a prototype. */
+/**
+ * An object whose every key is its own: nothing is inherited, and `__proto__` is a key like any other.
+ * (Its prototype is an empty object without prototype: V8 keeps such objects fast, which it doesn't
+ * for those that have none at all.)
+ */
 export function emptyObject(): Record<string, unknown> {
-  return Object.create(null);
+  return Object.create(nothing);
 }
+
+const nothing: object = Object.freeze(Object.create(null));

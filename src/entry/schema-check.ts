@@ -18,11 +18,19 @@ import { type Explained, explain } from "./schema-reason.ts";
 export { type Locate, type Path, type Place, type Problem, toDiagnostics } from "./problem.ts";
 export { suggest, suggestion } from "./suggest.ts";
 
+/**
+ * More faults than this are not explained: a file with so many is not what it was taken for, and a
+ * list of a million wrong elements would fill the memory with sentences.
+ */
+export const reportedProblems = 20_000;
+
 export interface CompiledSchema<T> {
   /** Whether the value is as the schema says. */
   accepts(value: unknown): value is T;
-  /** All that is wrong; empty for an accepted value. */
+  /** What is wrong, up to about `reportedProblems`; empty for an accepted value. */
   problems(value: unknown): Problem[];
+  /** The same, and whether that is all that is wrong. */
+  inspect(value: unknown): { readonly problems: Problem[]; readonly complete: boolean };
   /** The same with places. */
   diagnose(value: unknown, place?: Place): Diagnostic[];
   /** The expression of a path, such as `entry.tasks["a"].model`. */
@@ -59,23 +67,27 @@ export function compileSchema<T = unknown>(
   const validate = (): ValidateFunction<T> => (compiled ??= getAjv().compile<T>(schema));
   const codePath = (path: Path): string => codePathOf(schema, root, path);
 
-  const problems = (value: unknown): Problem[] => {
+  const inspect = (value: unknown): { problems: Problem[]; complete: boolean } => {
     const check = validate();
-    if (check(value)) return [];
-    const errors = collapseUnions(check.errors ?? [], schema, branch);
+    if (check(value)) return { problems: [], complete: true };
+    const all = check.errors ?? [];
+    const errors = collapseUnions(all.slice(0, reportedProblems), schema, branch);
     const found = errors.map((error) => ({
       keyword: error.keyword,
       codePath: codePath(pathOf(value, error.instancePath)),
       explained: explain(error, pathOf(value, error.instancePath), schema),
     }));
-    return withoutNoise(found).map(({ path, reason, hint }) => {
+    const problems = withoutNoise(found).map(({ path, reason, hint }) => {
       const problem = { path, codePath: codePath(path), reason };
       return hint === undefined ? problem : { ...problem, hint };
     });
+    return { problems, complete: all.length <= reportedProblems };
   };
+  const problems = (value: unknown): Problem[] => inspect(value).problems;
   return {
     accepts: (value): value is T => validate()(value),
     problems,
+    inspect,
     diagnose: (value, place) => toDiagnostics(problems(value), place),
     codePath,
   };
