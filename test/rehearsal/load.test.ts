@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadScript } from "../../src/rehearsal/load.ts";
+import { rehearsalSchema } from "../../src/rehearsal/schema.ts";
 import { FILE, refused, script } from "./rig.ts";
 
 const turn = (yaml: string): string[] =>
@@ -206,3 +207,33 @@ for (const [what, yaml, message] of expectations) {
     ]);
   });
 }
+
+test("a workspace stays within itself", () => {
+  const files = (name: string): string[] =>
+    refused(`entry: a.yml\nsessions: []\nworkspace: { files: { ${JSON.stringify(name)}: x } }`);
+  assert.deepEqual(files("a/b.txt"), []);
+  for (const name of ["../a", "/a", "a/../b", "./a", "a/", "a\\b", "C:/a", ".."]) {
+    assert.equal(files(name).length, 1, name);
+    assert.match(files(name)[0] ?? "", /This is not a path within the workspace\./);
+  }
+  assert.deepEqual(refused("entry: a.yml\nsessions: []\nworkingDirectory: .\nworkspace: {}"), [
+    "tests/a.rehearsal.yml:4:12: rehearsal.workspace: A rehearsal has a workingDirectory or a workspace, not both.",
+  ]);
+});
+
+test("every field of the schema is described", () => {
+  const undescribed: string[] = [];
+  const visit = (schema: unknown, path: string): void => {
+    if (typeof schema !== "object" || schema === null) return;
+    for (const [key, value] of Object.entries(schema)) {
+      if (key === "properties") {
+        for (const [name, field] of Object.entries(Object(value))) {
+          if (typeof Object(field).description !== "string") undescribed.push(`${path}.${name}`);
+          visit(field, `${path}.${name}`);
+        }
+      } else if (key === "items" || key === "anyOf") visit(value, path);
+    }
+  };
+  visit(rehearsalSchema, "rehearsal");
+  assert.deepEqual(undescribed, []);
+});
