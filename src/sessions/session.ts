@@ -22,6 +22,7 @@ import { endMarkedProcesses } from "../platform/processes.ts";
 import type { RuntimePool } from "./client.ts";
 import { attempt, onAbort, within } from "./deadline.ts";
 import { canStartProcesses } from "./permission-rules.ts";
+import { RuntimeNotFoundError } from "./runtime.ts";
 import { errorMessage } from "./runtime-process.ts";
 import type { RuntimeProcess } from "./runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
@@ -246,5 +247,10 @@ async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promis
 }
 
 function startFailed(error: unknown): Opened & { kind: "crashed" } {
-  return { kind: "crashed", crash: { kind: "start-failed", message: errorMessage(error) } };
+  const crash: Crash = { kind: "start-failed", message: errorMessage(error) };
+  return {
+    kind: "crashed",
+    // No retry finds a runtime that is not there: who decides about retries can see that.
+    crash: error instanceof RuntimeNotFoundError ? { ...crash, errorType: "configuration" } : crash,
+  };
 }

@@ -201,6 +201,7 @@ test("a runtime that can't be started is a failed start that says what to do", a
     neverAborted,
   );
   assert.equal(opened.kind === "crashed" && opened.crash.kind, "start-failed");
+  assert.equal(opened.kind === "crashed" && opened.crash.errorType, "configuration");
   assert.match(opened.kind === "crashed" ? opened.crash.message : "", /--runtime-path/);
 });
 

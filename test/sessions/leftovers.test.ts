@@ -1,12 +1,12 @@
 /** Nothing is left: no process with our session's mark, no file. This file's process has a TMPDIR of its own. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { isRunning, processesMarked } from "../../src/platform/processes.ts";
 import type { Script } from "../rig/model-server.ts";
-import { completed, crashOf, makeRig, turn, until } from "./rig.ts";
+import { completed, crashOf, label, makeRig, turn, until } from "./rig.ts";
 
 const temporary = realpathSync(mkdtempSync(join(tmpdir(), "agent-jobs-test-")));
 process.env["TMPDIR"] = temporary;
@@ -97,6 +97,53 @@ test("after close() and stop() no file is left, whatever the session did", async
   await session.close();
   await rig.sessions.stop();
   assert.deepEqual(left(), []);
+});
+
+/** The folders that the running runtime keeps for its sessions. */
+function stored(): string[] {
+  return left()
+    .map((name) => join(temporary, name, "runtime-1", "home", "session-state"))
+    .flatMap((folder) => (existsSync(folder) ? readdirSync(folder) : []));
+}
+
+test("a closed session leaves no file while the runtime goes on", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "ok" }));
+  const sessions = await Promise.all([rig.open(), rig.open(), rig.open()]);
+  for (const session of sessions) completed(await turn(session, "Go"));
+  assert.deepEqual(stored().toSorted(), sessions.map(({ id }) => id).toSorted());
+  await sessions[0]?.close();
+  await sessions[1]?.close();
+  assert.deepEqual(stored(), [sessions[2]?.id]);
+  await sessions[2]?.close();
+  assert.deepEqual(stored(), []);
+});
+
+test("a cancel at any moment of opening a session leaves nothing of it", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "ok" }));
+  await (await rig.open()).close();
+  const kinds = await Promise.all(
+    Array.from({ length: 24 }, async (_, i) => {
+      const cancel = new AbortController();
+      setTimeout(() => cancel.abort(), i * 4);
+      const opened = await rig.sessions.factory.open(
+        {
+          label: label("claude-test"),
+          modelId: "claude-test",
+          workingDirectory: rig.workspace.path,
+          permissions: "read-only",
+        },
+        cancel.signal,
+      );
+      if (opened.kind === "opened") await opened.session.close();
+      return opened.kind === "opened" ? "opened" : opened.crash.kind;
+    }),
+  );
+  assert.ok(kinds.includes("aborted"));
+  assert.ok(
+    kinds.every((kind) => kind === "opened" || kind === "aborted"),
+    kinds.join(),
+  );
+  await until(() => stored().length === 0, `late sessions are ended: ${stored().join()}`);
 });
 
 test("a killed runtime leaves no file either", async (t) => {
