@@ -61,7 +61,9 @@ function licenses() {
       const folder = join(root, path);
       const file = fs.readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
       const text =
-        file === undefined ? "" : `\n${fs.readFileSync(join(folder, file), "utf8").trim()}\n`;
+        file === undefined
+          ? ""
+          : `\n${fs.readFileSync(join(folder, file), "utf8").replaceAll("\r", "").trim()}\n`;
       return `${path.replace(/^.*node_modules\//, "")} ${version} (${license ?? "see its package"})\n${text}`;
     })
     .join("\n----\n\n");
