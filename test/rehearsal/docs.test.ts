@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { rehearsalSchema } from "../../src/rehearsal/schema.ts";
+import { refused } from "./rig.ts";
+
+// From build/test/rehearsal, or wherever else the tests were compiled to.
+const page = await readFile(new URL("../../../docs/rehearsals.md", import.meta.url), "utf8");
+
+test("the examples of the page are valid rehearsals", () => {
+  const examples = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text]) => text ?? "");
+  assert.equal(examples.length, 2);
+  for (const example of examples) assert.deepEqual(refused(example), []);
+});
+
+test("the page names every field", () => {
+  const missing = new Set<string>();
+  const visit = (schema: unknown): void => {
+    if (typeof schema !== "object" || schema === null) return;
+    for (const [key, value] of Object.entries(schema)) {
+      if (key === "properties") {
+        for (const name of Object.keys(Object(value))) {
+          if (!new RegExp(`\\b${name.replace("$", "\\$?")}\\b`).test(page)) missing.add(name);
+        }
+        Object.values(Object(value)).forEach(visit);
+      } else if (key === "items" || key === "anyOf") visit(value);
+    }
+  };
+  visit(rehearsalSchema);
+  // The limits have a page of their own.
+  const { limits } = rehearsalSchema.properties;
+  for (const name of Object.keys(limits.properties)) missing.delete(name);
+  assert.deepEqual([...missing], []);
+});
