@@ -44,6 +44,9 @@ export function crashRemedy(crash: Crash): Remedy {
   if (crash.errorType === "authentication" || crash.errorType === "authorization") {
     return { kind: "give-up", advice: adviceFor(401) };
   }
+  if (crash.errorType === "configuration") {
+    return { kind: "give-up", advice: "What is missing has to be installed or named first." };
+  }
   if (/No GitHub OAuth token|Not authenticated/i.test(crash.message)) {
     return { kind: "give-up", advice: adviceFor(401) };
   }

@@ -40,29 +40,34 @@ export function findRuntime(options: RuntimeOptions): string {
       `The Copilot runtime for ${platform} is not installed (package @github/copilot-sdk-${platform}). ${waysToFixIt}`,
     );
   }
+  const path = runtimeInPackage(root, platform);
+  return checked(path, `The package @github/copilot-sdk-${platform}`);
+}
+
+/** The executable in an unpacked platform package, made executable if it has lost the bit. */
+export function runtimeInPackage(root: string, platform: string): string {
   const name = platform.startsWith("win32") ? "copilot-runtime.exe" : "copilot-runtime";
   const path = join(root, "prebuilds", platform, name);
   makeExecutable(path);
-  return checked(path, `The package @github/copilot-sdk-${platform}`);
+  return path;
 }
 
 function checked(path: string, source: string): string {
   const absolute = isAbsolute(path) ? path : resolve(path);
-  const stat = statSync(absolute, { throwIfNoEntry: false });
-  const wrong =
-    stat === undefined
-      ? "but there is no such file"
-      : stat.isDirectory()
-        ? "but that is a directory, not the runtime's executable"
-        : stat.size === 0
-          ? "but that file is empty"
-          : isExecutable(absolute)
-            ? undefined
-            : "but that file is not executable";
+  const wrong = runtimeProblem(absolute);
   if (wrong !== undefined) {
     throw new RuntimeNotFoundError(`${source} leads to ${absolute}, ${wrong}. ${waysToFixIt}`);
   }
   return absolute;
+}
+
+/** Why an absolute path can't be the runtime; undefined if it can. */
+export function runtimeProblem(path: string): string | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return "but there is no such file";
+  if (stat.isDirectory()) return "but that is a directory, not the runtime's executable";
+  if (stat.size === 0) return "but that file is empty";
+  return isExecutable(path) ? undefined : "but that file is not executable";
 }
 
 function isExecutable(path: string): boolean {
@@ -99,14 +104,14 @@ function isMusl(): boolean {
   return typeof header === "object" && header !== null && !("glibcVersionRuntime" in header);
 }
 
-/** Looks in every `node_modules` above this file (or the bundle that holds it), above the SDK, above the cwd. */
+/**
+ * Looks in every `node_modules` above this file (or the bundle that holds it) and above the SDK. Not above
+ * the current directory: that may be a checkout of somebody else's, with a program of theirs in it.
+ */
 function packageRoot(name: string): string | undefined {
   const here = import.meta.url;
-  const cwd = pathToFileURL(join(process.cwd(), "noop.js")).href;
-  const starts = [here, cwd].flatMap((start) => {
-    const sdk = resolvedFrom(start);
-    return sdk === undefined ? [start] : [start, sdk];
-  });
+  const sdk = resolvedFrom(here);
+  const starts = sdk === undefined ? [here] : [here, sdk];
   for (const start of starts) {
     for (const base of createRequire(start).resolve.paths(name) ?? []) {
       const candidate = join(base, ...name.split("/"));

@@ -207,6 +207,20 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     });
   }
 
+  for (const errorType of ["authentication", "configuration"]) {
+    it(`statement 6: fails at once, with advice, after an error of type ${errorType} without a status`, async () => {
+      const { sessions, decisions } = await play({
+        tasks: { t: task },
+        play: () => ({ crash: { errorType } }),
+      });
+      assert.equal(sessions.turns.length, 1);
+      assert.match(
+        decisions.find((text) => text.includes("drained")) ?? "",
+        /crashed once\. [A-Z]/,
+      );
+    });
+  }
+
   it("statement 6: an error that no retry mends counts as an exhausted crash in a criteria retry too", async () => {
     let turns = 0;
     const { sessions, decisions } = await play({
