@@ -57,11 +57,13 @@ class EntryChecker {
   constructor(entry: Salvaged<Entry>, names: EntryNames, schemaProblems: readonly Problem[]) {
     this.#entry = entry;
     this.#names = names;
-    this.#broken = new Set(schemaProblems.map(({ codePath }) => codePath));
+    this.#broken = new Set(
+      schemaProblems.flatMap(({ codePath, meant = codePath }) => [codePath, meant]),
+    );
     const variables = entry.promptVariables ?? {};
     this.#expander = new PromptExpander((name) => {
-      if (!names.promptVariables.has(name)) return undefined;
-      return sound(variables[name]) ?? null;
+      if (names.promptVariables.has(name)) return sound(variables[name]) ?? null;
+      return this.#isBroken(["promptVariables"]) ? null : undefined;
     });
   }
 
@@ -215,6 +217,7 @@ class EntryChecker {
       row?.jobs?.forEach((cell, column) => {
         const jobName = cell?.jobName;
         if (jobName === undefined || this.#names.jobs.has(jobName)) return;
+        if (this.#isBroken(["jobs"])) return;
         const path = ["grid", rowIndex, "jobs", column, "jobName"];
         this.#addMissing(path, "job", jobName, this.#names.jobs);
       });

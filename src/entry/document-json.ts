@@ -76,7 +76,8 @@ function scan(text: string, limit: number): TextFault | undefined {
         }
         break;
       case 0x2f:
-        return { offset: at, ...noComments };
+        if (/[/*]/.test(text.charAt(at + 1))) return { offset: at, ...noComments };
+        break;
       case 0x5b:
       case 0x7b:
         depth++;

@@ -71,13 +71,13 @@ function line({ label }: ChartArrow): string {
  */
 export function escapeLabel(text: string): string {
   const escaped = text
-    .trim()
     .replace(/\r\n?/g, "\n")
     .replace(/[^\P{Cc}\n]/gu, " ")
+    .trim()
     .replace(markup, (sign) => `#${sign.charCodeAt(0)};`)
     .replaceAll("\n", "<br/>");
   return escaped === "" ? " " : escaped;
 }
 
 /** Hyphens, dots and underscores inside a word are harmless, as is `)` unless it numbers a list. */
-const markup = /(?<![A-Za-z0-9])[-._]|[-._](?![A-Za-z0-9])|(?<=\d)\)|[!-'*+:->@[-^`{-~]/g;
+const markup = /(?<![A-Za-z0-9])[-._]|[-._](?![A-Za-z0-9])|(?<=^ *\d+)\)|[!-'*+:->@[-^`{-~]/gm;

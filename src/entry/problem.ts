@@ -25,6 +25,8 @@ export interface Problem {
   readonly codePath: string;
   readonly reason: string;
   readonly hint?: string;
+  /** For a misspelled field: the code path of the field that was meant. */
+  readonly meant?: string;
 }
 
 /** Adds the places; with a document at hand the result is in reading order. */

@@ -180,7 +180,7 @@ export class PromptExpander {
     if (text === "") return;
     if (to.tail === "dollar" && /^[$A-Za-z]/.test(text)) to.text += "$";
     if (runsOn(to.tail, text)) {
-      const runtime = /\$[\w-]+$/.exec(to.text.slice(-40))?.[0] ?? "a runtime variable";
+      const runtime = /\$\w+(?:-\w+)*(?=-?$)/.exec(to.text.slice(-40))?.[0] ?? "a runtime variable";
       this.#fault(`The text inserted after ${runtime} would become part of its name.`);
       to.complete = false;
     }

@@ -77,10 +77,13 @@ export function compileSchema<T = unknown>(
       codePath: codePath(pathOf(value, error.instancePath)),
       explained: explain(error, pathOf(value, error.instancePath), schema),
     }));
-    const problems = withoutNoise(found).map(({ path, reason, hint }) => {
-      const problem = { path, codePath: codePath(path), reason };
-      return hint === undefined ? problem : { ...problem, hint };
-    });
+    const problems = withoutNoise(found).map(({ path, reason, hint, meant }) => ({
+      path,
+      codePath: codePath(path),
+      reason,
+      ...(hint === undefined ? {} : { hint }),
+      ...(meant === undefined ? {} : { meant: codePath([...path.slice(0, -1), meant]) }),
+    }));
     return { problems, complete: all.length <= reportedProblems };
   };
   const problems = (value: unknown): Problem[] => inspect(value).problems;

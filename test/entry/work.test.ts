@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as fc from "fast-check";
+import type { Work } from "../../src/entry/model.ts";
+import { assignWorkId, simplifyWork, taskWorks, workParts } from "../../src/entry/work.ts";
+import { task } from "./rig.ts";
+
+const seq = (...works: Work[]): Work => ({ kind: "Seq", works });
+const par = (...works: Work[]): Work => ({ kind: "Par", works });
+
+const works = fc.letrec<{ work: Work }>((tie) => {
+  const work = tie("work");
+  const list = fc.array(work, { maxLength: 3 });
+  const condition = fc.tuple(fc.boolean(), work);
+  return {
+    work: fc.oneof(
+      { maxDepth: 5, withCrossShrink: true },
+      fc.constantFrom("a", "b", "c").map(task),
+      list.map((parts) => seq(...parts)),
+      list.map((parts) => par(...parts)),
+      fc.record(
+        {
+          kind: fc.constant("Loop" as const),
+          preCondition: condition,
+          body: work,
+          postCondition: condition,
+        },
+        { requiredKeys: ["kind", "body"] },
+      ),
+      fc.record(
+        { kind: fc.constant("Alt" as const), condition: work, trueWork: work, falseWork: work },
+        { requiredKeys: ["kind", "condition"] },
+      ),
+    ),
+  };
+});
+
+/** Every work of the tree, itself included. */
+function all(work: Work): Work[] {
+  return [work, ...workParts(work).flatMap(all)];
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value === "object" && value !== null)
+    Object.values(Object.freeze(value)).forEach(frozen);
+  return value;
+}
+
+describe("simplifyWork", () => {
+  it("flattens Seq in Seq and Par in Par over several levels", () => {
+    const nested = seq(
+      task("a"),
+      seq(seq(task("b")), task("c")),
+      par(par(par(task("d"))), task("e")),
+    );
+    assert.deepEqual(
+      simplifyWork(nested),
+      seq(task("a"), task("b"), task("c"), par(task("d"), task("e"))),
+    );
+  });
+
+  it("does so inside every part of Loop and Alt", () => {
+    const deep = seq(seq(task("a")));
+    const flat = seq(task("a"));
+    const loop: Work = {
+      kind: "Loop",
+      preCondition: [true, deep],
+      body: deep,
+      postCondition: [false, deep],
+    };
+    const alt: Work = { kind: "Alt", condition: deep, trueWork: deep, falseWork: deep };
+    assert.deepEqual(simplifyWork(par(loop, alt)), {
+      kind: "Par",
+      works: [
+        { kind: "Loop", preCondition: [true, flat], body: flat, postCondition: [false, flat] },
+        { kind: "Alt", condition: flat, trueWork: flat, falseWork: flat },
+      ],
+    });
+  });
+
+  it("keeps Par in Seq, Seq in Par and a list of one", () => {
+    const work = seq(par(seq(task("a"))));
+    assert.deepEqual(simplifyWork(work), work);
+  });
+
+  it("leaves nothing to flatten, keeps the tasks in their order, and is done in one go", () => {
+    fc.assert(
+      fc.property(works.work, (work) => {
+        const simple = simplifyWork(frozen(work));
+        for (const part of all(simple)) {
+          if (part.kind !== "Seq" && part.kind !== "Par") continue;
+          assert.ok(part.works.every(({ kind }) => kind !== part.kind));
+        }
+        assert.deepEqual(taskWorks(simple), taskWorks(work));
+        assert.deepEqual(simplifyWork(simple), simple);
+      }),
+    );
+  });
+});
+
+describe("assignWorkId", () => {
+  it("counts from 0 in reading order", () => {
+    const work: Work = seq(
+      {
+        kind: "Loop",
+        postCondition: [true, task("c")],
+        body: task("b"),
+        preCondition: [true, task("a")],
+      },
+      { kind: "Alt", falseWork: task("f"), trueWork: task("e"), condition: task("d") },
+      par(task("g"), task("h")),
+    );
+    assert.deepEqual(
+      taskWorks(assignWorkId(work)).map(({ taskId, workIdInJob }) => `${taskId}${workIdInJob}`),
+      ["a0", "b1", "c2", "d3", "e4", "f5", "g6", "h7"],
+    );
+  });
+
+  it("replaces ids that are there already", () => {
+    const work: Work = { kind: "Ref", taskId: "a", workIdInJob: 7 };
+    assert.deepEqual(assignWorkId(work), { kind: "Ref", taskId: "a", workIdInJob: 0 });
+  });
+
+  it("gives each task its own id and changes nothing else, nor its input", () => {
+    fc.assert(
+      fc.property(works.work, (work) => {
+        const before = JSON.stringify(work);
+        const assigned = assignWorkId(frozen(work));
+        const ids = taskWorks(assigned).map(({ workIdInJob }) => workIdInJob);
+        assert.deepEqual(ids, [...ids.keys()]);
+        assert.equal(JSON.stringify(work), before);
+        const withoutIds = JSON.stringify(assigned, (key, value: unknown) =>
+          key === "workIdInJob" ? undefined : value,
+        );
+        assert.deepEqual(JSON.parse(withoutIds), JSON.parse(before));
+      }),
+    );
+  });
+
+  it("does not mind a thousand levels", () => {
+    let work: Work = task("a");
+    for (let level = 0; level < 1000; level++) work = level % 2 === 0 ? seq(work) : par(work);
+    assert.equal(taskWorks(assignWorkId(simplifyWork(work))).length, 1);
+  });
+});
