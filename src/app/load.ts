@@ -25,6 +25,11 @@ export async function readRehearsal(file: string): Promise<Script> {
   return loaded.script;
 }
 
+/** Checks a file of either kind: `NAME.rehearsal.EXT` is a rehearsal, every other name an entry. */
+export async function checkFile(file: string): Promise<void> {
+  await (/\.rehearsal\.[^./\\]+$/.test(file) ? readRehearsal(file) : readEntry(file));
+}
+
 /** The bytes of a file that a person named; what is wrong with it is a diagnostic. */
 async function readText(file: string): Promise<Uint8Array> {
   const refuse = (reason: string, hint?: string): DiagnosticsError => {

@@ -59,7 +59,9 @@ Exit codes: 0 success, 1 the job failed (rehearse: an expectation or a rule fail
 
   program
     .command("validate <entry...>")
-    .description("report all problems of all files, as file:line:column: codePath: reason")
+    .description(
+      "report all problems of entries and rehearsals (*.rehearsal.*), as file:line:column: codePath: reason",
+    )
     .addOption(
       new Option("--format <format>", "how to print them").choices(validateFormats).default("text"),
     )

@@ -1,4 +1,4 @@
-import { readEntry } from "../app/load.ts";
+import { checkFile } from "../app/load.ts";
 import {
   DiagnosticsError,
   diagnosticLine,
@@ -17,7 +17,7 @@ export async function validate(
   const diagnostics: Diagnostic[] = [];
   for (const file of files) {
     try {
-      await readEntry(file);
+      await checkFile(file);
       if (format === "text") console.log(`${file}: valid`);
     } catch (error) {
       if (!(error instanceof DiagnosticsError)) throw error;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { version } from "../../src/app/version.ts";
@@ -64,12 +64,12 @@ describe("agent-jobs validate", () => {
       assert.match(line, /^::error file=b%2Ca%3Ad%25\.yml,line=\d+,col=\d+::entry\./);
   });
 
-  it("accepts the example entries", async () => {
-    const { code, stdout } = await runCli(
-      ["validate", "hello.yml", "commit-review.yml", "nightly-maintenance.yml"],
-      { cwd: join(root, "entries") },
-    );
+  it("accepts the example entries and their rehearsals, each by its own schema", async () => {
+    const cwd = join(root, "entries");
+    const files = (await readdir(cwd)).filter((file) => file.endsWith(".yml"));
+    const { code, stdout } = await runCli(["validate", ...files], { cwd });
     assert.equal(code, 0, stdout);
+    assert.equal(stdout, files.map((file) => `${file}: valid\n`).join(""));
   });
 });
 
