@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { stringify } from "yaml";
 import { loadEntry } from "../../src/entry/load.ts";
@@ -70,6 +71,16 @@ describe("loadEntry", () => {
       .replace("model: {", "model: &m {")
       .replace("jobs:", "  other:\n    <<: { model: *m, prompt: hi }\njobs:");
     assert.deepEqual(linesOf(text), []);
+  });
+});
+
+describe("the examples of the documentation", () => {
+  it("are without fault, as far as they are whole entries", () => {
+    const page = readFileSync(new URL("../../../docs/entry-format.md", import.meta.url), "utf8");
+    const blocks = [...page.matchAll(/```yaml\n([^]*?)```/g)].map(([, text]) => text ?? "");
+    const entries = blocks.filter((text) => text.startsWith("models:"));
+    assert.equal(entries.length, 1);
+    for (const text of entries) assert.deepEqual(linesOf(text), []);
   });
 });
 
