@@ -33,8 +33,19 @@ export interface DecisionEntry {
   readonly run: number;
   readonly kind: Decision["kind"];
   readonly category: DecisionCategory;
-  /** Without the prefix, bounded. */
+  /** Without the prefix and without the details of a crash, bounded. */
   readonly text: string;
+}
+
+/** Something that the permissions did not allow; the same denial of one work is kept once. */
+export interface DenialEntry {
+  readonly workId: number;
+  readonly taskId: string;
+  readonly operation: string;
+  /** Bounded, as is the reason. */
+  readonly target: string;
+  readonly reason: string;
+  count: number;
 }
 
 export interface OpenSession {
@@ -82,6 +93,10 @@ export interface RunView {
   /** About the whole job. */
   readonly decisions: DecisionEntry[];
   droppedDecisions: number;
+  /** How often each kind of decision was made, of the job and of all works, dropped ones included. */
+  readonly decided: Map<Decision["kind"], number>;
+  /** The first ones; `totals.denials` counts all. */
+  readonly denials: DenialEntry[];
   /** The argument of the last `job_prepare_document`: its first line, trimmed. */
   reportedDocument: string | undefined;
   /** The work whose agent spoke last. */
@@ -90,6 +105,8 @@ export interface RunView {
 
 /** Decisions kept for each work, and for the job. */
 export const KEPT_DECISIONS = 50;
+/** Different denials kept of a run. */
+export const KEPT_DENIALS = 100;
 
 export function createRunView(): RunView {
   return {
@@ -104,6 +121,8 @@ export function createRunView(): RunView {
     totals: noCounters(),
     decisions: [],
     droppedDecisions: 0,
+    decided: new Map(),
+    denials: [],
     reportedDocument: undefined,
     lastSpeaker: undefined,
   };

@@ -10,9 +10,10 @@
  */
 import { decisionCategory, decisionMessage, type Decision, type SessionRole } from "./decision.ts";
 import type { RunEvent, WorkRef } from "./event.ts";
-import type { ModelUsed, SessionActivity } from "./session-activity.ts";
+import type { ModelUsed, PermissionDenied, SessionActivity } from "./session-activity.ts";
 import {
   KEPT_DECISIONS,
+  KEPT_DENIALS,
   noCounters,
   type Counters,
   type OpenSession,
@@ -21,10 +22,11 @@ import {
   type WorkView,
 } from "./view-model.ts";
 
-export { createRunView, KEPT_DECISIONS } from "./view-model.ts";
+export { createRunView, KEPT_DECISIONS, KEPT_DENIALS } from "./view-model.ts";
 export type {
   Counters,
   DecisionEntry,
+  DenialEntry,
   OpenSession,
   RunStatus,
   RunView,
@@ -35,6 +37,7 @@ export type {
 
 const MAX_DECISION_TEXT = 2000;
 const MAX_MESSAGE = 64 * 1024;
+const MAX_DENIAL_TEXT = 500;
 
 /** How long the work has run at the time `now`, all its runs together. */
 export function elapsedMs(work: WorkView, now: number): number {
@@ -112,8 +115,9 @@ function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, a
     run: ref?.run ?? 0,
     kind: decision.kind,
     category: decisionCategory(decision),
-    text: clip(decisionMessage(decision), MAX_DECISION_TEXT),
+    text: clip(decisionMessage(withoutDetail(decision)), MAX_DECISION_TEXT),
   };
+  view.decided.set(decision.kind, (view.decided.get(decision.kind) ?? 0) + 1);
   const work = ref === null ? undefined : workOf(view, ref);
   const owner = work ?? view;
   owner.decisions.push(entry);
@@ -156,9 +160,34 @@ function applyActivity(
     case "permission.denied":
       // The engine also makes a decision of it: counted here, once.
       count(view, work, "denials", 1);
+      keepDenial(view, work, activity);
       return;
     default:
       return;
+  }
+}
+
+/** The stack of a crash is for the journal. */
+function withoutDetail(decision: Decision): Decision {
+  if (decision.kind !== "session-crashed") return decision;
+  const { detail: _detail, ...crash } = decision.crash;
+  return { ...decision, crash };
+}
+
+function keepDenial(view: RunView, { workId, taskId }: WorkView, denied: PermissionDenied): void {
+  const operation = clip(denied.operation, MAX_DENIAL_TEXT);
+  const target = clip(denied.target, MAX_DENIAL_TEXT);
+  const reason = clip(denied.reason, MAX_DENIAL_TEXT);
+  const known = view.denials.find(
+    (entry) =>
+      entry.workId === workId &&
+      entry.operation === operation &&
+      entry.target === target &&
+      entry.reason === reason,
+  );
+  if (known !== undefined) known.count += 1;
+  else if (view.denials.length < KEPT_DENIALS) {
+    view.denials.push({ workId, taskId, operation, target, reason, count: 1 });
   }
 }
 

@@ -7,6 +7,7 @@ import {
   createRunView,
   elapsedMs,
   KEPT_DECISIONS,
+  KEPT_DENIALS,
   type Counters,
   type RunView,
 } from "../../src/events/view.ts";
@@ -193,6 +194,57 @@ test("a denial is counted once, though the engine also decides something of it",
     },
   ]);
   assert.equal(view.totals.denials, 1);
+});
+
+test("the same denial is kept once with its count, and of many different ones the first", () => {
+  const denied = (target: string): RunEvent => ({
+    at: 1,
+    type: "activity",
+    work: samples.review,
+    sessionId: "s",
+    activity: { kind: "permission.denied", operation: "shell", target, reason: "x".repeat(9000) },
+  });
+  const view = fold([
+    denied("rm"),
+    denied("rm"),
+    ...Array.from({ length: 5000 }, (_, index) => denied(`command ${index}`)),
+    denied("rm"),
+  ]);
+  assert.equal(view.denials.length, KEPT_DENIALS);
+  assert.equal(view.denials[0]?.target, "rm");
+  assert.equal(view.denials[0]?.count, 3);
+  assert.ok((view.denials[0]?.reason.length ?? 0) < 600);
+  assert.equal(view.totals.denials, 5003);
+});
+
+test("decisions are counted by kind, those that were dropped too, and told without a stack", () => {
+  const crashed: RunEvent = {
+    at: 1,
+    type: "decision",
+    work: samples.review,
+    decision: {
+      kind: "session-crashed",
+      mission: "prompt",
+      attempt: 1,
+      attempts: 5,
+      crash: { kind: "internal", message: "Oh.", detail: '{"stack":"at x"}' },
+    },
+  };
+  const note: RunEvent = {
+    at: 2,
+    type: "decision",
+    work: null,
+    decision: { kind: "note", text: "n" },
+  };
+  const view = fold([...Array.from({ length: KEPT_DECISIONS + 9 }, () => crashed), note]);
+  assert.deepEqual(
+    [...view.decided],
+    [
+      ["session-crashed", KEPT_DECISIONS + 9],
+      ["note", 1],
+    ],
+  );
+  assert.equal(view.works.get(0)?.decisions[0]?.text, "task prompt, try 1 of 5: Oh.");
 });
 
 test("the time of a work is that of all its runs", () => {
