@@ -1,0 +1,171 @@
+/**
+ * The sections of the job summary. Each can be rendered into a given room; whatever it says of an agent,
+ * a tool or an entry goes through `inline`, `code` or `fenced`.
+ */
+import { elapsedMs, type RunView } from "../events/view.ts";
+import { code, fenced, inline } from "./github-escape.ts";
+import { amountText, costText, durationText, result, table, wentBadly } from "./github-layout.ts";
+import { durationMs } from "./github-outputs.ts";
+import { listSection, nameOf, worksOf, type Section } from "./github-section.ts";
+import { harmless, plural } from "./text.ts";
+
+const MAX_REASON = 1000;
+const MAX_FAILURES = 50;
+const MAX_ROWS = 200;
+/** Beyond these GitHub shows an error in the place of the chart. */
+const MAX_CHART = 50_000;
+const MAX_ARROWS = 500;
+
+export function headline(view: RunView, entryFile: string): string {
+  const job = code(view.jobName === "" ? "(unnamed)" : view.jobName, 200);
+  const { totals } = view;
+  const facts = [
+    code(entryFile, 200),
+    plural(view.works.size, "work"),
+    durationText(durationMs(view)),
+    plural(totals.modelCalls, "model call"),
+    `${amountText(totals.inputTokens)} tokens in (${amountText(totals.cacheReadTokens)} cached)`,
+    `${amountText(totals.outputTokens)} out`,
+    ...(totals.cost > 0 ? [costText(totals.cost)] : []),
+  ].join(" · ");
+  const why = view.reason === undefined ? "" : `\n\n**Why:** ${inline(view.reason, MAX_REASON)}`;
+  return `## ${headlineText(view, job)}${why}\n\n<sub>${facts}</sub>`;
+}
+
+function headlineText({ status }: RunView, job: string): string {
+  switch (status) {
+    case "succeeded":
+      return `✓ Job ${job} succeeded`;
+    case "failed":
+      return `✗ Job ${job} failed`;
+    case "canceled":
+      return `■ Job ${job} was cancelled`;
+    case "running":
+      return `… Job ${job} has not ended yet`;
+    case "pending":
+      return `○ Job ${job} did not start`;
+  }
+}
+
+/** The works that failed, and why. */
+export function failuresSection(view: RunView): Section {
+  const failed = worksOf(view).filter(wentBadly);
+  const items = failed.slice(0, MAX_FAILURES).map((work) => {
+    const tries = work.attempts > 1 ? ` after ${work.attempts} attempts` : "";
+    return `- ${nameOf(work)} ${work.status}${tries}: ${inline(work.reason ?? "no reason given", MAX_REASON)}\n`;
+  });
+  if (items.length < failed.length) items.push(`- and ${failed.length - items.length} more\n`);
+  return listSection("failures", 1, `### What failed\n\n`, items);
+}
+
+export function chartSection(view: RunView, chart: (view: RunView) => string): Section {
+  let text: string;
+  try {
+    text = harmless(chart(view)).trim();
+  } catch {
+    text = "";
+  }
+  const fits = text.length <= MAX_CHART && (text.match(/-->/g)?.length ?? 0) <= MAX_ARROWS;
+  const markdown = `${fenced(text, "mermaid")}\n\n<sub>${legend(view)}</sub>`;
+  return {
+    name: "the chart",
+    rank: 3,
+    empty: text === "",
+    optional: true,
+    render: (room) =>
+      text === ""
+        ? { text: "", whole: true }
+        : fits && Buffer.byteLength(markdown) <= room
+          ? { text: markdown, whole: true }
+          : { text: "", whole: false },
+  };
+}
+
+/** What the colours mean, of those that occur. */
+function legend(view: RunView): string {
+  const works = worksOf(view);
+  const kinds = new Set(works.map((work) => result(work).word));
+  const colors: readonly (readonly [string, string])[] = [
+    ["succeeded", "green"],
+    ["retried", "yellow"],
+    ["failed", "red"],
+    ["crashed", "red"],
+    ["running", "blue"],
+    ["cancelled", "grey"],
+    ["skipped", "dashed"],
+  ];
+  return colors
+    .flatMap(([word, color]) => (kinds.has(word) ? [`${color}: ${word}`] : []))
+    .join(" · ");
+}
+
+export function worksSection(view: RunView): Section {
+  const works = worksOf(view);
+  // Of too many, those that failed and then the first others.
+  const shown = works
+    .toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)) || a.workId - b.workId)
+    .slice(0, MAX_ROWS)
+    .sort((a, b) => a.workId - b.workId);
+  const rows = shown.map((work) => [
+    String(work.workId),
+    code(work.taskId, 80),
+    `${result(work).sign} ${result(work).word}`,
+    code(work.modelId === "" ? "-" : work.modelId, 60),
+    ...numbers(work),
+    durationText(elapsedMs(work, work.startedAt ?? 0)),
+  ]);
+  const left = works.length - shown.length;
+  if (left > 0) rows.push(["", `and ${left} more`, ...Array.from({ length: 7 }, () => "")]);
+  const bold = (text: string): string => `**${text}**`;
+  rows.push([
+    "",
+    bold("Total"),
+    "",
+    "",
+    ...numbers(view.totals).map(bold),
+    bold(durationText(durationMs(view))),
+  ]);
+  const text = `### Works\n\n${table(
+    [
+      ["#", "right"],
+      ["Task", "left"],
+      ["Result", "left"],
+      ["Model", "left"],
+      ["Attempts", "right"],
+      ["Model calls", "right"],
+      ["Tokens in", "right"],
+      ["Tokens out", "right"],
+      ["Time", "right"],
+    ],
+    rows,
+  )}`;
+  return {
+    name: "the table of works",
+    rank: 2,
+    empty: works.length === 0,
+    render: (room) =>
+      works.length === 0
+        ? { text: "", whole: true }
+        : Buffer.byteLength(text) <= room
+          ? { text, whole: left === 0 }
+          : { text: "", whole: false },
+    ...(left > 0 ? { optional: true } : {}),
+  };
+}
+
+function numbers(counters: RunView["totals"]): string[] {
+  const { attempts, modelCalls, inputTokens, outputTokens } = counters;
+  return [attempts, modelCalls, inputTokens, outputTokens].map(amountText);
+}
+
+export function denialsSection(view: RunView): Section {
+  const { denials, totals } = view;
+  const rows = denials.map(
+    ({ workId, taskId, operation, target, reason, count }) =>
+      `| ${nameOf({ workId, taskId })} | ${inline(operation, 40)} | ${code(target, 200)}${count > 1 ? ` ×${count}` : ""} | ${inline(reason, 300)} |\n`,
+  );
+  const counted = denials.reduce((sum, { count }) => sum + count, 0);
+  if (counted < totals.denials) rows.push(`| | | and ${totals.denials - counted} more | |\n`);
+  const head = `### Denied permissions\n\n| Task | Operation | Target | Why |\n| --- | --- | --- | --- |\n`;
+  return listSection("denied permissions", 5, head, rows);
+}

@@ -1,0 +1,105 @@
+/**
+ * The job summary: a fold over the run, as Markdown for GitHub. Owns the order of the sections and the
+ * limit: GitHub drops a summary of more than 1 MiB as a whole. What a section says is in
+ * `github-sections.ts`, how foreign text is made harmless in `github-escape.ts`.
+ */
+import type { RunView } from "../events/view.ts";
+import { code } from "./github-escape.ts";
+import type { Section } from "./github-section.ts";
+import {
+  chartSection,
+  denialsSection,
+  failuresSection,
+  headline,
+  worksSection,
+} from "./github-sections.ts";
+import { decisionSections, finalMessageSection, messagesSection } from "./github-told.ts";
+
+export interface SummaryOptions {
+  readonly summary: "full" | "compact" | "off";
+  /** Relative to the workspace, with `/`. */
+  readonly entryFile: string;
+  /** Mermaid text of the job with how each node ended. */
+  readonly chart: (view: RunView) => string;
+  /** The path to tell. */
+  readonly journal?: string;
+}
+
+/** In bytes of UTF-8. The rest up to 1 MiB is for what else the step may have to say. */
+const LIMIT = 1_000_000;
+/** For headings, and for the note about what was left out. */
+const NOTE = 8_000;
+
+/** Never more than 1 MiB; empty for `off`. */
+export function renderSummary(view: RunView, options: SummaryOptions): string {
+  if (options.summary === "off") return "";
+  const always = headline(view, options.entryFile);
+  const sections =
+    options.summary === "compact"
+      ? [failuresSection(view), worksSection(view)]
+      : [
+          failuresSection(view),
+          chartSection(view, options.chart),
+          worksSection(view),
+          denialsSection(view),
+          finalMessageSection(view),
+          ...decisionSections(view),
+          messagesSection(view),
+        ];
+  const { texts, missing } = fitted(sections, LIMIT - NOTE - bytes(always));
+  const note = noteOf(missing, options);
+  return `${[always, ...texts, note].filter((text) => text !== "").join("\n\n")}\n`;
+}
+
+/**
+ * The most important sections in full, the first that has no room shortened, nothing of the others that
+ * matter less. In the order of the page.
+ */
+function fitted(
+  sections: readonly Section[],
+  limit: number,
+): { readonly texts: readonly string[]; readonly missing: readonly string[] } {
+  let room = limit;
+  const missing = new Set<string>();
+  const chosen = new Map<Section, string>();
+  for (const section of sections.toSorted((a, b) => a.rank - b.rank)) {
+    if (room > 0) {
+      const { text, whole } = section.render(room - 2);
+      if (!whole) {
+        missing.add(section.name);
+        room = section.optional === true ? room : 0;
+      }
+      if (text === "") continue;
+      chosen.set(section, text);
+      room -= bytes(text) + 2;
+    } else if (!section.empty) missing.add(section.name);
+  }
+  const headings = new Set<string>();
+  const texts = sections.flatMap((section) => {
+    const text = chosen.get(section);
+    if (text === undefined) return [];
+    const { heading } = section;
+    if (heading === undefined || headings.has(heading)) return [text];
+    headings.add(heading);
+    return [heading, text];
+  });
+  return { texts, missing: [...missing] };
+}
+
+const MAX_MISSING = 20;
+
+function noteOf(missing: readonly string[], { journal, summary }: SummaryOptions): string {
+  const where = journal === undefined ? "" : `The journal with every event: ${code(journal, 300)}.`;
+  if (missing.length === 0) {
+    if (summary === "compact" || where === "") return "";
+    return `<sub>${where}</sub>`;
+  }
+  const names = missing.slice(0, MAX_MISSING);
+  if (names.length < missing.length) names.push(`${missing.length - names.length} more`);
+  const unkept = where === "" ? "Keep them with the input <code>journal</code>." : where;
+  return `**Left out or shortened:** ${names.join(", ")}. ${unkept}`;
+}
+
+function bytes(text: string): number {
+  return Buffer.byteLength(text);
+}
