@@ -14,7 +14,7 @@ import { resolveLimits } from "../engine/limits.ts";
 import type { EnginePorts } from "../engine/ports.ts";
 import { runJob, runSingleTask, type TaskSpec } from "../engine/run-job.ts";
 import type { RunSpec } from "../engine/job.ts";
-import type { RunOutcome } from "../events/event.ts";
+import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import { createRedactor } from "../events/redact.ts";
 import { createSink, type Reporter } from "../events/sink.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -180,6 +180,11 @@ export class JobHost {
     const sessions = this.#acquire();
     try {
       const session = await sessions.startSession({
+        onEnded: () => {
+          this.#helpers.delete(session.rawSection.sessionId);
+          responses.close();
+          this.#release();
+        },
         modelId,
         callback: responses.callbacks(),
         workingDirectory: resolve(workingDirectory),
@@ -196,13 +201,7 @@ export class JobHost {
 
   /** Ends a session of `helperSessionStart`; one that has ended already is fine. */
   async helperSessionStop(session: ICopilotSession): Promise<void> {
-    const id = session.rawSection.sessionId;
-    const helper = this.#helpers.get(id);
-    if (helper === undefined) return;
-    this.#helpers.delete(id);
-    await session.stop();
-    helper.responses.close();
-    this.#release();
+    if (this.#helpers.has(session.rawSection.sessionId)) await session.stop();
   }
 
   /** A running session of `helperSessionStart`. */
@@ -263,17 +262,17 @@ export class JobHost {
       clock: systemClock,
       gate: createGate(spec.limits.parallel),
       random: Math.random,
-      emit: sink.emit.bind(sink),
+      emit: (event: RunEventBody): void => {
+        // Who hears that it has ended may start or install the next thing at once.
+        if (event.type === "run.ended") this.#release();
+        sink.emit(event);
+      },
     };
     void (async () => {
       // Whoever starts something gets the handle first and the callbacks after it.
       await setImmediate();
-      try {
-        await start(ports);
-      } finally {
-        this.#release();
-        await sink.close();
-      }
+      await start(ports);
+      await sink.close();
     })();
   }
 

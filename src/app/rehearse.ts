@@ -6,7 +6,7 @@ import { systemClock } from "../platform/clock.ts";
 import type { TerminalStream } from "../reporters/terminal.ts";
 import { readRehearsal } from "./load.ts";
 import type { ModelAccess } from "./options.ts";
-import { executeRun, prepareRehearsal } from "./run.ts";
+import { executeRun, prepareRehearsal, type RunSignals } from "./run.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface RehearseOptions extends Pick<ModelAccess, "environment" | "runtimePath"> {
@@ -42,10 +42,10 @@ const AT_ONCE = 4;
 export async function* rehearseFiles(
   files: readonly string[],
   options: RehearseOptions,
-  signal: AbortSignal,
+  signals: RunSignals,
 ): AsyncGenerator<RehearsalReport> {
   const limit = pLimit(options.verbose === undefined ? AT_ONCE : 1);
-  const reports = files.map((file) => limit(() => rehearseFile(file, options, signal)));
+  const reports = files.map((file) => limit(() => rehearseFile(file, options, signals)));
   // An early failure must not become an unhandled rejection while an earlier file still runs.
   for (const report of reports) report.catch(() => {});
   for (const report of reports) {
@@ -57,9 +57,10 @@ export async function* rehearseFiles(
 async function rehearseFile(
   file: string,
   { environment, runtimePath, workingDirectory, verbose }: RehearseOptions,
-  signal: AbortSignal,
+  signals: RunSignals,
 ): Promise<RehearsalReport | undefined> {
-  if (signal.aborted) return undefined;
+  const canceled = (): boolean => signals.signal?.aborted === true;
+  if (canceled()) return undefined;
   try {
     const script = await readRehearsal(file);
     const expectations = createExpectations(script.expect);
@@ -79,8 +80,8 @@ async function rehearseFile(
     };
     const prepared = await prepareRehearsal(options, script);
     const start = systemClock.now();
-    const { unexpected, unused } = await executeRun(prepared, options, signal);
-    if (signal.aborted) return undefined;
+    const { unexpected, unused } = await executeRun(prepared, options, signals);
+    if (canceled()) return undefined;
     const milliseconds = systemClock.now() - start;
     const failures = withoutNoise(unexpected, [...expectations.failures(), ...unused]);
     const { jobName } = prepared;

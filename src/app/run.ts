@@ -50,6 +50,13 @@ export interface PreparedRun {
   readonly cleanUp: () => Promise<void>;
 }
 
+export interface RunSignals {
+  /** Cancels the run; its report is complete within five seconds. */
+  readonly signal?: AbortSignal;
+  /** The process is about to exit: whatever the run started is ended before its listeners return. */
+  readonly lastCall?: AbortSignal;
+}
+
 export interface RunReport {
   readonly outcome: RunOutcome;
   readonly view: RunView;
@@ -115,10 +122,10 @@ async function prepareLoaded(
 export async function executeRun(
   prepared: PreparedRun,
   options: RunOptions,
-  signal?: AbortSignal,
+  signals: RunSignals = {},
 ): Promise<RunReport> {
   try {
-    return await execute(prepared, options, signal);
+    return await execute(prepared, options, signals);
   } finally {
     await prepared.cleanUp();
   }
@@ -127,7 +134,7 @@ export async function executeRun(
 async function execute(
   prepared: PreparedRun,
   options: RunOptions,
-  signal: AbortSignal | undefined,
+  { signal, lastCall }: RunSignals,
 ): Promise<RunReport> {
   const { loaded, entry, jobName, userInput, workingDirectory, limits, script } = prepared;
   const clock = systemClock;
@@ -163,6 +170,7 @@ async function execute(
     onRuntimeRestarted: (reason) =>
       sink.emit({ type: "decision", work: null, decision: { kind: "runtime-restarted", reason } }),
   });
+  lastCall?.addEventListener("abort", () => sessions.kill(), { once: true });
   const ports: EnginePorts = {
     sessions: sessions.factory,
     clock,

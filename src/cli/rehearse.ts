@@ -20,7 +20,7 @@ export async function rehearse(files: readonly string[], flags: RehearseFlags): 
       verbose: flags.verbose === true ? process.stdout : undefined,
       ...(flags.runtimePath === undefined ? {} : { runtimePath: flags.runtimePath }),
     };
-    for await (const report of rehearseFiles(files, options, signals.signal)) {
+    for await (const report of rehearseFiles(files, options, signals)) {
       counts[report.kind] += 1;
       for (const line of linesOf(report)) console.log(line);
     }

@@ -37,7 +37,7 @@ export async function run(
   try {
     const options = await runOptions(entryFile, jobName, flags);
     const prepared = await prepareRun(options);
-    const { outcome, reporterFailures } = await executeRun(prepared, options, signals.signal);
+    const { outcome, reporterFailures } = await executeRun(prepared, options, signals);
     for (const { reporter, message } of reporterFailures) {
       console.error(`agent-jobs: the ${reporter} is not complete: ${message}`);
     }
@@ -114,9 +114,10 @@ function providerOf(flags: RunFlags): ProviderOptions | undefined {
 async function userInputOf({ userInput, userInputFile }: RunFlags): Promise<string | undefined> {
   if (userInputFile === undefined) return userInput;
   try {
-    return userInputFile === "-"
-      ? await text(process.stdin)
-      : await readFile(userInputFile, "utf8");
+    const input =
+      userInputFile === "-" ? await text(process.stdin) : await readFile(userInputFile, "utf8");
+    // As a shell's $(…) does: the line break that ends a file is not a part of what it says.
+    return input.replace(/\r?\n$/, "");
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`The user input can't be read from ${userInputFile}: ${why}`);

@@ -5,16 +5,23 @@ const PATIENCE_MS = 4_500;
 
 export interface Cancellation {
   readonly signal: AbortSignal;
+  /** Aborts when there is no time left: what still runs must be gone when its listeners return. */
+  readonly lastCall: AbortSignal;
   dispose(): void;
 }
 
 export function cancelOnSignals(): Cancellation {
   const controller = new AbortController();
   let impatient: NodeJS.Timeout | undefined;
+  const lastCall = new AbortController();
+  const exitNow = (): never => {
+    lastCall.abort();
+    process.exit(exitCode.canceled);
+  };
   const onSignal = (signal: NodeJS.Signals): void => {
     // A second one means: now.
-    if (controller.signal.aborted) process.exit(exitCode.canceled);
-    impatient = setTimeout(() => process.exit(exitCode.canceled), PATIENCE_MS);
+    if (controller.signal.aborted) exitNow();
+    impatient = setTimeout(exitNow, PATIENCE_MS);
     impatient.unref();
     controller.abort(`canceled by ${signal}`);
   };
@@ -22,6 +29,7 @@ export function cancelOnSignals(): Cancellation {
   process.on("SIGTERM", onSignal);
   return {
     signal: controller.signal,
+    lastCall: lastCall.signal,
     dispose() {
       clearTimeout(impatient);
       process.off("SIGINT", onSignal);

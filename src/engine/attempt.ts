@@ -52,6 +52,11 @@ export async function runMission(
     }
 
     const { crash } = outcome;
+    const limit = limitOf(crash);
+    if (limit !== undefined) {
+      const scope = `a turn of task "${context.work.taskId}"`;
+      decide(context, { kind: "limit-crossed", limit, value: context.limits[limit], scope });
+    }
     decide(context, {
       kind: "session-crashed",
       mission: request.mission,
@@ -174,6 +179,18 @@ function triesOf(context: TaskContext, role: "driving" | "task"): readonly strin
       );
       return [driving, ...retries.flat()];
     }
+  }
+}
+
+/** The limit whose crossing was the crash. */
+function limitOf(crash: Crash): "turnMinutes" | "idleMinutes" | undefined {
+  switch (crash.kind) {
+    case "turn-deadline":
+      return "turnMinutes";
+    case "idle-deadline":
+      return "idleMinutes";
+    default:
+      return undefined;
   }
 }
 

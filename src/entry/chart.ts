@@ -100,13 +100,14 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
           out.push(before[0] ? outcomes.failed : outcomes.succeeded);
         }
         open = draw(body, open);
-        if (after !== undefined) {
-          const outcomes = decide("again?", draw(after[1], open));
-          // What the loop begins with has been drawn by now.
-          connect([after[0] ? outcomes.succeeded : outcomes.failed], first);
-          open = [after[0] ? outcomes.failed : outcomes.succeeded];
+        // What the loop begins with has been drawn by now. Without a condition it always goes on.
+        if (after === undefined) {
+          connect(open, first);
+          return out;
         }
-        return [...out, ...open];
+        const outcomes = decide("again?", draw(after[1], open));
+        connect([after[0] ? outcomes.succeeded : outcomes.failed], first);
+        return [...out, after[0] ? outcomes.failed : outcomes.succeeded];
       }
       case "Alt": {
         const { succeeded, failed } = decide("which?", draw(part.condition, into));

@@ -3,7 +3,7 @@
  * whose environment carries a mark that we gave it.
  */
 import { execFile } from "node:child_process";
-import { promises as fs } from "node:fs";
+import { promises as fs, readdirSync, readFileSync } from "node:fs";
 
 export function isRunning(pid: number): boolean {
   try {
@@ -44,6 +44,25 @@ export async function endMarkedProcesses(name: string, value: string): Promise<v
     if (pids.length === 0) return;
     for (const pid of pids) sendSignal(pid, round === 0 ? "SIGTERM" : "SIGKILL");
     await waitUntilGone(pids, round === 0 ? 150 : 250);
+  }
+}
+
+/**
+ * Ends at once, without waiting, every process whose environment holds `name` with one of the values:
+ * the last thing that a process does that has no time left. Linux only.
+ */
+export function killMarkedProcesses(name: string, values: ReadonlySet<string>): void {
+  if (process.platform !== "linux" || values.size === 0) return;
+  for (const pid of readdirSync("/proc")) {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
+    try {
+      const marked = readFileSync(`/proc/${pid}/environ`, "latin1")
+        .split("\0")
+        .some((entry) => entry.startsWith(`${name}=`) && values.has(entry.slice(name.length + 1)));
+      if (marked) sendSignal(Number(pid), "SIGKILL");
+    } catch {
+      // Gone, or not ours.
+    }
   }
 }
 
@@ -92,15 +111,15 @@ async function fromPs(mark: string): Promise<number[]> {
     .filter((pid) => Number.isSafeInteger(pid) && pid !== process.pid);
 }
 
-/** Runs a program to its end, without a shell. Rejects with the tail of its stderr if it fails. */
+/** Runs a program to its end, without a shell: its stdout. Rejects with the tail of its stderr if it fails. */
 export async function runProgram(
   command: string,
   args: readonly string[],
   options: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },
-): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    execFile(command, args, { ...options, timeout: 30_000 }, (error, _stdout, stderr) => {
-      if (error === null) resolve();
+): Promise<string> {
+  return new Promise<string>((resolve, reject) => {
+    execFile(command, args, { ...options, timeout: 30_000 }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
       else
         reject(
           new Error(`${command} ${args[0] ?? ""}: ${stderr.trim().slice(-500) || error.message}`),

@@ -136,7 +136,13 @@ export class CallbackSession implements ICopilotSession {
       { clock, life },
     );
     if (outcome.kind === "crashed") {
-      throw new Error(outcome.crash.message, { cause: outcome.crash });
+      const { crash } = outcome;
+      const late = crash.kind === "turn-deadline" || crash.kind === "idle-deadline";
+      const message =
+        late && timeout !== undefined
+          ? `The session was not done within ${timeout} ms.`
+          : crash.message;
+      throw new Error(message, { cause: crash });
     }
     if (outcome.kind === "canceled") throw new Error("The session was stopped.");
   }

@@ -5,6 +5,7 @@ import type { Permissions } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
+import { killMarkedProcesses, sendSignal } from "../platform/processes.ts";
 import { RuntimePool } from "./client.ts";
 import { authentication, runtimeEnvironment } from "./environment.ts";
 import type { Environment } from "./environment.ts";
@@ -38,6 +39,8 @@ export interface RawSessionRequest {
   readonly callback: ICopilotSessionCallbacks;
   readonly workingDirectory: string;
   readonly permissions: Permissions;
+  /** Called once, when the session has ended, whoever stopped it. */
+  readonly onEnded?: () => void;
 }
 
 export interface Sessions {
@@ -48,6 +51,8 @@ export interface Sessions {
   find(sessionId: string): ICopilotSession | undefined;
   /** Ends every runtime and all it started. Bounded, idempotent, never throws. */
   stop(): Promise<void>;
+  /** The same by force and at once, for a process that has no time left. What is on disk stays. */
+  kill(): void;
   /** The runtimes' process ids. */
   readonly runtimePids: readonly number[];
 }
@@ -62,6 +67,8 @@ export function createSessions(options: SessionsOptions): Sessions {
   });
   const labels = new Map<string, SessionLabel>();
   const open = new Map<string, OpenSession>();
+  /** The ids of the sessions of `startSession`. */
+  const helpers = new Set<string>();
   const pool = new RuntimePool({
     clock,
     onRuntimeRestarted: options.onRuntimeRestarted,
@@ -85,18 +92,24 @@ export function createSessions(options: SessionsOptions): Sessions {
     factory: new CopilotSessionFactory({ clock, pool, provider, labels, open, refusal }),
     async startSession(request) {
       if (refusal !== undefined) throw new Error(refusal.message);
+      const id = randomUUID();
       const opened = await openCopilotSession(
         { clock, pool, provider },
-        { ...request, id: randomUUID() },
+        { ...request, id },
         new AbortController().signal,
       );
       if (!("session" in opened)) throw new Error(opened.crash.message);
+      helpers.add(id);
       return new CallbackSession({
         session: opened.session,
         life: opened.runtime,
         clock,
         callback: request.callback,
-        end: () => endCopilotSession(opened, clock),
+        async end() {
+          await endCopilotSession(opened, clock);
+          helpers.delete(id);
+          request.onEnded?.();
+        },
       });
     },
     find(sessionId) {
@@ -112,6 +125,10 @@ export function createSessions(options: SessionsOptions): Sessions {
       );
     },
     stop: () => pool.stop(),
+    kill() {
+      for (const pid of pool.pids) sendSignal(pid, "SIGKILL");
+      killMarkedProcesses("COPILOT_AGENT_SESSION_ID", new Set([...labels.keys(), ...helpers]));
+    },
     get runtimePids() {
       return pool.pids;
     },
@@ -120,8 +137,9 @@ export function createSessions(options: SessionsOptions): Sessions {
 
 const noModel: Crash = {
   kind: "start-failed",
-  errorType: "authentication",
+  errorType: "configuration",
   message:
-    "There is no model to talk to. Give a GitHub token with the permission for Copilot requests, " +
-    "or a model server of your own (--provider-base-url), or rehearse with a script (--rehearse).",
+    "There is no model to talk to. Give a GitHub token with the permission for Copilot requests " +
+    "(COPILOT_GITHUB_TOKEN, GH_TOKEN or GITHUB_TOKEN), or a model server of your own " +
+    "(--provider-base-url), or rehearse with a script (--rehearse).",
 };

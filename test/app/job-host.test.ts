@@ -117,6 +117,8 @@ describe("JobHost", () => {
       "jobSucceeded",
     ]);
     assert.deepEqual([job.status, job.runningWorkIds], ["Succeeded", []]);
+    assert.ok(!host.hasRunningSessions());
+    await host.installJobsEntry(entry);
     assert.deepEqual(prompts().slice(0, 3), ["Greet you", "Work", "job_boolean_true?"]);
   });
 
@@ -215,7 +217,7 @@ describe("JobHost", () => {
     ]);
     await session.sendRequest("And now?");
     assert.deepEqual([...new Set(prompts())], ["Work", "job_boolean_true?", "And now?"]);
-    await host.helperSessionStop(session);
+    await session.stop();
     assert.equal(host.helperGetSession(id), undefined);
     assert.ok(!host.hasRunningSessions());
   });

@@ -63,6 +63,23 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     );
   });
 
+  for (const [kind, limit, value] of [
+    ["turn-deadline", "turnMinutes", 15],
+    ["idle-deadline", "idleMinutes", 5],
+  ] as const) {
+    it(`statement 3: a crossed ${limit} is a crash, and the limit is named`, async () => {
+      const { decisions } = await play({
+        tasks: { t: task },
+        play: ({ label }) => (label.attempt === 1 ? { crash: { kind } } : {}),
+      });
+      const at = decisions.indexOf(
+        `[OPERATION] Limit ${limit} = ${value} of a turn of task "t" crossed; raise it in "limits.${limit}" of the entry`,
+      );
+      assert.ok(at > 0, decisions.join("\n"));
+      assert.match(decisions[at + 1] ?? "", /^\[SESSION CRASHED\]/);
+    });
+  }
+
   it("statement 4: tries the same prompt at most 5 times, each retry in a new session and with the prefix", async () => {
     const { sessions, outcome } = await play({ tasks: { t: task }, play: () => ({ crash: {} }) });
     assert.deepEqual(sessions.prompts, ["do it", ...Array(4).fill(`${SESSION_CRASH_PREFIX}do it`)]);

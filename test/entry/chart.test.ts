@@ -96,7 +96,7 @@ describe("generateChartNodes", () => {
       "a -> go on?",
       "go on? -failed> b",
       "go on? -succeeded> end",
-      "b -> end",
+      "b -> a",
     ]);
     assert.deepEqual(
       arrows({ kind: "Loop", body: { kind: "Par", works: [a] }, postCondition: [true, b] }),

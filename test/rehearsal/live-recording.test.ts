@@ -94,7 +94,7 @@ async function recorded(
   const replays = rehearseFiles(
     [record],
     { environment, workingDirectory: "/nowhere", verbose: undefined },
-    new AbortController().signal,
+    {},
   );
   const reports: unknown[] = [];
   for await (const { kind, ...report } of replays) {
