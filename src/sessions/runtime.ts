@@ -1,5 +1,5 @@
 /** Finds the native Copilot runtime: an executable that comes in a package of its own for each platform. */
-import { accessSync, chmodSync, constants, existsSync, statSync } from "node:fs";
+import { accessSync, chmodSync, constants, existsSync, statSync, type Stats } from "node:fs";
 import { createRequire } from "node:module";
 import { isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -63,11 +63,20 @@ function checked(path: string, source: string): string {
 
 /** Why an absolute path can't be the runtime; undefined if it can. */
 export function runtimeProblem(path: string): string | undefined {
-  const stat = statSync(path, { throwIfNoEntry: false });
+  const stat = statOf(path);
   if (stat === undefined) return "but there is no such file";
   if (stat.isDirectory()) return "but that is a directory, not the runtime's executable";
   if (stat.size === 0) return "but that file is empty";
   return isExecutable(path) ? undefined : "but that file is not executable";
+}
+
+/** A path through a file, or through a folder that we may not read, leads to no file either. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 function isExecutable(path: string): boolean {

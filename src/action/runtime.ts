@@ -1,0 +1,179 @@
+/**
+ * The native Copilot runtime for the action, which can't be in the bundle: found, or else installed. Never
+ * looked for in the checkout: what stands there may be somebody else's program.
+ */
+import { promises as fs, readFileSync } from "node:fs";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  platformName,
+  runtimeInPackage,
+  RuntimeNotFoundError,
+  runtimeProblem,
+} from "../app/runtime.ts";
+import type { Environment } from "./npm.ts";
+import { runtimeHashes, runtimesWithoutHash, runtimeVersion } from "./runtime-hashes.ts";
+import { type InstallLimits, installRuntime, waysToHaveIt } from "./runtime-install.ts";
+
+export interface RuntimeRequest {
+  /** The input `runtime-path`. */
+  readonly runtimePath?: string | undefined;
+  readonly environment: Environment;
+  /** `RUNNER_TOOL_CACHE`. Without it, or if it can't be written to, the temporary directory serves. */
+  readonly toolCacheDirectory?: string | undefined;
+  /** `RUNNER_TEMP` */
+  readonly temporaryDirectory: string;
+  readonly log: (line: string) => void;
+  /** Ends an install. */
+  readonly signal?: AbortSignal;
+  /** Default: that of this machine. */
+  readonly platform?: string;
+  /** Packages are looked for in the `node_modules` of this folder and of those above. Default: ours. */
+  readonly searchFrom?: string;
+  /** Platform → integrity. Default: the committed ones. */
+  readonly hashes?: Readonly<Record<string, string>>;
+  readonly limits?: InstallLimits;
+}
+
+export const installLimits: InstallLimits = {
+  tryMilliseconds: 150_000,
+  totalMilliseconds: 300_000,
+  waits: [2000, 8000],
+};
+
+/** What is in place already. */
+export type FoundRuntime = {
+  readonly path: string;
+  readonly source: "input" | "COPILOT_CLI_PATH" | "package" | "tool cache";
+};
+
+/**
+ * The absolute path of the runtime's executable. In this order: the input, `COPILOT_CLI_PATH`, the package
+ * of our own version next to us, the tool cache; else it is installed there.
+ * @throws RuntimeNotFoundError with what to do
+ */
+export async function ensureRuntime(request: RuntimeRequest): Promise<string> {
+  const platform = request.platform ?? platformName();
+  const { log, hashes = runtimeHashes } = request;
+  const found = findRuntimeOfAction(request);
+  if (found !== undefined) {
+    log(`Copilot runtime: ${found.path} (${sourceNames[found.source]}).`);
+    return found.path;
+  }
+  const name = `@github/copilot-sdk-${platform}@${runtimeVersion}`;
+  const integrity = hashes[platform];
+  if (integrity === undefined) {
+    const known = Object.keys(hashes).join(", ");
+    const why = runtimesWithoutHash.includes(platform)
+      ? `this version of the action holds no SHA-512 of ${name}, so it installs none`
+      : `there is no package of it for ${platform}`;
+    throw new RuntimeNotFoundError(
+      `No Copilot runtime: ${why}. Installed by the action on: ${known}. ${waysToHaveIt}`,
+    );
+  }
+  const target = await writableTarget(request, platform);
+  log(`Copilot runtime: installing ${name} into ${target}.`);
+  await installRuntime({
+    package: name,
+    integrity,
+    platform,
+    target,
+    temporaryDirectory: request.temporaryDirectory,
+    environment: request.environment,
+    limits: request.limits ?? installLimits,
+    signal: request.signal ?? new AbortController().signal,
+    log,
+  });
+  return runtimeInPackage(target, platform);
+}
+
+const sourceNames = {
+  input: "the input runtime-path",
+  COPILOT_CLI_PATH: "COPILOT_CLI_PATH",
+  package: "the package next to the action",
+  "tool cache": `version ${runtimeVersion} in the tool cache`,
+} as const;
+
+/**
+ * Looks, installs nothing.
+ * @throws RuntimeNotFoundError if a path that was named is wrong: no other is taken in its place
+ */
+export function findRuntimeOfAction(request: RuntimeRequest): FoundRuntime | undefined {
+  const platform = request.platform ?? platformName();
+  const named = [
+    ["input", request.runtimePath, "The input `runtime-path`"],
+    ["COPILOT_CLI_PATH", request.environment["COPILOT_CLI_PATH"], "COPILOT_CLI_PATH"],
+  ] as const;
+  for (const [source, path, label] of named) {
+    if (path === undefined || path === "") continue;
+    const absolute = isAbsolute(path) ? path : resolve(path);
+    const problem = runtimeProblem(absolute);
+    if (problem === undefined) return { path: absolute, source };
+    throw new RuntimeNotFoundError(
+      `${label} leads to ${absolute}, ${problem}. Correct it, or leave it out and the action installs the runtime.`,
+    );
+  }
+  const inPackage = packagesAbove(request.searchFrom ?? ownDirectory(), platform);
+  for (const [root, source] of [
+    ...inPackage.map((root) => [root, "package"] as const),
+    ...cacheTargets(request, platform).map((root) => [root, "tool cache"] as const),
+  ]) {
+    const path = runtimeInPackage(root, platform);
+    if (runtimeProblem(path) === undefined) return { path, source };
+  }
+  return undefined;
+}
+
+function ownDirectory(): string {
+  return dirname(fileURLToPath(import.meta.url));
+}
+
+/** Packages of our version in any `node_modules` above; one of another version is not ours. */
+function packagesAbove(from: string, platform: string): string[] {
+  const roots: string[] = [];
+  for (let folder = resolve(from); ; folder = dirname(folder)) {
+    const root = join(folder, "node_modules", "@github", `copilot-sdk-${platform}`);
+    if (versionOf(root) === runtimeVersion) roots.push(root);
+    if (folder === dirname(folder)) return roots;
+  }
+}
+
+function versionOf(root: string): unknown {
+  try {
+    const content: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    return typeof content === "object" && content !== null && "version" in content
+      ? content.version
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `<tool cache>/agent-jobs-runtime/<version>/<platform>`, in the order in which they are tried. */
+function cacheTargets(request: RuntimeRequest, platform: string): string[] {
+  return [request.toolCacheDirectory, request.temporaryDirectory].flatMap((directory) =>
+    directory === undefined || directory === ""
+      ? []
+      : [join(directory, "agent-jobs-runtime", runtimeVersion, platform)],
+  );
+}
+
+/** The first place that can be written to. */
+async function writableTarget(request: RuntimeRequest, platform: string): Promise<string> {
+  const problems: string[] = [];
+  for (const target of cacheTargets(request, platform)) {
+    const parent = dirname(target);
+    try {
+      await fs.mkdir(parent, { recursive: true });
+      await fs.rm(await fs.mkdtemp(join(parent, ".probe-")), { recursive: true });
+      return target;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      request.log(`The Copilot runtime can't be kept in ${parent}: ${reason}`);
+      problems.push(reason);
+    }
+  }
+  throw new RuntimeNotFoundError(
+    `There is no place for the Copilot runtime: ${problems.join("; ")}. ${waysToHaveIt}`,
+  );
+}
