@@ -1,0 +1,256 @@
+/**
+ * The step from its start to its end. Owns the order (inputs, paths, key, trust, entry, runtime, run) and that
+ * every end, whichever it is, has outputs, a summary and a reason.
+ */
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { relative, resolve } from "node:path";
+import {
+  annotationText,
+  createGithubRun,
+  outputsWithoutRun,
+  reportDiagnostics,
+  sayLine,
+  summaryWithoutRun,
+  type GithubRun,
+  type Outputs,
+} from "../app/github.ts";
+import { executeRun, prepareRun, type PreparedRun } from "../app/run.ts";
+import { RuntimeNotFoundError } from "../app/runtime.ts";
+import { knownSecrets } from "../app/secrets.ts";
+import { UsageError } from "../app/usage-error.ts";
+import { version } from "../app/version.ts";
+import { DiagnosticsError, type Diagnostic } from "../entry/diagnostic.ts";
+import { createRedactor, type Redactor } from "../events/redact.ts";
+import { cancelOnSignals, type Cancellation } from "./cancel.ts";
+import { isInputName } from "./input-table.ts";
+import { readInputs, secretInputs, type Environment, type Inputs } from "./inputs.ts";
+import { MARK_NAME, MARK_STATE } from "./mark.ts";
+import {
+  checkPaths,
+  runOptions,
+  trustedSources,
+  userInputOf,
+  type Setting,
+} from "./preparation.ts";
+import { isInside } from "./paths.ts";
+import type { RunnerCore } from "./runner-core.ts";
+import { ensureRuntime } from "./runtime.ts";
+import { Stop } from "./stop.ts";
+import { modelKey } from "./tokens.ts";
+
+/** Whether the step has failed: for the exit code. */
+export type Ending = "passed" | "failed";
+
+export async function runAction(environment: Environment, core: RunnerCore): Promise<Ending> {
+  for (const secret of secretInputs(environment)) core.setSecret(secret);
+  const redactor = createRedactor(knownSecrets({ environment }));
+  const cancellation = cancelOnSignals(1);
+  const step = new Step(environment, core, redactor, cancellation);
+  cancellation.onLastCall = () => step.saveWhatIsKnown();
+  try {
+    return await step.run();
+  } finally {
+    cancellation.dispose();
+  }
+}
+
+class Step {
+  readonly #environment: Environment;
+  readonly #core: RunnerCore;
+  readonly #redactor: Redactor;
+  readonly #cancellation: Cancellation;
+  #inputs: Inputs | undefined;
+  #entryFile = "";
+  #baseFolder: string | undefined;
+  #githubRun: GithubRun | undefined;
+
+  constructor(
+    environment: Environment,
+    core: RunnerCore,
+    redactor: Redactor,
+    cancellation: Cancellation,
+  ) {
+    this.#environment = environment;
+    this.#core = core;
+    this.#redactor = redactor;
+    this.#cancellation = cancellation;
+  }
+
+  async run(): Promise<Ending> {
+    try {
+      return await this.#run();
+    } catch (error) {
+      return await this.#endWithoutRun(error);
+    } finally {
+      if (this.#baseFolder !== undefined) {
+        await rm(this.#baseFolder, { recursive: true, force: true }).catch(() => undefined);
+      }
+    }
+  }
+
+  /** When there is no time left to end in an orderly way. */
+  async saveWhatIsKnown(): Promise<void> {
+    const run = this.#githubRun;
+    if (run === undefined) {
+      await this.#endWithoutRun(undefined);
+      return;
+    }
+    this.#setOutputs({ ...run.outputs(), result: "cancelled" });
+    await run.finish().catch(() => undefined);
+  }
+
+  async #run(): Promise<Ending> {
+    const core = this.#core;
+    const { signal } = this.#cancellation;
+    core.info(`agent-jobs ${version}, Node ${process.versions.node}`);
+    const read = readInputs(this.#environment);
+    if (read.kind === "invalid") throw new Stop("failure", read.problems);
+    const { inputs } = read;
+    this.#inputs = inputs;
+    const mark = randomUUID();
+    core.saveState(MARK_STATE, mark);
+    const workspace = resolve(this.#environment["GITHUB_WORKSPACE"] || ".");
+    process.chdir(workspace);
+    const setting: Setting = {
+      inputs,
+      environment: { ...this.#environment, [MARK_NAME]: mark },
+      workspace,
+      core,
+      signal,
+    };
+    const paths = await checkPaths(setting);
+    this.#entryFile = paths.entry;
+    // Before the key: a fork's pull request has none, and is to be told why nothing runs.
+    const sources = await trustedSources(setting, paths);
+    this.#baseFolder = sources.baseFolder;
+    const key = modelKey(inputs);
+    if (key.kind === "missing") throw new Stop("failure", [key.problem]);
+    core.info(`Models: ${key.text}.`);
+    const userInput = await userInputOf(setting, paths);
+    const options = runOptions(setting, paths, sources, userInput);
+    const prepared = await prepareRun(options);
+    try {
+      await this.#checkWorkingDirectory(prepared, workspace);
+      const runtimePath = await ensureRuntime({
+        runtimePath: inputs.runtimePath,
+        environment: this.#environment,
+        toolCacheDirectory: this.#environment["RUNNER_TOOL_CACHE"],
+        temporaryDirectory: this.#environment["RUNNER_TEMP"] || tmpdir(),
+        log: (line) => sayLine(core, line),
+        signal,
+      });
+      this.#githubRun = createGithubRun(prepared, {
+        summary: inputs.summary,
+        annotations: inputs.annotations,
+        entryFile: paths.entry,
+        core,
+        randomToken: () => randomUUID().replaceAll("-", ""),
+        ...(paths.journal === undefined ? {} : { journal: paths.journal }),
+      });
+      const { reporters } = this.#githubRun;
+      const ready = { ...options, runtimePath, reporters };
+      const { lastCall } = this.#cancellation;
+      const report = await executeRun(prepared, ready, { signal, lastCall });
+      for (const { reporter, message } of report.reporterFailures) {
+        this.#warn(`The ${reporter} is not complete: ${message}`);
+      }
+      this.#setOutputs(this.#githubRun.outputs());
+      switch (report.outcome.kind) {
+        case "succeeded":
+          return "passed";
+        case "failed":
+          return inputs.failOn === "never" ? "passed" : "failed";
+        case "canceled":
+          return "failed";
+      }
+    } finally {
+      await prepared.cleanUp();
+    }
+  }
+
+  /** A rehearsal may name the folder itself. */
+  async #checkWorkingDirectory(prepared: PreparedRun, workspace: string): Promise<void> {
+    const { workingDirectory, script } = prepared;
+    if (script?.workspace !== undefined) return;
+    if (await isInside(workspace, workingDirectory)) return;
+    throw new Stop("failure", [
+      `The working directory ${workingDirectory} that the rehearsal names is not in the workspace.`,
+    ]);
+  }
+
+  /** There was no run, for a reason that is known (or a defect of ours). */
+  async #endWithoutRun(error: unknown): Promise<Ending> {
+    const canceled = this.#cancellation.signal.aborted;
+    const result = canceled ? "cancelled" : error instanceof Stop ? error.result : "failure";
+    const reasons = canceled
+      ? [String(this.#cancellation.signal.reason)]
+      : this.#say(error).map((reason) => this.#redactor.text(reason));
+    this.#setOutputs(outputsWithoutRun(result, reasons.join("\n")));
+    if (this.#inputs?.summary !== "off") await this.#summarize(summaryWithoutRun(result, reasons));
+    return result === "skipped" ? "passed" : "failed";
+  }
+
+  async #summarize(markdown: string): Promise<void> {
+    try {
+      await this.#core.writeSummary(markdown);
+    } catch (error) {
+      this.#warn(`The summary is not written: ${error instanceof Error ? error.message : ""}`);
+    }
+  }
+
+  /** Tells the person what is wrong, and returns the sentences. */
+  #say(error: unknown): readonly string[] {
+    if (error instanceof DiagnosticsError) {
+      const diagnostics = error.diagnostics.map((diagnostic) => this.#shown(diagnostic));
+      reportDiagnostics(this.#core, diagnostics, {
+        annotations: this.#inputs?.annotations ?? "all",
+        entryFile: this.#entryFile,
+      });
+      const [first] = diagnostics;
+      const more = diagnostics.length > 1 ? ` (and ${diagnostics.length - 1} more)` : "";
+      return [`The entry is not valid: ${first?.reason ?? error.message}${more}`];
+    }
+    const reasons = reasonsOf(error);
+    for (const reason of reasons) {
+      const text = annotationText(this.#redactor.text(reason));
+      const annotate = error instanceof Stop && error.result === "skipped" ? "notice" : "error";
+      this.#core[annotate](text, { title: "agent-jobs" });
+    }
+    return reasons;
+  }
+
+  /** With a file that is relative to the workspace, wherever it was read. */
+  #shown(diagnostic: Diagnostic): Diagnostic {
+    const { file, reason, hint } = diagnostic;
+    const base = this.#baseFolder;
+    const clean = {
+      ...diagnostic,
+      reason: this.#redactor.text(reason),
+      ...(hint === undefined ? {} : { hint: this.#redactor.text(hint) }),
+    };
+    if (file === undefined || base === undefined) return clean;
+    return { ...clean, file: relative(base, resolve(file)).replaceAll("\\", "/") };
+  }
+
+  #setOutputs(outputs: Outputs): void {
+    for (const [name, value] of Object.entries(outputs)) this.#core.setOutput(name, value);
+  }
+
+  #warn(text: string): void {
+    this.#core.warning(annotationText(this.#redactor.text(text)), { title: "agent-jobs" });
+  }
+}
+
+function reasonsOf(error: unknown): readonly string[] {
+  if (error instanceof Stop) return error.reasons;
+  if (error instanceof UsageError) {
+    // The inputs have the names of the command line's options.
+    const named = (text: string, name: string): string => (isInputName(name) ? name : text);
+    return [error.message.replace(/--([a-z][a-z-]*)/g, named)];
+  }
+  if (error instanceof RuntimeNotFoundError) return [error.message];
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return [`This is a defect of agent-jobs, please report it. ${text}`];
+}

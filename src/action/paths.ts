@@ -1,0 +1,60 @@
+/** Paths of the inputs: relative to the workspace, and never out of it, links resolved. */
+import { lstat, realpath } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+
+export type CheckedPath =
+  | {
+      readonly kind: "inside";
+      /** Relative to the workspace, with `/`; `.` is the workspace itself. */
+      readonly path: string;
+    }
+  | { readonly kind: "outside"; readonly problem: string };
+
+/**
+ * @param workspace absolute
+ * @param name of the input, for the message
+ */
+export async function insideWorkspace(
+  workspace: string,
+  name: string,
+  value: string,
+): Promise<CheckedPath> {
+  const outside = (how: string): CheckedPath => ({
+    kind: "outside",
+    problem: `\`${name}\` is ${JSON.stringify(value)}, which ${how}. Paths are relative to the workspace and may not leave it.`,
+  });
+  if (value.includes("\0")) return outside("is no path");
+  const absolute = resolve(workspace, value);
+  const path = relative(workspace, absolute);
+  if (leaves(path)) return outside("leads out of the workspace");
+  const real = await realTarget(absolute);
+  if (real === undefined) return outside("is or passes a link that leads nowhere");
+  if (leaves(relative(await realpath(workspace), real))) {
+    return outside("leads out of the workspace through a link");
+  }
+  return { kind: "inside", path: path === "" ? "." : path.replaceAll(sep, "/") };
+}
+
+/** True if an absolute path is in the folder, links resolved; a path that isn't there counts by its name. */
+export async function isInside(folder: string, path: string): Promise<boolean> {
+  const real = (await realTarget(path)) ?? path;
+  return !leaves(relative(await realpath(folder), real));
+}
+
+function leaves(path: string): boolean {
+  return path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path);
+}
+
+/** Where a path ends up, also if its last parts are yet to be made; undefined behind a dangling link. */
+async function realTarget(path: string): Promise<string | undefined> {
+  try {
+    return await realpath(path);
+  } catch {
+    // A link that exists but leads nowhere: whoever writes to it writes to its target.
+    if ((await lstat(path).catch(() => undefined)) !== undefined) return undefined;
+  }
+  const parent = dirname(path);
+  if (parent === path) return path;
+  const real = await realTarget(parent);
+  return real === undefined ? undefined : join(real, relative(parent, path));
+}

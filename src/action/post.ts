@@ -1,0 +1,15 @@
+/** What `action.yml` names as `post`: runs after every main step, also after one that was killed. */
+import { endMarkedProcesses, processesMarked } from "../platform/processes.ts";
+import { isMark, MARK_NAME, MARK_STATE } from "./mark.ts";
+import { runnerCore } from "./runner-core.ts";
+
+const mark = runnerCore.getState(MARK_STATE);
+if (isMark(mark)) {
+  const left = await processesMarked(MARK_NAME, mark);
+  await endMarkedProcesses(MARK_NAME, mark);
+  runnerCore.info(
+    left.length === 0
+      ? "Nothing is left of the run."
+      : `Ended ${left.length} processes that the run had left.`,
+  );
+}

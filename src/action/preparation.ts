@@ -1,0 +1,226 @@
+/** From typed inputs to the options of a run: trust, paths, the entry's true text, the user input. */
+import { mkdir, mkdtemp, readFile, realpath, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { sayLine } from "../app/github.ts";
+import type { RunOptions } from "../app/options.ts";
+import { checkedOutCommit } from "./checkout.ts";
+import { readEvent } from "./event.ts";
+import { cleanEventText } from "./event-text.ts";
+import { createGithubApi, type GithubApi } from "./github-api.ts";
+import type { Environment, Inputs } from "./inputs.ts";
+import { insideWorkspace, isInside } from "./paths.ts";
+import type { RunnerCore } from "./runner-core.ts";
+import { Stop } from "./stop.ts";
+import { decideTrust } from "./trust.ts";
+
+export interface Setting {
+  readonly inputs: Inputs;
+  readonly environment: Environment;
+  /** Absolute; also the current directory. */
+  readonly workspace: string;
+  readonly core: RunnerCore;
+  readonly signal: AbortSignal;
+}
+
+/** All paths of the inputs, relative to the workspace and checked. Throws a `Stop` with every problem. */
+export interface Paths {
+  readonly entry: string;
+  readonly userInputFile: string | undefined;
+  readonly workingDirectory: string | undefined;
+  readonly rehearse: string | undefined;
+  readonly record: string | undefined;
+  readonly journal: string | undefined;
+}
+
+export async function checkPaths({ inputs, workspace }: Setting): Promise<Paths> {
+  const problems: string[] = [];
+  const check = async (name: string, value: string): Promise<string> => {
+    const checked = await insideWorkspace(workspace, name, value);
+    if (checked.kind === "inside") return checked.path;
+    problems.push(checked.problem);
+    return "";
+  };
+  const optional = async (name: string, value: string | undefined): Promise<string | undefined> =>
+    value === undefined ? undefined : check(name, value);
+  const paths: Paths = {
+    entry: await check("entry", inputs.entry),
+    userInputFile: await optional("user-input-file", inputs.userInputFile),
+    workingDirectory: await optional("working-directory", inputs.workingDirectory),
+    rehearse: await optional("rehearse", inputs.rehearse),
+    record: await optional("record", inputs.record),
+    journal: await optional("journal", inputs.journal),
+  };
+  if (problems.length > 0) throw new Stop("failure", problems);
+  return paths;
+}
+
+/** Where the files that decide what is run are read from. */
+export interface Sources {
+  readonly entryFile: string;
+  readonly rehearse: string | undefined;
+  /** The folder whose files stand for those of the workspace; undefined for the workspace itself. */
+  readonly baseFolder: string | undefined;
+}
+
+/** Throws a `Stop` unless whoever caused the event may start an agent. */
+export async function trustedSources(setting: Setting, paths: Paths): Promise<Sources> {
+  const { inputs, environment, workspace, core } = setting;
+  const event = readEvent({
+    name: environment["GITHUB_EVENT_NAME"] ?? "",
+    payload: await payloadOf(environment["GITHUB_EVENT_PATH"]),
+    actor: environment["GITHUB_ACTOR"],
+  });
+  const api = createGithubApi({
+    // A token that pays for models may not be allowed to ask about people.
+    token: environment["GITHUB_TOKEN"] || inputs.gitHubToken,
+    repository: environment["GITHUB_REPOSITORY"],
+    signal: setting.signal,
+  });
+  const folders = new Set([
+    resolve(workspace, paths.workingDirectory ?? "."),
+    dirname(resolve(workspace, paths.entry)),
+  ]);
+  const decision = await decideTrust(
+    event,
+    {
+      allowUntrusted: inputs.allowUntrusted,
+      allowedBots: inputs.allowedBots,
+      eventSha: environment["GITHUB_SHA"],
+    },
+    {
+      permissionOf: (login) => api.permissionOf(login),
+      isForkPullRequest: (number) => api.isForkPullRequest(number),
+      checkedOut: () =>
+        Promise.all([...folders].map((folder) => checkedOutCommit(folder, environment))),
+    },
+  );
+  switch (decision.kind) {
+    case "trusted":
+      sayLine(core, `Event: trusted, ${decision.reason}.`);
+      return { entryFile: paths.entry, rehearse: paths.rehearse, baseFolder: undefined };
+    case "skipped":
+      throw new Stop("skipped", [decision.reason]);
+    case "refused":
+      throw new Stop("failure", [decision.reason]);
+    case "allowed":
+      sayLine(core, `Event: not trusted, but \`allow-untrusted\` is set. ${decision.reason}`);
+      sayLine(core, `The entry is read from the base, ${decision.baseRef}.`);
+      await refuseRuntimeOfCheckout(setting);
+      return fromBase(setting, paths, api, decision.baseRef);
+  }
+}
+
+async function payloadOf(path: string | undefined): Promise<unknown> {
+  try {
+    return path === undefined ? undefined : JSON.parse(await readFile(path, "utf8"));
+  } catch {
+    // What can't be read says nothing; trust knows what to make of that.
+    return undefined;
+  }
+}
+
+/** A program that a stranger wrote is not made better by a sandbox inside of it. */
+async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setting): Promise<void> {
+  for (const [name, path] of [
+    ["runtime-path", inputs.runtimePath],
+    ["COPILOT_CLI_PATH", environment["COPILOT_CLI_PATH"]],
+  ] as const) {
+    if (path === undefined || path === "") continue;
+    if (await isInside(workspace, resolve(workspace, path))) {
+      throw new Stop("failure", [
+        `\`${name}\` leads into the workspace, which holds what an untrusted person wrote: it is not started.`,
+      ]);
+    }
+  }
+}
+
+/** The entry and the rehearsal as they are at the base, in a folder of their own. */
+async function fromBase(
+  { environment, core }: Setting,
+  { entry, rehearse }: Paths,
+  api: GithubApi,
+  ref: string,
+): Promise<Sources> {
+  const temporary = environment["RUNNER_TEMP"] || tmpdir();
+  const baseFolder = await realpath(await mkdtemp(join(temporary, "agent-jobs-base-")));
+  const copy = async (path: string): Promise<string> => {
+    const target = join(baseFolder, path);
+    try {
+      const content = await api.readFile(path, ref);
+      await mkdir(dirname(target), { recursive: true });
+      await writeFile(target, content);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Stop("failure", [`${path} can't be read from the base (${ref}): ${why}.`]);
+    }
+    return target;
+  };
+  sayLine(core, `Read from the base: ${[entry, rehearse].filter(Boolean).join(", ")}.`);
+  return {
+    entryFile: await copy(entry),
+    rehearse: rehearse === undefined ? undefined : await copy(rehearse),
+    baseFolder,
+  };
+}
+
+export async function userInputOf(
+  { inputs, core }: Setting,
+  { userInputFile }: Paths,
+): Promise<string | undefined> {
+  const raw =
+    userInputFile === undefined ? inputs.userInput : await readUserInputFile(userInputFile);
+  if (raw === undefined) return undefined;
+  const { text, cut } = cleanEventText(raw);
+  if (cut > 0) {
+    core.warning(`The user input is too long: its last ${cut} characters were cut off.`, {
+      title: "agent-jobs",
+    });
+  }
+  return text;
+}
+
+const MAX_INPUT_FILE = 10 * 1024 * 1024;
+
+async function readUserInputFile(path: string): Promise<string> {
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) throw new Error("it is not a regular file");
+    if (found.size > MAX_INPUT_FILE) throw new Error(`it has ${found.size} bytes`);
+    return await readFile(path, "utf8");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Stop("failure", [`\`user-input-file\` can't be read: ${why}.`]);
+  }
+}
+
+export function runOptions(
+  { inputs, environment, workspace }: Setting,
+  paths: Paths,
+  sources: Sources,
+  userInput: string | undefined,
+): RunOptions {
+  const { job, permissions, provider, gitHubToken, maxParallel, timeoutMinutes } = inputs;
+  const { rehearse } = sources;
+  // A rehearsal may name a folder of its own; that of a base copy would be beside the copy.
+  const workingDirectory =
+    paths.workingDirectory ??
+    (rehearse === undefined || sources.baseFolder !== undefined ? workspace : undefined);
+  return {
+    entryFile: sources.entryFile,
+    environment,
+    models: inputs.models,
+    limits: {
+      ...(maxParallel === undefined ? {} : { parallel: maxParallel }),
+      ...(timeoutMinutes === undefined ? {} : { jobMinutes: timeoutMinutes }),
+    },
+    ...(job === undefined ? {} : { jobName: job }),
+    ...(userInput === undefined ? {} : { userInput }),
+    ...(workingDirectory === undefined ? {} : { workingDirectory }),
+    ...(permissions === undefined ? {} : { permissions }),
+    ...(rehearse === undefined ? {} : { rehearse }),
+    ...(paths.record === undefined ? {} : { record: paths.record }),
+    ...(paths.journal === undefined ? {} : { journal: paths.journal }),
+    ...(provider === undefined ? (gitHubToken === undefined ? {} : { gitHubToken }) : { provider }),
+  };
+}

@@ -1,0 +1,26 @@
+/** The toolkit behind the narrow port that the reporter and the action need. */
+import * as core from "@actions/core";
+import type { GithubCore } from "../app/github.ts";
+
+export interface RunnerCore extends GithubCore {
+  setOutput(name: string, value: string): void;
+  setSecret(value: string): void;
+  saveState(name: string, value: string): void;
+  getState(name: string): string;
+}
+
+export const runnerCore: RunnerCore = {
+  info: (message) => core.info(message),
+  startGroup: (name) => core.startGroup(name),
+  endGroup: () => core.endGroup(),
+  error: (message, properties) => core.error(message, properties),
+  warning: (message, properties) => core.warning(message, properties),
+  notice: (message, properties) => core.notice(message, properties),
+  async writeSummary(markdown) {
+    await core.summary.emptyBuffer().addRaw(markdown).write({ overwrite: true });
+  },
+  setOutput: (name, value) => core.setOutput(name, value),
+  setSecret: (value) => core.setSecret(value),
+  saveState: (name, value) => core.saveState(name, value),
+  getState: (name) => core.getState(name),
+};

@@ -1,0 +1,177 @@
+/**
+ * Who may start an agent. Decides alone, over what the event says and what the ports answer; whatever
+ * can't be found out counts against the event.
+ *
+ * - Nobody is asked about a fork's pull request: it is skipped before anything else happens.
+ * - A bot is trusted if its very login is listed, and never because of what GitHub says of its permission.
+ * - `allow-untrusted` turns every other answer into `allowed`; the entry then comes from `baseRef`.
+ */
+import { sha, type Actor, type EventFacts } from "./event.ts";
+
+export interface TrustOptions {
+  readonly allowUntrusted: boolean;
+  readonly allowedBots: readonly string[];
+  /** `GITHUB_SHA`: on most events a commit of a branch that only people with write access change. */
+  readonly eventSha: string | undefined;
+}
+
+export interface TrustPorts {
+  /** The permission that GitHub knows of a person: `admin`, `write`, `read`, `none`… */
+  permissionOf(login: string): Promise<string>;
+  /** Whether the head of a pull request is in another repository. */
+  isForkPullRequest(number: number): Promise<boolean>;
+  /** The commits that are checked out where the agent works and where the entry is; undefined where there is none. */
+  checkedOut(): Promise<readonly (string | undefined)[]>;
+}
+
+export type TrustDecision =
+  | { readonly kind: "trusted"; readonly reason: string }
+  /** Not trusted, and yet to be run. */
+  | { readonly kind: "allowed"; readonly reason: string; readonly baseRef: string }
+  | { readonly kind: "skipped"; readonly reason: string }
+  | { readonly kind: "refused"; readonly reason: string };
+
+type Verdict = Exclude<TrustDecision, { kind: "allowed" }>;
+
+/** Only people with write access, or the repository itself, cause these. */
+const unchecked = new Set([
+  "schedule",
+  "workflow_dispatch",
+  "repository_dispatch",
+  "push",
+  "merge_group",
+]);
+/** On these a fork's run gets no secrets. */
+const withoutSecrets = new Set([
+  "pull_request",
+  "pull_request_review",
+  "pull_request_review_comment",
+]);
+const enough = new Set(["admin", "maintain", "write"]);
+
+const howToAllow =
+  "Whoever wants such events to start an agent sets `allow-untrusted: true` (docs/security.md says what that means).";
+
+export async function decideTrust(
+  event: EventFacts,
+  options: TrustOptions,
+  ports: TrustPorts,
+): Promise<TrustDecision> {
+  const verdict = options.allowUntrusted && isForkEvent(event) ? skip : await judge();
+  if (verdict.kind === "trusted" || !options.allowUntrusted) return verdict;
+  const baseRef = baseRefOf(event, options);
+  return baseRef === undefined
+    ? { kind: "refused", reason: `${verdict.reason} Nor does the event say what its base is.` }
+    : { kind: "allowed", reason: verdict.reason, baseRef };
+
+  async function judge(): Promise<Verdict> {
+    if (unchecked.has(event.name)) {
+      return { kind: "trusted", reason: `\`${event.name}\` needs write access to cause` };
+    }
+    if (isForkEvent(event)) return skip;
+    if (isIncomplete(event)) {
+      return {
+        kind: "refused",
+        reason: `The event \`${event.name}\` does not say what it is about.`,
+      };
+    }
+    const actors = await judgeActors(event, options, ports);
+    return actors.kind === "trusted"
+      ? ((await forkCheckedOut(event, options, ports)) ?? actors)
+      : actors;
+  }
+}
+
+const skip: Verdict = {
+  kind: "skipped",
+  reason: `The pull request comes from a fork: it gets no secrets, and people without write access decide what it holds. ${howToAllow}`,
+};
+
+function isForkEvent(event: EventFacts): boolean {
+  return withoutSecrets.has(event.name) && event.pullRequest?.fork === true;
+}
+
+function isIncomplete({ name, readable, pullRequest }: EventFacts): boolean {
+  return !readable || (/^pull_request(_|$)/.test(name) && pullRequest === undefined);
+}
+
+async function judgeActors(
+  event: EventFacts,
+  options: TrustOptions,
+  ports: TrustPorts,
+): Promise<Verdict> {
+  const names: string[] = [];
+  for (const actor of event.actors) {
+    const problem = await problemOf(actor, options, ports);
+    if (problem !== undefined) return { kind: "refused", reason: `${problem} ${howToAllow}` };
+    names.push(actor.login);
+  }
+  return names.length === 0
+    ? { kind: "refused", reason: `The event \`${event.name}\` does not say who caused it.` }
+    : { kind: "trusted", reason: `${names.join(" and ")} may write to the repository` };
+}
+
+async function problemOf(
+  actor: Actor,
+  { allowedBots }: TrustOptions,
+  ports: TrustPorts,
+): Promise<string | undefined> {
+  const { login } = actor;
+  if (actor.bot) {
+    return allowedBots.some((allowed) => allowed.toLowerCase() === login.toLowerCase())
+      ? undefined
+      : `The event was caused by the bot ${login}, which is not in \`allowed-bots\`.`;
+  }
+  try {
+    const permission = await ports.permissionOf(login);
+    return enough.has(permission)
+      ? undefined
+      : `The event was caused by ${login}, who may not write to the repository (permission: ${permission}).`;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return `The event was caused by ${login}, whose permission can't be found out: ${why}.`;
+  }
+}
+
+/** These run with secrets on the base; what a fork brings must not be where the agent works. */
+async function forkCheckedOut(
+  event: EventFacts,
+  { eventSha }: TrustOptions,
+  ports: TrustPorts,
+): Promise<Verdict | undefined> {
+  const fork = await forkOf(event, ports);
+  if (fork === undefined) return undefined;
+  const base = sha(eventSha);
+  const heads = await ports.checkedOut();
+  if (base !== undefined && heads.length > 0 && heads.every((head) => head === base)) {
+    return undefined;
+  }
+  return {
+    kind: "refused",
+    reason: `\`${event.name}\` runs with secrets, ${fork}, and what is checked out is not the commit of the event itself: it may be the fork's. ${howToAllow}`,
+  };
+}
+
+/** Why the head may be a fork's; undefined if it is not. */
+async function forkOf(event: EventFacts, ports: TrustPorts): Promise<string | undefined> {
+  const { name, pullRequest, commentedPullRequest } = event;
+  if (name === "workflow_run") {
+    return event.upstreamFork ? "the run before it was for a fork" : undefined;
+  }
+  if (pullRequest !== undefined) {
+    return pullRequest.fork ? "the pull request comes from a fork" : undefined;
+  }
+  if (commentedPullRequest === undefined) return undefined;
+  try {
+    return (await ports.isForkPullRequest(commentedPullRequest))
+      ? "the pull request comes from a fork"
+      : undefined;
+  } catch {
+    return "it can't be found out whether the pull request comes from a fork";
+  }
+}
+
+/** A commit that the event's cause had no say in. On `pull_request`, `GITHUB_SHA` holds the head merged in. */
+function baseRefOf(event: EventFacts, { eventSha }: TrustOptions): string | undefined {
+  return withoutSecrets.has(event.name) ? event.pullRequest?.baseSha : sha(eventSha);
+}

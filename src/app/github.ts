@@ -1,0 +1,79 @@
+/** A run on GitHub, composed for the action: the reporter of a prepared run, and what is said without a run. */
+import { diagnosticLine, type Diagnostic } from "../entry/diagnostic.ts";
+import type { Reporter } from "../events/sink.ts";
+import { applyEvent, createRunView } from "../events/view.ts";
+import {
+  annotate,
+  createGithubReporter,
+  diagnosticAnnotations,
+  outputsOf,
+  type GithubCore,
+  type GithubOptions,
+  type OutputName,
+  type Result,
+} from "../reporters/github.ts";
+import { breakOldMarker, inline, logLine } from "../reporters/github-escape.ts";
+import { chartOf, type PreparedRun } from "./run.ts";
+
+export type { GithubCore, OutputName, Result };
+export type Outputs = Readonly<Record<OutputName, string>>;
+export type GithubRunOptions = Omit<GithubOptions, "lineOf" | "chart">;
+
+export interface GithubRun {
+  /** For `RunOptions.reporters`. */
+  readonly reporters: readonly Reporter[];
+  /** Of what is known so far. */
+  outputs(): Outputs;
+  /** Log, annotations and summary, for a process that has no time to let the run end. */
+  finish(): Promise<void>;
+}
+
+export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions): GithubRun {
+  const { loaded, entry, jobName } = prepared;
+  const { journal } = options;
+  const view = createRunView();
+  const reporter = createGithubReporter({
+    ...options,
+    lineOf: (taskId) => loaded.locateTask(taskId).line,
+    chart: (shown) => chartOf(entry, jobName, shown),
+  });
+  return {
+    reporters: [{ name: "outputs", report: (event) => applyEvent(view, event) }, reporter],
+    outputs: () => outputsOf(view, journal === undefined ? {} : { journal }),
+    finish: () => reporter.finish(),
+  };
+}
+
+/** The outputs of a step that had no run. */
+export function outputsWithoutRun(result: Result, reason: string): Outputs {
+  return outputsOf(createRunView(), { result, reason });
+}
+
+/** The summary of such a step. */
+export function summaryWithoutRun(result: Result, reasons: readonly string[]): string {
+  const lines = reasons.flatMap((reason) => reason.split("\n"));
+  return `## agent-jobs: ${result}\n\n${lines.map((line) => inline(line, 2000)).join("\n\n")}\n`;
+}
+
+/** All problems of an entry: as annotations where they are wanted, and in the log if there are more. */
+export function reportDiagnostics(
+  core: GithubCore,
+  diagnostics: readonly Diagnostic[],
+  options: { readonly annotations: GithubOptions["annotations"]; readonly entryFile: string },
+): void {
+  const annotations =
+    options.annotations === "off" ? [] : diagnosticAnnotations(diagnostics, options.entryFile);
+  for (const annotation of annotations) annotate(core, annotation);
+  if (annotations.length === diagnostics.length && diagnostics.length < 10) return;
+  for (const diagnostic of diagnostics) sayLine(core, `Invalid: ${diagnosticLine(diagnostic)}`);
+}
+
+/** A line in the log whatever it holds: `text` begins with words of ours. */
+export function sayLine(core: Pick<GithubCore, "info">, text: string): void {
+  core.info(logLine(text, 4000));
+}
+
+/** An annotation's text, harmless on every line. */
+export function annotationText(text: string): string {
+  return breakOldMarker(text).slice(0, 4096);
+}
