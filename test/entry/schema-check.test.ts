@@ -37,6 +37,12 @@ const check = compileSchema(
         }),
       },
       shape: ref("shape"),
+      place: {
+        oneOf: [
+          object({ line: { type: "number" }, column: { type: "number" } }, ["line", "column"]),
+          object({ offset: { type: "number" } }, ["offset"]),
+        ],
+      },
     }),
     $defs: {
       modes: object({ speed: { type: "number" } }, ["speed"]),
@@ -60,7 +66,7 @@ const lines = (value: unknown): string[] => check.diagnose(value).map(diagnostic
 
 describe("schema errors as sentences", () => {
   const known =
-    "known are size, share, colour, fixed, word, flag, pair, one, mode, shell, named, shape";
+    "known are size, share, colour, fixed, word, flag, pair, one, mode, shell, named, shape, place";
   const cases: readonly (readonly [value: unknown, ...lines: string[]])[] = [
     [{}],
     [[], "thing: Must be an object, not a list."],
@@ -97,6 +103,10 @@ describe("schema errors as sentences", () => {
       { one: { left: 1, right: 1 } },
       'thing.one: Must have exactly one of the fields "left" or "right".',
     ],
+    [
+      { one: { left: 1, lefft: 1 } },
+      'thing.one.lefft: Unknown field "lefft". (did you mean "left"?)',
+    ],
     [{ one: { lefft: 1 } }, 'thing.one.lefft: Unknown field "lefft". (did you mean "left"?)'],
     [{ named: { "A B": {} } }, 'thing.named["A B"]: "A B" can\'t be a name here.'],
     [{ named: { "a-b": { text: ["x", 1] } } }, 'thing.named["a-b"].text[1]: Must be text, not 1.'],
@@ -129,6 +139,8 @@ describe("unions", () => {
       "thing.flag: Must be true or false, not 1.",
       "thing.shell: Must be true or a list, not 1.",
     ],
+    [{ place: {} }, "thing.place.offset: This field is required."],
+    [{ place: { line: 1 } }, "thing.place.column: This field is required."],
     [{ shape: {} }, "thing.shape.kind: This field is required."],
     [{ shape: [] }, "thing.shape: Must be an object, not a list."],
     [{ shape: { kind: 3 } }, 'thing.shape.kind: Must be "Dot" or "Group", not 3.'],
