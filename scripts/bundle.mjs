@@ -1,55 +1,104 @@
-// Bundles the compiled command line into dist/cli, which is committed: `npx agent-jobs` works straight
-// after `npm ci`. With --check it builds elsewhere and fails if the committed bundle is not the same.
+// Bundles the compiled command line and action into dist/, which is committed: `npx agent-jobs` and
+// `uses: …/agent-jobs` work straight from a checkout. With --check it builds elsewhere and fails if what is
+// committed is not the same. With --out FOLDER it builds there; a name (cli, action) builds that one only.
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const target = join(root, "dist", "cli");
+
+/** Folder → its entries: compiled file → folder of its bundle. Each entry is a bundle of its own. */
+const bundles = {
+  cli: {
+    entries: { "src/cli/main.js": "dist/cli" },
+    executable: true,
+  },
+  action: {
+    entries: {
+      "src/action/main.js": "dist/action",
+      "src/action/post.js": "dist/action/post",
+    },
+    executable: false,
+  },
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    check: { type: "boolean", default: false },
+    out: { type: "string" },
+    /** Where the compiled files are. */
+    build: { type: "string", default: join(root, "build") },
+  },
+});
+const names = positionals.length === 0 ? Object.keys(bundles) : positionals;
 const scratch = fs.mkdtempSync(join(tmpdir(), "agent-jobs-bundle-"));
 
 try {
-  const ncc = join(root, "node_modules", "@vercel", "ncc", "dist", "ncc", "cli.js");
-  const main = join(root, "build", "src", "cli", "main.js");
-  const flags = ["--minify", "--no-cache", "--no-source-map-register", "--quiet"];
-  execFileSync(process.execPath, [ncc, "build", main, "--out", scratch, ...flags], {
-    cwd: root,
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  const index = join(scratch, "index.js");
-  const text = fs.readFileSync(index, "utf8");
-  if (!text.startsWith("#!")) fs.writeFileSync(index, `#!/usr/bin/env node\n${text}`);
-  fs.writeFileSync(join(scratch, "licenses.txt"), licenses());
-  if (process.argv.includes("--check")) check();
-  else publish();
+  for (const name of names) {
+    if (!Object.hasOwn(bundles, name)) throw new Error(`There is no bundle ${name}.`);
+    build(bundles[name]);
+    const made = join(scratch, "dist", name);
+    const target = join(values.out ?? root, "dist", name);
+    if (values.check) check(name, made, target);
+    else publish(made, target);
+  }
 } finally {
   fs.rmSync(scratch, { recursive: true, force: true });
 }
 
-function publish() {
-  fs.rmSync(target, { recursive: true, force: true });
-  fs.mkdirSync(target, { recursive: true });
-  for (const file of fs.readdirSync(scratch))
-    fs.copyFileSync(join(scratch, file), join(target, file));
-  fs.chmodSync(join(target, "index.js"), 0o755);
+function build({ entries, executable }) {
+  const ncc = join(root, "node_modules", "@vercel", "ncc", "dist", "ncc", "cli.js");
+  const flags = ["--minify", "--no-cache", "--no-source-map-register", "--quiet"];
+  for (const [entry, folder] of Object.entries(entries)) {
+    const out = join(scratch, folder);
+    execFileSync(
+      process.execPath,
+      [ncc, "build", join(values.build, entry), "--out", out, ...flags],
+      { cwd: root, stdio: ["ignore", "ignore", "inherit"] },
+    );
+    const index = join(out, "index.js");
+    const text = fs.readFileSync(index, "utf8");
+    if (executable && !text.startsWith("#!")) {
+      fs.writeFileSync(index, `#!/usr/bin/env node\n${text}`);
+    }
+    if (executable) fs.chmodSync(index, 0o755);
+  }
+  const [main] = Object.values(entries);
+  fs.writeFileSync(join(scratch, main, "licenses.txt"), licenses());
 }
 
-function check() {
-  const expected = fs.readdirSync(scratch).sort();
-  const committed = fs.existsSync(target) ? fs.readdirSync(target).sort() : [];
+function publish(made, target) {
+  fs.rmSync(target, { recursive: true, force: true });
+  fs.mkdirSync(target, { recursive: true });
+  fs.cpSync(made, target, { recursive: true });
+}
+
+function check(name, made, target) {
+  const expected = filesOf(made);
+  const committed = fs.existsSync(target) ? filesOf(target) : [];
   const stale =
     expected.join() !== committed.join() ||
     expected.some(
-      (file) => !fs.readFileSync(join(scratch, file)).equals(fs.readFileSync(join(target, file))),
+      (file) => !fs.readFileSync(join(made, file)).equals(fs.readFileSync(join(target, file))),
     );
   if (stale) {
     console.error(
-      "dist/cli is not what src/ builds to: run `npm run bundle` and commit the result.",
+      `dist/${name} is not what src/ builds to: run \`npm run bundle\` and commit the result.`,
     );
     process.exitCode = 1;
   }
+}
+
+function filesOf(folder) {
+  return fs
+    .readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .sort();
 }
 
 /** The licences of everything that the bundle may hold: every package that is not for development only. */

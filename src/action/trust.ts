@@ -92,7 +92,7 @@ function isForkEvent(event: EventFacts): boolean {
 }
 
 function isIncomplete({ name, readable, pullRequest }: EventFacts): boolean {
-  return !readable || (/^pull_request(_|$)/.test(name) && pullRequest === undefined);
+  return name === "" || !readable || (/^pull_request(_|$)/.test(name) && pullRequest === undefined);
 }
 
 async function judgeActors(

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { inputNames, inputTable, inputVariable } from "../../src/action/input-table.ts";
+import { readInputs, secretInputs, type Inputs } from "../../src/action/inputs.ts";
+
+function environment(inputs: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(inputs).map(([name, value]) => [`INPUT_${name.toUpperCase()}`, value]),
+  );
+}
+
+function valid(inputs: Readonly<Record<string, string>>): Inputs {
+  const read = readInputs(environment({ entry: "e.yml", ...inputs }));
+  assert.equal(read.kind, "valid", JSON.stringify(read));
+  assert.ok(read.kind === "valid");
+  return read.inputs;
+}
+
+function problems(inputs: Readonly<Record<string, string>>): readonly string[] {
+  const read = readInputs(environment(inputs));
+  return read.kind === "invalid" ? read.problems : [];
+}
+
+describe("the inputs", () => {
+  it("are found under the names that the runner gives them, hyphens kept", () => {
+    assert.equal(inputVariable("user-input"), "INPUT_USER-INPUT");
+    assert.equal(valid({ "user-input": "hello" }).userInput, "hello");
+  });
+
+  it("mean the same when absent, when empty and when given their default", () => {
+    const absent = valid({});
+    const empty = valid(
+      Object.fromEntries(inputNames.filter((name) => name !== "entry").map((name) => [name, " "])),
+    );
+    const defaults = valid(
+      Object.fromEntries(
+        inputNames
+          .filter((name) => name !== "entry" && name !== "github-token")
+          .map((name) => [name, inputTable[name].default]),
+      ),
+    );
+    assert.deepEqual(empty, absent);
+    assert.deepEqual(defaults, absent);
+    assert.deepEqual(absent, {
+      entry: "e.yml",
+      job: undefined,
+      userInput: undefined,
+      userInputFile: undefined,
+      workingDirectory: undefined,
+      models: {},
+      permissions: undefined,
+      maxParallel: undefined,
+      gitHubToken: undefined,
+      provider: undefined,
+      runtimePath: undefined,
+      rehearse: undefined,
+      record: undefined,
+      journal: undefined,
+      summary: "full",
+      annotations: "all",
+      failOn: "failure",
+      allowedBots: [],
+      allowUntrusted: false,
+      timeoutMinutes: undefined,
+    });
+  });
+
+  it("become what they mean", () => {
+    const inputs = valid({
+      models: "driving=gpt-5-mini\n\n  work = a=b  \n",
+      permissions: "workspace",
+      "max-parallel": "3",
+      "timeout-minutes": "0.5",
+      "allowed-bots": "dependabot[bot]\r\nrenovate[bot]\n",
+      "allow-untrusted": "true",
+      "provider-base-url": "https://models.example/v1",
+      "provider-api-key": "key",
+      "provider-type": "azure",
+      "github-token": "ghs_x",
+      summary: "compact",
+      annotations: "errors",
+      "fail-on": "never",
+    });
+    assert.deepEqual(inputs.models, { driving: "gpt-5-mini", work: "a=b" });
+    assert.equal(inputs.permissions, "workspace");
+    assert.equal(inputs.maxParallel, 3);
+    assert.equal(inputs.timeoutMinutes, 0.5);
+    assert.deepEqual(inputs.allowedBots, ["dependabot[bot]", "renovate[bot]"]);
+    assert.equal(inputs.allowUntrusted, true);
+    assert.deepEqual(inputs.provider, {
+      baseUrl: "https://models.example/v1",
+      type: "azure",
+      wireApi: "completions",
+      apiKey: "key",
+    });
+    assert.equal(inputs.gitHubToken, "ghs_x");
+    assert.deepEqual(
+      [inputs.summary, inputs.annotations, inputs.failOn],
+      ["compact", "errors", "never"],
+    );
+  });
+
+  it("tell of all that is wrong at once, with the values that they can have", () => {
+    assert.deepEqual(
+      problems({
+        "user-input": "a",
+        "user-input-file": "b",
+        models: "driving\nx=1\nx=2",
+        permissions: "root",
+        "max-parallel": "1.5",
+        "timeout-minutes": "soon",
+        "provider-type": "azur",
+        summary: "Full",
+        annotations: "none",
+        "fail-on": "always",
+        "allow-untrusted": "yes",
+        "allowed-bots": "*[bot]",
+      }),
+      [
+        "`entry` is missing: name the entry file.",
+        "`user-input` and `user-input-file` exclude each other.",
+        '`models` has the line "driving"; a line must have the form category=id, such as driving=gpt-5-mini.',
+        '`models` names the category "x" twice.',
+        '`permissions` can\'t be "root"; it can be: read-only, workspace, all.',
+        '`max-parallel` must be a whole number over 0, not "1.5".',
+        '`provider-type` can\'t be "azur"; it can be: openai, azure, anthropic.',
+        '`summary` can\'t be "Full"; it can be: full, compact, off.',
+        '`annotations` can\'t be "none"; it can be: all, errors, off.',
+        '`fail-on` can\'t be "always"; it can be: failure, never.',
+        '`allowed-bots` has the line "*[bot]"; a line must be one login, such as dependabot[bot], without wildcards.',
+        '`allow-untrusted` can\'t be "yes"; it can be: false, true.',
+        '`timeout-minutes` must be a number over 0, not "soon".',
+      ],
+    );
+  });
+
+  for (const text of ["0", "-1", "1e3", "0x10", "Infinity", "NaN", "1_000", "9007199254740993"]) {
+    it(`take no ${text} for a number of turns`, () => {
+      assert.equal(problems({ entry: "e.yml", "max-parallel": text }).length, 1);
+    });
+  }
+
+  it("want an address for a provider, without a password in it", () => {
+    const wrong = (url: string): readonly string[] =>
+      problems({ entry: "e.yml", "provider-base-url": url });
+    assert.match(wrong("models.example").join(""), /http or https/);
+    assert.match(wrong("file:///etc/passwd").join(""), /http or https/);
+    const secret = wrong("https://user:hunter2@models.example").join("");
+    assert.match(secret, /holds a name or a password/);
+    assert.doesNotMatch(secret, /hunter2/);
+    assert.deepEqual(
+      problems({ entry: "e.yml", "provider-api-key": "k", "provider-wire-api": "responses" }),
+      [
+        "`provider-api-key` needs `provider-base-url`.",
+        "`provider-wire-api` needs `provider-base-url`.",
+      ],
+    );
+  });
+
+  it("fall back to GITHUB_TOKEN, and every token is to be masked, used or not", () => {
+    const read = readInputs({ INPUT_ENTRY: "e.yml", GITHUB_TOKEN: "ghs_b" });
+    assert.ok(read.kind === "valid");
+    assert.equal(read.inputs.gitHubToken, "ghs_b");
+    assert.deepEqual(
+      secretInputs({
+        "INPUT_GITHUB-TOKEN": "ghs_a",
+        "INPUT_PROVIDER-API-KEY": "key",
+        GITHUB_TOKEN: "ghs_b",
+      }),
+      ["ghs_a", "key", "ghs_b"],
+    );
+  });
+});

@@ -1,0 +1,244 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { readEvent } from "../../src/action/event.ts";
+import { decideTrust, type TrustDecision } from "../../src/action/trust.ts";
+import { eventSha, readFixture } from "../rig/runner.ts";
+
+interface Situation {
+  readonly permission?: string | Error;
+  readonly commented?: boolean | Error;
+  readonly checkedOut?: readonly (string | undefined)[];
+  readonly allowedBots?: readonly string[];
+  readonly allowUntrusted?: boolean;
+  readonly actor?: string;
+  readonly payload?: unknown;
+  readonly name?: string;
+  readonly eventSha?: string | undefined;
+}
+
+async function decide(
+  fixture: string,
+  situation: Situation = {},
+): Promise<{ readonly decision: TrustDecision; readonly asked: readonly string[] }> {
+  const { event, actor, payload } = await readFixture(fixture);
+  const asked: string[] = [];
+  const answer = <T>(question: string, value: T | Error): Promise<T> => {
+    asked.push(question);
+    return value instanceof Error ? Promise.reject(value) : Promise.resolve(value);
+  };
+  const decision = await decideTrust(
+    readEvent({
+      name: situation.name ?? event,
+      payload: "payload" in situation ? situation.payload : payload,
+      actor: situation.actor ?? actor,
+    }),
+    {
+      allowUntrusted: situation.allowUntrusted ?? false,
+      allowedBots: situation.allowedBots ?? [],
+      eventSha: "eventSha" in situation ? situation.eventSha : eventSha,
+    },
+    {
+      permissionOf: (login) => answer(`permission of ${login}`, situation.permission ?? "write"),
+      isForkPullRequest: (number) => answer(`pull ${number}`, situation.commented ?? false),
+      checkedOut: () => answer("checkout", situation.checkedOut ?? [eventSha]),
+    },
+  );
+  return { decision, asked };
+}
+
+async function kindOf(fixture: string, situation?: Situation): Promise<string> {
+  return (await decide(fixture, situation)).decision.kind;
+}
+
+describe("who may start an agent", () => {
+  for (const fixture of [
+    "push",
+    "schedule",
+    "workflow-dispatch",
+    "repository-dispatch",
+    "merge-group",
+  ]) {
+    it(`${fixture}: nobody is asked about`, async () => {
+      const { decision, asked } = await decide(fixture, { permission: new Error("down") });
+      assert.equal(decision.kind, "trusted");
+      assert.deepEqual(asked, []);
+    });
+  }
+
+  for (const fixture of [
+    "pull-request",
+    "pull-request-target-same",
+    "issue-comment-maintainer",
+    "issue-comment-issue",
+    "workflow-run",
+  ]) {
+    for (const permission of ["admin", "maintain", "write"]) {
+      it(`${fixture}: a person with the permission ${permission} may`, async () => {
+        const { decision, asked } = await decide(fixture, { permission });
+        assert.equal(decision.kind, "trusted");
+        assert.ok(asked.includes("permission of maintainer"));
+      });
+    }
+    for (const permission of ["read", "triage", "none", "", "ADMIN", "writer"]) {
+      it(`${fixture}: a person with the permission ${permission || "(none said)"} may not`, async () => {
+        assert.equal(await kindOf(fixture, { permission }), "refused");
+      });
+    }
+    it(`${fixture}: nobody may if the permission can't be found out`, async () => {
+      const { decision } = await decide(fixture, { permission: new Error("GitHub answered 500") });
+      assert.equal(decision.kind, "refused");
+      assert.match(decision.reason, /can't be found out: GitHub answered 500/);
+    });
+  }
+
+  it("everybody whom the event names has to be trusted: sender and actor", async () => {
+    const { asked } = await decide("pull-request", { actor: "somebody-else" });
+    assert.deepEqual(asked, ["permission of maintainer", "permission of somebody-else"]);
+    assert.deepEqual((await decide("pull-request", { actor: "Maintainer" })).asked.length, 1);
+  });
+
+  it("an event whose cause or subject is not said starts nothing", async () => {
+    for (const payload of [undefined, null, [], "text", 1]) {
+      assert.equal(await kindOf("issue-comment-maintainer", { payload }), "refused");
+      assert.equal(await kindOf("pull-request", { payload }), "refused");
+      assert.equal(await kindOf("workflow-run", { payload }), "refused");
+    }
+    assert.equal(await kindOf("pull-request-target", { payload: {} }), "refused");
+    assert.equal(await kindOf("issues", { payload: {}, actor: "" }), "refused");
+    assert.equal(await kindOf("push", { name: "" }), "refused");
+    assert.equal(await kindOf("push", { name: "unheard_of", permission: "read" }), "refused");
+  });
+
+  it("a comment of a stranger starts nothing, whatever association it claims", async () => {
+    const { decision, asked } = await decide("issue-comment-stranger", { permission: "read" });
+    assert.equal(decision.kind, "refused");
+    assert.match(decision.reason, /stranger, who may not write .*\(permission: read\)/);
+    assert.deepEqual(asked, ["permission of stranger"]);
+  });
+
+  it("the actor of workflow_run is the one of the run before it", async () => {
+    const { decision, asked } = await decide("workflow-run-stranger", { permission: "read" });
+    assert.equal(decision.kind, "refused");
+    assert.deepEqual(asked, ["permission of stranger"]);
+  });
+});
+
+describe("a fork's pull request", () => {
+  for (const fixture of [
+    "pull-request-fork",
+    "pull-request-fork-deleted",
+    "pull-request-review-fork",
+  ]) {
+    it(`${fixture}: is skipped before anybody is asked`, async () => {
+      const { decision, asked } = await decide(fixture);
+      assert.equal(decision.kind, "skipped");
+      assert.deepEqual(asked, []);
+    });
+
+    it(`${fixture}: runs if untrusted events are allowed, with the entry of its base`, async () => {
+      const { decision, asked } = await decide(fixture, { allowUntrusted: true });
+      assert.equal(decision.kind, "allowed");
+      assert.ok(decision.kind === "allowed");
+      assert.equal(decision.baseRef, "b".repeat(40));
+      assert.deepEqual(asked, []);
+    });
+  }
+
+  it("is one if nobody can tell where its head is", async () => {
+    const { payload } = await readFixture("pull-request");
+    const text = JSON.stringify(payload).replaceAll('"id":1001', '"id":"1001"');
+    assert.equal(await kindOf("pull-request", { payload: JSON.parse(text) }), "skipped");
+  });
+
+  it("without a base that is a commit is not run even if untrusted events are allowed", async () => {
+    const { payload } = await readFixture("pull-request-fork");
+    const text = JSON.stringify(payload).replace("b".repeat(40), "main?x=../..");
+    assert.equal(
+      await kindOf("pull-request-fork", { payload: JSON.parse(text), allowUntrusted: true }),
+      "refused",
+    );
+  });
+
+  const withSecrets: readonly (readonly [string, Situation])[] = [
+    ["pull-request-target", {}],
+    ["issue-comment-maintainer", { commented: true }],
+    ["issue-comment-maintainer", { commented: new Error("GitHub answered 500") }],
+    ["workflow-run-fork", {}],
+  ];
+  for (const [fixture, situation] of withSecrets) {
+    const about =
+      situation.commented instanceof Error ? "what nobody knows to be no fork" : "a fork";
+    for (const checkedOut of [["c".repeat(40)], [eventSha, "c".repeat(40)], [undefined], []]) {
+      it(`${fixture} about ${about}: refused with ${String(checkedOut) || "nothing"} checked out`, async () => {
+        const { decision } = await decide(fixture, { ...situation, checkedOut });
+        assert.equal(decision.kind, "refused");
+        assert.match(decision.reason, /runs with secrets.*may be the fork's/s);
+      });
+    }
+    it(`${fixture} about ${about}: trusted with the event's own commit checked out`, async () => {
+      assert.equal(await kindOf(fixture, situation), "trusted");
+      assert.equal(await kindOf(fixture, { ...situation, eventSha: undefined }), "refused");
+    });
+    it(`${fixture} about ${about}: refused to a stranger with whatever checked out`, async () => {
+      assert.equal(await kindOf(fixture, { ...situation, permission: "read" }), "refused");
+    });
+    it(`${fixture} about ${about}: allowed explicitly, with the entry of the event's commit`, async () => {
+      const { decision } = await decide(fixture, {
+        ...situation,
+        checkedOut: ["c".repeat(40)],
+        allowUntrusted: true,
+      });
+      assert.ok(decision.kind === "allowed");
+      assert.equal(decision.baseRef, eventSha);
+    });
+  }
+
+  it("does not matter to a comment on an issue, or with the head of the same repository", async () => {
+    const other = { checkedOut: ["c".repeat(40)] };
+    assert.equal(await kindOf("issue-comment-issue", other), "trusted");
+    assert.equal(await kindOf("issue-comment-maintainer", other), "trusted");
+    assert.equal(await kindOf("pull-request-target-same", other), "trusted");
+    assert.equal(await kindOf("workflow-run", other), "trusted");
+  });
+});
+
+describe("a bot", () => {
+  for (const fixture of ["pull-request-bot", "issue-comment-bot"]) {
+    const login = fixture === "pull-request-bot" ? "dependabot[bot]" : "helper[bot]";
+    it(`${login} may not, and nobody is asked about it`, async () => {
+      const { decision, asked } = await decide(fixture, { permission: "admin" });
+      assert.equal(decision.kind, "refused");
+      assert.match(decision.reason, /the bot .*\[bot\], which is not in `allowed-bots`/);
+      assert.deepEqual(asked, []);
+    });
+    it(`${login} may if it is listed`, async () => {
+      const { decision, asked } = await decide(fixture, {
+        allowedBots: ["x", login.toUpperCase()],
+      });
+      assert.equal(decision.kind, "trusted");
+      assert.deepEqual(asked, []);
+    });
+    it(`${login} may not for the sake of a name that is like its own`, async () => {
+      const allowedBots = ["*", "dependabot", "helper", `x${login}`, "[bot]"];
+      assert.equal(await kindOf(fixture, { allowedBots }), "refused");
+    });
+  }
+
+  it("is known by its type as well as by its name", async () => {
+    const { payload } = await readFixture("issue-comment-bot");
+    const renamed = JSON.parse(JSON.stringify(payload).replaceAll("helper[bot]", "Copilot"));
+    const situation = { payload: renamed, actor: "Copilot", permission: "admin" };
+    assert.equal(await kindOf("issue-comment-bot", situation), "refused");
+    const nameless = { payload: { issue: { number: 7 } }, permission: "admin" };
+    assert.equal(await kindOf("issue-comment-bot", nameless), "refused");
+  });
+
+  it("a person is not trusted for having a name that is listed", async () => {
+    const { asked, decision } = await decide("issue-comment-stranger", {
+      allowedBots: ["stranger"],
+      permission: "read",
+    });
+    assert.equal(decision.kind, "refused");
+    assert.deepEqual(asked, ["permission of stranger"]);
+  });
+});

@@ -1,0 +1,88 @@
+/** A fake of the part of GitHub's REST API that the action asks, on loopback; port 0, so any number run side by side. */
+import { createServer } from "node:http";
+import type { TestContext } from "node:test";
+
+export interface GithubRequest {
+  readonly method: string;
+  /** Decoded, with its query. */
+  readonly path: string;
+  readonly authorization: string;
+}
+
+export interface GithubServerOptions {
+  /** Login → permission; anybody else has none. */
+  readonly permissions?: Readonly<Record<string, string>>;
+  /** `REF:PATH` → content, or what the contents API says of something that is not a file. */
+  readonly files?: Readonly<Record<string, string | object>>;
+  /** Number → whether its head is in another repository. */
+  readonly pullRequests?: Readonly<Record<number, "fork" | "same" | "deleted">>;
+  /** An answer for every request. */
+  readonly broken?: { readonly status: number; readonly body?: string } | "hang" | "cut";
+}
+
+export interface GithubServer {
+  /** For `GITHUB_API_URL`. */
+  readonly url: string;
+  readonly requests: readonly GithubRequest[];
+}
+
+export async function startGithubServer(
+  test: Pick<TestContext, "after">,
+  options: GithubServerOptions = {},
+): Promise<GithubServer> {
+  const requests: GithubRequest[] = [];
+  const server = createServer((incoming, response) => {
+    const path = decodeURIComponent(incoming.url ?? "");
+    requests.push({
+      method: incoming.method ?? "",
+      path,
+      authorization: incoming.headers.authorization ?? "",
+    });
+    const { broken } = options;
+    if (broken === "hang") return;
+    if (broken === "cut") {
+      incoming.socket.destroy();
+      return;
+    }
+    const { status, body } =
+      broken === undefined
+        ? answer(path, options)
+        : { status: broken.status, body: broken.body ?? '{"message":"scripted"}' };
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(typeof body === "string" ? body : JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  test.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("No port.");
+  return { url: `http://127.0.0.1:${address.port}`, requests };
+}
+
+function answer(
+  path: string,
+  { permissions = {}, files = {}, pullRequests = {} }: GithubServerOptions,
+): { readonly status: number; readonly body: unknown } {
+  const [, login] = /^\/repos\/octo\/shop\/collaborators\/([^/]+)\/permission$/.exec(path) ?? [];
+  if (login !== undefined) {
+    return { status: 200, body: { permission: permissions[login] ?? "none", user: { login } } };
+  }
+  const [, file, ref] = /^\/repos\/octo\/shop\/contents\/(.+)\?ref=(\w+)$/.exec(path) ?? [];
+  const found = file === undefined ? undefined : files[`${ref}:${file}`];
+  if (typeof found === "string") {
+    const content = Buffer.from(found).toString("base64");
+    return { status: 200, body: { type: "file", encoding: "base64", path: file, content } };
+  }
+  if (found !== undefined) return { status: 200, body: found };
+  const [, number] = /^\/repos\/octo\/shop\/pulls\/(\d+)$/.exec(path) ?? [];
+  const kind = number === undefined ? undefined : pullRequests[Number(number)];
+  if (kind !== undefined) {
+    const repo = kind === "deleted" ? null : { id: kind === "fork" ? 2002 : 1001 };
+    return { status: 200, body: { head: { repo }, base: { repo: { id: 1001 } } } };
+  }
+  return { status: 404, body: { message: "Not Found" } };
+}

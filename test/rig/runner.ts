@@ -1,0 +1,286 @@
+/**
+ * Plays the runner of GitHub Actions: starts the action as a child the way the runner does, and reads what it
+ * says the way the runner does (commands of both syntaxes on both streams, and the files of a step).
+ * `AGENT_JOBS_TEST_NODE` names another Node to start it with.
+ */
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const compiled = (name: string): string =>
+  fileURLToPath(new URL(`../../src/action/${name}.js`, import.meta.url));
+const fixtures = fileURLToPath(new URL("../../../test/fixtures/events/", import.meta.url));
+
+export interface StepOptions {
+  /** Becomes `GITHUB_WORKSPACE` and the current directory. */
+  readonly workspace: string;
+  readonly inputs: Readonly<Record<string, string>>;
+  /** The name of a file in `test/fixtures/events`; its `event` and `actor` are those of the runner. */
+  readonly event?: string;
+  /** Over those of the event. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly apiUrl?: string;
+  /** The main script; default: the compiled `src/action/main.js`. */
+  readonly main?: string;
+}
+
+export interface Command {
+  readonly name: string;
+  readonly properties: Readonly<Record<string, string>>;
+  readonly message: string;
+}
+
+export interface StepResult {
+  readonly code: number | null;
+  /** What a person sees: both streams, without the commands. */
+  readonly log: string;
+  readonly raw: string;
+  readonly commands: readonly Command[];
+  readonly outputs: Readonly<Record<string, string>>;
+  readonly state: Readonly<Record<string, string>>;
+  readonly summary: string;
+  /** From the signal, or else the start, to the end. */
+  readonly milliseconds: number;
+}
+
+export interface Step {
+  readonly pid: number;
+  readonly ended: Promise<StepResult>;
+  /** What it has saved so far for its post step; also of a step that was killed. */
+  state(): Promise<Readonly<Record<string, string>>>;
+  /** Resolves when the raw output holds `text`; rejects if the process ends first. */
+  printed(text: string): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+}
+
+interface Fixture {
+  readonly event: string;
+  readonly actor: string;
+  readonly payload: object;
+}
+
+export async function readFixture(name: string): Promise<Fixture> {
+  const text = await readFile(join(fixtures, `${name}.json`), "utf8");
+  // Ours, and read in tests only.
+  return JSON.parse(text) as Fixture;
+}
+
+/** The commit that the fixtures call `GITHUB_SHA`. */
+export const eventSha = "1".repeat(40);
+
+export async function startStep(
+  test: Pick<TestContext, "after">,
+  options: StepOptions,
+): Promise<Step> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-runner-")));
+  test.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const fixture = await readFixture(options.event ?? "workflow-dispatch");
+  const files = Object.fromEntries(
+    ["OUTPUT", "STEP_SUMMARY", "STATE", "ENV", "PATH"].map((name) => [
+      `GITHUB_${name}`,
+      join(folder, name),
+    ]),
+  );
+  for (const file of Object.values(files)) await writeFile(file, "");
+  const eventPath = join(folder, "event.json");
+  await writeFile(eventPath, JSON.stringify(fixture.payload));
+  return spawnStep(options.main ?? compiled("main"), options.workspace, files, {
+    ...files,
+    CI: "true",
+    GITHUB_ACTIONS: "true",
+    GITHUB_WORKSPACE: options.workspace,
+    GITHUB_EVENT_NAME: fixture.event,
+    GITHUB_EVENT_PATH: eventPath,
+    GITHUB_ACTOR: fixture.actor,
+    GITHUB_REPOSITORY: "octo/shop",
+    GITHUB_SHA: eventSha,
+    // A closed port, unless a test wants an answer.
+    GITHUB_API_URL: options.apiUrl ?? "http://127.0.0.1:9",
+    RUNNER_TEMP: folder,
+    RUNNER_TOOL_CACHE: join(folder, "tools"),
+    ...Object.fromEntries(
+      Object.entries(options.inputs).map(([name, value]) => [`INPUT_${name.toUpperCase()}`, value]),
+    ),
+    ...options.env,
+  });
+}
+
+export async function runStep(
+  test: Pick<TestContext, "after">,
+  options: StepOptions,
+): Promise<StepResult> {
+  return (await startStep(test, options)).ended;
+}
+
+/** The post step, with the state that the main step left. */
+export async function runPost(
+  workspace: string,
+  state: Readonly<Record<string, string>>,
+  main = compiled("post"),
+): Promise<StepResult> {
+  const env = Object.fromEntries(
+    Object.entries(state).map(([name, value]) => [`STATE_${name}`, value]),
+  );
+  return spawnStep(main, workspace, {}, env).ended;
+}
+
+function spawnStep(
+  main: string,
+  cwd: string,
+  files: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string>>,
+): Step {
+  const { PATH = "", HOME = "" } = process.env;
+  const child = spawn(process.env["AGENT_JOBS_TEST_NODE"] ?? process.execPath, [main], {
+    cwd,
+    env: { PATH, HOME, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let since = Date.now();
+  const output = { stdout: "", stderr: "" };
+  const waiting = new Set<() => void>();
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      output[name] += text;
+      for (const look of waiting) look();
+    });
+  }
+  const closed = new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", resolve);
+  });
+  const read = async (name: string): Promise<string> => {
+    const file = files[`GITHUB_${name}`];
+    return file === undefined ? "" : readFile(file, "utf8");
+  };
+  const ended = closed.then(async (code): Promise<StepResult> => {
+    const milliseconds = Date.now() - since;
+    const said = [output.stdout, output.stderr].map(readStream);
+    return {
+      code,
+      log: said.map(({ log }) => log).join(""),
+      raw: output.stdout + output.stderr,
+      commands: said.flatMap(({ commands }) => commands),
+      outputs: parseFileCommand(await read("OUTPUT")),
+      state: parseFileCommand(await read("STATE")),
+      summary: await read("STEP_SUMMARY"),
+      milliseconds,
+    };
+  });
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    state: async () => parseFileCommand(await read("STATE")),
+    printed: (text) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (!(output.stdout + output.stderr).includes(text)) return;
+          waiting.delete(look);
+          resolve();
+        };
+        waiting.add(look);
+        look();
+        void ended.then(({ raw }) => reject(new Error(`It ended before ${text}:\n${raw}`)));
+      }),
+    signal(signal) {
+      since = Date.now();
+      child.kill(signal);
+    },
+  };
+}
+
+const known = new Set([
+  "add-mask",
+  "add-matcher",
+  "add-path",
+  "debug",
+  "echo",
+  "endgroup",
+  "error",
+  "group",
+  "notice",
+  "remove-matcher",
+  "save-state",
+  "set-env",
+  "set-output",
+  "warning",
+]);
+
+/** One stream, line by line, as the runner's `ActionCommandManager` does. */
+export function readStream(text: string): {
+  readonly log: string;
+  readonly commands: readonly Command[];
+} {
+  const commands: Command[] = [];
+  let log = "";
+  let stopToken: string | undefined;
+  for (const line of text.split(/\r?\n/)) {
+    const command = parseCommand(line, stopToken);
+    if (command === undefined) log += `${line}\n`;
+    else if (stopToken !== undefined) stopToken = undefined;
+    else if (command.name === "stop-commands") stopToken = command.message;
+    else commands.push(command);
+  }
+  return { log, commands };
+}
+
+function parseCommand(line: string, stopToken: string | undefined): Command | undefined {
+  const isKnown = (name: string): boolean =>
+    stopToken === undefined ? name === "stop-commands" || known.has(name) : name === stopToken;
+  const [, name = "", rest = "", message = ""] =
+    /^::([^\s:]+)(?: ([^]*?))?::([^]*)$/.exec(line.trim()) ?? [];
+  if (isKnown(name)) {
+    return { name, properties: pairs(rest, ","), message: unescape(message) };
+  }
+  const [, old = "", oldRest = "", oldMessage = ""] =
+    /##\[([^\s\]]+)(?: ([^\]]*))?\]([^]*)$/.exec(line) ?? [];
+  return isKnown(old)
+    ? { name: old, properties: pairs(oldRest, ";"), message: unescape(oldMessage) }
+    : undefined;
+}
+
+function pairs(text: string, separator: string): Record<string, string> {
+  return Object.fromEntries(
+    text
+      .split(separator)
+      .filter((pair) => pair.includes("="))
+      .map((pair) => {
+        const at = pair.indexOf("=");
+        return [pair.slice(0, at).trim(), unescape(pair.slice(at + 1))];
+      }),
+  );
+}
+
+function unescape(text: string): string {
+  return text
+    .replaceAll("%3A", ":")
+    .replaceAll("%2C", ",")
+    .replaceAll("%0D", "\r")
+    .replaceAll("%0A", "\n")
+    .replaceAll("%25", "%");
+}
+
+/** `name=value` and `name<<DELIMITER` … `DELIMITER`; a later value replaces an earlier one. */
+export function parseFileCommand(text: string): Record<string, string> {
+  const values: Record<string, string> = {};
+  const lines = text.split(/\r?\n/);
+  for (let index = 0; index < lines.length; index += 1) {
+    const line = lines[index] ?? "";
+    if (line === "") continue;
+    const [, name, delimiter] = /^([^=]+?)<<(.+)$/.exec(line) ?? [];
+    if (name === undefined || delimiter === undefined) {
+      const at = line.indexOf("=");
+      if (at < 1) throw new Error(`The runner can't read the line ${JSON.stringify(line)}`);
+      values[line.slice(0, at)] = line.slice(at + 1);
+      continue;
+    }
+    const end = lines.indexOf(delimiter, index + 1);
+    if (end < 0) throw new Error(`The delimiter ${delimiter} is missing`);
+    values[name] = lines.slice(index + 1, end).join("\n");
+    index = end;
+  }
+  return values;
+}
