@@ -12,6 +12,7 @@ import { join } from "node:path";
 import type { Clock } from "../engine/ports.ts";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { isRunning, sendSignal, waitUntilGone } from "../platform/processes.ts";
+import { tolerateBrokenPipes } from "./broken-pipe.ts";
 import { attempt, within } from "./deadline.ts";
 import type { Authentication } from "./environment.ts";
 
@@ -60,6 +61,7 @@ export class RuntimeProcess implements RuntimeLife {
   #child: ChildProcess | undefined;
   #pid: number | undefined;
   #errors = "";
+  #restore = (): void => {};
   readonly #ended = new AbortController();
   readonly #options: RuntimeProcessOptions;
 
@@ -118,6 +120,7 @@ export class RuntimeProcess implements RuntimeLife {
 
   /** Rejects with an Error that says why; the process is ended and its folder removed then. */
   async start(): Promise<void> {
+    this.#restore = tolerateBrokenPipes();
     try {
       await makeDirectory(this.outputDirectory);
       await makeDirectory(this.#temporary);
@@ -172,6 +175,7 @@ export class RuntimeProcess implements RuntimeLife {
       await waitUntilGone([this.#pid], 2_000);
     }
     this.#stopped = true;
+    this.#restore();
     await removeDirectory(this.#options.directory).catch(() => undefined);
   }
 

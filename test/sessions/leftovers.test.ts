@@ -45,7 +45,7 @@ test("close() ends every process that the session left, and no other", async (t)
   const rig = await makeRig(t, background);
   const session = await rig.open({ permissions: "workspace" });
   const other = await rig.open({ permissions: "workspace" });
-  const options = { idleMs: 1_500 };
+  const options = { idleMs: 6_000 };
   await Promise.all([turn(session, "Go", options), turn(other, "Go", options)]);
   const mark = "COPILOT_AGENT_SESSION_ID";
   assert.notDeepEqual(await processesMarked(mark, session.id), []);
@@ -67,7 +67,7 @@ test("a background process outlives neither a dead runtime nor close()", async (
     request.prompt === "hang" ? { hang: "before" } : background(request),
   );
   const session = await rig.open({ permissions: "workspace" });
-  completed(await turn(session, "Go", { idleMs: 1_500 }));
+  completed(await turn(session, "Go", { idleMs: 6_000 }));
   const hanging = turn(session, "hang");
   await until(() => rig.server.requests.some(({ prompt }) => prompt === "hang"), "the request");
   for (const pid of rig.sessions.runtimePids) process.kill(pid, "SIGKILL");
