@@ -32,14 +32,17 @@ export function breakOldMarker(text: string): string {
  */
 const signs = /[&<>"'\\`*_[\]{}|~#@$^]|^[-+=]|(?<=^\d{1,9})[.)]/g;
 
-/** GitHub looks for these in the finished page, where entities no longer help. */
+/**
+ * GitHub looks for these in the finished page, where entities no longer help. A word joiner stands in
+ * them: it can't be seen, and no line is broken at it.
+ */
 const references: readonly (readonly [RegExp, string])[] = [
-  [/@(?=[\p{L}\p{N}_-])/gu, "@\u200B"],
-  [/#(?=\d)/g, "#\u200B"],
-  [/\b(GH-)(?=\d)/gi, "$1\u200B"],
-  [/:(?=\/\/)/g, ":\u200B"],
-  [/\b(www)(?=\.)/gi, "$1\u200B"],
-  [/\b(mailto|xmpp):/gi, "$1:\u200B"],
+  [/@(?=[\p{L}\p{N}_-])/gu, "@\u2060"],
+  [/#(?=\d)/g, "#\u2060"],
+  [/(GH-)(?=\d)/gi, "$1\u2060"],
+  [/:(?=\/\/)/g, ":\u2060"],
+  [/(www)(?=\.)/gi, "$1\u2060"],
+  [/(mailto|xmpp):/gi, "$1:\u2060"],
 ];
 
 /** Literal text on one line: no markup, mention, reference, link or image is left of it. */

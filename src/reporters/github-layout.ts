@@ -1,6 +1,6 @@
 /** Numbers, words and tables of the job summary. */
-import type { WorkView } from "../events/view.ts";
-import { countText } from "./text.ts";
+import type { RunView, WorkView } from "../events/view.ts";
+import { countText, plural } from "./text.ts";
 
 /** How a work ended, as a sign and a word. */
 export function result(work: WorkView): { readonly sign: string; readonly word: string } {
@@ -24,19 +24,38 @@ export function result(work: WorkView): { readonly sign: string; readonly word: 
   }
 }
 
+/** The second line of a node of the chart, so that its colour is not all that tells how it ended. */
+export function chartDetail(view: RunView, workId: number): string | undefined {
+  const work = view.works.get(workId);
+  if (work === undefined) return undefined;
+  const { sign, word } = result(work);
+  const often = work.attempts > 1 ? `, ${plural(work.attempts, "attempt")}` : "";
+  return `${sign} ${word}${often}`;
+}
+
 export function wentBadly({ status }: WorkView): boolean {
   return status === "failed" || status === "crashed";
 }
 
-/** `0.4 s`, `31 s`, `3 min 12 s`, `1 h 02 min`. */
+/** `0.4 s`, `31 s`, `3 min 12 s`, `1 h 02 min`; not to be broken over two lines. */
 export function durationText(milliseconds: number): string {
   const seconds = Math.max(0, milliseconds) / 1000;
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
-  if (whole < 60) return `${whole} s`;
   const minutes = Math.floor(whole / 60);
-  if (minutes < 60) return `${minutes} min ${String(whole % 60).padStart(2, "0")} s`;
-  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const text =
+    seconds < 9.95
+      ? `${seconds.toFixed(1)} s`
+      : whole < 60
+        ? `${whole} s`
+        : minutes < 60
+          ? `${minutes} min ${two(whole % 60)} s`
+          : `${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`;
+  return unbroken(text);
+}
+
+export function unbroken(text: string): string {
+  return text.replaceAll(" ", "\u00A0");
 }
 
 export function amountText(count: number): string {

@@ -4,7 +4,15 @@
  */
 import { elapsedMs, type RunView } from "../events/view.ts";
 import { code, fenced, inline } from "./github-escape.ts";
-import { amountText, costText, durationText, result, table, wentBadly } from "./github-layout.ts";
+import {
+  amountText,
+  costText,
+  durationText,
+  result,
+  table,
+  unbroken,
+  wentBadly,
+} from "./github-layout.ts";
 import { durationMs } from "./github-outputs.ts";
 import { listSection, nameOf, worksOf, type Section } from "./github-section.ts";
 import { harmless, plural } from "./text.ts";
@@ -17,7 +25,7 @@ const MAX_CHART = 50_000;
 const MAX_ARROWS = 500;
 
 export function headline(view: RunView, entryFile: string): string {
-  const job = code(view.jobName === "" ? "(unnamed)" : view.jobName, 200);
+  const job = code(view.jobName === "" ? "(unnamed)" : view.jobName, 100);
   const { totals } = view;
   const facts = [
     code(entryFile, 200),
@@ -83,19 +91,18 @@ export function chartSection(view: RunView, chart: (view: RunView) => string): S
 
 /** What the colours mean, of those that occur. */
 function legend(view: RunView): string {
-  const works = worksOf(view);
-  const kinds = new Set(works.map((work) => result(work).word));
-  const colors: readonly (readonly [string, string])[] = [
-    ["succeeded", "green"],
-    ["retried", "yellow"],
-    ["failed", "red"],
-    ["crashed", "red"],
-    ["running", "blue"],
-    ["cancelled", "grey"],
-    ["skipped", "dashed"],
+  const kinds = new Set<string>(worksOf(view).map((work) => result(work).word));
+  const colors: readonly (readonly [string, readonly string[]])[] = [
+    ["green", ["succeeded"]],
+    ["yellow", ["retried"]],
+    ["red", ["failed", "crashed"]],
+    ["blue", ["running"]],
+    ["grey", ["cancelled"]],
+    ["dashed", ["skipped"]],
   ];
   return colors
-    .flatMap(([word, color]) => (kinds.has(word) ? [`${color}: ${word}`] : []))
+    .map(([color, words]) => [color, words.filter((word) => kinds.has(word)).join(" or ")] as const)
+    .flatMap(([color, words]) => (words === "" ? [] : [`${color}: ${words}`]))
     .join(" · ");
 }
 
@@ -109,21 +116,20 @@ export function worksSection(view: RunView): Section {
   const rows = shown.map((work) => [
     String(work.workId),
     code(work.taskId, 80),
-    `${result(work).sign} ${result(work).word}`,
-    code(work.modelId === "" ? "-" : work.modelId, 60),
-    ...numbers(work),
-    durationText(elapsedMs(work, work.startedAt ?? 0)),
+    unbroken(`${result(work).sign} ${result(work).word}`),
+    work.modelId === "" ? "" : code(work.modelId, 60),
+    ...(work.runs === 0
+      ? ["", "", "", ""]
+      : [...numbers(work), durationText(elapsedMs(work, work.startedAt ?? 0))]),
   ]);
   const left = works.length - shown.length;
-  if (left > 0) rows.push(["", `and ${left} more`, ...Array.from({ length: 7 }, () => "")]);
-  const bold = (text: string): string => `**${text}**`;
+  if (left > 0) rows.push(["", `and ${left} more`, "", "", "", "", "", ""]);
   rows.push([
     "",
-    bold("Total"),
+    "**Total**",
     "",
     "",
-    ...numbers(view.totals).map(bold),
-    bold(durationText(durationMs(view))),
+    ...[...numbers(view.totals), durationText(durationMs(view))].map((text) => `**${text}**`),
   ]);
   const text = `### Works\n\n${table(
     [
@@ -133,8 +139,7 @@ export function worksSection(view: RunView): Section {
       ["Model", "left"],
       ["Attempts", "right"],
       ["Model calls", "right"],
-      ["Tokens in", "right"],
-      ["Tokens out", "right"],
+      [unbroken("Tokens in / out"), "right"],
       ["Time", "right"],
     ],
     rows,
@@ -155,7 +160,11 @@ export function worksSection(view: RunView): Section {
 
 function numbers(counters: RunView["totals"]): string[] {
   const { attempts, modelCalls, inputTokens, outputTokens } = counters;
-  return [attempts, modelCalls, inputTokens, outputTokens].map(amountText);
+  return [
+    amountText(attempts),
+    amountText(modelCalls),
+    unbroken(`${amountText(inputTokens)} / ${amountText(outputTokens)}`),
+  ];
 }
 
 export function denialsSection(view: RunView): Section {

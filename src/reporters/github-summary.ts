@@ -13,7 +13,7 @@ import {
   headline,
   worksSection,
 } from "./github-sections.ts";
-import { decisionSections, finalMessageSection, messagesSection } from "./github-told.ts";
+import { decisionSections, finalMessageSection } from "./github-told.ts";
 
 export interface SummaryOptions {
   readonly summary: "full" | "compact" | "off";
@@ -44,7 +44,6 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
           denialsSection(view),
           finalMessageSection(view),
           ...decisionSections(view),
-          messagesSection(view),
         ];
   const { texts, missing } = fitted(sections, LIMIT - NOTE - bytes(always));
   const note = noteOf(missing, options);

@@ -2,7 +2,7 @@
 import type { DecisionEntry, RunView, WorkView } from "../events/view.ts";
 import { code, fenced, inline } from "./github-escape.ts";
 import { durationText, result, wentBadly, wholeItems } from "./github-layout.ts";
-import { listSection, nameOf, worksOf, type Section } from "./github-section.ts";
+import { nameOf, worksOf, type Section } from "./github-section.ts";
 import { harmless, plural } from "./text.ts";
 
 const MAX_DECISION = 500;
@@ -30,74 +30,115 @@ export function finalMessageSection(view: RunView): Section {
   };
 }
 
-/** A fold for each work, and one for the job. */
+/** Up to this many works that went well have a fold on the page; more share one. */
+const SEPARATE = 8;
+
+/**
+ * A fold for each work, and one for the job: those that need a look first. Each also holds what the agent
+ * last said in it, where that is not told elsewhere.
+ */
 export function decisionSections(view: RunView): Section[] {
   const start = view.startedAt ?? 0;
-  const works = worksOf(view).filter((work) => work.decisions.length > 0);
-  const sections = works.map((work) => {
-    const { sign, word } = result(work);
-    const count = work.decisions.length + work.droppedDecisions;
-    const title = `${nameOf(work)} ${sign} ${word}, ${plural(count, "decision")}`;
-    const rank = wentBadly(work) ? 4 : word === "succeeded" ? 9 : 8;
-    return decisionSection(`decisions of ${nameOf(work)}`, title, work, start, rank);
-  });
+  const works = worksOf(view).filter(
+    (work) => work.decisions.length > 0 || work.lastMessage !== undefined,
+  );
+  const calm = works.filter((work) => result(work).word === "succeeded");
+  const others = works.filter((work) => result(work).word !== "succeeded");
+  const sections = others
+    .toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)) || a.workId - b.workId)
+    .map((work) => foldSection(workFold(work, view, start), wentBadly(work) ? 4 : 8));
   if (view.decisions.length > 0) {
-    const title = `The whole job, ${plural(view.decisions.length + view.droppedDecisions, "decision")}`;
-    sections.unshift(decisionSection("decisions about the whole job", title, view, start, 7));
+    const count = view.decisions.length + view.droppedDecisions;
+    const title = `The whole job, ${plural(count, "decision")}`;
+    const name = "decisions about the whole job";
+    sections.unshift(foldSection({ ...view, name, title, said: "", start }, 7));
   }
-  return sections;
+  const folds = calm.map((work) => workFold(work, view, start));
+  return folds.length <= SEPARATE
+    ? [...sections, ...folds.map((fold) => foldSection(fold, 9))]
+    : [...sections, sharedFold(folds)];
 }
 
-function decisionSection(
-  name: string,
-  title: string,
-  { decisions, droppedDecisions }: Pick<WorkView, "decisions" | "droppedDecisions">,
-  start: number,
-  rank: number,
-): Section {
-  const rows = decisions.map((entry) => decisionRow(entry, start));
+interface Fold extends Pick<WorkView, "decisions" | "droppedDecisions"> {
+  readonly name: string;
+  readonly title: string;
+  /** Markdown that may be left out. */
+  readonly said: string;
+  readonly start: number;
+}
+
+function workFold(work: WorkView, view: RunView, start: number): Fold {
+  const { decisions, droppedDecisions, lastMessage } = work;
+  const { sign, word } = result(work);
+  const count = decisions.length + droppedDecisions;
+  const counted = count === 0 ? "" : `, ${plural(count, "decision")}`;
+  const title = `${nameOf(work)} ${sign} ${word}${counted}`;
+  const name = `decisions of ${nameOf(work)}`;
+  const words = work.workId === view.lastSpeaker ? "" : harmless(lastMessage ?? "").trim();
+  const cut = words.length > MAX_SAID ? `${words.slice(0, MAX_SAID)}…` : words;
+  const said = cut === "" ? "" : `\nThe agent last said:\n\n${fenced(cut, "text")}\n`;
+  return { decisions, droppedDecisions, name, title, said, start };
+}
+
+function foldSection(fold: Fold, rank: number): Section {
   return {
-    name,
+    name: fold.name,
     rank,
     heading: "### Decisions",
     empty: false,
-    render: (room) => {
-      const head = `<details>\n<summary>${title}</summary>\n\n`;
-      const tableHead = `| Time | Category | Decision |\n| ---: | --- | --- |\n`;
-      // The latest ones tell what came of it.
-      const kept = wholeItems(rows.toReversed(), room - Buffer.byteLength(head) - 400).toReversed();
-      if (kept.length === 0 && rows.length > 0) return { text: "", whole: false };
-      const left = droppedDecisions + rows.length - kept.length;
-      const before = left > 0 ? `| | | ${plural(left, "earlier decision")} left out |\n` : "";
-      return {
-        text: `${head}${tableHead}${before}${kept.join("")}\n</details>`,
-        whole: left === 0,
-      };
-    },
+    render: (room) => renderFold(fold, room),
     // Decisions that the view dropped say nothing about the room.
-    ...(droppedDecisions > 0 ? { optional: true } : {}),
+    ...(fold.droppedDecisions > 0 ? { optional: true } : {}),
+  };
+}
+
+/** Without what was said, then without the oldest decisions: the latest tell what came of it. */
+function renderFold(
+  { decisions, droppedDecisions, title, said, start }: Fold,
+  room: number,
+): ReturnType<Section["render"]> {
+  const head = `<details>\n<summary>${title}</summary>\n\n`;
+  const columns = `| Time | Category | Decision |\n| ---: | --- | --- |\n`;
+  const left = room - Buffer.byteLength(head) - 300;
+  const rows = decisions.map((entry) => decisionRow(entry, start)).toReversed();
+  const kept = wholeItems(rows, left);
+  if (left < 0 || (kept.length === 0 && rows.length > 0)) return { text: "", whole: false };
+  const missing = droppedDecisions + rows.length - kept.length;
+  const before = missing > 0 ? `| | | ${plural(missing, "earlier decision")} left out |\n` : "";
+  const log = kept.length === 0 ? "" : `${columns}${before}${kept.toReversed().join("")}`;
+  const saidFits = Buffer.byteLength(log) + Buffer.byteLength(said) <= left;
+  return {
+    text: `${head}${log}${saidFits ? said : ""}\n</details>`,
+    whole: missing === 0 && saidFits,
+  };
+}
+
+function sharedFold(folds: readonly Fold[]): Section {
+  return {
+    name: `decisions of ${plural(folds.length, "work")} that succeeded`,
+    rank: 9,
+    heading: "### Decisions",
+    empty: false,
+    optional: true,
+    render: (room) => {
+      const head = `<details>\n<summary>✓ ${plural(folds.length, "work")} that succeeded at once</summary>\n\n`;
+      let left = room - Buffer.byteLength(head) - 100;
+      let whole = true;
+      const texts: string[] = [];
+      for (const fold of folds) {
+        const rendered = renderFold(fold, left);
+        whole &&= rendered.whole;
+        if (rendered.text === "") break;
+        texts.push(rendered.text);
+        left -= Buffer.byteLength(rendered.text) + 2;
+      }
+      if (texts.length === 0) return { text: "", whole: false };
+      return { text: `${head}${texts.join("\n\n")}\n\n</details>`, whole };
+    },
   };
 }
 
 function decisionRow({ at, run, category, text }: DecisionEntry, start: number): string {
   const which = run > 1 ? `run ${run}: ` : "";
   return `| ${durationText(at - start)} | ${code(category, 40)} | ${which}${inline(text, MAX_DECISION)} |\n`;
-}
-
-/** The last words of the other works, shortened. */
-export function messagesSection(view: RunView): Section {
-  const works = worksOf(view).filter(
-    (work) => work.lastMessage !== undefined && work.workId !== view.lastSpeaker,
-  );
-  const items = works.map((work) => {
-    const said = harmless(work.lastMessage ?? "").trim();
-    const text = said.length > MAX_SAID ? `${said.slice(0, MAX_SAID)}…` : said;
-    return `<details>\n<summary>${nameOf(work)}</summary>\n\n${fenced(text, "text")}\n\n</details>\n\n`;
-  });
-  return listSection(
-    "last words of the other works",
-    10,
-    `### Last words of the other works\n\n`,
-    items,
-  );
 }

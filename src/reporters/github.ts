@@ -20,6 +20,7 @@ export {
   type AnnotationOptions,
 } from "./github-annotations.ts";
 export type { Annotate, GithubCore } from "./github-core.ts";
+export { chartDetail } from "./github-layout.ts";
 export { outputsOf, type OutputName, type OutputsOptions, type Result } from "./github-outputs.ts";
 export { renderSummary, type SummaryOptions } from "./github-summary.ts";
 

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { applyEvent, createRunView } from "../../src/events/view.ts";
+import { chooseAnnotations, diagnosticAnnotations } from "../../src/reporters/github.ts";
+import * as arbitrary from "../events/samples.ts";
+import { options } from "./github-rig.ts";
+import * as samples from "./github-samples.ts";
+
+const levels = ["error", "warning", "notice"] as const;
+
+test("what failed is an error, what was lost on the way a warning, what came of it a notice", () => {
+  const said = chooseAnnotations(samples.viewOf(samples.failure()), options).map(
+    ({ level, title, startLine, file }) => `${level} ${file}:${startLine} ${title}`,
+  );
+  assert.deepEqual(said, [
+    "error .github/agent-jobs/review.yml:18 TASK FAILED: review-correctness",
+    "error .github/agent-jobs/review.yml:11 TASK FAILED: review-docs",
+    "warning .github/agent-jobs/review.yml:18 DECISION: review-correctness",
+    "warning .github/agent-jobs/review.yml:11 DECISION: review-docs",
+    "warning .github/agent-jobs/review.yml:18 OPERATION: review-correctness",
+    "warning .github/agent-jobs/review.yml:12 OPERATION: review-tests",
+    "warning .github/agent-jobs/review.yml:6 SESSION CRASHED: gather",
+    "warning .github/agent-jobs/review.yml:11 SESSION CRASHED: review-docs",
+    "warning .github/agent-jobs/review.yml:11 SESSION CRASHED: review-docs",
+    "warning .github/agent-jobs/review.yml:11 SESSION CRASHED: review-docs",
+    "warning .github/agent-jobs/review.yml:18 CRITERIA: review-correctness",
+    "notice .github/agent-jobs/review.yml:undefined Job review failed",
+    "notice .github/agent-jobs/review.yml:6 TASK SUCCEEDED: gather",
+    "notice .github/agent-jobs/review.yml:12 TASK SUCCEEDED: review-tests",
+  ]);
+});
+
+test("the same said twice is said once, with how often", () => {
+  const messages = chooseAnnotations(samples.viewOf(samples.failure()), options).map(
+    ({ message }) => message,
+  );
+  assert.ok(
+    messages.includes(
+      "Denied shell npm publish --tag next: not allowed by `shell: [npm test]` (2 times)",
+    ),
+  );
+});
+
+test("errors alone, or none, on demand", () => {
+  const view = samples.viewOf(samples.failure());
+  const errors = chooseAnnotations(view, { ...options, annotations: "errors" });
+  assert.deepEqual(
+    errors.map(({ level }) => level),
+    ["error", "error"],
+  );
+  assert.deepEqual(chooseAnnotations(view, { ...options, annotations: "off" }), []);
+});
+
+test("a job that failed although no task did is an error itself", () => {
+  const telling = new samples.Telling("nightly", ["a"])
+    .decide(null, { kind: "limit-crossed", limit: "jobMinutes", value: 5, scope: "the job" })
+    .over({ kind: "failed", reason: "limit jobMinutes = 5 crossed" });
+  const said = chooseAnnotations(samples.viewOf(telling), options);
+  assert.deepEqual(
+    said.map(({ level, title }) => `${level} ${title}`),
+    ["error Job nightly failed", "warning OPERATION"],
+  );
+});
+
+/** A job of which `count` tasks failed; the first of them succeeded in a later run. */
+function failures(count: number) {
+  const tasks = Array.from({ length: count }, (_, id) => `task-${id}`);
+  const telling = new samples.Telling("many", tasks);
+  for (const id of tasks.keys()) {
+    telling
+      .start(id)
+      .wait(1)
+      .end(id, { kind: "failed", reason: `${id} is broken` });
+  }
+  telling.start(0, 2).end(0, { kind: "succeeded" }, 2);
+  return samples.viewOf(telling);
+}
+
+test("ten of a level are said; of more, the tenth says how many, and mended failures give way", () => {
+  const ten = chooseAnnotations(failures(10), { ...options, annotations: "errors" });
+  assert.equal(ten.length, 10);
+  assert.equal(ten.at(-1)?.title, "TASK FAILED: task-0");
+  const more = chooseAnnotations(failures(14), { ...options, annotations: "errors" });
+  assert.equal(more.length, 10);
+  assert.equal(more[0]?.title, "TASK FAILED: task-1");
+  assert.equal(more.at(-1)?.title, "And 5 more errors");
+  assert.ok(more.every(({ title }) => title !== "TASK FAILED: task-0"));
+});
+
+test("decisions that the view no longer holds are counted among those that are not shown", () => {
+  const telling = new samples.Telling("loop", ["a"]);
+  for (let run = 1; run <= 200; run += 1) {
+    telling.decide(0, { kind: "task-failed", reason: `run ${run}` });
+  }
+  const view = samples.viewOf(telling);
+  const errors = chooseAnnotations(view, { ...options, annotations: "errors" });
+  assert.equal(errors.length, 10);
+  assert.equal(errors.at(-1)?.title, "And 191 more errors");
+});
+
+test("at most ten of each level, each within 4096 characters, with a file, whatever happened", () => {
+  fc.assert(
+    fc.property(arbitrary.events, fc.constantFrom(1, 3000), (events, by) => {
+      const view = createRunView();
+      for (const event of events) applyEvent(view, event);
+      for (const work of view.works.values()) {
+        for (let copy = 0; copy < 20; copy += 1) {
+          const text = `${copy}${"\u{1F600}".repeat(by)}`;
+          const entry = { at: copy, run: 1, text };
+          work.decisions.push(
+            { ...entry, kind: "task-failed", category: "TASK FAILED" },
+            { ...entry, kind: "session-crashed", category: "SESSION CRASHED" },
+          );
+        }
+      }
+      const said = chooseAnnotations(view, options);
+      for (const level of levels) {
+        assert.ok(said.filter((one) => one.level === level).length <= 10);
+      }
+      for (const { message, file } of said) {
+        assert.ok(message.length <= 4096);
+        assert.equal(file, options.entryFile);
+        assert.ok(!/\p{Surrogate}/u.test(message));
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test("each problem of an entry is an error at its line, the tenth of more says how many", () => {
+  const one = { codePath: "entry.tasks.a", reason: "is missing", hint: "Add it." };
+  assert.deepEqual(
+    diagnosticAnnotations(
+      [
+        { ...one, line: 7 },
+        { ...one, file: "other.yml" },
+      ],
+      "e.yml",
+    ),
+    [
+      {
+        level: "error",
+        title: "Invalid entry",
+        message: "entry.tasks.a: is missing\nAdd it.",
+        file: "e.yml",
+        startLine: 7,
+      },
+      {
+        level: "error",
+        title: "Invalid entry",
+        message: "entry.tasks.a: is missing\nAdd it.",
+        file: "other.yml",
+      },
+    ],
+  );
+  const many = diagnosticAnnotations(
+    Array.from({ length: 12 }, (_, line) => ({ ...one, line: line + 1 })),
+    "e.yml",
+  );
+  assert.equal(many.length, 10);
+  assert.equal(many.at(-1)?.title, "And 3 more errors");
+});
