@@ -18,7 +18,7 @@ const styles: Readonly<Record<NodeStatus, string>> = {
   succeeded: "fill:#1a7f37,stroke:#0f5323,color:#ffffff",
   failed: "fill:#cf222e,stroke:#82071e,color:#ffffff",
   retried: "fill:#bf8700,stroke:#7d4e00,color:#000000",
-  skipped: "fill:#eaeef2,stroke:#6e7781,color:#57606a,stroke-dasharray:4 3",
+  skipped: "fill:#afb8c1,stroke:#57606a,color:#24292f,stroke-dasharray:4 3",
   canceled: "fill:#6e7781,stroke:#424a53,color:#ffffff",
 };
 
