@@ -1,5 +1,5 @@
 /**
- * Writes the tables of inputs and outputs in README.md from action.yml: `node build/scripts/write-action-docs.js`.
+ * Writes the tables of inputs and outputs in README.md from action.yml: `npm run docs`.
  * With `--check` it writes nothing and fails if they are stale.
  */
 import { readFile, writeFile } from "node:fs/promises";
@@ -52,7 +52,7 @@ for (const [name, table] of Object.entries(tables)) {
 }
 if (!process.argv.includes("--check")) await writeFile(page, fresh);
 else if (fresh !== text) {
-  console.error("README.md is not what action.yml says: node build/scripts/write-action-docs.js");
+  console.error("README.md is not what action.yml says. Run: npm run docs");
   process.exitCode = 1;
 }
 
