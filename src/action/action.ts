@@ -45,7 +45,7 @@ export type Ending = "passed" | "failed";
 
 export async function runAction(environment: Environment, core: RunnerCore): Promise<Ending> {
   for (const secret of secretInputs(environment)) core.setSecret(secret);
-  const redactor = createRedactor(knownSecrets({ environment }));
+  const redactor = createRedactor([...knownSecrets({ environment }), ...secretInputs(environment)]);
   const cancellation = cancelOnSignals(1);
   const step = new Step(environment, core, redactor, cancellation);
   cancellation.onLastCall = () => step.saveWhatIsKnown();
@@ -112,7 +112,7 @@ class Step {
     const mark = randomUUID();
     core.saveState(MARK_STATE, mark);
     const workspace = resolve(this.#environment["GITHUB_WORKSPACE"] || ".");
-    process.chdir(workspace);
+    enter(workspace);
     const setting: Setting = {
       inputs,
       environment: { ...this.#environment, [MARK_NAME]: mark },
@@ -240,6 +240,14 @@ class Step {
 
   #warn(text: string): void {
     this.#core.warning(annotationText(this.#redactor.text(text)), { title: "agent-jobs" });
+  }
+}
+
+function enter(workspace: string): void {
+  try {
+    process.chdir(workspace);
+  } catch {
+    throw new Stop("failure", [`The workspace ${workspace} is not there: check out first.`]);
   }
 }
 

@@ -22,7 +22,13 @@ interface Manifest {
   readonly runs: Readonly<Record<string, string>>;
 }
 
-const manifest = parse(await readFile(`${root}action.yml`, "utf8")) as Manifest;
+const manifest: unknown = parse(await readFile(`${root}action.yml`, "utf8"));
+assertManifest(manifest);
+
+function assertManifest(value: unknown): asserts value is Manifest {
+  const fields = typeof value === "object" && value !== null ? Object.keys(value) : [];
+  for (const field of ["inputs", "outputs", "runs"]) assert.ok(fields.includes(field), field);
+}
 
 test("action.yml declares the inputs of the code, in their order, with their defaults and descriptions", () => {
   const expected = Object.entries<InputDeclaration>(inputTable).map(

@@ -64,8 +64,14 @@ interface Fixture {
 
 export async function readFixture(name: string): Promise<Fixture> {
   const text = await readFile(join(fixtures, `${name}.json`), "utf8");
-  // Ours, and read in tests only.
-  return JSON.parse(text) as Fixture;
+  const fixture: unknown = JSON.parse(text);
+  assertFixture(fixture);
+  return fixture;
+}
+
+function assertFixture(value: unknown): asserts value is Fixture {
+  const fields = typeof value === "object" && value !== null ? Object.keys(value).join() : "";
+  if (fields !== "event,actor,payload") throw new Error(`A fixture has the fields ${fields}`);
 }
 
 /** The commit that the fixtures call `GITHUB_SHA`. */
@@ -76,7 +82,13 @@ export async function startStep(
   options: StepOptions,
 ): Promise<Step> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-runner-")));
-  test.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  let step: Step | undefined;
+  test.after(async () => {
+    // A test that failed may have left it; its files are read when it ends.
+    step?.signal("SIGKILL");
+    await step?.ended.catch(() => undefined);
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
   const fixture = await readFixture(options.event ?? "workflow-dispatch");
   const files = Object.fromEntries(
     ["OUTPUT", "STEP_SUMMARY", "STATE", "ENV", "PATH"].map((name) => [
@@ -87,7 +99,7 @@ export async function startStep(
   for (const file of Object.values(files)) await writeFile(file, "");
   const eventPath = join(folder, "event.json");
   await writeFile(eventPath, JSON.stringify(fixture.payload));
-  return spawnStep(options.main ?? compiled("main"), options.workspace, files, {
+  step = spawnStep(options.main ?? compiled("main"), options.workspace, files, {
     ...files,
     CI: "true",
     GITHUB_ACTIONS: "true",
@@ -106,6 +118,7 @@ export async function startStep(
     ),
     ...options.env,
   });
+  return step;
 }
 
 export async function runStep(

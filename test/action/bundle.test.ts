@@ -1,0 +1,71 @@
+/** The bundle as a user gets it: `dist/action` alone, in an empty folder far from any `node_modules`. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, realpath, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { findRuntime } from "../../src/sessions/runtime.ts";
+import { startGithubServer } from "../rig/github-server.ts";
+import { runPost, runStep } from "../rig/runner.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { files, inputs } from "./rig.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const compiled = fileURLToPath(new URL("../../", import.meta.url));
+const MAX_BYTES = 4 * 1024 * 1024;
+
+describe("the bundle of the action", { timeout: 300_000 }, () => {
+  let folder = "";
+  let dist = "";
+  before(async () => {
+    folder = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-bundle-test-")));
+    const script = join(root, "scripts", "bundle.mjs");
+    const args = [script, "action", "--build", compiled, "--out", folder];
+    await promisify(execFile)(process.execPath, args);
+    dist = join(folder, "dist", "action");
+  });
+  after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+
+  it("is smaller than 4 MB", async () => {
+    const names = await readdir(dist, { recursive: true });
+    const sizes = await Promise.all(
+      names.map(async (name) => {
+        const found = await stat(join(dist, name));
+        return found.isFile() ? found.size : 0;
+      }),
+    );
+    const size = sizes.reduce((sum, one) => sum + one, 0);
+    assert.ok(size > 500_000 && size < MAX_BYTES, `${size} bytes`);
+    for (const name of ["index.js", "post/index.js", "licenses.txt"]) {
+      assert.ok(names.includes(name), name);
+    }
+  });
+
+  it("runs a job with the runtime that is given, asks GitHub, and cleans up after it", async (t) => {
+    const workspace = await makeWorkspace(t, files);
+    const api = await startGithubServer(t, { permissions: { maintainer: "write" } });
+    const result = await runStep(t, {
+      workspace: workspace.path,
+      event: "pull-request",
+      apiUrl: api.url,
+      inputs: {
+        ...inputs,
+        "github-token": "ghs_0123456789abcdef",
+        "runtime-path": findRuntime({ environment: {} }),
+      },
+      main: join(dist, "index.js"),
+    });
+    assert.equal(result.code, 0, result.raw);
+    assert.equal(result.outputs["result"], "success");
+    assert.equal(result.outputs["reported-document"], "docs/greeting.md");
+    assert.match(result.summary, /```mermaid/);
+    assert.ok(result.commands.some(({ name }) => name === "notice"));
+    assert.equal(api.requests.length, 1);
+    const post = await runPost(workspace.path, result.state, join(dist, "post", "index.js"));
+    assert.equal(post.code, 0, post.raw);
+    assert.match(post.log, /Nothing is left of the run\./);
+  });
+});

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
+import { startModelServer } from "../rig/model-server.ts";
+import { runPost, startStep, type Step } from "../rig/runner.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { files } from "./rig.ts";
+
+/** A step whose agent waits in a shell that does not want to end, and has left another one behind. */
+async function startWaiting(
+  t: Parameters<typeof startStep>[0],
+): Promise<{ readonly step: Step; readonly mark: string; readonly path: string }> {
+  const command = `nohup sleep 311 >/dev/null 2>&1 & trap "" TERM; touch started; sleep 312`;
+  const server = await startModelServer(() => ({
+    toolCalls: [{ name: "bash", arguments: { command, description: "d" } }],
+  }));
+  t.after(() => server.close());
+  const workspace = await makeWorkspace(t, files);
+  const step = await startStep(t, {
+    workspace: workspace.path,
+    inputs: {
+      entry: "entries/hello.yml",
+      "user-input": "you",
+      permissions: "all",
+      "provider-base-url": server.baseUrl,
+    },
+  });
+  t.after(() => sendSignal(step.pid, "SIGKILL"));
+  for (;;) {
+    if ((await workspace.read("started").catch(() => undefined)) !== undefined) break;
+    assert.ok(isRunning(step.pid), "It ended early.");
+    await new Promise((resolve) => {
+      setTimeout(resolve, 50);
+    });
+  }
+  const { run: mark = "" } = await step.state();
+  t.after(async () => {
+    for (const pid of await processesMarked("AGENT_JOBS_RUN", mark)) sendSignal(pid, "SIGKILL");
+  });
+  assert.ok((await processesMarked("AGENT_JOBS_RUN", mark)).length >= 3);
+  return { step, mark, path: workspace.path };
+}
+
+describe("a step that is cancelled", () => {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    it(`by ${signal} ends within five seconds, with summary and outputs, and leaves nothing`, async (t) => {
+      const { step, mark } = await startWaiting(t);
+      step.signal(signal);
+      const result = await step.ended;
+      assert.ok(result.milliseconds < 5_000, `${result.milliseconds} ms`);
+      assert.equal(result.code, 1, result.raw);
+      assert.equal(result.outputs["result"], "cancelled");
+      assert.match(result.outputs["reason"] ?? "", new RegExp(signal));
+      assert.match(result.summary, /cancel/i);
+      assert.deepEqual(await processesMarked("AGENT_JOBS_RUN", mark), []);
+    });
+  }
+
+  it("does the same with a runtime that has stopped answering", async (t) => {
+    const { step, mark } = await startWaiting(t);
+    for (const pid of await processesMarked("AGENT_JOBS_RUN", mark)) sendSignal(pid, "SIGSTOP");
+    step.signal("SIGINT");
+    const result = await step.ended;
+    assert.ok(result.milliseconds < 5_000, `${result.milliseconds} ms`);
+    assert.equal(result.outputs["result"], "cancelled");
+    assert.match(result.summary, /cancel/i);
+    assert.deepEqual(await processesMarked("AGENT_JOBS_RUN", mark), []);
+  });
+});
+
+describe("the post step", () => {
+  it("ends what a killed step left, and no other process", async (t) => {
+    const { step, mark, path } = await startWaiting(t);
+    const other = await startWaiting(t);
+    const state = await step.state();
+    step.signal("SIGKILL");
+    await step.ended;
+    assert.notDeepEqual(await processesMarked("AGENT_JOBS_RUN", mark), []);
+    const result = await runPost(path, state);
+    assert.equal(result.code, 0, result.raw);
+    assert.match(result.log, /Ended \d+ processes that the run had left\./);
+    assert.deepEqual(await processesMarked("AGENT_JOBS_RUN", mark), []);
+    assert.ok((await processesMarked("AGENT_JOBS_RUN", other.mark)).length >= 3);
+    assert.ok(isRunning(other.step.pid));
+  });
+
+  it("ends nothing without a mark of ours", async (t) => {
+    const { path } = await makeWorkspace(t);
+    for (const run of ["", "x", "CI=true", "00000000-0000-0000-0000-000000000000\n"]) {
+      const result = await runPost(path, { run });
+      assert.equal(result.code, 0);
+      assert.doesNotMatch(result.log, /Ended/);
+    }
+  });
+});
