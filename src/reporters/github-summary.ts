@@ -59,19 +59,19 @@ function fitted(
   limit: number,
 ): { readonly texts: readonly string[]; readonly missing: readonly string[] } {
   let room = limit;
-  const missing = new Set<string>();
+  const missing = new Set<Section>();
   const chosen = new Map<Section, string>();
   for (const section of sections.toSorted((a, b) => a.rank - b.rank)) {
     if (room > 0) {
       const { text, whole } = section.render(room - 2);
       if (!whole) {
-        missing.add(section.name);
+        missing.add(section);
         room = section.optional === true ? room : 0;
       }
       if (text === "") continue;
       chosen.set(section, text);
       room -= bytes(text) + 2;
-    } else if (!section.empty) missing.add(section.name);
+    } else if (!section.empty) missing.add(section);
   }
   const headings = new Set<string>();
   const texts = sections.flatMap((section) => {
@@ -82,7 +82,11 @@ function fitted(
     headings.add(heading);
     return [heading, text];
   });
-  return { texts, missing: [...missing] };
+  // The folds are many: what there is one of is named first.
+  const names = [...missing].sort(
+    (a, b) => Number(a.heading !== undefined) - Number(b.heading !== undefined),
+  );
+  return { texts, missing: names.map(({ name }) => name) };
 }
 
 const MAX_MISSING = 20;

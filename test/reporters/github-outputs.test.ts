@@ -84,7 +84,7 @@ test("all outputs together stay below the limit and are well-formed, whatever ha
         applyEvent(view, {
           at: 0,
           type: "work.ended",
-          work: { workId: id, taskId: sign.repeat(id * 3), run: 1 },
+          work: { workId: id, taskId: sign.repeat(id * 20), run: 1 },
           outcome: { kind: "failed", reason: long },
         });
       }

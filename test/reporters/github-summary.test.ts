@@ -150,7 +150,7 @@ test("even if there is room for little else, the latest decisions of the failed 
     Array.from({ length: 40 }, (_, id) => `task-${id}`),
   );
   for (let id = 0; id < 40; id += 1) {
-    telling.start(id);
+    telling.start(id).turn(id, "short");
     for (let step = 0; step < 49; step += 1) {
       telling.decide(id, { kind: "note", text: `${step}-${"&".repeat(490)}` });
     }
@@ -160,6 +160,9 @@ test("even if there is room for little else, the latest decisions of the failed 
   const page = render({ events: telling.events, chart: () => "" });
   assert.ok(Buffer.byteLength(page) <= MEBIBYTE);
   says(page, /earlier decisions left out/);
+  // Less important, so it goes first, even where there would be room for it.
+  says(page, /### What the agent finally said/, false);
+  says(page, /shortened:\*\* .*what the agent finally said/);
   says(page, /Keep them with the input <code>journal<\/code>\./);
   assert.equal(hidden(page), "");
 });
@@ -242,7 +245,7 @@ test("the hostile sample of the pictures is harmless", () => {
 });
 
 test("it never exceeds 1 MiB and never throws, whatever the events, their order and their length", () => {
-  const longer = fc.constantFrom(1, 1, 50, 20_000);
+  const longer = fc.constantFrom(1, 1, 50, 8000);
   fc.assert(
     fc.property(
       arbitrary.events,
@@ -268,6 +271,6 @@ test("it never exceeds 1 MiB and never throws, whatever the events, their order 
         assert.equal(hidden(page), "");
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 25 },
   );
 });
