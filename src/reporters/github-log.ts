@@ -1,7 +1,7 @@
 /**
  * The run in the log of a GitHub step. Works run at the same time, and a group can neither be nested nor
  * left and entered again: so the lines of a work are kept until it ends, then printed as one group. What
- * a person wants to know at once (a start, a crash, a failure, a denial) is a line of its own before that.
+ * a person wants to know at once (a start, a crash, a failure) is a line of its own before that.
  *
  * - What is kept of a work is bounded: its first and its last lines.
  * - No text of an agent, a tool or an entry can be a workflow command: a line begins with something of ours,

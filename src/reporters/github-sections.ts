@@ -97,8 +97,8 @@ function legend(view: RunView): string {
     ["yellow", ["retried"]],
     ["red", ["failed", "crashed"]],
     ["blue", ["running"]],
-    ["grey", ["cancelled"]],
-    ["dashed", ["skipped"]],
+    ["dark grey", ["cancelled"]],
+    ["light grey", ["skipped"]],
   ];
   return colors
     .map(([color, words]) => [color, words.filter((word) => kinds.has(word)).join(" or ")] as const)

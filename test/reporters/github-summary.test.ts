@@ -72,7 +72,7 @@ test("every node of the chart says in words how it ended, and the colours are ex
   );
   assert.equal(
     chart?.[2],
-    "<sub>green: succeeded · yellow: retried · red: failed or crashed · dashed: skipped</sub>",
+    "<sub>green: succeeded · yellow: retried · red: failed or crashed · light grey: skipped</sub>",
   );
 });
 
