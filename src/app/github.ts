@@ -4,6 +4,7 @@ import type { Reporter } from "../events/sink.ts";
 import { applyEvent, createRunView } from "../events/view.ts";
 import {
   annotate,
+  chartDetail,
   createGithubReporter,
   diagnosticAnnotations,
   outputsOf,
@@ -35,7 +36,7 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
   const reporter = createGithubReporter({
     ...options,
     lineOf: (taskId) => loaded.locateTask(taskId).line,
-    chart: (shown) => chartOf(entry, jobName, shown),
+    chart: (shown) => chartOf(entry, jobName, shown, (workId) => chartDetail(shown, workId)),
   });
   return {
     reporters: [{ name: "outputs", report: (event) => applyEvent(view, event) }, reporter],

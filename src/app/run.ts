@@ -228,7 +228,12 @@ function openJournal(path: string): Reporter {
 }
 
 /** The job as a Mermaid flowchart in which every node shows how it ended. */
-export function chartOf(entry: PreparedEntry, jobName: string, view?: RunView): string {
+export function chartOf(
+  entry: PreparedEntry,
+  jobName: string,
+  view?: RunView,
+  detailOf?: (workId: number) => string | undefined,
+): string {
   const job = entry.jobs[jobName];
   if (job === undefined) return "";
   const graph = generateChartNodes(job.work);
@@ -238,6 +243,7 @@ export function chartOf(entry: PreparedEntry, jobName: string, view?: RunView): 
       const work = view.works.get(workId);
       return work === undefined ? undefined : nodeStatus(work);
     },
+    ...(detailOf === undefined ? {} : { detailOf }),
   });
 }
 
