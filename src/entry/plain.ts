@@ -45,9 +45,6 @@ export function plainCopy(value: unknown): PlainCopy {
   };
   const copyList = (list: readonly unknown[]): unknown[] => {
     const { length } = list;
-    if (length > plainLimits.values) {
-      throw new NotPlain([...path], `Has more than ${plainLimits.values} values.`);
-    }
     const copied: unknown[] = [];
     for (let index = 0; index < length; index++) {
       path.push(index);

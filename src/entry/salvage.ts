@@ -11,12 +11,9 @@ export type Salvaged<T> = T extends string | number | boolean | null
     ? { readonly [Index in keyof T]: Salvaged<T[Index]> | undefined }
     : { readonly [Key in keyof T]?: Salvaged<T[Key]> | undefined };
 
-/** Takes out, in place, every value that a problem of the schema is about. */
+/** Takes out, in place, every value that a problem is about; undefined if it is no object at all. */
 export function salvage<T>(value: unknown, problems: readonly Problem[]): Salvaged<T> | undefined {
-  for (const { path } of problems) {
-    if (path.length === 0) return undefined;
-    remove(value, path);
-  }
+  for (const { path } of problems) remove(value, path);
   return isSalvaged<T>(value) ? value : undefined;
 }
 

@@ -431,6 +431,23 @@ describe("problems", () => {
       'entry.jobs["j"].work.works[0].kind: Must be "Ref", "Seq", "Par", "Loop" or "Alt", not the text "X".',
     ],
     [
+      "a work that is not understood, in a job that requires none",
+      entryWith({
+        jobs: { j: { requireUserInput: false, work: { kind: "Seq", works: [{ kind: "X" }] } } },
+      }),
+      'entry.jobs["j"].work.works[0].kind: Must be "Ref", "Seq", "Par", "Loop" or "Alt", not the text "X".',
+    ],
+    [
+      "works that are missing, for the job's user input",
+      entryWith({ jobs: { j: { requireUserInput: true, work: { kind: "Par" } } } }),
+      'entry.jobs["j"].work.works: This field is required.',
+    ],
+    [
+      "a task of a wrong type, for the job's user input",
+      entryWith({ tasks: { a: 3 }, jobs: { j: { requireUserInput: true, work: task("a") } } }),
+      'entry.tasks["a"]: Must be an object, not 3.',
+    ],
+    [
       "a condition that is not understood, for the job's user input",
       entryWith({
         jobs: {
@@ -459,6 +476,13 @@ describe("problems", () => {
       "entry.jobs: Must be an object, not 1.",
     ],
   ];
+  it("beyond a number of them are left alone, with what they may have broken", () => {
+    const prompt = Array.from({ length: 30_000 }, () => 1);
+    const problems = problemsOf(entryWith({ tasks: { a: { prompt }, b: { prompt: 3 } } }));
+    assert.ok(problems.length <= 20_000);
+    assert.ok(problems.every((problem) => problem.endsWith(": Must be text, not 1.")));
+  });
+
   for (const [what, entry, ...problems] of quiet) {
     it(`do not follow from one another: ${what}`, () => {
       assert.deepEqual(problemsOf(entry), problems);

@@ -13,6 +13,7 @@ describe("plainCopy", () => {
     const value = { a: [1, "x", null, { b: true }], c: undefined };
     const copy = plainCopy(value);
     assert.equal(JSON.stringify(copy), '{"kind":"copied","value":{"a":[1,"x",null,{"b":true}]}}');
+    assert.deepEqual(copy.kind === "copied" && Object.keys(Object(copy.value)), ["a"]);
   });
 
   it("refuses what contains itself, at the place where it does", () => {

@@ -36,6 +36,7 @@ describe("suggest", () => {
     assert.equal(suggest("xyz", ["prompt", "model"]), undefined);
     assert.equal(suggest("a", ["b"]), undefined);
     assert.equal(suggest("", ["b"]), undefined);
-    assert.equal(suggest("x".repeat(100), ["x".repeat(99)]), undefined);
+    assert.equal(suggest("x".repeat(64), ["x".repeat(65)]), undefined);
+    assert.equal(suggest("x".repeat(65), ["x".repeat(64)]), undefined);
   });
 });
