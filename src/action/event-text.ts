@@ -16,7 +16,7 @@ export function cleanEventText(raw: string): CleanText {
     .replace(/\p{Cs}/gu, "\uFFFD")
     .replace(/\p{Cc}/gu, (control) => (control === "\n" || control === "\t" ? control : ""))
     // Zero-width, bidirectional, tag and filler characters, variation selectors, annotation anchors.
-    .replace(/[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\uFFF9-\uFFFB]/gu, "");
+    .replace(/[\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB]/gu, "");
   // After the invisible ones, which could have split the markers.
   const text = withoutComments(visible);
   if (text.length <= MAX_EVENT_TEXT) return { text, cut: 0 };

@@ -57,7 +57,7 @@ export async function decideTrust(
   options: TrustOptions,
   ports: TrustPorts,
 ): Promise<TrustDecision> {
-  const verdict = options.allowUntrusted && isForkEvent(event) ? skip : await judge();
+  const verdict = await judge();
   if (verdict.kind === "trusted" || !options.allowUntrusted) return verdict;
   const baseRef = baseRefOf(event, options);
   return baseRef === undefined

@@ -145,6 +145,7 @@ describe("the inputs", () => {
       problems({ entry: "e.yml", "provider-base-url": url });
     assert.match(wrong("models.example").join(""), /http or https/);
     assert.match(wrong("file:///etc/passwd").join(""), /http or https/);
+    assert.match(wrong("https://hunter2@models.example").join(""), /holds a name/);
     const secret = wrong("https://user:hunter2@models.example").join("");
     assert.match(secret, /holds a name or a password/);
     assert.doesNotMatch(secret, /hunter2/);

@@ -177,7 +177,9 @@ describe("a fork's pull request", () => {
     }
     it(`${fixture} about ${about}: trusted with the event's own commit checked out`, async () => {
       assert.equal(await kindOf(fixture, situation), "trusted");
-      assert.equal(await kindOf(fixture, { ...situation, eventSha: undefined }), "refused");
+      const unknown = { ...situation, eventSha: undefined };
+      assert.equal(await kindOf(fixture, unknown), "refused");
+      assert.equal(await kindOf(fixture, { ...unknown, checkedOut: [undefined] }), "refused");
     });
     it(`${fixture} about ${about}: refused to a stranger with whatever checked out`, async () => {
       assert.equal(await kindOf(fixture, { ...situation, permission: "read" }), "refused");
