@@ -1,13 +1,12 @@
 /** From paths to checked input: everything that can be wrong with a run before it begins. */
 import { readFile, stat } from "node:fs/promises";
 import { DiagnosticsError, type Diagnostic } from "../entry/diagnostic.ts";
+import { documentLimits } from "../entry/document.ts";
 import { loadEntry, type LoadedEntry } from "../entry/load.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { loadScript } from "../rehearsal/load.ts";
 import type { Script } from "../rehearsal/script.ts";
 import { UsageError } from "./usage-error.ts";
-
-const MAX_BYTES = 10 * 1024 * 1024;
 
 export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }>;
 
@@ -45,8 +44,8 @@ async function readText(file: string): Promise<Uint8Array> {
     const found = await stat(file);
     if (found.isDirectory()) throw refuse("This is a folder, not a file.");
     if (!found.isFile()) throw refuse("This is not a regular file.");
-    if (found.size > MAX_BYTES)
-      throw refuse(`The file has ${found.size} bytes; at most ${MAX_BYTES} are read.`);
+    if (found.size > documentLimits.bytes)
+      throw refuse(`The file has ${found.size} bytes; at most ${documentLimits.bytes} are read.`);
     return await readFile(file);
   } catch (error) {
     if (error instanceof DiagnosticsError) throw error;

@@ -1,7 +1,8 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import type { Redactor } from "../events/redact.ts";
 import type { Reporter } from "../events/sink.ts";
+import { makeDirectoryNow } from "../platform/files.ts";
 import { createRecorder } from "../rehearsal/record.ts";
 import { renderRehearsal } from "../rehearsal/render.ts";
 import type { RunOptions } from "./options.ts";
@@ -17,7 +18,7 @@ export function createRecording(
 ): Reporter {
   const folder = dirname(resolve(path));
   try {
-    mkdirSync(folder, { recursive: true });
+    makeDirectoryNow(folder);
     // Now, so that nobody learns only after a long run that the file can't be written.
     writeFileSync(path, "");
   } catch (error) {

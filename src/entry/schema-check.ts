@@ -7,7 +7,6 @@
  * its levels) or by type; use no `uniqueItems` over objects (its comparison needs prototypes).
  */
 import type { AnySchemaObject, ErrorObject, ValidateFunction } from "ajv";
-// oxlint-disable-next-line no-restricted-imports -- ajv is allowed here; its draft 2020-12 has a path of its own
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { codePathOf, resolve } from "./code-path.ts";
 import { isList, isRecord, isText } from "./guards.ts";

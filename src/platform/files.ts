@@ -1,7 +1,7 @@
 /** The few things this project does to files, behind one door. */
-import { promises as fs } from "node:fs";
+import { existsSync, mkdirSync, promises as fs } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** Creates a folder of our own under the system's temporary directory and returns its absolute path. */
 export async function makeTemporaryDirectory(prefix: string): Promise<string> {
@@ -11,6 +11,17 @@ export async function makeTemporaryDirectory(prefix: string): Promise<string> {
 /** Creates a folder and its parents; one that is there is fine. */
 export async function makeDirectory(path: string): Promise<void> {
   await fs.mkdir(path, { recursive: true });
+}
+
+/**
+ * The same at once. Not with `recursive`: Node then tries for ever where a folder refuses children although
+ * it is there, as /proc does.
+ */
+export function makeDirectoryNow(path: string): void {
+  if (existsSync(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) makeDirectoryNow(parent);
+  mkdirSync(path);
 }
 
 /** Removes a folder and all it holds; one that is not there is fine. A writer that is just ending is waited for. */

@@ -204,7 +204,6 @@ function nextReply(turn: Turn, answered: number, { given }: Conversation): Reply
       before -= 1;
       continue;
     }
-    if (before > 0) continue;
     const times = play.kind === "error" || play.kind === "cut" ? play.times : undefined;
     if (times === undefined || (given.get(reply) ?? 0) < times) return reply;
   }

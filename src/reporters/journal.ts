@@ -8,9 +8,10 @@
  * - A full disk or a folder that vanished ends the journal, never the run: the failure is thrown once, for
  *   the sink to remember and tell.
  */
-import { closeSync, constants, fstatSync, mkdirSync, openSync, writeSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { RunEvent } from "../events/event.ts";
+import { makeDirectoryNow } from "../platform/files.ts";
 import type { Reporter } from "../events/sink.ts";
 
 /** Raised when a reader of the old version would misread the new one. */
@@ -27,7 +28,7 @@ export interface JournalFile {
  * that is not possible: better to know before the run than after it.
  */
 export function createJournal(path: string, now: () => number): Reporter {
-  mkdirSync(dirname(path), { recursive: true });
+  makeDirectoryNow(dirname(resolve(path)));
   const { O_WRONLY, O_CREAT, O_TRUNC, O_APPEND } = constants;
   const fd = openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o666);
   return createJournalReporter(

@@ -200,6 +200,11 @@ describe("agent-jobs run, against a model server on loopback", () => {
     ],
     ["an unknown command", ["rum"], /unknown command 'rum'/],
     [
+      "a recording where no folder can be made",
+      ["run", "entry.json", "--user-input", "x", "--record", "/proc/nope/r.yml"],
+      /recording \/proc\/nope\/r\.yml can't be written/,
+    ],
+    [
       "a journal that can't be written",
       ["run", "entry.json", "--user-input", "x", "--journal", "entry.json/j"],
       /journal entry\.json\/j can't be written/,

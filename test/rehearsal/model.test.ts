@@ -45,7 +45,7 @@ test("tools are called with their arguments, each under an id of its own", async
               - { name: view }
           - tools: [{ name: bash, arguments: '{"comm' }]
           - text: Read it
-            toolResults: { contains: [one, two] }`);
+            toolResults: { contains: [one, two], excludes: earlier }`);
   const first = await ask(model, hello);
   assert.deepEqual(
     first.tools.map(({ name, input }) => [name, input]),
@@ -56,13 +56,20 @@ test("tools are called with their arguments, each under an id of its own", async
     ],
   );
   assert.equal(first.finish, "tool_calls");
-  const second = await ask(model, [...hello, assistant(null), tool("a"), tool("b")]);
+  const second = await ask(model, [...hello, assistant(null), tool("earlier"), tool("b")]);
   assert.deepEqual(
     second.tools.map(({ input }) => input),
     ['{"comm'],
   );
   assert.equal(new Set([...first.tools, ...second.tools].map(({ id }) => id)).size, 4);
-  const log = [...hello, assistant(null), tool("a"), assistant(null), tool("one"), tool("two")];
+  const log = [
+    ...hello,
+    assistant(null),
+    tool("earlier"),
+    assistant(null),
+    tool("one"),
+    tool("two"),
+  ];
   assert.equal((await ask(model, log)).text, "Read it");
   assert.deepEqual([model.failures(), model.unused()], [[], []]);
 });
@@ -313,4 +320,23 @@ test("a refusal is a 400, and the run's failure says the same", async () => {
   assert.deepEqual({ status: answer.status, end: answer.end }, rejected);
   assert.equal(answer.text, `Rehearsal: ${failure}`);
   assert.deepEqual(others, []);
+});
+
+test("no delta ends in half a character", async () => {
+  for (const text of ["🎭", "🎭🎭🎭🎭", "a🎭b🎭", "🎭a🎭🎭b"]) {
+    const { model } = play(`  - turns: [{ text: "${text}" }]`);
+    const response = await model.send(request(hello));
+    const body = await response.text();
+    assert.doesNotMatch(body, /\\ud/i);
+    assert.equal((await ask(model, hello)).text, text);
+  }
+});
+
+test("the line break at the end of a YAML block is not meant", async () => {
+  const { model } = play(`
+  - turns:
+      - prompt: |
+          Hello there
+        text: Hi`);
+  assert.equal((await ask(model, [system, prompt("Hello there, friend")])).text, "Hi");
 });

@@ -63,6 +63,12 @@ class Run {
     return this.act("s", { kind: "model.replied", text, toolCalls, subAgent: true });
   }
 
+  used(inputTokens: number, outputTokens: number): this {
+    const rest = { cacheReadTokens: 0, reasoningTokens: 0, cost: 0, durationMs: 0 };
+    const tokens = { inputTokens, outputTokens, ...rest };
+    return this.act("s", { kind: "model.used", modelId: "m", subAgent: false, ...tokens });
+  }
+
   ended(outcome: "completed" | "crashed" | "canceled" = "completed"): this {
     return this.tell({ type: "turn.ended", work, sessionId: "s", mission: "prompt", outcome });
   }
@@ -119,17 +125,7 @@ test("a recording says what was run and how it ended", () => {
 
 test("answers are kept with reasoning, tools and tokens; the working directory becomes portable", () => {
   const run = new Run().session("s").turn("s", "Look into /home/me/repo\n\nand tell\n");
-  run.act("s", {
-    kind: "model.used",
-    modelId: "m",
-    inputTokens: 7,
-    outputTokens: 3,
-    cacheReadTokens: 0,
-    reasoningTokens: 0,
-    cost: 0,
-    durationMs: 0,
-    subAgent: false,
-  });
+  run.used(7, 3);
   run.act("s", {
     kind: "model.replied",
     text: "",
@@ -158,6 +154,17 @@ test("answers are kept with reasoning, tools and tokens; the working directory b
         { text: "$${workingDirectory}" },
       ],
     }),
+  ]);
+});
+
+test("tokens are those of the calls that led to the answer", () => {
+  const run = new Run().session("s").turn("s", "A").used(1, 2).used(3, 4).reply("a").reply("b");
+  run.used(5, 6).ended().turn("s", "B").reply("c").ended();
+  assert.deepEqual(run.over().sessions, [
+    rule(
+      { prompt: "A", replies: [{ text: "a", usage: { input: 4, output: 6 } }, { text: "b" }] },
+      { prompt: "B", text: "c" },
+    ),
   ]);
 });
 
@@ -226,6 +233,13 @@ test("a session that could not start crashes on its first prompt", () => {
     { task: "review", workId: 0, attempt: 1, turns: [{ error: { status: 408, message: "boom" } }] },
     { task: "review", workId: 0, attempt: 2, turns: [{ prompt: "Do it", text: "ok" }] },
   ]);
+});
+
+test("a session that could not start for a criteria retry is found again", () => {
+  const run = new Run().session("s").turn("s", "Do it").reply("no").ended();
+  run.decide({ kind: "criteria-retry", retry: 1, of: 1, reason: "" });
+  const [, failed] = run.crashed({ kind: "start-failed" }).over().sessions;
+  assert.equal(failed?.retry, 1);
 });
 
 test("a rule names what the sessions of its work differ in", () => {
