@@ -53,19 +53,17 @@ async function live(test: TestContext, rules: string): Promise<Live> {
 interface Turned {
   readonly outcome: TurnOutcome;
   readonly activities: readonly SessionActivity[];
-  readonly milliseconds: number;
 }
 
 async function turn(session: Session, prompt: string, idleMs = 30_000): Promise<Turned> {
   const activities: SessionActivity[] = [];
-  const start = performance.now();
   const outcome = await session.runTurn(prompt, {
     signal: new AbortController().signal,
     turnMs: 60_000,
     idleMs,
     onActivity: (activity) => activities.push(activity),
   });
-  return { outcome, activities, milliseconds: performance.now() - start };
+  return { outcome, activities };
 }
 
 function crashed({ outcome }: Turned): Extract<TurnOutcome, { kind: "crashed" }>["crash"] {
@@ -143,7 +141,7 @@ test("a model's mistakes reach the runtime: an unknown tool, arguments that are 
   assert.deepEqual([model.failures(), model.unused()], [[], []]);
 });
 
-test("a final error costs one request and no time, whatever its status", async (t) => {
+test("a final error costs one request, whatever its status", async (t) => {
   const { open, requests, model } = await live(
     t,
     `
@@ -153,7 +151,6 @@ test("a final error costs one request and no time, whatever its status", async (
   for (const status of [503, 429, 408, 400]) {
     const failed = await turn(session, `Go for ${status}`);
     assert.equal(crashed(failed).statusCode, status);
-    assert.ok(failed.milliseconds < 5_000, `${status} took ${failed.milliseconds} ms`);
   }
   assert.equal(requests.length, 4);
   assert.equal(textOf(await turn(session, "Go on")), "Fine");
