@@ -1,5 +1,7 @@
 /** From paths to checked input: everything that can be wrong with a run before it begins. */
+import { realpathSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
+import { resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../entry/diagnostic.ts";
 import { documentLimits } from "../entry/document.ts";
 import { loadEntry, type LoadedEntry } from "../entry/load.ts";
@@ -102,6 +104,30 @@ export function overrideModels(
           ),
         }),
   };
+}
+
+/** Refuses to write a file over one that the run reads, or two into one. */
+export function checkOutputs(
+  inputs: readonly (string | undefined)[],
+  outputs: Readonly<Record<string, string | undefined>>,
+): void {
+  const taken = new Map(inputs.flatMap((path) => (path === undefined ? [] : [[real(path), path]])));
+  for (const [what, path] of Object.entries(outputs)) {
+    if (path === undefined) continue;
+    const other = taken.get(real(path));
+    if (other !== undefined) {
+      throw new UsageError(`The ${what} ${path} would overwrite ${other}: name another file.`);
+    }
+    taken.set(real(path), path);
+  }
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
 }
 
 export async function checkWorkingDirectory(path: string): Promise<void> {

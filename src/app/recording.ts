@@ -28,6 +28,9 @@ export function createRecording(
   const { loaded, entry, jobName, userInput, workingDirectory, permissions, script } = prepared;
   // A folder made for the run is gone after it: a replay makes it again.
   const workspace = options.workingDirectory === undefined ? script?.workspace : undefined;
+  // What this run was told beside its entry, by the script that it rehearsed too.
+  const models = { ...script?.models, ...options.models };
+  const limits = { ...script?.limits, ...options.limits };
   const recorder = createRecorder({
     entry: fromFolder(folder, loaded.file),
     job: jobName,
@@ -35,9 +38,9 @@ export function createRecording(
     ...(entry.jobs[jobName]?.requireUserInput === true
       ? { userInput: redactor.text(userInput) }
       : {}),
-    ...(options.models === undefined ? {} : { models: options.models }),
+    ...(Object.keys(models).length === 0 ? {} : { models }),
     ...(permissions === undefined ? {} : { permissions }),
-    ...(Object.keys(options.limits ?? {}).length === 0 ? {} : { limits: options.limits }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
   });
   return {
     name: "recording",

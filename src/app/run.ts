@@ -20,8 +20,10 @@ import { createJournal } from "../reporters/journal.ts";
 import { createTerminalReporter } from "../reporters/terminal.ts";
 import { effectivePermissions } from "../sessions/permissions.ts";
 import { createSessions } from "../sessions/sessions.ts";
+import { checkAccess } from "./access.ts";
 import { createGate } from "./gate.ts";
 import {
+  checkOutputs,
   checkWorkingDirectory,
   chooseJob,
   overrideModels,
@@ -88,6 +90,8 @@ async function prepareLoaded(
   jobName: string,
   script: Script | undefined,
 ): Promise<PreparedRun> {
+  const { journal, record: recording } = options;
+  checkOutputs([loaded.file, script?.file], { journal, recording });
   if (script?.job !== undefined && script.job !== jobName) {
     throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
   }
@@ -99,12 +103,14 @@ async function prepareLoaded(
     );
   }
   const named = options.workingDirectory ?? script?.workingDirectory;
+  const folder = resolve(named ?? ".");
+  await checkWorkingDirectory(folder);
+  checkAccess(options, script !== undefined);
   const workspace =
     named === undefined && script?.workspace !== undefined
       ? await makeWorkspace(script.workspace, options.environment)
       : undefined;
-  const workingDirectory = workspace?.path ?? resolve(named ?? ".");
-  await checkWorkingDirectory(workingDirectory);
+  const workingDirectory = workspace?.path ?? folder;
   return {
     loaded,
     entry,

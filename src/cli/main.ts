@@ -1,10 +1,19 @@
 #!/usr/bin/env node
 /** The bin: arguments in, exit code out. */
+import { exitCode } from "./exit-code.ts";
 import { runProgram } from "./program.ts";
 
-// `agent-jobs list … | head` closes our output early: that is no fault of anybody.
-process.stdout.on("error", () => process.exit(0));
+// `agent-jobs run … | head` closes our output early: what runs goes on to its end, and so does its exit code.
+let lost: Error | undefined;
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") lost ??= error;
+});
+process.stderr.on("error", () => {});
 
 process.exitCode = await runProgram(process.argv.slice(2));
+if (lost !== undefined) {
+  console.error(`agent-jobs: the output is not complete: ${lost.message}`);
+  process.exitCode ||= exitCode.failed;
+}
 // Nothing of ours holds the process open any more; what a dependency may still hold does not either.
 setTimeout(() => process.exit(), 1_000).unref();

@@ -1,4 +1,4 @@
-/** Ctrl-C and a polite kill cancel the run; it then has five seconds, report included. */
+/** Ctrl-C, a polite kill and a closed terminal cancel the run; it then has five seconds, report included. */
 import { exitCode } from "./exit-code.ts";
 
 const PATIENCE_MS = 4_500;
@@ -25,15 +25,13 @@ export function cancelOnSignals(): Cancellation {
     impatient.unref();
     controller.abort(`canceled by ${signal}`);
   };
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
   return {
     signal: controller.signal,
     lastCall: lastCall.signal,
     dispose() {
       clearTimeout(impatient);
-      process.off("SIGINT", onSignal);
-      process.off("SIGTERM", onSignal);
+      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(signal, onSignal);
     },
   };
 }

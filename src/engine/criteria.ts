@@ -96,9 +96,15 @@ export function missingTools(
 
 /** Rule 12: what a retry sends. Parts are one empty line apart. */
 export function retryPrompt(task: PreparedTask, missing: readonly string[]): readonly [string] {
-  const parts = [task.prompt[0]];
+  const parts = [task.prompt[0].replace(/(?:\r?\n)+$/, "")];
   if (missing.length > 0) parts.push(`## Required Tool Not Called: ${missing.join(", ")}`);
   const additional = task.criteria?.failureAction.additionalPrompt;
-  if (additional !== undefined) parts.push(`## You accidentally Stopped\n${additional[0]}`);
+  if (additional !== undefined)
+    parts.push(`## You accidentally Stopped\n${withoutEdges(additional[0])}`);
   return [parts.join("\n\n")];
+}
+
+/** Without the line breaks around it, which YAML's block text brings: between parts there is one empty line. */
+function withoutEdges(text: string): string {
+  return text.replace(/^(?:\r?\n)+|(?:\r?\n)+$/g, "");
 }

@@ -1,5 +1,5 @@
 /** The few things this project does to files, behind one door. */
-import { existsSync, mkdirSync, promises as fs } from "node:fs";
+import { existsSync, mkdirSync, promises as fs, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -22,6 +22,15 @@ export function makeDirectoryNow(path: string): void {
   const parent = dirname(path);
   if (parent !== path) makeDirectoryNow(parent);
   mkdirSync(path);
+}
+
+/** The same as `removeDirectory`, at once, as far as it goes: for a process that has no time left. */
+export function removeDirectoryNow(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true, maxRetries: 2 });
+  } catch {
+    // A process that is just dying may still write there.
+  }
 }
 
 /** Removes a folder and all it holds; one that is not there is fine. A writer that is just ending is waited for. */

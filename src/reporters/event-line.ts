@@ -99,7 +99,8 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
 
 /** What the work took until now, all its runs together. */
 function soFar(work: WorkView): string {
-  return ` after ${clockText(work.finishedMs)}: ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
+  const inAll = work.runs > 1 ? `, in all ${work.runs} runs` : "";
+  return ` after ${clockText(work.finishedMs)}${inAll}: ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
 }
 
 /** The details of a crash, with its stack, are for `--verbose` and for the journal. */

@@ -8,7 +8,8 @@
  */
 import { join } from "node:path";
 import type { Clock } from "../engine/ports.ts";
-import { makeTemporaryDirectory, removeDirectory } from "../platform/files.ts";
+import { makeTemporaryDirectory, removeDirectory, removeDirectoryNow } from "../platform/files.ts";
+import { sendSignal } from "../platform/processes.ts";
 import { RuntimeProcess } from "./runtime-process.ts";
 import type { RuntimeProcessOptions } from "./runtime-process.ts";
 
@@ -24,6 +25,7 @@ export class RuntimePool {
   /** Every runtime that may still have a process or a file. */
   readonly #running = new Set<RuntimeProcess>();
   #root: Promise<string> | undefined;
+  #folder: string | undefined;
   #started = 0;
   /** Why the runtime before the next one is gone. */
   #lastLoss: string | undefined;
@@ -54,6 +56,12 @@ export class RuntimePool {
     }
   }
 
+  /** Ends all runtimes by force and removes their files, before it returns. */
+  kill(): void {
+    for (const pid of this.pids) sendSignal(pid, "SIGKILL");
+    if (this.#folder !== undefined) removeDirectoryNow(this.#folder);
+  }
+
   /** Ends all runtimes. Bounded, idempotent, never throws. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -64,7 +72,8 @@ export class RuntimePool {
     try {
       this.#root ??= makeTemporaryDirectory("agent-jobs-");
       this.#started += 1;
-      const directory = join(await this.#root, `runtime-${this.#started}`);
+      this.#folder = await this.#root;
+      const directory = join(this.#folder, `runtime-${this.#started}`);
       const runtime = new RuntimeProcess({
         ...this.#options.configure(),
         clock: this.#options.clock,

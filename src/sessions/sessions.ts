@@ -5,7 +5,7 @@ import type { Permissions } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
-import { killMarkedProcesses, sendSignal } from "../platform/processes.ts";
+import { killMarkedProcesses } from "../platform/processes.ts";
 import { RuntimePool } from "./client.ts";
 import { authentication, runtimeEnvironment } from "./environment.ts";
 import type { Environment } from "./environment.ts";
@@ -51,7 +51,7 @@ export interface Sessions {
   find(sessionId: string): ICopilotSession | undefined;
   /** Ends every runtime and all it started. Bounded, idempotent, never throws. */
   stop(): Promise<void>;
-  /** The same by force and at once, for a process that has no time left. What is on disk stays. */
+  /** The same by force and at once, for a process that has no time left. */
   kill(): void;
   /** The runtimes' process ids. */
   readonly runtimePids: readonly number[];
@@ -126,7 +126,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
     stop: () => pool.stop(),
     kill() {
-      for (const pid of pool.pids) sendSignal(pid, "SIGKILL");
+      pool.kill();
       killMarkedProcesses("COPILOT_AGENT_SESSION_ID", new Set([...labels.keys(), ...helpers]));
     },
     get runtimePids() {
@@ -135,7 +135,8 @@ export function createSessions(options: SessionsOptions): Sessions {
   };
 }
 
-const noModel: Crash = {
+/** What a session without any way to a model ends with. */
+export const noModel: Crash = {
   kind: "start-failed",
   errorType: "configuration",
   message:

@@ -19,6 +19,7 @@ export class TurnState {
   /** Tools and permission requests that are under way, sub-agents included. */
   readonly #open = new Set<string>();
   #text = "";
+  #filtered = false;
   #error: Crash | undefined;
   #rootQuiet = false;
   #idle: { readonly aborted: boolean } | undefined;
@@ -39,8 +40,12 @@ export class TurnState {
       case "assistant.turn_start":
         this.#rootQuiet = false;
         break;
+      case "assistant.usage":
+        this.#filtered = event.data.contentFilterTriggered === true;
+        break;
       case "assistant.message":
-        if (event.data.content !== "") this.#text = event.data.content;
+        // After a content filter the text is the runtime's own, not the model's (its trap 16).
+        if (event.data.content !== "" && !this.#filtered) this.#text = event.data.content;
         break;
       case "session.error":
         this.#error ??= sessionError(event);
@@ -73,6 +78,11 @@ export class TurnState {
 
   get error(): Crash | undefined {
     return this.#error;
+  }
+
+  /** A content filter has blocked the last answer. */
+  get filtered(): boolean {
+    return this.#filtered;
   }
 
   get text(): string {

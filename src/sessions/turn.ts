@@ -216,7 +216,7 @@ class Turn {
   }
 
   #judge(): TurnOutcome {
-    const { error, idle, text } = this.#state;
+    const { error, idle, text, filtered } = this.#state;
     const toolCalls = this.#state.toolCalls();
     if (error !== undefined) return this.crashed(error);
     if (idle?.aborted === true) {
@@ -225,7 +225,9 @@ class Turn {
     if (text.trim() === "" && toolCalls.length === 0) {
       return this.crashed({
         kind: "empty-answer",
-        message: "The model returned neither text nor a tool call.",
+        message: filtered
+          ? "The model's answer was blocked by its content filter."
+          : "The model returned neither text nor a tool call.",
       });
     }
     return { kind: "completed", toolCalls, text };

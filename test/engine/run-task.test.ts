@@ -239,6 +239,25 @@ describe("engine.md, statements 8–14: a task", () => {
     );
   });
 
+  it("statement 12: the line breaks that end block text are no empty lines between the parts", async () => {
+    const { sessions } = await play({
+      tasks: {
+        t: {
+          prompt: "do it\n",
+          criteria: {
+            toolExecuted: ["job_boolean_true"],
+            failureAction: { retryTimes: 1, additionalPrompt: "\ngo on\n\n" },
+          },
+        },
+      },
+      play: () => ({}),
+    });
+    assert.deepEqual(sessions.prompts, [
+      "do it\n",
+      "do it\n\n## Required Tool Not Called: job_boolean_true\n\n## You accidentally Stopped\ngo on",
+    ]);
+  });
+
   it("statement 12: leaves out what does not apply", async () => {
     const failing = {
       tasks: { t: withCriteria({ condition: "job_boolean_true after?" }) },

@@ -21,6 +21,8 @@ export interface CliChild {
   readonly ended: Promise<CliResult>;
   /** Resolves when the output holds `text`; rejects if the process ends first. */
   printed(text: string): Promise<void>;
+  /** As the `| head` of a pipe does when it has seen enough. */
+  closeOutput(): void;
   /** To the process alone. */
   signal(signal: NodeJS.Signals): void;
   /** To the whole process group, as Ctrl-C in a terminal does. */
@@ -68,6 +70,7 @@ export function startCli(args: readonly string[], { cwd, env = {}, stdin }: CliO
           ),
         );
       }),
+    closeOutput: () => void child.stdout.destroy(),
     signal: (signal) => void process.kill(pid, signal),
     signalGroup: (signal) => void process.kill(-pid, signal),
   };
