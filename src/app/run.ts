@@ -105,7 +105,6 @@ async function prepareLoaded(
   const named = options.workingDirectory ?? script?.workingDirectory;
   const folder = resolve(named ?? ".");
   await checkWorkingDirectory(folder);
-  checkAccess(options, script !== undefined);
   const workspace =
     named === undefined && script?.workspace !== undefined
       ? await makeWorkspace(script.workspace, options.environment)
@@ -124,7 +123,7 @@ async function prepareLoaded(
   };
 }
 
-/** Runs what was prepared. Rejects only with a `UsageError` about a file that can't be written. */
+/** Runs what was prepared. Rejects only with a `UsageError`: no model, no runtime, a file that can't be written. */
 export async function executeRun(
   prepared: PreparedRun,
   options: RunOptions,
@@ -143,6 +142,8 @@ async function execute(
   { signal, lastCall }: RunSignals,
 ): Promise<RunReport> {
   const { loaded, entry, jobName, userInput, workingDirectory, limits, script } = prepared;
+  // Not in `prepareRun`: an edge may check an entry first and install the runtime then.
+  checkAccess(options, script !== undefined);
   const clock = systemClock;
   const model =
     script === undefined ? undefined : createScriptedModel(script, { clock, workingDirectory });
