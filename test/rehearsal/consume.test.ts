@@ -45,7 +45,7 @@ function start(sessions: RehearsalFile["sessions"]): Played {
   const loaded = loadScript(text, "a.json");
   if (loaded.kind === "rejected") assert.fail(text);
   const clock = { sleep: () => Promise.resolve() };
-  const model = createScriptedModel(loaded.script, { clock, workingDirectory: "/work" });
+  const model = createScriptedModel(loaded.script, { clock, workingDirectory: "/repo" });
   return { model, rules: loaded.script.rules };
 }
 

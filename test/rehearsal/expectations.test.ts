@@ -15,7 +15,7 @@ class Run {
     {
       type: "run.started",
       jobName: "job",
-      workingDirectory: "/work",
+      workingDirectory: "/repo",
       works: [
         { workId: 0, taskId: "review", modelId: "small" },
         { workId: 1, taskId: "fix", modelId: "small" },
@@ -63,10 +63,10 @@ function failures(expect: string, { events }: Run): readonly string[] {
 const run = (): Run => new Run();
 
 test("the result", () => {
-  const broken = run().end({ kind: "failed", reason: "task failed in /work/a" });
+  const broken = run().end({ kind: "failed", reason: "task failed in /repo/a" });
   assert.deepEqual(failures("{}", run().end()), []);
   assert.deepEqual(failures("{}", broken), [
-    `expect ${at("4:9")}: the job should have succeeded, but it failed: task failed in /work/a`,
+    `expect ${at("4:9")}: the job should have succeeded, but it failed: task failed in /repo/a`,
   ]);
   assert.deepEqual(failures("{ result: canceled }", run().end()), [
     `expect ${at("4:9")}: the job should have been canceled, but it succeeded`,
@@ -77,7 +77,7 @@ test("the result", () => {
   );
   assert.deepEqual(failures("{ result: failed, reason: '${workingDirectory}/a' }", broken), []);
   assert.deepEqual(failures("{ result: failed, reason: a crash }", broken), [
-    `expect ${at("4:9")}: the reason does not contain "a crash"; it is "task failed in /work/a".`,
+    `expect ${at("4:9")}: the reason does not contain "a crash"; it is "task failed in /repo/a".`,
   ]);
   assert.deepEqual(failures("{}", run()), [`expect ${at("4:9")}: the run did not end.`]);
 });

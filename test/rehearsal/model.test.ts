@@ -274,11 +274,11 @@ test("${workingDirectory} is filled in, in JSON too", async () => {
             tools:
               - { name: view, arguments: { path: "\${workingDirectory}/b" } }
               - { name: apply_patch, arguments: "+ \${workingDirectory}" }`);
-  const { text, tools } = await ask(model, [system, prompt("We are in /work/a now")]);
-  assert.equal(text, "Look at /work, or ${workingDirectory}");
+  const { text, tools } = await ask(model, [system, prompt("We are in /repo/a now")]);
+  assert.equal(text, "Look at /repo, or ${workingDirectory}");
   assert.deepEqual(
     tools.map(({ input }) => input),
-    ['{"path":"/work/b"}', "+ /work"],
+    ['{"path":"/repo/b"}', "+ /repo"],
   );
 });
 

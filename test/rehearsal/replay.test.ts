@@ -81,7 +81,7 @@ function capriciousModel(list: readonly Behaviour[]): ModelTransport {
         case "text":
           return Promise.resolve(say(`answer ${next}`));
         case "think":
-          return Promise.resolve(say(`answer ${next}\nin /work/there`, "Hm: # - '\""));
+          return Promise.resolve(say(`answer ${next}\nin /repo/there`, "Hm: # - '\""));
         case "empty":
           return Promise.resolve(say(""));
         case "true":
@@ -131,7 +131,7 @@ async function run(
         entry,
         jobName: "job",
         userInput: "",
-        workingDirectory: "/work",
+        workingDirectory: "/repo",
         limits: resolveLimits(entry.limits, limits, { loopIterations: 3 }),
         permissionsOf: () => "read-only",
       },
@@ -167,7 +167,7 @@ async function recordAndReplay(
   }
   const { script } = loaded;
   const clock = new FakeClock();
-  const model = createScriptedModel(script, { clock, workingDirectory: "/work" });
+  const model = createScriptedModel(script, { clock, workingDirectory: "/repo" });
   const expectations = createExpectations(script.expect);
   const replayed = await run(entry, model, clock, script.limits, (event) =>
     expectations.report(event),

@@ -37,7 +37,7 @@ export function play(sessions: string): Rehearsed {
     },
   };
   return {
-    model: createScriptedModel(script(sessions), { clock, workingDirectory: "/work" }),
+    model: createScriptedModel(script(sessions), { clock, workingDirectory: "/repo" }),
     slept,
   };
 }

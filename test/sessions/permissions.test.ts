@@ -18,10 +18,10 @@ import { makeWorkspace } from "../rig/workspace.ts";
 
 /** A file system of three folders: links are a map, `missing` does not exist, everything else does. */
 const links: Readonly<Record<string, string>> = {
-  "/work/link": "/outside",
-  "/work/file-link": "/outside/secret",
-  "/work/inner-link": "/work/src",
-  "/alias": "/work",
+  "/repo/link": "/outside",
+  "/repo/file-link": "/outside/secret",
+  "/repo/inner-link": "/repo/src",
+  "/alias": "/repo",
 };
 
 function realpath(path: string): string {
@@ -37,7 +37,7 @@ const files = {
   realpath,
   isThere: (path: string): boolean => !path.includes("missing") || path.endsWith("missing-target"),
 };
-const context = { workingDirectory: "/work", ...files };
+const context = { workingDirectory: "/repo", ...files };
 
 function read(path: string, intention = "Read file: x"): PermissionRequest {
   return { kind: "read", path, intention };
@@ -80,63 +80,63 @@ function ok(permissions: Permissions, request: PermissionRequest): boolean {
 
 describe("files", () => {
   const cases: readonly (readonly [Permissions, PermissionRequest, boolean])[] = [
-    ["read-only", read("/work/a"), true],
-    ["read-only", read("/work"), true],
+    ["read-only", read("/repo/a"), true],
+    ["read-only", read("/repo"), true],
     ["read-only", read("a/b"), true],
     ["read-only", read("/alias/a"), true],
-    ["read-only", read("/work/inner-link/a"), true],
-    ["read-only", read("/work/missing/new"), true],
+    ["read-only", read("/repo/inner-link/a"), true],
+    ["read-only", read("/repo/missing/new"), true],
     ["read-only", read("/workshop/a"), false],
-    ["read-only", read("/work/../etc/passwd"), false],
+    ["read-only", read("/repo/../etc/passwd"), false],
     ["read-only", read("../etc/passwd"), false],
-    ["read-only", read("/work/link/a"), false],
-    ["read-only", read("/work/link/missing"), false],
-    ["read-only", read("/work/file-link"), false],
-    ["read-only", read("/work/loop"), false],
+    ["read-only", read("/repo/link/a"), false],
+    ["read-only", read("/repo/link/missing"), false],
+    ["read-only", read("/repo/file-link"), false],
+    ["read-only", read("/repo/loop"), false],
     ["read-only", read(""), false],
-    ["read-only", read("/work/a\n/etc"), false],
-    ["read-only", read("/work/.git/config"), false],
-    ["read-only", read("/work/sub/.GIT/config"), false],
-    ["read-only", read("/work/.netrc"), false],
-    ["read-only", read("/work/.github/workflows/ci.yml"), true],
-    ["read-only", read("/work/.gitignore"), true],
-    ["read-only", resolved("/work/a", "/etc/passwd"), false],
-    ["read-only", resolved("/work/a", "/work/b"), true],
-    ["read-only", read("/work/link/../a"), false],
+    ["read-only", read("/repo/a\n/etc"), false],
+    ["read-only", read("/repo/.git/config"), false],
+    ["read-only", read("/repo/sub/.GIT/config"), false],
+    ["read-only", read("/repo/.netrc"), false],
+    ["read-only", read("/repo/.github/workflows/ci.yml"), true],
+    ["read-only", read("/repo/.gitignore"), true],
+    ["read-only", resolved("/repo/a", "/etc/passwd"), false],
+    ["read-only", resolved("/repo/a", "/repo/b"), true],
+    ["read-only", read("/repo/link/../a"), false],
     ["read-only", read("link/../a"), false],
-    ["read-only", read("/work/src/../a"), true],
-    ["read-only", read("/work/inner-link/../a"), true],
-    ["read-only", read("/work/missing/../../etc/passwd"), false],
-    ["read-only", write("/work/a"), false],
-    [{ read: ["/outside/**"] }, read("/work/link/a"), true],
+    ["read-only", read("/repo/src/../a"), true],
+    ["read-only", read("/repo/inner-link/../a"), true],
+    ["read-only", read("/repo/missing/../../etc/passwd"), false],
+    ["read-only", write("/repo/a"), false],
+    [{ read: ["/outside/**"] }, read("/repo/link/a"), true],
     [{ read: ["/outside/**"] }, read("/etc/passwd"), false],
-    [{ read: ["**"] }, read("/work/.git/config"), false],
-    [{ read: [".git/config"] }, read("/work/.git/config"), true],
-    [{ read: ["!secrets/**"] }, read("/work/secrets/a"), false],
-    [{ read: ["!secrets/**"] }, read("/work/SECRETS/a"), false],
-    [{ read: ["!secrets/"] }, read("/work/secrets/a"), false],
-    [{ read: ["!./secrets/**"] }, read("/work/secrets/a"), false],
-    [{ read: ["secrets/**", "!secrets/**"] }, read("/work/secrets/a"), false],
-    [{ preset: "all", read: ["!secrets/**"] }, read("/work/secrets/a"), false],
-    [{ read: ["!secrets/**"] }, read("/work/src/a"), true],
-    [{ read: ["!secrets/**"] }, read("/work", "Search in directory: /work"), false],
-    [{ read: ["!secrets/**"] }, read("/work", "List directory: /work"), true],
-    [{ read: ["!secrets/**"] }, read("/work/src", "Search in directory: /work/src"), true],
-    [{ read: ["!**/*.pem"] }, read("/work/src", "Search in directory: /work/src"), false],
-    [{ read: ["!secrets/**"] }, read("/work", "Something new: /work"), false],
-    ["workspace", write("/work/a"), true],
-    ["workspace", write("/work/missing/a"), true],
-    ["workspace", write("/work/link/missing"), false],
+    [{ read: ["**"] }, read("/repo/.git/config"), false],
+    [{ read: [".git/config"] }, read("/repo/.git/config"), true],
+    [{ read: ["!secrets/**"] }, read("/repo/secrets/a"), false],
+    [{ read: ["!secrets/**"] }, read("/repo/SECRETS/a"), false],
+    [{ read: ["!secrets/"] }, read("/repo/secrets/a"), false],
+    [{ read: ["!./secrets/**"] }, read("/repo/secrets/a"), false],
+    [{ read: ["secrets/**", "!secrets/**"] }, read("/repo/secrets/a"), false],
+    [{ preset: "all", read: ["!secrets/**"] }, read("/repo/secrets/a"), false],
+    [{ read: ["!secrets/**"] }, read("/repo/src/a"), true],
+    [{ read: ["!secrets/**"] }, read("/repo", "Search in directory: /repo"), false],
+    [{ read: ["!secrets/**"] }, read("/repo", "List directory: /repo"), true],
+    [{ read: ["!secrets/**"] }, read("/repo/src", "Search in directory: /repo/src"), true],
+    [{ read: ["!**/*.pem"] }, read("/repo/src", "Search in directory: /repo/src"), false],
+    [{ read: ["!secrets/**"] }, read("/repo", "Something new: /repo"), false],
+    ["workspace", write("/repo/a"), true],
+    ["workspace", write("/repo/missing/a"), true],
+    ["workspace", write("/repo/link/missing"), false],
     ["workspace", write("/outside/a"), false],
-    ["workspace", write("/work/.git/hooks/pre-commit"), false],
-    ["workspace", write("/work/a", "\n--- a/work/b\n+++ b/work/a\n@@\n", "Move file"), true],
-    ["workspace", write("/work/a", "\n--- a/outside/b\n+++ b/work/a\n@@\n", "Move file"), false],
-    ["workspace", write("/work/a", "\n--- a/work/link/b\n+++ b/work/a\n@@\n"), false],
-    ["workspace", write("/work/a", "", "Move and update file"), false],
-    ["workspace", write("/work/a", "--- a/dev/null\n+++ b/work/a\n@@\n--- a/outside\n"), true],
-    [{ write: ["docs/**"] }, write("/work/docs/a.md"), true],
-    [{ write: ["docs/**"] }, write("/work/src/a"), false],
-    [{ preset: "workspace", write: ["!*.lock"] }, write("/work/a.lock"), false],
+    ["workspace", write("/repo/.git/hooks/pre-commit"), false],
+    ["workspace", write("/repo/a", "\n--- a/repo/b\n+++ b/repo/a\n@@\n", "Move file"), true],
+    ["workspace", write("/repo/a", "\n--- a/outside/b\n+++ b/repo/a\n@@\n", "Move file"), false],
+    ["workspace", write("/repo/a", "\n--- a/repo/link/b\n+++ b/repo/a\n@@\n"), false],
+    ["workspace", write("/repo/a", "", "Move and update file"), false],
+    ["workspace", write("/repo/a", "--- a/dev/null\n+++ b/repo/a\n@@\n--- a/outside\n"), true],
+    [{ write: ["docs/**"] }, write("/repo/docs/a.md"), true],
+    [{ write: ["docs/**"] }, write("/repo/src/a"), false],
+    [{ preset: "workspace", write: ["!*.lock"] }, write("/repo/a.lock"), false],
     ["all", write("/outside/a"), true],
     ["all", read("/etc/passwd"), true],
   ];
@@ -298,15 +298,15 @@ describe("whose word counts", () => {
     { requiredKeys: [] },
   );
   const paths = fc.constantFrom(
-    "/work/a/b",
-    "/work/b/c",
-    "/work/x.pem",
+    "/repo/a/b",
+    "/repo/b/c",
+    "/repo/x.pem",
     "/outside/a",
     "/x",
-    "/work/.git/config",
+    "/repo/.git/config",
     "/c",
-    "/work/link/a",
-    "/work",
+    "/repo/link/a",
+    "/repo",
   );
   const requests = fc.oneof(
     paths.map((path) => read(path)),
@@ -343,7 +343,7 @@ describe("the handler", () => {
     const told: unknown[] = [];
     const handler = permissionHandler({
       permissions: { shell: ["git diff *"] },
-      workingDirectory: "/work",
+      workingDirectory: "/repo",
       files,
       onActivity: (activity) => told.push(activity),
     });
@@ -365,7 +365,7 @@ describe("the handler", () => {
   it("denies when anything goes wrong, and never throws", () => {
     const broken = permissionHandler({
       permissions: "workspace",
-      workingDirectory: "/work",
+      workingDirectory: "/repo",
       files: {
         realpath: () => {
           throw new TypeError("broken");
@@ -376,7 +376,7 @@ describe("the handler", () => {
         throw new Error("listener");
       },
     });
-    assert.equal(broken(read("/work/a")).kind, "reject");
+    assert.equal(broken(read("/repo/a")).kind, "reject");
     assert.equal(broken(strange({ kind: "read" })).kind, "reject");
     assert.equal(broken(strange({ kind: "from-the-future" })).kind, "reject");
     assert.equal(broken(strange({})).kind, "reject");
@@ -385,7 +385,7 @@ describe("the handler", () => {
   it("denies what it does not understand", () => {
     const handler = permissionHandler({
       permissions: "workspace",
-      workingDirectory: "/work",
+      workingDirectory: "/repo",
       files,
       onActivity: () => undefined,
     });
