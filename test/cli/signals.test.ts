@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { SESSION_CRASH_PREFIX } from "../../src/engine/attempt.ts";
 import { processesMarked } from "../../src/platform/processes.ts";
@@ -165,7 +166,8 @@ describe("agent-jobs run, when there is no time left", () => {
               {
                 name: "bash",
                 arguments: {
-                  command: "trap '' TERM INT HUP; sleep 300 & sleep 301",
+                  command:
+                    "setsid sh -c 'trap \"\" TERM INT HUP; sleep 300' >/dev/null 2>&1 & sleep 301",
                   description: "wait",
                 },
               },
@@ -174,6 +176,7 @@ describe("agent-jobs run, when there is no time left", () => {
     );
     t.after(() => server.close());
     const workspace = await makeWorkspace(t, { "entry.json": hello });
+    const temporary = await makeWorkspace(t);
     const mark = `mark-${process.pid}-twice`;
     const child = startCli(
       [
@@ -187,7 +190,7 @@ describe("agent-jobs run, when there is no time left", () => {
         server.baseUrl,
         "--verbose",
       ],
-      { cwd: workspace.path, env: { USER: mark } },
+      { cwd: workspace.path, env: { USER: mark, TMPDIR: temporary.path } },
     );
     await child.printed("tool bash");
     await waitFor(async () => (await processesMarked("USER", mark)).length >= 4);
@@ -198,5 +201,6 @@ describe("agent-jobs run, when there is no time left", () => {
     const { code } = await child.ended;
     assert.equal(code, 130);
     await assertNoneLeft(mark);
+    assert.deepEqual(await readdir(temporary.path), [], "its folder is left");
   });
 });
