@@ -26,7 +26,7 @@ import { createRedactor, type Redactor } from "../events/redact.ts";
 import { cancelOnSignals, type Cancellation } from "./cancel.ts";
 import { isInputName } from "./input-table.ts";
 import { readInputs, secretInputs, type Environment, type Inputs } from "./inputs.ts";
-import { MARK_NAME, MARK_STATE } from "./mark.ts";
+import { MARK_STATE } from "./mark.ts";
 import {
   checkPaths,
   runOptions,
@@ -115,7 +115,7 @@ class Step {
     enter(workspace);
     const setting: Setting = {
       inputs,
-      environment: { ...this.#environment, [MARK_NAME]: mark },
+      environment: this.#environment,
       workspace,
       core,
       signal,
@@ -129,7 +129,7 @@ class Step {
     if (key.kind === "missing") throw new Stop("failure", [key.problem]);
     core.info(`Models: ${key.text}.`);
     const userInput = await userInputOf(setting, paths);
-    const options = runOptions(setting, paths, sources, userInput);
+    const options = { ...runOptions(setting, paths, sources, userInput), mark };
     const prepared = await prepareRun(options);
     try {
       await this.#checkWorkingDirectory(prepared, workspace);

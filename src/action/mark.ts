@@ -1,8 +1,8 @@
 /**
  * The mark that the runtime and all it starts carry in their environment, so that the post step finds what
- * a killed main step left, and nothing else. Its name is on the allow-list of `sessions/environment.ts`.
+ * a killed main step left, and nothing else.
  */
-export const MARK_NAME = "AGENT_JOBS_RUN";
+export { RUN_MARK as MARK_NAME } from "../platform/run-folder.ts";
 export const MARK_STATE = "run";
 
 export function isMark(value: string): boolean {

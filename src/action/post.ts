@@ -1,5 +1,6 @@
 /** What `action.yml` names as `post`: runs after every main step, also after one that was killed. */
 import { endMarkedProcesses, processesMarked } from "../platform/processes.ts";
+import { reapDeadRuns } from "../platform/run-folder.ts";
 import { isMark, MARK_NAME, MARK_STATE } from "./mark.ts";
 import { runnerCore } from "./runner-core.ts";
 
@@ -7,6 +8,7 @@ const mark = runnerCore.getState(MARK_STATE);
 if (isMark(mark)) {
   const left = await processesMarked(MARK_NAME, mark);
   await endMarkedProcesses(MARK_NAME, mark);
+  await reapDeadRuns();
   runnerCore.info(
     left.length === 0
       ? "Nothing is left of the run."

@@ -53,6 +53,8 @@ export interface RunOptions extends ModelAccess {
     readonly live: boolean;
   };
   readonly reporters?: readonly Reporter[];
+  /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
+  readonly mark?: string;
 }
 
 /** The defaults of a provider, and no token beside one. */

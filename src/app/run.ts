@@ -176,6 +176,9 @@ async function execute(
     ...(model === undefined ? modelServer(options) : { transport: model }),
     onRuntimeRestarted: (reason) =>
       sink.emit({ type: "decision", work: null, decision: { kind: "runtime-restarted", reason } }),
+    onLeftovers: (runs) =>
+      sink.emit({ type: "decision", work: null, decision: { kind: "leftovers-ended", runs } }),
+    mark: options.mark,
   });
   lastCall?.addEventListener("abort", () => sessions.kill(), { once: true });
   const ports: EnginePorts = {

@@ -1,8 +1,9 @@
 /** The folder that a rehearsal makes for itself: its files, if it wants a commit of them, then nothing left. */
 import { mkdir, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { makeTemporaryDirectory, removeDirectory } from "../platform/files.ts";
+import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { runProgram } from "../platform/processes.ts";
+import { makeRunFolder } from "../platform/run-folder.ts";
 import type { Workspace } from "../rehearsal/script.ts";
 import type { ModelAccess } from "./options.ts";
 import { UsageError } from "./usage-error.ts";
@@ -18,9 +19,11 @@ export async function makeWorkspace(
   { files, git }: Workspace,
   environment: ModelAccess["environment"],
 ): Promise<MadeWorkspace> {
-  const path = await realpath(await makeTemporaryDirectory("agent-jobs-workspace-"));
-  const remove = (): Promise<void> => removeDirectory(path);
+  const folder = await realpath((await makeRunFolder("workspace-")).path);
+  const path = join(folder, "workspace");
+  const remove = (): Promise<void> => removeDirectory(folder);
   try {
+    await makeDirectory(path);
     for (const [name, content] of Object.entries(files)) {
       const file = join(path, name);
       await mkdir(dirname(file), { recursive: true });

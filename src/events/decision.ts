@@ -63,6 +63,8 @@ export type Decision =
   | { readonly kind: "session-ended"; readonly sessionId: string; readonly role: SessionRole }
   | { readonly kind: "waiting"; readonly milliseconds: number; readonly reason: string }
   | { readonly kind: "runtime-restarted"; readonly reason: string }
+  /** What killed runs of before had left: their processes and files. */
+  | { readonly kind: "leftovers-ended"; readonly runs: number }
   | {
       readonly kind: "permission-denied";
       readonly operation: string;
@@ -116,6 +118,7 @@ export function decisionCategory(decision: Decision): DecisionCategory {
     case "session-ended":
     case "waiting":
     case "runtime-restarted":
+    case "leftovers-ended":
     case "permission-denied":
     case "limit-crossed":
       return "OPERATION";
@@ -159,6 +162,8 @@ export function decisionMessage(decision: Decision): string {
       return `Waiting ${(decision.milliseconds / 1000).toFixed(1)} s: ${decision.reason}`;
     case "runtime-restarted":
       return `Copilot runtime restarted: ${decision.reason}`;
+    case "leftovers-ended":
+      return `Ended and removed what ${decision.runs === 1 ? "a killed run" : `${decision.runs} killed runs`} had left`;
     case "permission-denied":
       return `Denied ${decision.operation} ${decision.target}: ${decision.reason}`;
     case "limit-crossed":

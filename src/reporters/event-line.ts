@@ -125,6 +125,7 @@ function decisionStyle(decision: Decision): { readonly tone: Tone; readonly from
     case "criteria-retry":
     case "waiting":
     case "runtime-restarted":
+    case "leftovers-ended":
     case "permission-denied":
       return { tone: "warn", from: "normal" };
     case "availability-passed":

@@ -181,6 +181,7 @@ function annotated(
     case "session-ended":
     case "waiting":
     case "runtime-restarted":
+    case "leftovers-ended":
     case "note":
       return undefined;
   }

@@ -2,29 +2,53 @@
  * The one runtime that all sessions share.
  *
  * Invariants: at most one runtime starts at a time, whoever asks; a dead one is replaced once, for
- * everybody who needs it; `stop()` leaves no process and no file.
- * A later recycling of a healthy runtime (its memory grows with every session) replaces `#current` in
- * the same way, and stops the old one when its last session has closed.
+ * everybody who needs it; one that has served its share of sessions is replaced too, and stopped when the
+ * last of them has closed (it keeps some memory of every session); `stop()` leaves no process and no file.
  */
 import { join } from "node:path";
 import type { Clock } from "../engine/ports.ts";
-import { makeTemporaryDirectory, removeDirectory, removeDirectoryNow } from "../platform/files.ts";
+import { removeDirectory, removeDirectoryNow } from "../platform/files.ts";
 import { sendSignal } from "../platform/processes.ts";
+import { makeRunFolder, reapDeadRuns, RUN_MARK } from "../platform/run-folder.ts";
+import type { RunFolder } from "../platform/run-folder.ts";
 import { RuntimeProcess } from "./runtime-process.ts";
 import type { RuntimeProcessOptions } from "./runtime-process.ts";
+
+/** Measured: a runtime keeps about 0.2 MB of every session that it has ended. */
+const sessionsPerRuntime = 250;
 
 export interface RuntimePoolOptions {
   readonly clock: Clock;
   /** What to start. Called for every start: it may throw an Error for people. */
   readonly configure: () => Omit<RuntimeProcessOptions, "clock" | "directory">;
   readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
+  /** Called before the first runtime starts, if killed runs of before have left something. */
+  readonly onLeftovers?: ((runs: number) => void) | undefined;
+  /** The value of `AGENT_JOBS_RUN` in the environment of all that is started; default: a random one. */
+  readonly mark?: string | undefined;
+  /** How many sessions one runtime serves. Default: 250. */
+  readonly sessionsPerRuntime?: number | undefined;
+}
+
+/** The use of a runtime by one session. */
+export interface RuntimeLease {
+  readonly runtime: RuntimeProcess;
+  /** The session has ended, or did not come up. Idempotent. */
+  readonly release: () => void;
+}
+
+interface Served {
+  /** Sessions that were given this runtime, and those of them that still have it. */
+  opened: number;
+  readonly open: Set<RuntimeLease>;
+  retired: boolean;
 }
 
 export class RuntimePool {
   #current: Promise<RuntimeProcess> | undefined;
   /** Every runtime that may still have a process or a file. */
-  readonly #running = new Set<RuntimeProcess>();
-  #root: Promise<string> | undefined;
+  readonly #running = new Map<RuntimeProcess, Served>();
+  #root: Promise<RunFolder> | undefined;
   #folder: string | undefined;
   #started = 0;
   /** Why the runtime before the next one is gone. */
@@ -37,23 +61,47 @@ export class RuntimePool {
   }
 
   get pids(): readonly number[] {
-    return [...this.#running].map((runtime) => runtime.pid).filter((pid) => pid !== undefined);
+    return [...this.#running.keys()]
+      .map((runtime) => runtime.pid)
+      .filter((pid) => pid !== undefined);
   }
 
-  /** The running runtime; started, or started again, if need be. Rejects with an Error for people. */
-  async acquire(): Promise<RuntimeProcess> {
+  /**
+   * The running runtime for one more session; started, or started again, if need be. Rejects with an Error
+   * for people. Whoever gets a lease has to release it.
+   */
+  async acquire(): Promise<RuntimeLease> {
     for (;;) {
       if (this.#stopping !== undefined) throw new Error("The sessions have been stopped.");
       this.#current ??= this.#start();
       const current = this.#current;
       const runtime = await current;
-      if (!runtime.gone) return runtime;
+      const served = this.#running.get(runtime);
+      if (served?.retired === true) continue;
+      if (!runtime.gone && served !== undefined) return this.#lease(runtime, served);
       // It died while it started or since; whoever sees it first makes way for its successor.
       if (this.#current === current) {
         this.#lastLoss = runtime.loss;
         this.#current = undefined;
       }
     }
+  }
+
+  #lease(runtime: RuntimeProcess, served: Served): RuntimeLease {
+    const lease: RuntimeLease = {
+      runtime,
+      release: () => {
+        served.open.delete(lease);
+        if (served.retired && served.open.size === 0) void this.#bury(runtime);
+      },
+    };
+    served.open.add(lease);
+    served.opened += 1;
+    if (served.opened >= (this.#options.sessionsPerRuntime ?? sessionsPerRuntime)) {
+      served.retired = true;
+      this.#current = undefined;
+    }
+    return lease;
   }
 
   /** Ends all runtimes by force and removes their files, before it returns. */
@@ -70,16 +118,17 @@ export class RuntimePool {
 
   async #start(): Promise<RuntimeProcess> {
     try {
-      this.#root ??= makeTemporaryDirectory("agent-jobs-");
+      this.#root ??= this.#prepare();
       this.#started += 1;
-      this.#folder = await this.#root;
-      const directory = join(this.#folder, `runtime-${this.#started}`);
+      const { path, mark } = await this.#root;
+      const configuration = this.#options.configure();
       const runtime = new RuntimeProcess({
-        ...this.#options.configure(),
+        ...configuration,
+        environment: { ...configuration.environment, [RUN_MARK]: mark },
         clock: this.#options.clock,
-        directory,
+        directory: join(path, `runtime-${this.#started}`),
       });
-      this.#running.add(runtime);
+      this.#running.set(runtime, { opened: 0, open: new Set(), retired: false });
       await runtime.start().catch((error: unknown) => {
         this.#running.delete(runtime);
         throw error;
@@ -92,6 +141,15 @@ export class RuntimePool {
       this.#current = undefined;
       throw error;
     }
+  }
+
+  /** A folder of our own, and none of those who can't clean up after themselves any more. */
+  async #prepare(): Promise<RunFolder> {
+    const folder = await makeRunFolder("", this.#options.mark);
+    this.#folder = folder.path;
+    const { length } = await reapDeadRuns();
+    if (length > 0) this.#options.onLeftovers?.(length);
+    return folder;
   }
 
   async #bury(runtime: RuntimeProcess): Promise<void> {
@@ -109,9 +167,9 @@ export class RuntimePool {
 
   async #stop(): Promise<void> {
     await this.#current?.catch(() => undefined);
-    await Promise.all([...this.#running].map((runtime) => runtime.stop()));
+    await Promise.all([...this.#running.keys()].map((runtime) => runtime.stop()));
     this.#running.clear();
     const root = await this.#root?.catch(() => undefined);
-    if (root !== undefined) await removeDirectory(root).catch(() => undefined);
+    if (root !== undefined) await removeDirectory(root.path).catch(() => undefined);
   }
 }

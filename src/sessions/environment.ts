@@ -24,8 +24,6 @@ const allowed = new Set([
   "NO_COLOR",
   // That nobody is watching.
   "CI",
-  // Which run a process belongs to, so that one that outlives us can be found: a random id, no secret.
-  "AGENT_JOBS_RUN",
   // How to get out.
   "HTTP_PROXY",
   "HTTPS_PROXY",

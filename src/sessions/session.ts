@@ -19,7 +19,7 @@ import type {
 import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
-import type { RuntimePool } from "./client.ts";
+import type { RuntimeLease, RuntimePool } from "./client.ts";
 import { attempt, onAbort, within } from "./deadline.ts";
 import { canStartProcesses } from "./permission-rules.ts";
 import { RuntimeNotFoundError } from "./runtime.ts";
@@ -80,6 +80,8 @@ export class CopilotSessionFactory implements SessionFactory {
 export interface OpenSession {
   readonly session: CopilotSession;
   readonly runtime: RuntimeProcess;
+  /** Must be called when the session has ended. */
+  readonly release: () => void;
   /** Whether it has a tool that could start a process. */
   readonly startsProcesses: boolean;
   /** Where denials are told; its owner sets it for the time of a turn. */
@@ -101,14 +103,22 @@ export async function openCopilotSession(
   signal: AbortSignal,
 ): Promise<OpenSession | (Opened & { kind: "crashed" })> {
   const { clock, pool } = context;
-  let runtime: RuntimeProcess;
+  let lease: RuntimeLease;
   try {
-    const acquired = await untilAborted(pool.acquire(), signal);
-    if (acquired === undefined) return canceled;
-    runtime = acquired;
+    const acquiring = pool.acquire();
+    const acquired = await untilAborted(acquiring, signal);
+    if (acquired === undefined) {
+      void acquiring.then(
+        (late) => late.release(),
+        () => undefined,
+      );
+      return canceled;
+    }
+    lease = acquired;
   } catch (error) {
     return startFailed(error);
   }
+  const { runtime } = lease;
   const listener: OpenSession["listener"] = { current: () => {} };
   const config = sessionConfig({
     ...request,
@@ -117,19 +127,22 @@ export async function openCopilotSession(
     onActivity: (activity) => listener.current(activity),
   });
   try {
-    const result = await create(runtime, config, clock, signal);
+    const result = await create(lease, config, clock, signal);
     if (result.kind === "created") {
       const startsProcesses = canStartProcesses(request.permissions);
-      return { session: result.session, runtime, startsProcesses, listener };
+      const { release } = lease;
+      return { session: result.session, runtime, release, startsProcesses, listener };
     }
     return result;
   } catch (error) {
+    lease.release();
     return startFailed(error);
   }
 }
 
+/** Unless the session comes up, or it rejects, it sees to the release of the lease. */
 async function create(
-  runtime: RuntimeProcess,
+  { runtime, release }: RuntimeLease,
   config: SessionConfig & { sessionId: string },
   clock: Clock,
   signal: AbortSignal,
@@ -146,8 +159,8 @@ async function create(
     }
     // It may still come up: then it is ended at once.
     void creating.then(
-      (session) => endCopilotSession({ session, runtime, startsProcesses: false }, clock),
-      () => undefined,
+      (session) => endCopilotSession({ session, runtime, release, startsProcesses: false }, clock),
+      release,
     );
     if (signal.aborted) return canceled;
     return result !== undefined && "reason" in result.value
@@ -163,7 +176,7 @@ export async function endCopilotSession(
   open: Omit<OpenSession, "listener">,
   clock: Clock,
 ): Promise<void> {
-  const { session, runtime } = open;
+  const { session, runtime, release } = open;
   const steps = [() => session.disconnect(), () => runtime.client.deleteSession(session.sessionId)];
   for (const step of steps) {
     if (runtime.gone || runtime.mute) break;
@@ -172,6 +185,7 @@ export async function endCopilotSession(
   // Async, detached and nohup shells outlive all of that, and a dead runtime too (trap 13).
   if (open.startsProcesses)
     await endMarkedProcesses("COPILOT_AGENT_SESSION_ID", session.sessionId).catch(() => undefined);
+  release();
 }
 
 class JobSession implements Session {

@@ -32,6 +32,12 @@ export interface SessionsOptions {
   /** Answers every model request in this process; then nothing is sent anywhere. */
   readonly transport?: ModelTransport | undefined;
   readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
+  /** Runs whose own process was killed had left processes or files; they are gone now. */
+  readonly onLeftovers?: ((runs: number) => void) | undefined;
+  /** What all that is started carries in its environment as `AGENT_JOBS_RUN`. Default: a random one. */
+  readonly mark?: string | undefined;
+  /** After how many sessions the runtime is replaced. Default: 250. */
+  readonly sessionsPerRuntime?: number | undefined;
 }
 
 export interface RawSessionRequest {
@@ -72,6 +78,9 @@ export function createSessions(options: SessionsOptions): Sessions {
   const pool = new RuntimePool({
     clock,
     onRuntimeRestarted: options.onRuntimeRestarted,
+    onLeftovers: options.onLeftovers,
+    mark: options.mark,
+    sessionsPerRuntime: options.sessionsPerRuntime,
     configure: () => ({
       path: findRuntime(options),
       environment: runtimeEnvironment(options.environment),

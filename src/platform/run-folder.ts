@@ -1,0 +1,115 @@
+/**
+ * A temporary folder that knows whose it is, so that what a killed process left can be told from what a
+ * living one uses.
+ *
+ * Owns the file `owner.json` in it. Invariants: only a folder of our own user, made by a process that is
+ * surely dead, is removed; "surely" is said only about processes of this machine and this pid namespace.
+ */
+import { randomUUID } from "node:crypto";
+import { promises as fs, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { makeTemporaryDirectory, removeDirectory } from "./files.ts";
+import { endMarkedProcesses, isRunning } from "./processes.ts";
+
+/** Every process that a run starts has this in its environment, with the run's mark as its value. */
+export const RUN_MARK = "AGENT_JOBS_RUN";
+const prefix = "agent-jobs-";
+const ownerFile = "owner.json";
+
+export interface RunFolder {
+  /** Absolute; nobody but our user may enter it. */
+  readonly path: string;
+  /** The value of `RUN_MARK`: a random id, no secret. */
+  readonly mark: string;
+}
+
+interface Owner {
+  readonly mark: string;
+  readonly pid: number;
+  /** When the process started, as the system counts it: a pid is given to another one some day. */
+  readonly started: string;
+  /** The machine and the pid namespace in which the pid means something. */
+  readonly place: string;
+}
+
+/** Makes a folder under the system's temporary directory. `purpose` becomes a part of its name. */
+export async function makeRunFolder(purpose = "", mark: string = randomUUID()): Promise<RunFolder> {
+  const path = await makeTemporaryDirectory(`${prefix}${purpose}`);
+  const { pid } = process;
+  const owner: Owner = { mark, pid, started: startOf(pid), place: here() };
+  writeFileSync(join(path, ownerFile), JSON.stringify(owner));
+  return { path, mark };
+}
+
+/**
+ * Ends the processes and removes the folders of runs whose own process was killed. Never throws; a folder
+ * that can't be judged stays. Returns the marks of the runs that had left something.
+ */
+export async function reapDeadRuns(): Promise<string[]> {
+  const root = tmpdir();
+  const names = await fs.readdir(root).catch(() => []);
+  const reaped = new Set<string>();
+  for (const name of names.filter((one) => one.startsWith(prefix))) {
+    const path = join(root, name);
+    const owner = await ownerOf(path).catch(() => undefined);
+    if (owner === undefined || !isDead(owner)) continue;
+    await endMarkedProcesses(RUN_MARK, owner.mark).catch(() => undefined);
+    await removeDirectory(path).catch(() => undefined);
+    reaped.add(owner.mark);
+  }
+  return [...reaped];
+}
+
+async function ownerOf(path: string): Promise<Owner | undefined> {
+  const folder = await fs.lstat(path);
+  // Anybody may write to the temporary directory: what another user put there proves nothing.
+  if (!folder.isDirectory() || folder.uid !== (process.getuid?.() ?? folder.uid)) return undefined;
+  const file = join(path, ownerFile);
+  if (!(await fs.lstat(file)).isFile()) return undefined;
+  const owner: unknown = JSON.parse(await fs.readFile(file, "utf8"));
+  return isOwner(owner) ? owner : undefined;
+}
+
+function isOwner(value: unknown): value is Owner {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "mark" in value &&
+    typeof value.mark === "string" &&
+    /^[0-9a-f-]{36}$/.test(value.mark) &&
+    "pid" in value &&
+    typeof value.pid === "number" &&
+    "started" in value &&
+    typeof value.started === "string" &&
+    "place" in value &&
+    typeof value.place === "string"
+  );
+}
+
+function isDead({ pid, started, place }: Owner): boolean {
+  if (place !== here()) return false;
+  return !isRunning(pid) || startOf(pid) !== started;
+}
+
+/** Empty where the system does not tell; then a pid that lives is taken for the owner. */
+function startOf(pid: number): string {
+  if (process.platform !== "linux") return "";
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The name in the second field may hold blanks and brackets; the start time is field 22.
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+  } catch {
+    return "";
+  }
+}
+
+function here(): string {
+  if (process.platform !== "linux") return hostname();
+  try {
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
+    return `${hostname()} ${boot} ${readlinkSync("/proc/self/ns/pid")}`;
+  } catch {
+    return hostname();
+  }
+}
