@@ -37,7 +37,12 @@ const { values, positionals } = parseArgs({
 const names = positionals.length === 0 ? Object.keys(bundles) : positionals;
 const scratch = fs.mkdtempSync(join(tmpdir(), "agent-jobs-bundle-"));
 
+// What ncc bundles. In here, so that it finds the packages above; of its own, so that nobody else sees it.
+const stage = fs.mkdtempSync(join(values.build, "bundle-"));
+
 try {
+  fs.cpSync(join(values.build, "src"), join(stage, "src"), { recursive: true });
+  leaveOutHttpClient();
   for (const name of names) {
     if (!Object.hasOwn(bundles, name)) throw new Error(`There is no bundle ${name}.`);
     build(bundles[name]);
@@ -48,6 +53,20 @@ try {
   }
 } finally {
   fs.rmSync(scratch, { recursive: true, force: true });
+  fs.rmSync(stage, { recursive: true, force: true });
+}
+
+/**
+ * `@actions/core` imports an HTTP client (`undici`) to ask for OpenID tokens, which nobody here does: 480 KB
+ * that every start would load. Its modules do nothing but define; a copy whose `package.json` says so lets
+ * ncc drop the imports that are not used.
+ */
+function leaveOutHttpClient() {
+  const copy = join(stage, "node_modules", "@actions", "core");
+  fs.cpSync(join(root, "node_modules", "@actions", "core"), copy, { recursive: true });
+  const file = join(copy, "package.json");
+  const content = JSON.parse(fs.readFileSync(file, "utf8"));
+  fs.writeFileSync(file, JSON.stringify({ ...content, sideEffects: false }));
 }
 
 function build({ entries, executable }) {
@@ -57,8 +76,9 @@ function build({ entries, executable }) {
     const out = join(scratch, folder);
     execFileSync(
       process.execPath,
-      [ncc, "build", join(values.build, entry), "--out", out, ...flags],
-      { cwd: root, stdio: ["ignore", "ignore", "inherit"] },
+      [ncc, "build", join(stage, entry), "--out", out, ...flags],
+      // The ids of the modules come from their paths, seen from here.
+      { cwd: stage, stdio: ["ignore", "ignore", "inherit"] },
     );
     const index = join(out, "index.js");
     const text = fs.readFileSync(index, "utf8");

@@ -55,7 +55,7 @@ export type FoundRuntime = {
 export async function ensureRuntime(request: RuntimeRequest): Promise<string> {
   const platform = request.platform ?? platformName();
   const { log, hashes = runtimeHashes } = request;
-  const found = findRuntimeOfAction(request);
+  const found = findRuntimeOfAction({ ...request, platform });
   if (found !== undefined) {
     log(`Copilot runtime: ${found.path} (${sourceNames[found.source]}).`);
     return found.path;

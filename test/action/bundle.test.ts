@@ -1,7 +1,7 @@
 /** The bundle as a user gets it: `dist/action` alone, in an empty folder far from any `node_modules`. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, realpath, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, realpath, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -41,6 +41,12 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
     assert.ok(size > 500_000 && size < MAX_BYTES, `${size} bytes`);
     for (const name of ["index.js", "post/index.js", "licenses.txt"]) {
       assert.ok(names.includes(name), name);
+    }
+  });
+
+  it("does not load an HTTP client with every start", async () => {
+    for (const name of ["index.js", "post/index.js"]) {
+      assert.doesNotMatch(await readFile(join(dist, name), "utf8"), /undici/, name);
     }
   });
 

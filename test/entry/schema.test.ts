@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { entryCheck, entrySchema } from "../../src/entry/schema.ts";
 import { entryWith, entryWithTask, problemsOf } from "./rig.ts";
 
@@ -11,6 +12,11 @@ describe("the published schema", () => {
       JSON.parse(readFileSync(file, "utf8")),
       JSON.parse(JSON.stringify(entrySchema)),
     );
+  });
+
+  it("is a JSON Schema, which the check takes for granted", () => {
+    const ajv = new Ajv2020();
+    assert.equal(ajv.validateSchema(entrySchema), true, ajv.errorsText());
   });
 
   it("closes every object, so that a misspelled field is found", () => {

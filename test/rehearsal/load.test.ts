@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { loadScript } from "../../src/rehearsal/load.ts";
 import { rehearsalSchema } from "../../src/rehearsal/schema.ts";
 import { FILE, refused, script } from "./rig.ts";
@@ -219,6 +220,11 @@ test("a workspace stays within itself", () => {
   assert.deepEqual(refused("entry: a.yml\nsessions: []\nworkingDirectory: .\nworkspace: {}"), [
     "tests/a.rehearsal.yml:4:12: rehearsal.workspace: A rehearsal has a workingDirectory or a workspace, not both.",
   ]);
+});
+
+test("the schema is a JSON Schema, which the check takes for granted", () => {
+  const ajv = new Ajv2020();
+  assert.equal(ajv.validateSchema(rehearsalSchema), true, ajv.errorsText());
 });
 
 test("every field of the schema is described", () => {
