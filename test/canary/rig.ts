@@ -36,6 +36,7 @@ export interface Scene {
   readonly checkout: string;
   readonly home: string;
   readonly runnerTemp: string;
+  readonly temporary: string;
   readonly providerKey: string;
 }
 
@@ -129,7 +130,7 @@ async function makeStage(test: Pick<TestContext, "after">): Promise<Stage> {
     await plantRunnerTemp(runnerTemp),
   ];
   const environment = new Map([...environmentCanaries(), [inputToken, installationToken()]]);
-  const scene = { checkout, home, runnerTemp, providerKey: `key-${randomText()}` };
+  const scene = { checkout, home, runnerTemp, temporary, providerKey: `key-${randomText()}` };
   return { scene, environment, planted, folders: [checkout, home, runnerTemp, temporary, out] };
 }
 
@@ -210,7 +211,8 @@ async function runWithCanaries(
 ): Promise<CanaryRun> {
   const stage = await makeStage(test);
   const { scene, folders } = stage;
-  const [checkout = "", home = "", , temporary = "", out = ""] = folders;
+  const { checkout, home, temporary } = scene;
+  const out = folders.at(-1) ?? "";
   const held: Canaries = new Map([...stage.environment, ["provider key", scene.providerKey]]);
   const files: Canaries = new Map(stage.planted.flatMap(({ canaries }) => [...canaries]));
   const searchHeld = searchFor(held);

@@ -1,6 +1,7 @@
 /** An agent with a shell, that prints whatever it finds: what it can't find, and what nobody sees of it. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -102,6 +103,25 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
     assert.notEqual(run.step?.summary, "");
   });
 
+  it("finds no key of the command line in the list of processes", async (t) => {
+    let list = "";
+    const run = await runCliWithCanaries(t, {
+      permissions: "workspace",
+      env: { AGENT_JOBS_PROVIDER_API_KEY: "" },
+      access: (url) => [`--provider-base-url=${url}`, "--provider-api-key=of-the-command-line"],
+      script(request, { pid }) {
+        list ||= readFileSync(`/proc/${pid}/cmdline`, "utf8");
+        return hostile(request, [
+          "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c 'of-the-com[m]and'",
+        ]);
+      },
+    });
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.equal(run.requests[0]?.headers["authorization"], "Bearer of-the-command-line");
+    assert.match(list, /^agent-jobs\0*$/);
+    assert.match(run.requests.at(-1)?.toolResults[0] ?? "", /^0\n/);
+  });
+
   it("can read the environment of our process, and what it says of it is masked everywhere", async (t) => {
     const run = await runCliWithCanaries(t, { script: printOurs, permissions: "workspace" });
     assert.equal(run.code, 0, run.stdout + run.stderr);
@@ -121,5 +141,29 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
     assert.equal(run.code, 0, run.stdout);
     assert.notDeepEqual(run.toModel, []);
     assert.deepEqual(run.said, [], "said");
+  });
+
+  it("can read the credentials of files; git's are masked in what it says of them", async (t) => {
+    const run = await runCliWithCanaries(t, {
+      permissions: "workspace",
+      script: (request) =>
+        hostile(request, [
+          "git config --list; cat .git/config ~/.git-credentials",
+          "cat ~/.netrc .env",
+        ]),
+    });
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    // This can't be held: docs/security.md says so.
+    const read = new Set(run.toModel.flatMap(({ places }) => places));
+    for (const place of [
+      "checkout extraheader",
+      "checkout remote",
+      "HOME .git-credentials",
+      "HOME .netrc",
+    ])
+      assert.ok(read.has(place), place);
+    const shown = new Set(run.saidOfFiles.flatMap(({ places }) => places));
+    for (const place of ["checkout extraheader", "checkout remote", "HOME .git-credentials"])
+      assert.ok(!shown.has(place), place);
   });
 });
