@@ -155,15 +155,10 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
     assert.equal(run.code, 0, run.stdout + run.stderr);
     // This can't be held: docs/security.md says so.
     const read = new Set(run.toModel.flatMap(({ places }) => places));
-    for (const place of [
-      "checkout extraheader",
-      "checkout remote",
-      "HOME .git-credentials",
-      "HOME .netrc",
-    ])
-      assert.ok(read.has(place), place);
+    for (const place of ["checkout extraheader", "checkout .env", "HOME .netrc"])
+      assert.ok(read.has(place), `read: ${place}`);
     const shown = new Set(run.saidOfFiles.flatMap(({ places }) => places));
     for (const place of ["checkout extraheader", "checkout remote", "HOME .git-credentials"])
-      assert.ok(!shown.has(place), place);
+      assert.ok(!shown.has(place), `shown: ${place}`);
   });
 });
