@@ -147,10 +147,14 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
     const run = await runCliWithCanaries(t, {
       permissions: "workspace",
       script: (request) =>
-        hostile(request, [
-          "git config --list; cat .git/config ~/.git-credentials",
-          "cat ~/.netrc .env",
-        ]),
+        sequence(
+          request,
+          [
+            bash("git config --list; cat .git/config ~/.git-credentials; cat ~/.netrc .env"),
+            { name: "job_prepare_document", arguments: { argument: "a.md" } },
+          ],
+          ([found = ""]) => ({ text: found }),
+        ),
     });
     assert.equal(run.code, 0, run.stdout + run.stderr);
     // This can't be held: docs/security.md says so.
