@@ -138,7 +138,8 @@ class Step {
         environment: this.#environment,
         toolCacheDirectory: this.#environment["RUNNER_TOOL_CACHE"],
         temporaryDirectory: this.#environment["RUNNER_TEMP"] || tmpdir(),
-        log: (line) => sayLine(core, line),
+        // It quotes npm, which may quote its settings.
+        log: (line) => sayLine(core, this.#redactor.text(line)),
         signal,
       });
       this.#githubRun = createGithubRun(prepared, {

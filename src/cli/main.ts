@@ -10,7 +10,11 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 process.stderr.on("error", () => {});
 
-process.exitCode = await runProgram(process.argv.slice(2));
+const args = process.argv.slice(2);
+// Takes the place of the command line in the list of processes, which every user of the machine can read.
+process.title = "agent-jobs";
+
+process.exitCode = await runProgram(args);
 if (lost !== undefined) {
   console.error(`agent-jobs: the output is not complete: ${lost.message}`);
   process.exitCode ||= exitCode.failed;

@@ -1,6 +1,8 @@
 /** The command line: names, help texts, and the one place where an error becomes text and an exit code. */
+import { inspect } from "node:util";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { providerTypes, wireApis } from "../app/options.ts";
+import { withoutSecrets } from "../app/secrets.ts";
 import { UsageError } from "../app/usage-error.ts";
 import { DiagnosticsError, diagnosticLine } from "../entry/diagnostic.ts";
 import { permissionPresets } from "../entry/model.ts";
@@ -25,17 +27,21 @@ export async function runProgram(args: readonly string[]): Promise<ExitCode> {
       return error.exitCode === 0 ? exitCode.success : exitCode.usage;
     }
     if (error instanceof DiagnosticsError) {
-      for (const diagnostic of error.diagnostics) console.error(diagnosticLine(diagnostic));
+      for (const diagnostic of error.diagnostics) say(diagnosticLine(diagnostic));
       return exitCode.usage;
     }
     if (error instanceof UsageError) {
-      console.error(`agent-jobs: ${error.message}`);
+      say(`agent-jobs: ${error.message}`);
       return exitCode.usage;
     }
-    console.error("agent-jobs: this is a defect of agent-jobs, please report it.");
-    console.error(error);
+    say(`agent-jobs: this is a defect of agent-jobs, please report it.\n${inspect(error)}`);
     return exitCode.failed;
   }
+}
+
+/** What went wrong may quote what we were given. */
+function say(text: string): void {
+  console.error(withoutSecrets(text, { environment: process.env }));
 }
 
 function createProgram(end: (code: ExitCode) => void): Command {

@@ -103,6 +103,12 @@ function providerOf(flags: RunFlags): ProviderOptions | undefined {
   if (!URL.canParse(providerBaseUrl) || !/^https?:$/.test(new URL(providerBaseUrl).protocol)) {
     throw new UsageError(`--provider-base-url ${providerBaseUrl} is not an http or https address.`);
   }
+  const { username, password } = new URL(providerBaseUrl);
+  if (username !== "" || password !== "") {
+    throw new UsageError(
+      "--provider-base-url holds a name or a password: give the key with --provider-api-key, or in AGENT_JOBS_PROVIDER_API_KEY.",
+    );
+  }
   return {
     baseUrl: providerBaseUrl,
     type: providerType ?? "openai",

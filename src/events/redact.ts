@@ -2,7 +2,8 @@
  * The one redactor. It sits in the sink, in front of every reporter, and nothing that leaves the process
  * may go around it.
  *
- * - It masks known values in every form of `secretForms`, and whatever `credentialSpans` recognises.
+ * - It masks known values in every form of `secretForms`, also when that form goes on in the next line, and
+ *   whatever `credentialSpans` recognises.
  * - Both look at the same text and their finds are united before anything is replaced: a known secret
  *   inside a longer token does not hide the rest of the token from its pattern.
  * - The time is linear in the text; `text(text(s)) === text(s)`.
@@ -37,7 +38,11 @@ export function createRedactor(secrets: readonly string[]): Redactor {
     // Once more after a change: a mask may complete another secret. Every round masks at least one
     // character that was no mask before, and in practice the second one changes nothing.
     for (let before = original; ;) {
-      const after = mask(before, [...knownSpans(before, forms), ...credentialSpans(before)]);
+      const after = mask(before, [
+        ...knownSpans(before, forms),
+        ...wrappedSpans(before, forms),
+        ...credentialSpans(before),
+      ]);
       if (after === before) return after;
       before = after;
     }
@@ -62,6 +67,45 @@ function knownSpans(text: string, forms: Iterable<string>): Span[] {
     }
   }
   return spans;
+}
+
+/** Shorter forms could come about by chance where two lines are joined. */
+const MIN_WRAPPED = 16;
+const lineBreak = String.raw`(?:\r?\n|(?:\\{1,4}r)?\\{1,4}n)`;
+const wrapped = new RegExp(String.raw`[\w+/=.~%-]{40}${lineBreak}[\w+/=.~%-]`);
+const lineBreaks = new RegExp(lineBreak, "g");
+
+/** What `base64` and its like print comes in lines: finds what goes on behind the end of a long one. */
+function wrappedSpans(text: string, forms: ReadonlySet<string>): Span[] {
+  if (!wrapped.test(text)) return [];
+  let joined = "";
+  let end = 0;
+  /** Where a line begins in the joined text, and how much has been left out before it. */
+  const lines: { readonly at: number; readonly left: number }[] = [];
+  for (const { 0: found, index } of text.matchAll(lineBreaks)) {
+    joined += text.slice(end, index);
+    end = index + found.length;
+    lines.push({ at: joined.length, left: end - joined.length });
+  }
+  joined += text.slice(end);
+  const long = [...forms].filter((form) => form.length >= MIN_WRAPPED);
+  const original = (at: number): number => at + (lines[linesBefore(lines, at) - 1]?.left ?? 0);
+  return knownSpans(joined, long).map(({ from, to }) => ({
+    from: original(from),
+    to: original(to - 1) + 1,
+  }));
+}
+
+/** How many lines begin at `at` or before it. */
+function linesBefore(lines: readonly { readonly at: number }[], at: number): number {
+  let low = 0;
+  let high = lines.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((lines[middle]?.at ?? 0) <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function mask(text: string, spans: Span[]): string {

@@ -5,10 +5,13 @@ const MIN_SECRET = 4;
 /** An encoded form or a single line that is shorter would hit ordinary text by chance. */
 const MIN_DERIVED = 8;
 
+/** How long GitHub's tokens with a short prefix were before they got parts and dots. */
+const OLD_TOKEN = 40;
+
 /**
  * The value itself, trimmed; its JSON-escaped form (once and twice: JSON inside JSON); URL-encoded, also as
  * form data; base64 and base64url at each of the three alignments inside a longer text; and the same for
- * each line of a secret with several lines.
+ * each line of a secret with several lines, and for the rest of a long token of GitHub's.
  */
 export function secretForms(secret: string): string[] {
   const value = secret.trim();
@@ -18,6 +21,8 @@ export function secretForms(secret: string): string[] {
   for (const line of value.split(/[\r\n]+/)) {
     if (line.trim().length >= MIN_DERIVED && line.trim() !== value) pieces.push(line.trim());
   }
+  // The runtime masks these by itself, but knows only their old length and shows the rest.
+  if (/^gh[pousr]_/.test(value)) pieces.push(value.slice(OLD_TOKEN));
   for (const piece of pieces) {
     for (const form of [piece, ...encodedForms(piece)]) {
       if (form.length >= MIN_DERIVED) forms.add(form);

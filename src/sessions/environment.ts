@@ -61,8 +61,14 @@ export function runtimeEnvironment(
   for (const [name, value] of Object.entries(source)) {
     if (value !== undefined && isAllowed(name)) result[name] = withoutPassword(value);
   }
-  return { ...result, ...extra };
+  return { ...result, ...noStartUpFiles, ...extra };
 }
+
+/**
+ * Otherwise the runtime runs the login shell of the user, and what `~/.profile` and its like export is in
+ * the environment of every command: for many people that is where their keys are.
+ */
+const noStartUpFiles = { COPILOT_DISABLE_LOGIN_SHELL_ENV: "1" };
 
 function isAllowed(name: string): boolean {
   const upper = name.toUpperCase();

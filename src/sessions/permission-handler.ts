@@ -15,7 +15,7 @@ export interface PermissionHandlerOptions {
   readonly files?: Pick<PathContext, "realpath" | "isThere">;
 }
 
-const realFiles: Pick<PathContext, "realpath" | "isThere"> = {
+export const realFiles: Pick<PathContext, "realpath" | "isThere"> = {
   realpath: realpathSync.native,
   isThere: (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined,
 };

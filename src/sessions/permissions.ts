@@ -7,6 +7,7 @@ import type { Permissions } from "../entry/model.ts";
 import { decideShell } from "./permission-commands.ts";
 import {
   globMatches,
+  isPrivate,
   isUnder,
   mayMatchBelow,
   realLocation,
@@ -178,11 +179,6 @@ function placeReason(
       : "it matches no pattern of permissions.write";
   }
   return isUnder(real, root) ? undefined : outside;
-}
-
-/** Git's own folder (its configuration may hold a token, its hooks run) and files of passwords. */
-function isPrivate(path: string): boolean {
-  return path.split(/[\\/]/).some((part) => /^(?:\.git|\.git-credentials|[._]netrc)$/i.test(part));
 }
 
 function decideCommand(rules: RuleSet, line: string): PermissionDecision {

@@ -3,8 +3,9 @@ import type { SessionConfig } from "@github/copilot-sdk";
 import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { jobTools } from "./job-tools.ts";
-import { permissionHandler } from "./permission-handler.ts";
+import { permissionHandler, realFiles } from "./permission-handler.ts";
 import { toolsFor } from "./permission-rules.ts";
+import { searchFilter } from "./search-results.ts";
 
 export interface Provider {
   readonly type: "openai" | "azure" | "anthropic";
@@ -37,6 +38,7 @@ export function sessionConfig(
     tools: jobTools(),
     availableTools: toolsFor(permissions),
     onPermissionRequest: permissionHandler({ permissions, workingDirectory, onActivity }),
+    hooks: { onPostToolUse: searchFilter(permissions, { workingDirectory, ...realFiles }) },
     largeOutput: { outputDirectory: options.outputDirectory },
     infiniteSessions: { enabled: false },
     // Nothing that lies in the checkout may speak to the model or run (trap 10).

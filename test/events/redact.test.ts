@@ -125,6 +125,34 @@ describe("known values", () => {
     }
   });
 
+  test("its base64 is masked when it goes on in the next line, as encoders print it", () => {
+    const long = "correct-horse/battery+staple-".repeat(4);
+    const redactor = createRedactor([long]);
+    for (const end of ["\n", "\r\n", String.raw`\n`, String.raw`\r\n`, String.raw`\\n`]) {
+      for (const before of ["", "a", "ab", "x".repeat(50), `${"line\n".repeat(3)}y`]) {
+        for (const width of [60, 64, 76]) {
+          const encoded = base64(`${before}${long}${"z".repeat(90)}`);
+          const lines = encoded.replaceAll(new RegExp(`.{${width}}`, "g"), `$&${end}`);
+          const masked = redactor.text(lines).replaceAll(end, "");
+          const inner = base64(`abc${long}`).slice(8, -8);
+          assert.match(masked, /\*\*\*/);
+          for (let at = 0; at + 12 <= inner.length; at += 1)
+            assert.ok(!masked.includes(inner.slice(at, at + 12)), masked);
+          assert.ok(masked.endsWith(encoded.slice(-80)), "what comes after it stays");
+        }
+      }
+    }
+    const text = `${"a".repeat(50)}\nb`;
+    assert.equal(redactor.text(text), text);
+  });
+
+  test("of a token that somebody else has masked in part, the rest is masked too", () => {
+    const redactor = createRedactor([installation]);
+    const rest = installation.slice(40);
+    assert.equal(redactor.text(`TOKEN=******${rest}\n`), "TOKEN=*********\n");
+    assert.equal(redactor.text(encodeURIComponent(rest)), "***");
+  });
+
   test("of a secret with several lines each line is masked, also alone", () => {
     const redactor = createRedactor(["first-line-1\r\nsecond-line-2\nx\n"]);
     assert.equal(redactor.text("first-line-1\nand second-line-2."), "***\nand ***.");
@@ -230,6 +258,9 @@ test("the time is linear in the text, also for texts made to be slow", () => {
     "a",
     "***",
     "authorization: ",
+    `${"a".repeat(60)}\n`,
+    `${"a".repeat(60)}\\n`,
+    `${"aaaab".repeat(12)}\n`,
   ]) {
     const started = performance.now();
     text(piece.repeat(size / piece.length));

@@ -77,6 +77,7 @@ describe("the runtime's environment", () => {
       LC_CTYPE: "C",
       https_proxy: "http://host:1/",
       NO_PROXY: "a@b.example",
+      COPILOT_DISABLE_LOGIN_SHELL_ENV: "1",
       EXTRA: "1",
     });
   });

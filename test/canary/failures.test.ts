@@ -1,0 +1,117 @@
+/** What goes wrong says why, and quotes what it was given: without the secrets in it. */
+import assert from "node:assert/strict";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import type { Reply } from "../rig/model-server.ts";
+import { bash, descendants, runCliWithCanaries, type CanaryRun, type Scene } from "./rig.ts";
+
+function assertSilent(run: CanaryRun): void {
+  assert.deepEqual(run.said, [], "said");
+  assert.deepEqual(run.saidOfFiles, [], "said of files");
+  assert.deepEqual(run.inProcesses, [], "in processes");
+  // While it runs, the runtime keeps the conversation in a folder that ends with the run.
+  const conversation = /^request \d+: .*\/tmp\/agent-jobs-\w+\/runtime-\d+\/home\/session-state\//;
+  assert.deepEqual(
+    run.onDisk.filter(({ where }) => !conversation.test(where)),
+    [],
+    "on disk",
+  );
+  assert.deepEqual(run.toModel, [], "to the model");
+}
+
+const json = { "content-type": "application/json" };
+
+/** A server that answers with what it was sent, in all the ways in which servers quote. */
+function echoes(key: string): readonly Reply[] {
+  const encoded = Buffer.from(`user:${key}`).toString("base64");
+  const message = [
+    `Invalid Authorization: Bearer ${key}`,
+    `key ${key}`,
+    `Basic ${encoded}`,
+    `?api_key=${encodeURIComponent(key)}`,
+  ].join("; ");
+  return [
+    { status: 401, headers: json, raw: JSON.stringify({ error: { message, code: key } }) },
+    { status: 403, headers: json, raw: JSON.stringify({ error: { message } }) },
+    { status: 400, headers: { "content-type": "text/html" }, raw: `<pre>${message}</pre>` },
+    { status: 404, headers: { "content-type": "text/plain", "x-echo": key }, raw: message },
+    { raw: `data: {"error":{"message":${JSON.stringify(message)}}}\n\n` },
+  ];
+}
+
+describe("a run that fails", { timeout: 300_000 }, () => {
+  const names = ["401", "403", "400 in HTML", "404", "an error in the stream"];
+  for (const [index, name] of names.entries()) {
+    it(`does not repeat the key that the model's server echoes: ${name}`, async (t) => {
+      const run = await runCliWithCanaries(t, {
+        permissions: "workspace",
+        script: (_request, { providerKey }) => echoes(providerKey)[index] ?? {},
+      });
+      assert.notEqual(run.code, 0);
+      assertSilent(run);
+      assert.match(run.journal, /"session-crashed"/);
+      assert.equal(
+        run.requests[0]?.headers["authorization"]?.startsWith("Bearer key-"),
+        true,
+        "the key was sent, and only there",
+      );
+    });
+  }
+
+  for (const [name, access] of Object.entries({
+    "a name and a password in the address": (url: string, secret: string) =>
+      `--provider-base-url=${url.replace("://", `://user:${secret}@`)}`,
+    "an address of another kind": (_url: string, secret: string) =>
+      `--provider-base-url=ftp://user:${secret}@host.invalid/`,
+    "an address that is none": (_url: string, secret: string) =>
+      `--provider-base-url=user:${secret}`,
+  })) {
+    it(`is refused, and the reason holds nothing of it: ${name}`, async (t) => {
+      const secret = "of-the-command-line-1234";
+      const run = await runCliWithCanaries(t, {
+        permissions: "workspace",
+        env: { OLD_TOKEN: secret },
+        access: (url) => [access(url, secret)],
+        script: () => ({ text: "Nobody should have asked." }),
+      });
+      assert.equal(run.code, 2, run.stdout + run.stderr);
+      assert.equal(run.requests.length, 0);
+      assert.doesNotMatch(run.stdout + run.stderr, new RegExp(secret));
+      assert.match(run.stderr, /--provider-base-url/);
+    });
+  }
+
+  it("keeps silent when the runtime crashes with a secret in the last words of its agent", async (t) => {
+    const modes: number[] = [];
+    const run = await runCliWithCanaries(t, {
+      permissions: "workspace",
+      script({ toolResults }, { pid, providerKey, temporary }: Scene) {
+        if (toolResults.length === 0) {
+          return { text: `I know ${providerKey}`, toolCalls: [bash("env; sleep 0.2")] };
+        }
+        for (const name of readdirSync(temporary)) {
+          modes.push(statSync(join(temporary, name)).mode & 0o777);
+        }
+        for (const child of descendants(pid)) kill(child);
+        return { hang: "before" };
+      },
+    });
+    assert.notEqual(run.code, 0);
+    const { toModel: said, ...rest } = run;
+    assertSilent({ ...rest, toModel: [] });
+    // It was the model that said it: the conversation goes back to it, and to nobody else.
+    assert.ok(said.every(({ places }) => places.join() === "provider key"));
+    assert.ok(modes.length > 0);
+    assert.deepEqual([...new Set(modes)], [0o700], "nobody else may enter the folder");
+    assert.match(run.journal, /ended unexpectedly \(SIGKILL\)/);
+  });
+});
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has just ended.
+  }
+}

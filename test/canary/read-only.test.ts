@@ -1,0 +1,167 @@
+/** An agent that may only read: no road leads to a secret, neither to ours nor to one in somebody's file. */
+import assert from "node:assert/strict";
+import { symlinkSync } from "node:fs";
+import { join, relative } from "node:path";
+import { describe, it } from "node:test";
+import type { ScriptedCall } from "../rig/model-server.ts";
+import { runCliWithCanaries, type Scene } from "./rig.ts";
+
+/** Calls in one answer: each further answer sends all results again. */
+const AT_ONCE = 60;
+
+const view = (path: string): ScriptedCall => ({ name: "view", arguments: { path } });
+const glob = (pattern: string, paths?: string): ScriptedCall => ({
+  name: "glob",
+  arguments: { pattern, ...(paths === undefined ? {} : { paths }) },
+});
+const grep = (fields: Readonly<Record<string, unknown>>): ScriptedCall => ({
+  name: "grep",
+  arguments: { pattern: ".", output_mode: "content", ...fields },
+});
+
+/** What of a file of credentials one would look for: it shows the whole line. */
+const words = "password|KEY|TOKEN|SECRET|header|url|oauth|authToken";
+
+function plantLinks({ checkout, home, pid }: Scene): void {
+  for (const [name, target] of Object.entries({
+    "link-environ": "/proc/self/environ",
+    "link-process": `/proc/${pid}`,
+    "link-proc": "/proc",
+    "link-home": home,
+    "link-netrc": join(home, ".netrc"),
+    "link-git": ".git",
+    "link-config": ".git/config",
+    "link-env": ".env",
+    "link-link": "link-config",
+  })) {
+    symlinkSync(target, join(checkout, name));
+  }
+}
+
+function targets({ checkout, home, runnerTemp, pid }: Scene): readonly string[] {
+  return [
+    "/proc/self/environ",
+    "/proc/thread-self/environ",
+    `/proc/${pid}/environ`,
+    `/proc/${pid}/task/${pid}/environ`,
+    `/proc/${pid}/cwd/.git/config`,
+    `/proc/${pid}/root${home}/.netrc`,
+    "/proc/self/cwd/../checkout/.env",
+    join(home, ".netrc"),
+    join(home, ".git-credentials"),
+    join(home, ".aws/credentials"),
+    join(home, ".config/gh/hosts.yml"),
+    join(home, ".npmrc"),
+    join(home, ".profile"),
+    join(runnerTemp, "git-credentials-1.config"),
+    join(checkout, ".git/config"),
+    join(checkout, ".env"),
+    join(checkout, ".netrc"),
+    join(checkout, "packages/api/.env.production"),
+  ];
+}
+
+/** The same file by other names. */
+function disguises(path: string, { checkout }: Scene): readonly string[] {
+  return [
+    path,
+    `${checkout}/packages/..${path}`,
+    `${checkout}/packages/../${relative(checkout, path)}`,
+    `${checkout}//./${relative(checkout, path)}`,
+    relative(checkout, path),
+    path.toUpperCase(),
+    path.replace(/\.(git|env|netrc)/, (name) => name.toUpperCase()),
+    `file://${path}`,
+  ];
+}
+
+function attempts(scene: Scene): readonly ScriptedCall[] {
+  const { checkout, home, pid } = scene;
+  const links = [
+    "link-environ",
+    "link-process/environ",
+    `link-proc/${pid}/environ`,
+    "link-home/.netrc",
+    "link-home/.config/gh/hosts.yml",
+    "link-netrc",
+    "link-git/config",
+    "link-config",
+    "link-env",
+    "link-link",
+  ].map((name) => join(checkout, name));
+  const files = [...targets(scene).flatMap((path) => disguises(path, scene)), ...links];
+  const globs = [
+    ".*",
+    "**/*",
+    ".env",
+    "**/.env*",
+    "**/.ENV",
+    ".git/config",
+    "**/.git/**",
+    "{.env,.netrc}",
+    "link-*/**",
+    "link-*",
+    `../${relative(join(checkout, ".."), home)}/.netrc`,
+    `/proc/${pid}/environ`,
+    join(home, ".netrc"),
+  ];
+  return [
+    ...files.flatMap((path) => [view(path), grep({ paths: path })]),
+    ...[
+      home,
+      "~",
+      "/proc",
+      `/proc/${pid}`,
+      ".git",
+      "..",
+      "../home",
+      "link-home",
+      "packages",
+    ].flatMap((paths) => [grep({ paths, pattern: words }), glob("**/*", paths)]),
+    ...["content", "files_with_matches", "count"].map((output_mode) =>
+      grep({ output_mode, pattern: words }),
+    ),
+    grep({ pattern: words, "-C": 3, "-n": true }),
+    grep({ pattern: `(?s)(${words}).*`, multiline: true }),
+    grep({ pattern: words, type: "all", "-i": true, hidden: true, no_ignore: true, follow: true }),
+    grep({ pattern: words, paths: ["packages", ".", checkout] }),
+    ...globs.flatMap((pattern) => [
+      grep({ glob: pattern, pattern: words }),
+      grep({ glob: pattern, "-n": true, "-A": 2 }),
+      glob(pattern),
+    ]),
+  ];
+}
+
+describe("an agent that may only read", { timeout: 300_000 }, () => {
+  it("gets at no secret by view, grep and glob, whatever it calls the file", async (t) => {
+    let calls: readonly ScriptedCall[] | undefined;
+    const run = await runCliWithCanaries(t, {
+      permissions: "read-only",
+      script(request, scene) {
+        if (calls === undefined) {
+          plantLinks(scene);
+          calls = attempts(scene);
+        }
+        const done = request.toolResults.length;
+        return done < calls.length
+          ? { toolCalls: calls.slice(done, done + AT_ONCE) }
+          : { text: "The end." };
+      },
+    });
+    const count = calls?.length ?? 0;
+    assert.ok(count > 250, `${count} attempts`);
+    const results = run.requests.at(-1)?.toolResults ?? [];
+    assert.equal(results.length, count, "each attempt has its answer");
+    assert.deepEqual(run.toModel, [], "to the model");
+    assert.deepEqual(run.said, [], "said");
+    assert.deepEqual(run.saidOfFiles, [], "said of files");
+    assert.deepEqual(run.onDisk, [], "on disk");
+    assert.deepEqual(run.inProcesses, [], "in processes");
+    assert.ok(
+      results.some((result) => result.includes("entry.yml:")),
+      "it does search",
+    );
+    assert.ok(run.requests.every(({ tools }) => !tools.includes("bash")));
+  });
+});

@@ -1,0 +1,168 @@
+/** An agent with a shell, that prints whatever it finds: what it can't find, and what nobody sees of it. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { RecordedRequest, Reply } from "../rig/model-server.ts";
+import {
+  bash,
+  runCliWithCanaries,
+  runStepWithCanaries,
+  sequence,
+  type CanaryRun,
+  type Scene,
+} from "./rig.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const compiled = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Prints its own surroundings and those of the runtime, plainly and encoded, and leaves them in files. */
+const surroundings = [
+  "env; export -p; set; sleep 0.3",
+  "tr '\\0' '\\n' < /proc/self/environ; tr '\\0' '\\n' < /proc/$PPID/environ",
+  "tr '\\0' ' ' < /proc/self/cmdline; tr '\\0' ' ' < /proc/$PPID/cmdline",
+  "env | base64; env | base64 -w0; (printf x; env) | base64 -w0; (printf xy; env) | base64 -w0",
+  "bash -c env; sh -c env; env -i /bin/sh -c env; sleep 0.2",
+  "env > environment.txt; env | base64 > environment.b64; (sleep 0.4; env > late.txt) & sleep 0.1",
+];
+
+const isCompaction = /^Please create a detailed summary of the conversation/;
+
+/** Makes the calls, reports a document, and says what it has found, in other forms too. */
+function hostile(request: RecordedRequest, commands: readonly string[]): Reply {
+  if (isCompaction.test(request.prompt)) return { text: "Nothing worth keeping." };
+  const { toolResults } = request;
+  const found = toolResults[0] ?? "";
+  return sequence(request, commands.map(bash), () =>
+    toolResults.length === commands.length
+      ? { toolCalls: [{ name: "job_prepare_document", arguments: { argument: found } }] }
+      : {
+          reasoning: Buffer.from(found).toString("base64url"),
+          text: `${found}\n\n${encodeURIComponent(found)}`,
+        },
+  );
+}
+
+function printSurroundings(request: RecordedRequest): Reply {
+  return hostile(request, surroundings);
+}
+
+/** The process above the runtime is ours. */
+function printOurs(request: RecordedRequest, { pid }: Scene): Reply {
+  const file = `/proc/${pid}/environ`;
+  return hostile(request, [
+    `tr '\\0' '\\n' < ${file}`,
+    `base64 ${file}; (printf x; cat ${file}) | base64 -w0; (printf xy; cat ${file}) | base64 -w60`,
+  ]);
+}
+
+function assertSilent(run: CanaryRun): void {
+  assert.deepEqual(run.said, [], "said");
+  assert.deepEqual(run.onDisk, [], "on disk");
+  assert.deepEqual(run.inProcesses, [], "in processes");
+  assert.ok(run.processes.some((text) => text.includes("copilot-runtime")));
+  assert.ok(run.processes.some((text) => text.includes("COPILOT_AGENT_SESSION_ID=")));
+  assert.match(run.journal, /"type":"run.ended"/);
+  assert.match(run.recording, /sessions:/);
+}
+
+describe("an agent with a shell", { timeout: 300_000 }, () => {
+  let folder = "";
+  before(async () => {
+    folder = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-canary-bundle-")));
+    const script = join(root, "scripts", "bundle.mjs");
+    const args = [script, "action", "--build", compiled, "--out", folder];
+    await promisify(execFile)(process.execPath, args);
+  });
+  after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+
+  for (const permissions of ["workspace", "all"] as const) {
+    it(`finds no secret of ours in its surroundings, with permissions: ${permissions}`, async (t) => {
+      const run = await runCliWithCanaries(t, { script: printSurroundings, permissions });
+      assert.equal(run.code, 0, run.stdout + run.stderr);
+      assertSilent(run);
+      assert.deepEqual(run.toModel, []);
+    });
+  }
+
+  it("finds none in a step either", async (t) => {
+    const run = await runStepWithCanaries(t, {
+      main: join(folder, "dist", "action", "index.js"),
+      script: printSurroundings,
+      permissions: "workspace",
+    });
+    assert.equal(run.code, 0, run.stdout);
+    assertSilent(run);
+    assert.deepEqual(run.toModel, []);
+    assert.notEqual(run.step?.outputs["reported-document"], "");
+    assert.notEqual(run.step?.summary, "");
+  });
+
+  it("finds no key of the command line in the list of processes", async (t) => {
+    let list = "";
+    const run = await runCliWithCanaries(t, {
+      permissions: "workspace",
+      env: { AGENT_JOBS_PROVIDER_API_KEY: "" },
+      access: (url) => [`--provider-base-url=${url}`, "--provider-api-key=of-the-command-line"],
+      script(request, { pid }) {
+        list ||= readFileSync(`/proc/${pid}/cmdline`, "utf8");
+        return hostile(request, [
+          "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c 'of-the-com[m]and'",
+        ]);
+      },
+    });
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.equal(run.requests[0]?.headers["authorization"], "Bearer of-the-command-line");
+    assert.match(list, /^agent-jobs\0*$/);
+    assert.match(run.requests.at(-1)?.toolResults[0] ?? "", /^0\n/);
+  });
+
+  it("can read the environment of our process, and what it says of it is masked everywhere", async (t) => {
+    const run = await runCliWithCanaries(t, { script: printOurs, permissions: "workspace" });
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    // This can't be held: docs/security.md says so. A rule that holds it would be good news.
+    assert.notDeepEqual(run.toModel, []);
+    assert.deepEqual(run.said, [], "said");
+    assert.deepEqual(run.inProcesses, [], "in processes");
+    assert.match(run.journal, /MY_SECRET=\*\*\*/);
+  });
+
+  it("can do so in a step too, and no output, summary or annotation has it", async (t) => {
+    const run = await runStepWithCanaries(t, {
+      main: join(folder, "dist", "action", "index.js"),
+      script: printOurs,
+      permissions: "all",
+    });
+    assert.equal(run.code, 0, run.stdout);
+    assert.notDeepEqual(run.toModel, []);
+    assert.deepEqual(run.said, [], "said");
+  });
+
+  it("can read the credentials of files; git's are masked in what it says of them", async (t) => {
+    const run = await runCliWithCanaries(t, {
+      permissions: "workspace",
+      script: (request) =>
+        sequence(
+          request,
+          [
+            bash("git config --list; cat .git/config ~/.git-credentials; cat ~/.netrc .env"),
+            { name: "job_prepare_document", arguments: { argument: "a.md" } },
+          ],
+          ([found = ""]) => ({ text: found }),
+        ),
+    });
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    // This can't be held: docs/security.md says so.
+    const read = new Set(run.toModel.flatMap(({ places }) => places));
+    for (const place of ["checkout extraheader", "checkout .env", "HOME .netrc"])
+      assert.ok(read.has(place), `read: ${place}`);
+    const shown = new Set(run.saidOfFiles.flatMap(({ places }) => places));
+    for (const place of ["checkout extraheader", "checkout remote", "HOME .git-credentials"])
+      assert.ok(!shown.has(place), `shown: ${place}`);
+  });
+});
