@@ -70,16 +70,14 @@ export function problemsOf(one: Case, seen: Observation): readonly string[] {
     const last = seen.notes.at(-1);
     must(quiet, `something held the process open: ${JSON.stringify(last)}`);
   }
-  const isBefore = one.moment === "starting" && one.failure.before !== undefined;
+  const { failure, moment } = one;
+  const isBefore =
+    failure.baseUrl !== undefined || (moment === "starting" && failure.before !== undefined);
   must(isBefore || seen.sinceFailure !== undefined, "the failure never happened");
   return problems;
 }
 
-function checkJournal(
-  seen: Observation,
-  expected: Expectation,
-  problems: string[],
-): void {
+function checkJournal(seen: Observation, expected: Expectation, problems: string[]): void {
   const { journal } = seen;
   if (journal === undefined) {
     problems.push("there is no journal");

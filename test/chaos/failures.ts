@@ -38,7 +38,7 @@ export interface Crashing {
 export type Effect =
   | { readonly kind: "crash"; readonly first: Crashing; readonly then?: Crashing }
   /** The model is told, or nobody needs to be: the task goes on as if nothing had happened. */
-  | { readonly kind: "harmless"; readonly seconds?: number }
+  | { readonly kind: "harmless"; readonly seconds?: number; readonly died?: true }
   /** A limit of the task: it fails, without a retry. */
   | { readonly kind: "task-limit"; readonly limit: "modelCalls"; readonly seconds: number }
   /** Statement 19. */
@@ -81,6 +81,8 @@ export interface Failure {
   readonly neverInPar?: string;
   /** Inside a `Par` only once: else the siblings are hit again, or not, as it happens. */
   readonly onceInPar?: true;
+  /** The same with fewer retries of the runtime is in the table too: this one is for the full matrix. */
+  readonly fullOnly?: true;
   /** Costs a minute or more where it lasts: then only in the full matrix, at the first of its moments, alone. */
   readonly slow?: true;
   /** What is left and where, because no process was there to clean up. */
@@ -198,7 +200,7 @@ export const failures: readonly Failure[] = [
   { name: "403", ...status(403, "give-up", 1) },
   { name: "404", ...status(404, "give-up", 1) },
   { name: "413", ...status(413, "give-up", 6) },
-  { name: "429, no retry-after", ...status(429, "retry-later", 61), slow: true },
+  { name: "429, no retry-after", ...status(429, "retry-later", 61), slow: true, fullOnly: true },
   {
     name: "429, no retry-after, told not to retry",
     ...status(429, "retry-later", 1, { headers: atOnce }),
@@ -211,9 +213,9 @@ export const failures: readonly Failure[] = [
     name: "429, retry-after 1 h",
     ...status(429, "retry-later", 1, { headers: { "retry-after": "3600" } }),
   },
-  { name: "500", ...status(500, "retry-later", 15), slow: true },
+  { name: "500", ...status(500, "retry-later", 15), slow: true, fullOnly: true },
   { name: "500, told not to retry", ...status(500, "retry-later", 1, { headers: atOnce }) },
-  { name: "503", ...status(503, "retry-later", 15), slow: true },
+  { name: "503", ...status(503, "retry-later", 15), slow: true, fullOnly: true },
   { name: "503, told not to retry", ...status(503, "retry-later", 1, { headers: atOnce }) },
   {
     name: "connection refused",
@@ -251,7 +253,13 @@ export const failures: readonly Failure[] = [
     }),
   },
   { name: "cut stream", ...broken(6, { cut: true, text: "a b c d e f g h" }) },
-  { name: "empty answer", ...silent, model: { kind: "reply", reply: { text: "" } } },
+  {
+    name: "empty answer",
+    ...silent,
+    // The runtime sees that one itself.
+    effect: { kind: "crash", first: { kind: "session-error", remedy: "retry", seconds: 1 } },
+    model: { kind: "reply", reply: { text: "" } },
+  },
   {
     name: "content filter",
     ...silent,
@@ -324,7 +332,7 @@ export const failures: readonly Failure[] = [
     effectAt: {
       starting: { kind: "crash", first: notStarted },
       creating: { kind: "crash", first: died },
-      stopping: { kind: "harmless" },
+      stopping: { kind: "harmless", died: true },
     },
     commands: "kill -KILL $RUNTIME",
     onceInPar: true,
@@ -350,7 +358,7 @@ export const failures: readonly Failure[] = [
         kind: "crash",
         first: { ...turnDeadline, died: true, seconds: longerTurn.turnMinutes * 60 + 10 },
       },
-      stopping: { kind: "harmless", seconds: 10 },
+      stopping: { kind: "harmless", died: true, seconds: 10 },
     },
     commands: "kill -STOP $RUNTIME",
     slow: true,

@@ -24,7 +24,9 @@ const played = await inParallel(cases, width, async (one): Promise<Played> => {
   const problems = problemsOf(one, seen);
   done += 1;
   const seconds = (seen.milliseconds / 1000).toFixed(1);
-  console.error(`${done}/${cases.length} ${problems.length === 0 ? "ok" : "WRONG"} ${caseName(one)} ${seconds} s`);
+  console.error(
+    `${done}/${cases.length} ${problems.length === 0 ? "ok" : "WRONG"} ${caseName(one)} ${seconds} s`,
+  );
   for (const problem of problems) console.error(`    ${problem}`);
   if (problems.length > 0) console.error(story(seen));
   const last = seen.journal?.events.at(-1);
@@ -49,7 +51,9 @@ for (const failure of failures) {
   if (row.some((text) => text !== "")) console.log(`| ${failure.name} | ${row.join(" | ")} |`);
 }
 const minutes = ((Date.now() - start) / 60_000).toFixed(1);
-console.log(`\n${played.length} cases, ${wrong.length} wrong, ${minutes} minutes, ${width} side by side.`);
+console.log(
+  `\n${played.length} cases, ${wrong.length} wrong, ${minutes} minutes, ${width} side by side.`,
+);
 if (wrong.length > 0) process.exitCode = 1;
 
 function cell(failure: Failure, moment: Moment): string {
@@ -60,7 +64,9 @@ function cell(failure: Failure, moment: Moment): string {
       const group = here.filter(({ one }) => one.lasting === lasting);
       if (group.length === 0) return [];
       const outcomes = [...new Set(group.map(({ outcome }) => outcome))].join("/");
-      const times = group.map(({ milliseconds }) => `${Math.max(1, Math.round(milliseconds / 1000))}`);
+      const times = group.map(
+        ({ milliseconds }) => `${Math.max(1, Math.round(milliseconds / 1000))}`,
+      );
       const bad = group.some(({ problems }) => problems.length > 0) ? " **wrong**" : "";
       const when = both ? (lasting ? "lasting: " : "once: ") : "";
       return [`${when}${outcomes} ${[...new Set(times)].join("/")} s${bad}`];

@@ -1,6 +1,15 @@
 /** Plays one case: the real command line, the real runtime, a scripted model; then looks at all that is left. */
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, readFile, realpath, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  mkdir,
+  mkdtemp,
+  readFile,
+  realpath,
+  readdir,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -87,7 +96,11 @@ export async function play(one: Case): Promise<Observation> {
     const plan: ProbePlan = {
       log,
       ...(inProbe && !fromTheStart && failure.commands !== undefined
-        ? { ...probeMoment(one), lasting: one.lasting, commands: withPaths(failure.commands, paths) }
+        ? {
+            ...probeMoment(one),
+            lasting: one.lasting,
+            commands: withPaths(failure.commands, paths),
+          }
         : {}),
     };
     const start = Date.now();
@@ -112,15 +125,20 @@ export async function play(one: Case): Promise<Observation> {
     );
     const { pid, printed, ended } = child;
     const ignore = (): void => {};
-    printed("subject [TASK").then(releaseBusy, ignore);
+    for (const end of ["succeeded", "failed", "crashed"]) {
+      printed(`subject ${end} after`).then(releaseBusy, ignore);
+    }
     printed("quicker [TASK").then(quickEnded, ignore);
     if (!one.lasting) printed("[SESSION CRASHED]").then(() => server.accept(), ignore);
 
     let overdue = false;
-    const patience = setTimeout(() => {
-      overdue = true;
-      sendSignal(pid, "SIGKILL");
-    }, expectationOf(one).seconds * 1000 + 5_000);
+    const patience = setTimeout(
+      () => {
+        overdue = true;
+        sendSignal(pid, "SIGKILL");
+      },
+      expectationOf(one).seconds * 1000 + 5_000,
+    );
     const result = await ended;
     const end = Date.now();
     clearTimeout(patience);

@@ -163,7 +163,8 @@ export function walkSubject(one: Case): Walk {
   function crashes(mission: Mission, { first, then }: Effect & { kind: "crash" }): string {
     let overloaded = 0;
     for (let attempt = 1; ; attempt += 1) {
-      const crash: Crashing | undefined = attempt === 1 ? first : lasting ? (then ?? first) : undefined;
+      const crash: Crashing | undefined =
+        attempt === 1 ? first : lasting ? (then ?? first) : undefined;
       if (crash === undefined) return "recovered";
       // A runtime that died at its start, or before the session was there, never had one.
       const never = crash.kind === "start-failed" || moment === "creating";
@@ -179,9 +180,7 @@ export function walkSubject(one: Case): Walk {
       const drained = overloaded > FURTHER_TRIES_WHEN_OVERLOADED || attempt === TRIES;
       if (crash.remedy === "give-up" || drained) {
         const advice = crash.remedy === "give-up" ? ", with advice" : "";
-        decisions.push(
-          `[DECISION] crash-budget-drained ${mission} after ${attempt}${advice}`,
-        );
+        decisions.push(`[DECISION] crash-budget-drained ${mission} after ${attempt}${advice}`);
         return "exhausted";
       }
       if (crash.remedy === "retry-later") {
@@ -236,6 +235,8 @@ export function expectationOf(one: Case): Expectation {
   const siblings = begun ? { quicker: healthy, "at-work": busyDecisions(one, busy) } : {};
   return {
     ...common,
+    // Alone, nobody needs another one at the very end; beside somebody at work, somebody does.
+    restarts: effect.kind === "harmless" && effect.died === true ? 1 : common.restarts,
     exitCode: exitCodes[whole],
     run: whole,
     works: begun
@@ -252,7 +253,7 @@ const healthy: readonly string[] = [started, "[TASK SUCCEEDED] task-succeeded", 
 function busyDecisions(one: Case, end: WorkEnd): readonly string[] {
   const effect = effectOf(one);
   if (end === "canceled") return [started, ended];
-  if (effect.kind !== "crash" || effect.first.died !== true) return healthy;
+  if (!diesOf(effect)) return healthy;
   return [
     started,
     "[SESSION CRASHED] session-crashed prompt 1/5 runtime-died",
@@ -260,6 +261,11 @@ function busyDecisions(one: Case, end: WorkEnd): readonly string[] {
     "[DECISION] crash-retry prompt 1/4",
     ...healthy,
   ];
+}
+
+function diesOf(effect: Effect): boolean {
+  if (effect.kind === "harmless") return effect.died === true;
+  return effect.kind === "crash" && effect.first.died === true;
 }
 
 function withoutEnd(decisions: readonly string[]): readonly string[] {

@@ -12,15 +12,22 @@ export function allCases(): readonly Case[] {
         // Minutes of waiting for the runtime's own retries teach nothing new at another moment.
         const tooSlow = failure.slow === true && lasting && failure.only === undefined;
         if (tooSlow) return index === 0 ? [alone] : [];
-        // How long it lasts is no matter between siblings: in a Par the two take turns.
-        const turn = durationsOf(failure).length === 1 || lasting === ((place + index) % 2 === 0);
-        const fits = failure.neverInPar === undefined && !(lasting && failure.onceInPar === true);
-        const once = failure.onceInPar === true || turn;
-        return fits && once ? [alone, beside] : [alone];
+        // Beside siblings once for each moment: the two durations take turns, where five tries are quick.
+        const onlyOnce = failure.onceInPar === true || isLong(failure);
+        const turn = onlyOnce ? !lasting : lasting === ((place + index) % 2 === 0);
+        const inPar =
+          failure.neverInPar === undefined &&
+          (failure.slow !== true || failure.onceInPar === true) &&
+          (turn || failure.only !== undefined);
+        return inPar ? [alone, beside] : [alone];
       }),
     ),
   );
 }
+
+/** One try takes so long that five of them are minutes. */
+const isLong = ({ slow, effect }: Failure): boolean =>
+  slow === true || (effect.kind === "crash" && effect.first.seconds > 3);
 
 const durationsOf = ({ only }: Failure): readonly boolean[] =>
   only === undefined ? [false, true] : [only === "lasting"];
@@ -40,15 +47,15 @@ export function selectedCases(): readonly Case[] {
     all.filter((one) => one.failure === failure && one.moment === moment && one.shape === shape);
 
   failures.forEach((failure, place) => {
+    if (failure.fullOnly === true) return;
     const { length } = failure.moments;
     const nth = (step: number): Moment | undefined => failure.moments[(place + step) % length];
     // Where one try takes long, five of them are left to the full matrix, but for a few.
-    const { effect, slow } = failure;
-    const long = slow === true || (effect.kind === "crash" && effect.first.seconds > 3);
+    const { slow } = failure;
+    const long = isLong(failure);
     const second = nth(Math.max(1, Math.floor(length / 2)));
     add(at(failure, nth(0), "alone"), !long && place % 2 === 0);
-    add(at(failure, second, "alone"), slow !== true && place % (long ? 6 : 2) === 1);
-    if (slow === true) return;
+    add(at(failure, second, "alone"), slow !== true && place % (long ? 9 : 2) === 1);
     for (let step = 1; step <= length; step += 1) {
       const beside = at(failure, nth(step), "par").filter(({ lasting }) => !(long && lasting));
       if (beside.length === 0) continue;
@@ -73,15 +80,18 @@ export function selectedCases(): readonly Case[] {
 export function shortcomings(cases: readonly Case[]): string[] {
   const missing: string[] = [];
   for (const failure of failures) {
-    const seen = new Set(cases.filter((one) => one.failure === failure).map(({ moment }) => moment));
-    const wanted = Math.min(2, failure.moments.length);
+    const seen = new Set(
+      cases.filter((one) => one.failure === failure).map(({ moment }) => moment),
+    );
+    const wanted = failure.fullOnly === true ? 0 : Math.min(2, failure.moments.length);
     if (seen.size < wanted) missing.push(`${failure.name} is played at ${seen.size} moments`);
   }
   for (const moment of moments) {
     const at = cases.filter((one) => one.moment === moment);
     const seen = new Set(at.map(({ failure }) => failure));
     if (seen.size < 5) missing.push(`"${moment}" has ${seen.size} failures`);
-    if (!at.some(({ shape }) => shape === "par")) missing.push(`"${moment}" is not played in a Par`);
+    if (!at.some(({ shape }) => shape === "par"))
+      missing.push(`"${moment}" is not played in a Par`);
   }
   return missing;
 }

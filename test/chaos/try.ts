@@ -17,7 +17,11 @@ for (const failure of failures)
         if (!words.every((word) => name.includes(word))) continue;
         const seen = await play(one);
         const problems = problemsOf(one, seen);
-        console.log(problems.length === 0 ? "ok  " : "FAIL", name, `${(seen.milliseconds / 1000).toFixed(1)}/${expectationOf(one).seconds.toFixed(0)} s`);
+        console.log(
+          problems.length === 0 ? "ok  " : "FAIL",
+          name,
+          `${(seen.milliseconds / 1000).toFixed(1)}/${expectationOf(one).seconds.toFixed(0)} s`,
+        );
         for (const problem of problems) console.log("     ", problem);
         if (problems.length > 0 && process.env["STORY"]) console.log(story(seen));
       }
