@@ -6,6 +6,7 @@ import {
   decisionToken,
   effectOf,
   expectationOf,
+  nextStartReaps,
   type Case,
   type Expectation,
   type WorkEnd,
@@ -62,10 +63,12 @@ export function problemsOf(one: Case, seen: Observation): readonly string[] {
   problems.push(...longTurns(one, events));
 
   // 4. Nothing left.
-  const mayLeave = one.failure.leaves === "own-death";
-  if (!mayLeave) {
+  const ownDeath = one.failure.leaves === "own-death";
+  if (!ownDeath || nextStartReaps) {
     equal("processes left", seen.processesLeft, []);
     equal("files left", seen.filesLeft, []);
+  }
+  if (!ownDeath) {
     const quiet = seen.notes.some(({ kind }) => kind === "quiet");
     const last = seen.notes.at(-1);
     must(quiet, `something held the process open: ${JSON.stringify(last)}`);

@@ -36,7 +36,7 @@ export interface Crashing {
 }
 
 export type Effect =
-  | { readonly kind: "crash"; readonly first: Crashing; readonly then?: Crashing }
+  | { readonly kind: "crash"; readonly first: Crashing; readonly next?: Crashing }
   /** The model is told, or nobody needs to be: the task goes on as if nothing had happened. */
   | { readonly kind: "harmless"; readonly seconds?: number; readonly died?: true }
   /** A limit of the task: it fails, without a retry. */
@@ -71,8 +71,6 @@ export interface Failure {
   readonly commands?: string;
   /** Run before the command line is: what is wrong from the beginning on. */
   readonly before?: string;
-  /** More arguments for the command line. */
-  readonly arguments?: readonly string[];
   readonly baseUrl?: string;
   readonly limits?: Readonly<Record<string, number>>;
   /** Only once or only for good: the other makes no sense. */
@@ -85,8 +83,8 @@ export interface Failure {
   readonly fullOnly?: true;
   /** Costs a minute or more where it lasts: then only in the full matrix, at the first of its moments, alone. */
   readonly slow?: true;
-  /** What is left and where, because no process was there to clean up. */
-  readonly leaves?: "work-gone" | "own-death";
+  /** Nobody is there to clean up. */
+  readonly leaves?: "own-death";
 }
 
 /** Short, so that a hang is seen soon; long enough for a busy machine to answer in. */
@@ -173,12 +171,12 @@ const startDeadline: Crashing = { kind: "start-failed", remedy: "retry", seconds
 /** The runtime dies, and the one that would replace it can't be had. */
 function replaced(
   commands: string,
-  then: Crashing,
+  next: Crashing,
   effectAtStart: Effect,
 ): Pick<Failure, "moments" | "effect" | "effectAt" | "commands" | "before" | "only"> {
   return {
     moments: ["starting", ...inTurns],
-    effect: { kind: "crash", first: died, then },
+    effect: { kind: "crash", first: died, next },
     effectAt: { starting: effectAtStart },
     commands: `${commands}; kill -KILL $RUNTIME`,
     before: commands,
@@ -273,7 +271,7 @@ export const failures: readonly Failure[] = [
       kind: "endless",
       call: { name: "job_prepare_document", arguments: { argument: "again" } },
     },
-    limits: shortTurn,
+    limits: { ...shortTurn, modelCalls: 10_000 },
   },
   {
     name: "endless tool calls, modelCalls",
@@ -430,7 +428,6 @@ export const failures: readonly Failure[] = [
       creating: { kind: "crash", first: notThere },
     },
     only: "lasting",
-    leaves: "work-gone",
   },
 ];
 

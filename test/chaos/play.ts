@@ -16,10 +16,10 @@ import { join } from "node:path";
 import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
 import { parseJournal, type ParsedJournal } from "../../src/reporters/journal.ts";
 import { findRuntime } from "../../src/sessions/runtime.ts";
-import { startCli } from "../rig/cli.ts";
+import { runCli, startCli } from "../rig/cli.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import type { ProbeNote, ProbePlan } from "./probe.ts";
-import { expectationOf, type Case } from "./rules.ts";
+import { expectationOf, nextStartReaps, type Case } from "./rules.ts";
 import { prompts, scriptOf } from "./script.ts";
 
 export interface Observation {
@@ -106,10 +106,14 @@ export async function play(one: Case): Promise<Observation> {
     const start = Date.now();
     child = startCli(
       [
-        ...["run", "entry.json", shape, "--permissions", "workspace"],
-        ...["--working-directory", "work", "--journal", "journal.jsonl"],
-        ...["--provider-base-url", failure.baseUrl ?? server.baseUrl],
-        ...["--runtime-path", "runtime", ...(failure.arguments ?? [])],
+        "run",
+        "entry.json",
+        shape,
+        "--permissions=workspace",
+        "--working-directory=work",
+        "--journal=journal.jsonl",
+        "--runtime-path=runtime",
+        `--provider-base-url=${failure.baseUrl ?? server.baseUrl}`,
       ],
       {
         cwd: root,
@@ -123,13 +127,14 @@ export async function play(one: Case): Promise<Observation> {
         },
       },
     );
-    const { pid, printed, ended } = child;
+    const { pid, ended } = child;
+    const started = child;
     const ignore = (): void => {};
     for (const end of ["succeeded", "failed", "crashed"]) {
-      printed(`subject ${end} after`).then(releaseBusy, ignore);
+      started.printed(`subject ${end} after`).then(releaseBusy, ignore);
     }
-    printed("quicker [TASK").then(quickEnded, ignore);
-    if (!one.lasting) printed("[SESSION CRASHED]").then(() => server.accept(), ignore);
+    started.printed("quicker [TASK").then(quickEnded, ignore);
+    if (!one.lasting) started.printed("[SESSION CRASHED]").then(() => server.accept(), ignore);
 
     let overdue = false;
     const patience = setTimeout(
@@ -143,6 +148,10 @@ export async function play(one: Case): Promise<Observation> {
     const end = Date.now();
     clearTimeout(patience);
 
+    if (failure.leaves === "own-death" && nextStartReaps) {
+      const args = ["run", "entry.json", "after", "--provider-base-url", server.baseUrl];
+      await runCli(args, { cwd: root, env: { HOME: at("home"), TMPDIR: at("tmp") } });
+    }
     const processesLeft = await whatRuns(mark);
     const notes = notesIn(log);
     fired ??= notes.find((note) => note.kind === "fired")?.at;
@@ -190,7 +199,7 @@ function entryOf({ failure, shape }: Case): object {
       quicker: { model: { category: "other" }, prompt: prompts.quick },
       "at-work": { model: { category: "other" }, prompt: prompts.busy },
     },
-    jobs: { [shape]: { work } },
+    jobs: { [shape]: { work }, after: { work: ref("quicker") } },
   };
 }
 

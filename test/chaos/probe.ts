@@ -40,28 +40,27 @@ function watch(plan: ProbePlan): void {
     const env = { PATH: process.env["PATH"], SELF: `${process.pid}`, RUNTIME: `${runtime}` };
     execFileSync("sh", ["-c", plan.commands], { env, stdio: "ignore" });
   };
-  const { spawn } = childProcess;
-  const watched = (...args: Parameters<typeof spawn>): ChildProcess => {
-    const child = spawn(...args);
-    const { pid } = child;
-    // One that can't even be started has no pid, and the moment is over already.
-    if (pid === undefined) return child;
-    note({ kind: "spawned", pid });
-    const { stdin } = child;
-    if (stdin !== null) {
-      const write = stdin.write.bind(stdin) as (...given: readonly unknown[]) => boolean;
-      const listen = (...given: readonly unknown[]): boolean => {
-        const method = /"method":"([\w.]+)"/.exec(String(given[0]))?.[1];
-        // Before the runtime can answer: what fails then is the same on a fast machine and on a slow one.
-        if (method !== undefined) reached(method, pid);
-        return write(...given);
-      };
-      stdin.write = listen as typeof stdin.write;
-    }
-    reached("spawn", pid);
-    return child;
-  };
-  childProcess.spawn = watched as typeof spawn;
+  childProcess.spawn = new Proxy(childProcess.spawn, {
+    apply(spawn, self, given) {
+      const child: ChildProcess = Reflect.apply(spawn, self, given);
+      const { pid, stdin } = child;
+      // One that can't even be started has no pid, and the moment is over already.
+      if (pid === undefined) return child;
+      note({ kind: "spawned", pid });
+      if (stdin !== null) {
+        stdin.write = new Proxy(stdin.write.bind(stdin), {
+          apply(write, _self, written) {
+            const method = /"method":"([\w.]+)"/.exec(String(written[0]))?.[1];
+            // Before the runtime can answer: what fails then is the same on a fast machine and on a slow one.
+            if (method !== undefined) reached(method, pid);
+            return Reflect.apply(write, undefined, written);
+          },
+        });
+      }
+      reached("spawn", pid);
+      return child;
+    },
+  });
   syncBuiltinESMExports();
   process.once("beforeExit", () => note({ kind: "quiet", resources: resources() }));
   process.once("exit", () => note({ kind: "exit", resources: resources() }));
@@ -71,4 +70,7 @@ const resources = (): readonly string[] => process.getActiveResourcesInfo();
 
 // Read without a check: this file's only reader wrote it.
 const given = process.env["CHAOS_PROBE"];
-if (given !== undefined) watch(JSON.parse(given) as ProbePlan);
+if (given !== undefined) {
+  const plan: ProbePlan = JSON.parse(given);
+  watch(plan);
+}

@@ -59,6 +59,12 @@ export function decisionToken(decision: Decision): string {
   }
 }
 
+/**
+ * Whether the next start ends and removes what a run left whose own process was killed. To be true from the
+ * day on which it does; then the cases of SIGKILL are followed by another start, and nothing may be left.
+ */
+export const nextStartReaps: boolean = false;
+
 /** Statement 4. */
 const TRIES = 5;
 /** Statement 6. */
@@ -160,11 +166,11 @@ export function walkSubject(one: Case): Walk {
   return over("succeeded");
 
   /** Statements 4 and 6: one mission that crashes. */
-  function crashes(mission: Mission, { first, then }: Effect & { kind: "crash" }): string {
+  function crashes(mission: Mission, { first, next }: Effect & { kind: "crash" }): string {
     let overloaded = 0;
     for (let attempt = 1; ; attempt += 1) {
       const crash: Crashing | undefined =
-        attempt === 1 ? first : lasting ? (then ?? first) : undefined;
+        attempt === 1 ? first : lasting ? (next ?? first) : undefined;
       if (crash === undefined) return "recovered";
       // A runtime that died at its start, or before the session was there, never had one.
       const never = crash.kind === "start-failed" || moment === "creating";
@@ -189,7 +195,7 @@ export function walkSubject(one: Case): Walk {
       }
       decisions.push(`[DECISION] crash-retry ${mission} ${attempt}/${TRIES - 1}`);
       // Statement 7: one that never came up has no successor, only another try.
-      if (crash.died === true && !(lasting && then !== undefined)) restarts += 1;
+      if (crash.died === true && !(lasting && next !== undefined)) restarts += 1;
     }
   }
 }
@@ -226,7 +232,7 @@ export function expectationOf(one: Case): Expectation {
   const busy: WorkEnd = crashed || canceled ? "canceled" : "succeeded";
   const begun = moment !== "starting" && moment !== "creating";
   const whole = canceled ? "canceled" : run;
-  if (effect.kind === "crash" && (!begun || effect.then !== undefined)) {
+  if (effect.kind === "crash" && (!begun || effect.next !== undefined)) {
     // It hits whoever is first, when all start, and when none gets another runtime: no rule says who.
     const works: Expectation["works"] =
       whole === "succeeded" ? { subject: whole, quicker: whole, "at-work": whole } : {};
@@ -250,8 +256,10 @@ const exitCodes = { succeeded: 0, failed: 1, canceled: 130 } as const;
 const healthy: readonly string[] = [started, "[TASK SUCCEEDED] task-succeeded", ended];
 
 /** Statement 7: if the runtime dies, the sibling at work dies with it, and comes back. */
-function busyDecisions(one: Case, end: WorkEnd): readonly string[] {
+function busyDecisions(one: Case, end: WorkEnd): readonly string[] | undefined {
   const effect = effectOf(one);
+  // Two turns that hang for the same reason reach the same deadline, or one hears of the other's first.
+  if (effect.kind === "crash" && effect.first.kind === "turn-deadline" && diesOf(effect)) return;
   if (end === "canceled") return [started, ended];
   if (!diesOf(effect)) return healthy;
   return [

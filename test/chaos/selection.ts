@@ -64,10 +64,12 @@ export function selectedCases(): readonly Case[] {
     }
   });
   for (const moment of moments) {
-    const here = (one: Case): boolean => one.moment === moment && one.failure.slow !== true;
+    const here = (one: Case): boolean => one.moment === moment && one.failure.fullOnly !== true;
+    const failing = new Set([...chosen.values()].filter(here).map(({ failure }) => failure));
     for (const one of all.filter((other) => here(other) && other.shape === "alone")) {
-      const count = new Set([...chosen.values()].filter(here).map(({ failure }) => failure)).size;
-      if (count < 5) add([one]);
+      if (failing.size >= 5 || failing.has(one.failure)) continue;
+      failing.add(one.failure);
+      add([one]);
     }
     if (![...chosen.values()].some((one) => here(one) && one.shape === "par")) {
       add(all.filter((one) => here(one) && one.shape === "par"));
