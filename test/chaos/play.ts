@@ -133,7 +133,7 @@ export async function play(one: Case): Promise<Observation> {
     for (const end of ["succeeded", "failed", "crashed"]) {
       started.printed(`subject ${end} after`).then(releaseBusy, ignore);
     }
-    started.printed("quicker [TASK").then(quickEnded, ignore);
+    started.printed("quicker succeeded after").then(quickEnded, ignore);
     if (!one.lasting) started.printed("[SESSION CRASHED]").then(() => server.accept(), ignore);
 
     let overdue = false;
