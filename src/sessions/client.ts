@@ -47,6 +47,8 @@ export class RuntimePool {
       this.#current ??= this.#start();
       const current = this.#current;
       const runtime = await current;
+      // Whether it still answers is being asked: nobody new has to wait for one that does not.
+      if (runtime.mute) await runtime.doubt();
       if (!runtime.gone) return runtime;
       // It died while it started or since; whoever sees it first makes way for its successor.
       if (this.#current === current) {

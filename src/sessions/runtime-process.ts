@@ -156,11 +156,10 @@ export class RuntimeProcess implements RuntimeLife {
   }
 
   /**
-   * It left a call unanswered. If it leaves a ping unanswered too, it is as good as dead, and declared so:
+   * It left a call unanswered, or the call failed. If it leaves a ping unanswered too, it is as good as dead, and declared so:
    * else every further session would wait for it in vain. Bounded, never throws.
    */
   doubt(): Promise<void> {
-    this.mute = true;
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined;
     });

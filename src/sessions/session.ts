@@ -31,7 +31,8 @@ import type { Provider } from "./session-config.ts";
 import { runTurn } from "./turn.ts";
 
 const createMs = 15_000;
-const closeStepMs = 2_000;
+/** Less than a stopped run waits for a session: it then knows that the runtime has to be ended by force. */
+const closeStepMs = 1_500;
 
 export interface SessionFactoryOptions {
   readonly clock: Clock;
@@ -166,7 +167,8 @@ async function create(
     if (result !== undefined && "reason" in result.value) {
       return { kind: "crashed", crash: { kind: "runtime-died", message: result.value.reason } };
     }
-    await runtime.doubt();
+    runtime.mute = true;
+    void runtime.doubt();
     return startFailed(`The session was not created within ${createMs / 1000} s.`);
   } finally {
     unsubscribe?.();
@@ -182,7 +184,9 @@ export async function endCopilotSession(
   const steps = [() => session.disconnect(), () => runtime.client.deleteSession(session.sessionId)];
   for (const step of steps) {
     if (runtime.gone || runtime.mute) break;
-    if ((await attempt(step, closeStepMs, clock)) === "late") await runtime.doubt();
+    if ((await attempt(step, closeStepMs, clock)) !== "late") continue;
+    runtime.mute = true;
+    void runtime.doubt();
   }
   // Async, detached and nohup shells outlive all of that, and a dead runtime too (trap 13).
   if (open.startsProcesses)
