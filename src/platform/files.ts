@@ -13,8 +13,16 @@ export async function makeDirectory(path: string): Promise<void> {
   await fs.mkdir(path, { recursive: true });
 }
 
+/** False also for what we may not look at. */
+export async function isDirectory(path: string): Promise<boolean> {
+  return fs.stat(path).then(
+    (stat) => stat.isDirectory(),
+    () => false,
+  );
+}
+
 /**
- * The same at once. Not with `recursive`: Node then tries for ever where a folder refuses children although
+ * Creates a folder at once. Not with `recursive`: Node then tries for ever where a folder refuses children although
  * it is there, as /proc does.
  */
 export function makeDirectoryNow(path: string): void {

@@ -76,6 +76,8 @@ export class RuntimePool {
       this.#current ??= this.#start();
       const current = this.#current;
       const runtime = await current;
+      // Whether it still answers is being asked: nobody new has to wait for one that does not.
+      if (runtime.mute) await runtime.doubt();
       const served = this.#running.get(runtime);
       if (served?.retired === true) continue;
       if (!runtime.gone && served !== undefined) return this.#lease(runtime, served);

@@ -22,6 +22,9 @@ const stopMs = 5_000;
 export const graceMs = 250;
 const pingEveryMs = 1_000;
 const pingMs = 5_000;
+/** After a call that was left unanswered for some seconds already. */
+const doubtMs = 2_000;
+const silent = "The Copilot runtime does not answer any more.";
 
 /** What a turn needs to know of the runtime below it. */
 export interface RuntimeLife {
@@ -58,6 +61,7 @@ export class RuntimeProcess implements RuntimeLife {
   #loss: string | undefined;
   #stopped = false;
   #ending: Promise<void> | undefined;
+  #asking: Promise<void> | undefined;
   #child: ChildProcess | undefined;
   #pid: number | undefined;
   #errors = "";
@@ -151,6 +155,28 @@ export class RuntimeProcess implements RuntimeLife {
     }
   }
 
+  /**
+   * It left a call unanswered, or the call failed. If it leaves a ping unanswered too, it is as good as dead, and declared so:
+   * else every further session would wait for it in vain. Bounded, never throws.
+   */
+  doubt(): Promise<void> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #ask(): Promise<void> {
+    if (this.gone || this.#ending !== undefined) return;
+    const { clock } = this.#options;
+    const { signal } = this.#ended;
+    const ping = await within(this.client.ping(), doubtMs, clock, signal).catch(() => "broken");
+    // Who ends tells why, a moment after the connection is broken.
+    if (ping === "broken") await clock.sleep(graceMs, signal);
+    if (typeof ping === "object") this.mute = false;
+    else await this.#lost(silent);
+  }
+
   /** Ends the process at once, as a crash would. */
   kill(): void {
     if (this.#pid !== undefined) sendSignal(this.#pid, "SIGKILL");
@@ -207,7 +233,7 @@ export class RuntimeProcess implements RuntimeLife {
       await clock.sleep(pingEveryMs, signal);
       if (signal.aborted) return;
       if ((await attempt(() => this.client.ping(), pingMs, clock)) !== "done") {
-        await this.#lost("The Copilot runtime does not answer any more.");
+        await this.#lost(silent);
       }
     }
   }

@@ -1,5 +1,15 @@
 /** Finds the native Copilot runtime: an executable that comes in a package of its own for each platform. */
-import { accessSync, chmodSync, constants, existsSync, statSync, type Stats } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readSync,
+  statSync,
+  type Stats,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -67,7 +77,44 @@ export function runtimeProblem(path: string): string | undefined {
   if (stat === undefined) return "but there is no such file";
   if (stat.isDirectory()) return "but that is a directory, not the runtime's executable";
   if (stat.size === 0) return "but that file is empty";
-  return isExecutable(path) ? undefined : "but that file is not executable";
+  if (!isExecutable(path)) return "but that file is not executable";
+  return isForeign(path)
+    ? `but that is a program for another platform, not for ${platformName()}`
+    : undefined;
+}
+
+const elfMachines: Readonly<Record<string, number>> = { x64: 0x3e, arm64: 0xb7 };
+
+/** Whether the first bytes of a program say that it can't run here. Without them it starts, fails and is tried again. */
+function isForeign(path: string): boolean {
+  const head = firstBytes(path, 20);
+  const magic = head.toString("latin1", 0, 4);
+  if (magic === "\x7fELF") {
+    const machine = elfMachines[process.arch];
+    const ours = machine === undefined || head.readUInt16LE(18) === machine;
+    return process.platform !== "linux" || !ours;
+  }
+  // 64-bit Mach-O, and one for several processors.
+  if (magic === "\xcf\xfa\xed\xfe" || magic === "\xca\xfe\xba\xbe") {
+    return process.platform !== "darwin";
+  }
+  return magic.startsWith("MZ") && process.platform !== "win32";
+}
+
+/** Zeros where the file is shorter, or can't be read. */
+function firstBytes(path: string, count: number): Buffer {
+  const bytes = Buffer.alloc(count);
+  try {
+    const fd = openSync(path, "r");
+    try {
+      readSync(fd, bytes);
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    // Then its start will say what is wrong.
+  }
+  return bytes;
 }
 
 /** A path through a file, or through a folder that we may not read, leads to no file either. */

@@ -18,6 +18,7 @@ import type {
 } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
+import { isDirectory } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import type { RuntimeLease, RuntimePool } from "./client.ts";
 import { attempt, onAbort, within } from "./deadline.ts";
@@ -30,7 +31,8 @@ import type { Provider } from "./session-config.ts";
 import { runTurn } from "./turn.ts";
 
 const createMs = 15_000;
-const closeStepMs = 2_000;
+/** Less than a stopped run waits for a session: it then knows that the runtime has to be ended by force. */
+const closeStepMs = 1_500;
 
 export interface SessionFactoryOptions {
   readonly clock: Clock;
@@ -136,8 +138,20 @@ export async function openCopilotSession(
     return result;
   } catch (error) {
     lease.release();
-    return startFailed(error);
+    // Into a dead runtime's pipe, perhaps: then the next try must not meet it again.
+    await runtime.doubt();
+    if (runtime.gone) return { kind: "crashed", crash: runtimeDied(runtime, errorMessage(error)) };
+    return (await isDirectory(request.workingDirectory))
+      ? startFailed(error)
+      : startFailed(new GoneError(`The working directory ${request.workingDirectory} is gone.`));
   }
+}
+
+/** What a session needs is not there any more. */
+class GoneError extends Error {}
+
+function runtimeDied({ loss }: RuntimeProcess, otherwise: string): Crash {
+  return { kind: "runtime-died", message: loss ?? otherwise };
 }
 
 /** Unless the session comes up, or it rejects, it sees to the release of the lease. */
@@ -163,9 +177,12 @@ async function create(
       release,
     );
     if (signal.aborted) return canceled;
-    return result !== undefined && "reason" in result.value
-      ? { kind: "crashed", crash: { kind: "runtime-died", message: result.value.reason } }
-      : startFailed(`The session was not created within ${createMs / 1000} s.`);
+    if (result !== undefined && "reason" in result.value) {
+      return { kind: "crashed", crash: { kind: "runtime-died", message: result.value.reason } };
+    }
+    runtime.mute = true;
+    void runtime.doubt();
+    return startFailed(`The session was not created within ${createMs / 1000} s.`);
   } finally {
     unsubscribe?.();
   }
@@ -180,7 +197,9 @@ export async function endCopilotSession(
   const steps = [() => session.disconnect(), () => runtime.client.deleteSession(session.sessionId)];
   for (const step of steps) {
     if (runtime.gone || runtime.mute) break;
-    runtime.mute = (await attempt(step, closeStepMs, clock)) === "late";
+    if ((await attempt(step, closeStepMs, clock)) !== "late") continue;
+    runtime.mute = true;
+    void runtime.doubt();
   }
   // Async, detached and nohup shells outlive all of that, and a dead runtime too (trap 13).
   if (open.startsProcesses)
@@ -264,7 +283,10 @@ function startFailed(error: unknown): Opened & { kind: "crashed" } {
   const crash: Crash = { kind: "start-failed", message: errorMessage(error) };
   return {
     kind: "crashed",
-    // No retry finds a runtime that is not there: who decides about retries can see that.
-    crash: error instanceof RuntimeNotFoundError ? { ...crash, errorType: "configuration" } : crash,
+    // No retry finds a runtime or a folder that is not there: who decides about retries can see that.
+    crash:
+      error instanceof RuntimeNotFoundError || error instanceof GoneError
+        ? { ...crash, errorType: "configuration" }
+        : crash,
   };
 }

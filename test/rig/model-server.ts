@@ -52,6 +52,8 @@ export interface Reply {
   readonly hang?: "before" | "mid" | "keep-alive";
   /** Break the connection in the middle of the answer. */
   readonly cut?: boolean;
+  /** Break the connection instead of an answer. */
+  readonly reset?: boolean;
   readonly finishReason?: string;
   readonly usage?: { readonly input: number; readonly output: number };
 }
@@ -62,6 +64,9 @@ export interface ModelServer {
   /** For the provider's `baseUrl`. */
   readonly baseUrl: string;
   readonly requests: readonly RecordedRequest[];
+  /** Breaks every connection and takes no new one, until `accept()`. */
+  refuse(): void;
+  accept(): void;
   close(): Promise<void>;
 }
 
@@ -86,6 +91,10 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
       });
     }
     if (reply.hang === "before") return;
+    if (reply.reset === true) {
+      incoming.socket.resetAndDestroy();
+      return;
+    }
     if (reply.status !== undefined || reply.raw !== undefined) {
       response.writeHead(reply.status ?? 200, {
         "content-type": "application/json",
@@ -121,6 +130,13 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
   return {
     baseUrl: `http://127.0.0.1:${address.port}/v1`,
     requests,
+    refuse() {
+      server.close();
+      server.closeAllConnections();
+    },
+    accept() {
+      if (!server.listening) server.listen(address.port, "127.0.0.1");
+    },
     async close() {
       for (const timer of timers) clearTimeout(timer);
       server.closeAllConnections();

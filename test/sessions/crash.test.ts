@@ -194,6 +194,40 @@ test("a runtime that is stopped in its tracks can't hold a turn, a close or a st
   assert.ok(performance.now() - start < 5_000, `${performance.now() - start} ms`);
 });
 
+test("a runtime that answers nothing any more is replaced when a session is closed, once for all", async (t) => {
+  const rig = await makeRig(t, ({ prompt }) =>
+    prompt === "hang" ? { hang: "before" } : { text: "ok" },
+  );
+  const [session, other] = await Promise.all([rig.open(), rig.open()]);
+  const turns = [turn(session, "hang", { idleMs: 1_000 }), turn(other, "hang")];
+  await until(() => rig.server.requests.length === 2, "both requests");
+  for (const pid of rig.sessions.runtimePids) process.kill(pid, "SIGSTOP");
+  const [first, second] = await Promise.all([
+    turns[0]?.then(async (run) => {
+      await session.close();
+      return run;
+    }),
+    turns[1],
+  ]);
+  assert.equal(first && crashOf(first).kind, "idle-deadline");
+  assert.equal(second && crashOf(second).kind, "runtime-died");
+  assert.match(second ? crashOf(second).message : "", /does not answer/);
+  assert.equal(completed(await turn(await rig.open(), "hello")).text, "ok");
+  assert.equal(rig.restarts.length, 1);
+});
+
+test("a working directory that is gone is no matter of retries", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "" }));
+  const workingDirectory = `${rig.workspace.path}/gone`;
+  const opened = await rig.sessions.factory.open(
+    { label: label("m"), modelId: "m", workingDirectory, permissions: "all" },
+    neverAborted,
+  );
+  if (opened.kind !== "crashed") assert.fail(opened.kind);
+  assert.match(opened.crash.message, /working directory .*gone/);
+  assert.equal(crashRemedy(opened.crash).kind, "give-up");
+});
+
 test("a runtime that can't be started is a failed start that says what to do", async (t) => {
   const rig = await makeRig(t, () => ({ text: "" }), { runtimePath: "/no/such/runtime" });
   const opened = await rig.sessions.factory.open(
@@ -208,7 +242,7 @@ test("a runtime that can't be started is a failed start that says what to do", a
 test("a program that is no runtime is a failed start within the deadline, and is gone then", async (t) => {
   for (const [body, message] of [
     ["#!/bin/sh\necho the reason >&2\nexit 3\n", /exit code 3|the reason/],
-    ["\u007fELF, but no program\n", /ENOEXEC|not found|exited|ended/i],
+    ["no program at all\n", /ENOEXEC|not found|exited|ended/i],
   ] as const) {
     const rig = await makeRig(t, () => ({ text: "" }));
     const path = await rig.workspace.write("runtime", body);

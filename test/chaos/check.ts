@@ -1,0 +1,172 @@
+/** Holds what was seen against what must be: every difference is a sentence. */
+import { decisionText } from "../../src/events/decision.ts";
+import type { RunEvent } from "../../src/events/event.ts";
+import type { Observation } from "./play.ts";
+import {
+  decisionToken,
+  effectOf,
+  expectationOf,
+  nextStartReaps,
+  type Case,
+  type Expectation,
+  type WorkEnd,
+} from "./rules.ts";
+
+/** Statement 19. */
+const CANCEL_MS = 5_000;
+/** A hang is never longer than the limit and this. */
+const AFTER_LIMIT_MS = 10_000;
+
+export function problemsOf(one: Case, seen: Observation): readonly string[] {
+  const expected = expectationOf(one);
+  const problems: string[] = [];
+  const must = (holds: boolean, what: string): void => void (holds || problems.push(what));
+  const equal = (what: string, actual: unknown, wanted: unknown): void => {
+    const [a, w] = [JSON.stringify(actual), JSON.stringify(wanted)];
+    must(a === w, `${what}: ${a}, must be ${w}`);
+  };
+  const effect = effectOf(one);
+  const events = seen.journal?.events ?? [];
+
+  // 1. The outcome.
+  equal("exit code", seen.exitCode, expected.exitCode);
+  if (expected.run === "none") {
+    equal("events", events.length, 0);
+    if (effect.kind === "refused") must(effect.advice.test(seen.stderr), "there is no advice");
+  } else if (effect.kind === "unwritten") {
+    const told = /journal is not complete|can't be written/.test(seen.stderr);
+    must(told, "nobody is told that the journal is not complete");
+    must(seen.stdout.includes("job "), "the terminal does not tell the end");
+  } else {
+    checkJournal(seen, expected, problems);
+  }
+  must(!/defect of agent-jobs|Unhandled|at .*\.js:\d+/.test(seen.stderr), "stderr shows a defect");
+
+  // 2. The decisions.
+  if (effect.kind !== "unwritten" && expected.run !== "none") {
+    for (const [task, wanted] of Object.entries(expected.decisions)) {
+      const actual = decisionsOf(events, task);
+      if (wanted === undefined) continue;
+      equal(`decisions of ${task}`, actual, wanted);
+    }
+    const restarts = decisionsOf(events, null).filter((token) => token.includes("restarted"));
+    equal("new runtimes", restarts.length, expected.restarts);
+  }
+
+  // 3. Time.
+  must(!seen.overdue, `it had to be ended after ${seen.milliseconds} ms`);
+  const bound = expected.seconds * 1000;
+  must(seen.milliseconds <= bound, `it took ${seen.milliseconds} ms, at most ${bound} are right`);
+  if (effect.kind === "cancel" && seen.sinceFailure !== undefined) {
+    must(seen.sinceFailure <= CANCEL_MS, `canceling took ${seen.sinceFailure} ms`);
+  }
+  problems.push(...longTurns(one, events));
+
+  // 4. Nothing left.
+  const ownDeath = one.failure.leaves === "own-death";
+  if (!ownDeath || nextStartReaps) {
+    equal("processes left", seen.processesLeft, []);
+    equal("files left", seen.filesLeft, []);
+  }
+  if (!ownDeath) {
+    const quiet = seen.notes.some(({ kind }) => kind === "quiet");
+    const last = seen.notes.at(-1);
+    must(quiet, `something held the process open: ${JSON.stringify(last)}`);
+  }
+  const { failure, moment } = one;
+  const isBefore =
+    failure.baseUrl !== undefined || (moment === "starting" && failure.before !== undefined);
+  must(isBefore || seen.sinceFailure !== undefined, "the failure never happened");
+  return problems;
+}
+
+function checkJournal(seen: Observation, expected: Expectation, problems: string[]): void {
+  const { journal } = seen;
+  if (journal === undefined) {
+    problems.push("there is no journal");
+    return;
+  }
+  const { events } = journal;
+  // A process that is killed may leave its last line torn, and no other.
+  const wrong = journal.torn ? journal.problems.slice(0, -1) : journal.problems;
+  if (wrong.length > 0) problems.push(`the journal has problems: ${JSON.stringify(wrong)}`);
+  if (journal.torn && expected.run !== "cut") problems.push("the journal is torn");
+  const last = events.at(-1);
+  if (expected.run === "cut") {
+    if (last?.type === "run.ended") problems.push("it went on to its end");
+    return;
+  }
+  const outcome = last?.type === "run.ended" ? last.outcome.kind : "(no run.ended)";
+  if (outcome !== expected.run) problems.push(`the run: ${outcome}, must be ${expected.run}`);
+  const ends: Record<string, WorkEnd> = {};
+  for (const event of events) {
+    if (event.type === "work.ended") ends[event.work.taskId] = event.outcome.kind;
+  }
+  for (const [task, end] of Object.entries(expected.works)) {
+    // A work that had not begun when the run was canceled has no end either.
+    if (ends[task] !== end) problems.push(`${task}: ${ends[task]}, must be ${end}`);
+  }
+  problems.push(...unended(events), ...lateSiblings(events));
+}
+
+export function decisionsOf(events: readonly RunEvent[], task: string | null): string[] {
+  return events.flatMap((event) =>
+    event.type === "decision" && (event.work?.taskId ?? null) === task
+      ? [decisionToken(event.decision)]
+      : [],
+  );
+}
+
+/** Whatever started also ended. */
+function unended(events: readonly RunEvent[]): string[] {
+  const count = (type: RunEvent["type"]): number =>
+    events.filter((event) => event.type === type).length;
+  return (["work", "session", "turn"] as const).flatMap((what) => {
+    const [started, ended] = [count(`${what}.started`), count(`${what}.ended`)];
+    return started === ended ? [] : [`${started} ${what}s started, ${ended} ended`];
+  });
+}
+
+function longTurns({ failure }: Case, events: readonly RunEvent[]): string[] {
+  const { idleMinutes, turnMinutes } = failure.limits ?? {};
+  const limit = Math.max(idleMinutes ?? 0, turnMinutes ?? 0) * 60_000;
+  if (limit === 0) return [];
+  return events.flatMap((event, index) => {
+    if (event.type !== "turn.started") return [];
+    const end = events
+      .slice(index)
+      .find((other) => other.type === "turn.ended" && other.sessionId === event.sessionId);
+    const took = (end?.at ?? event.at) - event.at;
+    return took <= limit + AFTER_LIMIT_MS ? [] : [`a turn of ${event.mission} took ${took} ms`];
+  });
+}
+
+/** Statement 16: a crash stops what else runs at once. */
+function lateSiblings(events: readonly RunEvent[]): string[] {
+  const crash = events.find(
+    (event) => event.type === "work.ended" && event.outcome.kind === "crashed",
+  );
+  if (crash === undefined) return [];
+  return events.flatMap((event) =>
+    event.type === "work.ended" && event.at - crash.at > CANCEL_MS
+      ? [`${event.work.taskId} was stopped ${event.at - crash.at} ms after the crash`]
+      : [],
+  );
+}
+
+/** What a person needs to see why a case is red. */
+export function story(seen: Observation): string {
+  const decisions = (seen.journal?.events ?? []).flatMap((event) =>
+    event.type === "decision"
+      ? [`${event.work?.taskId ?? "job"} ${decisionText(event.decision).slice(0, 300)}`]
+      : [],
+  );
+  return [
+    "decisions:",
+    ...decisions.map((line) => `  ${line}`),
+    "end of stdout:",
+    seen.stdout.slice(-600),
+    "end of stderr:",
+    seen.stderr.slice(-1200),
+  ].join("\n");
+}

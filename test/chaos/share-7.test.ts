@@ -1,0 +1,3 @@
+import { playShare } from "./shares.ts";
+
+playShare(7);
