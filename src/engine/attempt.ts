@@ -5,7 +5,7 @@
 import { crashRemedy, type Crash } from "../events/crash.ts";
 import type { Mission } from "../events/decision.ts";
 import type { ExpandedPrompt } from "../entry/model.ts";
-import { minutes } from "./limits.ts";
+import { DenialStreak, minutes } from "./limits.ts";
 import type { Session, ToolCall, TurnOutcome } from "./ports.ts";
 import { unlessStopped } from "./scope.ts";
 import { STOP_GRACE_MS, type SessionKeeper } from "./session-keeper.ts";
@@ -112,10 +112,18 @@ async function tryOnce(
   if (acquired.kind === "crashed") return { ...acquired, toolCalls: [] };
   context.calls.beforeCall();
   const { session } = acquired;
-  const outcome = await ports.gate.run(
-    () => runTurn(context, session, request, attempt),
-    scope.signal,
-  );
+  const outcome = await ports.gate.run(async () => {
+    const leave = await context.rateLimit.enter(scope.signal, (milliseconds) =>
+      decide(context, {
+        kind: "waiting",
+        milliseconds,
+        reason: "a rate limit of the model server",
+      }),
+    );
+    const tried = await runTurn(context, session, request, attempt);
+    leave();
+    return tried;
+  }, scope.signal);
   return outcome ?? "stopped";
 }
 
@@ -140,24 +148,38 @@ async function runTurn(
     attempt,
     prompt,
   });
+  // Of its own, so that it can be ended without its task.
+  const turnScope = scope.child();
+  const denials = new DenialStreak(turnScope);
   const turn = session.runTurn(prompt, {
-    signal: scope.signal,
+    signal: turnScope.signal,
     turnMs: minutes(limits.turnMinutes),
     idleMs: minutes(limits.idleMinutes),
-    onActivity: (activity) => observe(context, sessionId, activity),
+    onActivity: (activity) => {
+      observe(context, sessionId, activity);
+      denials.observe(activity);
+    },
   });
-  const ended = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, turn);
+  const ended = await unlessStopped(turnScope, ports.clock, STOP_GRACE_MS, turn);
+  turnScope.dispose();
   const outcome =
-    scope.stopped === undefined ? asCrash(ended) : { kind: "canceled" as const, toolCalls: [] };
+    scope.stopped === undefined
+      ? asCrash(ended, denials.crash)
+      : { kind: "canceled" as const, toolCalls: [] };
   ports.emit({ type: "turn.ended", work, sessionId, mission, outcome: outcome.kind });
   return outcome;
 }
 
-/** A turn that says it was canceled although we did not cancel it was aborted by somebody else. */
-function asCrash(outcome: TurnOutcome | undefined): TurnOutcome {
+const abortedByOthers: Crash = {
+  kind: "aborted",
+  message: "The turn was aborted, but not by this run.",
+};
+
+/** A turn that says it was canceled was ended for its denials; else somebody else has aborted it. */
+function asCrash(outcome: TurnOutcome | undefined, denied: Crash | undefined): TurnOutcome {
   if (outcome !== undefined && outcome.kind !== "canceled") return outcome;
-  const crash: Crash = { kind: "aborted", message: "The turn was aborted, but not by this run." };
-  return { kind: "crashed", toolCalls: outcome?.toolCalls ?? [], crash };
+  const toolCalls = outcome?.toolCalls ?? [];
+  return { kind: "crashed", toolCalls, crash: denied ?? abortedByOthers };
 }
 
 /** Rules 4 and 5: the model of every try that a mission may make. */
@@ -204,6 +226,7 @@ async function waitBeforeRetry(
   const backoff = FIRST_WAIT_MS * 2 ** (overloaded - 1) * (1 + ports.random());
   const milliseconds = Math.round(Math.min(Math.max(backoff, retryAfterMs ?? 0), LONGEST_WAIT_MS));
   const status = crash.statusCode === undefined ? "" : ` (${crash.statusCode})`;
+  if (crash.statusCode === 429) context.rateLimit.met(milliseconds);
   decide(context, {
     kind: "waiting",
     milliseconds,

@@ -1,6 +1,7 @@
 /** The bounds of a run, resolved, and the counters that are held against them. */
 import { defaultLimits, type Limits } from "../entry/model.ts";
-import type { ModelUsed } from "../events/session-activity.ts";
+import type { Crash } from "../events/crash.ts";
+import type { ModelUsed, SessionActivity } from "../events/session-activity.ts";
 import type { Scope } from "./scope.ts";
 
 export type ResolvedLimits = Required<Limits>;
@@ -53,5 +54,34 @@ export class CallBudget {
 
   #cross(): void {
     this.#task.stop({ kind: "limit", limit: "modelCalls", value: this.#limit });
+  }
+}
+
+/** An agent that is denied so often, without a success in between, only burns tokens. */
+export const DENIALS_IN_A_ROW = 10;
+
+/** Ends a turn in which nothing but denials happens. */
+export class DenialStreak {
+  readonly #turn: Scope;
+  #count = 0;
+  #crash: Crash | undefined;
+
+  constructor(turn: Scope) {
+    this.#turn = turn;
+  }
+
+  observe(activity: SessionActivity): void {
+    if (activity.kind === "tool.ended" && activity.succeeded) this.#count = 0;
+    if (activity.kind !== "permission.denied") return;
+    this.#count += 1;
+    if (this.#count < DENIALS_IN_A_ROW || this.#crash !== undefined) return;
+    const message = `The agent was denied ${DENIALS_IN_A_ROW} times in a row, at last ${activity.operation} of ${activity.target}.`;
+    this.#crash = { kind: "denied", message };
+    this.#turn.stop({ kind: "canceled", reason: message });
+  }
+
+  /** Why the turn was ended; undefined if it was not. */
+  get crash(): Crash | undefined {
+    return this.#crash;
   }
 }

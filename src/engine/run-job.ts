@@ -11,6 +11,7 @@ import type { RunOutcome, WorkOutcome } from "../events/event.ts";
 import type { RunSpec } from "./job.ts";
 import { CallBudget, minutes, TokenBudget } from "./limits.ts";
 import type { EnginePorts, Session } from "./ports.ts";
+import { RateLimit } from "./rate-limit.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
 import { runWork, type Finished, type WorkResult } from "./run-work.ts";
 import { Scope, stopAfter, stopText } from "./scope.ts";
@@ -98,6 +99,7 @@ class Run {
   readonly #ports: EnginePorts;
   readonly #scope: Scope;
   readonly #tokens: TokenBudget;
+  readonly #rateLimit: RateLimit;
   /** By work id, so bounded by the size of the job's tree. */
   readonly #runs = new Map<number, number>();
   #finishes = 0;
@@ -106,6 +108,7 @@ class Run {
     this.#spec = spec;
     this.#ports = ports;
     this.#scope = Scope.root(signal);
+    this.#rateLimit = new RateLimit(ports.clock);
     this.#tokens = new TokenBudget(spec.limits.tokens, this.#scope);
   }
 
@@ -205,6 +208,7 @@ class Run {
         scope,
         calls: new CallBudget(limits.modelCalls, scope),
         tokens: this.#tokens,
+        rateLimit: this.#rateLimit,
         ports: this.#ports,
       },
       start.availability,

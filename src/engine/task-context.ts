@@ -4,6 +4,7 @@ import type { WorkRef } from "../events/event.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import type { CallBudget, ResolvedLimits, TokenBudget } from "./limits.ts";
 import type { EnginePorts, Session } from "./ports.ts";
+import type { RateLimit } from "./rate-limit.ts";
 import type { Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
@@ -31,6 +32,7 @@ export interface TaskContext {
   readonly scope: Scope;
   readonly calls: CallBudget;
   readonly tokens: TokenBudget;
+  readonly rateLimit: RateLimit;
   readonly ports: EnginePorts;
 }
 
@@ -45,6 +47,10 @@ export function observe(context: TaskContext, sessionId: string, activity: Sessi
     case "model.used":
       context.calls.spend();
       context.tokens.spend(activity);
+      context.rateLimit.lifted();
+      break;
+    case "model.failed":
+      if (activity.statusCode === 429) context.rateLimit.met();
       break;
     case "agent.started":
       context.calls.beforeCall();

@@ -11,6 +11,8 @@ export interface Crash {
     | "idle-deadline"
     | "empty-answer"
     | "aborted"
+    /** So many denials in a row that nothing else was to be expected. */
+    | "denied"
     | "internal";
   /** One sentence for people. */
   readonly message: string;
@@ -43,6 +45,13 @@ export function crashRemedy(crash: Crash): Remedy {
   }
   if (crash.errorType === "authentication" || crash.errorType === "authorization") {
     return { kind: "give-up", advice: adviceFor(401) };
+  }
+  if (crash.kind === "denied") {
+    return {
+      kind: "give-up",
+      advice:
+        'Allow in "permissions" what the task needs (each denial names it), or say in the prompt how to do without.',
+    };
   }
   if (crash.errorType === "configuration") {
     return { kind: "give-up", advice: "What is missing has to be installed or named first." };

@@ -14,6 +14,7 @@ export type SessionActivity =
   | { readonly kind: "idle" }
   | ModelReplied
   | ModelUsed
+  | ModelFailed
   | PermissionDenied;
 
 export interface ToolStarted {
@@ -53,6 +54,15 @@ export interface ModelUsed {
   /** In the runtime's own unit (premium requests); 0 with a provider of one's own. */
   readonly cost: number;
   readonly durationMs: number;
+  readonly subAgent: boolean;
+}
+
+/** A model call that failed. The runtime may try again by itself; what becomes of the turn comes later. */
+export interface ModelFailed {
+  readonly kind: "model.failed";
+  readonly modelId?: string;
+  /** HTTP status of the answer, if there was one. */
+  readonly statusCode?: number;
   readonly subAgent: boolean;
 }
 

@@ -73,6 +73,9 @@ export function playedCrash(
       return { hang: true };
     case "empty-answer":
       return last === undefined ? { text: "" } : undefined;
+    // The same denials end the turn again.
+    case "denied":
+      return undefined;
     case "session-error":
     case "start-failed":
     case "aborted":

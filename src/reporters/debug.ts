@@ -107,6 +107,8 @@ function acted(activity: SessionActivity, tool: Naming): string {
       return `model.replied ${quoted(activity.text)} ${JSON.stringify(activity.toolCalls)}`;
     case "model.used":
       return `model.used ${activity.modelId}${activity.subAgent ? " by a sub-agent" : ""}`;
+    case "model.failed":
+      return `model.failed ${activity.statusCode ?? "without a status"}`;
     case "permission.denied":
       return `permission.denied ${activity.operation} ${oneLine(activity.target)}: ${oneLine(activity.reason)}`;
     case "reasoning.started":

@@ -154,6 +154,8 @@ function activityText(activity: SessionActivity): string | undefined {
         : `tool failed: ${activity.error?.message ?? "no reason given"}`;
     case "model.used":
       return `model call: ${activity.modelId}, tokens ${countText(activity.inputTokens)} in, ${countText(activity.outputTokens)} out, ${(activity.durationMs / 1000).toFixed(1)} s${activity.subAgent ? ", by a sub-agent" : ""}`;
+    case "model.failed":
+      return `model call failed: ${activity.statusCode ?? "no answer"}`;
     // The engine makes a decision of it.
     case "permission.denied":
     case "reasoning.started":

@@ -79,6 +79,7 @@ export function callBack(callback: ICopilotSessionCallbacks, activity: SessionAc
       return callback.onIdle();
     case "model.replied":
     case "model.used":
+    case "model.failed":
     case "permission.denied":
       return undefined;
   }

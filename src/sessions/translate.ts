@@ -26,6 +26,8 @@ export class Translator {
     switch (event.type) {
       case "assistant.usage":
         return [modelUsed(event, subAgent)];
+      case "model.call_failure":
+        return [modelFailed(event, subAgent)];
       case "assistant.message":
         return subAgent
           ? [modelReplied(event, true)]
@@ -220,6 +222,19 @@ function modelReplied(
       name: call.name,
       arguments: call.arguments ?? {},
     })),
+    subAgent,
+  };
+}
+
+function modelFailed(
+  event: Extract<SessionEvent, { type: "model.call_failure" }>,
+  subAgent: boolean,
+): SessionActivity {
+  const { model, statusCode } = event.data;
+  return {
+    kind: "model.failed",
+    ...(model === undefined ? {} : { modelId: model }),
+    ...(statusCode === undefined ? {} : { statusCode }),
     subAgent,
   };
 }

@@ -20,6 +20,7 @@ export class TurnState {
   readonly #open = new Set<string>();
   #text = "";
   #filtered = false;
+  #refusal: number | undefined;
   #error: Crash | undefined;
   #rootQuiet = false;
   #idle: { readonly aborted: boolean } | undefined;
@@ -40,7 +41,11 @@ export class TurnState {
       case "assistant.turn_start":
         this.#rootQuiet = false;
         break;
+      case "model.call_failure":
+        this.#refusal = event.data.statusCode;
+        break;
       case "assistant.usage":
+        this.#refusal = undefined;
         this.#filtered = event.data.contentFilterTriggered === true;
         break;
       case "assistant.message":
@@ -83,6 +88,11 @@ export class TurnState {
   /** A content filter has blocked the last answer. */
   get filtered(): boolean {
     return this.#filtered;
+  }
+
+  /** The status with which the model server refused the last call: what a silence after it is about. */
+  get refusal(): number | undefined {
+    return this.#refusal;
   }
 
   get text(): string {

@@ -152,7 +152,7 @@ class Turn {
       if (now >= end) return turnDeadline(this.#options.turnMs);
       const silentUntil = this.#lastEvent + this.#options.idleMs;
       if (!busy && now >= silentUntil) {
-        if (!rootQuiet) return idleDeadline(this.#options.idleMs);
+        if (!rootQuiet) return idleDeadline(this.#options.idleMs, this.#state.refusal);
         // The answer is complete; only something in the background is not.
         await this.#cancelTasks();
         return { kind: "idle" };
@@ -279,11 +279,11 @@ function turnDeadline(turnMs: number): Ending {
   );
 }
 
-function idleDeadline(idleMs: number): Ending {
-  return crash(
-    "idle-deadline",
-    `Nothing came from the model for ${seconds(idleMs)} (limits.idleMinutes).`,
-  );
+/** After a refusal the runtime waits in silence to try again: then that is the cause. */
+function idleDeadline(idleMs: number, statusCode: number | undefined): Ending {
+  const message = `Nothing came from the model for ${seconds(idleMs)} (limits.idleMinutes).`;
+  const status = statusCode === undefined ? {} : { statusCode };
+  return { kind: "crashed", crash: { kind: "idle-deadline", message, ...status } };
 }
 
 function seconds(milliseconds: number): string {

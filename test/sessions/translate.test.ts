@@ -39,6 +39,8 @@ function short(activity: SessionActivity): string {
       return `replied${activity.subAgent ? " (sub-agent)" : ""}`;
     case "model.used":
       return `used ${activity.inputTokens}+${activity.outputTokens}${activity.subAgent ? " (sub-agent)" : ""}`;
+    case "model.failed":
+      return `failed ${activity.statusCode ?? "?"}${activity.subAgent ? " (sub-agent)" : ""}`;
     case "permission.denied":
       return "denied";
     case "idle":

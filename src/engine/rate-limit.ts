@@ -1,0 +1,68 @@
+/**
+ * What a rate limit that one session meets means for the turns of the others: they wait, instead of burning
+ * their tries against it. One for each run.
+ *
+ * Invariants: while the limit holds at most one turn begins at a time, and only after a pause; the first
+ * answer of the model server lifts it for all; nobody waits longer than `LONGEST_PAUSE_MS` in one go.
+ */
+import type { Clock } from "./ports.ts";
+
+const SHORTEST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 60_000;
+
+export class RateLimit {
+  /** When it was met first; undefined when there is none. */
+  #since: number | undefined;
+  #until = 0;
+  #trying = false;
+  #change = new AbortController();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The model server has refused a request for now. Without a pause given, it grows while the limit holds. */
+  met(pauseMs?: number): void {
+    const now = this.#clock.now();
+    this.#since ??= now;
+    const grown = Math.min(Math.max(now - this.#since, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
+    this.#until = Math.max(this.#until, now + (pauseMs ?? grown));
+  }
+
+  /** The model server has answered. */
+  lifted(): void {
+    if (this.#since === undefined) return;
+    this.#since = undefined;
+    this.#until = 0;
+    this.#changed();
+  }
+
+  /**
+   * Resolves when a turn may begin, or when `signal` aborts. `onWait` is called once, if it has to wait.
+   * The returned function must be called when the turn has ended.
+   */
+  async enter(signal: AbortSignal, onWait: (milliseconds: number) => void): Promise<() => void> {
+    let told = false;
+    while (this.#since !== undefined && !signal.aborted) {
+      const rest = this.#until - this.#clock.now();
+      if (rest <= 0 && !this.#trying) {
+        this.#trying = true;
+        return () => {
+          this.#trying = false;
+          this.#changed();
+        };
+      }
+      const pause = rest <= 0 ? LONGEST_PAUSE_MS : Math.min(rest, LONGEST_PAUSE_MS);
+      if (!told) onWait(pause);
+      told = true;
+      await this.#clock.sleep(pause, AbortSignal.any([signal, this.#change.signal]));
+    }
+    return () => {};
+  }
+
+  #changed(): void {
+    this.#change.abort("changed");
+    this.#change = new AbortController();
+  }
+}

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { RateLimit } from "../../src/engine/rate-limit.ts";
+import type { SessionActivity } from "../../src/events/session-activity.ts";
+import { play, ref } from "../rig/engine.ts";
+import { FakeClock } from "../rig/fake-clock.ts";
+
+const refused: SessionActivity = { kind: "model.failed", statusCode: 429, subAgent: false };
+const answered: SessionActivity = {
+  kind: "model.used",
+  modelId: "m",
+  inputTokens: 1,
+  outputTokens: 1,
+  cacheReadTokens: 0,
+  reasoningTokens: 0,
+  cost: 0,
+  durationMs: 1,
+  subAgent: false,
+};
+const model = { category: "work" };
+const forever = new AbortController().signal;
+
+describe("a rate limit that one session meets", () => {
+  it("lets the turns of the others wait, one at a time, until the model server answers", async () => {
+    const clock = new FakeClock();
+    const limit = new RateLimit(clock);
+    const entered: string[] = [];
+    const waits: number[] = [];
+    const enter = async (name: string): Promise<() => void> => {
+      const leave = await limit.enter(forever, (ms) => waits.push(ms));
+      entered.push(`${name} at ${clock.now() - begun}`);
+      return leave;
+    };
+    const begun = clock.now();
+    await enter("early");
+    limit.met();
+    const turns = [enter("one"), enter("two"), enter("three")];
+    const leave = await clock.runUntil(turns[0] ?? enter("?"));
+    assert.deepEqual(entered, ["early at 0", "one at 5000"]);
+    limit.met();
+    leave();
+    await clock.runUntil(turns[1] ?? enter("?"));
+    assert.deepEqual(entered, ["early at 0", "one at 5000", "two at 10000"]);
+    limit.lifted();
+    await clock.runUntil(turns[2] ?? enter("?"));
+    assert.deepEqual(entered.at(-1), "three at 10000");
+    assert.deepEqual(waits, [5000, 5000, 5000]);
+  });
+
+  it("is waited for in a Par without a try being burnt, and the wait is told", async () => {
+    const { outcome, decisions, sessions } = await play({
+      tasks: {
+        a: { prompt: "a", model },
+        b: { prompt: "b", model, availability: { condition: "may b? Then job_boolean_true" } },
+      },
+      work: { kind: "Par", works: [ref("a"), ref("b")] },
+      play: ({ prompt }) => {
+        if (prompt === "a") return { acts: [refused], takes: 60_000 };
+        return prompt.startsWith("may b?")
+          ? { takes: 30_000, tools: ["job_boolean_true"] }
+          : { acts: [answered] };
+      },
+    });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.equal(sessions.turns.length, 3);
+    assert.ok(
+      decisions.some((text) => /^\[OPERATION\] Waiting .*a rate limit/.test(text)),
+      decisions.join("\n"),
+    );
+  });
+
+  it("does not hold anybody who is cancelled", async () => {
+    const clock = new FakeClock();
+    const limit = new RateLimit(clock);
+    limit.met();
+    const abort = new AbortController();
+    const entering = limit.enter(abort.signal, () => {});
+    abort.abort();
+    await entering;
+    assert.equal(clock.now(), new FakeClock().now());
+  });
+});
