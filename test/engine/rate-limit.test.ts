@@ -57,7 +57,7 @@ describe("a rate limit that one session meets", () => {
       play: ({ prompt }) => {
         if (prompt === "a") return { acts: [refused], takes: 60_000 };
         return prompt.startsWith("may b?")
-          ? { takes: 30_000, tools: ["job_boolean_true"] }
+          ? { takes: 2_000, tools: ["job_boolean_true"] }
           : { acts: [answered] };
       },
     });

@@ -199,7 +199,7 @@ test("a runtime that answers nothing any more is replaced when a session is clos
     prompt === "hang" ? { hang: "before" } : { text: "ok" },
   );
   const [session, other] = await Promise.all([rig.open(), rig.open()]);
-  const turns = [turn(session, "hang", { idleMs: 1_000 }), turn(other, "hang")];
+  const turns = [turn(session, "hang", { idleMs: 1_000 }), turn(other, "hang", { idleMs: 30_000 })];
   await until(() => rig.server.requests.length === 2, "both requests");
   for (const pid of rig.sessions.runtimePids) process.kill(pid, "SIGSTOP");
   const [first, second] = await Promise.all([
@@ -275,4 +275,14 @@ test("waits of a start are on the injected clock", async (t) => {
   );
   assert.match(opened.kind === "crashed" ? opened.crash.message : "", /did not start within 15 s/);
   assert.ok(performance.now() - start < 5_000);
+});
+
+test("a silence after a refusal is blamed on the refusal: it is waited out, not tried at once", async (t) => {
+  const rig = await makeRig(t, () => ({ status: 429, headers: { "retry-after": "60" } }));
+  const run = await turn(await rig.open(), "Hello", { idleMs: 1_500 });
+  const crash = crashOf(run);
+  assert.equal(crash.kind, "idle-deadline");
+  assert.equal(crash.statusCode, 429);
+  assert.equal(crashRemedy(crash).kind, "retry-later");
+  assert.ok(run.activities.some((one) => one.kind === "model.failed" && one.statusCode === 429));
 });

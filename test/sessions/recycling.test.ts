@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isRunning } from "../../src/platform/processes.ts";
+import { completed, makeRig, turn, until } from "./rig.ts";
+
+test("a runtime that has served its share of sessions makes way for a new one, and ends with its last session", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "Yes." }), { sessionsPerRuntime: 2 });
+  const first = await rig.open();
+  const [old = 0] = rig.sessions.runtimePids;
+  const second = await rig.open();
+  const third = await rig.open();
+  assert.equal(rig.sessions.runtimePids.length, 2);
+  for (const session of [first, second, third]) completed(await turn(session, "Hello"));
+  await first.close();
+  assert.ok(isRunning(old), "it still serves the second session");
+  await second.close();
+  await until(() => rig.sessions.runtimePids.length === 1, "the old runtime's end");
+  assert.ok(!isRunning(old));
+  completed(await turn(third, "Hello again"));
+  assert.deepEqual(rig.restarts, [], "nothing has died");
+});
