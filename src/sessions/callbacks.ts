@@ -180,6 +180,7 @@ export async function startSession(
   workingDirectory: string = process.cwd(),
 ): Promise<ICopilotSession> {
   const id = randomUUID();
+  const clock = systemClock;
   const session = await client.createSession(
     sessionConfig({
       id,
@@ -188,9 +189,9 @@ export async function startSession(
       permissions: "read-only",
       outputDirectory: tmpdir(),
       onActivity: () => {},
+      clock,
     }),
   );
-  const clock = systemClock;
   return new CallbackSession({
     session,
     life: foreignLife,

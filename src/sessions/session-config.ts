@@ -1,10 +1,12 @@
 /** What a session of ours is, in the SDK's words: lean, quiet, and with nothing that we did not name. */
-import type { SessionConfig } from "@github/copilot-sdk";
+import type { SessionConfig, Tool } from "@github/copilot-sdk";
+import type { Clock } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { jobTools } from "./job-tools.ts";
 import { permissionHandler, realFiles } from "./permission-handler.ts";
 import { toolsFor } from "./permission-rules.ts";
+import { guarded } from "./tool-guard.ts";
 import { searchFilter } from "./search-results.ts";
 
 export interface Provider {
@@ -22,6 +24,9 @@ export interface SessionConfigOptions {
   readonly provider?: Provider | undefined;
   readonly outputDirectory: string;
   readonly onActivity: (activity: SessionActivity) => void;
+  readonly clock: Clock;
+  /** Beside the job tools. */
+  readonly tools?: readonly Tool[] | undefined;
 }
 
 export function sessionConfig(
@@ -35,7 +40,7 @@ export function sessionConfig(
     streaming: true,
     includeSubAgentStreamingEvents: false,
     workingDirectory,
-    tools: jobTools(),
+    tools: [...jobTools(), ...(options.tools ?? [])].map((tool) => guarded(tool, options.clock)),
     availableTools: toolsFor(permissions),
     onPermissionRequest: permissionHandler({ permissions, workingDirectory, onActivity }),
     hooks: { onPostToolUse: searchFilter(permissions, { workingDirectory, ...realFiles }) },

@@ -4,7 +4,7 @@
  * Invariant: whatever was begun is ended. A session that comes up too late, or after a cancel, is closed
  * as one that was used; a closed one leaves no process and no file.
  */
-import type { CopilotSession, SessionConfig } from "@github/copilot-sdk";
+import type { CopilotSession, SessionConfig, Tool } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import type {
   Clock,
@@ -34,10 +34,16 @@ const createMs = 15_000;
 /** Less than a stopped run waits for a session: it then knows that the runtime has to be ended by force. */
 const closeStepMs = 1_500;
 
-export interface SessionFactoryOptions {
+/** What every session is made from. */
+export interface SessionContext {
   readonly clock: Clock;
   readonly pool: RuntimePool;
   readonly provider?: Provider | undefined;
+  /** Beside the job tools. */
+  readonly tools?: readonly Tool[] | undefined;
+}
+
+export interface SessionFactoryOptions extends SessionContext {
   /** Session id → what the session is for; the model transport reads it. */
   readonly labels: Map<string, SessionLabel>;
   /** Session id → the sessions that are open now. */
@@ -54,16 +60,12 @@ export class CopilotSessionFactory implements SessionFactory {
   }
 
   async open(request: SessionRequest, signal: AbortSignal): Promise<Opened> {
-    const { clock, pool, labels, refusal } = this.#options;
+    const { clock, labels, refusal } = this.#options;
     if (signal.aborted) return canceled;
     if (refusal !== undefined) return { kind: "crashed", crash: refusal };
     const id = randomUUID();
     labels.set(id, request.label);
-    const opened = await openCopilotSession(
-      { clock, pool, provider: this.#options.provider },
-      { ...request, id },
-      signal,
-    );
+    const opened = await openCopilotSession(this.#options, { ...request, id }, signal);
     if (!("session" in opened)) {
       labels.delete(id);
       return opened;
@@ -96,11 +98,7 @@ const canceled: Opened & { kind: "crashed" } = {
 };
 
 export async function openCopilotSession(
-  context: {
-    readonly clock: Clock;
-    readonly pool: RuntimePool;
-    readonly provider?: Provider | undefined;
-  },
+  context: SessionContext,
   request: Pick<SessionRequest, "modelId" | "workingDirectory" | "permissions"> & { id: string },
   signal: AbortSignal,
 ): Promise<OpenSession | (Opened & { kind: "crashed" })> {
@@ -124,7 +122,9 @@ export async function openCopilotSession(
   const listener: OpenSession["listener"] = { current: () => {} };
   const config = sessionConfig({
     ...request,
+    clock,
     provider: context.provider,
+    tools: context.tools,
     outputDirectory: runtime.outputDirectory,
     onActivity: (activity) => listener.current(activity),
   });

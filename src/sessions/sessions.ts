@@ -1,4 +1,5 @@
 /** The door of this room: everything that needs sessions makes them here, once. */
+import type { Tool } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import type { Clock, SessionFactory, SessionLabel } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
@@ -36,6 +37,8 @@ export interface SessionsOptions {
   readonly onLeftovers?: ((runs: number) => void) | undefined;
   /** What all that is started carries in its environment as `AGENT_JOBS_RUN`. Default: a random one. */
   readonly mark?: string | undefined;
+  /** Tools with handlers in this process, for every session, beside the job tools. */
+  readonly tools?: readonly Tool[] | undefined;
   /** After how many sessions the runtime is replaced. Default: 250. */
   readonly sessionsPerRuntime?: number | undefined;
 }
@@ -95,15 +98,16 @@ export function createSessions(options: SessionsOptions): Sessions {
               }),
     }),
   });
+  const context = { clock, pool, provider, tools: options.tools };
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModel : undefined;
   return {
-    factory: new CopilotSessionFactory({ clock, pool, provider, labels, open, refusal }),
+    factory: new CopilotSessionFactory({ ...context, labels, open, refusal }),
     async startSession(request) {
       if (refusal !== undefined) throw new Error(refusal.message);
       const id = randomUUID();
       const opened = await openCopilotSession(
-        { clock, pool, provider },
+        context,
         { ...request, id },
         new AbortController().signal,
       );
