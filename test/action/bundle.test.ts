@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { findRuntime } from "../../src/sessions/runtime.ts";
+import { runtimeHashes } from "../../src/action/runtime-hashes.ts";
+import { findRuntime, platformName } from "../../src/sessions/runtime.ts";
 import { startGithubServer } from "../rig/github-server.ts";
 import { runPost, runStep } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -74,4 +75,43 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
     assert.equal(post.code, 0, post.raw);
     assert.match(post.log, /Nothing is left of the run\./);
   });
+
+  it(
+    "installs the runtime into an empty tool cache and rehearses the example with it, then finds it there",
+    { skip: platformName() in runtimeHashes ? false : "no hash is committed for this platform" },
+    async (t) => {
+      const example = async (name: string): Promise<string> =>
+        readFile(join(root, "entries", name), "utf8");
+      const workspace = await makeWorkspace(t, {
+        "entries/commit-review.yml": await example("commit-review.yml"),
+        "entries/commit-review.rehearsal.yml": await example("commit-review.rehearsal.yml"),
+      });
+      const env = {
+        RUNNER_TOOL_CACHE: join(folder, "tools"),
+        COPILOT_CLI_PATH: "",
+        // A cache of npm's own, so that the package really comes over the network.
+        npm_config_cache: join(folder, "npm"),
+      };
+      const step = {
+        workspace: workspace.path,
+        env,
+        inputs: {
+          entry: "entries/commit-review.yml",
+          job: "review",
+          rehearse: "entries/commit-review.rehearsal.yml",
+        },
+        main: join(dist, "index.js"),
+      };
+      const first = await runStep(t, step);
+      assert.equal(first.code, 0, first.raw);
+      assert.match(first.log, /Downloaded \d\d\.\d MB in [\d.]+ s; the SHA-512 is as expected/);
+      const second = await runStep(t, step);
+      assert.equal(second.code, 0, second.raw);
+      assert.doesNotMatch(second.log, /Downloaded/);
+      for (const { outputs, summary } of [first, second]) {
+        assert.equal(outputs["result"], "success");
+        assert.match(summary, /```mermaid/);
+      }
+    },
+  );
 });
