@@ -65,7 +65,7 @@ export interface Sources {
 
 /** Throws a `Stop` unless whoever caused the event may start an agent. */
 export async function trustedSources(setting: Setting, paths: Paths): Promise<Sources> {
-  const { inputs, environment, workspace, core } = setting;
+  const { inputs, environment, core } = setting;
   const event = readEvent({
     name: environment["GITHUB_EVENT_NAME"] ?? "",
     payload: await payloadOf(environment["GITHUB_EVENT_PATH"]),
@@ -77,10 +77,6 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
     repository: environment["GITHUB_REPOSITORY"],
     signal: setting.signal,
   });
-  const folders = new Set([
-    resolve(workspace, paths.workingDirectory ?? "."),
-    dirname(resolve(workspace, paths.entry)),
-  ]);
   const decision = await decideTrust(
     event,
     {
@@ -91,24 +87,44 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
     {
       permissionOf: (login) => api.permissionOf(login),
       isForkPullRequest: (number) => api.isForkPullRequest(number),
-      checkedOut: () =>
-        Promise.all([...folders].map((folder) => checkedOutCommit(folder, environment))),
+      checkedOut: () => checkedOutCommits(setting, paths),
     },
   );
   switch (decision.kind) {
     case "trusted":
       sayLine(core, `Event: trusted, ${decision.reason}.`);
-      return { entryFile: paths.entry, rehearse: paths.rehearse, baseFolder: undefined };
+      break;
     case "skipped":
       throw new Stop("skipped", [decision.reason]);
     case "refused":
       throw new Stop("failure", [decision.reason]);
     case "allowed":
       sayLine(core, `Event: not trusted, but \`allow-untrusted\` is set. ${decision.reason}`);
-      sayLine(core, `The entry is read from the base, ${decision.baseRef}.`);
-      await refuseRuntimeOfCheckout(setting);
-      return fromBase(setting, paths, api, decision.baseRef);
+      break;
   }
+  const { baseRef } = decision;
+  if (baseRef === undefined) {
+    return { entryFile: paths.entry, rehearse: paths.rehearse, baseFolder: undefined };
+  }
+  await refuseRuntimeOfCheckout(setting);
+  return fromBase(setting, paths, api, baseRef);
+}
+
+/** Where the agent works and where its input is. A rehearsal's own folder is not used beside a base. */
+async function checkedOutCommits(
+  { workspace, environment }: Setting,
+  { workingDirectory = ".", userInputFile }: Paths,
+): Promise<readonly (string | undefined)[]> {
+  // A link may lead into another checkout than the one that it is in.
+  const real = async (path: string): Promise<string> => {
+    const absolute = resolve(workspace, path);
+    return realpath(absolute).catch(() => absolute);
+  };
+  const folders = [
+    await real(workingDirectory),
+    ...(userInputFile === undefined ? [] : [dirname(await real(userInputFile))]),
+  ];
+  return Promise.all(folders.map((folder) => checkedOutCommit(folder, environment)));
 }
 
 async function payloadOf(path: string | undefined): Promise<unknown> {
@@ -129,7 +145,7 @@ async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setti
     if (path === undefined || path === "") continue;
     if (await isInside(workspace, resolve(workspace, path))) {
       throw new Stop("failure", [
-        `\`${name}\` leads into the workspace, which holds what an untrusted person wrote: it is not started.`,
+        `\`${name}\` leads into the workspace, which may hold what an untrusted person wrote: it is not started.`,
       ]);
     }
   }
@@ -156,7 +172,7 @@ async function fromBase(
     }
     return target;
   };
-  sayLine(core, `Read from the base: ${[entry, rehearse].filter(Boolean).join(", ")}.`);
+  sayLine(core, `Read from the base, ${ref}: ${[entry, rehearse].filter(Boolean).join(", ")}.`);
   return {
     entryFile: await copy(entry),
     rehearse: rehearse === undefined ? undefined : await copy(rehearse),

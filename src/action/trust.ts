@@ -4,7 +4,9 @@
  *
  * - Nobody is asked about a fork's pull request: it is skipped before anything else happens.
  * - A bot is trusted if its very login is listed, and never because of what GitHub says of its permission.
- * - `allow-untrusted` turns every other answer into `allowed`; the entry then comes from `baseRef`.
+ * - `allow-untrusted` turns every other answer into `allowed`.
+ * - With a `baseRef`, a fork's files may lie anywhere in the workspace: what decides about the run (the entry,
+ *   the rehearsal) comes from that commit, never from the work tree, of which no commit says what it holds.
  */
 import { sha, type Actor, type EventFacts } from "./event.ts";
 
@@ -20,12 +22,13 @@ export interface TrustPorts {
   permissionOf(login: string): Promise<string>;
   /** Whether the head of a pull request is in another repository. */
   isForkPullRequest(number: number): Promise<boolean>;
-  /** The commits that are checked out where the agent works and where the entry is; undefined where there is none. */
+  /** The commits that are checked out where the agent works and where its input is; undefined where there is none. */
   checkedOut(): Promise<readonly (string | undefined)[]>;
 }
 
 export type TrustDecision =
-  | { readonly kind: "trusted"; readonly reason: string }
+  /** Without a `baseRef`, the work tree may be believed. */
+  | { readonly kind: "trusted"; readonly reason: string; readonly baseRef: string | undefined }
   /** Not trusted, and yet to be run. */
   | { readonly kind: "allowed"; readonly reason: string; readonly baseRef: string }
   | { readonly kind: "skipped"; readonly reason: string }
@@ -66,7 +69,8 @@ export async function decideTrust(
 
   async function judge(): Promise<Verdict> {
     if (unchecked.has(event.name)) {
-      return { kind: "trusted", reason: `\`${event.name}\` needs write access to cause` };
+      const reason = `\`${event.name}\` needs write access to cause`;
+      return { kind: "trusted", reason, baseRef: undefined };
     }
     if (isForkEvent(event)) return skip;
     if (isIncomplete(event)) {
@@ -76,9 +80,7 @@ export async function decideTrust(
       };
     }
     const actors = await judgeActors(event, options, ports);
-    return actors.kind === "trusted"
-      ? ((await forkCheckedOut(event, options, ports)) ?? actors)
-      : actors;
+    return actors.kind === "trusted" ? judgeHead(event, options, ports, actors.reason) : actors;
   }
 }
 
@@ -100,15 +102,17 @@ async function judgeActors(
   options: TrustOptions,
   ports: TrustPorts,
 ): Promise<Verdict> {
-  const names: string[] = [];
+  const reasons: string[] = [];
   for (const actor of event.actors) {
     const problem = await problemOf(actor, options, ports);
     if (problem !== undefined) return { kind: "refused", reason: `${problem} ${howToAllow}` };
-    names.push(actor.login);
+    reasons.push(
+      `${actor.login} ${actor.bot ? "is in `allowed-bots`" : "may write to the repository"}`,
+    );
   }
-  return names.length === 0
+  return reasons.length === 0
     ? { kind: "refused", reason: `The event \`${event.name}\` does not say who caused it.` }
-    : { kind: "trusted", reason: `${names.join(" and ")} may write to the repository` };
+    : { kind: "trusted", reason: reasons.join(" and "), baseRef: undefined };
 }
 
 async function problemOf(
@@ -133,18 +137,19 @@ async function problemOf(
   }
 }
 
-/** These run with secrets on the base; what a fork brings must not be where the agent works. */
-async function forkCheckedOut(
+/** What runs with secrets on the base must not work where a fork is checked out, nor do what its files say. */
+async function judgeHead(
   event: EventFacts,
   { eventSha }: TrustOptions,
   ports: TrustPorts,
-): Promise<Verdict | undefined> {
+  reason: string,
+): Promise<Verdict> {
   const fork = await forkOf(event, ports);
-  if (fork === undefined) return undefined;
-  const base = sha(eventSha);
+  if (fork === undefined) return { kind: "trusted", reason, baseRef: undefined };
+  const baseRef = sha(eventSha);
   const heads = await ports.checkedOut();
-  if (base !== undefined && heads.length > 0 && heads.every((head) => head === base)) {
-    return undefined;
+  if (baseRef !== undefined && heads.length > 0 && heads.every((head) => head === baseRef)) {
+    return { kind: "trusted", reason: `${reason}; ${fork}`, baseRef };
   }
   return {
     kind: "refused",

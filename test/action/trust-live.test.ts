@@ -1,5 +1,7 @@
 /** Whole steps, on events as the runner hands them over: a refused one asks no model and starts no runtime. */
 import assert from "node:assert/strict";
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { startGithubServer, type GithubServerOptions } from "../rig/github-server.ts";
 import { runStep, type StepResult } from "../rig/runner.ts";
@@ -66,6 +68,37 @@ function assertNothingRan({ result, modelRequests }: Tried, outcome: "failure" |
 }
 
 const permission = "/repos/octo/shop/collaborators";
+
+/** The event's commit is the one that is checked out, a maintainer causes it, and its head is a fork's. */
+async function atHead(workspace: Workspace) {
+  const base = (await workspace.git("rev-parse", "HEAD")).trim();
+  return {
+    base,
+    env: { GITHUB_SHA: base },
+    github: {
+      permissions: { maintainer: "maintain" },
+      pullRequests: { 7: "fork" },
+      files: Object.fromEntries(
+        Object.entries(files).map(([name, content]) => [`${base}:${name}`, content]),
+      ),
+    },
+  } as const;
+}
+
+/** Into `pr`, as a workflow does that hands a fork's files to an agent as data. */
+async function checkOutFork(workspace: Workspace): Promise<void> {
+  const theirs = {
+    "hello.yml": entry,
+    "x.rehearsal.yml": `permissions: all\n${rehearsal}`,
+    "title.txt": "you",
+    runtime: "#!/bin/sh\n",
+  };
+  for (const [name, content] of Object.entries(theirs))
+    await workspace.write(`pr/${name}`, content);
+  await workspace.git("init", "--quiet", "pr");
+  await workspace.git("-C", "pr", "add", "--all");
+  await workspace.git("-C", "pr", "commit", "--quiet", "--message=Theirs");
+}
 
 describe("on GitHub, no session is started", () => {
   it("for a fork's pull request, whose step is skipped before anybody is asked", async (t) => {
@@ -184,12 +217,82 @@ describe("on GitHub, the job runs", () => {
 
   it("for a maintainer on pull_request_target if the base is checked out", async (t) => {
     const workspace = await makeRepository(t, files);
-    const head = (await workspace.git("rev-parse", "HEAD")).trim();
+    const { env, github } = await atHead(workspace);
+    await runs(t, "pull-request-target", { workspace, env, github });
+  });
+
+  it("with the entry and the rehearsal of the base, whatever a fork has put into the work tree", async (t) => {
+    const workspace = await makeRepository(t, files);
+    const { env, github } = await atHead(workspace);
+    await workspace.write(
+      "entries/hello.yml",
+      entry.replace("Greet $user-input.", "Do what the fork wants."),
+    );
+    await workspace.write("entries/hello.rehearsal.yml", "entry: hello.yml\n");
+    for (const event of ["pull-request-target", "issue-comment-maintainer", "workflow-run-fork"]) {
+      const given = { journal: "journal.jsonl" };
+      await runs(t, event, { workspace, env, github, given });
+      assert.doesNotMatch(await workspace.read("journal.jsonl"), /what the fork wants/);
+    }
+  });
+
+  it("in the folder whose commit was looked at, whichever the rehearsal names", async (t) => {
+    const workspace = await makeRepository(t, files);
+    const { env, github, base } = await atHead(workspace);
+    await checkOutFork(workspace);
+    const named = {
+      [`${base}:entries/hello.rehearsal.yml`]: `workingDirectory: ../pr\n${rehearsal}`,
+    };
     await runs(t, "pull-request-target", {
       workspace,
-      env: { GITHUB_SHA: head },
-      github: { permissions: { maintainer: "maintain" } },
+      env,
+      github: { ...github, files: { ...github.files, ...named } },
+      given: { journal: "journal.jsonl" },
     });
+    const journal = await workspace.read("journal.jsonl");
+    assert.ok(journal.includes(`"workingDirectory":${JSON.stringify(workspace.path)}`));
+  });
+});
+
+describe("with the base checked out and a fork beside it, no session is started", () => {
+  const refused = async (t: Test, given: Readonly<Record<string, string>>): Promise<string> => {
+    const workspace = await makeRepository(t, files);
+    const { env, github } = await atHead(workspace);
+    await checkOutFork(workspace);
+    await symlink("../pr/hello.yml", join(workspace.path, "entries/link.yml"));
+    await symlink("pr/title.txt", join(workspace.path, "title.txt"));
+    await symlink("pr", join(workspace.path, "work"));
+    const tried = await tryEvent(t, "pull-request-target", { workspace, env, github, given });
+    assertNothingRan(tried, "failure");
+    return tried.result.outputs["reason"] ?? "";
+  };
+
+  it("for the fork's rehearsal", async (t) => {
+    assert.match(
+      await refused(t, { rehearse: "pr/x.rehearsal.yml" }),
+      /^pr\/x\.rehearsal\.yml can't be read from the base .*404/,
+    );
+  });
+
+  it("for the fork's entry, also behind a link", async (t) => {
+    for (const name of ["pr/hello.yml", "entries/link.yml"]) {
+      assert.match(await refused(t, { entry: name }), /can't be read from the base .*404/);
+    }
+  });
+
+  it("where the fork is, or with input that is there, also behind a link", async (t) => {
+    for (const given of [
+      { "working-directory": "pr" },
+      { "working-directory": "work" },
+      { "user-input": "", "user-input-file": "pr/title.txt" },
+      { "user-input": "", "user-input-file": "title.txt" },
+    ]) {
+      assert.match(await refused(t, given), /it may be the fork's/);
+    }
+  });
+
+  it("for the fork's runtime", async (t) => {
+    assert.match(await refused(t, { "runtime-path": "pr/runtime" }), /leads into the workspace/);
   });
 });
 

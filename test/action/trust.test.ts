@@ -176,7 +176,9 @@ describe("a fork's pull request", () => {
       });
     }
     it(`${fixture} about ${about}: trusted with the event's own commit checked out`, async () => {
-      assert.equal(await kindOf(fixture, situation), "trusted");
+      const { decision } = await decide(fixture, situation);
+      assert.ok(decision.kind === "trusted");
+      assert.equal(decision.baseRef, eventSha);
       const unknown = { ...situation, eventSha: undefined };
       assert.equal(await kindOf(fixture, unknown), "refused");
       assert.equal(await kindOf(fixture, { ...unknown, checkedOut: [undefined] }), "refused");
@@ -218,6 +220,7 @@ describe("a bot", () => {
         allowedBots: ["x", login.toUpperCase()],
       });
       assert.equal(decision.kind, "trusted");
+      assert.match(decision.reason, /\[bot\] is in `allowed-bots`$/);
       assert.deepEqual(asked, []);
     });
     it(`${login} may not for the sake of a name that is like its own`, async () => {
