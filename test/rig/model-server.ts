@@ -70,8 +70,13 @@ export interface ModelServer {
   close(): Promise<void>;
 }
 
-export async function startModelServer(script: Script): Promise<ModelServer> {
+/** `keep: false`: for so many requests that they can't all be remembered. */
+export async function startModelServer(
+  script: Script,
+  { keep = true }: { readonly keep?: boolean } = {},
+): Promise<ModelServer> {
   const requests: RecordedRequest[] = [];
+  let count = 0;
   const timers = new Set<NodeJS.Timeout>();
   const server = createServer((incoming, response) => {
     void handle(incoming, response).catch((error: unknown) => {
@@ -82,8 +87,9 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
 
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on("error", () => undefined);
-    const request = record(requests.length, incoming, await text(incoming));
-    requests.push(request);
+    const request = record(count, incoming, await text(incoming));
+    count += 1;
+    if (keep) requests.push(request);
     const reply = await script(request);
     if (reply.delay !== undefined) {
       await new Promise((resolve) => {
