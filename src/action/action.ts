@@ -23,9 +23,15 @@ import { UsageError } from "../app/usage-error.ts";
 import { version } from "../app/version.ts";
 import { DiagnosticsError, type Diagnostic } from "../entry/diagnostic.ts";
 import { createRedactor, type Redactor } from "../events/redact.ts";
-import { cancelOnSignals, type Cancellation } from "./cancel.ts";
+import type { Cancellation } from "./cancel.ts";
 import { isInputName } from "./input-table.ts";
-import { readInputs, secretInputs, type Environment, type Inputs } from "./inputs.ts";
+import {
+  readEnvironment,
+  readInputs,
+  secretInputs,
+  type Environment,
+  type Inputs,
+} from "./inputs.ts";
 import { MARK_STATE } from "./mark.ts";
 import {
   checkPaths,
@@ -35,7 +41,7 @@ import {
   type Setting,
 } from "./preparation.ts";
 import { isInside } from "./paths.ts";
-import type { RunnerCore } from "./runner-core.ts";
+import { runnerCore, type RunnerCore } from "./runner-core.ts";
 import { ensureRuntime } from "./runtime.ts";
 import { Stop } from "./stop.ts";
 import { modelKey } from "./tokens.ts";
@@ -43,10 +49,12 @@ import { modelKey } from "./tokens.ts";
 /** Whether the step has failed: for the exit code. */
 export type Ending = "passed" | "failed";
 
-export async function runAction(environment: Environment, core: RunnerCore): Promise<Ending> {
+/** Disposes of the cancellation, which may have happened already. */
+export async function runAction(cancellation: Cancellation): Promise<Ending> {
+  const environment = readEnvironment();
+  const core = runnerCore;
   for (const secret of secretInputs(environment)) core.setSecret(secret);
   const redactor = createRedactor([...knownSecrets({ environment }), ...secretInputs(environment)]);
-  const cancellation = cancelOnSignals(1);
   const step = new Step(environment, core, redactor, cancellation);
   cancellation.onLastCall = () => step.saveWhatIsKnown();
   try {
@@ -109,6 +117,7 @@ class Step {
     if (read.kind === "invalid") throw new Stop("failure", read.problems);
     const { inputs } = read;
     this.#inputs = inputs;
+    signal.throwIfAborted();
     const mark = randomUUID();
     core.saveState(MARK_STATE, mark);
     const workspace = resolve(this.#environment["GITHUB_WORKSPACE"] || ".");

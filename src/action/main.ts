@@ -1,8 +1,11 @@
-/** What `action.yml` names as `main`: the runner's environment in, exit code out. */
-import { runAction } from "./action.ts";
-import { readEnvironment } from "./inputs.ts";
-import { runnerCore } from "./runner-core.ts";
+/**
+ * What `action.yml` names as `main`: exit code out. Imports next to nothing before it listens for signals: to
+ * load the rest takes a quarter of a second, in which a cancelled step would end without outputs and summary.
+ */
+import { cancelOnSignals } from "./cancel.ts";
 
-process.exitCode = (await runAction(readEnvironment(), runnerCore)) === "failed" ? 1 : 0;
+const cancellation = cancelOnSignals(1);
+const { runAction } = await import("./action.ts");
+process.exitCode = (await runAction(cancellation)) === "failed" ? 1 : 0;
 // Nothing of ours holds the process open any more; what a dependency may still hold does not either.
 setTimeout(() => process.exit(), 1_000).unref();

@@ -46,7 +46,10 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
   });
 
   it("does not load an HTTP client with every start", async () => {
-    for (const name of ["index.js", "post/index.js"]) {
+    const index = await readFile(join(dist, "index.js"), "utf8");
+    const chunks = [...index.matchAll(/\.e\((\d+)\)/g)].map(([, id]) => `${id}.index.js`);
+    assert.notEqual(chunks.length, 0);
+    for (const name of ["index.js", "post/index.js", ...chunks]) {
       assert.doesNotMatch(await readFile(join(dist, name), "utf8"), /undici/, name);
     }
   });

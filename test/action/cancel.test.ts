@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
 import { startModelServer } from "../rig/model-server.ts";
-import { runPost, startStep, type Step } from "../rig/runner.ts";
+import { runPost, runStep, startStep, type Step } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { files } from "./rig.ts";
+import { files, inputs } from "./rig.ts";
 
 /** A step whose agent waits in a shell that does not want to end, and has left another one behind. */
 async function startWaiting(
@@ -55,6 +55,25 @@ describe("a step that is cancelled", () => {
       assert.deepEqual(await processesMarked("AGENT_JOBS_RUN", mark), []);
     });
   }
+
+  it("does the same if it has only begun to load", async (t) => {
+    const hook = `export async function load(url, context, next) {
+      if (url.endsWith("/action/action.js")) process.kill(process.pid, "SIGINT");
+      return next(url, context);
+    }`;
+    const script = (text: string): string => `data:text/javascript,${encodeURIComponent(text)}`;
+    const register = `import { register } from "node:module"; register(${JSON.stringify(script(hook))});`;
+    const { path } = await makeWorkspace(t, files);
+    const result = await runStep(t, {
+      workspace: path,
+      inputs,
+      env: { NODE_OPTIONS: `--import=${script(register)}` },
+    });
+    assert.equal(result.code, 1, result.raw);
+    assert.equal(result.outputs["result"], "cancelled");
+    assert.match(result.outputs["reason"] ?? "", /SIGINT/);
+    assert.match(result.summary, /cancel/i);
+  });
 
   it("does the same with a runtime that has stopped answering", async (t) => {
     const { step, mark } = await startWaiting(t);
