@@ -1138,7 +1138,7 @@ const ProxyAgent = __webpack_require__(7508)
 const EnvHttpProxyAgent = __webpack_require__(9221)
 const RetryAgent = __webpack_require__(334)
 const errors = __webpack_require__(3959)
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const { InvalidArgumentError } = errors
 const api = __webpack_require__(2531)
 const buildConnector = __webpack_require__(1332)
@@ -1303,7 +1303,7 @@ module.exports.EventSource = EventSource
 /***/ 2730:
 /***/ ((module, __unused_webpack_exports, __webpack_require__) => {
 
-const { addAbortListener } = __webpack_require__(9500)
+const { addAbortListener } = __webpack_require__(7119)
 const { RequestAbortedError } = __webpack_require__(3959)
 
 const kListener = Symbol('kListener')
@@ -1372,7 +1372,7 @@ module.exports = {
 const assert = __webpack_require__(4589)
 const { AsyncResource } = __webpack_require__(6698)
 const { InvalidArgumentError, SocketError } = __webpack_require__(3959)
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const { addSignal, removeSignal } = __webpack_require__(2730)
 
 class ConnectHandler extends AsyncResource {
@@ -1494,7 +1494,7 @@ const {
   InvalidReturnValueError,
   RequestAbortedError
 } = __webpack_require__(3959)
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const { AsyncResource } = __webpack_require__(6698)
 const { addSignal, removeSignal } = __webpack_require__(2730)
 const assert = __webpack_require__(4589)
@@ -1745,7 +1745,7 @@ module.exports = pipeline
 const assert = __webpack_require__(4589)
 const { Readable } = __webpack_require__(8947)
 const { InvalidArgumentError, RequestAbortedError } = __webpack_require__(3959)
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const { getResolveErrorBodyCallback } = __webpack_require__(363)
 const { AsyncResource } = __webpack_require__(6698)
 
@@ -1966,7 +1966,7 @@ module.exports.RequestHandler = RequestHandler
 const assert = __webpack_require__(4589)
 const { finished, PassThrough } = __webpack_require__(7075)
 const { InvalidArgumentError, InvalidReturnValueError } = __webpack_require__(3959)
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const { getResolveErrorBodyCallback } = __webpack_require__(363)
 const { AsyncResource } = __webpack_require__(6698)
 const { addSignal, removeSignal } = __webpack_require__(2730)
@@ -2192,7 +2192,7 @@ module.exports = stream
 
 const { InvalidArgumentError, SocketError } = __webpack_require__(3959)
 const { AsyncResource } = __webpack_require__(6698)
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const { addSignal, removeSignal } = __webpack_require__(2730)
 const assert = __webpack_require__(4589)
 
@@ -2324,8 +2324,8 @@ module.exports.connect = __webpack_require__(3192)
 const assert = __webpack_require__(4589)
 const { Readable } = __webpack_require__(7075)
 const { RequestAbortedError, NotSupportedError, InvalidArgumentError, AbortError } = __webpack_require__(3959)
-const util = __webpack_require__(9500)
-const { ReadableStreamFrom } = __webpack_require__(9500)
+const util = __webpack_require__(7119)
+const { ReadableStreamFrom } = __webpack_require__(7119)
 
 const kConsume = Symbol('kConsume')
 const kReading = Symbol('kReading')
@@ -2813,7 +2813,7 @@ module.exports = {
 
 const net = __webpack_require__(7030)
 const assert = __webpack_require__(4589)
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const { InvalidArgumentError, ConnectTimeoutError } = __webpack_require__(3959)
 const timers = __webpack_require__(4591)
 
@@ -3842,7 +3842,7 @@ const {
   validateHandler,
   getServerName,
   normalizedMethodRecords
-} = __webpack_require__(9500)
+} = __webpack_require__(7119)
 const { channels } = __webpack_require__(5458)
 const { headerNameLowerCasedRecord } = __webpack_require__(2371)
 
@@ -4541,7 +4541,7 @@ module.exports = {
 
 /***/ }),
 
-/***/ 9500:
+/***/ 7119:
 /***/ ((module, __unused_webpack_exports, __webpack_require__) => {
 
 
@@ -5277,7 +5277,7 @@ const { kClients, kRunning, kClose, kDestroy, kDispatch, kInterceptors } = __web
 const DispatcherBase = __webpack_require__(1517)
 const Pool = __webpack_require__(5928)
 const Client = __webpack_require__(1313)
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const createRedirectInterceptor = __webpack_require__(1576)
 
 const kOnConnect = Symbol('onConnect')
@@ -5426,7 +5426,7 @@ const {
 } = __webpack_require__(7292)
 const Pool = __webpack_require__(5928)
 const { kUrl, kInterceptors } = __webpack_require__(8031)
-const { parseOrigin } = __webpack_require__(9500)
+const { parseOrigin } = __webpack_require__(7119)
 const kFactory = Symbol('factory')
 
 const kOptions = Symbol('options')
@@ -5631,7 +5631,7 @@ module.exports = BalancedPool
 /* global WebAssembly */
 
 const assert = __webpack_require__(4589)
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const { channels } = __webpack_require__(5458)
 const timers = __webpack_require__(4591)
 const {
@@ -7151,7 +7151,7 @@ module.exports = connectH1
 const assert = __webpack_require__(4589)
 const { errorMonitor } = __webpack_require__(8474)
 const { pipeline } = __webpack_require__(7075)
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const {
   RequestContentLengthMismatchError,
   RequestAbortedError,
@@ -7952,7 +7952,7 @@ module.exports = connectH2
 const assert = __webpack_require__(4589)
 const net = __webpack_require__(7030)
 const http = __webpack_require__(7067)
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const { channels } = __webpack_require__(5458)
 const Request = __webpack_require__(9691)
 const DispatcherBase = __webpack_require__(1517)
@@ -9409,7 +9409,7 @@ const Client = __webpack_require__(1313)
 const {
   InvalidArgumentError
 } = __webpack_require__(3959)
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const { kUrl, kInterceptors } = __webpack_require__(8031)
 const buildConnector = __webpack_require__(1332)
 
@@ -9925,7 +9925,7 @@ module.exports = class DecoratorHandler {
 
 
 
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const { kBodyUsed } = __webpack_require__(8031)
 const assert = __webpack_require__(4589)
 const { InvalidArgumentError } = __webpack_require__(3959)
@@ -10172,7 +10172,7 @@ const {
   parseHeaders,
   parseRangeHeader,
   wrapRequestBody
-} = __webpack_require__(9500)
+} = __webpack_require__(7119)
 
 function calculateRetryAfterHeader (retryAfter) {
   const current = Date.now()
@@ -10990,7 +10990,7 @@ module.exports = interceptorOpts => {
 
 
 
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const { InvalidArgumentError, RequestAbortedError } = __webpack_require__(3959)
 const DecoratorHandler = __webpack_require__(9151)
 
@@ -11812,7 +11812,7 @@ const {
   kMockDispatch
 } = __webpack_require__(2305)
 const { InvalidArgumentError } = __webpack_require__(3959)
-const { buildURL } = __webpack_require__(9500)
+const { buildURL } = __webpack_require__(7119)
 
 /**
  * Defines the scope API for an interceptor reply
@@ -12120,7 +12120,7 @@ const {
   kOrigin,
   kGetNetConnect
 } = __webpack_require__(2305)
-const { buildURL } = __webpack_require__(9500)
+const { buildURL } = __webpack_require__(7119)
 const { STATUS_CODES } = __webpack_require__(7067)
 const {
   types: {
@@ -13004,7 +13004,7 @@ module.exports = {
 
 const { kConstruct } = __webpack_require__(8329)
 const { urlEquals, getFieldValues } = __webpack_require__(3762)
-const { kEnumerableProperty, isDisturbed } = __webpack_require__(9500)
+const { kEnumerableProperty, isDisturbed } = __webpack_require__(7119)
 const { webidl } = __webpack_require__(4625)
 const { Response, cloneResponse, fromInnerResponse } = __webpack_require__(7287)
 const { Request, fromInnerRequest } = __webpack_require__(9683)
@@ -13871,7 +13871,7 @@ module.exports = {
 const { kConstruct } = __webpack_require__(8329)
 const { Cache } = __webpack_require__(9918)
 const { webidl } = __webpack_require__(4625)
-const { kEnumerableProperty } = __webpack_require__(9500)
+const { kEnumerableProperty } = __webpack_require__(7119)
 
 class CacheStorage {
   /**
@@ -15567,7 +15567,7 @@ const { parseMIMEType } = __webpack_require__(192)
 const { createFastMessageEvent } = __webpack_require__(4379)
 const { isNetworkError } = __webpack_require__(7287)
 const { delay } = __webpack_require__(3943)
-const { kEnumerableProperty } = __webpack_require__(9500)
+const { kEnumerableProperty } = __webpack_require__(7119)
 const { environmentSettingsObject } = __webpack_require__(1204)
 const { getGlobalDispatcher } = __webpack_require__(1481)
 
@@ -16092,7 +16092,7 @@ module.exports = {
 
 
 
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const {
   ReadableStreamFrom,
   isBlobLike,
@@ -17696,7 +17696,7 @@ module.exports = { FileLike, isFileLike }
 
 
 
-const { isUSVString, bufferToLowerCasedHeaderName } = __webpack_require__(9500)
+const { isUSVString, bufferToLowerCasedHeaderName } = __webpack_require__(7119)
 const { utf8DecodeBytes } = __webpack_require__(1204)
 const { HTTP_TOKEN_CODEPOINTS, isomorphicDecode } = __webpack_require__(192)
 const { isFileLike } = __webpack_require__(3486)
@@ -18179,7 +18179,7 @@ module.exports = {
 
 const { isBlobLike, iteratorMixin } = __webpack_require__(1204)
 const { kState } = __webpack_require__(3175)
-const { kEnumerableProperty } = __webpack_require__(9500)
+const { kEnumerableProperty } = __webpack_require__(7119)
 const { FileLike, isFileLike } = __webpack_require__(3486)
 const { webidl } = __webpack_require__(4625)
 const { File: NativeFile } = __webpack_require__(4573)
@@ -18486,7 +18486,7 @@ module.exports = {
 
 
 const { kConstruct } = __webpack_require__(8031)
-const { kEnumerableProperty } = __webpack_require__(9500)
+const { kEnumerableProperty } = __webpack_require__(7119)
 const {
   iteratorMixin,
   isValidHeaderName,
@@ -19236,7 +19236,7 @@ const {
 } = __webpack_require__(4219)
 const EE = __webpack_require__(8474)
 const { Readable, pipeline, finished } = __webpack_require__(7075)
-const { addAbortListener, isErrored, isReadable, bufferToLowerCasedHeaderName } = __webpack_require__(9500)
+const { addAbortListener, isErrored, isReadable, bufferToLowerCasedHeaderName } = __webpack_require__(7119)
 const { dataURLProcessor, serializeAMimeType, minimizeSupportedMimeType } = __webpack_require__(192)
 const { getGlobalDispatcher } = __webpack_require__(1481)
 const { webidl } = __webpack_require__(4625)
@@ -21459,7 +21459,7 @@ module.exports = {
 const { extractBody, mixinBody, cloneBody, bodyUnusable } = __webpack_require__(1448)
 const { Headers, fill: fillHeaders, HeadersList, setHeadersGuard, getHeadersGuard, setHeadersList, getHeadersList } = __webpack_require__(3408)
 const { FinalizationRegistry } = __webpack_require__(8905)()
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const nodeUtil = __webpack_require__(7975)
 const {
   isValidHTTPToken,
@@ -22500,7 +22500,7 @@ module.exports = { Request, makeRequest, fromInnerRequest, cloneRequest }
 
 const { Headers, HeadersList, fill, getHeadersGuard, setHeadersGuard, setHeadersList } = __webpack_require__(3408)
 const { extractBody, cloneBody, mixinBody, hasFinalizationRegistry, streamRegistry, bodyUnusable } = __webpack_require__(1448)
-const util = __webpack_require__(9500)
+const util = __webpack_require__(7119)
 const nodeUtil = __webpack_require__(7975)
 const { kEnumerableProperty } = util
 const {
@@ -23137,7 +23137,7 @@ const { redirectStatusSet, referrerPolicySet: referrerPolicyTokens, badPortsSet 
 const { getGlobalOrigin } = __webpack_require__(5311)
 const { collectASequenceOfCodePoints, collectAnHTTPQuotedString, removeChars, parseMIMEType } = __webpack_require__(192)
 const { performance } = __webpack_require__(643)
-const { isBlobLike, ReadableStreamFrom, isValidHTTPToken, normalizedMethodRecordsBase } = __webpack_require__(9500)
+const { isBlobLike, ReadableStreamFrom, isValidHTTPToken, normalizedMethodRecordsBase } = __webpack_require__(7119)
 const assert = __webpack_require__(4589)
 const { isUint8Array } = __webpack_require__(3429)
 const { webidl } = __webpack_require__(4625)
@@ -24772,7 +24772,7 @@ module.exports = {
 
 const { types, inspect } = __webpack_require__(7975)
 const { markAsUncloneable } = __webpack_require__(5919)
-const { toUSVString } = __webpack_require__(9500)
+const { toUSVString } = __webpack_require__(7119)
 
 /** @type {import('../../../types/webidl').Webidl} */
 const webidl = {}
@@ -25782,7 +25782,7 @@ const {
   kAborted
 } = __webpack_require__(8445)
 const { webidl } = __webpack_require__(4625)
-const { kEnumerableProperty } = __webpack_require__(9500)
+const { kEnumerableProperty } = __webpack_require__(7119)
 
 class FileReader extends EventTarget {
   constructor () {
@@ -26620,7 +26620,7 @@ module.exports = {
 
 
 
-const { uid, states, sentCloseFrameState, emptyBuffer, opcodes } = __webpack_require__(7119)
+const { uid, states, sentCloseFrameState, emptyBuffer, opcodes } = __webpack_require__(4738)
 const {
   kReadyState,
   kSentClose,
@@ -26993,7 +26993,7 @@ module.exports = {
 
 /***/ }),
 
-/***/ 7119:
+/***/ 4738:
 /***/ ((module) => {
 
 
@@ -27072,7 +27072,7 @@ module.exports = {
 
 
 const { webidl } = __webpack_require__(4625)
-const { kEnumerableProperty } = __webpack_require__(9500)
+const { kEnumerableProperty } = __webpack_require__(7119)
 const { kConstruct } = __webpack_require__(8031)
 const { MessagePort } = __webpack_require__(5919)
 
@@ -27407,7 +27407,7 @@ module.exports = {
 
 
 
-const { maxUnsigned16Bit } = __webpack_require__(7119)
+const { maxUnsigned16Bit } = __webpack_require__(4738)
 
 const BUFFER_SIZE = 16386
 
@@ -27624,7 +27624,7 @@ module.exports = { PerMessageDeflate }
 
 const { Writable } = __webpack_require__(7075)
 const assert = __webpack_require__(4589)
-const { parserStates, opcodes, states, emptyBuffer, sentCloseFrameState } = __webpack_require__(7119)
+const { parserStates, opcodes, states, emptyBuffer, sentCloseFrameState } = __webpack_require__(4738)
 const { kReadyState, kSentClose, kResponse, kReceivedClose } = __webpack_require__(4911)
 const { channels } = __webpack_require__(5458)
 const {
@@ -28157,7 +28157,7 @@ module.exports = {
 
 
 const { WebsocketFrameSend } = __webpack_require__(9676)
-const { opcodes, sendHints } = __webpack_require__(7119)
+const { opcodes, sendHints } = __webpack_require__(4738)
 const FixedQueue = __webpack_require__(5464)
 
 /** @type {typeof Uint8Array} */
@@ -28287,7 +28287,7 @@ module.exports = {
 
 
 const { kReadyState, kController, kResponse, kBinaryType, kWebSocketURL } = __webpack_require__(4911)
-const { states, opcodes } = __webpack_require__(7119)
+const { states, opcodes } = __webpack_require__(4738)
 const { ErrorEvent, createFastMessageEvent } = __webpack_require__(4379)
 const { isUtf8 } = __webpack_require__(4573)
 const { collectASequenceOfCodePointsFast, removeHTTPWhitespace } = __webpack_require__(192)
@@ -28618,7 +28618,7 @@ module.exports = {
 const { webidl } = __webpack_require__(4625)
 const { URLSerializer } = __webpack_require__(192)
 const { environmentSettingsObject } = __webpack_require__(1204)
-const { staticPropertyDescriptors, states, sentCloseFrameState, sendHints } = __webpack_require__(7119)
+const { staticPropertyDescriptors, states, sentCloseFrameState, sendHints } = __webpack_require__(4738)
 const {
   kWebSocketURL,
   kReadyState,
@@ -28637,7 +28637,7 @@ const {
 } = __webpack_require__(965)
 const { establishWebSocketConnection, closeWebSocketConnection } = __webpack_require__(773)
 const { ByteParser } = __webpack_require__(1872)
-const { kEnumerableProperty, isBlobLike } = __webpack_require__(9500)
+const { kEnumerableProperty, isBlobLike } = __webpack_require__(7119)
 const { getGlobalDispatcher } = __webpack_require__(1481)
 const { types } = __webpack_require__(7975)
 const { ErrorEvent, CloseEvent } = __webpack_require__(4379)
