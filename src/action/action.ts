@@ -11,6 +11,7 @@ import {
   createGithubRun,
   outputsWithoutRun,
   reportDiagnostics,
+  reportReasons,
   sayLine,
   summaryWithoutRun,
   type GithubRun,
@@ -223,11 +224,9 @@ class Step {
       return [`The entry is not valid: ${first?.reason ?? error.message}${more}`];
     }
     const reasons = reasonsOf(error);
-    for (const reason of reasons) {
-      const text = annotationText(this.#redactor.text(reason));
-      const annotate = error instanceof Stop && error.result === "skipped" ? "notice" : "error";
-      this.#core[annotate](text, { title: "agent-jobs" });
-    }
+    const level = error instanceof Stop && error.result === "skipped" ? "notice" : "error";
+    const texts = reasons.map((reason) => this.#redactor.text(reason));
+    reportReasons(this.#core, level, texts);
     return reasons;
   }
 

@@ -19,8 +19,8 @@ export interface EventFacts {
   /** Everybody that the event names as its cause; empty if it names nobody. */
   readonly actors: readonly Actor[];
   readonly pullRequest: PullRequestFacts | undefined;
-  /** The number of the pull request that a comment is about. */
-  readonly commentedPullRequest: number | undefined;
+  /** The number of the pull request that a comment is about; `unknown` if it is about one without saying which. */
+  readonly commentedPullRequest: number | "unknown" | undefined;
   /** For `workflow_run`: whether the run above was for a fork's head, or nobody can tell. */
   readonly upstreamFork: boolean;
 }
@@ -36,7 +36,6 @@ export function readEvent({ name, payload, actor }: RunnerEvent): EventFacts {
   const pullRequest = at(payload, "pull_request");
   const upstream = at(payload, "workflow_run");
   const repository = at(payload, "repository");
-  const commented = at(payload, "issue", "number");
   return {
     name,
     readable: isRecord(payload),
@@ -50,12 +49,15 @@ export function readEvent({ name, payload, actor }: RunnerEvent): EventFacts {
           baseSha: sha(at(pullRequest, "base", "sha")),
         }
       : undefined,
-    commentedPullRequest:
-      isRecord(at(payload, "issue", "pull_request")) && typeof commented === "number"
-        ? commented
-        : undefined,
+    commentedPullRequest: commentedPullRequest(at(payload, "issue")),
     upstreamFork: !sameRepository(at(upstream, "head_repository"), repository),
   };
+}
+
+function commentedPullRequest(issue: unknown): number | "unknown" | undefined {
+  if ((at(issue, "pull_request") ?? undefined) === undefined) return undefined;
+  const number = at(issue, "number");
+  return typeof number === "number" && Number.isSafeInteger(number) ? number : "unknown";
 }
 
 function at(value: unknown, ...keys: readonly string[]): unknown {

@@ -167,12 +167,14 @@ async function forkOf(event: EventFacts, ports: TrustPorts): Promise<string | un
     return pullRequest.fork ? "the pull request comes from a fork" : undefined;
   }
   if (commentedPullRequest === undefined) return undefined;
+  const unknown = "it can't be found out whether the pull request comes from a fork";
+  if (commentedPullRequest === "unknown") return unknown;
   try {
     return (await ports.isForkPullRequest(commentedPullRequest))
       ? "the pull request comes from a fork"
       : undefined;
   } catch {
-    return "it can't be found out whether the pull request comes from a fork";
+    return unknown;
   }
 }
 

@@ -8,6 +8,7 @@ import {
   createGithubReporter,
   diagnosticAnnotations,
   outputsOf,
+  reasonAnnotations,
   type GithubCore,
   type GithubOptions,
   type OutputName,
@@ -67,6 +68,18 @@ export function reportDiagnostics(
   for (const annotation of annotations) annotate(core, annotation);
   if (annotations.length === diagnostics.length && diagnostics.length < 10) return;
   for (const diagnostic of diagnostics) sayLine(core, `Invalid: ${diagnosticLine(diagnostic)}`);
+}
+
+/** Why there was no run: as annotations, and in the log if there are more than GitHub shows. */
+export function reportReasons(
+  core: GithubCore,
+  level: "error" | "notice",
+  reasons: readonly string[],
+): void {
+  const annotations = reasonAnnotations(level, reasons);
+  for (const annotation of annotations) annotate(core, annotation);
+  if (reasons.length <= annotations.length) return;
+  for (const reason of reasons) sayLine(core, `Invalid: ${reason}`);
 }
 
 /** A line in the log whatever it holds: `text` begins with words of ours. */

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import type { Redactor } from "../events/redact.ts";
 import type { Reporter } from "../events/sink.ts";
-import { makeDirectoryNow } from "../platform/files.ts";
+import { makeDirectoryNow, refuseSpecialFile } from "../platform/files.ts";
 import { createRecorder } from "../rehearsal/record.ts";
 import { renderRehearsal } from "../rehearsal/render.ts";
 import type { RunOptions } from "./options.ts";
@@ -20,6 +20,7 @@ export function createRecording(
   try {
     makeDirectoryNow(folder);
     // Now, so that nobody learns only after a long run that the file can't be written.
+    refuseSpecialFile(path);
     writeFileSync(path, "");
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
@@ -46,6 +47,8 @@ export function createRecording(
     name: "recording",
     report: (event) => recorder.report(event),
     async close() {
+      // Again: an agent may have put something else there.
+      refuseSpecialFile(path);
       const format = path.endsWith(".json") ? "json" : "yaml";
       writeFileSync(
         path,

@@ -1,5 +1,5 @@
 /** The few things this project does to files, behind one door. */
-import { existsSync, mkdirSync, promises as fs, rmSync } from "node:fs";
+import { existsSync, mkdirSync, promises as fs, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -30,6 +30,17 @@ export function makeDirectoryNow(path: string): void {
   const parent = dirname(path);
   if (parent !== path) makeDirectoryNow(parent);
   mkdirSync(path);
+}
+
+/**
+ * Throws if something is there that a writer may wait for, for ever: a pipe without a reader, a socket. Devices
+ * such as /dev/null are fine; that a folder is no file, the system says itself.
+ */
+export function refuseSpecialFile(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined || found.isFile() || found.isDirectory() || found.isCharacterDevice())
+    return;
+  throw new Error("it is not a regular file");
 }
 
 /** The same as `removeDirectory`, at once, as far as it goes: for a process that has no time left. */

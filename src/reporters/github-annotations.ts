@@ -82,11 +82,20 @@ export function diagnosticAnnotations(
   return limited("error", candidates, 0, entryFile);
 }
 
+/** Reasons that have no place in a file, at most ten. */
+export function reasonAnnotations(level: Level, reasons: readonly string[]): Annotation[] {
+  const candidates = reasons.map((reason, at): Candidate => {
+    const message = breakOldMarker(reason).slice(0, MAX_MESSAGE);
+    return { level, title: "agent-jobs", message, rank: 0, at, count: 1 };
+  });
+  return limited(level, candidates, 0, undefined);
+}
+
 function limited(
   level: Level,
   candidates: readonly Candidate[],
   forgotten: number,
-  file: string,
+  file: string | undefined,
 ): Annotation[] {
   const sorted = candidates.toSorted((a, b) => a.rank - b.rank || a.at - b.at);
   const all = sorted.length + (forgotten > 0 ? 1 : 0);
@@ -99,7 +108,8 @@ function limited(
   });
   if (more === 0) return said;
   const message = `GitHub shows ${PER_LEVEL} annotations of a level: see the job summary and the journal for the others.`;
-  return [...said, { level, title: `And ${plural(more, `more ${level}`)}`, message, file }];
+  const title = `And ${plural(more, `more ${level}`)}`;
+  return [...said, { level, title, message, ...(file === undefined ? {} : { file }) }];
 }
 
 function resultOf(view: RunView, { entryFile }: AnnotationOptions): Candidate[] {

@@ -16,6 +16,7 @@ import { renderSummary, type SummaryOptions } from "./github-summary.ts";
 export {
   chooseAnnotations,
   diagnosticAnnotations,
+  reasonAnnotations,
   type Annotation,
   type AnnotationOptions,
 } from "./github-annotations.ts";
@@ -62,7 +63,7 @@ export function createGithubReporter(options: GithubOptions): GithubReporter {
   };
 
   return {
-    name: "github",
+    name: "summary",
     report(event) {
       if (finished !== undefined) return;
       lastAt = event.at;

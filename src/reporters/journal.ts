@@ -11,7 +11,7 @@
 import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { RunEvent } from "../events/event.ts";
-import { makeDirectoryNow } from "../platform/files.ts";
+import { makeDirectoryNow, refuseSpecialFile } from "../platform/files.ts";
 import type { Reporter } from "../events/sink.ts";
 
 /** Raised when a reader of the old version would misread the new one. */
@@ -29,6 +29,7 @@ export interface JournalFile {
  */
 export function createJournal(path: string, now: () => number): Reporter {
   makeDirectoryNow(dirname(resolve(path)));
+  refuseSpecialFile(path);
   const { O_WRONLY, O_CREAT, O_TRUNC, O_APPEND } = constants;
   const fd = openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o666);
   return createJournalReporter(

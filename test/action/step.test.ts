@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -191,6 +192,31 @@ describe("a step that can't run a job", () => {
         '`summary` can\'t be "ful"; it can be: full, compact, off.',
       ],
     );
+  });
+
+  it("has never more than ten errors for wrong inputs; log, summary and reason have all", async (t) => {
+    const models = Array.from({ length: 30 }, (_, index) => `wrong ${index}.`).join("\n");
+    const result = await refused(t, { ...inputs, models });
+    const errors = named(result, "error");
+    assert.equal(errors.length, 10);
+    assert.equal(errors[9]?.properties["title"], "And 21 more errors");
+    for (const text of [result.log, result.summary, result.outputs["reason"]]) {
+      assert.match(text ?? "", /wrong 29\./);
+    }
+  });
+
+  it("does not wait for the reader of a pipe that journal or record names", async (t) => {
+    const workspace = await makeWorkspace(t, files);
+    execFileSync("mkfifo", [join(workspace.path, "pipe")]);
+    for (const name of ["journal", "record"]) {
+      const given = { ...inputs, [name]: "pipe" };
+      const result = await runStep(t, { workspace: workspace.path, inputs: given });
+      assert.equal(result.code, 1, result.raw);
+      assert.match(
+        result.outputs["reason"] ?? "",
+        /pipe can't be written: it is not a regular file/,
+      );
+    }
   });
 
   it("tells of all paths that leave the workspace", async (t) => {

@@ -197,6 +197,27 @@ describe("a fork's pull request", () => {
     });
   }
 
+  it("is what a comment is about whose pull request is not said", async () => {
+    const comment = { sender: { login: "maintainer", type: "User" } };
+    for (const issue of [
+      { pull_request: {} },
+      { pull_request: {}, number: "7" },
+      { pull_request: true, number: null },
+      { pull_request: "", number: 7.5 },
+    ]) {
+      const payload = { ...comment, issue };
+      const other = { payload, checkedOut: ["c".repeat(40)] };
+      assert.equal(await kindOf("issue-comment-maintainer", other), "refused");
+      const { decision, asked } = await decide("issue-comment-maintainer", { payload });
+      assert.ok(decision.kind === "trusted");
+      assert.equal(decision.baseRef, eventSha);
+      assert.deepEqual(asked, ["permission of maintainer", "checkout"]);
+    }
+    const payload = { ...comment, issue: { number: 7, pull_request: null } };
+    const { asked } = await decide("issue-comment-maintainer", { payload });
+    assert.deepEqual(asked, ["permission of maintainer"]);
+  });
+
   it("does not matter to a comment on an issue, or with the head of the same repository", async () => {
     const other = { checkedOut: ["c".repeat(40)] };
     assert.equal(await kindOf("issue-comment-issue", other), "trusted");
