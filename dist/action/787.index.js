@@ -628,6 +628,14 @@ function diagnosticAnnotations(diagnostics, entryFile) {
     });
     return limited("error", candidates, 0, entryFile);
 }
+/** Reasons that have no place in a file, at most ten. */
+function reasonAnnotations(level, reasons) {
+    const candidates = reasons.map((reason, at) => {
+        const message = breakOldMarker(reason).slice(0, github_annotations_MAX_MESSAGE);
+        return { level, title: "agent-jobs", message, rank: 0, at, count: 1 };
+    });
+    return limited(level, candidates, 0, undefined);
+}
 function limited(level, candidates, forgotten, file) {
     const sorted = candidates.toSorted((a, b) => a.rank - b.rank || a.at - b.at);
     const all = sorted.length + (forgotten > 0 ? 1 : 0);
@@ -641,7 +649,8 @@ function limited(level, candidates, forgotten, file) {
     if (more === 0)
         return said;
     const message = `GitHub shows ${PER_LEVEL} annotations of a level: see the job summary and the journal for the others.`;
-    return [...said, { level, title: `And ${plural(more, `more ${level}`)}`, message, file }];
+    const title = `And ${plural(more, `more ${level}`)}`;
+    return [...said, { level, title, message, ...(file === undefined ? {} : { file }) }];
 }
 function resultOf(view, { entryFile }) {
     const job = `Job ${logLine(view.jobName, 100)}`;
@@ -1778,7 +1787,7 @@ function createGithubReporter(options) {
             await core.writeSummary(summary);
     };
     return {
-        name: "github",
+        name: "summary",
         report(event) {
             if (finished !== undefined)
                 return;
@@ -4625,6 +4634,16 @@ function makeDirectoryNow(path) {
         makeDirectoryNow(parent);
     (0,external_node_fs_.mkdirSync)(path);
 }
+/**
+ * Throws if something is there that a writer may wait for, for ever: a pipe without a reader, a socket. Devices
+ * such as /dev/null are fine; that a folder is no file, the system says itself.
+ */
+function refuseSpecialFile(path) {
+    const found = (0,external_node_fs_.statSync)(path, { throwIfNoEntry: false });
+    if (found === undefined || found.isFile() || found.isDirectory() || found.isCharacterDevice())
+        return;
+    throw new Error("it is not a regular file");
+}
 /** The same as `removeDirectory`, at once, as far as it goes: for a process that has no time left. */
 function removeDirectoryNow(path) {
     try {
@@ -4661,6 +4680,7 @@ const JOURNAL_VERSION = 1;
  */
 function createJournal(path, now) {
     makeDirectoryNow((0,external_node_path_.dirname)((0,external_node_path_.resolve)(path)));
+    refuseSpecialFile(path);
     const { O_WRONLY, O_CREAT, O_TRUNC, O_APPEND } = external_node_fs_.constants;
     const fd = (0,external_node_fs_.openSync)(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o666);
     return createJournalReporter({
@@ -11104,6 +11124,7 @@ function createRecording(path, prepared, options, redactor) {
     try {
         makeDirectoryNow(folder);
         // Now, so that nobody learns only after a long run that the file can't be written.
+        refuseSpecialFile(path);
         (0,external_node_fs_.writeFileSync)(path, "");
     }
     catch (error) {
@@ -11131,6 +11152,8 @@ function createRecording(path, prepared, options, redactor) {
         name: "recording",
         report: (event) => recorder.report(event),
         async close() {
+            // Again: an agent may have put something else there.
+            refuseSpecialFile(path);
             const format = path.endsWith(".json") ? "json" : "yaml";
             (0,external_node_fs_.writeFileSync)(path, renderRehearsal({ ...recorder.toRehearsal(), ...(workspace === undefined ? {} : { workspace }) }, format));
         },
@@ -11464,6 +11487,16 @@ function reportDiagnostics(core, diagnostics, options) {
     for (const diagnostic of diagnostics)
         sayLine(core, `Invalid: ${diagnosticLine(diagnostic)}`);
 }
+/** Why there was no run: as annotations, and in the log if there are more than GitHub shows. */
+function reportReasons(core, level, reasons) {
+    const annotations = reasonAnnotations(level, reasons);
+    for (const annotation of annotations)
+        annotate(core, annotation);
+    if (reasons.length <= annotations.length)
+        return;
+    for (const reason of reasons)
+        sayLine(core, `Invalid: ${reason}`);
+}
 /** A line in the log whatever it holds: `text` begins with words of ours. */
 function sayLine(core, text) {
     core.info(logLine(text, 4000));
@@ -11762,7 +11795,6 @@ function readEvent({ name, payload, actor }) {
     const pullRequest = event_at(payload, "pull_request");
     const upstream = event_at(payload, "workflow_run");
     const repository = event_at(payload, "repository");
-    const commented = event_at(payload, "issue", "number");
     return {
         name,
         readable: guards_isRecord(payload),
@@ -11775,11 +11807,15 @@ function readEvent({ name, payload, actor }) {
                 baseSha: sha(event_at(pullRequest, "base", "sha")),
             }
             : undefined,
-        commentedPullRequest: guards_isRecord(event_at(payload, "issue", "pull_request")) && typeof commented === "number"
-            ? commented
-            : undefined,
+        commentedPullRequest: commentedPullRequest(event_at(payload, "issue")),
         upstreamFork: !sameRepository(event_at(upstream, "head_repository"), repository),
     };
+}
+function commentedPullRequest(issue) {
+    if ((event_at(issue, "pull_request") ?? undefined) === undefined)
+        return undefined;
+    const number = event_at(issue, "number");
+    return typeof number === "number" && Number.isSafeInteger(number) ? number : "unknown";
 }
 function event_at(value, ...keys) {
     let found = value;
@@ -12166,13 +12202,16 @@ async function forkOf(event, ports) {
     }
     if (commentedPullRequest === undefined)
         return undefined;
+    const unknown = "it can't be found out whether the pull request comes from a fork";
+    if (commentedPullRequest === "unknown")
+        return unknown;
     try {
         return (await ports.isForkPullRequest(commentedPullRequest))
             ? "the pull request comes from a fork"
             : undefined;
     }
     catch {
-        return "it can't be found out whether the pull request comes from a fork";
+        return unknown;
     }
 }
 /** A commit that the event's cause had no say in. On `pull_request`, `GITHUB_SHA` holds the head merged in. */
@@ -13187,11 +13226,9 @@ class Step {
             return [`The entry is not valid: ${first?.reason ?? error.message}${more}`];
         }
         const reasons = reasonsOf(error);
-        for (const reason of reasons) {
-            const text = annotationText(this.#redactor.text(reason));
-            const annotate = error instanceof Stop && error.result === "skipped" ? "notice" : "error";
-            this.#core[annotate](text, { title: "agent-jobs" });
-        }
+        const level = error instanceof Stop && error.result === "skipped" ? "notice" : "error";
+        const texts = reasons.map((reason) => this.#redactor.text(reason));
+        reportReasons(this.#core, level, texts);
         return reasons;
     }
     /** With a file that is relative to the workspace, wherever it was read. */
