@@ -30,6 +30,11 @@ export class RateLimit {
     this.#until = Math.max(this.#until, now + (pauseMs ?? grown));
   }
 
+  /** How long the pause still is, in milliseconds. */
+  get restMs(): number {
+    return this.#since === undefined ? 0 : Math.max(0, this.#until - this.#clock.now());
+  }
+
   /** The model server has answered. */
   lifted(): void {
     if (this.#since === undefined) return;

@@ -16,8 +16,11 @@ async function startWaiting(
   }));
   t.after(() => server.close());
   const workspace = await makeWorkspace(t, files);
+  // Of its own: else any other run that starts on this machine ends what a killed one has left.
+  const temporary = await makeWorkspace(t);
   const step = await startStep(t, {
     workspace: workspace.path,
+    env: { TMPDIR: temporary.path },
     inputs: {
       entry: "entries/hello.yml",
       "user-input": "you",

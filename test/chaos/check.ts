@@ -45,9 +45,12 @@ export function problemsOf(one: Case, seen: Observation): readonly string[] {
   // 2. The decisions.
   if (effect.kind !== "unwritten" && expected.run !== "none") {
     for (const [task, wanted] of Object.entries(expected.decisions)) {
-      const actual = decisionsOf(events, task);
       if (wanted === undefined) continue;
-      equal(`decisions of ${task}`, actual, wanted);
+      // A rate limit that one of them meets makes the others wait, or not: that is a matter of moments.
+      const seldom = one.shape === "par" && one.failure.name.startsWith("429");
+      const fixed = (tokens: readonly string[]): readonly string[] =>
+        seldom ? tokens.filter((token) => token !== "[OPERATION] waiting") : tokens;
+      equal(`decisions of ${task}`, fixed(decisionsOf(events, task)), fixed(wanted));
     }
     const restarts = decisionsOf(events, null).filter((token) => token.includes("restarted"));
     equal("new runtimes", restarts.length, expected.restarts);
