@@ -2171,6 +2171,10 @@ class RateLimit {
         const grown = Math.min(Math.max(now - this.#since, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
         this.#until = Math.max(this.#until, now + (pauseMs ?? grown));
     }
+    /** How long the pause still is, in milliseconds. */
+    get restMs() {
+        return this.#since === undefined ? 0 : Math.max(0, this.#until - this.#clock.now());
+    }
     /** The model server has answered. */
     lifted() {
         if (this.#since === undefined)
@@ -2785,9 +2789,12 @@ function limitOf(crash) {
 async function waitBeforeRetry(context, crash, overloaded, retryAfterMs) {
     const { ports, scope } = context;
     const backoff = FIRST_WAIT_MS * 2 ** (overloaded - 1) * (1 + ports.random());
-    const milliseconds = Math.round(Math.min(Math.max(backoff, retryAfterMs ?? 0), LONGEST_WAIT_MS));
+    const limited = crash.statusCode === 429;
+    // One wait, not two: what the others wait for is waited for here as well.
+    const asked = Math.max(retryAfterMs ?? 0, limited ? context.rateLimit.restMs : 0);
+    const milliseconds = Math.round(Math.min(Math.max(backoff, asked), LONGEST_WAIT_MS));
     const status = crash.statusCode === undefined ? "" : ` (${crash.statusCode})`;
-    if (crash.statusCode === 429)
+    if (limited)
         context.rateLimit.met(milliseconds);
     decide(context, {
         kind: "waiting",

@@ -8,7 +8,7 @@ import { runCliWithCanaries, type Scene } from "./rig.ts";
 
 /** Calls in one answer: each further answer sends all results again. */
 /** Few enough for one success among them to keep the turn from ending for its denials. */
-const AT_ONCE = 4;
+const AT_ONCE = 3;
 
 const view = (path: string): ScriptedCall => ({ name: "view", arguments: { path } });
 const glob = (pattern: string, paths?: string): ScriptedCall => ({
