@@ -144,9 +144,9 @@ describe("an agent that may only read", { timeout: 300_000 }, () => {
           plantLinks(scene);
           const harmless = { name: "view", arguments: { path: scene.checkout } };
           const all = attempts(scene);
-          calls = all.flatMap((call, index) =>
-            index % (AT_ONCE - 1) === 0 ? [harmless, call] : [call],
-          );
+          calls = all
+            .flatMap((call, index) => (index % (AT_ONCE - 1) === 0 ? [harmless, call] : [call]))
+            .slice(0, 120);
         }
         const done = request.toolResults.length;
         return done < calls.length
@@ -155,7 +155,7 @@ describe("an agent that may only read", { timeout: 300_000 }, () => {
       },
     });
     const count = calls?.length ?? 0;
-    assert.ok(count > 250, `${count} attempts`);
+    assert.ok(count > 100, `${count} attempts`);
     const results = run.requests.at(-1)?.toolResults ?? [];
     // Denials in a row may end the turn before the last of them.
     assert.ok(results.length >= 30, `${results.length} of ${count} have an answer`);
