@@ -2027,31 +2027,52 @@ class CallBudget {
         this.#task.stop({ kind: "limit", limit: "modelCalls", value: this.#limit });
     }
 }
-/** An agent that is denied so often, without a success in between, only burns tokens. */
+/** After so many answers of the model that only met denials, the next ones only burn tokens. */
 const DENIALS_IN_A_ROW = 10;
-/** Ends a turn in which nothing but denials happens. */
+/**
+ * Ends a turn in which nothing but denials happens. Counted are answers of the model, not denials:
+ * the calls of one answer were all made before the model could learn from the first of them.
+ */
 class DenialStreak {
     #turn;
-    #count = 0;
+    #answers = 0;
+    /** Whether the latest answer has met a denial. */
+    #denied = false;
     #crash;
     constructor(turn) {
         this.#turn = turn;
     }
     observe(activity) {
-        if (activity.kind === "tool.ended" && activity.succeeded)
-            this.#count = 0;
-        if (activity.kind !== "permission.denied")
-            return;
-        this.#count += 1;
-        if (this.#count < DENIALS_IN_A_ROW || this.#crash !== undefined)
-            return;
-        const message = `The agent was denied ${DENIALS_IN_A_ROW} times in a row, at last ${activity.operation} of ${activity.target}.`;
-        this.#crash = { kind: "denied", message };
-        this.#turn.stop({ kind: "canceled", reason: message });
+        switch (activity.kind) {
+            case "model.replied":
+                if (!this.#denied)
+                    this.#answers = 0;
+                this.#denied = false;
+                break;
+            case "tool.ended":
+                if (activity.succeeded)
+                    this.#answers = 0;
+                break;
+            case "permission.denied":
+                if (!this.#denied)
+                    this.#count(activity);
+                break;
+            default:
+                break;
+        }
     }
     /** Why the turn was ended; undefined if it was not. */
     get crash() {
         return this.#crash;
+    }
+    #count({ operation, target }) {
+        this.#denied = true;
+        this.#answers += 1;
+        if (this.#answers < DENIALS_IN_A_ROW || this.#crash !== undefined)
+            return;
+        const message = `The agent was denied ${DENIALS_IN_A_ROW} times in a row, at last ${operation} of ${target}.`;
+        this.#crash = { kind: "denied", message };
+        this.#turn.stop({ kind: "canceled", reason: message });
     }
 }
 

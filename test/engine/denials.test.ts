@@ -11,13 +11,26 @@ const denied: SessionActivity = {
   reason: "the permissions are read-only",
 };
 const done: SessionActivity = { kind: "tool.ended", toolCallId: "1", succeeded: true };
-const times = (count: number): SessionActivity[] => Array.from({ length: count }, () => denied);
+const answer: SessionActivity = {
+  kind: "model.replied",
+  text: "",
+  toolCalls: [{ name: "bash", arguments: { command: "rm -rf /" } }],
+  subAgent: false,
+};
+/** So many answers, with these consequences each. */
+const answers = (count: number, ...then: readonly SessionActivity[]): SessionActivity[] =>
+  Array.from({ length: count }, () => [answer, ...then]).flat();
+
+const outcomeOf = async (acts: readonly SessionActivity[]): Promise<string> => {
+  const { outcome } = await play({ tasks: { t: { prompt: "do it" } }, play: () => ({ acts }) });
+  return outcome.kind;
+};
 
 describe("denials in a row", () => {
   it("end the turn, and the task with advice, without another try", async () => {
     const { outcome, decisions, sessions } = await play({
       tasks: { t: { prompt: "do it" } },
-      play: () => ({ acts: times(DENIALS_IN_A_ROW), takes: 60_000 }),
+      play: () => ({ acts: answers(DENIALS_IN_A_ROW, denied), takes: 60_000 }),
     });
     assert.equal(outcome.kind, "failed");
     assert.equal(sessions.turns.length, 1);
@@ -27,12 +40,24 @@ describe("denials in a row", () => {
     assert.ok(decisions.some((text) => /Allow in "permissions" what the task needs/.test(text)));
   });
 
-  it("are forgotten after a tool call that succeeded", async () => {
-    const few = times(DENIALS_IN_A_ROW - 1);
-    const { outcome } = await play({
-      tasks: { t: { prompt: "do it" } },
-      play: () => ({ acts: [...few, done, ...few] }),
-    });
-    assert.deepEqual(outcome, { kind: "succeeded" });
+  it("are not too many one answer before the last", async () => {
+    assert.equal(await outcomeOf(answers(DENIALS_IN_A_ROW - 1, denied)), "succeeded");
+  });
+
+  it("of one answer count as one: the model could not learn from the first of them", async () => {
+    const many = Array.from({ length: 3 * DENIALS_IN_A_ROW }, () => denied);
+    assert.equal(await outcomeOf(answers(DENIALS_IN_A_ROW - 1, ...many)), "succeeded");
+    assert.equal(await outcomeOf(answers(DENIALS_IN_A_ROW, ...many)), "failed");
+  });
+
+  it("are forgotten after a tool call that succeeded, in the same answer or in another", async () => {
+    assert.equal(await outcomeOf(answers(3 * DENIALS_IN_A_ROW, denied, done)), "succeeded");
+    const few = answers(DENIALS_IN_A_ROW - 1, denied);
+    assert.equal(await outcomeOf([...few, ...answers(1, done), ...few]), "succeeded");
+  });
+
+  it("are forgotten after an answer that met none: a sub-agent's successes are not seen", async () => {
+    const few = answers(DENIALS_IN_A_ROW - 1, denied);
+    assert.equal(await outcomeOf([...few, ...answers(1), ...few]), "succeeded");
   });
 });
