@@ -35,8 +35,9 @@ export {
   type ICopilotSession,
   type ICopilotSessionCallbacks,
 } from "./sessions/callbacks.ts";
+export type { Tool } from "./sessions/sessions.ts";
 export type { ModelRequest, ModelTransport } from "./sessions/transport.ts";
-export { JobHost, type JobHostOptions } from "./app/job-host.ts";
+export { JobHost } from "./app/job-host.ts";
 export type {
   ICopilotJob,
   ICopilotJobCallback,
@@ -44,7 +45,7 @@ export type {
   ICopilotTaskCallback,
 } from "./app/job-callbacks.ts";
 export type { LiveResponse } from "./app/live-responses.ts";
-export type { ProviderOptions } from "./app/options.ts";
+export type { JobHostOptions, ProviderOptions } from "./app/options.ts";
 export {
   ensureInstalledEntry,
   hasRunningSessions,

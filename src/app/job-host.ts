@@ -9,7 +9,7 @@
 import { resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { validateEntry } from "../entry/prepare.ts";
-import type { Entry, Limits, PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import type { Entry, PreparedEntry } from "../entry/model.ts";
 import { resolveLimits } from "../engine/limits.ts";
 import type { EnginePorts } from "../engine/ports.ts";
 import { runJob, runSingleTask, type TaskSpec } from "../engine/run-job.ts";
@@ -22,7 +22,6 @@ import { processEnvironment } from "../platform/environment.ts";
 import { adoptSession, type ICopilotSession } from "../sessions/callbacks.ts";
 import { effectivePermissions } from "../sessions/permissions.ts";
 import { createSessions, type Sessions } from "../sessions/sessions.ts";
-import type { ModelTransport } from "../sessions/transport.ts";
 import { createGate } from "./gate.ts";
 import {
   JobFold,
@@ -33,19 +32,8 @@ import {
   type ICopilotTaskCallback,
 } from "./job-callbacks.ts";
 import { LiveResponses, type LiveResponse } from "./live-responses.ts";
-import { gitHubTokenOf, modelServer, type ModelAccess } from "./options.ts";
+import { gitHubTokenOf, modelServer, type JobHostOptions, type ModelAccess } from "./options.ts";
 import { knownSecrets } from "./secrets.ts";
-
-export interface JobHostOptions extends Partial<ModelAccess> {
-  /** Where the entry says nothing, and a ceiling where it does. */
-  readonly permissions?: PermissionPreset;
-  /** Over the entry's. */
-  readonly limits?: Limits;
-  /** Answers every model request instead of a model server. */
-  readonly transport?: ModelTransport;
-  /** See every event of every run. */
-  readonly reporters?: readonly Reporter[];
-}
 
 interface HelperSession {
   readonly session: ICopilotSession;
@@ -282,6 +270,7 @@ export class JobHost {
       clock: systemClock,
       environment: this.#access.environment,
       runtimePath: this.#access.runtimePath,
+      tools: this.#options.tools,
       ...(this.#options.transport === undefined
         ? modelServer(this.#access)
         : { transport: this.#options.transport }),

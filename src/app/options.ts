@@ -1,7 +1,8 @@
 import type { Limits, PermissionPreset } from "../entry/model.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { TerminalStream } from "../reporters/terminal.ts";
-import type { SessionsOptions } from "../sessions/sessions.ts";
+import type { SessionsOptions, Tool } from "../sessions/sessions.ts";
+import type { ModelTransport } from "../sessions/transport.ts";
 
 export const providerTypes = ["openai", "azure", "anthropic"] as const;
 export const wireApis = ["completions", "responses"] as const;
@@ -55,6 +56,24 @@ export interface RunOptions extends ModelAccess {
   readonly reporters?: readonly Reporter[];
   /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string;
+}
+
+/** What an application tells a host of its own. */
+export interface JobHostOptions extends Partial<ModelAccess> {
+  /** Where the entry says nothing, and a ceiling where it does. */
+  readonly permissions?: PermissionPreset;
+  /** Over the entry's. */
+  readonly limits?: Limits;
+  /** Answers every model request instead of a model server. */
+  readonly transport?: ModelTransport;
+  /**
+   * Tools with handlers in this process, offered to every session. `permissions.tools` of the entry must name
+   * them, unless they say `skipPermission`. A handler that throws, takes longer than 60 seconds or returns more
+   * than 200,000 characters is a result for the model, never the end of the turn.
+   */
+  readonly tools?: readonly Tool[];
+  /** See every event of every run. */
+  readonly reporters?: readonly Reporter[];
 }
 
 /** The defaults of a provider, and no token beside one. */

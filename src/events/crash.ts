@@ -20,7 +20,7 @@ export interface Crash {
   readonly statusCode?: number;
   /** The runtime's own class of error: `authentication`, `rate_limit`, `query`… */
   readonly errorType?: string;
-  /** How long the model server asked us to wait. */
+  /** How long the model server asked us to wait, where the session can tell: today's SDK keeps it to itself. */
   readonly retryAfterMs?: number;
   /** The whole error as a JSON string (`errorToDetailedString`). */
   readonly detail?: string;

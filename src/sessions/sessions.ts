@@ -21,6 +21,8 @@ import {
 import type { Provider } from "./session-config.ts";
 import type { ModelTransport } from "./transport.ts";
 
+export type { Tool };
+
 export interface SessionsOptions {
   readonly clock: Clock;
   /** The whole environment of the process; what the runtime gets to see of it is an allow-list. */

@@ -83,6 +83,8 @@ export interface Failure {
   readonly fullOnly?: true;
   /** Costs a minute or more where it lasts: then only in the full matrix, at the first of its moments, alone. */
   readonly slow?: true;
+  /** Played by an application on the library, with tools of its own: the command line has none. */
+  readonly application?: true;
   /** Nobody is there to clean up. */
   readonly leaves?: "own-death";
 }
@@ -302,6 +304,21 @@ export const failures: readonly Failure[] = [
     ...calls(shell("head -c 60000000 /dev/zero | tr '\\0' x")),
     effect: { kind: "harmless", seconds: 8 },
   },
+  { name: "a tool handler throws", ...calls({ name: "throws", arguments: {} }), application: true },
+  {
+    name: "a tool handler hangs",
+    ...calls({ name: "hangs", arguments: {} }),
+    // It is given up after a minute.
+    effect: { kind: "harmless", seconds: 60 },
+    application: true,
+    slow: true,
+    fullOnly: true,
+  },
+  {
+    name: "a tool handler returns 60 MB",
+    ...calls({ name: "floods", arguments: {} }),
+    application: true,
+  },
   {
     name: "a shell command goes on in the background",
     ...calls(shell("sleep 900", { mode: "async" })),
@@ -430,10 +447,3 @@ export const failures: readonly Failure[] = [
     only: "lasting",
   },
 ];
-
-/**
- * Kept for tools that run in this process: a handler that throws, hangs, or returns 60 MB. They need a seam
- * to offer a tool to a session; until then "a command fails", "a command hangs" and "a command prints
- * 60 MB" stand in for them.
- */
-export const inProcessFailures: readonly Failure[] = [];

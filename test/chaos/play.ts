@@ -13,6 +13,7 @@ import {
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
 import { parseJournal, type ParsedJournal } from "../../src/reporters/journal.ts";
 import { findRuntime } from "../../src/sessions/runtime.ts";
@@ -39,6 +40,7 @@ export interface Observation {
 }
 
 const probe = new URL("./probe.js", import.meta.url).href;
+const application = fileURLToPath(new URL("./application.js", import.meta.url));
 const realRuntime = findRuntime({ environment: {} });
 let count = 0;
 
@@ -117,6 +119,7 @@ export async function play(one: Case): Promise<Observation> {
       ],
       {
         cwd: root,
+        ...(failure.application === true ? { main: application } : {}),
         env: {
           HOME: at("home"),
           TMPDIR: at("tmp"),

@@ -2,12 +2,14 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-const main = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
+const commandLine = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
 
 export interface CliOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
+  /** The program, instead of the command line's. */
+  readonly main?: string;
 }
 
 export interface CliResult {
@@ -30,7 +32,8 @@ export interface CliChild {
 }
 
 /** Starts `agent-jobs ARGS` in a process group of its own, with nothing of our environment but PATH and HOME. */
-export function startCli(args: readonly string[], { cwd, env = {}, stdin }: CliOptions): CliChild {
+export function startCli(args: readonly string[], options: CliOptions): CliChild {
+  const { cwd, env = {}, stdin, main = commandLine } = options;
   const { PATH = "", HOME = "" } = process.env;
   const child = spawn(process.execPath, [main, ...args], {
     cwd,
