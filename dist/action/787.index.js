@@ -10688,23 +10688,28 @@ function overrideModels(entry, models) {
 }
 /** Refuses to write a file over one that the run reads, or two into one. */
 function checkOutputs(inputs, outputs) {
-    const taken = new Map(inputs.flatMap((path) => (path === undefined ? [] : [[real(path), path]])));
+    const taken = new Map(inputs.flatMap((path) => (path === undefined ? [] : [[identity(path), path]])));
     for (const [what, path] of Object.entries(outputs)) {
         if (path === undefined)
             continue;
-        const other = taken.get(real(path));
+        const other = taken.get(identity(path));
         if (other !== undefined) {
             throw new UsageError(`The ${what} ${path} would overwrite ${other}: name another file.`);
         }
-        taken.set(real(path), path);
+        taken.set(identity(path), path);
     }
 }
-function real(path) {
+/** The same for all names of a file, links of both kinds among them. */
+function identity(path) {
+    const absolute = (0,external_node_path_.resolve)(path);
     try {
-        return (0,external_node_fs_.realpathSync)(path);
+        const found = (0,external_node_fs_.statSync)(absolute, { bigint: true, throwIfNoEntry: false });
+        return found === undefined
+            ? (0,external_node_path_.join)((0,external_node_fs_.realpathSync)((0,external_node_path_.dirname)(absolute)), (0,external_node_path_.basename)(absolute))
+            : `${found.dev}:${found.ino}`;
     }
     catch {
-        return (0,external_node_path_.resolve)(path);
+        return absolute;
     }
 }
 async function checkWorkingDirectory(path) {
@@ -11515,15 +11520,16 @@ function reportDiagnostics(core, diagnostics, options) {
     for (const diagnostic of diagnostics)
         sayLine(core, `Invalid: ${diagnosticLine(diagnostic)}`);
 }
-/** Why there was no run: as annotations, and in the log if there are more than GitHub shows. */
-function reportReasons(core, level, reasons) {
-    const annotations = reasonAnnotations(level, reasons);
+/** Why there was no run: as annotations where they are wanted, and in the log if there are more. */
+function reportReasons(core, level, reasons, wanted) {
+    const shown = wanted === "all" || (wanted === "errors" && level === "error");
+    const annotations = shown ? reasonAnnotations(level, reasons) : [];
     for (const annotation of annotations)
         annotate(core, annotation);
     if (reasons.length <= annotations.length)
         return;
     for (const reason of reasons)
-        sayLine(core, `Invalid: ${reason}`);
+        sayLine(core, `No run: ${reason}`);
 }
 /** A line in the log whatever it holds: `text` begins with words of ours. */
 function sayLine(core, text) {
@@ -11698,7 +11704,7 @@ function readInputs(environment) {
         allowUntrusted: reader.choice("allow-untrusted", allowUntrustedValues) === "true",
         timeoutMinutes: reader.number("timeout-minutes", "a number over 0", Number.isFinite),
     };
-    return problems.length === 0 ? { kind: "valid", inputs } : { kind: "invalid", problems };
+    return { inputs, problems };
 }
 /** The input, else the environment variable that steps set by themselves: our default without the runner's. */
 function gitHubToken(environment) {
@@ -11806,11 +11812,7 @@ class Reader {
 }
 
 ;// CONCATENATED MODULE: ./src/action/mark.js
-/**
- * The mark that the runtime and all it starts carry in their environment, so that the post step finds what
- * a killed main step left, and nothing else.
- */
-
+/** The name under which the main step leaves the run's mark (`RUN_MARK`) to the post step. */
 const MARK_STATE = "run";
 function isMark(value) {
     return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
@@ -13141,14 +13143,13 @@ class Step {
         const core = this.#core;
         const { signal } = this.#cancellation;
         core.info(`agent-jobs ${version}, Node ${process.versions.node}`);
-        const read = readInputs(this.#environment);
-        if (read.kind === "invalid")
-            throw new Stop("failure", read.problems);
-        const { inputs } = read;
+        const { inputs, problems } = readInputs(this.#environment);
         this.#inputs = inputs;
+        if (problems.length > 0)
+            throw new Stop("failure", problems);
         signal.throwIfAborted();
         const mark = (0,external_node_crypto_.randomUUID)();
-        core.saveState(MARK_STATE, mark);
+        this.#tell("state", () => core.saveState(MARK_STATE, mark));
         const workspace = (0,external_node_path_.resolve)(this.#environment["GITHUB_WORKSPACE"] || ".");
         enter(workspace);
         const setting = {
@@ -13256,7 +13257,7 @@ class Step {
         const reasons = reasonsOf(error);
         const level = error instanceof Stop && error.result === "skipped" ? "notice" : "error";
         const texts = reasons.map((reason) => this.#redactor.text(reason));
-        reportReasons(this.#core, level, texts);
+        reportReasons(this.#core, level, texts, this.#inputs?.annotations ?? "all");
         return reasons;
     }
     /** With a file that is relative to the workspace, wherever it was read. */
@@ -13273,8 +13274,19 @@ class Step {
         return { ...clean, file: (0,external_node_path_.relative)(base, (0,external_node_path_.resolve)(file)).replaceAll("\\", "/") };
     }
     #setOutputs(outputs) {
-        for (const [name, value] of Object.entries(outputs))
-            this.#core.setOutput(name, value);
+        this.#tell("outputs", () => {
+            for (const [name, value] of Object.entries(outputs))
+                this.#core.setOutput(name, value);
+        });
+    }
+    /** The runner's files may be full or gone: what the run came to is not changed by that. */
+    #tell(what, write) {
+        try {
+            write();
+        }
+        catch (error) {
+            this.#warn(`The ${what} can't be written: ${error instanceof Error ? error.message : ""}`);
+        }
     }
     #warn(text) {
         this.#core.warning(annotationText(this.#redactor.text(text)), { title: "agent-jobs" });

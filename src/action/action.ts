@@ -114,13 +114,12 @@ class Step {
     const core = this.#core;
     const { signal } = this.#cancellation;
     core.info(`agent-jobs ${version}, Node ${process.versions.node}`);
-    const read = readInputs(this.#environment);
-    if (read.kind === "invalid") throw new Stop("failure", read.problems);
-    const { inputs } = read;
+    const { inputs, problems } = readInputs(this.#environment);
     this.#inputs = inputs;
+    if (problems.length > 0) throw new Stop("failure", problems);
     signal.throwIfAborted();
     const mark = randomUUID();
-    core.saveState(MARK_STATE, mark);
+    this.#tell("state", () => core.saveState(MARK_STATE, mark));
     const workspace = resolve(this.#environment["GITHUB_WORKSPACE"] || ".");
     enter(workspace);
     const setting: Setting = {
@@ -226,7 +225,7 @@ class Step {
     const reasons = reasonsOf(error);
     const level = error instanceof Stop && error.result === "skipped" ? "notice" : "error";
     const texts = reasons.map((reason) => this.#redactor.text(reason));
-    reportReasons(this.#core, level, texts);
+    reportReasons(this.#core, level, texts, this.#inputs?.annotations ?? "all");
     return reasons;
   }
 
@@ -244,7 +243,18 @@ class Step {
   }
 
   #setOutputs(outputs: Outputs): void {
-    for (const [name, value] of Object.entries(outputs)) this.#core.setOutput(name, value);
+    this.#tell("outputs", () => {
+      for (const [name, value] of Object.entries(outputs)) this.#core.setOutput(name, value);
+    });
+  }
+
+  /** The runner's files may be full or gone: what the run came to is not changed by that. */
+  #tell(what: string, write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.#warn(`The ${what} can't be written: ${error instanceof Error ? error.message : ""}`);
+    }
   }
 
   #warn(text: string): void {

@@ -47,9 +47,11 @@ export interface Inputs {
   readonly timeoutMinutes: number | undefined;
 }
 
-export type ReadInputs =
-  | { readonly kind: "valid"; readonly inputs: Inputs }
-  | { readonly kind: "invalid"; readonly problems: readonly string[] };
+export interface ReadInputs {
+  /** With problems: the defaults in place of what is wrong, so that what is right about reports is heeded. */
+  readonly inputs: Inputs;
+  readonly problems: readonly string[];
+}
 
 export function readInputs(environment: Environment): ReadInputs {
   const problems: string[] = [];
@@ -83,7 +85,7 @@ export function readInputs(environment: Environment): ReadInputs {
     allowUntrusted: reader.choice("allow-untrusted", allowUntrustedValues) === "true",
     timeoutMinutes: reader.number("timeout-minutes", "a number over 0", Number.isFinite),
   };
-  return problems.length === 0 ? { kind: "valid", inputs } : { kind: "invalid", problems };
+  return { inputs, problems };
 }
 
 /** The input, else the environment variable that steps set by themselves: our default without the runner's. */

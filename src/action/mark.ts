@@ -1,8 +1,4 @@
-/**
- * The mark that the runtime and all it starts carry in their environment, so that the post step finds what
- * a killed main step left, and nothing else.
- */
-export { RUN_MARK as MARK_NAME } from "../platform/run-folder.ts";
+/** The name under which the main step leaves the run's mark (`RUN_MARK`) to the post step. */
 export const MARK_STATE = "run";
 
 export function isMark(value: string): boolean {

@@ -1,13 +1,13 @@
 /** What `action.yml` names as `post`: runs after every main step, also after one that was killed. */
 import { endMarkedProcesses, processesMarked } from "../platform/processes.ts";
-import { reapDeadRuns } from "../platform/run-folder.ts";
-import { isMark, MARK_NAME, MARK_STATE } from "./mark.ts";
+import { reapDeadRuns, RUN_MARK } from "../platform/run-folder.ts";
+import { isMark, MARK_STATE } from "./mark.ts";
 import { runnerCore } from "./runner-core.ts";
 
 const mark = runnerCore.getState(MARK_STATE);
 if (isMark(mark)) {
-  const left = await processesMarked(MARK_NAME, mark);
-  await endMarkedProcesses(MARK_NAME, mark);
+  const left = await processesMarked(RUN_MARK, mark);
+  await endMarkedProcesses(RUN_MARK, mark);
   await reapDeadRuns();
   runnerCore.info(
     left.length === 0

@@ -70,16 +70,18 @@ export function reportDiagnostics(
   for (const diagnostic of diagnostics) sayLine(core, `Invalid: ${diagnosticLine(diagnostic)}`);
 }
 
-/** Why there was no run: as annotations, and in the log if there are more than GitHub shows. */
+/** Why there was no run: as annotations where they are wanted, and in the log if there are more. */
 export function reportReasons(
   core: GithubCore,
   level: "error" | "notice",
   reasons: readonly string[],
+  wanted: GithubOptions["annotations"],
 ): void {
-  const annotations = reasonAnnotations(level, reasons);
+  const shown = wanted === "all" || (wanted === "errors" && level === "error");
+  const annotations = shown ? reasonAnnotations(level, reasons) : [];
   for (const annotation of annotations) annotate(core, annotation);
   if (reasons.length <= annotations.length) return;
-  for (const reason of reasons) sayLine(core, `Invalid: ${reason}`);
+  for (const reason of reasons) sayLine(core, `No run: ${reason}`);
 }
 
 /** A line in the log whatever it holds: `text` begins with words of ours. */

@@ -1,7 +1,7 @@
 /** From paths to checked input: everything that can be wrong with a run before it begins. */
-import { realpathSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../entry/diagnostic.ts";
 import { documentLimits } from "../entry/document.ts";
 import { loadEntry, type LoadedEntry } from "../entry/load.ts";
@@ -111,22 +111,29 @@ export function checkOutputs(
   inputs: readonly (string | undefined)[],
   outputs: Readonly<Record<string, string | undefined>>,
 ): void {
-  const taken = new Map(inputs.flatMap((path) => (path === undefined ? [] : [[real(path), path]])));
+  const taken = new Map(
+    inputs.flatMap((path) => (path === undefined ? [] : [[identity(path), path]])),
+  );
   for (const [what, path] of Object.entries(outputs)) {
     if (path === undefined) continue;
-    const other = taken.get(real(path));
+    const other = taken.get(identity(path));
     if (other !== undefined) {
       throw new UsageError(`The ${what} ${path} would overwrite ${other}: name another file.`);
     }
-    taken.set(real(path), path);
+    taken.set(identity(path), path);
   }
 }
 
-function real(path: string): string {
+/** The same for all names of a file, links of both kinds among them. */
+function identity(path: string): string {
+  const absolute = resolve(path);
   try {
-    return realpathSync(path);
+    const found = statSync(absolute, { bigint: true, throwIfNoEntry: false });
+    return found === undefined
+      ? join(realpathSync(dirname(absolute)), basename(absolute))
+      : `${found.dev}:${found.ino}`;
   } catch {
-    return resolve(path);
+    return absolute;
   }
 }
 

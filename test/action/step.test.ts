@@ -48,6 +48,21 @@ describe("a step that runs a job", () => {
     assert.match(result.log, /Event: trusted, `workflow_dispatch` needs write access to cause\./);
   });
 
+  it("passes and warns when the runner's files for outputs and state can't be written", async (t) => {
+    const workspace = await makeWorkspace(t, files);
+    const result = await runStep(t, {
+      workspace: workspace.path,
+      inputs,
+      env: { GITHUB_OUTPUT: join(workspace.path, "no/output"), GITHUB_STATE: "no/state" },
+    });
+    assert.equal(result.code, 0, result.raw);
+    const warnings = named(result, "warning").map(({ message }) => message);
+    assert.equal(warnings.length, 2);
+    assert.match(warnings[0] ?? "", /^The state can't be written: /);
+    assert.match(warnings[1] ?? "", /^The outputs can't be written: .*no\/output/);
+    assert.doesNotMatch(result.raw, /defect of agent-jobs/);
+  });
+
   it("fails when the job fails, with an error at the task in the entry", async (t) => {
     const workspace = await makeWorkspace(t, files);
     const options = {
@@ -173,7 +188,7 @@ describe("a step that can't run a job", () => {
     assert.equal(result.outputs["result"], "failure");
     assert.equal(result.outputs["model-calls"], "0");
     assert.notEqual(result.outputs["reason"], "");
-    assert.match(result.summary, /^## agent-jobs: failure/);
+    assert.match(result.summary, given["summary"] === "off" ? /^$/ : /^## agent-jobs: failure/);
     assert.doesNotMatch(result.raw, /defect of agent-jobs/);
     return result;
   };
@@ -227,6 +242,16 @@ describe("a step that can't run a job", () => {
       record: "a/../../r",
     });
     assert.equal(named(result, "error").length, 3);
+  });
+
+  it("keeps to the inputs about reports when another input is wrong", async (t) => {
+    const wrong = { ...inputs, "fail-on": "always" };
+    const quiet = await refused(t, { ...wrong, annotations: "off", summary: "off" });
+    assert.deepEqual(named(quiet, "error"), []);
+    assert.equal(quiet.summary, "");
+    assert.match(quiet.log, /^No run: `fail-on` can't be "always"; it can be: failure, never\.$/m);
+    const usual = await refused(t, { ...wrong, annotations: "loud" });
+    assert.equal(named(usual, "error").length, 2);
   });
 
   it("points at every problem of an invalid entry, at its line", async (t) => {
