@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { minify } from "terser";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -45,7 +46,7 @@ try {
   leaveOutHttpClient();
   for (const name of names) {
     if (!Object.hasOwn(bundles, name)) throw new Error(`There is no bundle ${name}.`);
-    build(bundles[name]);
+    await build(bundles[name]);
     const made = join(scratch, "dist", name);
     const target = join(values.out ?? root, "dist", name);
     if (values.check) check(name, made, target);
@@ -69,9 +70,9 @@ function leaveOutHttpClient() {
   fs.writeFileSync(file, JSON.stringify({ ...content, sideEffects: false }));
 }
 
-function build({ entries, executable }) {
+async function build({ entries, executable }) {
   const ncc = join(root, "node_modules", "@vercel", "ncc", "dist", "ncc", "cli.js");
-  const flags = ["--minify", "--no-cache", "--no-source-map-register", "--quiet"];
+  const flags = ["--no-cache", "--no-source-map-register", "--quiet"];
   for (const [entry, folder] of Object.entries(entries)) {
     const out = join(scratch, folder);
     execFileSync(
@@ -80,6 +81,7 @@ function build({ entries, executable }) {
       // The ids of the modules come from their paths, seen from here.
       { cwd: stage, stdio: ["ignore", "ignore", "inherit"] },
     );
+    await minifyAll(out);
     const index = join(out, "index.js");
     const text = fs.readFileSync(index, "utf8");
     if (executable && !text.startsWith("#!")) {
@@ -89,6 +91,15 @@ function build({ entries, executable }) {
   }
   const [main] = Object.values(entries);
   fs.writeFileSync(join(scratch, main, "licenses.txt"), licenses());
+}
+
+/** Not ncc's own minifier: that leaves what is loaded later as it is, and to parse it is a part of every start. */
+async function minifyAll(folder) {
+  for (const name of filesOf(folder).filter((file) => file.endsWith(".js"))) {
+    const file = join(folder, name);
+    const { code } = await minify(fs.readFileSync(file, "utf8"), { module: true });
+    fs.writeFileSync(file, `${code}\n`);
+  }
 }
 
 function publish(made, target) {
