@@ -36,14 +36,15 @@ describe("a rate limit that one session meets", () => {
     limit.met();
     const turns = [enter("one"), enter("two"), enter("three")];
     const leave = await clock.runUntil(turns[0] ?? enter("?"));
-    assert.deepEqual(entered, ["early at 0", "one at 5000"]);
+    await clock.runUntil(clock.sleep(1_000));
+    assert.deepEqual(entered, ["early at 0", "one at 5000"], "the others wait for its end");
     limit.met();
     leave();
     await clock.runUntil(turns[1] ?? enter("?"));
-    assert.deepEqual(entered, ["early at 0", "one at 5000", "two at 10000"]);
+    assert.deepEqual(entered, ["early at 0", "one at 5000", "two at 12000"]);
     limit.lifted();
     await clock.runUntil(turns[2] ?? enter("?"));
-    assert.deepEqual(entered.at(-1), "three at 10000");
+    assert.deepEqual(entered.at(-1), "three at 12000");
     assert.deepEqual(waits, [5000, 5000, 5000]);
   });
 
@@ -67,6 +68,16 @@ describe("a rate limit that one session meets", () => {
       decisions.some((text) => /^\[OPERATION\] Waiting .*a rate limit/.test(text)),
       decisions.join("\n"),
     );
+  });
+
+  it("holds nobody any more once a call has been answered, also one of the runtime's own retries", async () => {
+    const { outcome, decisions } = await play({
+      tasks: { a: { prompt: "a", model }, b: { prompt: "b", model } },
+      work: { kind: "Seq", works: [ref("a"), ref("b")] },
+      play: () => ({ acts: [refused, answered] }),
+    });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.ok(!decisions.some((text) => text.includes("Waiting")), decisions.join("\n"));
   });
 
   it("does not hold anybody who is cancelled", async () => {

@@ -45,6 +45,21 @@ for (const [name, told] of [
   });
 }
 
+test("a result, as a text or as an object with one, is cut before it leaves the process", async () => {
+  const long = "x".repeat(60_000_000);
+  const invocation = { sessionId: "s", toolCallId: "1", toolName: "floods", arguments: {} };
+  for (const result of [long, { resultType: "success" as const, textResultForLlm: long }]) {
+    const { handler } = guarded(
+      tool("floods", () => result),
+      new FakeClock(),
+    );
+    const told: unknown = await handler?.({}, invocation);
+    const text = JSON.stringify(told);
+    assert.match(text.slice(-60), /cut: 60000000 characters in all\./);
+    assert.ok(text.length < 201_000, `${text.length} characters`);
+  }
+});
+
 test("a handler that never returns is a failure after a minute", async () => {
   const clock = new FakeClock();
   const { handler } = guarded(
