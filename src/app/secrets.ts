@@ -27,9 +27,9 @@ export function withoutSecrets(text: string, access: ModelAccess): string {
   return createRedactor(knownSecrets(access)).text(text);
 }
 
-/** Of the URL that a value is, such as a proxy's or a database's: as it stands there, and decoded. */
+/** Of the URL that a value is, such as a proxy's (often without a scheme) or a database's: as it stands there, and decoded. */
 function passwords(value: string): readonly string[] {
-  const [, password] = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#:@]*:([^\s/?#]+)@/i.exec(value) ?? [];
+  const [, password] = /^(?:[a-z][a-z0-9+.-]*:\/\/)?[^\s/?#:@]*:([^\s/?#]+)@/i.exec(value) ?? [];
   if (password === undefined || password.length < MIN_LENGTH) return [];
   return [password, decoded(password)];
 }

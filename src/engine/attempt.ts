@@ -120,9 +120,11 @@ async function tryOnce(
         reason: "a rate limit of the model server",
       }),
     );
-    const tried = await runTurn(context, session, request, attempt);
-    leave();
-    return tried;
+    try {
+      return await runTurn(context, session, request, attempt);
+    } finally {
+      leave();
+    }
   }, scope.signal);
   return outcome ?? "stopped";
 }

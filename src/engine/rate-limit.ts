@@ -14,7 +14,8 @@ export class RateLimit {
   /** When it was met first; undefined when there is none. */
   #since: number | undefined;
   #until = 0;
-  #trying = false;
+  /** The one turn that was let through to try. */
+  #trying: symbol | undefined;
   #change = new AbortController();
   readonly #clock: Clock;
 
@@ -40,6 +41,8 @@ export class RateLimit {
     if (this.#since === undefined) return;
     this.#since = undefined;
     this.#until = 0;
+    // Its turn may go on for long; whether a limit that is met later has passed, another one tries.
+    this.#trying = undefined;
     this.#changed();
   }
 
@@ -51,10 +54,12 @@ export class RateLimit {
     let told = false;
     while (this.#since !== undefined && !signal.aborted) {
       const rest = this.#until - this.#clock.now();
-      if (rest <= 0 && !this.#trying) {
-        this.#trying = true;
+      if (rest <= 0 && this.#trying === undefined) {
+        const turn = Symbol("turn");
+        this.#trying = turn;
         return () => {
-          this.#trying = false;
+          if (this.#trying !== turn) return;
+          this.#trying = undefined;
           this.#changed();
         };
       }

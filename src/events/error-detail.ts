@@ -6,6 +6,7 @@
  * The redactor runs after this function, so a text that is too long is cut at white space or at a quote:
  * a secret that was cut in two would no longer be recognised.
  */
+import { beginningOf } from "./cut.ts";
 
 const MAX_DEPTH = 6;
 const MAX_FIELDS = 40;
@@ -156,8 +157,7 @@ function clip(text: string, budget: Budget): string {
     budget.left -= text.length + 8;
     return text;
   }
-  let end = room;
-  while (end > 0 && !/[\s"'`]/.test(text.charAt(end))) end -= 1;
-  budget.left -= end + 32;
-  return `${text.slice(0, end)}… [${text.length - end} more characters]`;
+  const beginning = beginningOf(text, room);
+  budget.left -= beginning.length + 32;
+  return `${beginning}… [${text.length - beginning.length} more characters]`;
 }

@@ -47,19 +47,14 @@ export async function endMarkedProcesses(name: string, value: string): Promise<v
   }
 }
 
-/**
- * Ends at once, without waiting, every process whose environment holds `name` with one of the values:
- * the last thing that a process does that has no time left. Linux only.
- */
-export function killMarkedProcesses(name: string, values: ReadonlySet<string>): void {
-  if (process.platform !== "linux" || values.size === 0) return;
+/** The same at once, without waiting: the last thing that a process does that has no time left. Linux only. */
+export function killMarkedProcesses(name: string, value: string): void {
+  if (process.platform !== "linux") return;
   for (const pid of readdirSync("/proc")) {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
     try {
-      const marked = readFileSync(`/proc/${pid}/environ`, "latin1")
-        .split("\0")
-        .some((entry) => entry.startsWith(`${name}=`) && values.has(entry.slice(name.length + 1)));
-      if (marked) sendSignal(Number(pid), "SIGKILL");
+      const environment = readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
+      if (environment.includes(`${name}=${value}`)) sendSignal(Number(pid), "SIGKILL");
     } catch {
       // Gone, or not ours.
     }

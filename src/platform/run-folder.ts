@@ -38,7 +38,12 @@ export async function makeRunFolder(purpose = "", mark: string = randomUUID()): 
   const path = await makeTemporaryDirectory(`${prefix}${purpose}`);
   const { pid } = process;
   const owner: Owner = { mark, pid, started: startOf(pid), place: here() };
-  writeFileSync(join(path, ownerFile), JSON.stringify(owner));
+  try {
+    writeFileSync(join(path, ownerFile), JSON.stringify(owner));
+  } catch (error) {
+    await removeDirectory(path).catch(() => undefined);
+    throw error;
+  }
   return { path, mark };
 }
 
@@ -89,7 +94,9 @@ function isOwner(value: unknown): value is Owner {
 
 function isDead({ pid, started, place }: Owner): boolean {
   if (place !== here()) return false;
-  return !isRunning(pid) || startOf(pid) !== started;
+  if (!isRunning(pid)) return true;
+  const now = startOf(pid);
+  return now !== "" && started !== "" && now !== started;
 }
 
 /** Empty where the system does not tell; then a pid that lives is taken for the owner. */

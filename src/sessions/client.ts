@@ -8,7 +8,7 @@
 import { join } from "node:path";
 import type { Clock } from "../engine/ports.ts";
 import { removeDirectory, removeDirectoryNow } from "../platform/files.ts";
-import { sendSignal } from "../platform/processes.ts";
+import { endMarkedProcesses, killMarkedProcesses, sendSignal } from "../platform/processes.ts";
 import { makeRunFolder, reapDeadRuns, RUN_MARK } from "../platform/run-folder.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
 import { RuntimeProcess } from "./runtime-process.ts";
@@ -49,7 +49,7 @@ export class RuntimePool {
   /** Every runtime that may still have a process or a file. */
   readonly #running = new Map<RuntimeProcess, Served>();
   #root: Promise<RunFolder> | undefined;
-  #folder: string | undefined;
+  #folder: RunFolder | undefined;
   #started = 0;
   /** Why the runtime before the next one is gone. */
   #lastLoss: string | undefined;
@@ -106,13 +106,15 @@ export class RuntimePool {
     return lease;
   }
 
-  /** Ends all runtimes by force and removes their files, before it returns. */
+  /** Ends all runtimes and what they started by force, and removes their files, before it returns. */
   kill(): void {
     for (const pid of this.pids) sendSignal(pid, "SIGKILL");
-    if (this.#folder !== undefined) removeDirectoryNow(this.#folder);
+    if (this.#folder === undefined) return;
+    killMarkedProcesses(RUN_MARK, this.#folder.mark);
+    removeDirectoryNow(this.#folder.path);
   }
 
-  /** Ends all runtimes. Bounded, idempotent, never throws. */
+  /** Ends all runtimes, and what sessions that were not closed have left. Bounded, idempotent, never throws. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
@@ -120,7 +122,11 @@ export class RuntimePool {
 
   async #start(): Promise<RuntimeProcess> {
     try {
-      this.#root ??= this.#prepare();
+      // A full disk may have room for the next try.
+      this.#root ??= this.#prepare().catch((error: unknown) => {
+        this.#root = undefined;
+        throw error;
+      });
       this.#started += 1;
       const { path, mark } = await this.#root;
       const configuration = this.#options.configure();
@@ -148,7 +154,7 @@ export class RuntimePool {
   /** A folder of our own, and none of those who can't clean up after themselves any more. */
   async #prepare(): Promise<RunFolder> {
     const folder = await makeRunFolder("", this.#options.mark);
-    this.#folder = folder.path;
+    this.#folder = folder;
     const { length } = await reapDeadRuns();
     if (length > 0) this.#options.onLeftovers?.(length);
     return folder;
@@ -172,6 +178,8 @@ export class RuntimePool {
     await Promise.all([...this.#running.keys()].map((runtime) => runtime.stop()));
     this.#running.clear();
     const root = await this.#root?.catch(() => undefined);
-    if (root !== undefined) await removeDirectory(root.path).catch(() => undefined);
+    if (root === undefined) return;
+    await endMarkedProcesses(RUN_MARK, root.mark).catch(() => undefined);
+    await removeDirectory(root.path).catch(() => undefined);
   }
 }

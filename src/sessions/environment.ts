@@ -59,7 +59,7 @@ export function runtimeEnvironment(
 ): Record<string, string> {
   const result: Record<string, string> = {};
   for (const [name, value] of Object.entries(source)) {
-    if (value !== undefined && isAllowed(name)) result[name] = withoutPassword(value);
+    if (value !== undefined && isAllowed(name)) result[name] = forShells(name, value);
   }
   return { ...result, ...noStartUpFiles, ...extra };
 }
@@ -75,9 +75,13 @@ function isAllowed(name: string): boolean {
   return allowed.has(upper) || upper.startsWith("LC_");
 }
 
-/** A proxy may be given as `http://user:password@host`. Its name and password are no business of a shell. */
-function withoutPassword(value: string): string {
-  return value.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@\s]*@/i, "$1");
+/**
+ * A proxy may be given as `http://user:password@host`, or without the scheme. Its name and password are no
+ * business of a shell; a password may hold an `@`.
+ */
+function forShells(name: string, value: string): string {
+  if (!/_PROXY$/i.test(name) || /^NO_PROXY$/i.test(name)) return value;
+  return value.replace(/^([a-z][a-z0-9+.-]*:\/\/)?[^/\s]*@/i, "$1");
 }
 
 export interface Authentication {

@@ -10,6 +10,7 @@ import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilo
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import type { Clock } from "../engine/ports.ts";
+import { endOf } from "../events/cut.ts";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { isRunning, sendSignal, waitUntilGone } from "../platform/processes.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
@@ -217,7 +218,7 @@ export class RuntimeProcess implements RuntimeLife {
     this.#pid = child.pid;
     child.stderr?.removeAllListeners("data");
     child.stderr?.on("data", (data: Buffer) => {
-      this.#errors = (this.#errors + data.toString()).slice(-4096);
+      this.#errors = endOf(this.#errors + data.toString(), 4096);
     });
     const ended = (how: string): void => {
       void this.#lost(`The Copilot runtime ended unexpectedly (${how}).`);

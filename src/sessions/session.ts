@@ -180,6 +180,8 @@ async function create(
     if (result !== undefined && "reason" in result.value) {
       return { kind: "crashed", crash: { kind: "runtime-died", message: result.value.reason } };
     }
+    // One that never comes up must not keep its runtime from ending.
+    release();
     runtime.mute = true;
     void runtime.doubt();
     return startFailed(`The session was not created within ${createMs / 1000} s.`);

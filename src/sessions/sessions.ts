@@ -6,7 +6,6 @@ import type { Permissions } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
-import { killMarkedProcesses } from "../platform/processes.ts";
 import { RuntimePool } from "./client.ts";
 import { authentication, runtimeEnvironment } from "./environment.ts";
 import type { Environment } from "./environment.ts";
@@ -78,8 +77,6 @@ export function createSessions(options: SessionsOptions): Sessions {
   });
   const labels = new Map<string, SessionLabel>();
   const open = new Map<string, OpenSession>();
-  /** The ids of the sessions of `startSession`. */
-  const helpers = new Set<string>();
   const pool = new RuntimePool({
     clock,
     onRuntimeRestarted: options.onRuntimeRestarted,
@@ -114,7 +111,6 @@ export function createSessions(options: SessionsOptions): Sessions {
         new AbortController().signal,
       );
       if (!("session" in opened)) throw new Error(opened.crash.message);
-      helpers.add(id);
       return new CallbackSession({
         session: opened.session,
         life: opened.runtime,
@@ -122,7 +118,6 @@ export function createSessions(options: SessionsOptions): Sessions {
         callback: request.callback,
         async end() {
           await endCopilotSession(opened, clock);
-          helpers.delete(id);
           request.onEnded?.();
         },
       });
@@ -140,10 +135,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       );
     },
     stop: () => pool.stop(),
-    kill() {
-      pool.kill();
-      killMarkedProcesses("COPILOT_AGENT_SESSION_ID", new Set([...labels.keys(), ...helpers]));
-    },
+    kill: () => pool.kill(),
     get runtimePids() {
       return pool.pids;
     },

@@ -4,6 +4,7 @@
  */
 import type { Tool, ToolHandler, ToolResultObject } from "@github/copilot-sdk";
 import type { Clock } from "../engine/ports.ts";
+import { beginningOf } from "../events/cut.ts";
 import { within } from "./deadline.ts";
 import { errorMessage } from "./runtime-process.ts";
 
@@ -49,5 +50,5 @@ function hasText(result: unknown): result is { readonly textResultForLlm: string
 
 function cut(text: string): string {
   if (text.length <= resultCharacters) return text;
-  return `${text.slice(0, resultCharacters)}\n… cut: ${text.length} characters in all.`;
+  return `${beginningOf(text, resultCharacters)}\n… cut: ${text.length} characters in all.`;
 }

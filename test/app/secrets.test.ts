@@ -45,6 +45,7 @@ describe("what counts as a secret", () => {
       "a@b@c-d-e-f",
       "a@b@c-d-e-f",
     ]);
+    assert.deepEqual(of("https_proxy", "user:pass-word@proxy:1"), ["pass-word", "pass-word"]);
     assert.deepEqual(of("HOMEPAGE", "https://example.com/a:b@c"), []);
   });
 

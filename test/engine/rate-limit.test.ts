@@ -80,6 +80,41 @@ describe("a rate limit that one session meets", () => {
     assert.ok(!decisions.some((text) => text.includes("Waiting")), decisions.join("\n"));
   });
 
+  it("that comes after another one is not held up by the turn that tried then", async () => {
+    const clock = new FakeClock();
+    const limit = new RateLimit(clock);
+    limit.met();
+    const leave = await clock.runUntil(limit.enter(forever, () => {}));
+    limit.lifted();
+    await clock.runUntil(clock.sleep(100_000));
+    limit.met();
+    const begun = clock.now();
+    await clock.runUntil(limit.enter(forever, () => {}));
+    assert.equal(clock.now() - begun, 5_000);
+    leave();
+    const waits: number[] = [];
+    const third = limit.enter(forever, (ms) => waits.push(ms));
+    await clock.runUntil(clock.sleep(1_000));
+    assert.deepEqual(waits, [60_000], "the end of the first turn makes no room for a third");
+    limit.lifted();
+    await third;
+  });
+
+  it("is waited out longer and longer while it lasts, a minute at most", async () => {
+    const clock = new FakeClock();
+    const limit = new RateLimit(clock);
+    const pauses: number[] = [];
+    limit.met();
+    for (let round = 0; round < 7; round += 1) {
+      const begun = clock.now();
+      const leave = await clock.runUntil(limit.enter(forever, () => {}));
+      pauses.push(clock.now() - begun);
+      limit.met();
+      leave();
+    }
+    assert.deepEqual(pauses, [5_000, 5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+  });
+
   it("does not hold anybody who is cancelled", async () => {
     const clock = new FakeClock();
     const limit = new RateLimit(clock);

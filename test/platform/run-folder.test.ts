@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -69,6 +70,9 @@ test("a pid that was given to another process is no owner; one of another place 
   writeFileSync(file, JSON.stringify({ ...owner, place: "elsewhere", pid: 2 ** 22 + 1 }));
   assert.deepEqual(await reapDeadRuns(), []);
   if (process.platform !== "linux") return;
+  // It could not be told when it started: then a pid that lives is taken for the owner.
+  writeFileSync(file, JSON.stringify({ ...owner, started: "" }));
+  assert.deepEqual(await reapDeadRuns(), []);
   writeFileSync(file, JSON.stringify({ ...owner, started: "1" }));
   assert.deepEqual(await reapDeadRuns(), [owner["mark"]]);
 });
@@ -87,3 +91,15 @@ test("folders that say nothing, or nonsense, about their owner stay", async () =
     [],
   );
 });
+
+test(
+  "a folder that another user made stays, whatever it says",
+  { skip: process.getuid?.() !== 0 && "only root can give a folder away" },
+  async () => {
+    const { path } = await killedRun();
+    chownSync(path, 1, 1);
+    assert.deepEqual(await reapDeadRuns(), []);
+    chownSync(path, 0, 0);
+    assert.equal((await reapDeadRuns()).length, 1);
+  },
+);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { isRunning, processesMarked } from "../../src/platform/processes.ts";
 import type { Script } from "../rig/model-server.ts";
-import { completed, crashOf, label, makeRig, turn, until } from "./rig.ts";
+import { completed, crashOf, label, makeRig, turn, until, type Rig } from "./rig.ts";
 
 const temporary = realpathSync(mkdtempSync(join(tmpdir(), "agent-jobs-test-")));
 process.env["TMPDIR"] = temporary;
@@ -176,3 +176,19 @@ test("stop() without close() ends everything all the same, within seconds", asyn
   assert.equal(outcome.kind, "canceled");
   assert.deepEqual(left(), []);
 });
+
+for (const [how, stop] of [
+  ["stop()", (rig) => rig.sessions.stop()],
+  ["kill()", (rig) => rig.sessions.kill()],
+] as const satisfies readonly (readonly [string, (rig: Rig) => unknown])[]) {
+  test(`${how} without close() ends what the session started, also what has left its process group`, async (t) => {
+    const rig = await makeRig(t, background);
+    const session = await rig.open({ permissions: "workspace" });
+    await turn(session, "Go", { idleMs: 6_000 });
+    const mark = "COPILOT_AGENT_SESSION_ID";
+    assert.notDeepEqual(await processesMarked(mark, session.id), []);
+    await stop(rig);
+    await until(async () => (await processesMarked(mark, session.id)).length === 0, "their end");
+    await until(() => left().length === 0, `the end of ${left().join()}`);
+  });
+}

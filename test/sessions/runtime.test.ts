@@ -72,6 +72,8 @@ describe("the runtime's environment", () => {
       PATH_TO_SECRET: "x",
       MY_CI: "x",
       https_proxy: "http://u:p@host:1/",
+      HTTP_PROXY: "user:pass@host:1",
+      ALL_PROXY: "socks5://user:p@ss:w@host:1",
       NO_PROXY: "a@b.example",
     };
     assert.deepEqual(runtimeEnvironment(source, { EXTRA: "1" }), {
@@ -80,6 +82,8 @@ describe("the runtime's environment", () => {
       SystemRoot: "C:\\Windows",
       LC_CTYPE: "C",
       https_proxy: "http://host:1/",
+      HTTP_PROXY: "host:1",
+      ALL_PROXY: "socks5://host:1",
       NO_PROXY: "a@b.example",
       COPILOT_DISABLE_LOGIN_SHELL_ENV: "1",
       EXTRA: "1",

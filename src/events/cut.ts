@@ -1,0 +1,18 @@
+/**
+ * The longest beginning of `text` that has at most `limit` characters and ends at white space or at a quote:
+ * where a text is cut before the redactor sees it, half a secret would no longer be recognised.
+ */
+export function beginningOf(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  let end = limit;
+  while (end > 0 && !/[\s"'`]/.test(text.charAt(end))) end -= 1;
+  return text.slice(0, end);
+}
+
+/** The same from the other end. */
+export function endOf(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  let start = text.length - limit;
+  while (start < text.length && !/[\s"'`]/.test(text.charAt(start - 1))) start += 1;
+  return text.slice(start);
+}

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { beginningOf, endOf } from "../../src/events/cut.ts";
+
+const texts = fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { maxLength: 20 });
+
+test("what is left of a text that is cut is whole words of it, at its beginning or at its end", () => {
+  fc.assert(
+    fc.property(texts, fc.nat(60), (words, limit) => {
+      const text = words.join(" ");
+      const [beginning, end] = [beginningOf(text, limit), endOf(text, limit)];
+      assert.ok(text.startsWith(beginning) && text.endsWith(end));
+      assert.ok(beginning.length <= limit && end.length <= limit);
+      const all = new Set([...words, ""]);
+      for (const word of [...beginning.split(" "), ...end.split(" ")]) {
+        assert.ok(all.has(word), `${word} is no word of ${text}`);
+      }
+    }),
+  );
+});
+
+test("a text that fits is left as it is, and one without an end of a word is left out", () => {
+  assert.equal(beginningOf("a secret", 8), "a secret");
+  assert.equal(endOf("a secret", 8), "a secret");
+  assert.equal(beginningOf("x".repeat(100), 50), "");
+  assert.equal(endOf("x".repeat(100), 50), "");
+});
