@@ -6,7 +6,6 @@ import {
   decisionToken,
   effectOf,
   expectationOf,
-  nextStartReaps,
   type Case,
   type Expectation,
   type WorkEnd,
@@ -65,13 +64,13 @@ export function problemsOf(one: Case, seen: Observation): readonly string[] {
   }
   problems.push(...longTurns(one, events));
 
-  // 4. Nothing left.
-  const ownDeath = one.failure.leaves === "own-death";
-  if (!ownDeath || nextStartReaps) {
-    equal("processes left", seen.processesLeft, []);
-    equal("files left", seen.filesLeft, []);
-  }
-  if (!ownDeath) {
+  // 4. Nothing left: after a kill, once the next run has started.
+  equal("processes left", seen.processesLeft, []);
+  equal("files left", seen.filesLeft, []);
+  if (one.failure.leaves === "own-death") {
+    const told = /\[OPERATION\] Ended and removed what a killed run had left/.test(seen.nextStart);
+    must(told, "the next start does not tell what it has cleaned up");
+  } else {
     const quiet = seen.notes.some(({ kind }) => kind === "quiet");
     const last = seen.notes.at(-1);
     must(quiet, `something held the process open: ${JSON.stringify(last)}`);

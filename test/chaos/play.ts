@@ -20,7 +20,7 @@ import { findRuntime } from "../../src/sessions/runtime.ts";
 import { runCli, startCli } from "../rig/cli.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import type { ProbeNote, ProbePlan } from "./probe.ts";
-import { expectationOf, nextStartReaps, type Case } from "./rules.ts";
+import { expectationOf, type Case } from "./rules.ts";
 import { prompts, scriptOf } from "./script.ts";
 
 export interface Observation {
@@ -37,6 +37,8 @@ export interface Observation {
   readonly processesLeft: readonly string[];
   readonly filesLeft: readonly string[];
   readonly notes: readonly ProbeNote[];
+  /** What the next start said, where there is one: after our own process was killed. */
+  readonly nextStart: string;
 }
 
 const probe = new URL("./probe.js", import.meta.url).href;
@@ -151,9 +153,11 @@ export async function play(one: Case): Promise<Observation> {
     const end = Date.now();
     clearTimeout(patience);
 
-    if (failure.leaves === "own-death" && nextStartReaps) {
+    let nextStart = "";
+    if (failure.leaves === "own-death") {
       const args = ["run", "entry.json", "after", "--provider-base-url", server.baseUrl];
-      await runCli(args, { cwd: root, env: { HOME: at("home"), TMPDIR: at("tmp") } });
+      const env = { HOME: at("home"), TMPDIR: at("tmp") };
+      nextStart = (await runCli(args, { cwd: root, env })).stdout;
     }
     const processesLeft = await whatRuns(mark);
     const notes = notesIn(log);
@@ -171,6 +175,7 @@ export async function play(one: Case): Promise<Observation> {
       processesLeft,
       filesLeft: (await filesUnder(root)).filter((name) => !mayBe.has(name)),
       notes,
+      nextStart,
     };
   } finally {
     releaseBusy();

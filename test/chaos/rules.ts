@@ -59,12 +59,6 @@ export function decisionToken(decision: Decision): string {
   }
 }
 
-/**
- * Whether the next start ends and removes what a run left whose own process was killed. To be true from the
- * day on which it does; then the cases of SIGKILL are followed by another start, and nothing may be left.
- */
-export const nextStartReaps: boolean = true;
-
 /** Statement 4. */
 const TRIES = 5;
 /** Statement 6. */
