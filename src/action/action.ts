@@ -24,7 +24,7 @@ import { UsageError } from "../app/usage-error.ts";
 import { version } from "../app/version.ts";
 import { DiagnosticsError, type Diagnostic } from "../entry/diagnostic.ts";
 import { createRedactor, type Redactor } from "../events/redact.ts";
-import type { Cancellation } from "./cancel.ts";
+import type { Cancellation } from "../app/cancellation.ts";
 import { isInputName } from "./input-table.ts";
 import {
   readEnvironment,

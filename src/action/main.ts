@@ -2,9 +2,15 @@
  * What `action.yml` names as `main`: exit code out. Imports next to nothing before it listens for signals: to
  * load the rest takes a quarter of a second, in which a cancelled step would end without outputs and summary.
  */
-import { cancelOnSignals } from "./cancel.ts";
+import { cancelOnSignals } from "../app/cancellation.ts";
 
-const cancellation = cancelOnSignals(1);
+// The runner sends SIGINT, 7.5 s later SIGTERM, 2.5 s later it kills; we take five seconds at most.
+const cancellation = cancelOnSignals({
+  signals: ["SIGINT", "SIGTERM"],
+  exitCode: 1,
+  patienceMs: 4_000,
+  secondExits: false,
+});
 const { runAction } = await import("./action.ts");
 process.exitCode = (await runAction(cancellation)) === "failed" ? 1 : 0;
 // Nothing of ours holds the process open any more; what a dependency may still hold does not either.

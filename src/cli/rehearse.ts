@@ -1,7 +1,7 @@
 import { rehearseFiles, type RehearsalReport } from "../app/rehearse.ts";
 import { diagnosticLine } from "../entry/diagnostic.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
-import { cancelOnSignals } from "./signals.ts";
+import { cancelFromTerminal } from "./signals.ts";
 
 export interface RehearseFlags {
   readonly workingDirectory: string;
@@ -11,7 +11,7 @@ export interface RehearseFlags {
 
 /** One line for each file, the reasons of a failure below it, the counts at the end. */
 export async function rehearse(files: readonly string[], flags: RehearseFlags): Promise<ExitCode> {
-  const signals = cancelOnSignals();
+  const signals = cancelFromTerminal();
   const counts = { passed: 0, failed: 0, invalid: 0 };
   try {
     const options = {

@@ -5,7 +5,7 @@ import { executeRun, prepareRun } from "../app/run.ts";
 import { UsageError } from "../app/usage-error.ts";
 import type { PermissionPreset } from "../entry/model.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
-import { cancelOnSignals } from "./signals.ts";
+import { cancelFromTerminal } from "./signals.ts";
 
 /** The options of `agent-jobs run`, as commander hands them over. */
 export interface RunFlags {
@@ -33,7 +33,7 @@ export async function run(
   jobName: string | undefined,
   flags: RunFlags,
 ): Promise<ExitCode> {
-  const signals = cancelOnSignals();
+  const signals = cancelFromTerminal();
   try {
     const options = await runOptions(entryFile, jobName, flags);
     const prepared = await prepareRun(options);

@@ -1,0 +1,58 @@
+/**
+ * Signals cancel a run; it then has some seconds to end, reports included. Imports nothing: whoever has to
+ * listen early loads this before everything else.
+ */
+
+export interface CancellationOptions {
+  readonly signals: readonly NodeJS.Signals[];
+  readonly exitCode: number;
+  /** Milliseconds from the first signal to the exit by force. */
+  readonly patienceMs: number;
+  /** A second signal means: now. Else it is ignored, as the runner of GitHub sends two. */
+  readonly secondExits: boolean;
+}
+
+export interface Cancellation {
+  readonly signal: AbortSignal;
+  /** Aborts just before the exit by force: what still runs must be gone when its listeners return. */
+  readonly lastCall: AbortSignal;
+  /** Set by whoever has something to save before the exit by force; has half a second. Must not reject. */
+  onLastCall: (() => Promise<void>) | undefined;
+  dispose(): void;
+}
+
+const LAST_MS = 500;
+
+export function cancelOnSignals(options: CancellationOptions): Cancellation {
+  const controller = new AbortController();
+  const lastCall = new AbortController();
+  let patience: NodeJS.Timeout | undefined;
+  const exit = (): never => {
+    lastCall.abort();
+    process.exit(options.exitCode);
+  };
+  const exitByForce = (): void => {
+    if (cancellation.onLastCall === undefined) exit();
+    setTimeout(exit, LAST_MS);
+    void cancellation.onLastCall?.().finally(exit);
+  };
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (controller.signal.aborted) {
+      if (options.secondExits) exit();
+      return;
+    }
+    patience = setTimeout(exitByForce, options.patienceMs);
+    controller.abort(`canceled by ${signal}`);
+  };
+  for (const signal of options.signals) process.on(signal, onSignal);
+  const cancellation: Cancellation = {
+    signal: controller.signal,
+    lastCall: lastCall.signal,
+    onLastCall: undefined,
+    dispose() {
+      clearTimeout(patience);
+      for (const signal of options.signals) process.off(signal, onSignal);
+    },
+  };
+  return cancellation;
+}
