@@ -13,7 +13,7 @@ export function resolveLimits(...layers: readonly (Limits | undefined)[]): Resol
 
 export const minutes = (count: number): number => count * 60_000;
 
-/** Tokens of the job and model calls of one run of a task, counted from the runtime's own account. */
+/** Of a whole job, counted from the runtime's own account, sub-agents included. */
 export class TokenBudget {
   readonly #limit: number;
   readonly #job: Scope;
@@ -32,6 +32,7 @@ export class TokenBudget {
   }
 }
 
+/** Of one run of a task. A sub-agent's call is seen only when it is over, one of the task itself as it begins. */
 export class CallBudget {
   readonly #limit: number;
   readonly #task: Scope;
