@@ -53,7 +53,7 @@ async function readText(file: string): Promise<Uint8Array> {
     if (error instanceof DiagnosticsError) throw error;
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "ENOENT" || code === "ENOTDIR") {
-      throw refuse("There is no such file.", "paths are relative to the current directory");
+      throw refuse("There is no such file.", `looked for ${resolve(file)}`);
     }
     if (code === "EACCES" || code === "EPERM")
       throw refuse("The file may not be read: permission denied.");

@@ -22,9 +22,13 @@ const styles: Readonly<Record<NodeStatus, string>> = {
   canceled: "fill:#6e7781,stroke:#424a53,color:#ffffff",
 };
 
+/** More than that many tasks beside one another don't fit the width of a page: they are put below one another. */
+const SIDE_BY_SIDE = 6;
+
 /** The graph as the text of a Mermaid flowchart, with a final line break. */
 export function renderMermaid(graph: ChartGraph, options: MermaidOptions = {}): string {
-  const lines = ["flowchart TD"];
+  const isWide = graph.nodes.some(({ arrows }) => arrows.length > SIDE_BY_SIDE);
+  const lines = [`flowchart ${isWide ? "LR" : "TD"}`];
   const used = new Map<NodeStatus, string[]>();
   for (const node of graph.nodes) {
     lines.push(`  n${node.id}${shape(node, options)}`);

@@ -55,6 +55,15 @@ describe("renderMermaid", () => {
     );
   });
 
+  it("runs from left to right where a Par is too wide for a page", () => {
+    const par = (count: number): Work => ({
+      kind: "Par",
+      works: Array.from({ length: count }, (_, index) => task(`t${index}`)),
+    });
+    assert.match(chart(par(6)), /^flowchart TD\n/);
+    assert.match(chart(par(7)), /^flowchart LR\n/);
+  });
+
   it("colours tasks by their status and adds details", () => {
     const statuses: readonly (NodeStatus | undefined)[] = [
       "succeeded",
