@@ -87,7 +87,7 @@ function forShells(name: string, value: string): string {
 export interface Authentication {
   /** For the runtime's environment. */
   readonly environment: Readonly<Record<string, string>>;
-  /** For the client's option of that name. */
+  /** For every session's option of that name. */
   readonly gitHubToken?: string;
   readonly useLoggedInUser: boolean;
 }
@@ -95,7 +95,8 @@ export interface Authentication {
 /**
  * How a token reaches the runtime (its trap 12, measured): an installation token (`ghs_…`, such as a
  * workflow's own) is refused through the client's option and is honoured in the environment, there only
- * with `useLoggedInUser`. With a provider of one's own no token goes anywhere.
+ * with `useLoggedInUser`. Any other goes to each session: the client's option would put it into the
+ * environment of the runtime and of the agent's shells. With a provider of one's own no token goes anywhere.
  */
 export function authentication(options: {
   readonly gitHubToken?: string | undefined;

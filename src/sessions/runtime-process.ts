@@ -88,9 +88,6 @@ export class RuntimeProcess implements RuntimeLife {
       workingDirectory: options.directory,
       logLevel: "error",
       useLoggedInUser: authentication.useLoggedInUser,
-      ...(authentication.gitHubToken === undefined
-        ? {}
-        : { gitHubToken: authentication.gitHubToken }),
       ...(options.requestHandler === undefined
         ? {}
         : { requestHandler: options.requestHandler(() => this.kill()) }),

@@ -22,6 +22,7 @@ export interface SessionConfigOptions {
   readonly workingDirectory: string;
   readonly permissions: Permissions;
   readonly provider?: Provider | undefined;
+  readonly gitHubToken?: string | undefined;
   readonly outputDirectory: string;
   readonly onActivity: (activity: SessionActivity) => void;
   readonly clock: Clock;
@@ -32,7 +33,7 @@ export interface SessionConfigOptions {
 export function sessionConfig(
   options: SessionConfigOptions,
 ): SessionConfig & { sessionId: string } {
-  const { provider, permissions, workingDirectory, onActivity } = options;
+  const { provider, gitHubToken, permissions, workingDirectory, onActivity } = options;
   return {
     sessionId: options.id,
     clientName: "agent-jobs",
@@ -54,6 +55,7 @@ export function sessionConfig(
     enableSessionStore: false,
     enableSessionTelemetry: false,
     ...(provider === undefined ? {} : { provider: sdkProvider(provider) }),
+    ...(gitHubToken === undefined ? {} : { gitHubToken }),
   };
 }
 

@@ -39,6 +39,8 @@ export interface SessionContext {
   readonly clock: Clock;
   readonly pool: RuntimePool;
   readonly provider?: Provider | undefined;
+  /** Pays for the session's models. */
+  readonly gitHubToken?: string | undefined;
   /** Beside the job tools. */
   readonly tools?: readonly Tool[] | undefined;
 }
@@ -122,9 +124,7 @@ export async function openCopilotSession(
   const listener: OpenSession["listener"] = { current: () => {} };
   const config = sessionConfig({
     ...request,
-    clock,
-    provider: context.provider,
-    tools: context.tools,
+    ...context,
     outputDirectory: runtime.outputDirectory,
     onActivity: (activity) => listener.current(activity),
   });

@@ -97,7 +97,8 @@ export function createSessions(options: SessionsOptions): Sessions {
               }),
     }),
   });
-  const context = { clock, pool, provider, tools: options.tools };
+  const { gitHubToken } = access;
+  const context = { clock, pool, provider, gitHubToken, tools: options.tools };
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModel : undefined;
   return {

@@ -155,11 +155,14 @@ describe("the token that pays for the models", { timeout: 300_000 }, () => {
     assertUnsaid(run, token);
   });
 
-  it("is in the shell's environment if it is a personal one, and nothing that it says is shown", async (t) => {
+  it("is neither in the shell's environment nor in the runtime's if it is a personal one", async (t) => {
     const token = `github_pat_${"11AbCdEfGh0aBcDeFgHiJ_".repeat(4)}`;
     const { run, result } = await runWithToken(t, token, look);
-    // This can't be held as long as the token goes by the client's option: docs/security.md says so.
-    assert.match(result.split("---\n")[0] ?? "", /COPILOT_SDK_AUTH_TOKEN=/);
+    const [shell = "", runtime = ""] = result.split("---\n");
+    assert.match(shell, /COPILOT_AGENT_SESSION_ID=/);
+    assert.match(runtime, /AGENT_JOBS_RUN=/);
+    assert.doesNotMatch(result, /AUTH_TOKEN|GITHUB_TOKEN|GH_TOKEN/);
+    assert.ok(!result.includes(token));
     assertUnsaid(run, token);
   });
 });
