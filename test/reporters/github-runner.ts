@@ -3,25 +3,7 @@
  * where its comparison depends on its machine: characters that are not seen never hide a marker.
  */
 
-/** The commands that the runner knows, and those that it once knew. */
-const known = new Set([
-  "add-mask",
-  "add-matcher",
-  "add-path",
-  "debug",
-  "echo",
-  "endgroup",
-  "error",
-  "group",
-  "internal-set-repo-path",
-  "notice",
-  "remove-matcher",
-  "save-state",
-  "set-env",
-  "set-output",
-  "stop-commands",
-  "warning",
-]);
+import { knownCommands } from "../rig/runner-commands.ts";
 
 export interface RunnerCommand {
   readonly name: string;
@@ -35,7 +17,7 @@ export function commandsOf(output: string): RunnerCommand[] {
   const commands: RunnerCommand[] = [];
   let stopToken: string | undefined;
   for (const line of output.split(/\r\n|[\r\n\u0085\u2028\u2029\v\f]/)) {
-    const registered = new Set(known);
+    const registered = new Set(knownCommands);
     if (stopToken !== undefined) registered.add(stopToken.toLowerCase());
     const command = parse(line.replace(unseen, ""), registered);
     if (command === undefined) continue;
@@ -53,7 +35,7 @@ export function commandsOf(output: string): RunnerCommand[] {
 export function allCommandsOf(output: string): RunnerCommand[] {
   return output
     .split(/\r\n|[\r\n\u0085\u2028\u2029\v\f]/)
-    .flatMap((line) => parse(line.replace(unseen, ""), known) ?? []);
+    .flatMap((line) => parse(line.replace(unseen, ""), knownCommands) ?? []);
 }
 
 function parse(line: string, registered: ReadonlySet<string>): RunnerCommand | undefined {

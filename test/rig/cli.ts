@@ -1,6 +1,7 @@
 /** Runs the real command line as a child process, the way a person does. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { outputOf, type Output } from "./output.ts";
 
 const commandLine = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
 
@@ -12,10 +13,8 @@ export interface CliOptions {
   readonly main?: string;
 }
 
-export interface CliResult {
+export interface CliResult extends Output {
   readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
 }
 
 export interface CliChild {
@@ -41,38 +40,14 @@ export function startCli(args: readonly string[], options: CliOptions): CliChild
     detached: true,
     stdio: ["pipe", "pipe", "pipe"],
   });
-  const output = { stdout: "", stderr: "" };
-  const waiting = new Set<() => void>();
-  for (const name of ["stdout", "stderr"] as const) {
-    child[name].setEncoding("utf8").on("data", (text: string) => {
-      output[name] += text;
-      for (const look of waiting) look();
-    });
-  }
+  const { output, closed, printed } = outputOf(child);
   child.stdin.on("error", () => {}).end(stdin ?? "");
-  const ended = new Promise<CliResult>((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", (code) => resolve({ code, ...output }));
-  });
+  const ended = closed.then((code): CliResult => ({ code, ...output }));
   const pid = child.pid ?? 0;
   return {
     pid,
     ended,
-    printed: (text) =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          if (!(output.stdout + output.stderr).includes(text)) return;
-          waiting.delete(look);
-          resolve();
-        };
-        waiting.add(look);
-        look();
-        void ended.then(() =>
-          reject(
-            new Error(`It ended before it printed ${text}:\n${output.stdout}${output.stderr}`),
-          ),
-        );
-      }),
+    printed,
     closeOutput: () => void child.stdout.destroy(),
     signal: (signal) => void process.kill(pid, signal),
     signalGroup: (signal) => void process.kill(-pid, signal),

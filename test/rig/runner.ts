@@ -9,6 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
+import { outputOf } from "./output.ts";
+import { knownCommands } from "./runner-commands.ts";
 
 const compiled = (name: string): string =>
   fileURLToPath(new URL(`../../src/action/${name}.js`, import.meta.url));
@@ -153,18 +155,7 @@ function spawnStep(
     stdio: ["ignore", "pipe", "pipe"],
   });
   let since = Date.now();
-  const output = { stdout: "", stderr: "" };
-  const waiting = new Set<() => void>();
-  for (const name of ["stdout", "stderr"] as const) {
-    child[name].setEncoding("utf8").on("data", (text: string) => {
-      output[name] += text;
-      for (const look of waiting) look();
-    });
-  }
-  const closed = new Promise<number | null>((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", resolve);
-  });
+  const { output, closed, printed } = outputOf(child);
   const read = async (name: string): Promise<string> => {
     const file = files[`GITHUB_${name}`];
     return file === undefined ? "" : readFile(file, "utf8");
@@ -187,40 +178,13 @@ function spawnStep(
     pid: child.pid ?? 0,
     ended,
     state: async () => parseFileCommand(await read("STATE")),
-    printed: (text) =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          if (!(output.stdout + output.stderr).includes(text)) return;
-          waiting.delete(look);
-          resolve();
-        };
-        waiting.add(look);
-        look();
-        void ended.then(({ raw }) => reject(new Error(`It ended before ${text}:\n${raw}`)));
-      }),
+    printed,
     signal(signal) {
       since = Date.now();
       child.kill(signal);
     },
   };
 }
-
-const known = new Set([
-  "add-mask",
-  "add-matcher",
-  "add-path",
-  "debug",
-  "echo",
-  "endgroup",
-  "error",
-  "group",
-  "notice",
-  "remove-matcher",
-  "save-state",
-  "set-env",
-  "set-output",
-  "warning",
-]);
 
 /** One stream, line by line, as the runner's `ActionCommandManager` does. */
 export function readStream(text: string): {
@@ -242,7 +206,7 @@ export function readStream(text: string): {
 
 function parseCommand(line: string, stopToken: string | undefined): Command | undefined {
   const isKnown = (name: string): boolean =>
-    stopToken === undefined ? name === "stop-commands" || known.has(name) : name === stopToken;
+    stopToken === undefined ? knownCommands.has(name) : name === stopToken;
   const [, name = "", rest = "", message = ""] =
     /^::([^\s:]+)(?: ([^]*?))?::([^]*)$/.exec(line.trim()) ?? [];
   if (isKnown(name)) {
