@@ -283,6 +283,8 @@ describe("whose word counts", () => {
     "!b/**",
     "!**/*.pem",
     ".git/config",
+    ".env",
+    "{a,.env}",
     "{a,..}/c",
   );
   const commands = fc.constantFrom("ls *", "*", "!rm *", "git push");
@@ -304,6 +306,8 @@ describe("whose word counts", () => {
     "/outside/a",
     "/x",
     "/repo/.git/config",
+    "/repo/.env",
+    "/repo/.gitignore",
     "/c",
     "/repo/link/a",
     "/repo",
@@ -315,6 +319,17 @@ describe("whose word counts", () => {
     fc.constantFrom("ls -l", "rm x", "git push", "ls; rm x", "$(x)").map(shell),
     fc.constantFrom("https://example.com/", "https://other.example/").map(url),
   );
+
+  it("a ceiling keeps no pattern for what the preset keeps away", () => {
+    assert.deepEqual(ceilPermissions({ write: [".env", "a/.git/x", "b"] }, "workspace"), {
+      preset: "read-only",
+      write: ["b"],
+    });
+    assert.deepEqual(ceilPermissions({ write: [".gitignore", ".env.example"] }, "workspace"), {
+      preset: "read-only",
+      write: [".gitignore", ".env.example"],
+    });
+  });
 
   it("a ceiling allows nothing that either side denies", () => {
     const ceilings = fc.constantFrom<PermissionPreset>("read-only", "workspace", "all");
