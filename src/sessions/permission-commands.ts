@@ -14,8 +14,17 @@ export function decideShell(
   line: string,
   allow: true | readonly string[],
   deny: readonly string[],
+  platform: NodeJS.Platform = process.platform,
 ): ShellVerdict {
   if (allow === true && deny.length === 0) return { allowed: true };
+  // PowerShell reads quotes, backslashes and separators in its own way.
+  if (platform === "win32") {
+    return {
+      allowed: false,
+      reason:
+        "patterns of permissions.shell can't be checked on Windows, where commands are read by PowerShell; only shell: true without denials allows them there",
+    };
+  }
   const reading = readShell(line);
   if (reading.kind === "opaque") {
     return {

@@ -30,7 +30,10 @@ export type PermissionDecision =
       readonly reason: string;
     };
 
-export type PermissionContext = PathContext;
+export interface PermissionContext extends PathContext {
+  /** Default: this machine's. */
+  readonly platform?: NodeJS.Platform;
+}
 
 /** Never throws for a request of a kind that it knows; any other kind is denied. */
 export function decidePermission(
@@ -52,7 +55,7 @@ export function decidePermission(
     case "write":
       return decideWrite(rules, request, context);
     case "shell":
-      return decideCommand(rules, request.fullCommandText);
+      return decideCommand(rules, request.fullCommandText, context.platform);
     case "url":
       return decideUrl(rules, request.url);
     case "custom-tool":
@@ -181,12 +184,16 @@ function placeReason(
   return isUnder(real, root) ? undefined : outside;
 }
 
-function decideCommand(rules: RuleSet, line: string): PermissionDecision {
+function decideCommand(
+  rules: RuleSet,
+  line: string,
+  platform: NodeJS.Platform | undefined,
+): PermissionDecision {
   const { allow, deny } = rules.shell;
   if (allow !== true && allow.length === 0) {
     return denied("shell", line, "the permissions allow no shell commands");
   }
-  const verdict = decideShell(line, allow, deny);
+  const verdict = decideShell(line, allow, deny, platform);
   return verdict.allowed ? { kind: "allowed" } : denied("shell", line, verdict.reason);
 }
 

@@ -171,6 +171,17 @@ describe("what bash would make several words of, or others", () => {
   }
 });
 
+describe("on Windows", () => {
+  it("no command matches a pattern, since PowerShell reads it in another way", () => {
+    for (const line of ["git log", 'git log "a\\"; calc #"']) {
+      const verdict = decideShell(line, ["git log *"], [], "win32");
+      assert.match(verdict.allowed ? "" : verdict.reason, /Windows.*PowerShell.*shell: true/);
+      assert.equal(decideShell(line, true, ["rm"], "win32").allowed, false);
+      assert.equal(decideShell(line, true, [], "win32").allowed, true);
+    }
+  });
+});
+
 describe("options that run programs or write files are allowed only by name", () => {
   for (const line of [
     "git -c core.pager=./x diff",

@@ -205,6 +205,15 @@ describe("commands, addresses and tools", () => {
     });
   }
 
+  it("on Windows, patterns of commands allow nothing", () => {
+    const decide = (permissions: Permissions): string =>
+      decidePermission(permissions, shell("git log"), { ...context, platform: "win32" }).kind;
+    assert.equal(decide({ shell: ["git log *"] }), "denied");
+    assert.equal(decide({ preset: "workspace", shell: ["!rm"] }), "denied");
+    assert.equal(decide({ shell: true }), "allowed");
+    assert.equal(decide("workspace"), "allowed");
+  });
+
   it("anything else needs its name, or the preset all", () => {
     const tool = { kind: "custom-tool", toolName: "deploy", toolDescription: "" } as const;
     assert.equal(ok("workspace", tool), false);
