@@ -1,4 +1,5 @@
 /** Matches the commands of a shell line against the patterns of `permissions.shell`. Pure. */
+import { baseName, hazardsNamedBy, hazardsOf } from "./permission-hazards.ts";
 import { readShell } from "./permission-shell.ts";
 import { wildcardMatches } from "./wildcard.ts";
 
@@ -14,8 +15,17 @@ export function decideShell(
   line: string,
   allow: true | readonly string[],
   deny: readonly string[],
+  platform: NodeJS.Platform = process.platform,
 ): ShellVerdict {
   if (allow === true && deny.length === 0) return { allowed: true };
+  // PowerShell reads quotes, backslashes and separators in its own way.
+  if (platform === "win32") {
+    return {
+      allowed: false,
+      reason:
+        "patterns of permissions.shell can't be checked on Windows, where commands are read by PowerShell; only shell: true without denials allows them there",
+    };
+  }
   const reading = readShell(line);
   if (reading.kind === "opaque") {
     return {
@@ -36,11 +46,11 @@ export function decideShell(
 }
 
 function unmatched(command: readonly string[], allow: readonly string[]): string {
-  const hazard = hazardOf(command);
+  const [hazard] = hazardsOf(command);
   const why =
     hazard === undefined
       ? `"${command.join(" ")}" matches no pattern of permissions.shell`
-      : `"${command.join(" ")}" has ${hazard}, which can run programs or write files, and no pattern of permissions.shell names it`;
+      : `"${command.join(" ")}" has ${command[hazard]}, which can run programs, or write or read other files, and no pattern of permissions.shell names it`;
   return `${why}. Allowed: ${allow.length === 0 ? "nothing" : allow.map((p) => `"${p}"`).join(", ")}`;
 }
 
@@ -53,11 +63,9 @@ export function matches(command: readonly string[], pattern: string): boolean {
   if (words.length === 1 && words[0] === "*") return true;
   if (open ? command.length < fixed.length : command.length !== fixed.length) return false;
   if (!fixed.every((word, index) => wordMatches(command[index] ?? "", word))) return false;
-  // Options that turn a harmless command into a dangerous one are allowed only by name.
-  const [name = ""] = command;
-  return !command.some(
-    (word, index) => index > 0 && isHazard(name, word) && !isHazard(name, fixed[index] ?? ""),
-  );
+  // What turns a harmless command into a dangerous one is allowed only by name.
+  const named = hazardsNamedBy(fixed);
+  return [...hazardsOf(command)].every((index) => named.has(index));
 }
 
 /**
@@ -68,8 +76,8 @@ function mentions(command: readonly string[], pattern: string): boolean {
   for (let start = 0; start < command.length; start += 1) {
     const rest = command.slice(start);
     const name = rest[0] ?? "";
-    const base = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
-    if (plainMatches(rest, pattern) || plainMatches([base, ...rest.slice(1)], pattern)) return true;
+    if (plainMatches(rest, pattern)) return true;
+    if (plainMatches([baseName(name), ...rest.slice(1)], pattern)) return true;
     if (start > 0 && /[\s;|&]/.test(name)) {
       const inner = readShell(name);
       if (inner.kind === "opaque") {
@@ -99,59 +107,4 @@ function wordMatches(word: string, pattern: string, anyCase = false): boolean {
   return anyCase
     ? wildcardMatches(word.toLowerCase(), pattern.toLowerCase())
     : wildcardMatches(word, pattern);
-}
-
-interface Hazards {
-  /** Long options, without the dashes; also in the abbreviated forms that many programs accept. */
-  readonly long: readonly string[];
-  /** Beginnings of short options (`-o` also stands for `-ofile`). */
-  readonly short: readonly string[];
-}
-
-/** Options with which a command that otherwise only looks runs programs, or reads or writes other files. */
-const hazards: ReadonlyMap<string, Hazards> = new Map([
-  [
-    "git",
-    {
-      long: (
-        "config config-env exec-path upload-pack receive-pack exec ext-diff textconv output " +
-        "output-directory open-files-in-pager git-dir work-tree no-index template contents"
-      ).split(" "),
-      short: ["-c", "-C", "-x", "-u", "-O", "-o"],
-    },
-  ],
-  ["find", { long: [], short: "-exec -ok -delete -fprint -fls".split(" ") }],
-  ["rg", { long: ["pre", "pre-glob", "hostname-bin", "search-zip"], short: ["-z"] }],
-  ["fd", { long: ["exec", "exec-batch"], short: ["-x", "-X"] }],
-  ["sort", { long: ["output", "compress-program", "temporary-directory"], short: ["-o", "-T"] }],
-  [
-    "tar",
-    {
-      long: "to-command checkpoint-action use-compress-program info-script new-volume-script rsh-command".split(
-        " ",
-      ),
-      short: ["-I", "-F"],
-    },
-  ],
-  ["sed", { long: ["in-place"], short: ["-i"] }],
-  ["curl", { long: ["output", "remote-name", "config"], short: ["-o", "-O", "-K"] }],
-]);
-
-function isHazard(name: string, word: string): boolean {
-  const known = hazards.get(name);
-  if (known === undefined) return false;
-  if (word.startsWith("--")) {
-    const option = word.slice(2).split("=")[0] ?? "";
-    return option !== "" && known.long.some((long) => long.startsWith(option));
-  }
-  return known.short.some((short) => word.startsWith(short) || bundles(word, short));
-}
-
-/** `-ruo file`: short options may be written together. */
-function bundles(word: string, short: string): boolean {
-  return short.length === 2 && /^-[A-Za-z]+$/.test(word) && word.includes(short.charAt(1), 2);
-}
-
-function hazardOf(command: readonly string[]): string | undefined {
-  return command.slice(1).find((word) => isHazard(command[0] ?? "", word));
 }

@@ -73,12 +73,33 @@ export function globMatches(glob: string, real: string, root: string, anyCase: b
 }
 
 /**
- * Whether something below `folder` could match the glob: a search of that folder would then show what the
- * glob keeps away. Errs on the side of yes.
+ * Whether a denial covers a real path; if `deep`, also whether it could cover something below: a search
+ * would then show what it keeps away. Errs on the side of yes: case does not matter, links, `..` and `~` in
+ * the fixed beginning of the glob are followed, and without a wildcard at its end it means all that is below.
  */
-export function mayMatchBelow(glob: string, folder: string, root: string): boolean {
-  const base = resolve(root, picomatch.scan(plain(glob)).base);
-  return isUnder(base, folder) || isUnder(folder, base);
+export function globDenies(
+  glob: string,
+  real: string,
+  deep: boolean,
+  root: string,
+  home: string,
+  context: PathContext,
+): boolean {
+  if (globMatches(glob, real, root, true)) return true;
+  const { base, glob: rest } = picomatch.scan(plain(glob), { nonegate: true });
+  const named = base.replace(/^~(?=\/|$)/, () => home);
+  const start = sep === "/" ? named.replace(/\\(.)/g, "$1") : named;
+  const path = real.toLowerCase();
+  const last = rest.slice(rest.lastIndexOf("/") + 1);
+  const open = picomatch.scan(last).isGlob ? rest : `${rest}/**`;
+  // The `_` makes `**` match the beginning itself.
+  const matches = picomatch(`_/${open}`.replace("//", "/"), { dot: true, nocase: true });
+  const starts = [resolve(root, start), ...(realLocations(start || ".", context) ?? [])];
+  return starts.some((one) => {
+    const place = one.toLowerCase();
+    if (isUnder(path, place) && matches(`_/${slashes(relative(place, path))}`)) return true;
+    return deep && (isUnder(place, path) || isUnder(path, place));
+  });
 }
 
 /** `./src/**` and `src/` as people write them. */

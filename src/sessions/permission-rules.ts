@@ -1,6 +1,7 @@
 /** `permissions` of an entry in a form that is easy to ask; what is stronger than what; and which tools it needs. Pure. */
 import { isAbsolute } from "node:path";
 import type { PermissionPreset, PermissionRules, Permissions } from "../entry/model.ts";
+import { isPrivate } from "./permission-paths.ts";
 
 /** Patterns, apart by what they do; without the `!`. */
 export interface Split {
@@ -78,12 +79,13 @@ export function ceilPermissions(permissions: Permissions, ceiling: PermissionPre
   };
 }
 
-/** A write pattern that can't leave the working directory, nor reach git's own files. */
+/** A write pattern that can't leave the working directory, nor reach what the preset keeps away. */
 function isInside(glob: string): boolean {
   return (
     !glob.startsWith("!") &&
     !isAbsolute(glob) &&
-    !/(?:^|[\\/{,(])\.\.(?:[\\/},)]|$)|\.git/i.test(glob)
+    !isPrivate(glob) &&
+    !/(?:^|[\\/{,(])\.\.(?:[\\/},)]|$)/.test(glob)
   );
 }
 

@@ -34,6 +34,8 @@ interface Word {
   text: string;
   /** Whether any part was quoted: a quoted `if` is a plain word. */
   quoted: boolean;
+  /** Whether it has a wildcard that the shell will replace. */
+  wild: boolean;
 }
 
 class ShellReader {
@@ -42,9 +44,14 @@ class ShellReader {
   #word: Word | undefined;
   #words: string[] = [];
   readonly #commands: string[][] = [];
+  /** The last `,` or `..` that has a `}` behind it: no brace before it is surely just a brace. */
+  readonly #lastBraceSeparator: number;
 
   constructor(text: string) {
     this.#text = text;
+    const end = text.lastIndexOf("}");
+    this.#lastBraceSeparator =
+      end === -1 ? -1 : Math.max(text.lastIndexOf(",", end), text.lastIndexOf("..", end));
   }
 
   read(): string[][] {
@@ -99,11 +106,7 @@ class ShellReader {
       case "*":
       case "?":
       case "[":
-        // The name of a planted file could begin with a dash, and become an option.
-        if (this.#word === undefined) {
-          throw new Opaque(`a word begins with the wildcard ${char} (write ./${char})`);
-        }
-        this.#literal(char);
+        this.#wildcard(char);
         return;
       case "{":
         this.#brace();
@@ -114,13 +117,13 @@ class ShellReader {
   }
 
   #literal(char: string): void {
-    this.#word ??= { text: "", quoted: false };
+    this.#word ??= { text: "", quoted: false, wild: false };
     this.#word.text += char;
     this.#at += 1;
   }
 
   #quote(text: string): void {
-    this.#word ??= { text: "", quoted: true };
+    this.#word ??= { text: "", quoted: true, wild: false };
     this.#word.quoted = true;
     this.#word.text += text;
   }
@@ -191,10 +194,28 @@ class ShellReader {
     this.#literal("$");
   }
 
+  /** Must not stand for names that somebody planted and that mean more than a file. */
+  #wildcard(char: string): void {
+    const before = this.#word?.text ?? "";
+    if (this.#words.length === 0) throw new Opaque("the name of a command has a wildcard");
+    // Also behind `''`: the name of a planted file could begin with a dash, and become an option.
+    if (before === "")
+      throw new Opaque(`a word begins with the wildcard ${char} (write ./${char})`);
+    if (before.startsWith("-")) throw new Opaque("an option has a wildcard (put it into quotes)");
+    // `.*` is also `..`, up to bash 5.1.
+    if (/(?:^|\/)\.\.?$/.test(before)) throw new Opaque("a wildcard could stand for ..");
+    this.#literal(char);
+    if (this.#word !== undefined) this.#word.wild = true;
+  }
+
   #brace(): void {
-    // `{a,b}` and `{1..3}` make several words of one; `{}` and a lone brace inside a word do not.
-    const rest = this.#text.slice(this.#at);
-    if (/^\{[^\s}]*(?:,|\.\.)/.test(rest)) throw new Opaque("it holds a brace expansion");
+    // `{a,b}` and `{1..3}` make several words of one. Where the braces of an expansion end is a science of
+    // its own in bash (`{a{x},b}`, `{'}',b}`): wherever there could be one, there is.
+    const alone =
+      this.#word === undefined &&
+      /^\{\}(?![^\s;&|])/.test(this.#text.slice(this.#at, this.#at + 3));
+    if (!alone && this.#at < this.#lastBraceSeparator)
+      throw new Opaque("it holds a brace expansion");
     this.#literal("{");
   }
 
@@ -217,6 +238,10 @@ class ShellReader {
     const word = this.#word;
     if (word === undefined) return;
     this.#word = undefined;
+    // `1,/a*/s/e./x/g` is a script to sed, and another one with the name of a planted file in it.
+    if (word.wild && /[\s,;\\]/.test(word.text)) {
+      throw new Opaque("a wildcard stands in what is no plain path (put it into quotes)");
+    }
     if (this.#words.length === 0 && !word.quoted) {
       if (reserved.has(word.text)) throw new Opaque(`it is a compound command (${word.text})`);
       if (/^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=/.test(word.text)) {

@@ -1,4 +1,5 @@
 /** Matches URLs against the patterns of `permissions.url`. Pure. */
+import { domainToASCII } from "node:url";
 import { wildcardMatches } from "./wildcard.ts";
 
 /**
@@ -23,4 +24,36 @@ export function urlMatches(url: string, pattern: string): boolean {
     wildcardMatches(parsed.host, host.toLowerCase()) &&
     wildcardMatches(`${parsed.pathname}${parsed.search}`, path)
   );
+}
+
+/**
+ * Whether a denial covers the URL. Only host and path count, not scheme, user, port, case, how a character
+ * is written, or a dot at the end of the host; a path also means what is below it, with any query. What
+ * can't be read is denied.
+ */
+export function urlDenied(url: string, pattern: string): boolean {
+  const match = /^(?:[a-z*]+:\/\/)?(?:[^@/]*@)?([^/?#@]+?)(?::[\d*]*)?(\/.*)?$/i.exec(
+    pattern.trim(),
+  );
+  if (match === null || !URL.canParse(url)) return true;
+  const [, host = "", path = "/*"] = match;
+  const parsed = new URL(url);
+  const text = plainPath(`${parsed.pathname}${parsed.search}`);
+  const named = plainPath(path);
+  return (
+    wildcardMatches(plainHost(parsed.hostname), plainHost(host)) &&
+    [named, `${named}?*`, `${named.replace(/\/$/, "")}/*`].some((one) => wildcardMatches(text, one))
+  );
+}
+
+function plainHost(host: string): string {
+  return (domainToASCII(host) || host).toLowerCase().replace(/\.+$/, "");
+}
+
+/** In bytes, however they are written. */
+function plainPath(path: string): string {
+  return Buffer.from(path)
+    .toString("latin1")
+    .replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .toLowerCase();
 }

@@ -2,21 +2,22 @@
  * What an agent may do: a pure policy over the runtime's permission requests. Deny by default; a pattern
  * that starts with `!` denies, and deny wins. `docs/permissions.md` is the description for people.
  */
+import { homedir } from "node:os";
 import type { PermissionRequest } from "@github/copilot-sdk";
 import type { Permissions } from "../entry/model.ts";
 import { decideShell } from "./permission-commands.ts";
 import {
+  globDenies,
   globMatches,
   isPrivate,
   isUnder,
-  mayMatchBelow,
   realLocation,
   realLocations,
 } from "./permission-paths.ts";
 import type { PathContext } from "./permission-paths.ts";
 import { ruleSet } from "./permission-rules.ts";
 import type { RuleSet, Split } from "./permission-rules.ts";
-import { urlMatches } from "./permission-urls.ts";
+import { urlDenied, urlMatches } from "./permission-urls.ts";
 
 export { ceilPermissions, effectivePermissions, toolsFor } from "./permission-rules.ts";
 
@@ -30,7 +31,12 @@ export type PermissionDecision =
       readonly reason: string;
     };
 
-export type PermissionContext = PathContext;
+export interface PermissionContext extends PathContext {
+  /** Default: this machine's. */
+  readonly platform?: NodeJS.Platform;
+  /** What `~` stands for in a denial. Default: the user's. */
+  readonly home?: string;
+}
 
 /** Never throws for a request of a kind that it knows; any other kind is denied. */
 export function decidePermission(
@@ -52,7 +58,7 @@ export function decidePermission(
     case "write":
       return decideWrite(rules, request, context);
     case "shell":
-      return decideCommand(rules, request.fullCommandText);
+      return decideCommand(rules, request.fullCommandText, context.platform);
     case "url":
       return decideUrl(rules, request.url);
     case "custom-tool":
@@ -88,7 +94,7 @@ function also(globs: Split): string {
 function decideRead(
   rules: RuleSet,
   request: Extract<PermissionRequest, { kind: "read" }>,
-  context: PathContext,
+  context: PermissionContext,
 ): PermissionDecision {
   // What these show is one file, or names only. Everything else is taken as a search in all that is below.
   const deep =
@@ -105,7 +111,7 @@ function decideRead(
 function decideWrite(
   rules: RuleSet,
   request: Extract<PermissionRequest, { kind: "write" }>,
-  context: PathContext,
+  context: PermissionContext,
 ): PermissionDecision {
   const { fileName, resolvedPath, diff, intention } = request;
   // A patch that moves a file asks only for where it goes; where it comes from is in the diff's head.
@@ -134,7 +140,7 @@ function fileReason(
   operation: "read" | "write",
   rules: RuleSet,
   path: unknown,
-  context: PathContext,
+  context: PermissionContext,
   deep: boolean,
 ): string | undefined {
   const root = realLocation(context.workingDirectory, context);
@@ -143,7 +149,7 @@ function fileReason(
     return "where this path leads can't be said for sure";
   }
   for (const real of reals) {
-    const reason = placeReason(operation, rules, real, root, deep);
+    const reason = placeReason(operation, rules, real, root, context, deep);
     if (reason === undefined) continue;
     return real === path || reason !== outside ? reason : `it leads to ${real}, ${outside}`;
   }
@@ -157,12 +163,12 @@ function placeReason(
   rules: RuleSet,
   real: string,
   root: string,
+  context: PermissionContext,
   deep: boolean,
 ): string | undefined {
   const { allow, deny } = rules[operation];
-  const denial = deny.find(
-    (glob) => globMatches(glob, real, root, true) || (deep && mayMatchBelow(glob, real, root)),
-  );
+  const home = context.home ?? homedir();
+  const denial = deny.find((glob) => globDenies(glob, real, deep, root, home, context));
   if (denial !== undefined) {
     return `it is, or holds, what permissions.${operation} denies with "!${denial}"`;
   }
@@ -181,17 +187,21 @@ function placeReason(
   return isUnder(real, root) ? undefined : outside;
 }
 
-function decideCommand(rules: RuleSet, line: string): PermissionDecision {
+function decideCommand(
+  rules: RuleSet,
+  line: string,
+  platform: NodeJS.Platform | undefined,
+): PermissionDecision {
   const { allow, deny } = rules.shell;
   if (allow !== true && allow.length === 0) {
     return denied("shell", line, "the permissions allow no shell commands");
   }
-  const verdict = decideShell(line, allow, deny);
+  const verdict = decideShell(line, allow, deny, platform);
   return verdict.allowed ? { kind: "allowed" } : denied("shell", line, verdict.reason);
 }
 
 function decideUrl(rules: RuleSet, url: string): PermissionDecision {
-  const denial = rules.url.deny.find((pattern) => urlMatches(url, pattern));
+  const denial = rules.url.deny.find((pattern) => urlDenied(url, pattern));
   if (denial !== undefined) return denied("url", url, `permissions.url denies "!${denial}"`);
   if (rules.preset === "all" || rules.url.allow.some((pattern) => urlMatches(url, pattern))) {
     return { kind: "allowed" };

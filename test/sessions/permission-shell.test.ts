@@ -122,6 +122,66 @@ describe("every command of a line must match", () => {
   }
 });
 
+describe("what bash would make several words of, or others", () => {
+  for (const line of [
+    "git grep {x{a},-Osh} .",
+    "git diff {'}',--output=pwned}",
+    'git diff {"a b",--output=x}',
+    "git diff {x},--output=x}",
+    "git diff {}{a,--output=x}",
+    "git diff {a\\ ,--output=x}",
+    "git diff -{a,b}",
+    "git diff {1..3}",
+    "git show --o*/hooks/pre-commit",
+    "git diff --o*",
+    "git diff -*",
+    "git diff '-'x*",
+    "git diff \\-x?",
+    "git diff -[o]x",
+    "git diff ''*",
+    'git diff ""?x',
+    "git diff ''-x*",
+    "git diff .*/x",
+    "git diff src/.?/x",
+    "git log 1,/a*/s/e./x/g",
+    "git log s/a*/b/\\;/wx/p",
+    "git log 'a b'*",
+    "g*t diff",
+    "/usr/bin/g?t diff",
+    "'g'i[t] diff",
+  ]) {
+    it(`does not allow ${line}`, () => {
+      assert.equal(allowed(line, "git *", "g*", "/usr/bin/g* *"), false);
+      assert.equal(readShell(line).kind, "opaque");
+    });
+  }
+  for (const line of [
+    "git log HEAD@{1}",
+    "git log @{u}..HEAD",
+    "git log stash@{0} -- a,b",
+    "git log '{a,b}' \"{1..2}\"",
+    "git log src/*.ts ./*.md",
+    "git log --format='*'",
+    "git log '1,/a*/s/b/c/;p'",
+    "git log .e* a/b.*",
+    "git {} a,{",
+    "git {} '{a,b}'",
+  ]) {
+    it(`allows ${line}`, () => assert.equal(allowed(line, "git *"), true));
+  }
+});
+
+describe("on Windows", () => {
+  it("no command matches a pattern, since PowerShell reads it in another way", () => {
+    for (const line of ["git log", 'git log "a\\"; calc #"']) {
+      const verdict = decideShell(line, ["git log *"], [], "win32");
+      assert.match(verdict.allowed ? "" : verdict.reason, /Windows.*PowerShell.*shell: true/);
+      assert.equal(decideShell(line, true, ["rm"], "win32").allowed, false);
+      assert.equal(decideShell(line, true, [], "win32").allowed, true);
+    }
+  });
+});
+
 describe("options that run programs or write files are allowed only by name", () => {
   for (const line of [
     "git -c core.pager=./x diff",
@@ -197,6 +257,11 @@ describe("a denial wins", () => {
     assert.equal(allowed("git pull", "!git push"), true);
   });
 });
+
+interface Readable {
+  readonly line: string;
+  readonly commands: readonly (readonly string[])[];
+}
 
 describe("properties", () => {
   const word = fc.stringMatching(/^[a-z][a-z0-9./:-]{0,8}$/);
@@ -281,7 +346,7 @@ describe("properties", () => {
     const lines = fc
       .array(fc.constantFrom(...alphabet), { maxLength: 14 })
       .map((letters) => letters.join(""));
-    const readable: { line: string; commands: readonly (readonly string[])[] }[] = [];
+    const readable: Readable[] = [];
     fc.assert(
       fc.property(lines, (line) => {
         const reading = readShell(line);
@@ -293,7 +358,29 @@ describe("properties", () => {
       .filter(({ line, commands }) => commands.length === 1 && !/[|&]|^[\s;]*#/.test(line))
       .slice(0, 400);
     assert.ok(simple.length > 100, `${simple.length} readable lines`);
-    // Bash itself says which words each line has: every command is replaced by one that prints them.
+    assertReadAsByBash(simple);
+  });
+
+  it("nor is a brace ever more to bash than to the reader", () => {
+    const alphabet = ["{", "}", "{", "}", ",", "..", "a", "1", "-", "@", "'", '"', "\\", " "];
+    const lines = fc
+      .array(fc.constantFrom(...alphabet), { maxLength: 10 })
+      .map((parts) => `x ${parts.join("")}`);
+    const readable: Readable[] = [];
+    fc.assert(
+      fc.property(lines, (line) => {
+        const reading = readShell(line);
+        if (reading.kind !== "commands" || !line.includes("{")) return;
+        readable.push({ line, commands: reading.commands });
+      }),
+      { numRuns: 10_000 },
+    );
+    assert.ok(readable.length > 500, `${readable.length} readable lines`);
+    assertReadAsByBash(readable);
+  });
+
+  /** Bash itself says which words each line has: every command is replaced by one that prints them. */
+  function assertReadAsByBash(simple: readonly Readable[]): void {
     const script = simple
       .map(({ line, commands }) => {
         const name = commands[0]?.[0] ?? "";
@@ -318,7 +405,7 @@ describe("properties", () => {
         JSON.stringify(line),
       );
     });
-  });
+  }
 
   it("matching is fast, also for hostile patterns and long lines", () => {
     const start = performance.now();

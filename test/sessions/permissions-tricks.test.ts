@@ -8,7 +8,11 @@ import type { ScriptedCall } from "../rig/model-server.ts";
 import { attempts, bash, makeAttemptRig } from "./attempts.ts";
 import { completed, denials } from "./rig.ts";
 
-const allowed = { shell: ["git log *", "git diff *", "git fetch *", "head *", "echo *"] };
+const allowed = {
+  shell: "git log,git diff,git fetch,git grep,git show,head,echo,find,sed"
+    .split(",")
+    .map((command) => `${command} *`),
+};
 
 test("no trick of a shell gets a command past the patterns", async (t) => {
   const rig = await makeAttemptRig(t);
@@ -38,7 +42,19 @@ test("no trick of a shell gets a command past the patterns", async (t) => {
     "git diff --ext-diff --output=pwned",
     "git fetch --upload-pack='touch pwned' .",
     "git fetch --upload='touch pwned' .",
+    "find . -maxdepth 0 -not -name {x{a},-exec} touch pwned \\;",
+    "git diff {'}',--output=pwned}",
+    "git grep {x{a},-Otouch} pwned",
+    "git show --o*",
+    "git show ''--o*",
+    "g?t show",
+    "git diff /dev/null .git/config",
+    "git diff ../outside inside.txt",
+    "sed -n '1e touch pwned' inside.txt",
+    "sed -n 'w pwned' inside.txt",
   ];
+  // What a wildcard of an option would find.
+  await writeFile(join(rig.workspace.path, "--output=pwned"), "");
   const { run, results } = await attempts(rig, allowed, tricks.map(bash));
   const passed = completed(run).toolCalls.flatMap(({ succeeded }, index) =>
     succeeded ? [tricks[index]] : [],

@@ -205,6 +205,15 @@ describe("commands, addresses and tools", () => {
     });
   }
 
+  it("on Windows, patterns of commands allow nothing", () => {
+    const decide = (permissions: Permissions): string =>
+      decidePermission(permissions, shell("git log"), { ...context, platform: "win32" }).kind;
+    assert.equal(decide({ shell: ["git log *"] }), "denied");
+    assert.equal(decide({ preset: "workspace", shell: ["!rm"] }), "denied");
+    assert.equal(decide({ shell: true }), "allowed");
+    assert.equal(decide("workspace"), "allowed");
+  });
+
   it("anything else needs its name, or the preset all", () => {
     const tool = { kind: "custom-tool", toolName: "deploy", toolDescription: "" } as const;
     assert.equal(ok("workspace", tool), false);
@@ -283,6 +292,8 @@ describe("whose word counts", () => {
     "!b/**",
     "!**/*.pem",
     ".git/config",
+    ".env",
+    "{a,.env}",
     "{a,..}/c",
   );
   const commands = fc.constantFrom("ls *", "*", "!rm *", "git push");
@@ -304,6 +315,8 @@ describe("whose word counts", () => {
     "/outside/a",
     "/x",
     "/repo/.git/config",
+    "/repo/.env",
+    "/repo/.gitignore",
     "/c",
     "/repo/link/a",
     "/repo",
@@ -315,6 +328,17 @@ describe("whose word counts", () => {
     fc.constantFrom("ls -l", "rm x", "git push", "ls; rm x", "$(x)").map(shell),
     fc.constantFrom("https://example.com/", "https://other.example/").map(url),
   );
+
+  it("a ceiling keeps no pattern for what the preset keeps away", () => {
+    assert.deepEqual(ceilPermissions({ write: [".env", "a/.git/x", "b"] }, "workspace"), {
+      preset: "read-only",
+      write: ["b"],
+    });
+    assert.deepEqual(ceilPermissions({ write: [".gitignore", ".env.example"] }, "workspace"), {
+      preset: "read-only",
+      write: [".gitignore", ".env.example"],
+    });
+  });
 
   it("a ceiling allows nothing that either side denies", () => {
     const ceilings = fc.constantFrom<PermissionPreset>("read-only", "workspace", "all");
