@@ -137,6 +137,7 @@ function fileReason(
   context: PathContext,
   deep: boolean,
 ): string | undefined {
+  if (rules.preset === "all" && rules[operation].deny.length === 0) return undefined;
   const root = realLocation(context.workingDirectory, context);
   const reals = typeof path === "string" ? realLocations(path, context) : undefined;
   if (root === undefined || reals === undefined) {

@@ -27,6 +27,7 @@ function plantLinks({ checkout, home, pid }: Scene): void {
     "link-environ": "/proc/self/environ",
     "link-process": `/proc/${pid}`,
     "link-proc": "/proc",
+    "link-cwd": "/proc/self/cwd",
     "link-home": home,
     "link-netrc": join(home, ".netrc"),
     "link-git": ".git",
@@ -47,6 +48,10 @@ function targets({ checkout, home, runnerTemp, pid }: Scene): readonly string[] 
     `/proc/${pid}/cwd/.git/config`,
     `/proc/${pid}/root${home}/.netrc`,
     "/proc/self/cwd/../checkout/.env",
+    "/proc/self/cwd/home/session-state",
+    "/proc/self/cwd",
+    "/dev/fd/0",
+    "/dev/stdin",
     join(home, ".netrc"),
     join(home, ".git-credentials"),
     join(home, ".aws/credentials"),
@@ -81,6 +86,8 @@ function attempts(scene: Scene): readonly ScriptedCall[] {
     "link-environ",
     "link-process/environ",
     `link-proc/${pid}/environ`,
+    "link-cwd",
+    "link-cwd/home/session-state",
     "link-home/.netrc",
     "link-home/.config/gh/hosts.yml",
     "link-netrc",
@@ -154,6 +161,11 @@ describe("an agent that may only read", { timeout: 300_000 }, () => {
     const results = run.requests.at(-1)?.toolResults ?? [];
     assert.equal(results.length, count, "each attempt has its answer");
     assert.deepEqual(run.toModel, [], "to the model");
+    assert.deepEqual(
+      results.filter((text) => /^(?!.*(?:Denied: |not exist)).*cwd\/home/s.test(text)),
+      [],
+      "the runtime's own folder",
+    );
     assert.deepEqual(run.said, [], "said");
     assert.deepEqual(run.saidOfFiles, [], "said of files");
     assert.deepEqual(run.onDisk, [], "on disk");

@@ -6,6 +6,7 @@ const place = {
   workingDirectory: "/repo",
   isThere: (path: string) => /^\/repo\/(?:a:b\/)?[^:]*$/.test(path),
   realpath: (path: string) => path,
+  linkTarget: (): undefined => undefined,
 };
 const nothing = (): boolean => false;
 const filtered = (text: string): string => withoutPrivateFiles(text, nothing, place);
