@@ -121,16 +121,3 @@ function plain(glob: string): string {
 function slashes(path: string): string {
   return sep === "/" ? path : path.split(sep).join("/");
 }
-
-/**
- * Names of what holds credentials or runs code, as a part of a pattern that ignores case: git's own folder,
- * files of passwords, settings that are not committed (their examples are).
- */
-export const privateParts = String.raw`\.git|\.git-credentials|[._]netrc|\.env(?!\.(?:example|sample|template|dist|defaults)(?:$|[:-]))(?:\.[^\\/:-]+)?`;
-
-const privatePart = new RegExp(`^(?:${privateParts})$`, "i");
-
-/** Whether any part of the path is one of those names. */
-export function isPrivate(path: string): boolean {
-  return path.split(/[\\/]/).some((part) => privatePart.test(part));
-}

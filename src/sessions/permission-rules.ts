@@ -104,7 +104,8 @@ function split(patterns: readonly string[] | undefined): Split {
 }
 
 /** Model families know the same ability under different names: all of them, the runtime picks. */
-const readTools = ["view", "grep", "rg", "glob"];
+export const searchTools: readonly string[] = ["grep", "rg"];
+const readTools = ["view", ...searchTools, "glob"];
 const writeTools = ["create", "edit", "apply_patch"];
 const shellTools = [
   "bash",

@@ -7,7 +7,6 @@ import type { Permissions } from "../entry/model.ts";
 import { decideShell } from "./permission-commands.ts";
 import {
   globMatches,
-  isPrivate,
   isUnder,
   mayMatchBelow,
   realLocation,
@@ -16,6 +15,7 @@ import {
 import type { PathContext } from "./permission-paths.ts";
 import { ruleSet } from "./permission-rules.ts";
 import type { RuleSet, Split } from "./permission-rules.ts";
+import { isPrivate } from "./private-files.ts";
 import { urlMatches } from "./permission-urls.ts";
 
 export { ceilPermissions, effectivePermissions, toolsFor } from "./permission-rules.ts";
