@@ -1,6 +1,6 @@
 /** The runtime's questions, answered by the policy. Whatever goes wrong here is a no. */
 import type { PermissionRequest, PermissionRequestResult } from "@github/copilot-sdk";
-import { lstatSync, realpathSync } from "node:fs";
+import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import type { PathContext } from "./permission-paths.ts";
@@ -12,12 +12,19 @@ export interface PermissionHandlerOptions {
   readonly workingDirectory: string;
   readonly onActivity: (activity: SessionActivity) => void;
   /** Default: the real file system. */
-  readonly files?: Pick<PathContext, "realpath" | "isThere">;
+  readonly files?: Omit<PathContext, "workingDirectory">;
 }
 
-export const realFiles: Pick<PathContext, "realpath" | "isThere"> = {
+export const realFiles: Omit<PathContext, "workingDirectory"> = {
   realpath: realpathSync.native,
   isThere: (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined,
+  linkTarget(path) {
+    try {
+      return readlinkSync(path);
+    } catch {
+      return undefined;
+    }
+  },
 };
 
 export function permissionHandler(

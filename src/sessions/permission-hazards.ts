@@ -2,7 +2,7 @@
  * What turns a command that otherwise only looks into one that runs programs, writes files, or reads those
  * that lie elsewhere. The table is finite: well-known traps of commands that people allow with `*`. Pure.
  */
-import { isPrivate } from "./permission-paths.ts";
+import { isPrivate } from "./private-files.ts";
 
 type IsHazard = (word: string, index: number) => boolean;
 

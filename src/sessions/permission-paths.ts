@@ -9,6 +9,8 @@ export interface PathContext {
   readonly realpath: (path: string) => string;
   /** Whether there is anything of that name, be it a link that leads nowhere. */
   readonly isThere: (path: string) => boolean;
+  /** What a symbolic link says; undefined for everything else. Does not throw. */
+  readonly linkTarget: (path: string) => string | undefined;
 }
 
 /**
@@ -21,9 +23,38 @@ export function realLocations(path: string, context: PathContext): readonly stri
   if (path === "" || /[\u0000-\u001f]/.test(path)) return undefined;
   const tidy = resolve(context.workingDirectory, path);
   const raw = isAbsolute(path) ? path : `${context.workingDirectory}${sep}${path}`;
+  if (leadsToProcess(raw, context) || leadsToProcess(tidy, context)) return undefined;
   const tidied = realLocation(tidy, context);
   const walked = raw === tidy ? tidied : walk(raw, context);
   return tidied === undefined || walked === undefined ? undefined : [...new Set([tidied, walked])];
+}
+
+/** What these hold depends on who asks, and the runtime is another process than we: `/proc/self/cwd`. */
+const ofProcess = /^\/(?:proc|dev\/(?:fd|std(?:in|out|err)))(?:\/|$)/;
+
+const maxLinks = 40;
+
+/** Whether the way passes such a place, link by link: the end of it would not tell any more. */
+function leadsToProcess(path: string, context: PathContext): boolean {
+  if (sep !== "/") return false;
+  const parts = path.split("/");
+  let at = "/";
+  let links = 0;
+  while (links <= maxLinks) {
+    const part = parts.shift();
+    if (part === undefined) return false;
+    const next = part === ".." ? dirname(at) : join(at, part);
+    if (ofProcess.test(next)) return true;
+    const target = part === "" || part === "." ? undefined : context.linkTarget(next);
+    if (target === undefined) {
+      at = next;
+      continue;
+    }
+    links += 1;
+    parts.unshift(...target.split("/"));
+    if (isAbsolute(target)) at = "/";
+  }
+  return true;
 }
 
 /** Follows the path as the operating system does: `..` is the parent of where we really are. */
@@ -110,17 +141,4 @@ function plain(glob: string): string {
 
 function slashes(path: string): string {
   return sep === "/" ? path : path.split(sep).join("/");
-}
-
-/**
- * Names of what holds credentials or runs code, as a part of a pattern that ignores case: git's own folder,
- * files of passwords, settings that are not committed (their examples are).
- */
-export const privateParts = String.raw`\.git|\.git-credentials|[._]netrc|\.env(?!\.(?:example|sample|template|dist|defaults)(?:$|[:-]))(?:\.[^\\/:-]+)?`;
-
-const privatePart = new RegExp(`^(?:${privateParts})$`, "i");
-
-/** Whether any part of the path is one of those names. */
-export function isPrivate(path: string): boolean {
-  return path.split(/[\\/]/).some((part) => privatePart.test(part));
 }

@@ -1,7 +1,7 @@
 /** `permissions` of an entry in a form that is easy to ask; what is stronger than what; and which tools it needs. Pure. */
 import { isAbsolute } from "node:path";
 import type { PermissionPreset, PermissionRules, Permissions } from "../entry/model.ts";
-import { isPrivate } from "./permission-paths.ts";
+import { isPrivate } from "./private-files.ts";
 
 /** Patterns, apart by what they do; without the `!`. */
 export interface Split {
@@ -106,7 +106,8 @@ function split(patterns: readonly string[] | undefined): Split {
 }
 
 /** Model families know the same ability under different names: all of them, the runtime picks. */
-const readTools = ["view", "grep", "rg", "glob"];
+export const searchTools: readonly string[] = ["grep", "rg"];
+const readTools = ["view", ...searchTools, "glob"];
 const writeTools = ["create", "edit", "apply_patch"];
 const shellTools = [
   "bash",

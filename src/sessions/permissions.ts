@@ -9,7 +9,6 @@ import { decideShell } from "./permission-commands.ts";
 import {
   globDenies,
   globMatches,
-  isPrivate,
   isUnder,
   realLocation,
   realLocations,
@@ -18,6 +17,7 @@ import type { PathContext } from "./permission-paths.ts";
 import { ruleSet } from "./permission-rules.ts";
 import type { RuleSet, Split } from "./permission-rules.ts";
 import { urlDenied, urlMatches } from "./permission-urls.ts";
+import { isPrivate } from "./private-files.ts";
 
 export { ceilPermissions, effectivePermissions, toolsFor } from "./permission-rules.ts";
 
@@ -143,6 +143,7 @@ function fileReason(
   context: PermissionContext,
   deep: boolean,
 ): string | undefined {
+  if (rules.preset === "all" && rules[operation].deny.length === 0) return undefined;
   const root = realLocation(context.workingDirectory, context);
   const reals = typeof path === "string" ? realLocations(path, context) : undefined;
   if (root === undefined || reals === undefined) {

@@ -1,17 +1,19 @@
 /**
- * A search of a folder can't leave files out, and the runtime asks for the folder only. So what it found
- * in files of credentials is taken out of its result before the model sees it: silently, because “there was
- * something” would answer a question about their content.
+ * A search of a folder shows what is in all files below, and the runtime asks for the folder only. So files
+ * of credentials are kept out of it: silently, because “there was something” would answer a question about
+ * their content. Two walls, because the runtime goes on when a hook fails. The search itself is told to leave
+ * them out: then no count, limit or grouping speaks of them. And what it found in them all the same is taken
+ * out of its result before the model sees it.
  *
- * The runtime lets a result pass if a hook fails; this one never throws.
+ * The hooks never throw.
  */
 import type { SessionHooks } from "@github/copilot-sdk";
 import type { Permissions } from "../entry/model.ts";
 import { resolve } from "node:path";
-import { privateParts, type PathContext } from "./permission-paths.ts";
+import type { PathContext } from "./permission-paths.ts";
+import { ruleSet, searchTools } from "./permission-rules.ts";
 import { decidePermission } from "./permissions.ts";
-
-type PostToolUse = NonNullable<SessionHooks["onPostToolUse"]>;
+import { privateGlobs, privateParts } from "./private-files.ts";
 
 /** Every place in a line where a path could end whose last or earlier part is private. */
 const candidates = new RegExp(
@@ -19,45 +21,102 @@ const candidates = new RegExp(
   "gi",
 );
 
-export function searchFilter(permissions: Permissions, context: PathContext): PostToolUse {
+/** What the search tools hand to ripgrep; no model is told of it, so none of its calls needs it. */
+const leftOut = { exclude_globs: privateGlobs };
+
+export function searchHooks(
+  permissions: Permissions,
+  context: PathContext,
+): Pick<SessionHooks, "onPreToolUse" | "onPostToolUse"> {
+  if (ruleSet(permissions).preset === "all") return {};
   const mayRead = (path: string): boolean =>
     decidePermission(permissions, { kind: "read", path, intention: `Read file: ${path}` }, context)
       .kind === "allowed";
-  return ({ toolName, toolResult }) => {
-    if (toolName !== "grep") return undefined;
-    const text = toolResult.textResultForLlm;
-    const shown = safely(() => withoutPrivateFiles(text, mayRead, context));
-    return shown === text
-      ? undefined
-      : { modifiedResult: { ...toolResult, textResultForLlm: shown } };
+  return {
+    onPreToolUse({ toolName, toolArgs }) {
+      if (!searchTools.includes(toolName) || !isObject(toolArgs)) return undefined;
+      return { modifiedArgs: { ...toolArgs, ...leftOut } };
+    },
+    onPostToolUse({ toolName, toolArgs, toolResult }) {
+      if (!searchTools.includes(toolName)) return undefined;
+      const text = toolResult.textResultForLlm;
+      const shown = safely(() => {
+        if (!text.startsWith("[grep")) return withoutPrivateFiles(text, mayRead, context);
+        return hasLeftOut(toolArgs) && isClean(text, mayRead, context) ? text : unchecked;
+      });
+      return shown === text
+        ? undefined
+        : { modifiedResult: { ...toolResult, textResultForLlm: shown } };
+    },
   };
 }
+
+type Place = Pick<PathContext, "workingDirectory" | "isThere">;
 
 /** Lines have the form `path`, `path:count`, `path:line:text` or, around a match, `path-line-text`. */
 export function withoutPrivateFiles(
   result: string,
   mayRead: (path: string) => boolean,
-  { workingDirectory, isThere }: Pick<PathContext, "workingDirectory" | "isThere">,
+  place: Place,
 ): string {
   const lines = result.split("\n");
-  const shown = lines.filter((line) =>
-    [...line.matchAll(candidates)].every(({ 0: part, index }) => {
-      const path = line.slice(0, index + part.length);
-      // Behind a colon it may be what the file says, not where it is.
-      const isPath = !path.includes(":") || isThere(resolve(workingDirectory, path));
-      return !isPath || mayRead(resolve(workingDirectory, path));
-    }),
-  );
+  const shown = lines.filter((line) => isOfReadable(line, mayRead, place));
   if (shown.length === lines.length) return result;
   return shown.some((line) => line !== "" && line !== "--")
     ? shown.join("\n")
     : "No matches found.";
 }
 
+function isOfReadable(
+  line: string,
+  mayRead: (path: string) => boolean,
+  { workingDirectory, isThere }: Place,
+): boolean {
+  return [...line.matchAll(candidates)].every(({ 0: part, index }) => {
+    const path = line.slice(0, index + part.length);
+    // Behind a colon it may be what the file says, not where it is.
+    const isPath = !path.includes(":") || isThere(resolve(workingDirectory, path));
+    return !isPath || mayRead(resolve(workingDirectory, path));
+  });
+}
+
+/**
+ * From about sixty lines on the runtime groups them by file, or sums them up. Its sums speak of every file,
+ * and it takes some paths apart: so this form is shown as a whole or not at all.
+ */
+function isClean(result: string, mayRead: (path: string) => boolean, place: Place): boolean {
+  const [first = "", ...lines] = result.split("\n");
+  const form = /^\[grep( content)?[^\]]*?(?: under (.+?))?(?:; [a-z ]+)?\]$/.exec(first);
+  if (form === null) return false;
+  const [, content, folder = "."] = form;
+  if (content === undefined) return true;
+  // A line that mentions such a file costs the whole result only if there is one.
+  const mayShow = (path: string): boolean => !place.isThere(path) || mayRead(path);
+  let inFile = false;
+  return lines.every((line) => {
+    if (/^\s/.test(line)) return inFile;
+    if (line === "") return true;
+    const head = line.replace(/ \(\d+ match\(es\)\):$/, "");
+    inFile = head !== line;
+    return isOfReadable(`${folder}/${head}`, mayShow, place);
+  });
+}
+
+function hasLeftOut(toolArgs: unknown): boolean {
+  if (!isObject(toolArgs)) return false;
+  return JSON.stringify(toolArgs["exclude_globs"]) === JSON.stringify(privateGlobs);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const unchecked = "The result of this search could not be checked; search in a smaller folder.";
+
 function safely(filter: () => string): string {
   try {
     return filter();
   } catch {
-    return "The result of this search could not be checked; search in a smaller folder.";
+    return unchecked;
   }
 }

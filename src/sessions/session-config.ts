@@ -7,7 +7,7 @@ import { jobTools } from "./job-tools.ts";
 import { permissionHandler, realFiles } from "./permission-handler.ts";
 import { toolsFor } from "./permission-rules.ts";
 import { guarded } from "./tool-guard.ts";
-import { searchFilter } from "./search-results.ts";
+import { searchHooks } from "./search-results.ts";
 
 export interface Provider {
   readonly type: "openai" | "azure" | "anthropic";
@@ -44,7 +44,7 @@ export function sessionConfig(
     tools: [...jobTools(), ...(options.tools ?? [])].map((tool) => guarded(tool, options.clock)),
     availableTools: toolsFor(permissions),
     onPermissionRequest: permissionHandler({ permissions, workingDirectory, onActivity }),
-    hooks: { onPostToolUse: searchFilter(permissions, { workingDirectory, ...realFiles }) },
+    hooks: searchHooks(permissions, { workingDirectory, ...realFiles }),
     largeOutput: { outputDirectory: options.outputDirectory },
     infiniteSessions: { enabled: false },
     // Nothing that lies in the checkout may speak to the model or run (trap 10).

@@ -90,10 +90,17 @@ export async function plantHome(home: string): Promise<Planted> {
 /** What a checkout step leaves, and a file of settings that is not committed. */
 export async function plantCheckout(checkout: string): Promise<Planted> {
   const canaries = new Map(
-    ["extraheader", "remote", ".env", ".netrc", "deep .env"].map((name) => [
-      `checkout ${name}`,
-      random(40),
-    ]),
+    [
+      "extraheader",
+      "remote",
+      ".env",
+      ".netrc",
+      ".npmrc",
+      ".pypirc",
+      "gha-creds",
+      "ssh",
+      "deep .env",
+    ].map((name) => [`checkout ${name}`, random(40)]),
   );
   const value = (name: string): string => canaries.get(`checkout ${name}`) ?? "";
   const basic = Buffer.from(`x-access-token:${value("extraheader")}`).toString("base64");
@@ -110,9 +117,16 @@ export async function plantCheckout(checkout: string): Promise<Planted> {
       `\textraheader = AUTHORIZATION: basic ${basic}`,
       "",
     ].join("\n"),
-    ".env": `SHOP_KEY=${value(".env")}\n`,
+    ".env": `SHOP_KEY=${value(".env")}\n`.repeat(80),
     ".netrc": `machine a login b password ${value(".netrc")}\n`,
+    ".npmrc": `//registry.invalid/:_authToken=${value(".npmrc")}\n`,
+    ".pypirc": `[pypi]\npassword = ${value(".pypirc")}\n`,
+    "gha-creds-0123456789abcdef.json": `{"private_key":"${value("gha-creds")}"}\n`,
+    ".ssh/id_ed25519": `KEY ${value("ssh")}\n`,
     "packages/api/.env.production": `SHOP_KEY=${value("deep .env")}\n`,
+    // Large results have forms of their own, in which the runtime takes “-1-” for the number of a line.
+    "packages/api/keys.ts": "KEY\n".repeat(100),
+    "packages/step-1-build/.env": `SHOP_KEY=${value("deep .env")}\n`.repeat(80),
     ".gitignore": ".env\n",
   });
 }

@@ -14,10 +14,12 @@ const glob = (pattern: string, paths?: string): ScriptedCall => ({
   name: "glob",
   arguments: { pattern, ...(paths === undefined ? {} : { paths }) },
 });
-const grep = (fields: Readonly<Record<string, unknown>>): ScriptedCall => ({
-  name: "grep",
-  arguments: { pattern: ".", output_mode: "content", ...fields },
-});
+const searchWith =
+  (name: string) =>
+  (fields: Readonly<Record<string, unknown>>): ScriptedCall => ({
+    name,
+    arguments: { pattern: ".", output_mode: "content", ...fields },
+  });
 
 /** What of a file of credentials one would look for: it shows the whole line. */
 const words = "password|KEY|TOKEN|SECRET|header|url|oauth|authToken";
@@ -27,6 +29,7 @@ function plantLinks({ checkout, home, pid }: Scene): void {
     "link-environ": "/proc/self/environ",
     "link-process": `/proc/${pid}`,
     "link-proc": "/proc",
+    "link-cwd": "/proc/self/cwd",
     "link-home": home,
     "link-netrc": join(home, ".netrc"),
     "link-git": ".git",
@@ -47,6 +50,10 @@ function targets({ checkout, home, runnerTemp, pid }: Scene): readonly string[] 
     `/proc/${pid}/cwd/.git/config`,
     `/proc/${pid}/root${home}/.netrc`,
     "/proc/self/cwd/../checkout/.env",
+    "/proc/self/cwd/home/session-state",
+    "/proc/self/cwd",
+    "/dev/fd/0",
+    "/dev/stdin",
     join(home, ".netrc"),
     join(home, ".git-credentials"),
     join(home, ".aws/credentials"),
@@ -75,12 +82,15 @@ function disguises(path: string, { checkout }: Scene): readonly string[] {
   ];
 }
 
-function attempts(scene: Scene): readonly ScriptedCall[] {
+function attempts(scene: Scene, tool: string): readonly ScriptedCall[] {
   const { checkout, home, pid } = scene;
+  const grep = searchWith(tool);
   const links = [
     "link-environ",
     "link-process/environ",
     `link-proc/${pid}/environ`,
+    "link-cwd",
+    "link-cwd/home/session-state",
     "link-home/.netrc",
     "link-home/.config/gh/hosts.yml",
     "link-netrc",
@@ -88,6 +98,11 @@ function attempts(scene: Scene): readonly ScriptedCall[] {
     "link-config",
     "link-env",
     "link-link",
+    ".npmrc",
+    ".pypirc",
+    ".ssh/id_ed25519",
+    "gha-creds-0123456789abcdef.json",
+    "packages/step-1-build/.env",
   ].map((name) => join(checkout, name));
   const files = [...targets(scene).flatMap((path) => disguises(path, scene)), ...links];
   const globs = [
@@ -99,6 +114,8 @@ function attempts(scene: Scene): readonly ScriptedCall[] {
     ".git/config",
     "**/.git/**",
     "{.env,.netrc}",
+    "gha-*",
+    "**/.ssh/*",
     "link-*/**",
     "link-*",
     `../${relative(join(checkout, ".."), home)}/.netrc`,
@@ -121,7 +138,15 @@ function attempts(scene: Scene): readonly ScriptedCall[] {
     ...["content", "files_with_matches", "count"].map((output_mode) =>
       grep({ output_mode, pattern: words }),
     ),
-    grep({ pattern: words, "-C": 3, "-n": true }),
+    ...["KEY", words].flatMap((pattern) => [
+      grep({ pattern }),
+      grep({ pattern, "-n": true }),
+      grep({ pattern, "-C": 3, "-n": true }),
+      grep({ pattern, "-C": 1 }),
+      grep({ pattern, head_limit: 100 }),
+      grep({ pattern, paths: "packages/step-1-build" }),
+      grep({ pattern, exclude_globs: ["**/.env"] }),
+    ]),
     grep({ pattern: `(?s)(${words}).*`, multiline: true }),
     grep({ pattern: words, type: "all", "-i": true, hidden: true, no_ignore: true, follow: true }),
     grep({ pattern: words, paths: ["packages", ".", checkout] }),
@@ -134,34 +159,49 @@ function attempts(scene: Scene): readonly ScriptedCall[] {
 }
 
 describe("an agent that may only read", { timeout: 300_000 }, () => {
-  it("gets at no secret by view, grep and glob, whatever it calls the file", async (t) => {
-    let calls: readonly ScriptedCall[] | undefined;
-    const run = await runCliWithCanaries(t, {
-      permissions: "read-only",
-      script(request, scene) {
-        if (calls === undefined) {
-          plantLinks(scene);
-          calls = attempts(scene);
-        }
-        const done = request.toolResults.length;
-        return done < calls.length
-          ? { toolCalls: calls.slice(done, done + AT_ONCE) }
-          : { text: "The end." };
-      },
+  // The model families know the search by two names.
+  for (const [model, tool] of [
+    ["gpt-5", "grep"],
+    ["gpt-5-codex", "rg"],
+  ] as const)
+    it(`gets at no secret by view, ${tool} and glob, whatever it calls the file`, async (t) => {
+      let calls: readonly ScriptedCall[] | undefined;
+      let done = 0;
+      const run = await runCliWithCanaries(t, {
+        permissions: "read-only",
+        model,
+        script(_, scene) {
+          if (calls === undefined) {
+            plantLinks(scene);
+            calls = attempts(scene, tool);
+          }
+          const next = calls.slice(done, done + AT_ONCE);
+          done += next.length;
+          return next.length > 0 ? { toolCalls: next } : { text: "The end." };
+        },
+      });
+      const count = calls?.length ?? 0;
+      assert.ok(count > 250, `${count} attempts`);
+      const results = run.requests.at(-1)?.toolResults ?? [];
+      assert.equal(results.length, count, "each attempt has its answer");
+      assert.deepEqual(run.toModel, [], "to the model");
+      assert.deepEqual(
+        results.filter((text) => /^(?!.*(?:Denied: |not exist)).*cwd\/home/s.test(text)),
+        [],
+        "the runtime's own folder",
+      );
+      assert.deepEqual(run.said, [], "said");
+      assert.deepEqual(run.saidOfFiles, [], "said of files");
+      assert.deepEqual(run.onDisk, [], "on disk");
+      assert.deepEqual(run.inProcesses, [], "in processes");
+      assert.ok(
+        results.some((result) => /entry\.yml(?::| \()/.test(result)),
+        "it does search",
+      );
+      assert.ok(
+        results.some((result) => result.startsWith("[grep content: ")),
+        "and finds much",
+      );
+      assert.ok(run.requests.every(({ tools }) => !tools.includes("bash")));
     });
-    const count = calls?.length ?? 0;
-    assert.ok(count > 250, `${count} attempts`);
-    const results = run.requests.at(-1)?.toolResults ?? [];
-    assert.equal(results.length, count, "each attempt has its answer");
-    assert.deepEqual(run.toModel, [], "to the model");
-    assert.deepEqual(run.said, [], "said");
-    assert.deepEqual(run.saidOfFiles, [], "said of files");
-    assert.deepEqual(run.onDisk, [], "on disk");
-    assert.deepEqual(run.inProcesses, [], "in processes");
-    assert.ok(
-      results.some((result) => result.includes("entry.yml:")),
-      "it does search",
-    );
-    assert.ok(run.requests.every(({ tools }) => !tools.includes("bash")));
-  });
 });

@@ -45,6 +45,8 @@ export type HostileScript = (request: RecordedRequest, scene: Scene) => Reply;
 export interface CanaryOptions {
   readonly script: HostileScript;
   readonly permissions: "read-only" | "workspace" | "all";
+  /** Default: gpt-5. */
+  readonly model?: string;
   /** Over everything else; an empty value takes a variable away. */
   readonly env?: Readonly<Record<string, string>>;
   /** For the command line: instead of `--provider-base-url` and the server's address. */
@@ -85,9 +87,9 @@ export interface CanaryRun {
 
 const inputToken = "github-token of the inputs";
 
-const entry = `models:
+const entry = (model: string): string => `models:
   driving: gpt-5-mini
-  work: gpt-5
+  work: ${model}
 limits:
   turnMinutes: 1
 tasks:
@@ -232,7 +234,7 @@ async function runWithCanaries(
     return options.script(request, { ...scene, pid });
   });
   test.after(() => server.close());
-  await writeFile(join(checkout, "entry.yml"), entry);
+  await writeFile(join(checkout, "entry.yml"), entry(options.model ?? "gpt-5"));
   const { [inputToken]: _, ...named } = variables(stage.environment);
   const environment = {
     ...named,

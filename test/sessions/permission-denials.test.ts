@@ -1,23 +1,19 @@
 /** Whatever a denial names stays closed, however it is written or reached. */
 import assert from "node:assert/strict";
-import { lstatSync, mkdirSync, realpathSync, symlinkSync } from "node:fs";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { Permissions } from "../../src/entry/model.ts";
+import { realFiles } from "../../src/sessions/permission-handler.ts";
 import { decidePermission } from "../../src/sessions/permissions.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-
-const files = {
-  realpath: realpathSync.native,
-  isThere: (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined,
-};
 
 describe("a denied address", () => {
   const fetches = (url: string, ...patterns: string[]): boolean =>
     decidePermission(
       { preset: "all", url: patterns },
       { kind: "url", url, intention: "" },
-      { workingDirectory: "/", ...files },
+      { workingDirectory: "/", ...realFiles },
     ).kind === "allowed";
 
   for (const url of [
@@ -86,7 +82,7 @@ describe("a denied file", () => {
     for (const folder of ["work/secrets", "real/secrets", "home/.ssh", "secrets", "real/b[1]"])
       mkdirSync(at(folder), { recursive: true });
     symlinkSync("real", at("lnk"));
-    const context = { workingDirectory: at("work"), home: at("home"), ...files };
+    const context = { workingDirectory: at("work"), home: at("home"), ...realFiles };
     const reads = (permissions: Permissions, file: string, intention = "Read file: x"): boolean =>
       decidePermission(permissions, { kind: "read", path: at(file), intention }, context).kind ===
       "allowed";

@@ -1,6 +1,6 @@
 /** Ways round a pattern, really tried: whatever the model writes, only what the patterns name has run. */
 import assert from "node:assert/strict";
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -63,6 +63,34 @@ test("no trick of a shell gets a command past the patterns", async (t) => {
   assert.equal(existsSync(join(rig.workspace.path, "pwned")), false);
   assert.equal(denials(run).length, tricks.length, "every attempt is told");
   assert.equal(results.length, tricks.length, "and explained to the model, which goes on");
+});
+
+test("no path through a process is followed: the runtime's own folder is not ours", async (t) => {
+  const rig = await makeAttemptRig(t);
+  const { path } = rig.workspace;
+  await symlink("/proc/self/cwd", join(path, "planted"));
+  await symlink("planted/home", join(path, "planted-home"));
+  // What a link of our process leads to is allowed; what the same link is to the runtime is not.
+  const ours = join(process.cwd(), "**");
+  const place = (start: string): ScriptedCall[] => [
+    { name: "view", arguments: { path: join(start, "home/session-state") } },
+    { name: "glob", arguments: { pattern: "**/*", paths: join(start, "home") } },
+    { name: "grep", arguments: { pattern: ".", paths: start, output_mode: "content" } },
+    { name: "create", arguments: { path: join(start, "home/evil.txt"), file_text: "x" } },
+  ];
+  const roads = [
+    ...["/proc/self/cwd", "/proc/thread-self/cwd", join(path, "planted")].flatMap(place),
+    { name: "view", arguments: { path: join(path, "planted-home/session-state") } },
+    { name: "view", arguments: { path: "/dev/fd/0" } },
+    { name: "view", arguments: { path: "/dev/stdin" } },
+  ];
+  const { run } = await attempts(rig, { read: [ours, "/dev/**"], write: [ours] }, roads);
+  const passed = completed(run).toolCalls.flatMap(({ succeeded }, index) =>
+    succeeded ? [roads[index]] : [],
+  );
+  assert.deepEqual(passed, []);
+  assert.equal(denials(run).length, roads.length);
+  assert.ok(denials(run).every(({ reason }) => reason.includes("can't be said for sure")));
 });
 
 test("an address that no pattern names is not fetched, and sub-agents and sql are not there", async (t) => {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { lstatSync, mkdirSync, realpathSync, symlinkSync } from "node:fs";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { PermissionRequest } from "@github/copilot-sdk";
 import * as fc from "fast-check";
 import type { PermissionPreset, Permissions } from "../../src/entry/model.ts";
-import { permissionHandler } from "../../src/sessions/permission-handler.ts";
+import { permissionHandler, realFiles } from "../../src/sessions/permission-handler.ts";
 import { canStartProcesses } from "../../src/sessions/permission-rules.ts";
 import {
   ceilPermissions,
@@ -22,6 +22,11 @@ const links: Readonly<Record<string, string>> = {
   "/repo/file-link": "/outside/secret",
   "/repo/inner-link": "/repo/src",
   "/alias": "/repo",
+  "/repo/planted": "/proc/self/cwd",
+  "/repo/planted-twice": "planted/sub",
+  "/repo/process": "/proc/1",
+  "/repo/planted-deep": "process/../self/cwd",
+  "/repo/round": "round",
 };
 
 function realpath(path: string): string {
@@ -36,6 +41,7 @@ function realpath(path: string): string {
 const files = {
   realpath,
   isThere: (path: string): boolean => !path.includes("missing") || path.endsWith("missing-target"),
+  linkTarget: (path: string): string | undefined => links[path],
 };
 const context = { workingDirectory: "/repo", ...files };
 
@@ -98,6 +104,14 @@ describe("files", () => {
     ["read-only", read("/repo/.git/config"), false],
     ["read-only", read("/repo/sub/.GIT/config"), false],
     ["read-only", read("/repo/.netrc"), false],
+    ["read-only", read("/repo/.npmrc"), false],
+    ["read-only", read("/repo/.ssh/id_ed25519"), false],
+    ["read-only", read("/repo/gha-creds-0123456789abcdef.json"), false],
+    ["workspace", write("/repo/.npmrc"), false],
+    [{ read: [".npmrc"] }, read("/repo/.npmrc"), true],
+    [{ read: [".ssh/*"] }, read("/repo/.ssh/config"), true],
+    [{ read: ["gha-creds-*.json"] }, read("/repo/gha-creds-1.json"), true],
+    [{ read: ["**/*.json"] }, read("/repo/gha-creds-1.json"), false],
     ["read-only", read("/repo/.github/workflows/ci.yml"), true],
     ["read-only", read("/repo/.gitignore"), true],
     ["read-only", resolved("/repo/a", "/etc/passwd"), false],
@@ -107,7 +121,20 @@ describe("files", () => {
     ["read-only", read("/repo/src/../a"), true],
     ["read-only", read("/repo/inner-link/../a"), true],
     ["read-only", read("/repo/missing/../../etc/passwd"), false],
+    ["read-only", read("/proc/self/cwd/a"), false],
+    ["read-only", read("/repo/planted/a"), false],
+    ["read-only", read("planted-twice/../a"), false],
+    ["read-only", read("/repo/planted-deep/a"), false],
+    ["read-only", read("/repo/process/../../repo/a"), false],
+    ["read-only", read("/repo/round"), false],
     ["read-only", write("/repo/a"), false],
+    [{ read: ["/**"] }, read("/proc/self/cwd/a"), false],
+    [{ read: ["/**"] }, read("/dev/fd/3"), false],
+    [{ read: ["/**"] }, read("/dev/stdin"), false],
+    [{ read: ["/**"] }, read("/devices/proc/a"), true],
+    [{ preset: "all", read: ["!secrets/**"] }, read("/repo/planted/secrets/a"), false],
+    [{ write: ["**"] }, write("/repo/planted/a"), false],
+    ["all", read("/proc/self/status"), true],
     [{ read: ["/outside/**"] }, read("/repo/link/a"), true],
     [{ read: ["/outside/**"] }, read("/etc/passwd"), false],
     [{ read: ["**"] }, read("/repo/.git/config"), false],
@@ -153,11 +180,7 @@ describe("files", () => {
     symlinkSync(join(outside.path, "not-yet"), join(inside.path, "dangling"));
     symlinkSync("self", join(inside.path, "self"));
     mkdirSync(join(inside.path, "sub"));
-    const real = {
-      workingDirectory: inside.path,
-      realpath: realpathSync.native,
-      isThere: (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined,
-    };
+    const real = { workingDirectory: inside.path, ...realFiles };
     const decide = (path: string): boolean =>
       decidePermission("workspace", write(path), real).kind === "allowed";
     assert.equal(decide(join(inside.path, "sub/new/file")), true);
@@ -395,6 +418,7 @@ describe("the handler", () => {
           throw new TypeError("broken");
         },
         isThere: () => true,
+        linkTarget: () => undefined,
       },
       onActivity: () => {
         throw new Error("listener");

@@ -1,12 +1,45 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { searchFilter, withoutPrivateFiles } from "../../src/sessions/search-results.ts";
+import type { Permissions } from "../../src/entry/model.ts";
+import { searchTools } from "../../src/sessions/permission-rules.ts";
+import { privateGlobs } from "../../src/sessions/private-files.ts";
+import { searchHooks, withoutPrivateFiles } from "../../src/sessions/search-results.ts";
 
 const place = {
   workingDirectory: "/repo",
   isThere: (path: string) => /^\/repo\/(?:a:b\/)?[^:]*$/.test(path),
   realpath: (path: string) => path,
+  linkTarget: (): undefined => undefined,
 };
+const input = {
+  toolName: "grep",
+  sessionId: "s",
+  timestamp: new Date(0),
+  workingDirectory: "/repo",
+};
+
+interface After {
+  readonly toolName: string;
+  readonly toolArgs: unknown;
+  readonly context: typeof place;
+}
+
+const heldBack = {
+  modifiedResult: {
+    textResultForLlm: "The result of this search could not be checked; search in a smaller folder.",
+    resultType: "success",
+  },
+};
+
+/** The arguments that the tool gets. */
+function before(toolName: string, toolArgs: unknown): unknown {
+  const output = searchHooks("read-only", place).onPreToolUse?.(
+    { ...input, toolName, toolArgs },
+    { sessionId: "s" },
+  );
+  return output === undefined || output instanceof Promise ? output : output.modifiedArgs;
+}
+
 const nothing = (): boolean => false;
 const filtered = (text: string): string => withoutPrivateFiles(text, nothing, place);
 
@@ -44,48 +77,99 @@ describe("the result of a search", () => {
     assert.equal(filtered("./.env:A=1\n--\n./.env:B=1"), "No matches found.");
   });
 
-  it("is whole where the permissions name the file, or allow everything", () => {
-    const result = (permissions: Parameters<typeof searchFilter>[0]): unknown =>
-      searchFilter(permissions, place)(
-        {
-          toolName: "grep",
-          toolArgs: {},
-          toolResult: { textResultForLlm: ".env:A=1\nsub/.env:B=2", resultType: "success" },
-          sessionId: "s",
-          timestamp: new Date(0),
-          workingDirectory: "/repo",
-        },
-        { sessionId: "s" },
-      );
-    assert.equal(result("all"), undefined);
-    assert.equal(result({ read: ["**/.env"] }), undefined);
-    assert.deepEqual(result({ read: [".env"] }), {
-      modifiedResult: { textResultForLlm: ".env:A=1", resultType: "success" },
-    });
-  });
-
-  it("is held back as a whole if it can't be checked", () => {
-    const broken = {
-      ...place,
-      realpath: (): string => {
-        throw new Error("no");
-      },
-      isThere: (): boolean => {
-        throw new Error("no");
-      },
-    };
-    const output = searchFilter("read-only", broken)(
+  const after = (
+    permissions: Permissions,
+    text: string,
+    { toolName = "grep", toolArgs = {}, context = place }: Partial<After> = {},
+  ): unknown =>
+    searchHooks(permissions, context).onPostToolUse?.(
       {
-        toolName: "grep",
-        toolArgs: {},
-        toolResult: { textResultForLlm: "a:b/.env:A=1", resultType: "success" },
-        sessionId: "s",
-        timestamp: new Date(0),
-        workingDirectory: "/repo",
+        ...input,
+        toolName,
+        toolArgs,
+        toolResult: { textResultForLlm: text, resultType: "success" },
       },
       { sessionId: "s" },
     );
-    assert.doesNotMatch(JSON.stringify(output), /A=1/);
-    assert.match(JSON.stringify(output), /could not be checked/);
+
+  for (const toolName of searchTools) {
+    it(`of ${toolName} is whole where the permissions name the file, or allow everything`, () => {
+      const text = ".env:A=1\nsub/.env:B=2";
+      assert.equal(after("all", text, { toolName }), undefined);
+      assert.equal(after({ read: ["**/.env"] }, text, { toolName }), undefined);
+      assert.deepEqual(after({ read: [".env"] }, text, { toolName }), {
+        modifiedResult: { textResultForLlm: ".env:A=1", resultType: "success" },
+      });
+    });
+  }
+
+  it("is held back as a whole if it can't be checked", () => {
+    const throws = (): never => {
+      throw new Error("no");
+    };
+    const context = { ...place, realpath: throws, isThere: throws };
+    assert.deepEqual(after("read-only", "a:b/.env:A=1", { context }), heldBack);
+  });
+});
+
+describe("the result of a large search", () => {
+  const toolArgs = before("grep", { pattern: "x" });
+  const grouped = [
+    "[grep content: 62 matches across 3 file(s) under ./packages]",
+    "",
+    "api/code.ts (60 match(es)):",
+    "  1: put it into ./.env: one line",
+    "  ... 40 more match(es) omitted in this file",
+    "api/one.ts:4: y",
+    "",
+    "[extensions: .ts=2]",
+  ].join("\n");
+  const after = (text: string, args: unknown = toolArgs, context = place): unknown =>
+    searchHooks("read-only", context).onPostToolUse?.(
+      { ...input, toolArgs: args, toolResult: { textResultForLlm: text, resultType: "success" } },
+      { sessionId: "s" },
+    );
+
+  it("is shown if the search has left files of credentials out", () => {
+    for (const text of [
+      grouped,
+      grouped.replace(" under ./packages]", " under ./packages; compact summary]"),
+      "[grep-paths: 100 path(s) under ./x; grouped by directory]\n\n./x/ (100 path(s))\n  a.ts",
+      "[grep count: 100 match(es) across 100 file(s) with matches]\n\n       1  ./x/a.ts",
+    ]) {
+      assert.equal(after(text), undefined);
+      assert.deepEqual(after(text, { pattern: "x" }), heldBack, "the hook before it has failed");
+      assert.deepEqual(after(text, { exclude_globs: [".env"] }), heldBack);
+    }
+  });
+
+  for (const lines of [
+    "api/.env (2 match(es)):\n  1: A=1",
+    "api/.env.local (2 match(es)):\n   A=1",
+    "api/.env:3: A=1",
+    "api/.env-A=1",
+    ".git/config (1 match(es)):\n   A=1",
+    "something else\n  1: A=1",
+  ]) {
+    it(`is held back as a whole with ${JSON.stringify(lines)}`, () => {
+      assert.deepEqual(after(`${grouped}\n${lines}`), heldBack);
+    });
+  }
+
+  it("is held back if all of it is in a private folder, or its first line is unknown", () => {
+    assert.deepEqual(after(grouped.replace("./packages", "./.git")), heldBack);
+    assert.deepEqual(after(grouped.replace("]", "")), heldBack);
+  });
+});
+
+describe("a search", () => {
+  it("is told to leave files of credentials out, whatever the model says about that", () => {
+    for (const toolName of searchTools)
+      assert.deepEqual(before(toolName, { pattern: "x", glob: ".env", exclude_globs: [".env"] }), {
+        pattern: "x",
+        glob: ".env",
+        exclude_globs: privateGlobs,
+      });
+    assert.equal(before("view", { path: "x" }), undefined);
   });
 });

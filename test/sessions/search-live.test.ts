@@ -1,0 +1,121 @@
+/** Searches on the real runtime, in all forms that it has for their results. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Permissions } from "../../src/entry/model.ts";
+import type { ScriptedCall } from "../rig/model-server.ts";
+import { makeRepository } from "../rig/workspace.ts";
+import { completed, denials, makeRig, turn } from "./rig.ts";
+
+const settings = "SECRET=KEY-of-settings\n";
+const lines = (count: number, line: string): string => `${line}\n`.repeat(count);
+
+/** The model families know the search by two names. */
+const families = { "claude-test": "grep", "gpt-5-codex": "rg" } as const;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+async function search(
+  t: Parameters<typeof makeRig>[0],
+  permissions: Permissions,
+  modelId: keyof typeof families,
+  given: readonly (Fields | ((results: readonly string[]) => Fields))[],
+  files: Readonly<Record<string, string>> = {},
+): Promise<readonly string[]> {
+  const workspace = await makeRepository(t, {
+    ".env": lines(80, settings),
+    ".npmrc": settings,
+    ".ssh/id": settings,
+    "gha-creds-1.json": settings,
+    "sub/.env.local": settings,
+    // The runtime takes these for the file “steps/x”.
+    "steps/x-1-y/.env": settings,
+    ".env.example": "KEY=\n",
+    "few/a.ts": "KEY\n",
+    "few/.env": settings,
+    "many/a.ts": lines(120, "KEY"),
+    "many/b.ts": "KEY\n",
+    "many/.env": lines(80, settings),
+    "settings/a.ts": "KEY\n",
+    ...Object.fromEntries(Array.from({ length: 99 }, (_, n) => [`settings/.env.${n}`, settings])),
+    ...files,
+  });
+  const call = (fields: Fields): ScriptedCall => ({
+    name: families[modelId],
+    arguments: { pattern: "KEY", output_mode: "content", ...fields },
+  });
+  const rig = await makeRig(
+    t,
+    ({ toolResults }) => {
+      const next = given[toolResults.length];
+      if (next === undefined) return { text: "The end." };
+      return { toolCalls: [call(typeof next === "function" ? next(toolResults) : next)] };
+    },
+    { workspace },
+  );
+  const session = await rig.open({ permissions, modelId });
+  const run = await turn(session, "search");
+  await session.close();
+  assert.deepEqual(denials(run), []);
+  assert.ok(completed(run).toolCalls.every(({ succeeded }) => succeeded));
+  return rig.server.requests.findLast(({ prompt }) => prompt === "search")?.toolResults ?? [];
+}
+
+const forms = [
+  {},
+  { "-n": true },
+  { "-C": 1 },
+  { "-n": true, "-A": 1, "-B": 1 },
+  { head_limit: 100 },
+  { multiline: true },
+  { output_mode: "count" },
+  { output_mode: "files_with_matches" },
+  { output_mode: "files_with_matches", head_limit: 1, glob: "**/.env*" },
+];
+const places = [".", "few", "many", "settings", "steps"];
+
+for (const modelId of ["claude-test", "gpt-5-codex"] as const) {
+  test(`no form of a result says anything of a file of credentials, for ${modelId}`, async (t) => {
+    const calls = places.flatMap((paths) => forms.map((form) => ({ paths, ...form })));
+    const results = await search(t, "read-only", modelId, [
+      ...calls,
+      ...[".env", "**/.env", "*.json", ".ssh/**"].map((glob) => ({ glob })),
+      { exclude_globs: [".env", "**/.env"] },
+      { exclude_globs: "no list" },
+    ]);
+    assert.equal(results.length, calls.length + 6);
+    const said = results.join("\n");
+    assert.doesNotMatch(said, /SECRET|of-settings|\.env(?!\.example)|npmrc|\.ssh|gha-creds/i);
+    assert.doesNotMatch(said, /could not be checked/);
+    assert.match(said, /\[grep content: 121 matches across 2 file\(s\)/);
+    // The only one of them that is left.
+    assert.equal(results[forms.length - 1], "./.env.example");
+  });
+}
+
+test("a file that a pattern names can be searched by its name, and not by the folder above", async (t) => {
+  const permissions = { read: [".env", "many/.env", ".ssh/**"] };
+  const [named, folder, above] = await search(t, permissions, "claude-test", [
+    { paths: "many/.env" },
+    { paths: ".ssh" },
+    { paths: "." },
+  ]);
+  assert.match(named ?? "", /of-settings/);
+  assert.match(folder ?? "", /of-settings/);
+  assert.doesNotMatch(above ?? "", /of-settings/);
+});
+
+test("a result that is too large for the model is a file without them", async (t) => {
+  const saved = (results: readonly string[]): string =>
+    /Saved to: (\S+)/.exec(results[0] ?? "")?.[1] ?? "";
+  const calls = [
+    { paths: "long" },
+    (before: readonly string[]) => ({ paths: saved(before), output_mode: "count" }),
+    (before: readonly string[]) => ({ paths: saved(before), pattern: "SECRET" }),
+  ];
+  const results = await search(t, { read: ["/**"] }, "claude-test", calls, {
+    "long/a.ts": `KEY ${"x".repeat(90_000)}\n`,
+    "long/.env": `${settings.trim()} ${"x".repeat(90_000)}\n`,
+  });
+  assert.match(results[1] ?? "", /:1$/);
+  assert.equal(results[2], "No matches found.");
+});
