@@ -226,12 +226,9 @@ async function waitBeforeRetry(
 ): Promise<void> {
   const { ports, scope } = context;
   const backoff = FIRST_WAIT_MS * 2 ** (overloaded - 1) * (1 + ports.random());
-  const limited = crash.statusCode === 429;
-  // One wait, not two: what the others wait for is waited for here as well.
-  const asked = Math.max(retryAfterMs ?? 0, limited ? context.rateLimit.restMs : 0);
-  const milliseconds = Math.round(Math.min(Math.max(backoff, asked), LONGEST_WAIT_MS));
+  const milliseconds = Math.round(Math.min(Math.max(backoff, retryAfterMs ?? 0), LONGEST_WAIT_MS));
   const status = crash.statusCode === undefined ? "" : ` (${crash.statusCode})`;
-  if (limited) context.rateLimit.met(milliseconds);
+  if (crash.statusCode === 429) context.rateLimit.pause(milliseconds);
   decide(context, {
     kind: "waiting",
     milliseconds,

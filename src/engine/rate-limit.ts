@@ -23,17 +23,21 @@ export class RateLimit {
     this.#clock = clock;
   }
 
-  /** The model server has refused a request for now. Without a pause given, it grows while the limit holds. */
-  met(pauseMs?: number): void {
+  /** The model server has refused a request of a turn that goes on: the pause grows while the limit holds. */
+  met(): void {
     const now = this.#clock.now();
     this.#since ??= now;
     const grown = Math.min(Math.max(now - this.#since, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
-    this.#until = Math.max(this.#until, now + (pauseMs ?? grown));
+    this.#until = Math.max(this.#until, now + grown);
   }
 
-  /** How long the pause still is, in milliseconds. */
-  get restMs(): number {
-    return this.#since === undefined ? 0 : Math.max(0, this.#until - this.#clock.now());
+  /** A turn has ended for it and will be tried again after this pause, which then is everybody's: nobody waits twice. */
+  pause(milliseconds: number): void {
+    const now = this.#clock.now();
+    this.#since ??= now;
+    this.#until = now + milliseconds;
+    // Who waits already looks again.
+    this.#changed();
   }
 
   /** The model server has answered. */

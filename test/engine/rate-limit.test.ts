@@ -100,6 +100,32 @@ describe("a rate limit that one session meets", () => {
     await third;
   });
 
+  it("is waited for once by the turn that crashed of it, and no longer than statement 6 says", async () => {
+    const { outcome, decisions, clock } = await play({
+      tasks: { a: { prompt: "a", model } },
+      play: ({ prompt }) =>
+        prompt === "a"
+          ? { acts: [refused], takes: 61_000, crash: { statusCode: 429 } }
+          : { acts: [answered] },
+    });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.equal(decisions.filter((text) => text.includes("Waiting")).length, 1);
+    assert.equal(clock.now(), 63_000);
+  });
+
+  it("of a turn that is tried again is everybody's: who waits for longer waits no longer", async () => {
+    const clock = new FakeClock();
+    const limit = new RateLimit(clock);
+    limit.met();
+    await clock.runUntil(clock.sleep(100_000));
+    limit.met();
+    const begun = clock.now();
+    const entering = limit.enter(forever, () => {});
+    limit.pause(2_000);
+    await clock.runUntil(entering);
+    assert.equal(clock.now() - begun, 2_000);
+  });
+
   it("is waited out longer and longer while it lasts, a minute at most", async () => {
     const clock = new FakeClock();
     const limit = new RateLimit(clock);

@@ -85,12 +85,12 @@ export class FakeSessions implements SessionFactory {
         );
         return { kind: "canceled", toolCalls: [] };
       }
-      if (act.crash !== undefined) {
-        return { kind: "crashed", toolCalls: [], crash: { ...sessionCrash, ...act.crash } };
-      }
       for (const activity of act.acts ?? []) onActivity(activity);
       if (act.takes !== undefined) await this.#clock.sleep(act.takes, signal);
       if (signal.aborted) return { kind: "canceled", toolCalls: [] };
+      if (act.crash !== undefined) {
+        return { kind: "crashed", toolCalls: [], crash: { ...sessionCrash, ...act.crash } };
+      }
       return { kind: "completed", toolCalls: (act.tools ?? []).map(asCall), text: "" };
     } finally {
       this.#busy -= 1;
