@@ -36,33 +36,39 @@ export interface CompiledSchema<T> {
   codePath(path: Path): string;
 }
 
-/** `root` is the name that expressions begin with. The schema is compiled on first use. */
+/** How a schema is understood; `scripts/write-schema.ts` compiles with the same. */
+export const schemaOptions = {
+  allErrors: true,
+  verbose: true,
+  strict: true,
+  strictRequired: false,
+  allowUnionTypes: true,
+  discriminator: true,
+  ownProperties: true,
+  // Schemas are ours, and a test holds them against the meta-schema: to compile that one as well would
+  // be half of the time that a start spends here.
+  meta: false,
+  validateSchema: false,
+  // To make the validating code smaller or faster takes longer than to run it once as it is.
+  code: { optimize: false },
+  inlineRefs: false,
+  // Reported as results, never to the console.
+  logger: false,
+} as const;
+
+/**
+ * `root` is the name that expressions begin with. The schema is compiled on first use; where `quick` says of a
+ * value that it fits, which is most of the time, that never happens.
+ */
 export function compileSchema<T = unknown>(
   schema: AnySchemaObject,
   root: string,
+  quick: (value: unknown) => boolean = () => false,
 ): CompiledSchema<T> {
   let compiled: ValidateFunction<T> | undefined;
   let ajv: Ajv2020 | undefined;
   const branches = new Map<object, ValidateFunction>();
-  const getAjv = (): Ajv2020 =>
-    (ajv ??= new Ajv2020({
-      allErrors: true,
-      verbose: true,
-      strict: true,
-      strictRequired: false,
-      allowUnionTypes: true,
-      discriminator: true,
-      ownProperties: true,
-      // Schemas are ours, and a test holds them against the meta-schema: to compile that one as well would
-      // be half of the time that a start spends here.
-      meta: false,
-      validateSchema: false,
-      // To make the validating code smaller or faster takes longer than to run it once as it is.
-      code: { optimize: false },
-      inlineRefs: false,
-      // Reported as results, never to the console.
-      logger: false,
-    }));
+  const getAjv = (): Ajv2020 => (ajv ??= new Ajv2020(schemaOptions));
   const branch = (one: AnySchemaObject): ValidateFunction => {
     const known = branches.get(one);
     if (known !== undefined) return known;
@@ -74,6 +80,7 @@ export function compileSchema<T = unknown>(
   const codePath = (path: Path): string => codePathOf(schema, root, path);
 
   const inspect = (value: unknown): { problems: Problem[]; complete: boolean } => {
+    if (quick(value)) return { problems: [], complete: true };
     const check = validate();
     if (check(value)) return { problems: [], complete: true };
     const all = check.errors ?? [];
@@ -94,7 +101,7 @@ export function compileSchema<T = unknown>(
   };
   const problems = (value: unknown): Problem[] => inspect(value).problems;
   return {
-    accepts: (value): value is T => validate()(value),
+    accepts: (value): value is T => quick(value) || validate()(value),
     problems,
     inspect,
     diagnose: (value, place) => toDiagnostics(problems(value), place),

@@ -3,6 +3,7 @@
  * Titles, descriptions, defaults and examples are for editors; checks that need two places of the
  * file at once are in `check-entry.ts`.
  */
+import { validate as isEntry } from "./schema-accepts.generated.ts";
 import type { Entry } from "./model.ts";
 import { availableTools, defaultLimits, permissionPresets } from "./model.ts";
 import { compileSchema } from "./schema-check.ts";
@@ -283,4 +284,4 @@ export const entrySchema = {
   },
 };
 
-export const entryCheck = compileSchema<Entry>(entrySchema, "entry");
+export const entryCheck = compileSchema<Entry>(entrySchema, "entry", isEntry);
