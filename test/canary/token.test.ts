@@ -8,6 +8,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { findRuntime } from "../../src/sessions/runtime.ts";
+import { listen } from "../rig/listen.ts";
 import { parseRequest, streamedBody, type RecordedRequest } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { installationToken } from "./canaries.ts";
@@ -77,16 +78,7 @@ async function startGithub(test: TestContext, command: string): Promise<Github> 
       response.end(JSON.stringify(known[path] ?? {}));
     });
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  test.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  assert.ok(address !== null && typeof address === "object");
-  const url = `http://127.0.0.1:${address.port}`;
+  const url = await listen(test, server);
   return { url, requests };
 }
 

@@ -1,6 +1,7 @@
 /** A fake of the part of GitHub's REST API that the action asks, on loopback; port 0, so any number run side by side. */
 import { createServer } from "node:http";
 import type { TestContext } from "node:test";
+import { listen } from "./listen.ts";
 
 export interface GithubRequest {
   readonly method: string;
@@ -51,16 +52,7 @@ export async function startGithubServer(
     response.writeHead(status, { "content-type": "application/json" });
     response.end(typeof body === "string" ? body : JSON.stringify(body));
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  test.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("No port.");
-  return { url: `http://127.0.0.1:${address.port}`, requests };
+  return { url: await listen(test, server), requests };
 }
 
 function answer(

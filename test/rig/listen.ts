@@ -1,0 +1,16 @@
+import type { Server } from "node:http";
+import type { TestContext } from "node:test";
+
+/** Listens on a free port of loopback until the test is over: its address. */
+export async function listen(test: Pick<TestContext, "after">, server: Server): Promise<string> {
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  test.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("No port.");
+  return `http://127.0.0.1:${address.port}`;
+}
