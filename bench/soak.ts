@@ -17,7 +17,7 @@ import { createRedactor } from "../src/events/redact.ts";
 import { createSink } from "../src/events/sink.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { createJournal, parseJournal } from "../src/reporters/journal.ts";
-import { effectivePermissions } from "../src/sessions/permissions.ts";
+import { effectivePermissions } from "../src/permissions/policy.ts";
 import { createSessions } from "../src/sessions/sessions.ts";
 import { startModelServer, type Reply } from "../test/rig/model-server.ts";
 import { jobOf, kindOf, kinds, soakEntry, type Kind, type KindName } from "./soak-kinds.ts";

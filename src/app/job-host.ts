@@ -20,7 +20,7 @@ import { createSink, type Reporter } from "../events/sink.ts";
 import { systemClock } from "../platform/clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
 import { adoptSession, type ICopilotSession } from "../sessions/callbacks.ts";
-import { effectivePermissions } from "../sessions/permissions.ts";
+import { effectivePermissions } from "../permissions/policy.ts";
 import { createSessions, type Sessions } from "../sessions/sessions.ts";
 import { createGate } from "./gate.ts";
 import {

@@ -18,7 +18,7 @@ import { createScriptedModel, type ScriptedModel } from "../rehearsal/model.ts";
 import type { Script } from "../rehearsal/script.ts";
 import { createJournal } from "../reporters/journal.ts";
 import { createTerminalReporter } from "../reporters/terminal.ts";
-import { effectivePermissions } from "../sessions/permissions.ts";
+import { effectivePermissions } from "../permissions/policy.ts";
 import { createSessions } from "../sessions/sessions.ts";
 import { checkAccess } from "./access.ts";
 import { createGate } from "./gate.ts";

@@ -3,9 +3,10 @@ import type { PermissionRequest, PermissionRequestResult } from "@github/copilot
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import type { PathContext } from "./permission-paths.ts";
-import { decidePermission, describePermissions } from "./permissions.ts";
-import type { PermissionDecision } from "./permissions.ts";
+import { fromRuntime } from "./permission-request.ts";
+import type { PathContext } from "../permissions/paths.ts";
+import { decidePermission, describePermissions } from "../permissions/policy.ts";
+import type { PermissionDecision } from "../permissions/policy.ts";
 
 export interface PermissionHandlerOptions {
   readonly permissions: Permissions;
@@ -34,7 +35,7 @@ export function permissionHandler(
   const help = describePermissions(permissions);
   return (request) => {
     const decision = decide(() =>
-      decidePermission(permissions, request, { workingDirectory, ...files }),
+      decidePermission(permissions, fromRuntime(request), { workingDirectory, ...files }),
     );
     if (decision.kind === "allowed") return { kind: "approve-once" };
     const { operation, target, reason } = decision;

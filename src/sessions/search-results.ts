@@ -10,10 +10,10 @@
 import type { SessionHooks } from "@github/copilot-sdk";
 import type { Permissions } from "../entry/model.ts";
 import { resolve } from "node:path";
-import type { PathContext } from "./permission-paths.ts";
-import { ruleSet, searchTools } from "./permission-rules.ts";
-import { decidePermission } from "./permissions.ts";
-import { privateGlobs, privateParts } from "./private-files.ts";
+import type { PathContext } from "../permissions/paths.ts";
+import { ruleSet, searchTools } from "../permissions/rules.ts";
+import { decidePermission } from "../permissions/policy.ts";
+import { privateGlobs, privateParts } from "../permissions/private-files.ts";
 
 /** Every place in a line where a path could end whose last or earlier part is private. */
 const candidates = new RegExp(
@@ -30,8 +30,8 @@ export function searchHooks(
 ): Pick<SessionHooks, "onPreToolUse" | "onPostToolUse"> {
   if (ruleSet(permissions).preset === "all") return {};
   const mayRead = (path: string): boolean =>
-    decidePermission(permissions, { kind: "read", path, intention: `Read file: ${path}` }, context)
-      .kind === "allowed";
+    decidePermission(permissions, { kind: "read", paths: [path], deep: false }, context).kind ===
+    "allowed";
   return {
     onPreToolUse({ toolName, toolArgs }) {
       if (!searchTools.includes(toolName) || !isObject(toolArgs)) return undefined;

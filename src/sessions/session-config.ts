@@ -5,7 +5,7 @@ import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { jobTools } from "./job-tools.ts";
 import { permissionHandler, realFiles } from "./permission-handler.ts";
-import { toolsFor } from "./permission-rules.ts";
+import { toolsFor } from "../permissions/rules.ts";
 import { guarded } from "./tool-guard.ts";
 import { searchHooks } from "./search-results.ts";
 

@@ -22,7 +22,7 @@ import { isDirectory } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import type { RuntimeLease, RuntimePool } from "./client.ts";
 import { attempt, onAbort, within } from "./deadline.ts";
-import { canStartProcesses } from "./permission-rules.ts";
+import { canStartProcesses } from "../permissions/rules.ts";
 import { RuntimeNotFoundError } from "./runtime.ts";
 import { errorMessage } from "./runtime-process.ts";
 import type { RuntimeProcess } from "./runtime-process.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Permissions } from "../../src/entry/model.ts";
-import { searchTools } from "../../src/sessions/permission-rules.ts";
-import { privateGlobs } from "../../src/sessions/private-files.ts";
+import { searchTools } from "../../src/permissions/rules.ts";
+import { privateGlobs } from "../../src/permissions/private-files.ts";
 import { searchHooks, withoutPrivateFiles } from "../../src/sessions/search-results.ts";
 
 const place = {

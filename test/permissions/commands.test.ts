@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import { decideShell, matches } from "../../src/sessions/permission-commands.ts";
-import { readShell } from "../../src/sessions/permission-shell.ts";
+import { decideShell, matches } from "../../src/permissions/commands.ts";
+import { readShell } from "../../src/permissions/shell-reading.ts";
 
 function allowed(line: string, ...patterns: string[]): boolean {
   const allow = patterns.filter((pattern) => !pattern.startsWith("!"));

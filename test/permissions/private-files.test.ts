@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import picomatch from "picomatch";
-import { isPrivate, privateGlobs } from "../../src/sessions/private-files.ts";
+import { isPrivate, privateGlobs } from "../../src/permissions/private-files.ts";
 
 const cases: Readonly<Record<string, boolean | "to us">> = {
   ".git": true,

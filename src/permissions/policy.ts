@@ -1,25 +1,19 @@
 /**
- * What an agent may do: a pure policy over the runtime's permission requests. Deny by default; a pattern
+ * What an agent may do: a pure policy over requests in our own words. Deny by default; a pattern
  * that starts with `!` denies, and deny wins. `docs/permissions.md` is the description for people.
  */
 import { homedir } from "node:os";
-import type { PermissionRequest } from "@github/copilot-sdk";
 import type { Permissions } from "../entry/model.ts";
-import { decideShell } from "./permission-commands.ts";
-import {
-  globDenies,
-  globMatches,
-  isUnder,
-  realLocation,
-  realLocations,
-} from "./permission-paths.ts";
-import type { PathContext } from "./permission-paths.ts";
-import { ruleSet } from "./permission-rules.ts";
-import type { RuleSet, Split } from "./permission-rules.ts";
-import { urlDenied, urlMatches } from "./permission-urls.ts";
+import { decideShell } from "./commands.ts";
+import { globDenies, globMatches, isUnder, realLocation, realLocations } from "./paths.ts";
+import type { PathContext } from "./paths.ts";
+import type { PermissionRequest } from "./request.ts";
+import { ruleSet } from "./rules.ts";
+import type { RuleSet, Split } from "./rules.ts";
+import { urlDenied, urlMatches } from "./urls.ts";
 import { isPrivate } from "./private-files.ts";
 
-export { ceilPermissions, effectivePermissions, toolsFor } from "./permission-rules.ts";
+export { ceilPermissions, effectivePermissions, toolsFor } from "./rules.ts";
 
 export type PermissionDecision =
   | { readonly kind: "allowed" }
@@ -38,37 +32,29 @@ export interface PermissionContext extends PathContext {
   readonly home?: string;
 }
 
-/** Never throws for a request of a kind that it knows; any other kind is denied. */
 export function decidePermission(
   permissions: Permissions,
   request: PermissionRequest,
   context: PermissionContext,
 ): PermissionDecision {
   const rules = ruleSet(permissions);
-  if (request.managedApprovalRequired === true) {
-    return denied(
-      request.kind,
-      describe(request),
-      "a policy of the organisation asks for a person's approval",
-    );
-  }
   switch (request.kind) {
     case "read":
-      return decideRead(rules, request, context);
     case "write":
-      return decideWrite(rules, request, context);
+      return decideFile(rules, request, context);
     case "shell":
-      return decideCommand(rules, request.fullCommandText, context.platform);
+      return decideCommand(rules, request.command, context.platform);
     case "url":
       return decideUrl(rules, request.url);
-    case "custom-tool":
-      return decideTool(rules, request.toolName);
-    case "mcp":
-      return decideTool(rules, `${request.serverName}/${request.toolName}`);
-    default:
+    case "tool":
+      return decideTool(rules, request.name);
+    case "other": {
+      const { operation, target, refusal } = request;
+      if (refusal !== undefined) return denied(operation, target, refusal);
       return rules.preset === "all"
         ? { kind: "allowed" }
-        : denied(request.kind, describe(request), "only the preset all allows that");
+        : denied(operation, target, "only the preset all allows that");
+    }
   }
 }
 
@@ -91,48 +77,18 @@ function also(globs: Split): string {
   return globs.allow.length === 0 ? "" : ` and ${globs.allow.join(", ")}`;
 }
 
-function decideRead(
+function decideFile(
   rules: RuleSet,
-  request: Extract<PermissionRequest, { kind: "read" }>,
+  request: Extract<PermissionRequest, { kind: "read" | "write" }>,
   context: PermissionContext,
 ): PermissionDecision {
-  // What these show is one file, or names only. Everything else is taken as a search in all that is below.
-  const deep =
-    !/^(?:Read file|Search in file|List directory|Search for files matching pattern in): /.test(
-      request.intention,
-    );
-  for (const path of [request.path, request.resolvedPath ?? request.path]) {
-    const reason = fileReason("read", rules, path, context, deep);
-    if (reason !== undefined) return denied("read", path, reason);
+  const { kind, paths } = request;
+  const deep = request.kind === "read" && request.deep;
+  for (const path of paths) {
+    const reason = fileReason(kind, rules, path, context, deep);
+    if (reason !== undefined) return denied(kind, path, reason);
   }
   return { kind: "allowed" };
-}
-
-function decideWrite(
-  rules: RuleSet,
-  request: Extract<PermissionRequest, { kind: "write" }>,
-  context: PermissionContext,
-): PermissionDecision {
-  const { fileName, resolvedPath, diff, intention } = request;
-  // A patch that moves a file asks only for where it goes; where it comes from is in the diff's head.
-  const inDiff = diffPaths(diff);
-  if (inDiff.length < 2 && /\b(?:move|rename|copy)\b/i.test(intention)) {
-    return denied("write", fileName, "the runtime does not say which file is moved");
-  }
-  for (const path of [fileName, resolvedPath ?? fileName, ...inDiff]) {
-    const reason = fileReason("write", rules, path, context, false);
-    if (reason !== undefined) return denied("write", path, reason);
-  }
-  return { kind: "allowed" };
-}
-
-function diffPaths(diff: string): string[] {
-  const [head = ""] = diff.split(/^@@/m);
-  const paths: string[] = [];
-  for (const [, path = ""] of head.matchAll(/^(?:--- a|\+\+\+ b)(.+)$/gm)) {
-    if (path !== "/dev/null") paths.push(path);
-  }
-  return paths;
 }
 
 /** Why a file may not be read or written; undefined when it may. */
@@ -218,12 +174,4 @@ function decideTool(rules: RuleSet, name: string): PermissionDecision {
 
 function denied(operation: string, target: string, reason: string): PermissionDecision {
   return { kind: "denied", operation, target, reason };
-}
-
-function describe(request: PermissionRequest): string {
-  for (const key of ["path", "fileName", "fullCommandText", "url", "toolName", "name"] as const) {
-    const value: unknown = Reflect.get(request, key);
-    if (typeof value === "string") return value;
-  }
-  return request.kind;
 }

@@ -1,6 +1,6 @@
 /** Matches the commands of a shell line against the patterns of `permissions.shell`. Pure. */
-import { baseName, hazardsNamedBy, hazardsOf } from "./permission-hazards.ts";
-import { readShell } from "./permission-shell.ts";
+import { baseName, hazardsNamedBy, hazardsOf } from "./hazards.ts";
+import { readShell } from "./shell-reading.ts";
 import { wildcardMatches } from "./wildcard.ts";
 
 export type ShellVerdict =

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { decideShell } from "../../src/sessions/permission-commands.ts";
+import { decideShell } from "../../src/permissions/commands.ts";
 
 function allowed(line: string, ...patterns: string[]): boolean {
   return decideShell(line, patterns, [], "linux").allowed;

@@ -5,15 +5,16 @@ import { describe, it } from "node:test";
 import type { PermissionRequest } from "@github/copilot-sdk";
 import * as fc from "fast-check";
 import type { PermissionPreset, Permissions } from "../../src/entry/model.ts";
+import { fromRuntime } from "../../src/sessions/permission-request.ts";
 import { permissionHandler, realFiles } from "../../src/sessions/permission-handler.ts";
-import { canStartProcesses } from "../../src/sessions/permission-rules.ts";
+import { canStartProcesses } from "../../src/permissions/rules.ts";
 import {
   ceilPermissions,
   decidePermission,
   describePermissions,
   effectivePermissions,
   toolsFor,
-} from "../../src/sessions/permissions.ts";
+} from "../../src/permissions/policy.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 /** A file system of three folders: links are a map, `missing` does not exist, everything else does. */
@@ -81,7 +82,7 @@ function url(address: string): PermissionRequest {
 }
 
 function ok(permissions: Permissions, request: PermissionRequest): boolean {
-  return decidePermission(permissions, request, context).kind === "allowed";
+  return decidePermission(permissions, fromRuntime(request), context).kind === "allowed";
 }
 
 describe("files", () => {
@@ -182,7 +183,7 @@ describe("files", () => {
     mkdirSync(join(inside.path, "sub"));
     const real = { workingDirectory: inside.path, ...realFiles };
     const decide = (path: string): boolean =>
-      decidePermission("workspace", write(path), real).kind === "allowed";
+      decidePermission("workspace", fromRuntime(write(path)), real).kind === "allowed";
     assert.equal(decide(join(inside.path, "sub/new/file")), true);
     assert.equal(decide(join(inside.path, "sub/../link/new/file")), false);
     // To the operating system this is next to the folder that the link leads to.
@@ -230,7 +231,10 @@ describe("commands, addresses and tools", () => {
 
   it("on Windows, patterns of commands allow nothing", () => {
     const decide = (permissions: Permissions): string =>
-      decidePermission(permissions, shell("git log"), { ...context, platform: "win32" }).kind;
+      decidePermission(permissions, fromRuntime(shell("git log")), {
+        ...context,
+        platform: "win32",
+      }).kind;
     assert.equal(decide({ shell: ["git log *"] }), "denied");
     assert.equal(decide({ preset: "workspace", shell: ["!rm"] }), "denied");
     assert.equal(decide({ shell: true }), "allowed");
