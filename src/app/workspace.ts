@@ -2,7 +2,7 @@
 import { mkdir, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
-import { runProgram } from "../platform/processes.ts";
+import { runGit } from "../platform/git.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import type { Workspace } from "../rehearsal/script.ts";
 import type { ModelAccess } from "./options.ts";
@@ -41,10 +41,7 @@ export async function makeWorkspace(
 /** Always the same commit for the same files, whatever git is told on this machine. */
 async function commitAll(cwd: string, environment: ModelAccess["environment"]): Promise<void> {
   const date = "2026-01-01T00:00:00Z";
-  const env = {
-    PATH: environment["PATH"],
-    HOME: cwd,
-    GIT_CONFIG_NOSYSTEM: "1",
+  const variables = {
     GIT_AUTHOR_NAME: "rehearsal",
     GIT_AUTHOR_EMAIL: "rehearsal@example.com",
     GIT_AUTHOR_DATE: date,
@@ -52,11 +49,8 @@ async function commitAll(cwd: string, environment: ModelAccess["environment"]): 
     GIT_COMMITTER_EMAIL: "rehearsal@example.com",
     GIT_COMMITTER_DATE: date,
   };
-  await runProgram("git", ["init", "--quiet", "--initial-branch=main"], { cwd, env });
-  await runProgram("git", ["add", "--all"], { cwd, env });
-  const message = "The workspace of the rehearsal";
-  await runProgram("git", ["commit", "--quiet", "--allow-empty", `--message=${message}`], {
-    cwd,
-    env,
-  });
+  const git = (...args: string[]): Promise<string> => runGit(args, { cwd, environment, variables });
+  await git("init", "--quiet", "--initial-branch=main");
+  await git("add", "--all");
+  await git("commit", "--quiet", "--allow-empty", "--message=The workspace of the rehearsal");
 }
