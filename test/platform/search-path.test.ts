@@ -39,7 +39,11 @@ describe("a program that we start", () => {
     const HOME = tools.path;
     const GITHUB_WORKSPACE = workspace.path;
     const bad = [
-      ...["", ".", "bin", "../bin", "./bin"],
+      "",
+      ".",
+      "bin",
+      "../bin",
+      "./bin",
       ...[here, workspace].flatMap(({ path }) => [path, join(path, "bin"), `${path}/bin/../bin/`]),
       ...["", "linked", "plain", "leads", "none"].map((name) => join(tools.path, name)),
     ];
