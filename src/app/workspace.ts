@@ -2,9 +2,9 @@
 import { mkdir, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
+import { runGit } from "../platform/git.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import type { Workspace } from "../rehearsal/script.ts";
-import { git } from "./git.ts";
 import type { ModelAccess } from "./options.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -50,8 +50,8 @@ async function commitAll(cwd: string, environment: ModelAccess["environment"]): 
     GIT_COMMITTER_DATE: date,
   };
   const options = { cwd, environment, variables };
-  await git(["init", "--quiet", "--initial-branch=main", "--template="], options);
-  await git(["add", "--all"], options);
+  await runGit(["init", "--quiet", "--initial-branch=main"], options);
+  await runGit(["add", "--all"], options);
   const message = "The workspace of the rehearsal";
-  await git(["commit", "--quiet", "--allow-empty", `--message=${message}`], options);
+  await runGit(["commit", "--quiet", "--allow-empty", `--message=${message}`], options);
 }

@@ -1,24 +1,22 @@
-/**
- * Git, as the core runs it: in folders whose files somebody else wrote, and without anything there or in the
- * user's own settings having a say in what it does. No program is started on behalf of a folder.
- */
+/** Running git on folders whose content is not ours: nothing in them, or set up on this machine, makes it run a program. */
 import { devNull } from "node:os";
 import { dirname } from "node:path";
-import { runProgram } from "../platform/processes.ts";
-import type { ModelAccess } from "./options.ts";
+import { childEnvironment, type Environment } from "./environment.ts";
+import { runProgram } from "./processes.ts";
+import { findProgram } from "./search-path.ts";
 
-/** Over the settings of any repository: what starts a program, signs, or reaches further than the folder. */
 const settings = [
   "core.fsmonitor=false",
   `core.hooksPath=${devNull}`,
   `core.attributesFile=${devNull}`,
   `core.excludesFile=${devNull}`,
   "core.untrackedCache=false",
-  "safe.bareRepository=explicit",
+  "core.pager=cat",
   "commit.gpgSign=false",
   "gc.auto=0",
   "maintenance.auto=false",
   "protocol.allow=never",
+  "safe.bareRepository=explicit",
   "submodule.recurse=false",
   // Containers run as another user than the one who checked out.
   "safe.directory=*",
@@ -26,20 +24,21 @@ const settings = [
 
 export interface GitOptions {
   readonly cwd: string;
-  /** Of this process; of it git gets the way to itself. */
-  readonly environment: ModelAccess["environment"];
-  /** Variables of git's own: an author, an index. */
+  /** Ours: `PATH` says where git is. */
+  readonly environment: Environment;
+  /** Names and dates of authors, and the like. */
   readonly variables?: Readonly<Record<string, string>>;
 }
 
-/** What git prints. Rejects with the end of its standard error if it fails. */
-export function git(
+/** Its stdout. Rejects with the tail of its stderr if it fails. */
+export async function runGit(
   args: readonly string[],
-  { cwd, environment, variables }: GitOptions,
+  { cwd, environment, variables = {} }: GitOptions,
 ): Promise<string> {
+  const git = findProgram("git", environment);
+  if (git === undefined) throw new Error("There is no git in PATH outside of the checkout");
   const env = {
-    PATH: environment["PATH"],
-    SYSTEMROOT: environment["SYSTEMROOT"],
+    ...childEnvironment(environment),
     // Never the folder itself: it may hold a .gitconfig.
     HOME: dirname(cwd),
     XDG_CONFIG_HOME: devNull,
@@ -47,9 +46,10 @@ export function git(
     GIT_CONFIG_SYSTEM: devNull,
     GIT_CONFIG_GLOBAL: devNull,
     GIT_ATTR_NOSYSTEM: "1",
+    GIT_TEMPLATE_DIR: "",
     GIT_TERMINAL_PROMPT: "0",
     GIT_OPTIONAL_LOCKS: "0",
     ...variables,
   };
-  return runProgram("git", [...settings, ...args], { cwd, env });
+  return runProgram(git, [...settings, ...args], { cwd, env });
 }
