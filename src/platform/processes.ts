@@ -66,10 +66,10 @@ export async function waitUntilGone(
   pids: readonly number[],
   milliseconds: number,
 ): Promise<boolean> {
-  const end = Date.now() + milliseconds;
+  const end = performance.now() + milliseconds;
   for (;;) {
     if (!pids.some((pid) => isRunning(pid))) return true;
-    if (Date.now() >= end) return false;
+    if (performance.now() >= end) return false;
     await new Promise((resolve) => {
       setTimeout(resolve, 10);
     });
