@@ -76,18 +76,23 @@ export async function waitUntilGone(
   }
 }
 
+/** So many files are read at once: all of them would be more than some processes may have open. */
+const READ_AT_ONCE = 16;
+
 async function fromProc(mark: string): Promise<number[]> {
   const names = await fs.readdir("/proc").catch(() => []);
-  const found = await Promise.all(
-    names
-      .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-      .map(async (name) => {
+  const pids = names.filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  const found: number[] = [];
+  for (let from = 0; from < pids.length; from += READ_AT_ONCE) {
+    await Promise.all(
+      pids.slice(from, from + READ_AT_ONCE).map(async (pid) => {
         // Unreadable means another user's process, or one that has just ended; a zombie reads as empty.
-        const environment = await fs.readFile(`/proc/${name}/environ`, "latin1").catch(() => "");
-        return environment.split("\0").includes(mark) ? Number(name) : undefined;
+        const environment = await fs.readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
+        if (environment.split("\0").includes(mark)) found.push(Number(pid));
       }),
-  );
-  return found.filter((pid) => pid !== undefined);
+    );
+  }
+  return found;
 }
 
 async function fromPs(mark: string): Promise<number[]> {

@@ -13,6 +13,7 @@ import type { Clock } from "../engine/ports.ts";
 import { endOf } from "../events/cut.ts";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { isRunning, sendSignal, waitUntilGone } from "../platform/processes.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
 import { attempt, within } from "./deadline.ts";
 import type { Authentication } from "./environment.ts";
@@ -64,6 +65,8 @@ export class RuntimeProcess implements RuntimeLife {
   #ending: Promise<void> | undefined;
   #asking: Promise<void> | undefined;
   #child: ChildProcess | undefined;
+  /** Why the child could not be started, as the system says it a moment later. */
+  #notStarted: Promise<unknown> | undefined;
   #pid: number | undefined;
   #errors = "";
   #restore = (): void => {};
@@ -144,12 +147,12 @@ export class RuntimeProcess implements RuntimeLife {
       if (outcome.value instanceof Error) throw outcome.value;
       if (this.#child === undefined) void this.#watchByPing();
     } catch (error) {
-      this.#loss ??= errorMessage(error);
+      // Of a child that was not started at all, the SDK only sees that it has no pipes.
+      const message = errorMessage((await this.#notStarted) ?? error);
+      this.#loss ??= message;
       await this.stop();
-      throw new Error(
-        `${errorMessage(error)}${this.#errors === "" ? "" : `\n${this.#errors.trim()}`}`,
-        { cause: error },
-      );
+      const errors = this.#errors === "" ? "" : `\n${this.#errors.trim()}`;
+      throw new Error(`${message}${errors}`, { cause: error });
     }
   }
 
@@ -211,6 +214,10 @@ export class RuntimeProcess implements RuntimeLife {
     const { childOf = privateChild } = this.#options;
     const child = childOf(this.client);
     if (!isChildProcess(child)) return;
+    if (child.pid === undefined) {
+      this.#notStarted = new Promise((resolve) => child.once("error", resolve));
+      return;
+    }
     this.#child = child;
     this.#pid = child.pid;
     child.stderr?.removeAllListeners("data");
@@ -255,13 +262,7 @@ function isChildProcess(value: unknown): value is ChildProcess {
   return (
     typeof value === "object" &&
     value !== null &&
-    "pid" in value &&
-    typeof value.pid === "number" &&
     "once" in value &&
     typeof value.once === "function"
   );
-}
-
-export function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -12,7 +12,7 @@ import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { attempt, onAbort, within } from "./deadline.ts";
 import type { RuntimeLife } from "./runtime-process.ts";
-import { errorMessage } from "./runtime-process.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import { Deltas } from "./deltas.ts";
 import { Translator } from "./translate.ts";
 import { TurnState } from "./turn-state.ts";
