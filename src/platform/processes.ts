@@ -76,6 +76,13 @@ export async function waitUntilGone(
   }
 }
 
+/** How much memory a process has now, in bytes. Linux only: undefined elsewhere. */
+export async function residentBytes(pid: number): Promise<number | undefined> {
+  const status = await fs.readFile(`/proc/${pid}/status`, "latin1").catch(() => "");
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(status)?.[1];
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+}
+
 /** So many files are read at once: all of them would be more than some processes may have open. */
 const READ_AT_ONCE = 16;
 
