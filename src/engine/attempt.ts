@@ -39,10 +39,11 @@ export async function runMission(
   request: MissionRequest,
 ): Promise<MissionOutcome> {
   const { scope, variables } = context;
-  const models = triesOf(context, request.role);
+  const { count: tries, models } = triesOf(context, request.role);
+  const nextModel = (): string => models.next().value ?? context.modelId;
+  let modelId = nextModel();
   let overloaded = 0;
   for (let attempt = 1; ; attempt += 1) {
-    const modelId = models[attempt - 1] ?? context.modelId;
     const outcome = await tryOnce(context, keeper, request, modelId, attempt);
     if (outcome === "stopped" || outcome.kind === "canceled") return { kind: "stopped" };
     variables.report(outcome.toolCalls);
@@ -61,13 +62,13 @@ export async function runMission(
       kind: "session-crashed",
       mission: request.mission,
       attempt,
-      attempts: models.length,
+      attempts: tries,
       crash,
     });
     await keeper.end(false);
     const remedy = crashRemedy(crash);
     if (remedy.kind === "retry-later") overloaded += 1;
-    if (remedy.kind === "give-up" || attempt === models.length || overloaded > OVERLOADED_RETRIES) {
+    if (remedy.kind === "give-up" || attempt === tries || overloaded > OVERLOADED_RETRIES) {
       const advice = remedy.kind === "give-up" ? { advice: remedy.advice } : {};
       decide(context, {
         kind: "crash-budget-drained",
@@ -81,12 +82,13 @@ export async function runMission(
       await waitBeforeRetry(context, crash, overloaded, remedy.retryAfterMs);
     }
     if (scope.stopped !== undefined) return { kind: "stopped" };
+    modelId = nextModel();
     decide(context, {
       kind: "crash-retry",
       mission: request.mission,
       retry: attempt,
-      of: models.length - 1,
-      modelId: models[attempt] ?? context.modelId,
+      of: tries - 1,
+      modelId,
     });
   }
 }
@@ -184,25 +186,45 @@ function asCrash(outcome: TurnOutcome | undefined, denied: Crash | undefined): T
   return { kind: "crashed", toolCalls, crash: denied ?? abortedByOthers };
 }
 
-/** Rules 4 and 5: the model of every try that a mission may make. */
-function triesOf(context: TaskContext, role: "driving" | "task"): readonly string[] {
+interface Tries {
+  readonly count: number;
+  /** The model of each try, in order. */
+  readonly models: Iterator<string>;
+}
+
+/** Rules 4 and 5: how many tries a mission may make, and with which models. */
+function triesOf(context: TaskContext, role: "driving" | "task"): Tries {
   const { entry, mode, modelId } = context;
+  const { driving } = entry.models;
+  const budgets = entry.drivingSessionRetries;
   switch (mode.kind) {
     case "borrowed":
-      return [mode.session.modelId];
+      return { count: 1, models: again(mode.session.modelId) };
     case "single":
-      return Array.from({ length: MANAGED_TRIES }, () => modelId);
-    case "multiple": {
-      if (role === "task") return Array.from({ length: MANAGED_TRIES }, () => modelId);
-      const driving = entry.models.driving;
-      const budgets = entry.drivingSessionRetries;
-      if (budgets === undefined) return Array.from({ length: MANAGED_TRIES }, () => driving);
-      const rounds = Math.max(...budgets.map(({ retries }) => retries));
-      const retries = Array.from({ length: rounds }, (_, round) =>
-        budgets.filter((budget) => budget.retries > round).map((budget) => budget.modelId),
-      );
-      return [driving, ...retries.flat()];
-    }
+      return { count: MANAGED_TRIES, models: again(modelId) };
+    case "multiple":
+      if (role === "task") return { count: MANAGED_TRIES, models: again(modelId) };
+      if (budgets === undefined) return { count: MANAGED_TRIES, models: again(driving) };
+      return {
+        count: budgets.reduce((sum, { retries }) => sum + retries, 1),
+        models: roundRobin(driving, budgets),
+      };
+  }
+}
+
+function* again(modelId: string): Generator<string> {
+  for (;;) yield modelId;
+}
+
+/** One by one: a budget may be any number. */
+function* roundRobin(
+  first: string,
+  budgets: readonly { readonly modelId: string; readonly retries: number }[],
+): Generator<string> {
+  yield first;
+  for (let round = 0, left = budgets; left.length > 0; round += 1) {
+    left = left.filter(({ retries }) => retries > round);
+    for (const { modelId } of left) yield modelId;
   }
 }
 

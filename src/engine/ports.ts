@@ -9,7 +9,10 @@ import type { RunEventBody, WorkRef } from "../events/event.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /**
+   * Milliseconds since the epoch, of a clock that only goes forward and never jumps: the difference of two
+   * readings is the time that has passed, whatever happens to the time of the system.
+   */
   now(): number;
   /** Resolves after `milliseconds`, or at once when `signal` aborts; it never rejects. The one way to wait. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;

@@ -124,6 +124,11 @@ export class CallbackSession implements ICopilotSession {
   }
 
   async sendRequest(message: string, timeout?: number): Promise<void> {
+    if (timeout !== undefined && !(timeout >= 0)) {
+      throw new RangeError(
+        `timeout must be a number of milliseconds, 0 or more; it is ${timeout}.`,
+      );
+    }
     const { session, clock, life } = this.#options;
     const outcome = await runTurn(
       session,

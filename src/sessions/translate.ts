@@ -6,7 +6,18 @@
  * translated; of sub-agents we keep what a bill and a recording need.
  */
 import type { SessionEvent } from "@github/copilot-sdk";
+import { beginningOf } from "../events/cut.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
+
+/** How long the output was, and how it ended: comparing all of it each time would take quadratic time. */
+interface SeenOutput {
+  readonly length: number;
+  readonly end: string;
+}
+
+const COMPARED = 64;
+/** What is kept of a text that was never finished. */
+const UNFINISHED = 64 * 1024;
 
 interface OpenText {
   readonly id: string;
@@ -19,7 +30,7 @@ export class Translator {
   /** Reasoning and messages that have ended: their late whole text is no news. */
   readonly #ended = new Set<string>();
   /** Open tool calls and the output seen so far. */
-  readonly #tools = new Map<string, string>();
+  readonly #tools = new Map<string, SeenOutput>();
 
   translate(event: SessionEvent): SessionActivity[] {
     const subAgent = event.agentId !== undefined;
@@ -39,6 +50,9 @@ export class Translator {
 
   /** Ends what is still open: after an abort, a crash, or the end of a turn. */
   close(): SessionActivity[] {
+    for (const open of [this.#reasoning, this.#message]) {
+      if (open !== undefined) open.text = unfinished(open.text);
+    }
     const activities = this.#closeTexts();
     for (const toolCallId of this.#tools.keys()) {
       activities.push({
@@ -136,7 +150,7 @@ export class Translator {
 
   #toolStarted(event: Extract<SessionEvent, { type: "tool.execution_start" }>): SessionActivity[] {
     const { toolCallId, parentToolCallId, toolName } = event.data;
-    this.#tools.set(toolCallId, "");
+    this.#tools.set(toolCallId, { length: 0, end: "" });
     return [
       ...this.#closeTexts(),
       {
@@ -152,9 +166,12 @@ export class Translator {
   /** The output is cumulative; we tell what is new. */
   #toolOutput(toolCallId: string, output: string): SessionActivity[] {
     const seen = this.#tools.get(toolCallId);
-    if (seen === undefined || seen === output) return [];
-    this.#tools.set(toolCallId, output);
-    const text = output.startsWith(seen) ? output.slice(seen.length) : output;
+    if (seen === undefined) return [];
+    const { length, end } = seen;
+    const goesOn = output.length >= length && output.slice(length - end.length, length) === end;
+    const text = goesOn ? output.slice(length) : output;
+    if (text === "") return [];
+    this.#tools.set(toolCallId, { length: output.length, end: output.slice(-COMPARED) });
     return [{ kind: "tool.delta", toolCallId, text }];
   }
 
@@ -209,6 +226,17 @@ export class Translator {
   }
 }
 
+function unfinished(text: string): string {
+  if (text.length <= UNFINISHED) return text;
+  const beginning = beginningOf(text, UNFINISHED);
+  return `${beginning}… [${text.length - beginning.length} more characters]`;
+}
+
+/** A model server may report anything; what is no count of something counts as nothing. */
+function counted(reported: number | undefined): number {
+  return reported !== undefined && reported > 0 ? Math.min(reported, Number.MAX_SAFE_INTEGER) : 0;
+}
+
 function modelReplied(
   event: Extract<SessionEvent, { type: "assistant.message" }>,
   subAgent: boolean,
@@ -247,12 +275,12 @@ function modelUsed(
   return {
     kind: "model.used",
     modelId: data.model,
-    inputTokens: data.inputTokens ?? 0,
-    outputTokens: data.outputTokens ?? 0,
-    cacheReadTokens: data.cacheReadTokens ?? 0,
-    reasoningTokens: data.reasoningTokens ?? 0,
-    cost: data.cost ?? 0,
-    durationMs: data.duration ?? 0,
+    inputTokens: counted(data.inputTokens),
+    outputTokens: counted(data.outputTokens),
+    cacheReadTokens: counted(data.cacheReadTokens),
+    reasoningTokens: counted(data.reasoningTokens),
+    cost: counted(data.cost),
+    durationMs: counted(data.duration),
     subAgent,
   };
 }

@@ -7,6 +7,12 @@ import { availableTools } from "../entry/model.ts";
 import type { ToolCall } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
 
+/**
+ * No model of today writes a tenth of that. A longer answer is cut off while it comes: what is kept of it, in
+ * this process and in the runtime, would grow without a bound.
+ */
+export const MAX_ANSWER_BYTES = 4_000_000;
+
 interface Call {
   readonly id: string;
   readonly name: string;
@@ -22,12 +28,14 @@ export class TurnState {
   #filtered = false;
   #refusal: number | undefined;
   #error: Crash | undefined;
+  #fault: Crash | undefined;
   #rootQuiet = false;
   #idle: { readonly aborted: boolean } | undefined;
 
   /** Takes the events of one turn, from its own `user.message` on. */
   accept(event: SessionEvent): void {
     this.#follow(event);
+    this.#fault ??= faultIn(event);
     if (event.agentId !== undefined) return;
     switch (event.type) {
       case "tool.execution_start":
@@ -81,8 +89,14 @@ export class TurnState {
     return this.#idle;
   }
 
+  /** What the session itself has reported: it is done with the turn. */
   get error(): Crash | undefined {
     return this.#error;
+  }
+
+  /** Why the turn must not go on, although the session would. */
+  get fault(): Crash | undefined {
+    return this.#fault;
   }
 
   /** A content filter has blocked the last answer. */
@@ -125,6 +139,38 @@ export class TurnState {
         break;
     }
   }
+}
+
+/** Of sub-agents too: their answers fill the same memory. */
+function faultIn(event: SessionEvent): Crash | undefined {
+  switch (event.type) {
+    case "assistant.streaming_delta":
+      return tooLong(event.data.totalResponseSizeBytes);
+    case "assistant.message":
+      return tooLong(event.data.content.length + (event.data.reasoningText?.length ?? 0));
+    case "model.call_failure":
+      return redirected(event.data.errorMessage ?? "");
+    default:
+      return undefined;
+  }
+}
+
+function tooLong(bytes: number): Crash | undefined {
+  if (bytes <= MAX_ANSWER_BYTES) return undefined;
+  const message = `The model's answer was cut off: it was longer than ${MAX_ANSWER_BYTES / 1e6} MB.`;
+  return { kind: "answer-too-long", message };
+}
+
+/** The runtime follows 20 redirects, and would then begin again five times. */
+function redirected(errorMessage: string): Crash | undefined {
+  if (!/too many redirects|redirect (?:loop|cycle)/i.test(errorMessage)) return undefined;
+  const to = /\bfor url \(([^)\s]+)\)/.exec(errorMessage)?.[1];
+  const last = to === undefined ? "" : `, the last time to ${to}`;
+  return {
+    kind: "session-error",
+    errorType: "redirect",
+    message: `The model server redirects every request again and again${last}.`,
+  };
 }
 
 function toolCall(event: Extract<SessionEvent, { type: "tool.execution_start" }>): Call {

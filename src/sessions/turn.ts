@@ -12,7 +12,8 @@ import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { attempt, onAbort, within } from "./deadline.ts";
 import type { RuntimeLife } from "./runtime-process.ts";
-import { errorMessage } from "./runtime-process.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { Deltas } from "./deltas.ts";
 import { Translator } from "./translate.ts";
 import { TurnState } from "./turn-state.ts";
 
@@ -54,6 +55,7 @@ type Ending =
 class Turn {
   readonly #state = new TurnState();
   readonly #translator = new Translator();
+  readonly #deltas: Deltas;
   /** Events seen before we know which message is ours; undefined from then on. */
   #early: SessionEvent[] | undefined = [];
   #messageId: string | undefined;
@@ -73,6 +75,7 @@ class Turn {
     this.#options = options;
     this.#clock = clock;
     this.#life = life;
+    this.#deltas = new Deltas(clock, (activity) => this.#tell(activity));
     this.#lastEvent = clock.now();
     this.#unsubscribe = [
       session.on((event) => this.#receive(event)),
@@ -96,7 +99,7 @@ class Turn {
         return { kind: "canceled", toolCalls: this.#state.toolCalls() };
       case "crashed":
         // A session that failed by itself becomes quiet by itself; any other has to be stopped.
-        await this.#quieten(ending.crash.kind !== "session-error");
+        await this.#quieten(ending.crash !== this.#state.error);
         return this.crashed(ending.crash);
     }
   }
@@ -108,7 +111,8 @@ class Turn {
   /** Idempotent. */
   end(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    for (const activity of this.#translator.close()) this.#tell(activity);
+    for (const activity of this.#translator.close()) this.#deltas.pass(activity);
+    this.#deltas.flush();
   }
 
   /** Undefined when the message is on its way. */
@@ -145,8 +149,9 @@ class Turn {
     for (;;) {
       const interrupted = this.#interruption();
       if (interrupted !== undefined) return interrupted;
-      if (this.#state.idle !== undefined) return { kind: "idle" };
-      const { error, busy, rootQuiet } = this.#state;
+      const { error, fault, idle, busy, rootQuiet } = this.#state;
+      if (fault !== undefined) return { kind: "crashed", crash: fault };
+      if (idle !== undefined) return { kind: "idle" };
       if (error !== undefined) return { kind: "crashed", crash: error };
       const now = this.#clock.now();
       if (now >= end) return turnDeadline(this.#options.turnMs);
@@ -191,7 +196,10 @@ class Turn {
     if (!this.#begun && !this.#begins(event)) return;
     this.#lastEvent = this.#clock.now();
     this.#state.accept(event);
-    for (const activity of this.#translator.translate(event)) this.#tell(activity);
+    // What is still on its way when a turn was cut off is nobody's business, and may be a lot.
+    if (this.#state.fault === undefined) {
+      for (const activity of this.#translator.translate(event)) this.#deltas.pass(activity);
+    }
     this.#wake();
   }
 
