@@ -18,8 +18,8 @@ export class Translator {
   #message: OpenText | undefined;
   /** Reasoning and messages that have ended: their late whole text is no news. */
   readonly #ended = new Set<string>();
-  /** Open tool calls and the output seen so far. */
-  readonly #tools = new Map<string, string>();
+  /** Open tool calls: how many share the id, and the output seen so far. */
+  readonly #tools = new Map<string, { open: number; output: string }>();
 
   translate(event: SessionEvent): SessionActivity[] {
     const subAgent = event.agentId !== undefined;
@@ -40,13 +40,15 @@ export class Translator {
   /** Ends what is still open: after an abort, a crash, or the end of a turn. */
   close(): SessionActivity[] {
     const activities = this.#closeTexts();
-    for (const toolCallId of this.#tools.keys()) {
-      activities.push({
-        kind: "tool.ended",
-        toolCallId,
-        succeeded: false,
-        error: { message: "The turn ended before the tool did." },
-      });
+    for (const [toolCallId, { open }] of this.#tools) {
+      for (let call = 0; call < open; call += 1) {
+        activities.push({
+          kind: "tool.ended",
+          toolCallId,
+          succeeded: false,
+          error: { message: "The turn ended before the tool did." },
+        });
+      }
     }
     this.#tools.clear();
     this.#ended.clear();
@@ -136,7 +138,8 @@ export class Translator {
 
   #toolStarted(event: Extract<SessionEvent, { type: "tool.execution_start" }>): SessionActivity[] {
     const { toolCallId, parentToolCallId, toolName } = event.data;
-    this.#tools.set(toolCallId, "");
+    const tool = this.#tools.get(toolCallId) ?? { open: 0, output: "" };
+    this.#tools.set(toolCallId, { ...tool, open: tool.open + 1 });
     return [
       ...this.#closeTexts(),
       {
@@ -151,16 +154,20 @@ export class Translator {
 
   /** The output is cumulative; we tell what is new. */
   #toolOutput(toolCallId: string, output: string): SessionActivity[] {
-    const seen = this.#tools.get(toolCallId);
-    if (seen === undefined || seen === output) return [];
-    this.#tools.set(toolCallId, output);
+    const tool = this.#tools.get(toolCallId);
+    if (tool === undefined || tool.output === output) return [];
+    const seen = tool.output;
+    tool.output = output;
     const text = output.startsWith(seen) ? output.slice(seen.length) : output;
     return [{ kind: "tool.delta", toolCallId, text }];
   }
 
   #toolEnded(event: Extract<SessionEvent, { type: "tool.execution_complete" }>): SessionActivity[] {
     const { toolCallId, success, result, error } = event.data;
-    if (!this.#tools.delete(toolCallId)) return [];
+    const tool = this.#tools.get(toolCallId);
+    if (tool === undefined) return [];
+    tool.open -= 1;
+    if (tool.open === 0) this.#tools.delete(toolCallId);
     return [
       {
         kind: "tool.ended",

@@ -10,11 +10,12 @@ import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
 import type { Clock, TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
+import { CallLedger } from "./call-ledger.ts";
 import { attempt, onAbort, within } from "./deadline.ts";
 import type { RuntimeLife } from "./runtime-process.ts";
 import { errorMessage } from "./runtime-process.ts";
 import { Translator } from "./translate.ts";
-import { TurnState } from "./turn-state.ts";
+import { emptyAnswer, TurnState } from "./turn-state.ts";
 
 const sendMs = 15_000;
 /** An abort is asked for, and the session given time to become quiet: together well below 5 s. */
@@ -52,6 +53,7 @@ type Ending =
   | { readonly kind: "crashed"; readonly crash: Crash };
 
 class Turn {
+  readonly #ledger = new CallLedger();
   readonly #state = new TurnState();
   readonly #translator = new Translator();
   /** Events seen before we know which message is ours; undefined from then on. */
@@ -190,8 +192,10 @@ class Turn {
   #process(event: SessionEvent): void {
     if (!this.#begun && !this.#begins(event)) return;
     this.#lastEvent = this.#clock.now();
-    this.#state.accept(event);
-    for (const activity of this.#translator.translate(event)) this.#tell(activity);
+    for (const whole of this.#ledger.read(event)) {
+      this.#state.accept(whole);
+      for (const activity of this.#translator.translate(whole)) this.#tell(activity);
+    }
     this.#wake();
   }
 
@@ -216,20 +220,16 @@ class Turn {
   }
 
   #judge(): TurnOutcome {
-    const { error, idle, text, filtered } = this.#state;
+    const { error, idle, text, answer } = this.#state;
     const toolCalls = this.#state.toolCalls();
     if (error !== undefined) return this.crashed(error);
     if (idle?.aborted === true) {
       return this.crashed({ kind: "aborted", message: "The turn was aborted by someone else." });
     }
-    if (text.trim() === "" && toolCalls.length === 0) {
-      return this.crashed({
-        kind: "empty-answer",
-        message: filtered
-          ? "The model's answer was blocked by its content filter."
-          : "The model returned neither text nor a tool call.",
-      });
-    }
+    // What counts is the model's last word: a tool call before it makes no answer of nothing.
+    if (answer === undefined || answer.filtered) return this.crashed(emptyAnswer(answer));
+    if (answer.cut) return { kind: "cut", toolCalls, text };
+    if (answer.empty) return this.crashed(emptyAnswer(answer));
     return { kind: "completed", toolCalls, text };
   }
 
