@@ -48,7 +48,7 @@ const tool = {
 
 const replyProperties = {
   text: text(
-    'The text of the answer. An empty string is an empty answer, which is a crash if nothing else happened in the turn. With "cut" and "hang": what arrives before.',
+    'The text of the answer. An empty string is an empty answer, which is a crash if it is the last of the turn. With "cut" and "hang": what arrives before.',
   ),
   reasoning: text("What the model thinks before it answers."),
   tools: {
