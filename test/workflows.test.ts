@@ -87,7 +87,8 @@ describe("the workflows", () => {
         object,
       ))
         for (const step of array(job["steps"]).map(object))
-          assert.doesNotMatch(JSON.stringify(step["run"] ?? ""), /\$\{\{/);
+          for (const script of [step["run"], object(step["with"] ?? {})["script"]])
+            assert.doesNotMatch(JSON.stringify(script ?? ""), /\$\{\{/);
       assert.doesNotMatch(text, /pull_request_target|workflow_run|secrets\./);
     });
   }
@@ -103,6 +104,24 @@ describe("the workflows", () => {
       [...pins].filter(([, versions]) => versions.size !== 1),
       [],
     );
+  });
+
+  it("use the major versions that the pages show", () => {
+    const major = new Map<string, string>();
+    for (const { text } of files)
+      for (const [, action = "", version = ""] of text.matchAll(/uses: ([\w./-]+)@\w+ # (v\d+)\./g))
+        major.set(action, version);
+    const pages = [
+      "README.md",
+      ...readdirSync(new URL("../docs/", github)).map((name) => `docs/${name}`),
+    ]
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => readFileSync(new URL(`../${name}`, github), "utf8"));
+    const shown = pages.flatMap((page) => [...page.matchAll(/uses: ([\w.-]+\/[\w./-]+)@(\S+)/g)]);
+    const others = shown.filter(([, action = ""]) => !action.endsWith("/agent-jobs"));
+    assert.ok(others.length >= 8, `${others.length} found`);
+    for (const [used, action = "", version] of others)
+      assert.equal(version, major.get(action), `${used}, which the workflows here use too`);
   });
 
   it("are kept up to date, after some days", () => {
