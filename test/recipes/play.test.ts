@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { startGithubServer } from "../rig/github-server.ts";
 import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
 import { startCommentServer, type Comment } from "./comments.ts";
 import { reviewer, tireless, triager, type Model } from "./models.ts";
 import { agentSteps, fields, jobsOf, optional, recipes, triggersOf, type Recipe } from "./pages.ts";
@@ -55,6 +56,7 @@ async function played(
     ref: "refs/heads/main",
     sha: base,
     apiUrl: api.url,
+    artifacts: (await makeWorkspace(test)).path,
     scriptApiUrl: commented.url,
     onWorkspace(folder) {
       script = model(folder);

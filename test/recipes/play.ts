@@ -5,11 +5,12 @@
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import picomatch from "picomatch";
 import { parse } from "yaml";
 import { parseFileCommand, runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -37,13 +38,18 @@ export interface World {
   readonly ref: string;
   readonly sha: string;
   readonly baseRef?: string;
+  readonly headRef?: string;
+  /** The folder of the artifacts. */
+  readonly artifacts: string;
   readonly apiUrl: string;
   /** The API that the scripts of a recipe talk to. */
   readonly scriptApiUrl: string;
   /** Called with the folder of each job before its first step. */
-  onWorkspace(folder: string): void;
+  onWorkspace?(folder: string): void;
   /** Over the inputs of every step that runs agent-jobs: the model server of the test. */
   readonly inputs: Readonly<Record<string, string>>;
+  /** Over the environment of the scripts. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface PlayedJob {
@@ -77,14 +83,21 @@ export async function play(
   return played;
 }
 
-function contextsOf({ event, actor, payload, ref, sha, baseRef, apiUrl }: World): Contexts {
+function nameOf(ref: string): string {
+  return ref.replace(/^refs\/(?:heads|tags|pull)\//, "");
+}
+
+function contextsOf(world: World): Contexts {
+  const { event, actor, payload, ref, sha, baseRef, headRef, apiUrl } = world;
   return {
     github: {
       event_name: event,
       actor,
       ref,
+      ref_name: nameOf(ref),
       sha,
       base_ref: baseRef ?? "",
+      head_ref: headRef ?? "",
       repository: "octo/shop",
       token: "ghs_0123456789abcdef",
       api_url: apiUrl,
@@ -94,6 +107,10 @@ function contextsOf({ event, actor, payload, ref, sha, baseRef, apiUrl }: World)
     secrets: { MODELS_KEY: "key-0123456789" },
   };
 }
+
+const jobKeys = new Set(
+  "if needs runs-on timeout-minutes permissions environment outputs env steps".split(" "),
+);
 
 async function playJob(
   test: Pick<TestContext, "after">,
@@ -106,11 +123,16 @@ async function playJob(
   if (!holds(job["if"], contexts, status)) {
     return { result: "skipped", outputs: {}, agents: [], workspace: "", log: "" };
   }
+  assert.deepEqual(
+    Object.keys(job).filter((key) => !jobKeys.has(key)),
+    [],
+    "not played here",
+  );
   const { path } = await makeWorkspace(test);
   const workspace = join(path, "workspace");
   await mkdir(workspace);
-  world.onWorkspace(workspace);
-  const running = new RunningJob(test, world, workspace, path);
+  world.onWorkspace?.(workspace);
+  const running = new RunningJob(test, world, workspace, path, optional(job["env"]));
   for (const step of list(job["steps"]).map(fields)) await running.step(step, contexts);
   const given = { ...contexts, steps: running.steps };
   const outputs = Object.entries(optional(job["outputs"])).map(([name, text]) => [
@@ -140,13 +162,16 @@ class RunningJob {
   readonly #world: World;
   readonly #workspace: string;
   readonly #temporary: string;
+  readonly #env: Fields;
 
   constructor(
     test: Pick<TestContext, "after">,
     world: World,
     workspace: string,
     temporary: string,
+    env: Fields,
   ) {
+    this.#env = env;
     this.#test = test;
     this.#world = world;
     this.#workspace = workspace;
@@ -166,7 +191,7 @@ class RunningJob {
   }
 
   async #run(step: Fields, texts: (value: unknown) => Record<string, string>): Promise<Ended> {
-    const env = texts(step["env"]);
+    const env = texts({ ...this.#env, ...optional(step["env"]) });
     const { uses, run } = step;
     if (typeof run === "string") return this.#script(run, env);
     assert.ok(typeof uses === "string");
@@ -186,8 +211,11 @@ class RunningJob {
           apiUrl: this.#world.scriptApiUrl,
         });
         return { passed: true, outputs: {} };
+      case "actions/setup-node":
+        return { passed: true, outputs: {} };
       case "actions/upload-artifact":
-        assert.notEqual(inputs["path"], "");
+      case "actions/download-artifact":
+        await this.#artifact(action, inputs);
         return { passed: true, outputs: {} };
       default:
         throw new Error(`The action ${action} is not played here.`);
@@ -221,6 +249,21 @@ class RunningJob {
     return { passed: result.code === 0, outputs: result.outputs };
   }
 
+  /** Files by the name of their artifact. */
+  async #artifact(
+    action: string,
+    { name = "", path = "" }: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    const kept = join(this.#world.artifacts, name);
+    const uploads = action === "actions/upload-artifact";
+    const [from, to] = uploads ? [this.#workspace, kept] : [kept, this.#workspace];
+    const patterns = uploads ? path.trim().split("\n") : ["*"];
+    await mkdir(to, { recursive: true });
+    for (const file of await readdir(from, { withFileTypes: true }))
+      if (file.isFile() && patterns.some((pattern) => picomatch.isMatch(file.name, pattern)))
+        await copyFile(join(from, file.name), join(to, file.name));
+  }
+
   async #script(script: string, env: Readonly<Record<string, string>>): Promise<Ended> {
     const file = join(this.#temporary, "script.sh");
     const output = join(this.#temporary, "output");
@@ -233,11 +276,15 @@ class RunningJob {
         env: {
           PATH,
           HOME,
+          GITHUB_ACTIONS: "true",
           GITHUB_OUTPUT: output,
           GITHUB_REPOSITORY: "octo/shop",
+          GITHUB_REF_NAME: nameOf(this.#world.ref),
+          GITHUB_REF_TYPE: this.#world.ref.startsWith("refs/tags/") ? "tag" : "branch",
           GITHUB_SHA: this.#world.sha,
           RUNNER_TEMP: this.#temporary,
           ...env,
+          ...this.#world.env,
         },
       });
       this.log += stdout + stderr;
