@@ -79,24 +79,27 @@ function logOf({ jobs }: Result): string {
 describe("a recipe for pull requests", { timeout: 300_000 }, () => {
   it("is there", () => assert.ok(onPullRequest.length >= 3));
 
+  const assertSeen = (result: Result, base: string): void => {
+    const { jobs, requests, pullRequest } = result;
+    for (const [id, { result: ended }] of Object.entries(jobs))
+      assert.equal(ended, "success", `${id}\n${logOf(result)}`);
+    for (const name of ["for mistakes", "tests of a change"]) {
+      const asked = requests.filter(({ prompt }) => prompt.includes(name));
+      assert.ok(asked.every(({ prompt }) => prompt.includes(`${base}...${pullRequest.head}`)));
+      const seen = asked.at(-1)?.toolResults.join("\n") ?? "";
+      for (const text of [...changedFiles, ...changedLines])
+        assert.ok(seen.includes(text), `${name} has not seen ${text}:\n${seen}`);
+      for (const text of [...otherLines, "stock.mjs"])
+        assert.ok(!seen.includes(text), `${name} has seen ${text}:\n${seen}`);
+      assert.match(seen, / 3 files changed, /);
+    }
+    assert.doesNotMatch(logOf(result), /Denied|Read from the base/);
+  };
+
   for (const recipe of onPullRequest) {
     it(`${recipe.title}: the models see the three commits, and nothing else of the history`, async (t) => {
       const result = await played(t, recipe, { model: reviewer });
-      const { jobs, requests, pullRequest } = result;
-      for (const [id, { result: ended }] of Object.entries(jobs))
-        assert.equal(ended, "success", `${id}\n${logOf(result)}`);
-      const reviewers = ["for mistakes", "tests of a change"];
-      for (const name of reviewers) {
-        const asked = requests.filter(({ prompt }) => prompt.includes(name));
-        assert.ok(asked.every(({ prompt }) => prompt.includes(pullRequest.base)));
-        const seen = asked.at(-1)?.toolResults.join("\n") ?? "";
-        for (const text of [...changedFiles, ...changedLines])
-          assert.ok(seen.includes(text), `${name} has not seen ${text}:\n${seen}`);
-        for (const text of [...otherLines, "stock.mjs", "Count the stock"])
-          assert.ok(!seen.includes(text), `${name} has seen ${text}:\n${seen}`);
-        assert.match(seen, / 3 files changed, /);
-      }
-      assert.doesNotMatch(logOf(result), /Denied/);
+      assertSeen(result, result.pullRequest.base);
     });
 
     it(`${recipe.title}: nothing runs for a draft, nor for Dependabot`, async (t) => {
@@ -114,6 +117,16 @@ describe("a recipe for pull requests", { timeout: 300_000 }, () => {
       }
     });
   }
+
+  it("the models see no more if the event knows an older base than the merge commit has", async (t) => {
+    const [recipe] = onPullRequest;
+    assert.ok(recipe !== undefined);
+    const result = await played(t, recipe, {
+      model: reviewer,
+      world: (pullRequest) => pullRequestEvent({ ...pullRequest, base: pullRequest.start }),
+    });
+    assertSeen(result, result.pullRequest.start);
+  });
 });
 
 describe("a recipe that comments", { timeout: 300_000 }, () => {

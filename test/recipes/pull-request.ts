@@ -19,6 +19,8 @@ export interface PullRequest {
   readonly url: string;
   /** The tip of `main`, which is what the event calls the base. */
   readonly base: string;
+  /** The commit of `main` at which the branch began: the base of an event that has not heard of later ones. */
+  readonly start: string;
   readonly head: string;
   /** `GITHUB_SHA`: the head merged into the base. */
   readonly merge: string;
@@ -59,6 +61,7 @@ export async function makePullRequest(test: Pick<TestContext, "after">): Promise
   await commit("Count the stock", { "src/stock.mjs": "export const stock = 1;\n" });
   const shaOf = async (name: string): Promise<string> => (await work.git("rev-parse", name)).trim();
   const [base, head] = [await shaOf("main"), await shaOf("rounding")];
+  const start = await shaOf("main~1");
   await work.git("switch", "--quiet", "--detach", "main");
   await work.git("merge", "--quiet", "--no-ff", "--message=Merge", "rounding");
   const merge = await shaOf("HEAD");
@@ -68,7 +71,7 @@ export async function makePullRequest(test: Pick<TestContext, "after">): Promise
   await promisify(execFile)("git", ["clone", "--quiet", "--mirror", work.path, path]);
   // GitHub gives out any commit that is asked for by its name.
   await promisify(execFile)("git", ["-C", path, "config", "uploadpack.allowAnySHA1InWant", "true"]);
-  return { url: pathToFileURL(path).href, base, head, merge };
+  return { url: pathToFileURL(path).href, base, start, head, merge };
 }
 
 /** What a user copies from `examples/`, in the places that the recipes name; and what our own workflows use. */

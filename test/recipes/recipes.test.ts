@@ -15,6 +15,13 @@ describe("the workflows that people copy", () => {
     assert.ok(all.length >= 9, `${all.length} found`);
   });
 
+  it("have entries with rehearsals", () => {
+    const named = examples.filter((name) => !name.includes(".rehearsal."));
+    assert.ok(named.length >= 3);
+    for (const name of named)
+      assert.ok(examples.includes(name.replace(".yml", ".rehearsal.yml")), name);
+  });
+
   for (const recipe of all) {
     describe(recipe.title, () => {
       it("names an entry, and a rehearsal, that is in examples/ to copy", () => {
@@ -41,10 +48,14 @@ describe("the workflows that people copy", () => {
             const checkout = steps.find(({ uses }) => String(uses).startsWith("actions/checkout@"));
             const inputs = optional(checkout?.["with"]);
             assert.equal(inputs["fetch-depth"], 0);
-            assert.equal(inputs["ref"], "${{ github.event.pull_request.head.sha }}");
+            // The commit of the event, from which the entry may be taken.
+            assert.equal(inputs["ref"], undefined);
           }
           for (const inputs of agentSteps(recipe))
-            assert.match(String(inputs["user-input"]), /github\.event\.pull_request\.base\.sha/);
+            assert.match(
+              String(inputs["user-input"]),
+              /pull_request\.base\.sha \}\}\.\.\.\$\{\{ github\.event\.pull_request\.head\.sha/,
+            );
         });
     });
   }
