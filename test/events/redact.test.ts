@@ -146,6 +146,59 @@ describe("known values", () => {
     assert.equal(redactor.text(text), text);
   });
 
+  test("hex, base64 in short lines and JSON that was escaped three times are masked", () => {
+    const hex = Buffer.from(secret).toString("hex");
+    const escaped = [1, 2, 3].reduce((text) => JSON.stringify(text).slice(1, -1), secret);
+    assert.equal(text(`<${escaped}>`), "<***>");
+    for (const form of [hex, hex.toUpperCase(), hex.replaceAll(/..(?=.)/g, "$&:")]) {
+      assert.equal(text(`<${form}>`), "<***>");
+      assert.equal(text(`<a${form}9>`), "<a***9>");
+    }
+    for (const width of [1, 3, 4, 7, 16, 20]) {
+      const lines = (form: string): string =>
+        form.replaceAll(new RegExp(`.{${width}}`, "g"), "$&\n");
+      assert.ok(!/[\w+/=]{4}/.test(text(lines(base64(secret)))), `base64 in lines of ${width}`);
+      assert.ok(!/[\w+/=]{4}/.test(text(lines(hex))), `hex in lines of ${width}`);
+    }
+  });
+
+  test("a secret is found behind what looks like the start of an escape, and before what ends one", () => {
+    const redactor = createRedactor(["nopassword%", "41bc-password", "x41-password\\"]);
+    for (const quote of [
+      (text: string) => text,
+      encodeURIComponent,
+      (t: string) => JSON.stringify(t),
+    ]) {
+      for (const known of ["nopassword%", "41bc-password", "x41-password\\"]) {
+        for (const [before, after] of [
+          ["\\", "20"],
+          ["%", "20"],
+          ["%4", "n"],
+          ["", "u0041"],
+        ]) {
+          const masked = redactor.text(quote(`${before}${known}${after}`));
+          assert.ok(masked.includes("***") && !masked.includes("password"), masked);
+        }
+      }
+    }
+  });
+
+  test("a short value is not looked for over the end of a line, where words meet", () => {
+    const redactor = createRedactor(["abcd"]);
+    assert.equal(redactor.text("ab\ncd, ab\\ncd, ab%0Acd"), "ab\ncd, ab\\ncd, ab%0Acd");
+    assert.equal(
+      redactor.text(`${base64("xabcdx")} ${Buffer.from("abcd").toString("hex")}`),
+      "e***4 ***",
+    );
+  });
+
+  test("a text that was made to cost a lot of decoding is masked rather than searched", () => {
+    // At every alignment it is base64 of base64 of base64.
+    assert.equal(text(`a ${"VlZW".repeat(100_000)} b`), "a *** b");
+    const image = base64("PNG \u0001\u0002 and so on".repeat(20_000));
+    assert.equal(text(image), image);
+  });
+
   test("of a token that somebody else has masked in part, the rest is masked too", () => {
     const redactor = createRedactor([installation]);
     const rest = installation.slice(40);
@@ -219,8 +272,9 @@ test("redacting twice is redacting once, and no known value is left", () => {
 });
 
 test("the time is linear in the text, also for texts made to be slow", () => {
-  const { text } = createRedactor(["correct-horse-battery", "aaaab"]);
-  const size = 1_000_000;
+  const many = Array.from({ length: 300 }, (_, index) => `a${base64(`secret number ${index}`)}`);
+  const { text } = createRedactor(["correct-horse-battery", "aaaab", ...many]);
+  const size = 300_000;
   for (const piece of [
     "eyJ",
     "eyJa.",
@@ -261,6 +315,21 @@ test("the time is linear in the text, also for texts made to be slow", () => {
     `${"a".repeat(60)}\n`,
     `${"a".repeat(60)}\\n`,
     `${"aaaab".repeat(12)}\n`,
+    "YWFhYWFh",
+    "WVdGaFlXRmg",
+    "VlZW",
+    "6161",
+    "61 61 ",
+    "0x61, ",
+    "%25",
+    "%2541",
+    "%5C",
+    "\\u005c",
+    "\\x5c",
+    "a\\",
+    "ü",
+    "😀",
+    "secret number ",
   ]) {
     const started = performance.now();
     text(piece.repeat(size / piece.length));
