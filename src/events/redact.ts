@@ -9,6 +9,7 @@
  * - A secret may be split over two deltas of a stream, where no pattern would see it. So the text of every
  *   `*.delta` activity is emptied: a reporter sees that something moves, and reads the whole text in the
  *   `*.ended` that follows. (Who streams deltas to a browser has to hold back text by itself.)
+ * - An event holds a megabyte of text at most: what is more is cut, so that the process never stands still.
  * - The words of our own vocabulary (`type`, `kind`, `role`…) are never touched, or a secret such as
  *   `decision` would break every fold.
  */
@@ -25,6 +26,10 @@ export interface Redactor {
 
 const MASK = "***";
 const MAX_DEPTH = 100;
+/** UTF-16 units of all texts of an event together. */
+const MAX_EVENT = 1024 * 1024;
+/** What is dropped at a cut: longer than a secret is, however encoded. */
+const CUT_EDGE = 64 * 1024;
 
 export function createRedactor(secrets: readonly string[]): Redactor {
   const known = new Set(secrets);
@@ -46,7 +51,22 @@ export function createRedactor(secrets: readonly string[]): Redactor {
       known.add(secret);
       search = undefined;
     },
-    event: (event) => redactEvent(event, text),
+    event: (event) => redactEvent(event, bounded(text)),
+  };
+}
+
+/**
+ * Cuts what is too long before it is searched: that takes up to 100 ms for a megabyte, in which nothing else
+ * happens in the process. A secret that the cut would halve is behind the end that is left.
+ */
+function bounded(text: Text): Text {
+  let left = MAX_EVENT;
+  return (original) => {
+    const room = left;
+    left = Math.max(0, left - original.length);
+    if (original.length <= room) return text(original);
+    const kept = text(original.slice(0, room)).slice(0, -CUT_EDGE);
+    return `${kept}… (${original.length - kept.length} characters left out)`;
   };
 }
 
@@ -116,6 +136,8 @@ function copyOf<T extends object>(value: T): T {
 }
 
 function redactJson(json: string, text: Text): string {
+  // It is searched twice.
+  if (json.length > MAX_EVENT / 2) return text(json);
   let parsed: unknown;
   try {
     parsed = JSON.parse(json);

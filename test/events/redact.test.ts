@@ -420,6 +420,35 @@ describe("events", () => {
     assert.ok(!JSON.stringify(event).includes(secret));
   });
 
+  test("an event keeps a megabyte of text at most, and a cut leaves no part of a secret", () => {
+    const long = `${"x".repeat(900_000)}${`${secret}${"y".repeat(200)}`.repeat(2000)}`;
+    const started = performance.now();
+    const event = redactor.event({
+      at: 1,
+      type: "activity",
+      work,
+      sessionId: "s",
+      activity: {
+        kind: "model.replied",
+        text: long,
+        toolCalls: [{ name: "n", arguments: { a: long, b: "short" } }],
+        subAgent: false,
+      },
+    });
+    const took = performance.now() - started;
+    assert.ok(took < 4000, `${took} ms`);
+    assert.ok(event.type === "activity" && event.activity.kind === "model.replied");
+    const { text, toolCalls } = event.activity;
+    assert.ok(text.length < 1_100_000);
+    assert.match(text, /… \(\d+ characters left out\)$/);
+    assert.deepEqual(toolCalls[0]?.arguments, {
+      a: `… (${long.length} characters left out)`,
+      b: "… (5 characters left out)",
+    });
+    assert.ok(!JSON.stringify(event).includes(secret.slice(0, 6)));
+    assert.deepEqual(redactor.event(event), event);
+  });
+
   test("the text of a delta never passes: a secret may be split over two", () => {
     for (const kind of ["message.delta", "reasoning.delta", "tool.delta"] as const) {
       const event = redactor.event({
