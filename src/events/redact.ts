@@ -28,6 +28,8 @@ const MASK = "***";
 const MAX_DEPTH = 100;
 /** UTF-16 units of all texts of an event together. */
 const MAX_EVENT = 1024 * 1024;
+/** So short a text is never cut: names of fields, for one. */
+const ALWAYS_KEPT = 200;
 /** What is dropped at a cut: longer than a secret is, however encoded. */
 const CUT_EDGE = 64 * 1024;
 
@@ -64,7 +66,7 @@ function bounded(text: Text): Text {
   return (original) => {
     const room = left;
     left = Math.max(0, left - original.length);
-    if (original.length <= room) return text(original);
+    if (original.length <= Math.max(room, ALWAYS_KEPT)) return text(original);
     const kept = text(original.slice(0, room)).slice(0, -CUT_EDGE);
     return `${kept}… (${original.length - kept.length} characters left out)`;
   };
