@@ -164,10 +164,17 @@ class Step {
       const ready = { ...options, runtimePath, reporters };
       const { lastCall } = this.#cancellation;
       const report = await executeRun(prepared, ready, { signal, lastCall });
-      for (const { reporter, message } of report.reporterFailures) {
-        this.#warn(`The ${reporter} is not complete: ${message}`);
-      }
-      this.#setOutputs(this.#githubRun.outputs());
+      const failures = report.reporterFailures.map(
+        ({ reporter, message }) => `The ${reporter} is not complete: ${message}`,
+      );
+      for (const failure of failures) this.#warn(failure);
+      const outputs = this.#githubRun.outputs();
+      // What was asked for is missing: a run that went well otherwise is no success.
+      const incomplete = report.outcome.kind === "succeeded" && !report.complete;
+      const written = this.#setOutputs(
+        incomplete ? { ...outputs, result: "failure", reason: failures.join("\n") } : outputs,
+      );
+      if (incomplete || !written) return "failed";
       switch (report.outcome.kind) {
         case "succeeded":
           return "passed";
@@ -198,9 +205,9 @@ class Step {
     const reasons = canceled
       ? [String(this.#cancellation.signal.reason)]
       : this.#say(error).map((reason) => this.#redactor.text(reason));
-    this.#setOutputs(outputsWithoutRun(result, reasons.join("\n")));
+    const written = this.#setOutputs(outputsWithoutRun(result, reasons.join("\n")));
     if (this.#inputs?.summary !== "off") await this.#summarize(summaryWithoutRun(result, reasons));
-    return result === "skipped" ? "passed" : "failed";
+    return result === "skipped" && written ? "passed" : "failed";
   }
 
   async #summarize(markdown: string): Promise<void> {
@@ -243,18 +250,24 @@ class Step {
     return { ...clean, file: relative(base, resolve(file)).replaceAll("\\", "/") };
   }
 
-  #setOutputs(outputs: Outputs): void {
-    this.#tell("outputs", () => {
+  /** Later steps decide by them: a step whose outputs can't be written does not pass. */
+  #setOutputs(outputs: Outputs): boolean {
+    return this.#tell("outputs", () => {
+      // The toolkit would fall back to a command that runners ignore.
+      if ((this.#environment["GITHUB_OUTPUT"] ?? "") === "")
+        throw new Error("GITHUB_OUTPUT is not set");
       for (const [name, value] of Object.entries(outputs)) this.#core.setOutput(name, value);
     });
   }
 
-  /** The runner's files may be full or gone: what the run came to is not changed by that. */
-  #tell(what: string, write: () => void): void {
+  /** The runner's files may be full or gone. */
+  #tell(what: string, write: () => void): boolean {
     try {
       write();
+      return true;
     } catch (error) {
       this.#warn(`The ${what} can't be written: ${error instanceof Error ? error.message : ""}`);
+      return false;
     }
   }
 

@@ -260,7 +260,9 @@ export class JobHost {
       // Whoever starts something gets the handle first and the callbacks after it.
       await setImmediate();
       await start(ports);
-      await sink.close();
+      for (const { reporter, message } of await sink.close()) {
+        process.emitWarning(`The ${reporter} is not complete: ${message}`, "AgentJobsWarning");
+      }
     })();
   }
 

@@ -68,7 +68,12 @@ export interface RunReport {
   readonly unused: readonly string[];
   /** Reports that could not be written, such as a journal on a full disk. */
   readonly reporterFailures: readonly ReporterFailure[];
+  /** False: a journal or a recording was asked for, and it is not whole. A run without it is no success. */
+  readonly complete: boolean;
 }
+
+/** Whose failure makes a hole in the journal and in the recording, too: what can't be redacted reaches nobody. */
+const kept = new Set(["journal", "recording", "redactor"]);
 
 /** Throws `UsageError` or `DiagnosticsError`: for both the person gets no run and exit code 2. */
 export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
@@ -211,6 +216,9 @@ async function execute(
     unexpected: model?.failures() ?? [],
     unused: model?.unused() ?? [],
     reporterFailures,
+    complete:
+      (options.journal === undefined && options.record === undefined) ||
+      !reporterFailures.some(({ reporter }) => kept.has(reporter)),
   };
 }
 

@@ -10,6 +10,7 @@ import { version } from "../app/version.ts";
 import { chart } from "./chart.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
 import { list } from "./list.ts";
+import { output } from "./output.ts";
 import { rehearse } from "./rehearse.ts";
 import { run, type RunFlags } from "./run.ts";
 import { schema } from "./schema.ts";
@@ -41,7 +42,7 @@ export async function runProgram(args: readonly string[]): Promise<ExitCode> {
 
 /** What went wrong may quote what we were given. */
 function say(text: string): void {
-  console.error(withoutSecrets(text, { environment: process.env }));
+  output.printError(withoutSecrets(text, { environment: process.env }));
 }
 
 function createProgram(end: (code: ExitCode) => void): Command {
@@ -50,6 +51,10 @@ function createProgram(end: (code: ExitCode) => void): Command {
     .version(version)
     .showHelpAfterError("(agent-jobs --help lists the commands and their options)")
     .exitOverride()
+    .configureOutput({
+      writeOut: (text) => output.print(text.trimEnd()),
+      writeErr: (text) => output.printError(text.trimEnd()),
+    })
     .addHelpText(
       "after",
       `

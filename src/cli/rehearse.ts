@@ -1,6 +1,7 @@
 import { rehearseFiles, type RehearsalReport } from "../app/rehearse.ts";
 import { diagnosticLine } from "../entry/diagnostic.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
+import { output } from "./output.ts";
 import { cancelFromTerminal } from "./signals.ts";
 
 export interface RehearseFlags {
@@ -17,18 +18,18 @@ export async function rehearse(files: readonly string[], flags: RehearseFlags): 
     const options = {
       environment: process.env,
       workingDirectory: flags.workingDirectory,
-      verbose: flags.verbose === true ? process.stdout : undefined,
+      verbose: flags.verbose === true ? output.terminal : undefined,
       ...(flags.runtimePath === undefined ? {} : { runtimePath: flags.runtimePath }),
     };
     for await (const report of rehearseFiles(files, options, signals)) {
       counts[report.kind] += 1;
-      for (const line of linesOf(report)) console.log(line);
+      for (const line of linesOf(report)) output.print(line);
     }
   } finally {
     signals.dispose();
   }
   if (signals.signal.aborted) return exitCode.canceled;
-  console.log(`${counts.passed} passed, ${counts.failed + counts.invalid} failed`);
+  output.print(`${counts.passed} passed, ${counts.failed + counts.invalid} failed`);
   if (counts.invalid > 0) return exitCode.usage;
   return counts.failed > 0 ? exitCode.failed : exitCode.success;
 }

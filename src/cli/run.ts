@@ -5,6 +5,7 @@ import { executeRun, prepareRun } from "../app/run.ts";
 import { UsageError } from "../app/usage-error.ts";
 import type { PermissionPreset } from "../entry/model.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
+import { output } from "./output.ts";
 import { cancelFromTerminal } from "./signals.ts";
 
 /** The options of `agent-jobs run`, as commander hands them over. */
@@ -37,13 +38,13 @@ export async function run(
   try {
     const options = await runOptions(entryFile, jobName, flags);
     const prepared = await prepareRun(options);
-    const { outcome, reporterFailures } = await executeRun(prepared, options, signals);
+    const { outcome, reporterFailures, complete } = await executeRun(prepared, options, signals);
     for (const { reporter, message } of reporterFailures) {
-      console.error(`agent-jobs: the ${reporter} is not complete: ${message}`);
+      output.printError(`agent-jobs: warning: the ${reporter} is not complete: ${message}`);
     }
     switch (outcome.kind) {
       case "succeeded":
-        return exitCode.success;
+        return complete ? exitCode.success : exitCode.failed;
       case "failed":
         return exitCode.failed;
       case "canceled":
@@ -60,7 +61,7 @@ async function runOptions(
   flags: RunFlags,
 ): Promise<RunOptions> {
   const environment = process.env;
-  const stream = process.stdout;
+  const stream = output.terminal;
   const provider = providerOf(flags);
   const gitHubToken = gitHubTokenOf(environment);
   const userInput = await userInputOf(flags);
@@ -75,8 +76,9 @@ async function runOptions(
     terminal: {
       stream,
       verbosity: flags.quiet === true ? "quiet" : flags.verbose === true ? "verbose" : "normal",
-      colors: stream.isTTY && (environment["NO_COLOR"] ?? "") === "",
-      live: stream.isTTY && environment["CI"] === undefined && environment["TERM"] !== "dumb",
+      colors: stream.isTTY === true && (environment["NO_COLOR"] ?? "") === "",
+      live:
+        stream.isTTY === true && environment["CI"] === undefined && environment["TERM"] !== "dumb",
     },
     ...(jobName === undefined ? {} : { jobName }),
     ...(userInput === undefined ? {} : { userInput }),

@@ -6,6 +6,7 @@ import {
   type Diagnostic,
 } from "../entry/diagnostic.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
+import { output } from "./output.ts";
 
 export const validateFormats = ["text", "json", "github"] as const;
 
@@ -18,7 +19,7 @@ export async function validate(
   for (const file of files) {
     try {
       await checkFile(file);
-      if (format === "text") console.log(`${file}: valid`);
+      if (format === "text") output.print(`${file}: valid`);
     } catch (error) {
       if (!(error instanceof DiagnosticsError)) throw error;
       diagnostics.push(...error.diagnostics);
@@ -26,13 +27,13 @@ export async function validate(
   }
   switch (format) {
     case "text":
-      for (const diagnostic of diagnostics) console.log(diagnosticLine(diagnostic));
+      for (const diagnostic of diagnostics) output.print(diagnosticLine(diagnostic));
       break;
     case "json":
-      console.log(JSON.stringify({ valid: diagnostics.length === 0, diagnostics }, null, 2));
+      output.printJson({ valid: diagnostics.length === 0, diagnostics });
       break;
     case "github":
-      for (const diagnostic of diagnostics) console.log(workflowCommand(diagnostic));
+      for (const diagnostic of diagnostics) output.printCommand(workflowCommand(diagnostic));
       break;
   }
   return diagnostics.length === 0 ? exitCode.success : exitCode.usage;

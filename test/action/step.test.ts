@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { startModelServer } from "../rig/model-server.ts";
 import { runStep, type Command, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { entry, files, inputs } from "./rig.ts";
+import { entry, rehearsal, files, inputs } from "./rig.ts";
 
 const named = (result: StepResult, ...names: string[]): readonly Command[] =>
   result.commands.filter(({ name }) => names.includes(name));
@@ -48,19 +48,44 @@ describe("a step that runs a job", () => {
     assert.match(result.log, /Event: trusted, `workflow_dispatch` needs write access to cause\./);
   });
 
-  it("passes and warns when the runner's files for outputs and state can't be written", async (t) => {
+  it("does not pass when the runner's file for outputs can't be written, and says so", async (t) => {
     const workspace = await makeWorkspace(t, files);
     const result = await runStep(t, {
       workspace: workspace.path,
       inputs,
       env: { GITHUB_OUTPUT: join(workspace.path, "no/output"), GITHUB_STATE: "no/state" },
     });
-    assert.equal(result.code, 0, result.raw);
+    assert.equal(result.code, 1, result.raw);
     const warnings = named(result, "warning").map(({ message }) => message);
     assert.equal(warnings.length, 2);
     assert.match(warnings[0] ?? "", /^The state can't be written: /);
     assert.match(warnings[1] ?? "", /^The outputs can't be written: .*no\/output/);
     assert.doesNotMatch(result.raw, /defect of agent-jobs/);
+  });
+
+  it("does not pass when there is no file for outputs at all", async (t) => {
+    const workspace = await makeWorkspace(t, files);
+    const env = { GITHUB_OUTPUT: "" };
+    const result = await runStep(t, { workspace: workspace.path, inputs, env });
+    assert.equal(result.code, 1, result.raw);
+    assert.match(result.raw, /::warning .*The outputs can't be written: GITHUB_OUTPUT/);
+  });
+
+  it("does not pass with a journal that was deleted during the run", async (t) => {
+    const removing = rehearsal.replace(
+      "          - text:",
+      "          - tools:\n              - name: bash\n                arguments: { command: rm out/j.jsonl, description: d }\n          - text:",
+    );
+    const workspace = await makeWorkspace(t, { ...files, "entries/hello.rehearsal.yml": removing });
+    const all = { ...inputs, permissions: "all", "fail-on": "never" };
+    const kept = await runStep(t, { workspace: workspace.path, inputs: all });
+    assert.equal(kept.code, 0, kept.raw);
+    const asked = { ...all, journal: "out/j.jsonl" };
+    const result = await runStep(t, { workspace: workspace.path, inputs: asked });
+    assert.equal(result.code, 1, result.raw);
+    assert.equal(result.outputs["result"], "failure");
+    assert.match(result.outputs["reason"] ?? "", /^The journal is not complete: .*was deleted/);
+    assert.match(named(result, "warning")[0]?.message ?? "", /^The journal is not complete: /);
   });
 
   it("fails when the job fails, with an error at the task in the entry", async (t) => {
