@@ -12,6 +12,7 @@ import {
   outputsWithoutRun,
   reportDiagnostics,
   reportReasons,
+  reportWarnings,
   sayLine,
   summaryWithoutRun,
   type GithubRun,
@@ -142,6 +143,9 @@ class Step {
     const prepared = await prepareRun(options);
     try {
       await this.#checkWorkingDirectory(prepared, workspace);
+      const warnings = prepared.warnings.map((warning) => this.#shown(warning));
+      const { annotations } = inputs;
+      reportWarnings(core, warnings, { annotations, entryFile: paths.entry });
       const runtimePath = await ensureRuntime({
         runtimePath: inputs.runtimePath,
         environment: this.#environment,

@@ -84,6 +84,22 @@ export function reportReasons(
   for (const reason of reasons) sayLine(core, `No run: ${reason}`);
 }
 
+/** GitHub shows ten warnings of a step, and the run may have some of its own. */
+const maxWarnings = 3;
+
+/** What is odd about a valid entry: all in the log, the first as annotations where they are wanted. */
+export function reportWarnings(
+  core: GithubCore,
+  warnings: readonly Diagnostic[],
+  options: { readonly annotations: GithubOptions["annotations"]; readonly entryFile: string },
+): void {
+  const shown = options.annotations === "all" ? warnings.slice(0, maxWarnings) : [];
+  for (const annotation of diagnosticAnnotations(shown, options.entryFile)) {
+    annotate(core, annotation);
+  }
+  for (const warning of warnings) sayLine(core, `Entry: ${diagnosticLine(warning)}`);
+}
+
 /** A line in the log whatever it holds: `text` begins with words of ours. */
 export function sayLine(core: Pick<GithubCore, "info">, text: string): void {
   core.info(logLine(text, 4000));

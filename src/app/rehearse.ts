@@ -22,12 +22,14 @@ export type RehearsalReport =
       readonly file: string;
       readonly jobName: string;
       readonly milliseconds: number;
+      readonly warnings: readonly Diagnostic[];
     }
   | {
       readonly kind: "failed";
       readonly file: string;
       readonly jobName: string;
       readonly milliseconds: number;
+      readonly warnings: readonly Diagnostic[];
       readonly failures: readonly string[];
     }
   | {
@@ -84,10 +86,10 @@ async function rehearseFile(
     if (canceled()) return undefined;
     const milliseconds = systemClock.now() - start;
     const failures = withoutNoise(unexpected, [...expectations.failures(), ...unused]);
-    const { jobName } = prepared;
+    const { jobName, warnings } = prepared;
     return failures.length === 0
-      ? { kind: "passed", file, jobName, milliseconds }
-      : { kind: "failed", file, jobName, milliseconds, failures };
+      ? { kind: "passed", file, jobName, milliseconds, warnings }
+      : { kind: "failed", file, jobName, milliseconds, warnings, failures };
   } catch (error) {
     if (error instanceof DiagnosticsError)
       return { kind: "invalid", file, diagnostics: error.diagnostics };

@@ -5,7 +5,9 @@
 import { resolve } from "node:path";
 import { generateChartNodes } from "../entry/chart.ts";
 import { renderMermaid, type NodeStatus } from "../entry/mermaid.ts";
+import type { Diagnostic } from "../entry/diagnostic.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import { unusedUserInput } from "../entry/warnings.ts";
 import { resolveLimits, type ResolvedLimits } from "../engine/limits.ts";
 import type { EnginePorts } from "../engine/ports.ts";
 import { runJob } from "../engine/run-job.ts";
@@ -48,6 +50,8 @@ export interface PreparedRun {
   readonly limits: ResolvedLimits;
   readonly permissions: PermissionPreset | undefined;
   readonly script: Script | undefined;
+  /** About the entry, and about what it is run with. */
+  readonly warnings: readonly Diagnostic[];
   /** Removes what was made for the run; `executeRun` does it at its end. */
   readonly cleanUp: () => Promise<void>;
 }
@@ -124,8 +128,20 @@ async function prepareLoaded(
     limits: resolveLimits(loaded.entry.limits, script?.limits, options.limits),
     permissions: options.permissions ?? script?.permissions,
     script,
+    warnings: [...loaded.warnings, ...userInputWarnings(loaded, jobName, userInput)],
     cleanUp: async () => workspace?.remove(),
   };
+}
+
+function userInputWarnings(
+  { entry, file, locate }: ReadEntry,
+  jobName: string,
+  userInput: string | undefined,
+): Diagnostic[] {
+  const reason = unusedUserInput(entry, jobName, userInput);
+  if (reason === undefined) return [];
+  const codePath = `entry.jobs[${JSON.stringify(jobName)}]`;
+  return [{ severity: "warning", file, ...locate(["jobs", jobName]), codePath, reason }];
 }
 
 /** Runs what was prepared. Rejects only with a `UsageError`: no model, no runtime, a file that can't be written. */

@@ -76,8 +76,12 @@ Exit codes: 0 success, 1 the job failed (rehearse: an expectation or a rule fail
     .addOption(
       new Option("--format <format>", "how to print them").choices(validateFormats).default("text"),
     )
-    .action(async (files: string[], { format }: { format: (typeof validateFormats)[number] }) =>
-      end(await validate(files, format)),
+    .option("--strict", "let warnings count as errors")
+    .action(
+      async (
+        files: string[],
+        { format, strict }: { format: (typeof validateFormats)[number]; strict?: true },
+      ) => end(await validate(files, format, strict === true)),
     );
 
   program

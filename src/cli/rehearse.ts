@@ -13,6 +13,7 @@ export interface RehearseFlags {
 /** One line for each file, the reasons of a failure below it, the counts at the end. */
 export async function rehearse(files: readonly string[], flags: RehearseFlags): Promise<ExitCode> {
   const signals = cancelFromTerminal();
+  const warned = new Set<string>();
   const counts = { passed: 0, failed: 0, invalid: 0 };
   try {
     const options = {
@@ -24,6 +25,12 @@ export async function rehearse(files: readonly string[], flags: RehearseFlags): 
     for await (const report of rehearseFiles(files, options, signals)) {
       counts[report.kind] += 1;
       for (const line of linesOf(report)) output.print(line);
+      // Several rehearsals of one entry: its warnings once.
+      for (const warning of report.kind === "invalid" ? [] : report.warnings) {
+        const line = diagnosticLine(warning);
+        if (!warned.has(line)) output.printError(line);
+        warned.add(line);
+      }
     }
   } finally {
     signals.dispose();

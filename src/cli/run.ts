@@ -2,7 +2,9 @@ import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { gitHubTokenOf, type ProviderOptions, type RunOptions } from "../app/options.ts";
 import { executeRun, prepareRun } from "../app/run.ts";
+import { withoutSecrets } from "../app/secrets.ts";
 import { UsageError } from "../app/usage-error.ts";
+import { diagnosticLine } from "../entry/diagnostic.ts";
 import type { PermissionPreset } from "../entry/model.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
 import { output } from "./output.ts";
@@ -38,6 +40,9 @@ export async function run(
   try {
     const options = await runOptions(entryFile, jobName, flags);
     const prepared = await prepareRun(options);
+    for (const warning of flags.quiet === true ? [] : prepared.warnings) {
+      output.printError(withoutSecrets(diagnosticLine(warning), { environment: process.env }));
+    }
     const { outcome, reporterFailures, complete } = await executeRun(prepared, options, signals);
     for (const { reporter, message } of reporterFailures) {
       output.printError(`agent-jobs: warning: the ${reporter} is not complete: ${message}`);

@@ -66,11 +66,11 @@ export function diagnosticAnnotations(
   entryFile: string,
 ): Annotation[] {
   const candidates = diagnostics.map((diagnostic, index): Candidate => {
-    const { line, hint } = diagnostic;
+    const { line, hint, severity = "error" } = diagnostic;
     const message = diagnosticMessage(diagnostic) + (hint === undefined ? "" : `\n${hint}`);
     return {
-      level: "error",
-      title: "Invalid entry",
+      level: severity,
+      title: severity === "error" ? "Invalid entry" : "Entry",
       message: bounded(message),
       file: diagnostic.file ?? entryFile,
       ...(line === undefined ? {} : { startLine: line }),
@@ -79,7 +79,7 @@ export function diagnosticAnnotations(
       count: 1,
     };
   });
-  return limited("error", candidates, 0, entryFile);
+  return limited(candidates[0]?.level ?? "error", candidates, 0, entryFile);
 }
 
 /** Reasons that have no place in a file, at most ten. */

@@ -48,6 +48,41 @@ describe("a step that runs a job", () => {
     assert.match(result.log, /Event: trusted, `workflow_dispatch` needs write access to cause\./);
   });
 
+  it("warns of what is odd about the entry, and of a user input that is not used", async (t) => {
+    const task = (prompt: string): object => ({ prompt, model: { category: "driving" } });
+    const odd = {
+      models: { driving: "m" },
+      permissions: { shell: ["npm test && npm run lint"] },
+      tasks: { a: task("Say hello"), lone: task("Nobody asks") },
+      jobs: { j: { work: { kind: "Ref", taskId: "a" } } },
+    };
+    const workspace = await makeWorkspace(t, {
+      "odd.json": JSON.stringify(odd, null, 1),
+      "r.yml": "entry: odd.json\nsessions:\n  - turns: [hello]\n",
+    });
+    const result = await runStep(t, {
+      workspace: workspace.path,
+      inputs: { entry: "odd.json", rehearse: "r.yml", "user-input": "x" },
+    });
+    assert.equal(result.code, 0, result.raw);
+    const warnings = named(result, "warning");
+    assert.deepEqual(
+      warnings.map(({ properties }) => [properties["file"], properties["line"] !== undefined]),
+      [1, 2, 3].map(() => ["odd.json", true]),
+    );
+    for (const text of [
+      "No command can match",
+      "No job uses this task",
+      "user input is not used",
+    ]) {
+      assert.ok(
+        warnings.some(({ message }) => message.includes(text)),
+        text,
+      );
+      assert.ok(result.log.includes(text), text);
+    }
+  });
+
   it("does not pass when the runner's file for outputs can't be written, and says so", async (t) => {
     const workspace = await makeWorkspace(t, files);
     const result = await runStep(t, {
