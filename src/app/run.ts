@@ -9,12 +9,12 @@ import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { resolveLimits, type ResolvedLimits } from "../engine/limits.ts";
 import type { EnginePorts } from "../engine/ports.ts";
 import { runJob } from "../engine/run-job.ts";
-import type { RunEventBody, RunOutcome } from "../events/event.ts";
+import type { RunOutcome } from "../events/event.ts";
 import { createRedactor } from "../events/redact.ts";
 import { createSink, type Reporter, type ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView, type WorkView } from "../events/view.ts";
 import { systemClock } from "../platform/clock.ts";
-import { createScriptedModel, type ScriptedModel } from "../rehearsal/model.ts";
+import { createScriptedModel } from "../rehearsal/model.ts";
 import type { Script } from "../rehearsal/script.ts";
 import { createJournal } from "../reporters/journal.ts";
 import { createTerminalReporter } from "../reporters/terminal.ts";
@@ -35,6 +35,7 @@ import { modelServer, type RunOptions } from "./options.ts";
 import { createRecording } from "./recording.ts";
 import { knownSecrets } from "./secrets.ts";
 import { UsageError } from "./usage-error.ts";
+import { createVerdict } from "./verdict.ts";
 import { makeWorkspace } from "./workspace.ts";
 
 /** Checked input: nothing of it can be refused any more. */
@@ -62,10 +63,8 @@ export interface RunSignals {
 export interface RunReport {
   readonly outcome: RunOutcome;
   readonly view: RunView;
-  /** What a rehearsed run asked for although its script does not expect it. */
-  readonly unexpected: readonly string[];
-  /** What the script holds although the run did not ask for it. */
-  readonly unused: readonly string[];
+  /** Everything in which a rehearsed run was not as its script and its expectations say. */
+  readonly rehearsalFailures: readonly string[];
   /** Reports that could not be written, such as a journal on a full disk. */
   readonly reporterFailures: readonly ReporterFailure[];
 }
@@ -149,6 +148,15 @@ async function execute(
     script === undefined ? undefined : createScriptedModel(script, { clock, workingDirectory });
   const view = createRunView();
   const redactor = createRedactor(knownSecrets(options));
+  const verdict =
+    script === undefined || model === undefined
+      ? undefined
+      : createVerdict({
+          script,
+          model,
+          redactor,
+          honourExpectations: options.honourExpectations === true,
+        });
   const reporters: readonly (Reporter | undefined)[] = [
     { name: "view", report: (event) => applyEvent(view, event) },
     options.journal === undefined ? undefined : openJournal(options.journal),
@@ -161,6 +169,7 @@ async function execute(
         clock,
         chart: (shown) => chartOf(entry, jobName, shown),
       }),
+    verdict?.reporter,
     ...(options.reporters ?? []),
   ];
   const sink = createSink({
@@ -186,7 +195,7 @@ async function execute(
     clock,
     gate: createGate(limits.parallel),
     random: Math.random,
-    emit: (event) => sink.emit(judged(event, model)),
+    emit: (event) => sink.emit(verdict?.judged(event) ?? event),
   };
   const declared = entry.permissions;
   const outcome = await runJob(
@@ -206,26 +215,11 @@ async function execute(
   await sessions.stop();
   const reporterFailures = await sink.close();
   return {
-    outcome: judgedOutcome(outcome, model),
+    outcome: verdict?.outcome(outcome) ?? outcome,
     view,
-    unexpected: model?.failures() ?? [],
-    unused: model?.unused() ?? [],
+    rehearsalFailures: verdict?.failures() ?? [],
     reporterFailures,
   };
-}
-
-/** A run that asked for something its script does not expect has failed, whatever its tasks made of it. */
-function judged(event: RunEventBody, model: ScriptedModel | undefined): RunEventBody {
-  return event.type === "run.ended"
-    ? { ...event, outcome: judgedOutcome(event.outcome, model) }
-    : event;
-}
-
-function judgedOutcome(outcome: RunOutcome, model: ScriptedModel | undefined): RunOutcome {
-  const [failure] = model?.failures() ?? [];
-  return failure === undefined || outcome.kind === "canceled"
-    ? outcome
-    : { kind: "failed", reason: `the rehearsal does not fit: ${failure}` };
 }
 
 function openJournal(path: string): Reporter {

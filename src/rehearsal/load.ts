@@ -151,8 +151,10 @@ class Builder {
           }));
     for (const { path: at, reason, hint } of replyProblems(list)) this.#problem(at, reason, hint);
     const built = list.map((reply) =>
-      toReply(reply.fields, this.#place(reply.path), (condition, name) =>
-        this.#condition(condition, [...reply.path, name]),
+      toReply(
+        reply.fields,
+        (below) => this.#place([...reply.path, ...below]),
+        (condition, name) => this.#condition(condition, [...reply.path, name]),
       ),
     );
     const place = this.#place(path);

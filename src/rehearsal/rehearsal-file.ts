@@ -13,6 +13,8 @@ export interface ToolField {
   readonly name: string;
   readonly arguments?: string | Readonly<Record<string, unknown>>;
   readonly unknown?: true;
+  readonly fails?: string;
+  readonly denied?: true;
 }
 
 export interface ErrorField {

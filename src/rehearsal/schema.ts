@@ -41,7 +41,13 @@ const tool = {
         "The arguments. A string is sent as it is: the input of a freeform tool such as apply_patch, or invalid JSON.",
     },
     unknown: flag(
-      "The session need not offer this tool: rehearses a model that calls a tool which does not exist.",
+      "The session does not offer this tool: rehearses a model that calls a tool which does not exist. The call fails.",
+    ),
+    fails: text(
+      "The call must fail, and this is a part of its error. Without it the rehearsal fails when the call does. A command that exits with another code than 0 has not failed: that is its result.",
+    ),
+    denied: flag(
+      "The permissions must deny the call. Without it the rehearsal fails when they do.",
     ),
   },
 };

@@ -97,11 +97,20 @@ export interface Partial {
 }
 
 export interface ToolUse {
+  readonly place: Place;
   readonly name: string;
   /** As it goes over the wire: JSON, or anything for a freeform tool and for a model's mistake. */
   readonly input: string;
   readonly unknown: boolean;
+  readonly expected: ToolEnding;
 }
+
+/** How a call has to end. A command that exits with another code than 0 has succeeded: that is its result. */
+export type ToolEnding =
+  | { readonly kind: "succeeds" }
+  /** `text`: a part of the error. */
+  | { readonly kind: "fails"; readonly text: string }
+  | { readonly kind: "denied" };
 
 export interface Expectation {
   readonly place: Place;

@@ -6,7 +6,7 @@
  * translated; of sub-agents we keep what a bill and a recording need.
  */
 import type { SessionEvent } from "@github/copilot-sdk";
-import type { SessionActivity } from "../events/session-activity.ts";
+import type { SessionActivity, ToolError } from "../events/session-activity.ts";
 
 interface OpenText {
   readonly id: string;
@@ -32,6 +32,8 @@ export class Translator {
         return subAgent
           ? [modelReplied(event, true)]
           : [...this.#wholeMessage(event), modelReplied(event, false)];
+      case "tool.execution_complete":
+        return subAgent ? subAgentTool(event) : this.#root(event);
       default:
         return subAgent ? [] : this.#root(event);
     }
@@ -45,7 +47,7 @@ export class Translator {
         kind: "tool.ended",
         toolCallId,
         succeeded: false,
-        error: { message: "The turn ended before the tool did." },
+        error: { message: "The turn ended before the tool did.", code: "unfinished" },
       });
     }
     this.#tools.clear();
@@ -176,14 +178,7 @@ export class Translator {
                   : { detailedContent: result.detailedContent }),
               },
             }),
-        ...(error === undefined
-          ? {}
-          : {
-              error: {
-                message: error.message,
-                ...(error.code === undefined ? {} : { code: error.code }),
-              },
-            }),
+        ...(error === undefined ? {} : { error: toolError(error) }),
       },
     ];
   }
@@ -209,6 +204,24 @@ export class Translator {
   }
 }
 
+function subAgentTool(
+  event: Extract<SessionEvent, { type: "tool.execution_complete" }>,
+): SessionActivity[] {
+  const { toolCallId, success, error } = event.data;
+  if (success) return [];
+  return [
+    {
+      kind: "sub-agent.tool.failed",
+      toolCallId,
+      error: toolError(error ?? { message: "" }),
+    },
+  ];
+}
+
+function toolError({ message, code }: { message: string; code?: string }): ToolError {
+  return { message, ...(code === undefined ? {} : { code }) };
+}
+
 function modelReplied(
   event: Extract<SessionEvent, { type: "assistant.message" }>,
   subAgent: boolean,
@@ -219,6 +232,7 @@ function modelReplied(
     text: content,
     ...(reasoningText === undefined ? {} : { reasoning: reasoningText }),
     toolCalls: (toolRequests ?? []).map((call) => ({
+      id: call.toolCallId,
       name: call.name,
       arguments: call.arguments ?? {},
     })),
