@@ -2,6 +2,8 @@
  * Whether a rehearsed run was as its script says. Owns what counts: calls of tools that did not end as they should,
  * what the run asked for beside the script, expectations that do not hold, parts of the script that were not used.
  */
+import { permissionAdvice } from "../events/crash.ts";
+import type { Decision } from "../events/decision.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import type { Redactor } from "../events/redact.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -50,6 +52,7 @@ export function createVerdict(options: VerdictOptions): Verdict {
     reporter: { name: "expectations", report: expectations.report.bind(expectations) },
     judged(event) {
       model.observe(event);
+      if (event.type === "decision") return { ...event, decision: withoutAdvice(event.decision) };
       if (event.type !== "run.ended") return event;
       // Before everybody else hears of it, since the verdict depends on it.
       expectations.report(redactor.event({ at: 0, ...event }));
@@ -58,6 +61,18 @@ export function createVerdict(options: VerdictOptions): Verdict {
     outcome,
     failures,
   };
+}
+
+/** What to do about a model server is no help where a script plays it. */
+function withoutAdvice(decision: Decision): Decision {
+  if (decision.kind === "session-crashed" && decision.crash.statusCode !== undefined) {
+    // What the runtime adds to the status is such advice too.
+    const { detail: _advice, ...crash } = decision.crash;
+    return { ...decision, crash };
+  }
+  if (decision.kind !== "crash-budget-drained") return decision;
+  const { advice, ...rest } = decision;
+  return advice === permissionAdvice ? decision : rest;
 }
 
 /** Once a run has left its script, what it missed afterwards follows from that. */

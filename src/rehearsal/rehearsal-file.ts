@@ -93,6 +93,13 @@ export interface RehearsalLimits {
   readonly parallel?: number;
 }
 
+export interface CommitFields {
+  readonly message: string;
+  readonly branch?: string;
+  /** null: removed. */
+  readonly files: Readonly<Record<string, string | null>>;
+}
+
 export interface RehearsalFile {
   readonly $schema?: string;
   readonly description?: string;
@@ -103,6 +110,7 @@ export interface RehearsalFile {
   readonly workspace?: {
     readonly files?: Readonly<Record<string, string>>;
     readonly git?: boolean;
+    readonly commits?: readonly CommitFields[];
   };
   readonly models?: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";
