@@ -29,7 +29,7 @@ export interface GitOptions {
   /** Of this process; of it git gets the way to itself. */
   readonly environment: ModelAccess["environment"];
   /** Variables of git's own: an author, an index. */
-  readonly variables?: Readonly<Record<string, string>>;
+  readonly variables?: Readonly<Record<string, string | undefined>>;
 }
 
 /** What git prints. Rejects with the end of its standard error if it fails. */

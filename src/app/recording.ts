@@ -30,7 +30,7 @@ export function createRecording(
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`The recording ${path} can't be written: ${why}`);
   }
-  const { loaded, entry, jobName, userInput, workingDirectory, permissions, script } = prepared;
+  const { loaded, entry, jobName, userInput, namedDirectory, permissions, script } = prepared;
   // A folder made for the run is gone after it: a replay makes it again.
   const workspace = options.workingDirectory === undefined ? script?.workspace : undefined;
   // What this run was told beside its entry, by the script that it rehearsed too.
@@ -39,7 +39,7 @@ export function createRecording(
   const recorder = createRecorder({
     entry: fromFolder(folder, loaded.file),
     job: jobName,
-    ...(workspace === undefined ? { workingDirectory: fromFolder(folder, workingDirectory) } : {}),
+    ...(workspace === undefined ? { workingDirectory: fromFolder(folder, namedDirectory) } : {}),
     ...(usesUserInput(entry, jobName) ? { userInput: redactor.text(userInput) } : {}),
     ...(Object.keys(models).length === 0 ? {} : { models }),
     ...(permissions === undefined ? {} : { permissions }),

@@ -11,6 +11,8 @@ import { UsageError } from "./usage-error.ts";
 export interface RehearseOptions extends Pick<ModelAccess, "environment" | "runtimePath"> {
   /** For rehearsals that name none. */
   readonly workingDirectory: string;
+  /** Work in the folder itself, where a copy of it is the default. */
+  readonly inPlace: boolean;
   /** Where to show what happens in each run; undefined: nowhere. */
   readonly verbose: TerminalStream | undefined;
 }
@@ -55,7 +57,7 @@ export async function* rehearseFiles(
 
 async function rehearseFile(
   file: string,
-  { environment, runtimePath, workingDirectory, verbose }: RehearseOptions,
+  { environment, runtimePath, workingDirectory, inPlace, verbose }: RehearseOptions,
   signals: RunSignals,
 ): Promise<RehearsalReport | undefined> {
   const canceled = (): boolean => signals.signal?.aborted === true;
@@ -65,6 +67,7 @@ async function rehearseFile(
     const options = {
       entryFile: script.entryFile,
       environment,
+      inPlace,
       ...(script.workingDirectory === undefined && script.workspace === undefined
         ? { workingDirectory }
         : {}),

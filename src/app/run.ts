@@ -6,6 +6,7 @@ import { resolve } from "node:path";
 import { generateChartNodes } from "../entry/chart.ts";
 import { renderMermaid, type NodeStatus } from "../entry/mermaid.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import { taskWorks } from "../entry/work.ts";
 import { resolveLimits, type ResolvedLimits } from "../engine/limits.ts";
 import type { EnginePorts } from "../engine/ports.ts";
 import { runJob } from "../engine/run-job.ts";
@@ -19,6 +20,7 @@ import type { Script } from "../rehearsal/script.ts";
 import { createJournal } from "../reporters/journal.ts";
 import { createTerminalReporter } from "../reporters/terminal.ts";
 import { effectivePermissions } from "../permissions/policy.ts";
+import { ruleSet } from "../permissions/rules.ts";
 import { createSessions } from "../sessions/sessions.ts";
 import { checkAccess } from "./access.ts";
 import { createGate } from "./gate.ts";
@@ -35,6 +37,7 @@ import { modelServer, type RunOptions } from "./options.ts";
 import { createRecording } from "./recording.ts";
 import { knownSecrets } from "./secrets.ts";
 import { UsageError } from "./usage-error.ts";
+import { copyWorkingDirectory } from "./working-copy.ts";
 import { createVerdict } from "./verdict.ts";
 import { makeWorkspace } from "./workspace.ts";
 
@@ -46,6 +49,8 @@ export interface PreparedRun {
   readonly userInput: string;
   /** Absolute. */
   readonly workingDirectory: string;
+  /** The folder that it is a copy of; else the same. */
+  readonly namedDirectory: string;
   readonly limits: ResolvedLimits;
   readonly permissions: PermissionPreset | undefined;
   readonly script: Script | undefined;
@@ -108,18 +113,44 @@ async function prepareLoaded(
     named === undefined && script?.workspace !== undefined
       ? await makeWorkspace(script.workspace, options.environment)
       : undefined;
-  const workingDirectory = workspace?.path ?? folder;
+  const permissions = options.permissions ?? script?.permissions;
+  const copy =
+    script !== undefined &&
+    workspace === undefined &&
+    options.inPlace !== true &&
+    mayChangeFiles(entry, jobName, permissions)
+      ? await copyWorkingDirectory(folder, options.environment)
+      : undefined;
+  const workingDirectory = (workspace ?? copy)?.path ?? folder;
   return {
     loaded,
     entry,
     jobName,
     userInput: userInput ?? "",
     workingDirectory,
+    namedDirectory: copy === undefined ? workingDirectory : folder,
     limits: resolveLimits(loaded.entry.limits, script?.limits, options.limits),
-    permissions: options.permissions ?? script?.permissions,
+    permissions,
     script,
-    cleanUp: async () => workspace?.remove(),
+    cleanUp: async () => (workspace ?? copy)?.remove(),
   };
+}
+
+/** Whether a task of the job may write, or run a command, of which nobody knows whether it does. */
+function mayChangeFiles(
+  entry: PreparedEntry,
+  jobName: string,
+  option: PermissionPreset | undefined,
+): boolean {
+  const job = entry.jobs[jobName];
+  if (job === undefined) return false;
+  return taskWorks(job.work).some(({ taskId }) => {
+    const { permissions: own } = entry.tasks[taskId] ?? {};
+    const rules = ruleSet(effectivePermissions(entry.permissions, own, option));
+    const { preset, write, shell, tools } = rules;
+    const commands = shell.allow === true || shell.allow.length > 0;
+    return preset !== "read-only" || commands || write.allow.length > 0 || tools.allow.length > 0;
+  });
 }
 
 /** Runs what was prepared. Rejects only with a `UsageError`: no model, no runtime, a file that can't be written. */

@@ -6,6 +6,7 @@ import { cancelFromTerminal } from "./signals.ts";
 export interface RehearseFlags {
   readonly workingDirectory: string;
   readonly runtimePath?: string;
+  readonly inPlace?: true;
   readonly verbose?: true;
 }
 
@@ -17,6 +18,7 @@ export async function rehearse(files: readonly string[], flags: RehearseFlags): 
     const options = {
       environment: process.env,
       workingDirectory: flags.workingDirectory,
+      inPlace: flags.inPlace === true,
       verbose: flags.verbose === true ? process.stdout : undefined,
       ...(flags.runtimePath === undefined ? {} : { runtimePath: flags.runtimePath }),
     };

@@ -113,12 +113,17 @@ export async function runProgram(
   options: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },
 ): Promise<string> {
   return new Promise<string>((resolve, reject) => {
-    execFile(command, args, { ...options, timeout: 30_000 }, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout);
-      else
-        reject(
-          new Error(`${command} ${args[0] ?? ""}: ${stderr.trim().slice(-500) || error.message}`),
-        );
-    });
+    execFile(
+      command,
+      args,
+      { ...options, timeout: 30_000, maxBuffer: 256 * 1024 * 1024 },
+      (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else
+          reject(
+            new Error(`${command} ${args[0] ?? ""}: ${stderr.trim().slice(-500) || error.message}`),
+          );
+      },
+    );
   });
 }

@@ -235,7 +235,7 @@ export const rehearsalSchema = {
     job: text("The job. May be left out if the entry has just one."),
     userInput: text("The user input of the job."),
     workingDirectory: text(
-      "The directory that the sessions work in, relative to this file. Default: the one given on the command line, else the current directory.",
+      "The directory that the sessions work in, relative to this file; a copy of it where they may write. Default: the one given on the command line, else the current directory.",
     ),
     workspace,
     models: {

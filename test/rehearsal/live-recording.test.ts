@@ -97,7 +97,7 @@ async function recorded(
   const { environment } = options;
   const replays = rehearseFiles(
     [record],
-    { environment, workingDirectory: "/nowhere", verbose: undefined },
+    { environment, workingDirectory: "/nowhere", inPlace: false, verbose: undefined },
     {},
   );
   const reports: unknown[] = [];
