@@ -17,7 +17,7 @@ import {
   type GithubRun,
   type Outputs,
 } from "../app/github.ts";
-import { executeRun, prepareRun, type PreparedRun } from "../app/run.ts";
+import { executeRun, prepareRun, type RunReport } from "../app/run.ts";
 import { RuntimeNotFoundError } from "../app/runtime.ts";
 import { knownSecrets } from "../app/secrets.ts";
 import { UsageError } from "../app/usage-error.ts";
@@ -138,10 +138,10 @@ class Step {
     if (key.kind === "missing") throw new Stop("failure", [key.problem]);
     core.info(`Models: ${key.text}.`);
     const userInput = await userInputOf(setting, paths);
-    const options = { ...runOptions(setting, paths, sources, userInput), mark };
+    const checkFolder = (folder: string): Promise<void> => checkRehearsed(folder, workspace);
+    const options = { ...runOptions(setting, paths, sources, userInput), mark, checkFolder };
     const prepared = await prepareRun(options);
     try {
-      await this.#checkWorkingDirectory(prepared, workspace);
       const runtimePath = await ensureRuntime({
         runtimePath: inputs.runtimePath,
         environment: this.#environment,
@@ -158,6 +158,7 @@ class Step {
         core,
         randomToken: () => randomUUID().replaceAll("-", ""),
         ...(paths.journal === undefined ? {} : { journal: paths.journal }),
+        ...(paths.rehearse === undefined ? {} : { rehearsal: paths.rehearse }),
       });
       const { reporters } = this.#githubRun;
       const ready = { ...options, runtimePath, reporters };
@@ -166,6 +167,7 @@ class Step {
       for (const { reporter, message } of report.reporterFailures) {
         this.#warn(`The ${reporter} is not complete: ${message}`);
       }
+      if (paths.rehearse !== undefined) this.#tellRehearsal(paths.rehearse, report);
       this.#setOutputs(this.#githubRun.outputs());
       switch (report.outcome.kind) {
         case "succeeded":
@@ -180,14 +182,9 @@ class Step {
     }
   }
 
-  /** A rehearsal may name the folder itself. */
-  async #checkWorkingDirectory(prepared: PreparedRun, workspace: string): Promise<void> {
-    const { workingDirectory, script } = prepared;
-    if (script?.workspace !== undefined) return;
-    if (await isInside(workspace, workingDirectory)) return;
-    throw new Stop("failure", [
-      `The working directory ${workingDirectory} that the rehearsal names is not in the workspace.`,
-    ]);
+  #tellRehearsal(file: string, { rehearsalFailures }: RunReport): void {
+    sayLine(this.#core, `Rehearsal: the answers came from ${file}; no model was asked.`);
+    for (const failure of rehearsalFailures) sayLine(this.#core, `Rehearsal: ${failure}`);
   }
 
   /** There was no run, for a reason that is known (or a defect of ours). */
@@ -268,6 +265,14 @@ function enter(workspace: string): void {
   } catch {
     throw new Stop("failure", [`The workspace ${workspace} is not there: check out first.`]);
   }
+}
+
+/** A rehearsal may name the folder itself. */
+async function checkRehearsed(folder: string, workspace: string): Promise<void> {
+  if (await isInside(workspace, folder)) return;
+  throw new Stop("failure", [
+    `The working directory ${folder} that the rehearsal names is not in the workspace.`,
+  ]);
 }
 
 function reasonsOf(error: unknown): readonly string[] {

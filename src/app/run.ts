@@ -113,6 +113,7 @@ async function prepareLoaded(
     named === undefined && script?.workspace !== undefined
       ? await makeWorkspace(script.workspace, options.environment)
       : undefined;
+  if (script !== undefined && workspace === undefined) await options.checkFolder?.(folder);
   const permissions = options.permissions ?? script?.permissions;
   const copy =
     script !== undefined &&
