@@ -18,7 +18,7 @@ import {
   type GithubRun,
   type Outputs,
 } from "../app/github.ts";
-import { executeRun, prepareRun, type PreparedRun } from "../app/run.ts";
+import { executeRun, prepareRun, type RunReport } from "../app/run.ts";
 import { RuntimeNotFoundError } from "../app/runtime.ts";
 import { knownSecrets } from "../app/secrets.ts";
 import { UsageError } from "../app/usage-error.ts";
@@ -139,10 +139,10 @@ class Step {
     if (key.kind === "missing") throw new Stop("failure", [key.problem]);
     core.info(`Models: ${key.text}.`);
     const userInput = await userInputOf(setting, paths);
-    const options = { ...runOptions(setting, paths, sources, userInput), mark };
+    const checkFolder = (folder: string): Promise<void> => checkRehearsed(folder, workspace);
+    const options = { ...runOptions(setting, paths, sources, userInput), mark, checkFolder };
     const prepared = await prepareRun(options);
     try {
-      await this.#checkWorkingDirectory(prepared, workspace);
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));
       const { annotations } = inputs;
       reportWarnings(core, warnings, { annotations, entryFile: paths.entry });
@@ -163,6 +163,7 @@ class Step {
         core,
         randomToken: () => randomUUID().replaceAll("-", ""),
         ...(paths.journal === undefined ? {} : { journal: paths.journal }),
+        ...(paths.rehearse === undefined ? {} : { rehearsal: paths.rehearse }),
       });
       const { reporters } = this.#githubRun;
       const ready = { ...options, runtimePath, reporters };
@@ -175,6 +176,7 @@ class Step {
       const outputs = this.#githubRun.outputs();
       // What was asked for is missing: a run that went well otherwise is no success.
       const incomplete = report.outcome.kind === "succeeded" && !report.complete;
+      if (paths.rehearse !== undefined) this.#tellRehearsal(paths.rehearse, report);
       const written = this.#setOutputs(
         incomplete ? { ...outputs, result: "failure", reason: failures.join("\n") } : outputs,
       );
@@ -192,14 +194,9 @@ class Step {
     }
   }
 
-  /** A rehearsal may name the folder itself. */
-  async #checkWorkingDirectory(prepared: PreparedRun, workspace: string): Promise<void> {
-    const { workingDirectory, script } = prepared;
-    if (script?.workspace !== undefined) return;
-    if (await isInside(workspace, workingDirectory)) return;
-    throw new Stop("failure", [
-      `The working directory ${workingDirectory} that the rehearsal names is not in the workspace.`,
-    ]);
+  #tellRehearsal(file: string, { rehearsalFailures }: RunReport): void {
+    sayLine(this.#core, `Rehearsal: the answers came from ${file}; no model was asked.`);
+    for (const failure of rehearsalFailures) sayLine(this.#core, `Rehearsal: ${failure}`);
   }
 
   /** There was no run, for a reason that is known (or a defect of ours). */
@@ -286,6 +283,14 @@ function enter(workspace: string): void {
   } catch {
     throw new Stop("failure", [`The workspace ${workspace} is not there: check out first.`]);
   }
+}
+
+/** A rehearsal may name the folder itself. */
+async function checkRehearsed(folder: string, workspace: string): Promise<void> {
+  if (await isInside(workspace, folder)) return;
+  throw new Stop("failure", [
+    `The working directory ${folder} that the rehearsal names is not in the workspace.`,
+  ]);
 }
 
 function reasonsOf(error: unknown): readonly string[] {

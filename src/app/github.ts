@@ -32,7 +32,7 @@ export interface GithubRun {
 
 export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions): GithubRun {
   const { loaded, entry, jobName } = prepared;
-  const { journal } = options;
+  const { journal, rehearsal } = options;
   const view = createRunView();
   const reporter = createGithubReporter({
     ...options,
@@ -41,7 +41,11 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
   });
   return {
     reporters: [{ name: "outputs", report: (event) => applyEvent(view, event) }, reporter],
-    outputs: () => outputsOf(view, journal === undefined ? {} : { journal }),
+    outputs: () =>
+      outputsOf(view, {
+        ...(journal === undefined ? {} : { journal }),
+        ...(rehearsal === undefined ? {} : { rehearsal }),
+      }),
     finish: () => reporter.finish(),
   };
 }

@@ -11,7 +11,7 @@ import { chart } from "./chart.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
 import { list } from "./list.ts";
 import { output } from "./output.ts";
-import { rehearse } from "./rehearse.ts";
+import { rehearse, type RehearseFlags } from "./rehearse.ts";
 import { run, type RunFlags } from "./run.ts";
 import { schema } from "./schema.ts";
 import { validate, validateFormats } from "./validate.ts";
@@ -101,14 +101,10 @@ Exit codes: 0 success, 1 the job failed (rehearse: an expectation or a rule fail
     .command("rehearse <rehearsal...>")
     .description("run rehearsal files as tests: script and expectations, one line each")
     .option("--working-directory <dir>", "where the rehearsals that name no folder run", ".")
+    .option("--in-place", "work in that folder itself, where a copy of it is the default")
     .option("--runtime-path <path>", "the Copilot runtime to use")
     .option("--verbose", "show what happens in each run")
-    .action(
-      async (
-        files: string[],
-        flags: { workingDirectory: string; runtimePath?: string; verbose?: true },
-      ) => end(await rehearse(files, flags)),
-    );
+    .action(async (files: string[], flags: RehearseFlags) => end(await rehearse(files, flags)));
 
   program
     .command("schema")
@@ -127,6 +123,7 @@ function addRunOptions(command: Command): Command {
     .option("--user-input-file <path>", "read the user input from a file; - is stdin")
     .option("--working-directory <dir>", "where the agent works (default: the current directory)")
     .option("--rehearse <file>", "let the script of a rehearsal file play the model")
+    .option("--in-place", "with --rehearse: work in the folder itself, not in a copy of it")
     .option("--record <file>", "keep the model exchanges of this run as a rehearsal")
     .option("--journal <file>", "write every event as a line of JSON")
     .option("--model <category=id>", "use another model for a category (repeatable)", collectModels)

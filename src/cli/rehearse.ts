@@ -7,6 +7,7 @@ import { cancelFromTerminal } from "./signals.ts";
 export interface RehearseFlags {
   readonly workingDirectory: string;
   readonly runtimePath?: string;
+  readonly inPlace?: true;
   readonly verbose?: true;
 }
 
@@ -19,6 +20,7 @@ export async function rehearse(files: readonly string[], flags: RehearseFlags): 
     const options = {
       environment: process.env,
       workingDirectory: flags.workingDirectory,
+      inPlace: flags.inPlace === true,
       verbose: flags.verbose === true ? output.terminal : undefined,
       ...(flags.runtimePath === undefined ? {} : { runtimePath: flags.runtimePath }),
     };

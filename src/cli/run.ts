@@ -16,6 +16,7 @@ export interface RunFlags {
   readonly userInputFile?: string;
   readonly workingDirectory?: string;
   readonly rehearse?: string;
+  readonly inPlace?: true;
   readonly record?: string;
   readonly journal?: string;
   readonly model?: Readonly<Record<string, string>>;
@@ -65,6 +66,9 @@ async function runOptions(
   jobName: string | undefined,
   flags: RunFlags,
 ): Promise<RunOptions> {
+  if (flags.inPlace === true && flags.rehearse === undefined) {
+    throw new UsageError("--in-place needs --rehearse: any other run works in the folder itself.");
+  }
   const environment = process.env;
   const stream = output.terminal;
   const provider = providerOf(flags);
@@ -91,6 +95,7 @@ async function runOptions(
     ...(gitHubToken === undefined ? {} : { gitHubToken }),
     ...(flags.workingDirectory === undefined ? {} : { workingDirectory: flags.workingDirectory }),
     ...(flags.rehearse === undefined ? {} : { rehearse: flags.rehearse }),
+    ...(flags.inPlace === undefined ? {} : { inPlace: true }),
     ...(flags.record === undefined ? {} : { record: flags.record }),
     ...(flags.journal === undefined ? {} : { journal: flags.journal }),
     ...(flags.model === undefined ? {} : { models: flags.model }),

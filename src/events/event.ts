@@ -51,6 +51,8 @@ export type RunOutcome =
 export interface RunEnded {
   readonly type: "run.ended";
   readonly outcome: RunOutcome;
+  /** What the job itself came to, where `outcome` is the verdict on a rehearsal. */
+  readonly jobOutcome?: RunOutcome;
 }
 
 export interface WorkStarted {

@@ -131,7 +131,8 @@ export async function runProgram(
   options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<string> {
   return new Promise<string>((resolve, reject) => {
-    execFile(program, args, { ...options, timeout: 30_000 }, (error, stdout, stderr) => {
+    const limits = { timeout: 30_000, maxBuffer: 256 * 1024 * 1024 };
+    execFile(program, args, { ...options, ...limits }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
       else {
         reject(new Error(`${basename(program)}: ${stderr.trim().slice(-500) || error.message}`));

@@ -41,7 +41,13 @@ const tool = {
         "The arguments. A string is sent as it is: the input of a freeform tool such as apply_patch, or invalid JSON.",
     },
     unknown: flag(
-      "The session need not offer this tool: rehearses a model that calls a tool which does not exist.",
+      "The session does not offer this tool: rehearses a model that calls a tool which does not exist. The call fails.",
+    ),
+    fails: text(
+      "The call must fail, and this is a part of its error. Without it the rehearsal fails when the call does. A command that exits with another code than 0 has not failed: that is its result.",
+    ),
+    denied: flag(
+      "The permissions must deny the call. Without it the rehearsal fails when they do.",
     ),
   },
 };
@@ -229,7 +235,7 @@ export const rehearsalSchema = {
     job: text("The job. May be left out if the entry has just one."),
     userInput: text("The user input of the job."),
     workingDirectory: text(
-      "The directory that the sessions work in, relative to this file. Default: the one given on the command line, else the current directory.",
+      "The directory that the sessions work in, relative to this file; a copy of it where they may write. Default: the one given on the command line, else the current directory.",
     ),
     workspace,
     models: {

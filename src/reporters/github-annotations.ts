@@ -53,11 +53,15 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
   ]);
   const levels: readonly Level[] =
     options.annotations === "errors" ? ["error"] : ["error", "warning", "notice"];
-  return levels.flatMap((level) => {
-    const ofLevel = candidates.filter((candidate) => candidate.level === level);
-    const kept = ofLevel.reduce((sum, { count }) => sum + count, 0);
-    return limited(level, ofLevel, Math.max(0, made(view, level) - kept), options.entryFile);
-  });
+  // What went wrong in a rehearsal that went as it should was meant to.
+  const meant = view.status === "succeeded" && view.jobOutcome !== undefined;
+  return levels
+    .filter((level) => level !== "error" || !meant)
+    .flatMap((level) => {
+      const ofLevel = candidates.filter((candidate) => candidate.level === level);
+      const kept = ofLevel.reduce((sum, { count }) => sum + count, 0);
+      return limited(level, ofLevel, Math.max(0, made(view, level) - kept), options.entryFile);
+    });
 }
 
 /** What is wrong with an entry: an error at each line, at most ten. */

@@ -78,6 +78,7 @@ export function callBack(callback: ICopilotSessionCallbacks, activity: SessionAc
       return callback.onAgentEnd(activity.turnId);
     case "idle":
       return callback.onIdle();
+    case "sub-agent.tool.failed":
     case "model.replied":
     case "model.used":
     case "model.failed":

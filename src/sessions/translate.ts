@@ -7,7 +7,7 @@
  */
 import type { SessionEvent } from "@github/copilot-sdk";
 import { beginningOf } from "../events/cut.ts";
-import type { SessionActivity } from "../events/session-activity.ts";
+import type { SessionActivity, ToolError } from "../events/session-activity.ts";
 
 interface OpenTool {
   /** How many calls with this id are open. */
@@ -45,6 +45,8 @@ export class Translator {
         return subAgent
           ? [modelReplied(event, true)]
           : [...this.#wholeMessage(event), modelReplied(event, false)];
+      case "tool.execution_complete":
+        return subAgent ? subAgentTool(event) : this.#root(event);
       default:
         return subAgent ? [] : this.#root(event);
     }
@@ -62,7 +64,7 @@ export class Translator {
           kind: "tool.ended",
           toolCallId,
           succeeded: false,
-          error: { message: "The turn ended before the tool did." },
+          error: { message: "The turn ended before the tool did.", code: "unfinished" },
         });
       }
     }
@@ -202,14 +204,7 @@ export class Translator {
                   : { detailedContent: result.detailedContent }),
               },
             }),
-        ...(error === undefined
-          ? {}
-          : {
-              error: {
-                message: error.message,
-                ...(error.code === undefined ? {} : { code: error.code }),
-              },
-            }),
+        ...(error === undefined ? {} : { error: toolError(error) }),
       },
     ];
   }
@@ -246,6 +241,24 @@ function counted(reported: number | undefined): number {
   return reported !== undefined && reported > 0 ? Math.min(reported, Number.MAX_SAFE_INTEGER) : 0;
 }
 
+function subAgentTool(
+  event: Extract<SessionEvent, { type: "tool.execution_complete" }>,
+): SessionActivity[] {
+  const { toolCallId, success, error } = event.data;
+  if (success) return [];
+  return [
+    {
+      kind: "sub-agent.tool.failed",
+      toolCallId,
+      error: toolError(error ?? { message: "" }),
+    },
+  ];
+}
+
+function toolError({ message, code }: { message: string; code?: string }): ToolError {
+  return { message, ...(code === undefined ? {} : { code }) };
+}
+
 function modelReplied(
   event: Extract<SessionEvent, { type: "assistant.message" }>,
   subAgent: boolean,
@@ -256,6 +269,7 @@ function modelReplied(
     text: content,
     ...(reasoningText === undefined ? {} : { reasoning: reasoningText }),
     toolCalls: (toolRequests ?? []).map((call) => ({
+      id: call.toolCallId,
       name: call.name,
       arguments: call.arguments ?? {},
     })),

@@ -25,6 +25,7 @@ describe("a step that runs a job", () => {
       {
         result: "success",
         reason: "",
+        rehearsed: "true",
         "failed-tasks": "[]",
         decisions: "",
         "reported-document": "docs/greeting.md",
@@ -178,6 +179,7 @@ describe("a step that runs a job", () => {
       },
     });
     assert.equal(result.code, 0, result.raw);
+    assert.equal(result.outputs["rehearsed"], "false");
     const [request] = server.requests;
     assert.equal(request?.prompt, "Greet Fix it\n, please.");
     assert.equal(request?.model, "other-model");
@@ -216,6 +218,7 @@ sessions:
       inputs: {
         ...inputs,
         rehearse: "entries/shell.rehearsal.yml",
+        "in-place": "true",
         "working-directory": ".",
         "github-token": "ghs_0123456789abcdef",
         permissions: "all",

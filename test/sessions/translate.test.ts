@@ -32,6 +32,8 @@ function short(activity: SessionActivity): string {
       return `+${activity.text}`;
     case "tool.ended":
       return `} tool ${activity.toolCallId} ${activity.succeeded ? "ok" : "failed"}`;
+    case "sub-agent.tool.failed":
+      return `tool ${activity.toolCallId} failed (sub-agent)`;
     case "agent.started":
       return `agent ${activity.turnId} {`;
     case "agent.ended":
