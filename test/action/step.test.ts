@@ -113,7 +113,7 @@ describe("a step that runs a job", () => {
       "          - tools:\n              - name: bash\n                arguments: { command: rm out/j.jsonl, description: d }\n          - text:",
     );
     const workspace = await makeWorkspace(t, { ...files, "entries/hello.rehearsal.yml": removing });
-    const all = { ...inputs, permissions: "all", "fail-on": "never" };
+    const all = { ...inputs, permissions: "all", "fail-on": "never", "in-place": "true" };
     const kept = await runStep(t, { workspace: workspace.path, inputs: all });
     assert.equal(kept.code, 0, kept.raw);
     const asked = { ...all, journal: "out/j.jsonl" };

@@ -19,7 +19,7 @@ function bash(command: string): object {
   return { tools: [{ name: "bash", arguments: { command, description: "d" } }] };
 }
 
-const run = ["run", "entry.json", "--rehearse", "r.json"];
+const run = ["run", "entry.json", "--rehearse", "r.json", "--in-place"];
 
 describe("a run whose journal or recording has a hole", () => {
   const done = { text: "done" };
