@@ -33,6 +33,12 @@ export function decideShell(
       reason: `the command can't be checked against the patterns of permissions.shell: ${reading.reason}. Use plain commands`,
     };
   }
+  if (allow !== true && reading.background) {
+    return {
+      allowed: false,
+      reason: "where patterns allow commands, none may run in the background (&)",
+    };
+  }
   for (const command of reading.commands) {
     const denied = deny.find((pattern) => mentions(command, pattern));
     if (denied !== undefined) {

@@ -6,15 +6,21 @@
  * command line matches no pattern. It errs on that side on purpose.
  */
 export type ShellReading =
-  | { readonly kind: "commands"; readonly commands: readonly (readonly string[])[] }
+  | {
+      readonly kind: "commands";
+      readonly commands: readonly (readonly string[])[];
+      /** Whether one of them runs on while the shell does the next thing, or ends. */
+      readonly background: boolean;
+    }
   | { readonly kind: "opaque"; readonly reason: string };
 
 export function readShell(text: string): ShellReading {
   try {
-    const commands = new ShellReader(text).read();
+    const reader = new ShellReader(text);
+    const commands = reader.read();
     return commands.length === 0
       ? { kind: "opaque", reason: "it holds no command" }
-      : { kind: "commands", commands };
+      : { kind: "commands", commands, background: reader.background };
   } catch (error) {
     if (error instanceof Opaque) return { kind: "opaque", reason: error.message };
     throw error;
@@ -39,6 +45,7 @@ interface Word {
 }
 
 class ShellReader {
+  background = false;
   readonly #text: string;
   #at = 0;
   #word: Word | undefined;
@@ -139,6 +146,7 @@ class ShellReader {
       throw new Opaque(`there is no command before ${char}`);
     }
     this.#endCommand();
+    if (char === "&" && rest !== "&&") this.background = true;
     this.#at += rest === "&&" || rest === "||" || rest === "|&" ? 2 : 1;
   }
 

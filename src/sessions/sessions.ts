@@ -6,6 +6,7 @@ import type { Permissions } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
+import { SharedFolders } from "./call-order.ts";
 import { RuntimePool } from "./client.ts";
 import { authentication, runtimeEnvironment } from "./environment.ts";
 import type { Environment } from "./environment.ts";
@@ -98,7 +99,8 @@ export function createSessions(options: SessionsOptions): Sessions {
     }),
   });
   const { gitHubToken } = access;
-  const context = { clock, pool, provider, gitHubToken, tools: options.tools };
+  const folders = new SharedFolders(clock);
+  const context = { clock, pool, folders, provider, gitHubToken, tools: options.tools };
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModel : undefined;
   return {
