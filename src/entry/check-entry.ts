@@ -3,7 +3,8 @@
  * add no follow-up problems: what depends on something that is broken is passed over.
  * (Seed: JobsData.md, validateEntry.)
  */
-import type { Entry, Model, Prompt, Task, Work } from "./model.ts";
+import { readGlob } from "./glob.ts";
+import type { Entry, Model, Permissions, Prompt, Task, Work } from "./model.ts";
 import { PromptExpander } from "./prompt-expander.ts";
 import { trailPath } from "./prompt.ts";
 import { isRecord } from "./guards.ts";
@@ -70,6 +71,7 @@ class EntryChecker {
   check(): Problem[] {
     const { tasks, jobs } = this.#entry;
     this.#checkDrivingRetries();
+    this.#checkGlobs(["permissions"], this.#entry.permissions);
     for (const [name, task] of Object.entries(tasks ?? {})) {
       if (task !== undefined) this.#checkTask(name, task);
     }
@@ -106,6 +108,18 @@ class EntryChecker {
       task.criteria?.failureAction?.additionalPrompt,
     );
     this.#checkTaskUserInput(name, task.requireUserInput === true, usesUserInput);
+    this.#checkGlobs([...at, "permissions"], task.permissions);
+  }
+
+  #checkGlobs(path: Path, permissions: Salvaged<Permissions> | undefined): void {
+    if (typeof permissions !== "object") return;
+    for (const field of ["read", "write"] as const) {
+      for (const [index, pattern] of (permissions[field] ?? []).entries()) {
+        const reason = pattern === undefined ? [] : readGlob(pattern.replace(/^!/, ""));
+        if (typeof reason === "string")
+          this.#add([...path, field, index], `Is no glob: ${reason}.`);
+      }
+    }
   }
 
   #checkTaskUserInput(name: string, required: boolean, used: boolean | undefined): void {

@@ -156,7 +156,7 @@ export class CallOrder {
       case "session.idle":
         // Nothing is at work any more but commands that run on.
         if (event.agentId !== undefined) return;
-        for (const callId of [...this.#calls.keys()]) this.#ended(callId, false);
+        for (const callId of this.#calls.keys()) this.#ended(callId, false);
         this.#interrupted = false;
         return;
       default:

@@ -282,7 +282,11 @@ describe("properties", () => {
         const plain = parts.map(([text]) => text);
         fc.pre(readShell(plain.join(" ")).kind === "commands");
         const line = parts.map(([text, style]) => style(text)).join(" ");
-        assert.deepEqual(readShell(line), { kind: "commands", commands: [plain], background: false });
+        assert.deepEqual(readShell(line), {
+          kind: "commands",
+          commands: [plain],
+          background: false,
+        });
       }),
     );
   });
