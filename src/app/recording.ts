@@ -1,8 +1,7 @@
-import { writeFileSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import type { Redactor } from "../events/redact.ts";
 import type { Reporter } from "../events/sink.ts";
-import { makeDirectoryNow, refuseSpecialFile } from "../platform/files.ts";
+import { OwnFile } from "../platform/own-file.ts";
 import { createRecorder } from "../rehearsal/record.ts";
 import { renderRehearsal } from "../rehearsal/render.ts";
 import type { RunOptions } from "./options.ts";
@@ -17,11 +16,10 @@ export function createRecording(
   redactor: Redactor,
 ): Reporter {
   const folder = dirname(resolve(path));
+  let file: OwnFile;
   try {
-    makeDirectoryNow(folder);
     // Now, so that nobody learns only after a long run that the file can't be written.
-    refuseSpecialFile(path);
-    writeFileSync(path, "");
+    file = new OwnFile("recording", path);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`The recording ${path} can't be written: ${why}`);
@@ -47,16 +45,13 @@ export function createRecording(
     name: "recording",
     report: (event) => recorder.report(event),
     async close() {
-      // Again: an agent may have put something else there.
-      refuseSpecialFile(path);
       const format = path.endsWith(".json") ? "json" : "yaml";
-      writeFileSync(
-        path,
-        renderRehearsal(
-          { ...recorder.toRehearsal(), ...(workspace === undefined ? {} : { workspace }) },
-          format,
-        ),
-      );
+      const rehearsal = {
+        ...recorder.toRehearsal(),
+        ...(workspace === undefined ? {} : { workspace }),
+      };
+      file.writeAll(renderRehearsal(rehearsal, format));
+      await file.close();
     },
   };
 }

@@ -37,6 +37,8 @@ export interface PermissionContext extends PathContext {
   readonly platform?: NodeJS.Platform;
   /** What `~` stands for in a denial. Default: the user's. */
   readonly home?: string;
+  /** Files, and folders with all they hold, that the run writes about itself: no file tool writes to them. Absolute. */
+  readonly kept?: readonly string[];
 }
 
 export function decidePermission(
@@ -106,7 +108,10 @@ function fileReason(
   context: PermissionContext,
   deep: boolean,
 ): string | undefined {
-  if (rules.everything && rules[operation].deny.length === 0) return undefined;
+  const kept = operation === "write" ? (context.kept ?? []) : [];
+  if (rules.everything && rules[operation].deny.length === 0 && kept.length === 0) {
+    return undefined;
+  }
   if (typeof path === "string" && Buffer.byteLength(path) > longestPath) {
     return `it is longer than ${longestPath} bytes`;
   }
@@ -116,11 +121,20 @@ function fileReason(
     return "where this path leads can't be said for sure";
   }
   for (const real of reals) {
+    if (kept.some((one) => holds(one, real, context))) return "the run itself writes there";
     const reason = placeReason(operation, rules, real, root, context, deep);
     if (reason === undefined) continue;
     return real === path || reason !== outside ? reason : `it leads to ${real}, ${outside}`;
   }
   return undefined;
+}
+
+/** Also by the name of a link, and in other letters where the system takes them for the same. */
+function holds(folder: string, real: string, context: PathContext): boolean {
+  const place = real.toLowerCase();
+  return [folder, ...(realLocations(folder, context) ?? [])].some((one) =>
+    isUnder(place, one.toLowerCase()),
+  );
 }
 
 const outside = "outside the working directory";

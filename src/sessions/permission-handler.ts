@@ -13,6 +13,8 @@ export interface PermissionHandlerOptions {
   readonly permissions: Permissions;
   readonly workingDirectory: string;
   readonly onActivity: (activity: SessionActivity) => void;
+  /** What the run writes about itself; absolute paths. */
+  readonly kept?: readonly string[] | undefined;
   /** Default: the real file system. */
   readonly files?: Omit<PathContext, "workingDirectory">;
 }
@@ -34,11 +36,11 @@ type Handler<T> = (request: PermissionRequest) => T;
 export function permissionHandler(
   options: PermissionHandlerOptions,
 ): Handler<PermissionRequestResult> {
-  const { permissions, workingDirectory, files = realFiles } = options;
+  const { permissions, workingDirectory, kept = [], files = realFiles } = options;
   const refuse = refusals(options);
   return (request) => {
     const decision = decide(() =>
-      decidePermission(permissions, fromRuntime(request), { workingDirectory, ...files }),
+      decidePermission(permissions, fromRuntime(request), { workingDirectory, kept, ...files }),
     );
     return decision.kind === "allowed" ? { kind: "approve-once" } : refuse(decision);
   };

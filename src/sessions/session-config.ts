@@ -29,6 +29,8 @@ export interface SessionConfigOptions {
   readonly clock: Clock;
   /** Keeps file tools and commands apart, where that is needed. */
   readonly order?: CallOrder | undefined;
+  /** What the run writes about itself; absolute paths. */
+  readonly kept?: readonly string[] | undefined;
   /** Beside the job tools. */
   readonly tools?: readonly Tool[] | undefined;
 }
@@ -37,7 +39,7 @@ export function sessionConfig(
   options: SessionConfigOptions,
 ): SessionConfig & { sessionId: string } {
   const { provider, gitHubToken, permissions, workingDirectory, onActivity, order } = options;
-  const asked = { permissions, workingDirectory, onActivity };
+  const asked = { permissions, workingDirectory, onActivity, kept: options.kept };
   return {
     sessionId: options.id,
     clientName: "agent-jobs",

@@ -6,6 +6,7 @@
  */
 import type { CopilotSession, SessionConfig, Tool } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
+import { dirname } from "node:path";
 import type {
   Clock,
   Opened,
@@ -46,6 +47,8 @@ export interface SessionContext {
   readonly gitHubToken?: string | undefined;
   /** Beside the job tools. */
   readonly tools?: readonly Tool[] | undefined;
+  /** What the run writes about itself. */
+  readonly kept: readonly string[];
 }
 
 export interface SessionFactoryOptions extends SessionContext {
@@ -142,6 +145,7 @@ export async function openCopilotSession(
     ...request,
     ...context,
     outputDirectory: runtime.outputDirectory,
+    kept: [...context.kept, dirname(runtime.outputDirectory)],
     order,
     onActivity: (activity) => listener.current(activity),
   });

@@ -1,6 +1,7 @@
 /** The door of this room: everything that needs sessions makes them here, once. */
 import type { Tool } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
+import { resolve } from "node:path";
 import type { Clock, SessionFactory, SessionLabel } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
@@ -41,6 +42,8 @@ export interface SessionsOptions {
   readonly mark?: string | undefined;
   /** Tools with handlers in this process, for every session, beside the job tools. */
   readonly tools?: readonly Tool[] | undefined;
+  /** Files that the run writes about itself: no file tool writes to them. */
+  readonly kept?: readonly string[] | undefined;
   /** After how many sessions the runtime is replaced. Default: 250. */
   readonly sessionsPerRuntime?: number | undefined;
 }
@@ -100,7 +103,8 @@ export function createSessions(options: SessionsOptions): Sessions {
   });
   const { gitHubToken } = access;
   const folders = new SharedFolders(clock);
-  const context = { clock, pool, folders, provider, gitHubToken, tools: options.tools };
+  const kept = (options.kept ?? []).map((path) => resolve(path));
+  const context = { clock, pool, folders, kept, provider, gitHubToken, tools: options.tools };
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModel : undefined;
   return {
