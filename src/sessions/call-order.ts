@@ -2,7 +2,8 @@
  * Check, then use: between the check of a path and its use nothing may change where the path leads. The runtime
  * runs all calls of an answer at once, and a command that a pattern allows (`git checkout *`) can put a link in
  * the place of a folder. So where commands are allowed by patterns, file tools and commands never overlap in a
- * working directory, whichever sessions of this process they belong to.
+ * working directory, whichever sessions of this process they belong to; nor does a command overlap with one
+ * that was judged by the paths it names.
  *
  * The runtime tells the end of a tool only when all calls of the answer have ended. Of a command we can find out
  * by asking which shells are running; of a file tool we can't. Hence the order: in an answer commands come first
@@ -33,11 +34,12 @@ const maxCalls = 4_096;
 const commandTools: readonly string[] = ["bash", "powershell"];
 const writeTools: readonly string[] = ["create", "edit", "apply_patch"];
 
-export type CallKind = "command" | "read" | "write";
+/** `path-command`: a command whose judgement has asked where paths lead. */
+export type CallKind = "command" | "path-command" | "read" | "write";
 
 interface Call {
   readonly id: string;
-  readonly kind: CallKind | "other";
+  readonly kind: "command" | "write" | "other";
   /** Its place in the order of the model. */
   readonly index: number;
   /** An edit has read its file before it asks. */
@@ -55,6 +57,8 @@ interface Call {
   begun: boolean;
   /** Of an open command: its call has ended, but not its shell. */
   leftRunning: boolean;
+  /** Of an open command: it was judged by paths. */
+  byPaths: boolean;
 }
 
 /** What the sessions of one working directory share. */
@@ -174,7 +178,7 @@ export class CallOrder {
       return alone ? undefined : "it is none of the calls that were announced";
     }
     if (call.repeated) return "two calls of the answer have the same id";
-    if (kind !== call.kind && (kind === "command" || call.kind === "command")) {
+    if (isCommand(kind) !== (call.kind === "command")) {
       return "it was announced as something else";
     }
     if (call.background) {
@@ -186,6 +190,7 @@ export class CallOrder {
     for (;;) {
       const step = this.#interrupted ? "the turn was canceled" : this.#step(call, kind);
       if (step === undefined) {
+        call.byPaths = kind === "path-command";
         this.#move(call, "open");
         return undefined;
       }
@@ -221,15 +226,20 @@ export class CallOrder {
 
   /** Undefined: it may go on. */
   #step(call: Call, kind: CallKind): string | undefined {
-    return kind === "command" ? this.#commandStep(call) : this.#fileStep(call, kind);
+    return isCommand(kind) ? this.#commandStep(call, kind) : this.#fileStep(call, kind);
   }
 
-  #commandStep(call: Call): string | undefined {
-    const write = first(this.#coming.write);
+  #commandStep(call: Call, kind: CallKind): string | undefined {
+    const write = this.#coming.write[0];
     if (this.#open.file.size > 0 || (write !== undefined && write.index < call.index)) {
       return "a file tool of the same answer may still be at work; run the command in an answer of its own";
     }
-    return this.#folder.has((one) => one.#open.file.size > 0) ? wait : undefined;
+    const folder = this.#folder;
+    if (kind === "path-command" && folder.has((one) => one.#blocksForLong())) return stillRuns;
+    const meets = (other: Call): boolean => kind === "path-command" || other.byPaths;
+    return folder.has((one) => one.#open.file.size > 0 || [...one.#open.command].some(meets))
+      ? wait
+      : undefined;
   }
 
   #fileStep(call: Call, kind: CallKind): string | undefined {
@@ -239,9 +249,7 @@ export class CallOrder {
     }
     // Then no command is open. Those that wait for this answer to end must not be waited for.
     if (this.#open.file.size > 0) return undefined;
-    if (folder.has((one) => one.#blocksForLong())) {
-      return "a command still runs and could change where paths lead; wait for its end, or stop it";
-    }
+    if (folder.has((one) => one.#blocksForLong())) return stillRuns;
     if (folder.has((one) => one.#open.command.size > 0)) return wait;
     if (folder.has((one) => one !== this && one.#waitingCommands > 0)) return wait;
     return this.#commandComes() ? wait : undefined;
@@ -249,8 +257,8 @@ export class CallOrder {
 
   /** Whether a command of this answer is about to ask, and would not be refused. */
   #commandComes(): boolean {
-    const command = first(this.#coming.command);
-    const write = first(this.#coming.write);
+    const command = this.#coming.command[0];
+    const write = this.#coming.write[0];
     if (command === undefined || (write !== undefined && write.index < command.index)) return false;
     return command.state === "waiting" || this.#options.clock.now() - command.since < announcedMs;
   }
@@ -285,6 +293,7 @@ export class CallOrder {
       since: this.#options.clock.now(),
       begun: false,
       leftRunning: false,
+      byPaths: false,
     };
     this.#announced += 1;
     this.#calls.set(callId, call);
@@ -308,18 +317,18 @@ export class CallOrder {
     const before = call.state;
     if (before === state) return;
     call.state = state;
-    const isCommand = call.kind === "command";
-    const open = isCommand ? this.#open.command : this.#open.file;
-    if (isCommand && before === "waiting") this.#waitingCommands -= 1;
-    if (isCommand && state === "waiting") this.#waitingCommands += 1;
+    const command = call.kind === "command";
+    const open = command ? this.#open.command : this.#open.file;
+    if (command && before === "waiting") this.#waitingCommands -= 1;
+    if (command && state === "waiting") this.#waitingCommands += 1;
     if (state === "open") {
       open.add(call);
       call.since = this.#options.clock.now();
-      if (isCommand) this.#folder.commandsOpened += 1;
+      if (command) this.#folder.commandsOpened += 1;
     }
     if (before === "open") open.delete(call);
     this.#tidy();
-    if ((before === "open" && open.size === 0) || (isCommand && before === "waiting")) {
+    if ((before === "open" && open.size === 0) || (command && before === "waiting")) {
       this.#folder.changed();
     }
   }
@@ -368,9 +377,11 @@ export class CallOrder {
 }
 
 const wait = "wait";
+const stillRuns =
+  "a command still runs and could change where paths lead; wait for its end, or stop it";
 
-function first(calls: readonly Call[]): Call | undefined {
-  return calls[0];
+function isCommand(kind: CallKind): boolean {
+  return kind === "command" || kind === "path-command";
 }
 
 function kindOf(toolName: string): Call["kind"] {

@@ -51,33 +51,50 @@ export function orderedPermissionHandler(
   options: PermissionHandlerOptions,
   order: CallOrder,
 ): Handler<Promise<PermissionRequestResult>> {
-  const handle = permissionHandler(options);
+  const { files = realFiles } = options;
+  /** How often the policy has asked the file system. */
+  let looks = 0;
+  const looking =
+    <T>(ask: (path: string) => T) =>
+    (path: string): T => {
+      looks += 1;
+      return ask(path);
+    };
+  const handle = permissionHandler({
+    ...options,
+    files: {
+      realpath: looking(files.realpath),
+      isThere: looking(files.isThere),
+      linkTarget: looking(files.linkTarget),
+    },
+  });
   const refuse = refusals(options);
+  const kindOf = (request: PermissionRequest): CallKind | PermissionRequestResult | undefined => {
+    if (request.kind === "read" || request.kind === "write") return request.kind;
+    if (request.kind !== "shell") return undefined;
+    const before = looks;
+    const result = handle(request);
+    // Nobody needs to wait for what is denied.
+    if (result.kind === "reject") return result;
+    return looks === before ? "command" : "path-command";
+  };
   return async (request) => {
-    const kind = kinds[request.kind];
+    const kind = kindOf(request);
     if (kind === undefined) return handle(request);
-    // What a command may do, its text alone says: nobody needs to wait for one that is denied.
-    const denied = kind === "command" ? handle(request) : undefined;
-    if (denied?.kind === "reject") {
+    if (typeof kind !== "string") {
       order.withdraw(request.toolCallId);
-      return denied;
+      return kind;
     }
     const reason = await order.ask(request.toolCallId, kind);
     if (reason !== undefined) {
       const [operation, target] = named(request);
       return refuse({ kind: "denied", operation, target, reason });
     }
-    const result = denied ?? handle(request);
+    const result = handle(request);
     if (result.kind === "reject") order.withdraw(request.toolCallId);
     return result;
   };
 }
-
-const kinds: Partial<Record<PermissionRequest["kind"], CallKind>> = {
-  read: "read",
-  write: "write",
-  shell: "command",
-};
 
 function named(request: PermissionRequest): readonly [operation: string, target: string] {
   switch (request.kind) {

@@ -9,7 +9,8 @@ import { FakeClock } from "../rig/fake-clock.ts";
 import { holds } from "../rig/fuzz.ts";
 
 interface Planned {
-  readonly tool: "bash" | "view" | "edit" | "create";
+  /** `cat`: a command that was judged by the paths it names. */
+  readonly tool: "bash" | "cat" | "view" | "edit" | "create";
   /** Milliseconds until it asks; undefined: its arguments are bad, it never does. */
   readonly asksAfter: number | undefined;
   readonly startsAfter: number;
@@ -31,7 +32,7 @@ const long = fc.oneof(short, fc.constantFrom(29_000, 60_000, 1_200_000));
 /** What up to three sessions do, with calls that take so long. */
 function sessions(takes: fc.Arbitrary<number>): fc.Arbitrary<Answer[][]> {
   const planned: fc.Arbitrary<Planned> = fc.record({
-    tool: fc.constantFrom("bash", "view", "view", "edit", "create"),
+    tool: fc.constantFrom("bash", "cat", "view", "view", "edit", "create"),
     asksAfter: fc.oneof({ weight: 9, arbitrary: fc.nat(30) }, fc.constant(undefined)),
     startsAfter: fc.nat(100),
     takes,
@@ -54,6 +55,7 @@ function event(type: string, data: object = {}): SessionEvent {
 
 const kinds: Readonly<Record<Planned["tool"], CallKind>> = {
   bash: "command",
+  cat: "path-command",
   view: "read",
   edit: "write",
   create: "write",
@@ -64,6 +66,7 @@ class World {
   readonly folders = new SharedFolders(this.clock);
   /** What really is at work in the folder. */
   commands = 0;
+  pathCommands = 0;
   files = 0;
   /** How many commands have ever been at work. */
   commandsEver = 0;
@@ -84,7 +87,9 @@ class World {
       order.accept(event("user.message"));
       for (const [n, { tool }] of calls.entries()) {
         const toolCallId = ids[n];
-        order.accept(event("tool.execution_start", { toolCallId, toolName: tool }));
+        order.accept(
+          event("tool.execution_start", { toolCallId, toolName: tool === "cat" ? "bash" : tool }),
+        );
       }
       const began = calls.map(({ tool }) => (tool === "edit" ? this.commandsEver : 0));
       const beside = this.commands > 0;
@@ -104,12 +109,12 @@ class World {
             this.refused += 1;
             return false;
           }
-          if (call.denied && call.tool !== "bash") {
+          if (call.denied) {
             order.withdraw(id);
             return false;
           }
           this.used += 1;
-          if (call.tool !== "bash") {
+          if (call.tool !== "bash" && call.tool !== "cat") {
             if (call.tool === "edit") {
               assert.equal(beside, false, "an edit was prepared beside a command");
               assert.equal(began[n], this.commandsEver, "a command ran after an edit was prepared");
@@ -145,17 +150,21 @@ class World {
   async #useShell(
     order: CallOrder,
     toolCallId: string,
-    { startsAfter, takes }: Planned,
+    { tool, startsAfter, takes }: Planned,
     shells: (change: number) => void,
   ): Promise<void> {
+    const others = tool === "cat" ? this.commands : this.pathCommands;
+    assert.equal(others, 0, "a command that was judged by paths overlaps with another");
     this.commands += 1;
     this.commandsEver += 1;
+    if (tool === "cat") this.pathCommands += 1;
     assert.equal(this.files, 0, "a command began beside a file tool");
     await this.clock.sleep(startsAfter);
     shells(1);
     order.accept(event("session.background_tasks_changed"));
     await this.clock.sleep(takes);
     this.commands -= 1;
+    if (tool === "cat") this.pathCommands -= 1;
     order.accept(event("tool.execution_partial_result", { toolCallId }));
     shells(-1);
     order.accept(event("session.background_tasks_changed"));

@@ -115,6 +115,19 @@ test("a checkout beside forty views shows nothing that a link leads to", async (
   assert.ok(!denials(run).some(({ operation }) => operation === "shell"));
 });
 
+test("a checkout beside many commands that read shows nothing that a link leads to", async (t) => {
+  const permissions = { shell: ["git checkout *", "cat *"] };
+  const { results } = await attack(t, permissions, () => [
+    [
+      bash("git checkout --quiet x"),
+      ...many(folders, (n) => bash(`cat src/d${n}/f.txt`)),
+      bash("git checkout --quiet main"),
+    ],
+  ]);
+  assert.equal(results.length, folders + 2);
+  assert.doesNotMatch(results.join("\n"), new RegExp(secret));
+});
+
 test("an edit that was prepared through a link does not write what it read there", async (t) => {
   const { repository, results } = await attack(
     t,
