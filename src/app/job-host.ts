@@ -52,6 +52,8 @@ export class JobHost {
 
   constructor(options: JobHostOptions = {}) {
     this.#options = options;
+    // Throws at once for a preset that does not exist.
+    effectivePermissions(undefined, undefined, options.permissions);
     const environment = options.environment ?? processEnvironment();
     const gitHubToken = options.gitHubToken ?? gitHubTokenOf(environment);
     this.#access = {

@@ -1,10 +1,9 @@
-import { writeFileSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import type { PreparedEntry } from "../entry/model.ts";
 import { taskWorks } from "../entry/work.ts";
 import type { Redactor } from "../events/redact.ts";
 import type { Reporter } from "../events/sink.ts";
-import { makeDirectoryNow, refuseSpecialFile } from "../platform/files.ts";
+import { OwnFile } from "../platform/own-file.ts";
 import { createRecorder } from "../rehearsal/record.ts";
 import type { RehearsalFile } from "../rehearsal/rehearsal-file.ts";
 import { renderRehearsal } from "../rehearsal/render.ts";
@@ -21,11 +20,10 @@ export function createRecording(
   redactor: Redactor,
 ): Reporter {
   const folder = dirname(resolve(path));
+  let file: OwnFile;
   try {
-    makeDirectoryNow(folder);
     // Now, so that nobody learns only after a long run that the file can't be written.
-    refuseSpecialFile(path);
-    writeFileSync(path, "");
+    file = new OwnFile("recording", path);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`The recording ${path} can't be written: ${why}`);
@@ -49,19 +47,13 @@ export function createRecording(
     name: "recording",
     report: (event) => recorder.report(event),
     async close() {
-      // Again: an agent may have put something else there.
-      refuseSpecialFile(path);
       const format = path.endsWith(".json") ? "json" : "yaml";
-      writeFileSync(
-        path,
-        renderRehearsal(
-          {
-            ...recorder.toRehearsal(),
-            ...(workspace === undefined ? {} : { workspace: written(workspace) }),
-          },
-          format,
-        ),
-      );
+      const rehearsal = {
+        ...recorder.toRehearsal(),
+        ...(workspace === undefined ? {} : { workspace: written(workspace) }),
+      };
+      file.writeAll(renderRehearsal(rehearsal, format));
+      await file.close();
     },
   };
 }

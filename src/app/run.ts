@@ -241,6 +241,7 @@ async function execute(
     onLeftovers: (runs) =>
       sink.emit({ type: "decision", work: null, decision: { kind: "leftovers-ended", runs } }),
     mark: options.mark,
+    kept: ownFiles(options),
   });
   lastCall?.addEventListener("abort", () => sessions.kill(), { once: true });
   const ports: EnginePorts = {
@@ -276,6 +277,20 @@ async function execute(
       (options.journal === undefined && options.record === undefined) ||
       !reporterFailures.some(({ reporter }) => kept.has(reporter)),
   };
+}
+
+/** What a run says about itself: an agent must not say it instead. */
+function ownFiles({ journal, record, environment }: RunOptions): string[] {
+  const ofStep = [
+    "GITHUB_STEP_SUMMARY",
+    "GITHUB_OUTPUT",
+    "GITHUB_ENV",
+    "GITHUB_PATH",
+    "GITHUB_STATE",
+  ];
+  return [journal, record, ...ofStep.map((name) => environment[name])].flatMap((path) =>
+    path === undefined || path === "" ? [] : [path],
+  );
 }
 
 function openJournal(path: string): Reporter {

@@ -3,10 +3,12 @@
  * add no follow-up problems: what depends on something that is broken is passed over.
  * (Seed: JobsData.md, validateEntry.)
  */
+import { readGlob } from "./glob.ts";
 import {
   runtimeVariables,
   type Entry,
   type Model,
+  type Permissions,
   type Prompt,
   type Task,
   type Work,
@@ -77,6 +79,7 @@ class EntryChecker {
   check(): Problem[] {
     const { tasks, jobs } = this.#entry;
     this.#checkDrivingRetries();
+    this.#checkGlobs(["permissions"], this.#entry.permissions);
     for (const [name, task] of Object.entries(tasks ?? {})) {
       if (task !== undefined) this.#checkTask(name, task);
     }
@@ -113,6 +116,18 @@ class EntryChecker {
       task.criteria?.failureAction?.additionalPrompt,
     );
     this.#checkTaskUserInput(name, task.requireUserInput === true, usesUserInput);
+    this.#checkGlobs([...at, "permissions"], task.permissions);
+  }
+
+  #checkGlobs(path: Path, permissions: Salvaged<Permissions> | undefined): void {
+    if (typeof permissions !== "object") return;
+    for (const field of ["read", "write"] as const) {
+      for (const [index, pattern] of (permissions[field] ?? []).entries()) {
+        const reason = pattern === undefined ? [] : readGlob(pattern.replace(/^!/, ""));
+        if (typeof reason === "string")
+          this.#add([...path, field, index], `Is no glob: ${reason}.`);
+      }
+    }
   }
 
   #checkTaskUserInput(name: string, required: boolean, used: boolean | undefined): void {

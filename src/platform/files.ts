@@ -1,5 +1,5 @@
 /** The few things this project does to files, behind one door. */
-import { existsSync, mkdirSync, promises as fs, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, promises as fs, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -19,6 +19,15 @@ export async function isDirectory(path: string): Promise<boolean> {
     (stat) => stat.isDirectory(),
     () => false,
   );
+}
+
+/** The path without links; as it is if nothing is there. */
+export function realPathOf(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path;
+  }
 }
 
 /**

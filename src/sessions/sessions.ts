@@ -1,11 +1,13 @@
 /** The door of this room: everything that needs sessions makes them here, once. */
 import type { Tool } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
+import { resolve } from "node:path";
 import type { Clock, SessionFactory, SessionLabel } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
+import { SharedFolders } from "./call-order.ts";
 import { RuntimePool } from "./client.ts";
 import { authentication, runtimeEnvironment } from "./environment.ts";
 import type { Environment } from "./environment.ts";
@@ -40,6 +42,8 @@ export interface SessionsOptions {
   readonly mark?: string | undefined;
   /** Tools with handlers in this process, for every session, beside the job tools. */
   readonly tools?: readonly Tool[] | undefined;
+  /** Files that the run writes about itself: no file tool writes to them. */
+  readonly kept?: readonly string[] | undefined;
   /** After how many sessions the runtime is replaced. Default: 250. */
   readonly sessionsPerRuntime?: number | undefined;
 }
@@ -98,7 +102,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     }),
   });
   const { gitHubToken } = access;
-  const context = { clock, pool, provider, gitHubToken, tools: options.tools };
+  const folders = new SharedFolders(clock);
+  const kept = (options.kept ?? []).map((path) => resolve(path));
+  const context = { clock, pool, folders, kept, provider, gitHubToken, tools: options.tools };
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModel : undefined;
   return {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { JobHost } from "../../src/app/job-host.ts";
+import type { PermissionPreset } from "../../src/entry/model.ts";
 import type { ICopilotJobCallback, ICopilotTaskCallback } from "../../src/app/job-callbacks.ts";
 import type { Entry } from "../../src/entry/model.ts";
 import { startModelServer, type Script } from "../rig/model-server.ts";
@@ -102,6 +103,12 @@ function taskLog(): { log: string[]; callback: ICopilotTaskCallback; ended: Prom
 const noCrash = (error: unknown): void => assert.fail(String(error));
 
 describe("JobHost", () => {
+  it("is not made with permissions that do not exist", () => {
+    // eslint-disable-next-line typescript/no-unsafe-type-assertion
+    const permissions = "readonly" as PermissionPreset;
+    assert.throws(() => new JobHost({ permissions }), /"readonly".*read-only, workspace or all/);
+  });
+
   it("runs a job and tells its callbacks, in order and nothing after the end", async (t) => {
     const { host, folder, prompts } = await makeHost(t, agreeable);
     const { log, callback, ended } = jobLog();
