@@ -199,7 +199,13 @@ class Step {
       ? [String(this.#cancellation.signal.reason)]
       : this.#say(error).map((reason) => this.#redactor.text(reason));
     this.#setOutputs(outputsWithoutRun(result, reasons.join("\n")));
-    if (this.#inputs?.summary !== "off") await this.#summarize(summaryWithoutRun(result, reasons));
+    const problems =
+      error instanceof DiagnosticsError && !canceled
+        ? error.diagnostics.map((diagnostic) => this.#shown(diagnostic))
+        : [];
+    if (this.#inputs?.summary !== "off") {
+      await this.#summarize(summaryWithoutRun(result, reasons, problems));
+    }
     return result === "skipped" ? "passed" : "failed";
   }
 
