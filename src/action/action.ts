@@ -43,7 +43,7 @@ import {
 } from "./preparation.ts";
 import { isInside } from "./paths.ts";
 import { runnerCore, type RunnerCore } from "./runner-core.ts";
-import { ensureRuntime } from "./runtime.ts";
+import { ensureRuntime, keeperOf } from "./runtime.ts";
 import { Stop } from "./stop.ts";
 import { modelKey } from "./tokens.ts";
 
@@ -142,16 +142,19 @@ class Step {
     const prepared = await prepareRun(options);
     try {
       await this.#checkWorkingDirectory(prepared, workspace);
-      const runtimePath = await ensureRuntime({
+      const request = {
         runtimePath: inputs.runtimePath,
         environment: this.#environment,
         ...(sources.baseFolder === undefined ? {} : { distrusted: workspace }),
         toolCacheDirectory: this.#environment["RUNNER_TOOL_CACHE"],
         temporaryDirectory: this.#environment["RUNNER_TEMP"] || tmpdir(),
         // It quotes npm, which may quote its settings.
-        log: (line) => sayLine(core, this.#redactor.text(line)),
+        log: (line: string) => sayLine(core, this.#redactor.text(line)),
+        warn: (text: string) => this.#warn(text),
         signal,
-      });
+      };
+      const runtimePath = await ensureRuntime(request);
+      const runtimeKeeper = keeperOf(request, runtimePath);
       this.#githubRun = createGithubRun(prepared, {
         summary: inputs.summary,
         annotations: inputs.annotations,
@@ -161,7 +164,12 @@ class Step {
         ...(paths.journal === undefined ? {} : { journal: paths.journal }),
       });
       const { reporters } = this.#githubRun;
-      const ready = { ...options, runtimePath, reporters };
+      const ready = {
+        ...options,
+        runtimePath,
+        reporters,
+        ...(runtimeKeeper === undefined ? {} : { runtimeKeeper }),
+      };
       const { lastCall } = this.#cancellation;
       const report = await executeRun(prepared, ready, { signal, lastCall });
       for (const { reporter, message } of report.reporterFailures) {
