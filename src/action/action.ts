@@ -44,7 +44,7 @@ import {
 } from "./preparation.ts";
 import { isInside } from "./paths.ts";
 import { runnerCore, type RunnerCore } from "./runner-core.ts";
-import { ensureRuntime } from "./runtime.ts";
+import { ensureRuntime, keeperOf } from "./runtime.ts";
 import { Stop } from "./stop.ts";
 import { modelKey } from "./tokens.ts";
 
@@ -146,16 +146,19 @@ class Step {
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));
       const { annotations } = inputs;
       reportWarnings(core, warnings, { annotations, entryFile: paths.entry });
-      const runtimePath = await ensureRuntime({
+      const request = {
         runtimePath: inputs.runtimePath,
         environment: this.#environment,
         ...(sources.baseFolder === undefined ? {} : { distrusted: workspace }),
         toolCacheDirectory: this.#environment["RUNNER_TOOL_CACHE"],
         temporaryDirectory: this.#environment["RUNNER_TEMP"] || tmpdir(),
         // It quotes npm, which may quote its settings.
-        log: (line) => sayLine(core, this.#redactor.text(line)),
+        log: (line: string) => sayLine(core, this.#redactor.text(line)),
+        warn: (text: string) => this.#warn(text),
         signal,
-      });
+      };
+      const runtimePath = await ensureRuntime(request);
+      const runtimeKeeper = keeperOf(request, runtimePath);
       this.#githubRun = createGithubRun(prepared, {
         summary: inputs.summary,
         annotations: inputs.annotations,
@@ -166,7 +169,12 @@ class Step {
         ...(paths.rehearse === undefined ? {} : { rehearsal: paths.rehearse }),
       });
       const { reporters } = this.#githubRun;
-      const ready = { ...options, runtimePath, reporters };
+      const ready = {
+        ...options,
+        runtimePath,
+        reporters,
+        ...(runtimeKeeper === undefined ? {} : { runtimeKeeper }),
+      };
       const { lastCall } = this.#cancellation;
       const report = await executeRun(prepared, ready, { signal, lastCall });
       const failures = report.reporterFailures.map(
@@ -206,8 +214,14 @@ class Step {
     const reasons = canceled
       ? [String(this.#cancellation.signal.reason)]
       : this.#say(error).map((reason) => this.#redactor.text(reason));
+    const problems =
+      error instanceof DiagnosticsError && !canceled
+        ? error.diagnostics.map((diagnostic) => this.#shown(diagnostic))
+        : [];
     const written = this.#setOutputs(outputsWithoutRun(result, reasons.join("\n")));
-    if (this.#inputs?.summary !== "off") await this.#summarize(summaryWithoutRun(result, reasons));
+    if (this.#inputs?.summary !== "off") {
+      await this.#summarize(summaryWithoutRun(result, reasons, problems));
+    }
     return result === "skipped" && written ? "passed" : "failed";
   }
 

@@ -55,10 +55,25 @@ export function outputsWithoutRun(result: Result, reason: string): Outputs {
   return outputsOf(createRunView(), { result, reason });
 }
 
-/** The summary of such a step. */
-export function summaryWithoutRun(result: Result, reasons: readonly string[]): string {
+const MAX_PROBLEMS = 10;
+
+/** The summary of such a step; the problems of an entry with their places, as far as they are few. */
+export function summaryWithoutRun(
+  result: Result,
+  reasons: readonly string[],
+  problems: readonly Diagnostic[] = [],
+): string {
   const lines = reasons.flatMap((reason) => reason.split("\n"));
-  return `## agent-jobs: ${result}\n\n${lines.map((line) => inline(line, 2000)).join("\n\n")}\n`;
+  const shown = problems
+    .slice(0, MAX_PROBLEMS)
+    .map((problem) => `- ${inline(diagnosticLine(problem), 1000)}`);
+  const left = problems.length - shown.length;
+  if (left > 0) shown.push(`- …and ${left} more, in the log`);
+  const parts = [
+    ...lines.map((line) => inline(line, 2000)),
+    ...(shown.length > 0 ? [shown.join("\n")] : []),
+  ];
+  return `## agent-jobs: ${result}\n\n${parts.join("\n\n")}\n`;
 }
 
 /** All problems of an entry: as annotations where they are wanted, and in the log if there are more. */

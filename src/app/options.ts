@@ -1,7 +1,7 @@
 import type { Limits, PermissionPreset } from "../entry/model.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { TerminalStream } from "../reporters/terminal.ts";
-import type { SessionsOptions, Tool } from "../sessions/sessions.ts";
+import type { RuntimeKeeper, SessionsOptions, Tool } from "../sessions/sessions.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 
 export const providerTypes = ["openai", "azure", "anthropic"] as const;
@@ -62,6 +62,8 @@ export interface RunOptions extends ModelAccess {
   readonly reporters?: readonly Reporter[];
   /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string;
+  /** For a runtime that may have been damaged since it was installed. */
+  readonly runtimeKeeper?: RuntimeKeeper;
 }
 
 /** What an application tells a host of its own. */

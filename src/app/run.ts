@@ -234,6 +234,7 @@ async function execute(
     clock,
     environment: options.environment,
     runtimePath: options.runtimePath,
+    runtimeKeeper: options.runtimeKeeper,
     // A rehearsal needs no model: nothing of ours reaches a server, whatever else was given.
     ...(model === undefined ? modelServer(options) : { transport: model }),
     onRuntimeRestarted: (reason) =>

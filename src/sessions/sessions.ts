@@ -8,7 +8,7 @@ import type { Crash } from "../events/crash.ts";
 import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
 import { SharedFolders } from "./call-order.ts";
-import { RuntimePool } from "./client.ts";
+import { RuntimePool, type RuntimeKeeper } from "./client.ts";
 import { authentication, runtimeEnvironment } from "./environment.ts";
 import type { Environment } from "./environment.ts";
 import { rehearsalProvider, TransportRequestHandler } from "./request-handler.ts";
@@ -22,7 +22,7 @@ import {
 import type { Provider } from "./session-config.ts";
 import type { ModelTransport } from "./transport.ts";
 
-export type { Tool };
+export type { RuntimeKeeper, Tool };
 
 export interface SessionsOptions {
   readonly clock: Clock;
@@ -30,6 +30,8 @@ export interface SessionsOptions {
   readonly environment: Environment;
   /** Default: `COPILOT_CLI_PATH`, else the platform package next to us. */
   readonly runtimePath?: string | undefined;
+  /** For a runtime that may have been damaged since it was installed. */
+  readonly runtimeKeeper?: RuntimeKeeper | undefined;
   /** A model server of one's own; then no GitHub token is used. */
   readonly provider?: Provider | undefined;
   readonly gitHubToken?: string | undefined;
@@ -86,9 +88,10 @@ export function createSessions(options: SessionsOptions): Sessions {
     onRuntimeRestarted: options.onRuntimeRestarted,
     onLeftovers: options.onLeftovers,
     mark: options.mark,
+    keeper: options.runtimeKeeper,
     sessionsPerRuntime: options.sessionsPerRuntime,
-    configure: () => ({
-      path: findRuntime(options),
+    configure: (path = findRuntime(options)) => ({
+      path,
       environment: runtimeEnvironment(options.environment),
       authentication: access,
       requestHandler:

@@ -59,6 +59,8 @@ describe("the inputs", () => {
       annotations: "all",
       failOn: "failure",
       allowedBots: [],
+      allowedUsers: [],
+      onRefused: undefined,
       allowUntrusted: false,
       timeoutMinutes: undefined,
     });

@@ -329,6 +329,59 @@ describe("a step that can't run a job", () => {
     assert.match(result.outputs["reason"] ?? "", /^The entry is not valid: .*\(and 1 more\)$/);
   });
 
+  it("has the places of the first ten problems of an entry in the summary", async (t) => {
+    const tasks = Array.from({ length: 12 }, (_, index) => `  t${index}: { promt: "<b>" }`);
+    const broken = `models: { driving: m }\ntasks:\n${tasks.join("\n")}\njobs: {}\n`;
+    const { summary } = await refused(t, inputs, { "entries/hello.yml": broken });
+    const places = [...summary.matchAll(/^- entries\/hello\.yml:(\d+):\d+: /gm)].map(([, line]) =>
+      Number(line),
+    );
+    assert.equal(places.length, 10);
+    assert.ok(places.every((line) => line >= 3 && line <= 14));
+    assert.match(summary, /^- …and \d+ more, in the log$/m);
+    assert.doesNotMatch(summary, /<b>/);
+  });
+
+  it("says of an entry that isn't there which ones are, and asks for the checkout", async (t) => {
+    const given = { ...inputs, entry: "entries/helo.yml" };
+    const there = {
+      ".github/agent-jobs/review.yml": entry,
+      "a/b/deep.json": '{"models": {}, "tasks": {}, "jobs": {}}',
+      "node_modules/x/entry.yml": entry,
+      "package.json": '{ "jobs": 1, "tasks": 2 }',
+    };
+    const { outputs } = await refused(t, given, there);
+    assert.match(
+      outputs["reason"] ?? "",
+      /^There is no entry entries\/helo\.yml in the workspace \(\/.*\)\. Is `actions\/checkout` missing before this step\? Entries that are there: \.github\/agent-jobs\/review\.yml, a\/b\/deep\.json, entries\/hello\.yml\.$/,
+    );
+  });
+
+  it("says of an empty workspace that nothing was checked out, whatever GitHub has", async (t) => {
+    const workspace = await makeWorkspace(t);
+    const options = { workspace: workspace.path, inputs, checkedOut: false } as const;
+    const { code, outputs } = await runStep(t, options);
+    assert.equal(code, 1);
+    assert.match(
+      outputs["reason"] ?? "",
+      /^There is no entry entries\/hello\.yml .*Is `actions\/checkout` missing.*No entry is there\.$/,
+    );
+  });
+
+  it("names at most ten entries, and looks only for a while", async (t) => {
+    const many = Array.from(
+      { length: 400 },
+      (_, index) => [`deep/d${index}/e.yml`, entry] as const,
+    );
+    const { outputs } = await refused(
+      t,
+      { ...inputs, entry: "none.yml" },
+      Object.fromEntries(many),
+    );
+    assert.match(outputs["reason"] ?? "", / and \d+ more\.$/);
+    assert.equal((outputs["reason"] ?? "").match(/\.yml/g)?.length, 11);
+  });
+
   it("never shows more than ten of an entry's problems as annotations; the log has all", async (t) => {
     const tasks = Array.from({ length: 15 }, (_, index) => `  t${index}: { promt: x }`).join("\n");
     const broken = `models: { driving: m }\ntasks:\n${tasks}\njobs: {}\n`;
