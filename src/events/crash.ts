@@ -10,6 +10,8 @@ export interface Crash {
     | "turn-deadline"
     | "idle-deadline"
     | "empty-answer"
+    /** The model went on and on, and was cut off. */
+    | "answer-too-long"
     | "aborted"
     /** So many denials in a row that nothing else was to be expected. */
     | "denied"
@@ -52,6 +54,9 @@ export function crashRemedy(crash: Crash): Remedy {
       advice:
         'Allow in "permissions" what the task needs (each denial names it), or say in the prompt how to do without.',
     };
+  }
+  if (crash.errorType === "redirect") {
+    return { kind: "give-up", advice: "Check the provider's base URL: no answer comes from it." };
   }
   if (crash.errorType === "configuration") {
     return { kind: "give-up", advice: "What is missing has to be installed or named first." };

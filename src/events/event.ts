@@ -61,7 +61,8 @@ export interface WorkStarted {
 
 export type WorkOutcome =
   | { readonly kind: "succeeded" }
-  | { readonly kind: "failed"; readonly reason: string }
+  /** `unanswered`: no verdict of availability or criteria, so a condition that ends so has not answered. */
+  | { readonly kind: "failed"; readonly reason: string; readonly unanswered?: true }
   /** Its tries were exhausted: the job stops. */
   | { readonly kind: "crashed"; readonly crash: Crash }
   | { readonly kind: "canceled"; readonly reason: string };

@@ -4,6 +4,9 @@
  */
 import { execFile } from "node:child_process";
 import { promises as fs, readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { childEnvironment, processEnvironment } from "./environment.ts";
+import { findProgram } from "./search-path.ts";
 
 export function isRunning(pid: number): boolean {
   try {
@@ -66,36 +69,51 @@ export async function waitUntilGone(
   pids: readonly number[],
   milliseconds: number,
 ): Promise<boolean> {
-  const end = Date.now() + milliseconds;
+  const end = performance.now() + milliseconds;
   for (;;) {
     if (!pids.some((pid) => isRunning(pid))) return true;
-    if (Date.now() >= end) return false;
+    if (performance.now() >= end) return false;
     await new Promise((resolve) => {
       setTimeout(resolve, 10);
     });
   }
 }
 
+/** How much memory a process has now, in bytes. Linux only: undefined elsewhere. */
+export async function residentBytes(pid: number): Promise<number | undefined> {
+  const status = await fs.readFile(`/proc/${pid}/status`, "latin1").catch(() => "");
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(status)?.[1];
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+}
+
+/** So many files are read at once: all of them would be more than some processes may have open. */
+const READ_AT_ONCE = 16;
+
 async function fromProc(mark: string): Promise<number[]> {
   const names = await fs.readdir("/proc").catch(() => []);
-  const found = await Promise.all(
-    names
-      .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-      .map(async (name) => {
+  const pids = names.filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  const found: number[] = [];
+  for (let from = 0; from < pids.length; from += READ_AT_ONCE) {
+    await Promise.all(
+      pids.slice(from, from + READ_AT_ONCE).map(async (pid) => {
         // Unreadable means another user's process, or one that has just ended; a zombie reads as empty.
-        const environment = await fs.readFile(`/proc/${name}/environ`, "latin1").catch(() => "");
-        return environment.split("\0").includes(mark) ? Number(name) : undefined;
+        const environment = await fs.readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
+        if (environment.split("\0").includes(mark)) found.push(Number(pid));
       }),
-  );
-  return found.filter((pid) => pid !== undefined);
+    );
+  }
+  return found;
 }
 
 async function fromPs(mark: string): Promise<number[]> {
+  const environment = processEnvironment();
+  const ps = findProgram("ps", environment);
+  if (ps === undefined) return [];
   const text = await new Promise<string>((resolve) => {
     execFile(
-      "ps",
+      ps,
       ["-Eaxww", "-o", "pid=,command="],
-      { maxBuffer: 64 * 1024 * 1024, timeout: 2000 },
+      { env: childEnvironment(environment), maxBuffer: 64 * 1024 * 1024, timeout: 2000 },
       (_error, stdout) => resolve(stdout),
     );
   });
@@ -106,19 +124,18 @@ async function fromPs(mark: string): Promise<number[]> {
     .filter((pid) => Number.isSafeInteger(pid) && pid !== process.pid);
 }
 
-/** Runs a program to its end, without a shell: its stdout. Rejects with the tail of its stderr if it fails. */
+/** Runs a program, an absolute path, to its end, without a shell: its stdout. Rejects with the tail of its stderr if it fails. */
 export async function runProgram(
-  command: string,
+  program: string,
   args: readonly string[],
-  options: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },
+  options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<string> {
   return new Promise<string>((resolve, reject) => {
-    execFile(command, args, { ...options, timeout: 30_000 }, (error, stdout, stderr) => {
+    execFile(program, args, { ...options, timeout: 30_000 }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
-      else
-        reject(
-          new Error(`${command} ${args[0] ?? ""}: ${stderr.trim().slice(-500) || error.message}`),
-        );
+      else {
+        reject(new Error(`${basename(program)}: ${stderr.trim().slice(-500) || error.message}`));
+      }
     });
   });
 }

@@ -1,5 +1,5 @@
 /** What a recording writes of one turn: enough of its prompt, the answers, and how it crashed. */
-import type { Crash } from "../events/crash.ts";
+import { crashRemedy, type Crash } from "../events/crash.ts";
 import type { ModelReplied } from "../events/session-activity.ts";
 import type { ConditionField, ReplyFields } from "./rehearsal-file.ts";
 import { takeOut } from "./text-condition.ts";
@@ -77,22 +77,14 @@ export function playedCrash(
     case "denied":
       return undefined;
     case "session-error":
+    case "answer-too-long":
     case "start-failed":
     case "aborted":
     case "internal": {
-      const status = crash.statusCode ?? (isRefusal(crash) ? 401 : 408);
+      const status = crash.statusCode ?? (crashRemedy(crash).kind === "give-up" ? 401 : 408);
       return { error: { status: Math.min(Math.max(status, 400), 599), message: crash.message } };
     }
   }
-}
-
-/** As `crashRemedy` sees it: no retry can mend it, although no status says so. */
-function isRefusal({ errorType, message }: Crash): boolean {
-  return (
-    errorType === "authentication" ||
-    errorType === "authorization" ||
-    /No GitHub OAuth token|Not authenticated/i.test(message)
-  );
 }
 
 /** The runtime's own words for a call of a tool that it does not have. */

@@ -48,7 +48,7 @@ const tool = {
 
 const replyProperties = {
   text: text(
-    'The text of the answer. An empty string is an empty answer, which is a crash if nothing else happened in the turn. With "cut" and "hang": what arrives before.',
+    'The text of the answer. An empty string is an empty answer, which is a crash if it is the last of the turn. With "cut" and "hang": what arrives before.',
   ),
   reasoning: text("What the model thinks before it answers."),
   tools: {
@@ -208,7 +208,7 @@ const decisions = (description: string) => ({
   items: condition("A decision in its printed form: `[CATEGORY] text`."),
 });
 
-const minutesOrCount = (description: string) => ({
+const minutes = (description: string) => ({
   type: "number",
   exclusiveMinimum: 0,
   description,
@@ -246,14 +246,14 @@ export const rehearsalSchema = {
       description: "Limits to use instead of the entry's, to rehearse time-outs quickly.",
       additionalProperties: false,
       properties: {
-        jobMinutes: minutesOrCount("Minutes for the job."),
-        tokens: minutesOrCount("Tokens for the job."),
-        taskMinutes: minutesOrCount("Minutes for one run of a task."),
-        modelCalls: minutesOrCount("Model calls for one run of a task."),
-        turnMinutes: minutesOrCount("Minutes for one turn."),
-        idleMinutes: minutesOrCount("Minutes without a sign of life from a session."),
-        loopIterations: minutesOrCount("Iterations of one loop."),
-        parallel: minutesOrCount("Turns at once."),
+        jobMinutes: minutes("Minutes for the job."),
+        tokens: whole(1, "Tokens for the job."),
+        taskMinutes: minutes("Minutes for one run of a task."),
+        modelCalls: whole(1, "Model calls for one run of a task."),
+        turnMinutes: minutes("Minutes for one turn."),
+        idleMinutes: minutes("Minutes without a sign of life from a session."),
+        loopIterations: whole(1, "Iterations of one loop."),
+        parallel: whole(1, "Turns at once."),
       },
     },
     sessions: {

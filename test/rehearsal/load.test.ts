@@ -243,3 +243,16 @@ test("every field of the schema is described", () => {
   visit(rehearsalSchema, "rehearsal");
   assert.deepEqual(undescribed, []);
 });
+
+test("limits of a rehearsal are the numbers that an entry may have", () => {
+  for (const name of ["tokens", "modelCalls", "loopIterations", "parallel"]) {
+    for (const value of ["0.5", "0", "-1", ".inf", ".nan"]) {
+      const problems = refused(`entry: a.yml\nlimits: { ${name}: ${value} }\nsessions: []`);
+      assert.ok(problems.length > 0, `${name}: ${value}`);
+    }
+  }
+  for (const value of ["0", "-1", ".inf", ".nan"]) {
+    const problems = refused(`entry: a.yml\nlimits: { turnMinutes: ${value} }\nsessions: []`);
+    assert.ok(problems.length > 0, value);
+  }
+});

@@ -18,7 +18,7 @@ export interface Workspace {
   /** Resolves when the file holds `text`. */
   holds(name: string, text: string): Promise<void>;
   /** Runs git in the folder and returns its standard output. */
-  git(...args: string[]): Promise<string>;
+  readonly git: (...args: string[]) => Promise<string>;
 }
 
 /** `files`: name → content. */
