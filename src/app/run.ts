@@ -271,6 +271,8 @@ function nodeStatus(work: WorkView): NodeStatus {
       return "failed";
     case "succeeded":
       return work.attempts > work.runs ? "retried" : "succeeded";
+    case "answered-no":
+      return "answered";
     case "pending":
     case "running":
     case "failed":

@@ -2,8 +2,11 @@
 import type { Decision, DecisionCategory, Mission, SessionRole } from "./decision.ts";
 
 export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "canceled";
-/** `skipped`: the run is over and it never started. */
-export type WorkStatus = RunStatus | "crashed" | "skipped";
+/**
+ * `skipped`: the run is over and it never started. `answered-no`: it failed as a condition of an `Alt` or `Loop`
+ * (or as a part of one), and that is its answer.
+ */
+export type WorkStatus = RunStatus | "crashed" | "skipped" | "answered-no";
 
 export interface Usage {
   modelCalls: number;
@@ -33,6 +36,8 @@ export interface DecisionEntry {
   readonly run: number;
   readonly kind: Decision["kind"];
   readonly category: DecisionCategory;
+  /** A failure that is the answer of a condition. */
+  readonly answer: boolean;
   /** Without the prefix and without the details of a crash, bounded. */
   readonly text: string;
 }
@@ -61,10 +66,16 @@ export interface OpenSession {
 export interface WorkView extends Counters {
   readonly workId: number;
   readonly taskId: string;
+  /** It is a condition, or a part of one. */
+  condition: boolean;
   modelId: string;
   status: WorkStatus;
   /** Why it failed, crashed or was canceled. */
   reason: string | undefined;
+  /** What to do about its last crashes, where that is known. */
+  advice: string | undefined;
+  /** The end of the last run. */
+  endedAt: number | undefined;
   /** The start of the run that goes on; undefined while none does. */
   startedAt: number | undefined;
   /** Of all finished runs; `elapsedMs` adds the one that goes on. */
@@ -93,7 +104,7 @@ export interface RunView {
   /** About the whole job. */
   readonly decisions: DecisionEntry[];
   droppedDecisions: number;
-  /** How often each kind of decision was made, of the job and of all works, dropped ones included. */
+  /** How often each kind of decision was made, of the job and of all works, dropped ones included, answers not. */
   readonly decided: Map<Decision["kind"], number>;
   /** The first ones; `totals.denials` counts all. */
   readonly denials: DenialEntry[];

@@ -43,7 +43,7 @@ export interface GithubReporter extends Reporter {
 export function createGithubReporter(options: GithubOptions): GithubReporter {
   const { core } = options;
   const view = createRunView();
-  const log = createGithubLog(core, options.randomToken, view);
+  const log = createGithubLog(core, options.randomToken, view, options.journal !== undefined);
   let lastAt = 0;
   let finished: Promise<void> | undefined;
 
