@@ -13,7 +13,7 @@ export interface RehearseOptions extends Pick<ModelAccess, "environment" | "runt
   /** For rehearsals that name none. */
   readonly workingDirectory: string;
   /** Where to show what happens in each run; undefined: nowhere. */
-  readonly verbose: TerminalStream | undefined;
+  readonly verbose: { readonly stream: TerminalStream; readonly colors: boolean } | undefined;
 }
 
 export type RehearsalReport =
@@ -74,7 +74,7 @@ async function rehearseFile(
       ...(verbose === undefined
         ? {}
         : {
-            terminal: { stream: verbose, verbosity: "verbose", colors: true, live: false } as const,
+            terminal: { ...verbose, verbosity: "verbose", live: false } as const,
           }),
       reporters: [{ name: "expectations", report: expectations.report.bind(expectations) }],
     };

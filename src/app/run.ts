@@ -160,12 +160,7 @@ async function execute(
     options.record === undefined
       ? undefined
       : createRecording(options.record, prepared, options, redactor),
-    options.terminal &&
-      createTerminalReporter({
-        ...options.terminal,
-        clock,
-        chart: (shown) => chartOf(entry, jobName, shown),
-      }),
+    options.terminal && openTerminal(options.terminal, (shown) => chartOf(entry, jobName, shown)),
     ...(options.reporters ?? []),
   ];
   const sink = createSink({
@@ -234,6 +229,14 @@ function judgedOutcome(outcome: RunOutcome, model: ScriptedModel | undefined): R
   return failure === undefined || outcome.kind === "canceled"
     ? outcome
     : { kind: "failed", reason: `the rehearsal does not fit: ${failure}` };
+}
+
+function openTerminal(
+  { chart: charted = false, ...terminal }: NonNullable<RunOptions["terminal"]>,
+  chart: (view: RunView) => string,
+): Reporter {
+  const options = { ...terminal, clock: systemClock };
+  return createTerminalReporter(charted ? { ...options, chart } : options);
 }
 
 function openJournal(path: string): Reporter {

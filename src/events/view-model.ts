@@ -59,6 +59,8 @@ export interface OpenSession {
   readonly role: SessionRole;
   /** What its current turn is for; undefined between turns. */
   mission: Mission | undefined;
+  /** UTF-16 units of the answer or reasoning that is being written. */
+  streamed: number;
   /** By tool call id, in the order of their start. */
   readonly tools: Map<string, { readonly name: string; readonly startedAt: number }>;
 }

@@ -105,6 +105,7 @@ export function applyEvent(view: RunView, event: RunEvent): void {
       const session = sessionOf(work, event.sessionId, event.modelId, "both");
       session.mission = event.mission;
       session.tools.clear();
+      session.streamed = 0;
       if (event.mission === "prompt") count(view, work, "attempts", 1);
       return;
     }
@@ -166,7 +167,15 @@ function applyActivity(
 ): void {
   const session = work.sessions.get(sessionId);
   switch (activity.kind) {
+    case "message.delta":
+    case "reasoning.delta":
+      if (session !== undefined) session.streamed += activity.text.length;
+      return;
+    case "reasoning.ended":
+      if (session !== undefined) session.streamed = 0;
+      return;
     case "message.ended":
+      if (session !== undefined) session.streamed = 0;
       if (activity.text.trim() === "" || (session?.mission ?? "prompt") !== "prompt") return;
       work.lastMessage = clip(activity.text, MAX_MESSAGE);
       view.lastSpeaker = work.workId;
@@ -264,7 +273,14 @@ function sessionOf(
 ): OpenSession {
   const known = work.sessions.get(sessionId);
   if (known !== undefined) return known;
-  const session: OpenSession = { sessionId, modelId, role, mission: undefined, tools: new Map() };
+  const session: OpenSession = {
+    sessionId,
+    modelId,
+    role,
+    mission: undefined,
+    streamed: 0,
+    tools: new Map(),
+  };
   work.sessions.set(sessionId, session);
   return session;
 }

@@ -7,7 +7,7 @@ import {
   type WorkView,
 } from "../events/view.ts";
 import type { Paint, Tone } from "./paint.ts";
-import { clockText, countText, cutTo, fit, oneLine } from "./text.ts";
+import { clockText, countText, cutTo, fit, fitName, oneLine } from "./text.ts";
 
 const MAX_ROWS = 100;
 const MIN_TASK = 8;
@@ -125,7 +125,12 @@ function tableLine(
     .map((cell, column) => ({ cell, column, width: widths[column] ?? 0 }))
     .filter(({ width }) => width > 0)
     .map(({ cell, column, width }) =>
-      paintCell(fit(cell, width, column === TASK || column === STATUS ? "left" : "right"), column),
+      paintCell(
+        column === TASK
+          ? fitName(cell, width)
+          : fit(cell, width, column === STATUS ? "left" : "right"),
+        column,
+      ),
     )
     .join("  ")
     .trimEnd();
