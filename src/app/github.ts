@@ -14,12 +14,13 @@ import {
   type OutputName,
   type Result,
 } from "../reporters/github.ts";
+import { systemClock } from "../platform/clock.ts";
 import { breakOldMarker, inline, logLine } from "../reporters/github-escape.ts";
 import { chartOf, type PreparedRun } from "./run.ts";
 
 export type { GithubCore, OutputName, Result };
 export type Outputs = Readonly<Record<OutputName, string>>;
-export type GithubRunOptions = Omit<GithubOptions, "lineOf" | "chart">;
+export type GithubRunOptions = Omit<GithubOptions, "lineOf" | "chart" | "clock">;
 
 export interface GithubRun {
   /** For `RunOptions.reporters`. */
@@ -36,6 +37,7 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
   const view = createRunView();
   const reporter = createGithubReporter({
     ...options,
+    clock: systemClock,
     lineOf: (taskId) => loaded.locateTask(taskId).line,
     chart: (shown) => chartOf(entry, jobName, shown, (workId) => chartDetail(shown, workId)),
   });

@@ -84,7 +84,7 @@ export function chooseJob(entry: PreparedEntry, jobName: string | undefined): st
   }
   const [only, ...others] = names;
   if (only !== undefined && others.length === 0) return only;
-  throw new UsageError(`Name the job to run. ${known}`);
+  throw new UsageError(`Name the job. ${known}`);
 }
 
 /** The entry with other model ids for some of its categories. */

@@ -58,6 +58,8 @@ export interface RunOptions extends ModelAccess {
     readonly colors: boolean;
     /** Draw what runs below the log; for a terminal only. */
     readonly live: boolean;
+    /** Print the chart at the end, as the text of a Mermaid flowchart. */
+    readonly chart?: boolean;
   };
   readonly reporters?: readonly Reporter[];
   /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */

@@ -10,9 +10,16 @@ import { BoundedOutput, type OutputStream } from "../reporters/bounded-output.ts
 import { breakOldMarker, withoutCommands } from "../reporters/github-escape.ts";
 import type { TerminalStream } from "../reporters/terminal.ts";
 
+export interface Looks {
+  readonly colors: boolean;
+  readonly live: boolean;
+}
+
 export interface Output {
   /** For reporters that draw on it: whole lines, each with its LF. */
   readonly terminal: TerminalStream;
+  /** Whether to colour, and whether to redraw, as the terminal and the environment want it. */
+  readonly looks: Looks;
   print(text: string): void;
   /** In a form that is the same JSON and holds no command. */
   printJson(value: unknown): void;
@@ -44,6 +51,7 @@ export function createOutput(
         return stdout.rows;
       },
     },
+    looks: looksOf(stdout.isTTY === true, environment),
     print: (text) => bounded.write(shown(`${text}\n`)),
     printJson(value) {
       const text = JSON.stringify(value, null, 2);
@@ -52,5 +60,16 @@ export function createOutput(
     printCommand: (command) => bounded.write(`${breakOldMarker(command)}\n`),
     printError: (text) => void stderr.write(shown(`${text}\n`)),
     end: (patienceMs) => bounded.end(patienceMs, systemClock),
+  };
+}
+
+/** `FORCE_COLOR` decides where it is set, as in Node; `TERM=dumb` can neither colour nor move the cursor. */
+function looksOf(tty: boolean, environment: Readonly<Record<string, string | undefined>>): Looks {
+  const { FORCE_COLOR: forced, NO_COLOR: none = "", CI: ci = "", TERM: term } = environment;
+  const dumb = term === "dumb";
+  const wanted = tty && !dumb && none === "";
+  return {
+    colors: forced === undefined ? wanted : !["0", "false"].includes(forced),
+    live: tty && !dumb && ["", "0", "false"].includes(ci),
   };
 }

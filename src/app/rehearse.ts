@@ -14,7 +14,7 @@ export interface RehearseOptions extends Pick<ModelAccess, "environment" | "runt
   /** Work in the folder itself, where a copy of it is the default. */
   readonly inPlace: boolean;
   /** Where to show what happens in each run; undefined: nowhere. */
-  readonly verbose: TerminalStream | undefined;
+  readonly verbose: { readonly stream: TerminalStream; readonly colors: boolean } | undefined;
 }
 
 export type RehearsalReport =
@@ -77,7 +77,7 @@ async function rehearseFile(
       ...(verbose === undefined
         ? {}
         : {
-            terminal: { stream: verbose, verbosity: "verbose", colors: true, live: false } as const,
+            terminal: { ...verbose, verbosity: "verbose", live: false } as const,
           }),
     };
     const prepared = await prepareRehearsal(options, script);

@@ -216,12 +216,7 @@ async function execute(
     options.record === undefined
       ? undefined
       : createRecording(options.record, prepared, options, redactor),
-    options.terminal &&
-      createTerminalReporter({
-        ...options.terminal,
-        clock,
-        chart: (shown) => chartOf(entry, jobName, shown),
-      }),
+    options.terminal && openTerminal(options.terminal, (shown) => chartOf(entry, jobName, shown)),
     verdict?.reporter,
     ...(options.reporters ?? []),
   ];
@@ -294,6 +289,14 @@ function ownFiles({ journal, record, environment }: RunOptions): string[] {
   );
 }
 
+function openTerminal(
+  { chart: charted = false, ...terminal }: NonNullable<RunOptions["terminal"]>,
+  chart: (view: RunView) => string,
+): Reporter {
+  const options = { ...terminal, clock: systemClock };
+  return createTerminalReporter(charted ? { ...options, chart } : options);
+}
+
 function openJournal(path: string): Reporter {
   try {
     return createJournal(path, () => systemClock.now());
@@ -329,6 +332,8 @@ function nodeStatus(work: WorkView): NodeStatus {
       return "failed";
     case "succeeded":
       return work.attempts > work.runs ? "retried" : "succeeded";
+    case "answered-no":
+      return "answered";
     case "pending":
     case "running":
     case "failed":

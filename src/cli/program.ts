@@ -93,9 +93,11 @@ Exit codes: 0 success, 1 the job failed (rehearse: an expectation or a rule fail
     );
 
   program
-    .command("chart <entry> <job>")
-    .description("print a job as a Mermaid flowchart")
-    .action(async (entry: string, job: string) => end(await chart(entry, job)));
+    .command("chart <entry> [job]")
+    .description(
+      "print a job as a Mermaid flowchart (the job may be left out if there is just one)",
+    )
+    .action(async (entry: string, job: string | undefined) => end(await chart(entry, job)));
 
   program
     .command("rehearse <rehearsal...>")
@@ -153,6 +155,7 @@ function addRunOptions(command: Command): Command {
       "limit of the whole job, over limits.jobMinutes",
       positiveNumber,
     )
+    .option("--chart", "print the chart of what ran, as Mermaid text")
     .addOption(new Option("--quiet", "print failures and the end only").conflicts("verbose"))
     .option("--verbose", "also print sessions, tool calls and messages");
 }

@@ -21,7 +21,10 @@ export async function rehearse(files: readonly string[], flags: RehearseFlags): 
       environment: process.env,
       workingDirectory: flags.workingDirectory,
       inPlace: flags.inPlace === true,
-      verbose: flags.verbose === true ? output.terminal : undefined,
+      verbose:
+        flags.verbose === true
+          ? { stream: output.terminal, colors: output.looks.colors }
+          : undefined,
       ...(flags.runtimePath === undefined ? {} : { runtimePath: flags.runtimePath }),
     };
     for await (const report of rehearseFiles(files, options, signals)) {

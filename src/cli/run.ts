@@ -28,6 +28,7 @@ export interface RunFlags {
   readonly providerWireApi?: "completions" | "responses";
   readonly runtimePath?: string;
   readonly timeoutMinutes?: number;
+  readonly chart?: true;
   readonly quiet?: true;
   readonly verbose?: true;
 }
@@ -85,9 +86,8 @@ async function runOptions(
     terminal: {
       stream,
       verbosity: flags.quiet === true ? "quiet" : flags.verbose === true ? "verbose" : "normal",
-      colors: stream.isTTY === true && (environment["NO_COLOR"] ?? "") === "",
-      live:
-        stream.isTTY === true && environment["CI"] === undefined && environment["TERM"] !== "dumb",
+      ...output.looks,
+      chart: flags.chart === true,
     },
     ...(jobName === undefined ? {} : { jobName }),
     ...(userInput === undefined ? {} : { userInput }),

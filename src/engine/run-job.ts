@@ -5,9 +5,9 @@
  * first event and `run.ended` the last; every `work.started` has its `work.ended`; nothing here grows
  * with the number of works done.
  */
-import { taskWorks } from "../entry/work.ts";
+import { conditionIds, taskWorks } from "../entry/work.ts";
 import type { Model, PreparedEntry, TaskWork } from "../entry/model.ts";
-import type { RunOutcome, WorkOutcome } from "../events/event.ts";
+import type { PlannedWork, RunOutcome, WorkOutcome } from "../events/event.ts";
 import type { RunSpec } from "./job.ts";
 import { CallBudget, minutes, TokenBudget } from "./limits.ts";
 import type { EnginePorts, Session } from "./ports.ts";
@@ -39,10 +39,12 @@ export async function runJob(
   const job = spec.entry.jobs[spec.jobName];
   if (job === undefined) throw new Error(`There is no job "${spec.jobName}" in the entry.`);
   const run = new Run(spec, ports, signal);
-  const works = [...taskWorks(job.work)].map((work) => ({
+  const conditions = conditionIds(job.work);
+  const works = taskWorks(job.work).map((work) => ({
     workId: work.workIdInJob,
     taskId: work.taskId,
     modelId: modelOf(spec.entry, work.taskId, work.modelOverride),
+    ...(conditions.has(work.workIdInJob) ? { condition: true as const } : {}),
   }));
   return run.whole(spec.jobName, works, () =>
     runWork(
@@ -114,7 +116,7 @@ class Run {
 
   async whole(
     jobName: string,
-    works: readonly { workId: number; taskId: string; modelId: string }[],
+    works: readonly PlannedWork[],
     body: () => Promise<WorkResult>,
   ): Promise<RunOutcome> {
     const { entryFile, workingDirectory, limits } = this.#spec;

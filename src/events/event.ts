@@ -31,6 +31,8 @@ export interface PlannedWork {
   readonly workId: number;
   readonly taskId: string;
   readonly modelId: string;
+  /** It is a condition, or a part of one: that it fails is an answer. */
+  readonly condition?: true;
 }
 
 export interface RunStarted {

@@ -43,8 +43,8 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
       ? [failuresSection(view), worksSection(view)]
       : [
           failuresSection(view),
-          chartSection(view, options.chart),
           worksSection(view),
+          chartSection(view, options.chart),
           denialsSection(view),
           finalMessageSection(view),
           ...decisionSections(view),

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { describe, it } from "node:test";
+import { PassThrough } from "node:stream";
+import { describe, it, type TestContext } from "node:test";
+import { createOutput, type Looks } from "../../src/app/output.ts";
 import { runCli, startCli } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
@@ -236,4 +238,58 @@ describe("in GitHub Actions, whatever an agent, an entry or a server says", () =
       );
     assert.deepEqual(await list({ GITHUB_ACTIONS: "true" }), await list({}));
   });
+});
+
+describe("the looks of a run", () => {
+  const look = async (
+    t: TestContext,
+    flags: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<string> => {
+    const workspace = await makeWorkspace(t, {
+      "entry.json": entry,
+      "r.json": rehearsal([{ text: "done" }]),
+    });
+    const { code, stdout, stderr } = await runCli([...run, ...flags], { cwd: workspace.path, env });
+    assert.equal(code, 0, stderr);
+    return stdout;
+  };
+
+  it("has the chart as text with --chart only", async (t) => {
+    assert.doesNotMatch(await look(t, []), /flowchart|-->/);
+    assert.match(await look(t, ["--chart"]), /^flowchart TD\n[^]*-->[^]*\njob j succeeded\n$/m);
+  });
+
+  it("has colours on a pipe with FORCE_COLOR, and not otherwise", async (t) => {
+    const colored = async (env: Readonly<Record<string, string>>): Promise<boolean> =>
+      (await look(t, [], env)).includes("\u001B[");
+    assert.equal(await colored({}), false);
+    assert.equal(await colored({ FORCE_COLOR: "1", NO_COLOR: "1", TERM: "dumb" }), true);
+    assert.equal(await colored({ FORCE_COLOR: "0" }), false);
+  });
+});
+
+describe("what a terminal and the environment want", () => {
+  const looks = (isTTY: boolean, environment: Readonly<Record<string, string>>): Looks =>
+    createOutput(Object.assign(new PassThrough(), { isTTY }), process.stderr, environment).looks;
+  const cases: [boolean, Readonly<Record<string, string>>, boolean, boolean][] = [
+    [true, {}, true, true],
+    [false, {}, false, false],
+    [true, { TERM: "xterm" }, true, true],
+    [true, { TERM: "dumb" }, false, false],
+    [true, { TERM: "dumb", FORCE_COLOR: "" }, true, false],
+    [true, { NO_COLOR: "1" }, false, true],
+    [true, { NO_COLOR: "" }, true, true],
+    [true, { NO_COLOR: "1", FORCE_COLOR: "1" }, true, true],
+    [true, { FORCE_COLOR: "0" }, false, true],
+    [true, { FORCE_COLOR: "false" }, false, true],
+    [false, { FORCE_COLOR: "3" }, true, false],
+    [true, { CI: "true" }, true, false],
+    [true, { CI: "false" }, true, true],
+  ];
+  for (const [isTTY, environment, colors, live] of cases) {
+    it(`${isTTY ? "a terminal" : "a pipe"} with ${JSON.stringify(environment)}`, () => {
+      assert.deepEqual(looks(isTTY, environment), { colors, live });
+    });
+  }
 });
