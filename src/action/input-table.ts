@@ -19,6 +19,7 @@ export const summaryValues = ["full", "compact", "off"] as const;
 export const annotationValues = ["all", "errors", "off"] as const;
 export const failOnValues = ["failure", "never"] as const;
 export const onRefusedValues = ["fail", "skip"] as const;
+export const inPlaceValues = ["false", "true"] as const;
 export const allowUntrustedValues = ["false", "true"] as const;
 
 export const inputTable = {
@@ -91,8 +92,14 @@ export const inputTable = {
   },
   rehearse: {
     description:
-      "A rehearsal file whose script plays the model: no token, no network, no cost. The tools that it calls are real.",
+      "A rehearsal file whose script plays the model: no token, no network, no cost. The tools that it calls are real. The step's result is the rehearsal's: a failure that it expects is a success.",
     default: "",
+  },
+  "in-place": {
+    description:
+      "Whether a rehearsal works in the workspace itself: `false` or `true`. With `false` it works in a copy where tools may change files, without what git ignores, and later steps find the workspace as it was.",
+    default: "false",
+    values: inPlaceValues,
   },
   record: {
     description:

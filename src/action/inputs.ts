@@ -6,6 +6,7 @@ import type { ProviderOptions } from "../app/options.ts";
 import type { PermissionPreset } from "../entry/model.ts";
 import {
   allowUntrustedValues,
+  inPlaceValues,
   annotationValues,
   failOnValues,
   inputTable,
@@ -38,6 +39,7 @@ export interface Inputs {
   readonly provider: ProviderOptions | undefined;
   readonly runtimePath: string | undefined;
   readonly rehearse: string | undefined;
+  readonly inPlace: boolean;
   readonly record: string | undefined;
   readonly journal: string | undefined;
   readonly summary: (typeof summaryValues)[number];
@@ -80,6 +82,7 @@ export function readInputs(environment: Environment): ReadInputs {
     provider: reader.provider(),
     runtimePath: reader.text("runtime-path"),
     rehearse: reader.text("rehearse"),
+    inPlace: reader.choice("in-place", inPlaceValues) === "true",
     record: reader.text("record"),
     journal: reader.text("journal"),
     summary: reader.choice("summary", summaryValues),

@@ -277,7 +277,9 @@ export function runOptions(
     ...(userInput === undefined ? {} : { userInput }),
     ...(workingDirectory === undefined ? {} : { workingDirectory }),
     ...(permissions === undefined ? {} : { permissions }),
-    ...(rehearse === undefined ? {} : { rehearse }),
+    ...(rehearse === undefined
+      ? {}
+      : { rehearse, inPlace: inputs.inPlace, honourExpectations: true }),
     ...(paths.record === undefined ? {} : { record: paths.record }),
     ...(paths.journal === undefined ? {} : { journal: paths.journal }),
     ...(provider === undefined ? (gitHubToken === undefined ? {} : { gitHubToken }) : { provider }),

@@ -32,7 +32,7 @@ export interface GithubRun {
 
 export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions): GithubRun {
   const { loaded, entry, jobName } = prepared;
-  const { journal } = options;
+  const { journal, rehearsal } = options;
   const view = createRunView();
   const reporter = createGithubReporter({
     ...options,
@@ -41,7 +41,11 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
   });
   return {
     reporters: [{ name: "outputs", report: (event) => applyEvent(view, event) }, reporter],
-    outputs: () => outputsOf(view, journal === undefined ? {} : { journal }),
+    outputs: () =>
+      outputsOf(view, {
+        ...(journal === undefined ? {} : { journal }),
+        ...(rehearsal === undefined ? {} : { rehearsal }),
+      }),
     finish: () => reporter.finish(),
   };
 }
@@ -97,6 +101,22 @@ export function reportReasons(
   for (const annotation of annotations) annotate(core, annotation);
   if (reasons.length <= annotations.length) return;
   for (const reason of reasons) sayLine(core, `No run: ${reason}`);
+}
+
+/** GitHub shows ten warnings of a step, and the run may have some of its own. */
+const maxWarnings = 3;
+
+/** What is odd about a valid entry: all in the log, the first as annotations where they are wanted. */
+export function reportWarnings(
+  core: GithubCore,
+  warnings: readonly Diagnostic[],
+  options: { readonly annotations: GithubOptions["annotations"]; readonly entryFile: string },
+): void {
+  const shown = options.annotations === "all" ? warnings.slice(0, maxWarnings) : [];
+  for (const annotation of diagnosticAnnotations(shown, options.entryFile)) {
+    annotate(core, annotation);
+  }
+  for (const warning of warnings) sayLine(core, `Entry: ${diagnosticLine(warning)}`);
 }
 
 /** A line in the log whatever it holds: `text` begins with words of ours. */

@@ -35,10 +35,14 @@ export class LiveResponses {
     const next = this.#waiting.shift();
     if (next !== undefined || this.#closed) return Promise.resolve(next);
     return new Promise((resolve) => {
-      const timer = setTimeout(() => {
-        this.#taker = undefined;
-        resolve(undefined);
-      }, milliseconds);
+      const timer = setTimeout(
+        () => {
+          this.#taker = undefined;
+          resolve(undefined);
+          // A longer timer would fire at once.
+        },
+        Math.min(milliseconds, 2_147_483_647),
+      );
       this.#taker = (response) => {
         clearTimeout(timer);
         resolve(response);

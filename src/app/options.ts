@@ -42,6 +42,12 @@ export interface RunOptions extends ModelAccess {
   readonly limits?: Limits;
   /** A rehearsal file whose script plays the model. */
   readonly rehearse?: string;
+  /** With `rehearse`: work in the folder itself. Default: where tools may change it, in a copy of it. */
+  readonly inPlace?: boolean;
+  /** With `rehearse`: throws if the sessions may not work in this folder, which the rehearsal may have named. */
+  readonly checkFolder?: (folder: string) => Promise<void>;
+  /** With `rehearse`: its `expect` decides how the run ended, as for `agent-jobs rehearse`. Default: it is not looked at. */
+  readonly honourExpectations?: boolean;
   /** Where to write a rehearsal of this run. */
   readonly record?: string;
   /** Where to write the journal. */

@@ -4,9 +4,11 @@
  */
 import { crashRemedy, type Crash } from "../events/crash.ts";
 import type { Mission } from "../events/decision.ts";
+import type { SessionActivity } from "../events/session-activity.ts";
 import type { ExpandedPrompt } from "../entry/model.ts";
 import { DenialStreak, minutes } from "./limits.ts";
-import type { Session, ToolCall, TurnOutcome } from "./ports.ts";
+import type { Judged } from "./criteria.ts";
+import type { Session, TurnOutcome } from "./ports.ts";
 import { unlessStopped } from "./scope.ts";
 import { STOP_GRACE_MS, type SessionKeeper } from "./session-keeper.ts";
 import { decide, observe, type TaskContext } from "./task-context.ts";
@@ -29,7 +31,7 @@ export interface MissionRequest {
 }
 
 export type MissionOutcome =
-  | { readonly kind: "completed"; readonly toolCalls: readonly ToolCall[] }
+  | ({ readonly kind: "completed" } & Judged)
   | { readonly kind: "exhausted"; readonly crash: Crash }
   | { readonly kind: "stopped" };
 
@@ -39,16 +41,20 @@ export async function runMission(
   request: MissionRequest,
 ): Promise<MissionOutcome> {
   const { scope, variables } = context;
-  const models = triesOf(context, request.role);
+  const { count: tries, models } = triesOf(context, request.role);
+  const nextModel = (): string => models.next().value ?? context.modelId;
+  let modelId = nextModel();
   let overloaded = 0;
   for (let attempt = 1; ; attempt += 1) {
-    const modelId = models[attempt - 1] ?? context.modelId;
     const outcome = await tryOnce(context, keeper, request, modelId, attempt);
     if (outcome === "stopped" || outcome.kind === "canceled") return { kind: "stopped" };
     variables.report(outcome.toolCalls);
-    if (outcome.kind === "completed") {
+    if (outcome.kind !== "crashed") {
       await keeper.missionDone();
-      return scope.stopped === undefined ? outcome : { kind: "stopped" };
+      const { kind, toolCalls } = outcome;
+      return scope.stopped === undefined
+        ? { kind: "completed", toolCalls, cut: kind === "cut" }
+        : { kind: "stopped" };
     }
 
     const { crash } = outcome;
@@ -61,13 +67,13 @@ export async function runMission(
       kind: "session-crashed",
       mission: request.mission,
       attempt,
-      attempts: models.length,
+      attempts: tries,
       crash,
     });
     await keeper.end(false);
     const remedy = crashRemedy(crash);
     if (remedy.kind === "retry-later") overloaded += 1;
-    if (remedy.kind === "give-up" || attempt === models.length || overloaded > OVERLOADED_RETRIES) {
+    if (remedy.kind === "give-up" || attempt === tries || overloaded > OVERLOADED_RETRIES) {
       const advice = remedy.kind === "give-up" ? { advice: remedy.advice } : {};
       decide(context, {
         kind: "crash-budget-drained",
@@ -81,12 +87,13 @@ export async function runMission(
       await waitBeforeRetry(context, crash, overloaded, remedy.retryAfterMs);
     }
     if (scope.stopped !== undefined) return { kind: "stopped" };
+    modelId = nextModel();
     decide(context, {
       kind: "crash-retry",
       mission: request.mission,
       retry: attempt,
-      of: models.length - 1,
-      modelId: models[attempt] ?? context.modelId,
+      of: tries - 1,
+      modelId,
     });
   }
 }
@@ -153,23 +160,57 @@ async function runTurn(
   // Of its own, so that it can be ended without its task.
   const turnScope = scope.child();
   const denials = new DenialStreak(turnScope);
+  const activities = new TurnActivities((activity) => {
+    observe(context, sessionId, activity);
+    denials.observe(activity);
+  });
   const turn = session.runTurn(prompt, {
     signal: turnScope.signal,
     turnMs: minutes(limits.turnMinutes),
     idleMs: minutes(limits.idleMinutes),
-    onActivity: (activity) => {
-      observe(context, sessionId, activity);
-      denials.observe(activity);
-    },
+    onActivity: (activity) => activities.pass(activity),
   });
-  const ended = await unlessStopped(turnScope, ports.clock, STOP_GRACE_MS, turn);
+  const result = await unlessStopped(turnScope, ports.clock, STOP_GRACE_MS, turn);
   turnScope.dispose();
+  activities.end();
   const outcome =
     scope.stopped === undefined
-      ? asCrash(ended, denials.crash)
+      ? asCrash(result, denials.crash)
       : { kind: "canceled" as const, toolCalls: [] };
-  ports.emit({ type: "turn.ended", work, sessionId, mission, outcome: outcome.kind });
+  const ended = outcome.kind === "cut" ? "completed" : outcome.kind;
+  ports.emit({ type: "turn.ended", work, sessionId, mission, outcome: ended });
   return outcome;
+}
+
+/**
+ * What a turn does, until it is over: a session that could not be stopped in time may go on, and nobody
+ * would expect it. The tools that it leaves open are ended.
+ */
+class TurnActivities {
+  readonly #next: (activity: SessionActivity) => void;
+  readonly #open: string[] = [];
+  #over = false;
+
+  constructor(next: (activity: SessionActivity) => void) {
+    this.#next = next;
+  }
+
+  pass(activity: SessionActivity): void {
+    if (this.#over) return;
+    if (activity.kind === "tool.started") this.#open.push(activity.toolCallId);
+    if (activity.kind === "tool.ended") {
+      const index = this.#open.indexOf(activity.toolCallId);
+      if (index !== -1) this.#open.splice(index, 1);
+    }
+    this.#next(activity);
+  }
+
+  end(): void {
+    this.#over = true;
+    const error = { message: "The turn ended before the tool did." };
+    for (const toolCallId of this.#open)
+      this.#next({ kind: "tool.ended", toolCallId, succeeded: false, error });
+  }
 }
 
 const abortedByOthers: Crash = {
@@ -184,25 +225,45 @@ function asCrash(outcome: TurnOutcome | undefined, denied: Crash | undefined): T
   return { kind: "crashed", toolCalls, crash: denied ?? abortedByOthers };
 }
 
-/** Rules 4 and 5: the model of every try that a mission may make. */
-function triesOf(context: TaskContext, role: "driving" | "task"): readonly string[] {
+interface Tries {
+  readonly count: number;
+  /** The model of each try, in order. */
+  readonly models: Iterator<string>;
+}
+
+/** Rules 4 and 5: how many tries a mission may make, and with which models. */
+function triesOf(context: TaskContext, role: "driving" | "task"): Tries {
   const { entry, mode, modelId } = context;
+  const { driving } = entry.models;
+  const budgets = entry.drivingSessionRetries;
   switch (mode.kind) {
     case "borrowed":
-      return [mode.session.modelId];
+      return { count: 1, models: again(mode.session.modelId) };
     case "single":
-      return Array.from({ length: MANAGED_TRIES }, () => modelId);
-    case "multiple": {
-      if (role === "task") return Array.from({ length: MANAGED_TRIES }, () => modelId);
-      const driving = entry.models.driving;
-      const budgets = entry.drivingSessionRetries;
-      if (budgets === undefined) return Array.from({ length: MANAGED_TRIES }, () => driving);
-      const rounds = Math.max(...budgets.map(({ retries }) => retries));
-      const retries = Array.from({ length: rounds }, (_, round) =>
-        budgets.filter((budget) => budget.retries > round).map((budget) => budget.modelId),
-      );
-      return [driving, ...retries.flat()];
-    }
+      return { count: MANAGED_TRIES, models: again(modelId) };
+    case "multiple":
+      if (role === "task") return { count: MANAGED_TRIES, models: again(modelId) };
+      if (budgets === undefined) return { count: MANAGED_TRIES, models: again(driving) };
+      return {
+        count: budgets.reduce((sum, { retries }) => sum + retries, 1),
+        models: roundRobin(driving, budgets),
+      };
+  }
+}
+
+function* again(modelId: string): Generator<string> {
+  for (;;) yield modelId;
+}
+
+/** One by one: a budget may be any number. */
+function* roundRobin(
+  first: string,
+  budgets: readonly { readonly modelId: string; readonly retries: number }[],
+): Generator<string> {
+  yield first;
+  for (let round = 0, left = budgets; left.length > 0; round += 1) {
+    left = left.filter(({ retries }) => retries > round);
+    for (const { modelId } of left) yield modelId;
   }
 }
 

@@ -25,11 +25,16 @@ export class TokenBudget {
   }
 
   spend(used: ModelUsed): void {
-    this.#spent += used.inputTokens + used.outputTokens;
+    this.#spent += tokens(used.inputTokens) + tokens(used.outputTokens);
     if (this.#spent > this.#limit) {
       this.#job.stop({ kind: "limit", limit: "tokens", value: this.#limit });
     }
   }
+}
+
+/** What a model server reports need not be a count: it never lowers the sum. */
+function tokens(reported: number): number {
+  return reported > 0 ? reported : 0;
 }
 
 /** Of one run of a task. A sub-agent's call is seen only when it is over, one of the task itself as it begins. */
@@ -48,6 +53,12 @@ export class CallBudget {
     if (this.#spent > this.#limit) this.#cross();
   }
 
+  /** A call has failed. The runtime repeats it by itself, and soon: a spent budget does not let it. */
+  fail(statusCode: number | undefined): void {
+    this.spend();
+    if (repeatedByRuntime(statusCode)) this.beforeCall();
+  }
+
   /** To be called when another call is about to be made: a spent budget allows none. */
   beforeCall(): void {
     if (this.#spent >= this.#limit) this.#cross();
@@ -56,6 +67,12 @@ export class CallBudget {
   #cross(): void {
     this.#task.stop({ kind: "limit", limit: "modelCalls", value: this.#limit });
   }
+}
+
+/** Measured: after any other status of the kind 4xx it gives up at once, and the error says more than a limit. */
+function repeatedByRuntime(statusCode: number | undefined): boolean {
+  const rejected = statusCode !== undefined && statusCode >= 400 && statusCode < 500;
+  return !rejected || [401, 408, 413, 429].includes(statusCode);
 }
 
 /** After so many answers of the model that only met denials, the next ones only burn tokens. */

@@ -9,7 +9,10 @@ import type { RunEventBody, WorkRef } from "../events/event.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /**
+   * Milliseconds since the epoch, of a clock that only goes forward and never jumps: the difference of two
+   * readings is the time that has passed, whatever happens to the time of the system.
+   */
   now(): number;
   /** Resolves after `milliseconds`, or at once when `signal` aborts; it never rejects. The one way to wait. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
@@ -68,8 +71,13 @@ export interface TurnOptions {
 
 export type TurnOutcome =
   | { readonly kind: "completed"; readonly toolCalls: readonly ToolCall[]; readonly text: string }
+  /** As `completed`, but the last answer ends where the model's output limit has cut it. */
+  | { readonly kind: "cut"; readonly toolCalls: readonly ToolCall[]; readonly text: string }
   | { readonly kind: "crashed"; readonly toolCalls: readonly ToolCall[]; readonly crash: Crash }
   | { readonly kind: "canceled"; readonly toolCalls: readonly ToolCall[] };
+
+/** The name of a tool call that failed and of which nothing else is known. */
+export const UNKNOWN_TOOL = "unknown";
 
 /** A tool call of the root conversation, in the order of `tool.execution_start`. */
 export interface ToolCall {

@@ -142,7 +142,7 @@ class Run {
   #conclude(result: WorkResult): RunOutcome {
     const { stopped } = this.#scope;
     if (result.kind === "succeeded") return { kind: "succeeded" };
-    if (result.kind === "failed" && stopped === undefined)
+    if (result.kind !== "stopped" && stopped === undefined)
       return { kind: "failed", reason: result.reason };
     if (stopped === undefined || stopped.kind === "canceled") {
       return { kind: "canceled", reason: stopped === undefined ? "canceled" : stopText(stopped) };
@@ -177,9 +177,11 @@ class Run {
     if (outcome.kind === "crashed" || outcome.kind === "stopped") return { kind: "stopped" };
     this.#finishes += 1;
     const last = { taskId, order: this.#finishes };
-    return outcome.kind === "succeeded"
-      ? { kind: "succeeded", last }
-      : { kind: "failed", last, reason: `task "${taskId}" failed: ${outcome.reason}` };
+    if (outcome.kind === "succeeded") return { kind: "succeeded", last };
+    const reason = `task "${taskId}" failed: ${outcome.reason}`;
+    return outcome.answer
+      ? { kind: "failed", last, reason }
+      : { kind: "unanswered", last, reason, inCondition: false };
   }
 
   async #runTask(start: TaskStart, run: number, scope: Scope): Promise<TaskOutcome> {
@@ -217,7 +219,15 @@ class Run {
 }
 
 function reported(outcome: TaskOutcome): WorkOutcome {
-  return outcome.kind === "stopped"
-    ? { kind: "canceled", reason: stopText(outcome.reason) }
-    : outcome;
+  switch (outcome.kind) {
+    case "stopped":
+      return { kind: "canceled", reason: stopText(outcome.reason) };
+    case "failed": {
+      const { reason, answer } = outcome;
+      return { kind: "failed", reason, ...(answer ? {} : { unanswered: true }) };
+    }
+    case "succeeded":
+    case "crashed":
+      return outcome;
+  }
 }

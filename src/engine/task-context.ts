@@ -51,6 +51,7 @@ export function observe(context: TaskContext, sessionId: string, activity: Sessi
       break;
     case "model.failed":
       if (activity.statusCode === 429) context.rateLimit.met();
+      context.calls.fail(activity.statusCode);
       break;
     case "agent.started":
       context.calls.beforeCall();

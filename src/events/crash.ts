@@ -10,6 +10,8 @@ export interface Crash {
     | "turn-deadline"
     | "idle-deadline"
     | "empty-answer"
+    /** The model went on and on, and was cut off. */
+    | "answer-too-long"
     | "aborted"
     /** So many denials in a row that nothing else was to be expected. */
     | "denied"
@@ -32,6 +34,10 @@ export type Remedy =
   | { readonly kind: "retry-later"; readonly retryAfterMs?: number }
   | { readonly kind: "give-up"; readonly advice: string };
 
+/** The one advice that is not about the model server: it helps in a rehearsal too. */
+export const permissionAdvice =
+  'Allow in "permissions" what the task needs (each denial names it), or say in the prompt how to do without.';
+
 /** Rule 6 of running tasks: which crashes a retry can mend. */
 export function crashRemedy(crash: Crash): Remedy {
   const { statusCode } = crash;
@@ -47,11 +53,10 @@ export function crashRemedy(crash: Crash): Remedy {
     return { kind: "give-up", advice: adviceFor(401) };
   }
   if (crash.kind === "denied") {
-    return {
-      kind: "give-up",
-      advice:
-        'Allow in "permissions" what the task needs (each denial names it), or say in the prompt how to do without.',
-    };
+    return { kind: "give-up", advice: permissionAdvice };
+  }
+  if (crash.errorType === "redirect") {
+    return { kind: "give-up", advice: "Check the provider's base URL: no answer comes from it." };
   }
   if (crash.errorType === "configuration") {
     return { kind: "give-up", advice: "What is missing has to be installed or named first." };

@@ -1,5 +1,6 @@
 /** What a `RunView` holds: see `view.ts`, which folds events into it. */
 import type { Decision, DecisionCategory, Mission, SessionRole } from "./decision.ts";
+import type { RunOutcome } from "./event.ts";
 
 export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "canceled";
 /** `skipped`: the run is over and it never started. */
@@ -84,6 +85,8 @@ export interface RunView {
   status: RunStatus;
   /** Why it failed or was canceled. */
   reason: string | undefined;
+  /** What the job itself came to, where the status is the verdict on a rehearsal. */
+  jobOutcome: RunOutcome | undefined;
   startedAt: number | undefined;
   endedAt: number | undefined;
   /** By work id, in the order of the entry. */
@@ -115,6 +118,7 @@ export function createRunView(): RunView {
     workingDirectory: "",
     status: "pending",
     reason: undefined,
+    jobOutcome: undefined,
     startedAt: undefined,
     endedAt: undefined,
     works: new Map(),

@@ -59,6 +59,7 @@ export function applyEvent(view: RunView, event: RunEvent): void {
     case "run.ended":
       view.status = event.outcome.kind;
       view.reason = event.outcome.kind === "succeeded" ? undefined : event.outcome.reason;
+      view.jobOutcome = event.jobOutcome;
       view.endedAt = event.at;
       for (const work of view.works.values()) settle(work, event.at);
       return;

@@ -1,24 +1,35 @@
-/** The real time. Everything that waits takes a clock, so that tests can inject one. */
+/**
+ * The real time. Everything that waits takes a clock, so that tests can inject one.
+ *
+ * It is read from the system's clock once, when the process starts, and goes on with the monotonic one: a time
+ * that is set forward or back meanwhile neither ends a turn nor lets a limit wait.
+ */
 export const systemClock = {
   now(): number {
-    return Date.now();
+    return Math.round(performance.timeOrigin + performance.now());
   },
 
   /** Resolves after `milliseconds`, or at once when `signal` aborts; never rejects. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      if (signal?.aborted === true) {
-        resolve();
-        return;
-      }
+      let timer: NodeJS.Timeout | undefined;
       const done = (): void => {
         clearTimeout(timer);
         signal?.removeEventListener("abort", done);
         resolve();
       };
-      // A timer holds at most 2^31-1 ms; a longer one would fire at once.
-      const timer = setTimeout(done, Math.min(milliseconds, 2_147_483_647));
-      signal?.addEventListener("abort", done, { once: true });
+      const wait = (rest: number): void => {
+        // Node fires a timer of more than 2^31-1 ms at once.
+        const part = Math.min(rest, LONGEST_TIMER_MS);
+        timer = setTimeout(() => (rest > part ? wait(rest - part) : done()), part);
+      };
+      if (signal?.aborted === true) done();
+      else {
+        signal?.addEventListener("abort", done, { once: true });
+        wait(milliseconds);
+      }
     });
   },
 };
+
+const LONGEST_TIMER_MS = 2_147_483_647;

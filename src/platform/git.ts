@@ -1,5 +1,6 @@
 /** Running git on folders whose content is not ours: nothing in them, or set up on this machine, makes it run a program. */
 import { devNull } from "node:os";
+import { dirname } from "node:path";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { runProgram } from "./processes.ts";
 import { findProgram } from "./search-path.ts";
@@ -8,20 +9,25 @@ const settings = [
   "core.fsmonitor=false",
   `core.hooksPath=${devNull}`,
   `core.attributesFile=${devNull}`,
+  `core.excludesFile=${devNull}`,
+  "core.untrackedCache=false",
   "core.pager=cat",
   "commit.gpgSign=false",
   "gc.auto=0",
   "maintenance.auto=false",
   "protocol.allow=never",
   "safe.bareRepository=explicit",
+  "submodule.recurse=false",
+  // Containers run as another user than the one who checked out.
+  "safe.directory=*",
 ].flatMap((setting) => ["-c", setting]);
 
 export interface GitOptions {
   readonly cwd: string;
   /** Ours: `PATH` says where git is. */
   readonly environment: Environment;
-  /** Names and dates of authors, and the like. */
-  readonly variables?: Readonly<Record<string, string>>;
+  /** Names and dates of authors, and the like. Undefined takes one of ours away. */
+  readonly variables?: Readonly<Record<string, string | undefined>>;
 }
 
 /** Its stdout. Rejects with the tail of its stderr if it fails. */
@@ -31,15 +37,21 @@ export async function runGit(
 ): Promise<string> {
   const git = findProgram("git", environment);
   if (git === undefined) throw new Error("There is no git in PATH outside of the checkout");
-  const env = {
+  const given: Record<string, string | undefined> = {
     ...childEnvironment(environment),
-    HOME: cwd,
+    // Never the folder itself: it may hold a .gitconfig.
+    HOME: dirname(cwd),
+    XDG_CONFIG_HOME: devNull,
     GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_SYSTEM: devNull,
     GIT_CONFIG_GLOBAL: devNull,
     GIT_ATTR_NOSYSTEM: "1",
     GIT_TEMPLATE_DIR: "",
     GIT_TERMINAL_PROMPT: "0",
+    GIT_OPTIONAL_LOCKS: "0",
     ...variables,
   };
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) env[name] = value;
   return runProgram(git, [...settings, ...args], { cwd, env });
 }

@@ -69,28 +69,40 @@ export async function waitUntilGone(
   pids: readonly number[],
   milliseconds: number,
 ): Promise<boolean> {
-  const end = Date.now() + milliseconds;
+  const end = performance.now() + milliseconds;
   for (;;) {
     if (!pids.some((pid) => isRunning(pid))) return true;
-    if (Date.now() >= end) return false;
+    if (performance.now() >= end) return false;
     await new Promise((resolve) => {
       setTimeout(resolve, 10);
     });
   }
 }
 
+/** How much memory a process has now, in bytes. Linux only: undefined elsewhere. */
+export async function residentBytes(pid: number): Promise<number | undefined> {
+  const status = await fs.readFile(`/proc/${pid}/status`, "latin1").catch(() => "");
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(status)?.[1];
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+}
+
+/** So many files are read at once: all of them would be more than some processes may have open. */
+const READ_AT_ONCE = 16;
+
 async function fromProc(mark: string): Promise<number[]> {
   const names = await fs.readdir("/proc").catch(() => []);
-  const found = await Promise.all(
-    names
-      .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-      .map(async (name) => {
+  const pids = names.filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  const found: number[] = [];
+  for (let from = 0; from < pids.length; from += READ_AT_ONCE) {
+    await Promise.all(
+      pids.slice(from, from + READ_AT_ONCE).map(async (pid) => {
         // Unreadable means another user's process, or one that has just ended; a zombie reads as empty.
-        const environment = await fs.readFile(`/proc/${name}/environ`, "latin1").catch(() => "");
-        return environment.split("\0").includes(mark) ? Number(name) : undefined;
+        const environment = await fs.readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
+        if (environment.split("\0").includes(mark)) found.push(Number(pid));
       }),
-  );
-  return found.filter((pid) => pid !== undefined);
+    );
+  }
+  return found;
 }
 
 async function fromPs(mark: string): Promise<number[]> {
@@ -119,7 +131,8 @@ export async function runProgram(
   options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<string> {
   return new Promise<string>((resolve, reject) => {
-    execFile(program, args, { ...options, timeout: 30_000 }, (error, stdout, stderr) => {
+    const limits = { timeout: 30_000, maxBuffer: 256 * 1024 * 1024 };
+    execFile(program, args, { ...options, ...limits }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
       else {
         reject(new Error(`${basename(program)}: ${stderr.trim().slice(-500) || error.message}`));

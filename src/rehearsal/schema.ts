@@ -41,14 +41,20 @@ const tool = {
         "The arguments. A string is sent as it is: the input of a freeform tool such as apply_patch, or invalid JSON.",
     },
     unknown: flag(
-      "The session need not offer this tool: rehearses a model that calls a tool which does not exist.",
+      "The session does not offer this tool: rehearses a model that calls a tool which does not exist. The call fails.",
+    ),
+    fails: text(
+      "The call must fail, and this is a part of its error. Without it the rehearsal fails when the call does. A command that exits with another code than 0 has not failed: that is its result.",
+    ),
+    denied: flag(
+      "The permissions must deny the call. Without it the rehearsal fails when they do.",
     ),
   },
 };
 
 const replyProperties = {
   text: text(
-    'The text of the answer. An empty string is an empty answer, which is a crash if nothing else happened in the turn. With "cut" and "hang": what arrives before.',
+    'The text of the answer. An empty string is an empty answer, which is a crash if it is the last of the turn. With "cut" and "hang": what arrives before.',
   ),
   reasoning: text("What the model thinks before it answers."),
   tools: {
@@ -208,7 +214,7 @@ const decisions = (description: string) => ({
   items: condition("A decision in its printed form: `[CATEGORY] text`."),
 });
 
-const minutesOrCount = (description: string) => ({
+const minutes = (description: string) => ({
   type: "number",
   exclusiveMinimum: 0,
   description,
@@ -229,7 +235,7 @@ export const rehearsalSchema = {
     job: text("The job. May be left out if the entry has just one."),
     userInput: text("The user input of the job."),
     workingDirectory: text(
-      "The directory that the sessions work in, relative to this file. Default: the one given on the command line, else the current directory.",
+      "The directory that the sessions work in, relative to this file; a copy of it where they may write. Default: the one given on the command line, else the current directory.",
     ),
     workspace,
     models: {
@@ -246,14 +252,14 @@ export const rehearsalSchema = {
       description: "Limits to use instead of the entry's, to rehearse time-outs quickly.",
       additionalProperties: false,
       properties: {
-        jobMinutes: minutesOrCount("Minutes for the job."),
-        tokens: minutesOrCount("Tokens for the job."),
-        taskMinutes: minutesOrCount("Minutes for one run of a task."),
-        modelCalls: minutesOrCount("Model calls for one run of a task."),
-        turnMinutes: minutesOrCount("Minutes for one turn."),
-        idleMinutes: minutesOrCount("Minutes without a sign of life from a session."),
-        loopIterations: minutesOrCount("Iterations of one loop."),
-        parallel: minutesOrCount("Turns at once."),
+        jobMinutes: minutes("Minutes for the job."),
+        tokens: whole(1, "Tokens for the job."),
+        taskMinutes: minutes("Minutes for one run of a task."),
+        modelCalls: whole(1, "Model calls for one run of a task."),
+        turnMinutes: minutes("Minutes for one turn."),
+        idleMinutes: minutes("Minutes without a sign of life from a session."),
+        loopIterations: whole(1, "Iterations of one loop."),
+        parallel: whole(1, "Turns at once."),
       },
     },
     sessions: {

@@ -168,5 +168,7 @@ function activityText(activity: SessionActivity): string | undefined {
     case "idle":
     case "model.replied":
       return undefined;
+    case "sub-agent.tool.failed":
+      return `tool of a sub-agent failed: ${activity.error.message}`;
   }
 }

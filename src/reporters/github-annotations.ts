@@ -53,11 +53,15 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
   ]);
   const levels: readonly Level[] =
     options.annotations === "errors" ? ["error"] : ["error", "warning", "notice"];
-  return levels.flatMap((level) => {
-    const ofLevel = candidates.filter((candidate) => candidate.level === level);
-    const kept = ofLevel.reduce((sum, { count }) => sum + count, 0);
-    return limited(level, ofLevel, Math.max(0, made(view, level) - kept), options.entryFile);
-  });
+  // What went wrong in a rehearsal that went as it should was meant to.
+  const meant = view.status === "succeeded" && view.jobOutcome !== undefined;
+  return levels
+    .filter((level) => level !== "error" || !meant)
+    .flatMap((level) => {
+      const ofLevel = candidates.filter((candidate) => candidate.level === level);
+      const kept = ofLevel.reduce((sum, { count }) => sum + count, 0);
+      return limited(level, ofLevel, Math.max(0, made(view, level) - kept), options.entryFile);
+    });
 }
 
 /** What is wrong with an entry: an error at each line, at most ten. */
@@ -66,11 +70,11 @@ export function diagnosticAnnotations(
   entryFile: string,
 ): Annotation[] {
   const candidates = diagnostics.map((diagnostic, index): Candidate => {
-    const { line, hint } = diagnostic;
+    const { line, hint, severity = "error" } = diagnostic;
     const message = diagnosticMessage(diagnostic) + (hint === undefined ? "" : `\n${hint}`);
     return {
-      level: "error",
-      title: "Invalid entry",
+      level: severity,
+      title: severity === "error" ? "Invalid entry" : "Entry",
       message: bounded(message),
       file: diagnostic.file ?? entryFile,
       ...(line === undefined ? {} : { startLine: line }),
@@ -79,7 +83,7 @@ export function diagnosticAnnotations(
       count: 1,
     };
   });
-  return limited("error", candidates, 0, entryFile);
+  return limited(candidates[0]?.level ?? "error", candidates, 0, entryFile);
 }
 
 /** Reasons that have no place in a file, at most ten. */

@@ -8,6 +8,7 @@ import type { DecisionEntry } from "../events/view.ts";
 export type OutputName =
   | "result"
   | "reason"
+  | "rehearsed"
   | "failed-tasks"
   | "decisions"
   | "reported-document"
@@ -22,6 +23,8 @@ export type Result = "success" | "failure" | "skipped" | "cancelled";
 
 export interface OutputsOptions {
   readonly journal?: string;
+  /** The rehearsal file that played the model. */
+  readonly rehearsal?: string;
   /** Over what the view says, such as `skipped` for a run that was refused. */
   readonly result?: Result;
   readonly reason?: string;
@@ -40,6 +43,7 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
   return {
     result: options.result ?? resultOf(view),
     reason: clip(options.reason ?? view.reason ?? ""),
+    rehearsed: String(options.rehearsal !== undefined),
     "failed-tasks": jsonArray([...new Set(failed.map(({ taskId }) => taskId))], MAX_FAILED),
     decisions: decisionsOf(view),
     "reported-document": clip(view.reportedDocument ?? ""),

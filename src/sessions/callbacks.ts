@@ -6,6 +6,7 @@ import type { Clock, Session, TurnOptions, TurnOutcome } from "../engine/ports.t
 import type { SessionActivity } from "../events/session-activity.ts";
 import { systemClock } from "../platform/clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
+import { CallLedger } from "./call-ledger.ts";
 import { attempt } from "./deadline.ts";
 import type { RuntimeLife } from "./runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
@@ -77,6 +78,7 @@ export function callBack(callback: ICopilotSessionCallbacks, activity: SessionAc
       return callback.onAgentEnd(activity.turnId);
     case "idle":
       return callback.onIdle();
+    case "sub-agent.tool.failed":
     case "model.replied":
     case "model.used":
     case "model.failed":
@@ -100,19 +102,18 @@ export interface CallbackSessionOptions {
 export class CallbackSession implements ICopilotSession {
   readonly #options: CallbackSessionOptions;
   readonly #stopped = new AbortController();
+  readonly #translator = new Translator();
   #stopping: Promise<void> | undefined;
 
   constructor(options: CallbackSessionOptions) {
     this.#options = options;
-    const { callback } = options;
-    if (callback === undefined) return;
-    const translator = new Translator();
-    const tell = (activities: readonly SessionActivity[]): void => {
-      for (const activity of activities) tellSafely(callback, activity);
-    };
+    if (options.callback === undefined) return;
+    const ledger = new CallLedger();
     // The callbacks follow the session itself, so they also see what is sent through `rawSection`.
-    options.session.on((event) => tell(translator.translate(event)));
-    options.life.onDeath(() => tell(translator.close()));
+    options.session.on((event) => {
+      for (const whole of ledger.read(event)) this.#tell(this.#translator.translate(whole));
+    });
+    options.life.onDeath(() => this.#tell(this.#translator.close()));
   }
 
   get rawSection(): CopilotSession {
@@ -124,6 +125,11 @@ export class CallbackSession implements ICopilotSession {
   }
 
   async sendRequest(message: string, timeout?: number): Promise<void> {
+    if (timeout !== undefined && !(timeout >= 0)) {
+      throw new RangeError(
+        `timeout must be a number of milliseconds, 0 or more; it is ${timeout}.`,
+      );
+    }
     const { session, clock, life } = this.#options;
     const outcome = await runTurn(
       session,
@@ -158,6 +164,13 @@ export class CallbackSession implements ICopilotSession {
     this.#stopped.abort();
     if (!life.gone) await attempt(() => session.abort(), 1_500, clock);
     await end();
+    this.#tell(this.#translator.close());
+  }
+
+  #tell(activities: readonly SessionActivity[]): void {
+    const { callback } = this.#options;
+    if (callback === undefined) return;
+    for (const activity of activities) tellSafely(callback, activity);
   }
 }
 

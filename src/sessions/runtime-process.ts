@@ -12,7 +12,8 @@ import { join } from "node:path";
 import type { Clock } from "../engine/ports.ts";
 import { endOf } from "../events/cut.ts";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
-import { isRunning, sendSignal, waitUntilGone } from "../platform/processes.ts";
+import { isRunning, residentBytes, sendSignal, waitUntilGone } from "../platform/processes.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
 import { attempt, within } from "./deadline.ts";
 import type { Authentication } from "./environment.ts";
@@ -25,6 +26,9 @@ const pingEveryMs = 1_000;
 const pingMs = 5_000;
 /** After a call that was left unanswered for some seconds already. */
 const doubtMs = 2_000;
+const memoryEveryMs = 2_000;
+/** Measured: 200 turns at once take 0.9 GB. What a hostile stream makes it collect has no bound. */
+const memoryBytes = 4_000_000_000;
 const silent = "The Copilot runtime does not answer any more.";
 
 /** What a turn needs to know of the runtime below it. */
@@ -47,6 +51,8 @@ export interface RuntimeProcessOptions {
   readonly directory: string;
   /** Made anew for each process; `kill` ends that very process. */
   readonly requestHandler?: ((kill: () => void) => CopilotRequestHandler) | undefined;
+  /** The runtime is ended when it has more memory than that. Default: 4 GB. Known on Linux only. */
+  readonly memoryBytes?: number | undefined;
   /** How to get at the client's child; the default reads the private field that holds it. */
   readonly childOf?: (client: CopilotClient) => unknown;
 }
@@ -64,6 +70,8 @@ export class RuntimeProcess implements RuntimeLife {
   #ending: Promise<void> | undefined;
   #asking: Promise<void> | undefined;
   #child: ChildProcess | undefined;
+  /** Why the child could not be started, as the system says it a moment later. */
+  #notStarted: Promise<unknown> | undefined;
   #pid: number | undefined;
   #errors = "";
   #restore = (): void => {};
@@ -143,13 +151,14 @@ export class RuntimeProcess implements RuntimeLife {
       }
       if (outcome.value instanceof Error) throw outcome.value;
       if (this.#child === undefined) void this.#watchByPing();
+      else void this.#watchMemory();
     } catch (error) {
-      this.#loss ??= errorMessage(error);
+      // Of a child that was not started at all, the SDK only sees that it has no pipes.
+      const message = errorMessage((await this.#notStarted) ?? error);
+      this.#loss ??= message;
       await this.stop();
-      throw new Error(
-        `${errorMessage(error)}${this.#errors === "" ? "" : `\n${this.#errors.trim()}`}`,
-        { cause: error },
-      );
+      const errors = this.#errors === "" ? "" : `\n${this.#errors.trim()}`;
+      throw new Error(`${message}${errors}`, { cause: error });
     }
   }
 
@@ -211,6 +220,10 @@ export class RuntimeProcess implements RuntimeLife {
     const { childOf = privateChild } = this.#options;
     const child = childOf(this.client);
     if (!isChildProcess(child)) return;
+    if (child.pid === undefined) {
+      this.#notStarted = new Promise((resolve) => child.once("error", resolve));
+      return;
+    }
     this.#child = child;
     this.#pid = child.pid;
     child.stderr?.removeAllListeners("data");
@@ -236,6 +249,22 @@ export class RuntimeProcess implements RuntimeLife {
     }
   }
 
+  /** Else the machine would end it, or us, or something else that needs memory at that moment. */
+  async #watchMemory(): Promise<void> {
+    const { clock } = this.#options;
+    const { signal } = this.#ended;
+    const most = this.#options.memoryBytes ?? memoryBytes;
+    while (this.#pid !== undefined && !signal.aborted && !this.gone) {
+      await clock.sleep(memoryEveryMs, signal);
+      if (((await residentBytes(this.#pid)) ?? 0) <= most || this.gone) continue;
+      const lost = this.#lost(
+        `The Copilot runtime took more than ${most / 1e9} GB of memory and was ended.`,
+      );
+      this.kill();
+      return lost;
+    }
+  }
+
   async #lost(reason: string): Promise<void> {
     if (this.gone || this.#ended.signal.aborted) return;
     this.#loss = reason;
@@ -255,13 +284,7 @@ function isChildProcess(value: unknown): value is ChildProcess {
   return (
     typeof value === "object" &&
     value !== null &&
-    "pid" in value &&
-    typeof value.pid === "number" &&
     "once" in value &&
     typeof value.once === "function"
   );
-}
-
-export function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

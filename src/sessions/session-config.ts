@@ -39,7 +39,8 @@ export function sessionConfig(
     clientName: "agent-jobs",
     model: options.modelId,
     streaming: true,
-    includeSubAgentStreamingEvents: false,
+    // Seen by the bound of an answer, and as a sign of life.
+    includeSubAgentStreamingEvents: true,
     workingDirectory,
     tools: [...jobTools(), ...(options.tools ?? [])].map((tool) => guarded(tool, options.clock)),
     availableTools: toolsFor(permissions),

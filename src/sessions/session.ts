@@ -24,7 +24,7 @@ import type { RuntimeLease, RuntimePool } from "./client.ts";
 import { attempt, onAbort, within } from "./deadline.ts";
 import { canStartProcesses } from "../permissions/rules.ts";
 import { RuntimeNotFoundError } from "./runtime.ts";
-import { errorMessage } from "./runtime-process.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import type { RuntimeProcess } from "./runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
 import type { Provider } from "./session-config.ts";

@@ -6,7 +6,7 @@ import type { Tool, ToolHandler, ToolResultObject } from "@github/copilot-sdk";
 import type { Clock } from "../engine/ports.ts";
 import { beginningOf } from "../events/cut.ts";
 import { within } from "./deadline.ts";
-import { errorMessage } from "./runtime-process.ts";
+import { errorMessage } from "../platform/system-error.ts";
 
 const handlerMs = 60_000;
 /** More than a model can make use of; the runtime keeps a result in the conversation. */

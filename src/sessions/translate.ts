@@ -6,7 +6,20 @@
  * translated; of sub-agents we keep what a bill and a recording need.
  */
 import type { SessionEvent } from "@github/copilot-sdk";
-import type { SessionActivity } from "../events/session-activity.ts";
+import { beginningOf } from "../events/cut.ts";
+import type { SessionActivity, ToolError } from "../events/session-activity.ts";
+
+interface OpenTool {
+  /** How many calls with this id are open. */
+  open: number;
+  /** How long the output was, and how it ended: comparing all of it each time would take quadratic time. */
+  length: number;
+  end: string;
+}
+
+const COMPARED = 64;
+/** What is kept of a text that was never finished. */
+const UNFINISHED = 64 * 1024;
 
 interface OpenText {
   readonly id: string;
@@ -18,8 +31,8 @@ export class Translator {
   #message: OpenText | undefined;
   /** Reasoning and messages that have ended: their late whole text is no news. */
   readonly #ended = new Set<string>();
-  /** Open tool calls and the output seen so far. */
-  readonly #tools = new Map<string, string>();
+  /** Open tool calls: how many share the id, and the output seen so far. */
+  readonly #tools = new Map<string, OpenTool>();
 
   translate(event: SessionEvent): SessionActivity[] {
     const subAgent = event.agentId !== undefined;
@@ -32,6 +45,8 @@ export class Translator {
         return subAgent
           ? [modelReplied(event, true)]
           : [...this.#wholeMessage(event), modelReplied(event, false)];
+      case "tool.execution_complete":
+        return subAgent ? subAgentTool(event) : this.#root(event);
       default:
         return subAgent ? [] : this.#root(event);
     }
@@ -39,14 +54,19 @@ export class Translator {
 
   /** Ends what is still open: after an abort, a crash, or the end of a turn. */
   close(): SessionActivity[] {
+    for (const open of [this.#reasoning, this.#message]) {
+      if (open !== undefined) open.text = unfinished(open.text);
+    }
     const activities = this.#closeTexts();
-    for (const toolCallId of this.#tools.keys()) {
-      activities.push({
-        kind: "tool.ended",
-        toolCallId,
-        succeeded: false,
-        error: { message: "The turn ended before the tool did." },
-      });
+    for (const [toolCallId, { open }] of this.#tools) {
+      for (let call = 0; call < open; call += 1) {
+        activities.push({
+          kind: "tool.ended",
+          toolCallId,
+          succeeded: false,
+          error: { message: "The turn ended before the tool did.", code: "unfinished" },
+        });
+      }
     }
     this.#tools.clear();
     this.#ended.clear();
@@ -136,7 +156,8 @@ export class Translator {
 
   #toolStarted(event: Extract<SessionEvent, { type: "tool.execution_start" }>): SessionActivity[] {
     const { toolCallId, parentToolCallId, toolName } = event.data;
-    this.#tools.set(toolCallId, "");
+    const tool = this.#tools.get(toolCallId) ?? { open: 0, length: 0, end: "" };
+    this.#tools.set(toolCallId, { ...tool, open: tool.open + 1 });
     return [
       ...this.#closeTexts(),
       {
@@ -151,16 +172,23 @@ export class Translator {
 
   /** The output is cumulative; we tell what is new. */
   #toolOutput(toolCallId: string, output: string): SessionActivity[] {
-    const seen = this.#tools.get(toolCallId);
-    if (seen === undefined || seen === output) return [];
-    this.#tools.set(toolCallId, output);
-    const text = output.startsWith(seen) ? output.slice(seen.length) : output;
+    const tool = this.#tools.get(toolCallId);
+    if (tool === undefined) return [];
+    const { length, end } = tool;
+    const goesOn = output.length >= length && output.slice(length - end.length, length) === end;
+    const text = goesOn ? output.slice(length) : output;
+    if (text === "") return [];
+    tool.length = output.length;
+    tool.end = output.slice(-COMPARED);
     return [{ kind: "tool.delta", toolCallId, text }];
   }
 
   #toolEnded(event: Extract<SessionEvent, { type: "tool.execution_complete" }>): SessionActivity[] {
     const { toolCallId, success, result, error } = event.data;
-    if (!this.#tools.delete(toolCallId)) return [];
+    const tool = this.#tools.get(toolCallId);
+    if (tool === undefined) return [];
+    tool.open -= 1;
+    if (tool.open === 0) this.#tools.delete(toolCallId);
     return [
       {
         kind: "tool.ended",
@@ -176,14 +204,7 @@ export class Translator {
                   : { detailedContent: result.detailedContent }),
               },
             }),
-        ...(error === undefined
-          ? {}
-          : {
-              error: {
-                message: error.message,
-                ...(error.code === undefined ? {} : { code: error.code }),
-              },
-            }),
+        ...(error === undefined ? {} : { error: toolError(error) }),
       },
     ];
   }
@@ -209,6 +230,35 @@ export class Translator {
   }
 }
 
+function unfinished(text: string): string {
+  if (text.length <= UNFINISHED) return text;
+  const beginning = beginningOf(text, UNFINISHED);
+  return `${beginning}… [${text.length - beginning.length} more characters]`;
+}
+
+/** A model server may report anything; what is no count of something counts as nothing. */
+function counted(reported: number | undefined): number {
+  return reported !== undefined && reported > 0 ? Math.min(reported, Number.MAX_SAFE_INTEGER) : 0;
+}
+
+function subAgentTool(
+  event: Extract<SessionEvent, { type: "tool.execution_complete" }>,
+): SessionActivity[] {
+  const { toolCallId, success, error } = event.data;
+  if (success) return [];
+  return [
+    {
+      kind: "sub-agent.tool.failed",
+      toolCallId,
+      error: toolError(error ?? { message: "" }),
+    },
+  ];
+}
+
+function toolError({ message, code }: { message: string; code?: string }): ToolError {
+  return { message, ...(code === undefined ? {} : { code }) };
+}
+
 function modelReplied(
   event: Extract<SessionEvent, { type: "assistant.message" }>,
   subAgent: boolean,
@@ -219,6 +269,7 @@ function modelReplied(
     text: content,
     ...(reasoningText === undefined ? {} : { reasoning: reasoningText }),
     toolCalls: (toolRequests ?? []).map((call) => ({
+      id: call.toolCallId,
       name: call.name,
       arguments: call.arguments ?? {},
     })),
@@ -247,12 +298,12 @@ function modelUsed(
   return {
     kind: "model.used",
     modelId: data.model,
-    inputTokens: data.inputTokens ?? 0,
-    outputTokens: data.outputTokens ?? 0,
-    cacheReadTokens: data.cacheReadTokens ?? 0,
-    reasoningTokens: data.reasoningTokens ?? 0,
-    cost: data.cost ?? 0,
-    durationMs: data.duration ?? 0,
+    inputTokens: counted(data.inputTokens),
+    outputTokens: counted(data.outputTokens),
+    cacheReadTokens: counted(data.cacheReadTokens),
+    reasoningTokens: counted(data.reasoningTokens),
+    cost: counted(data.cost),
+    durationMs: counted(data.duration),
     subAgent,
   };
 }

@@ -7,53 +7,84 @@ import { availableTools } from "../entry/model.ts";
 import type { ToolCall } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
 
+/**
+ * No model of today writes a tenth of that. A longer answer is cut off while it comes: what is kept of it, in
+ * this process and in the runtime, would grow without a bound.
+ */
+export const MAX_ANSWER_BYTES = 4_000_000;
+
 interface Call {
-  readonly id: string;
   readonly name: string;
   readonly argument?: string;
   succeeded: boolean;
+  /** Another call has the same id: then the runtime reports the result of one for both. */
+  ambiguous: boolean;
+}
+
+/** How the model ended an answer. */
+interface Finish {
+  /** A content filter has blocked it: the text is then the runtime's own, or only a part. */
+  readonly filtered: boolean;
+  /** The model's output limit has cut it. */
+  readonly cut: boolean;
+}
+
+/** One answer of the root conversation. */
+export interface Answer extends Finish {
+  /** Neither text (white space is none) nor a tool call. */
+  readonly empty: boolean;
 }
 
 export class TurnState {
   readonly #calls: Call[] = [];
+  readonly #latest = new Map<string, Call>();
   /** Tools and permission requests that are under way, sub-agents included. */
   readonly #open = new Set<string>();
   #text = "";
-  #filtered = false;
+  #finish: Finish = { filtered: false, cut: false };
+  #answer: Answer | undefined;
   #refusal: number | undefined;
   #error: Crash | undefined;
+  #fault: Crash | undefined;
   #rootQuiet = false;
   #idle: { readonly aborted: boolean } | undefined;
 
   /** Takes the events of one turn, from its own `user.message` on. */
   accept(event: SessionEvent): void {
     this.#follow(event);
+    this.#fault ??= faultIn(event);
     if (event.agentId !== undefined) return;
     switch (event.type) {
       case "tool.execution_start":
-        this.#calls.push(toolCall(event));
+        this.#start(event);
         break;
       case "tool.execution_complete": {
-        const call = this.#calls.findLast((one) => one.id === event.data.toolCallId);
+        const call = this.#latest.get(event.data.toolCallId);
         if (call !== undefined) call.succeeded = event.data.success;
         break;
       }
       case "assistant.turn_start":
         this.#rootQuiet = false;
+        // The model is asked again: what it said before is not its last word.
+        this.#answer = undefined;
         break;
       case "model.call_failure":
         this.#refusal = event.data.statusCode;
         break;
       case "assistant.usage":
         this.#refusal = undefined;
-        this.#filtered = event.data.contentFilterTriggered === true;
+        this.#finish = finishOf(event);
         break;
-      case "assistant.message":
+      case "assistant.message": {
+        const { content, toolRequests = [] } = event.data;
+        const empty = content.trim() === "" && toolRequests.length === 0;
+        this.#answer = { ...this.#finish, empty };
         // After a content filter the text is the runtime's own, not the model's (its trap 16).
-        if (event.data.content !== "" && !this.#filtered) this.#text = event.data.content;
+        if (content !== "" && !this.#finish.filtered) this.#text = content;
         break;
+      }
       case "session.error":
-        this.#error ??= sessionError(event);
+        this.#error ??= sessionError(event, this.#answer);
         break;
       case "assistant.idle":
         this.#rootQuiet = true;
@@ -81,13 +112,19 @@ export class TurnState {
     return this.#idle;
   }
 
+  /** What the session itself has reported: it is done with the turn. */
   get error(): Crash | undefined {
     return this.#error;
   }
 
-  /** A content filter has blocked the last answer. */
-  get filtered(): boolean {
-    return this.#filtered;
+  /** Why the turn must not go on, although the session would. */
+  get fault(): Crash | undefined {
+    return this.#fault;
+  }
+
+  /** The last answer of the turn; undefined if the model was asked and has not answered. */
+  get answer(): Answer | undefined {
+    return this.#answer;
   }
 
   /** The status with which the model server refused the last call: what a silence after it is about. */
@@ -100,20 +137,29 @@ export class TurnState {
   }
 
   toolCalls(): ToolCall[] {
-    return this.#calls.map(({ name, argument, succeeded }) => ({
+    return this.#calls.map(({ name, argument, succeeded, ambiguous }) => ({
       name,
       ...(argument === undefined ? {} : { argument }),
-      succeeded,
+      succeeded: succeeded && !ambiguous,
     }));
+  }
+
+  #start(event: Extract<SessionEvent, { type: "tool.execution_start" }>): void {
+    const { toolCallId } = event.data;
+    const other = this.#latest.get(toolCallId);
+    if (other !== undefined) other.ambiguous = true;
+    const call = { ...toolCall(event), succeeded: false, ambiguous: other !== undefined };
+    this.#latest.set(toolCallId, call);
+    this.#calls.push(call);
   }
 
   #follow(event: SessionEvent): void {
     switch (event.type) {
       case "tool.execution_start":
-        this.#open.add(`tool ${event.data.toolCallId}`);
+        this.#open.add(toolKey(event));
         break;
       case "tool.execution_complete":
-        this.#open.delete(`tool ${event.data.toolCallId}`);
+        this.#open.delete(toolKey(event));
         break;
       case "permission.requested":
         this.#open.add(`permission ${event.data.requestId}`);
@@ -127,20 +173,84 @@ export class TurnState {
   }
 }
 
-function toolCall(event: Extract<SessionEvent, { type: "tool.execution_start" }>): Call {
-  const { toolCallId, toolName } = event.data;
-  const call = { id: toolCallId, name: toolName, succeeded: false };
-  if (!(availableTools as readonly string[]).includes(toolName)) return call;
-  const { arguments: given } = event.data;
+/** Of sub-agents too: their answers fill the same memory. */
+function faultIn(event: SessionEvent): Crash | undefined {
+  switch (event.type) {
+    case "assistant.streaming_delta":
+      return tooLong(event.data.totalResponseSizeBytes);
+    case "assistant.message":
+      return tooLong(event.data.content.length + (event.data.reasoningText?.length ?? 0));
+    case "model.call_failure":
+      return redirected(event.data.errorMessage ?? "");
+    default:
+      return undefined;
+  }
+}
+
+function tooLong(bytes: number): Crash | undefined {
+  if (bytes <= MAX_ANSWER_BYTES) return undefined;
+  const message = `The model's answer was cut off: it was longer than ${MAX_ANSWER_BYTES / 1e6} MB.`;
+  return { kind: "answer-too-long", message };
+}
+
+/** The runtime follows 20 redirects, and would then begin again five times. */
+function redirected(errorMessage: string): Crash | undefined {
+  if (!/too many redirects|redirect (?:loop|cycle)/i.test(errorMessage)) return undefined;
+  const to = /\bfor url \(([^)\s]+)\)/.exec(errorMessage)?.[1];
+  const last = to === undefined ? "" : `, the last time to ${to}`;
+  return {
+    kind: "session-error",
+    errorType: "redirect",
+    message: `The model server redirects every request again and again${last}.`,
+  };
+}
+
+/** Sub-agents may use the ids of each other. */
+function toolKey(
+  event: Extract<SessionEvent, { type: "tool.execution_start" | "tool.execution_complete" }>,
+): string {
+  return `tool ${event.agentId ?? ""} ${event.data.toolCallId}`;
+}
+
+function toolCall(
+  event: Extract<SessionEvent, { type: "tool.execution_start" }>,
+): Pick<Call, "name" | "argument"> {
+  const { toolName: name, arguments: given } = event.data;
+  if (!(availableTools as readonly string[]).includes(name)) return { name };
   const argument =
     typeof given === "object" && given !== null && !Array.isArray(given)
       ? given["argument"]
       : undefined;
-  return typeof argument === "string" ? { ...call, argument } : call;
+  return typeof argument === "string" ? { name, argument } : { name };
 }
 
-function sessionError(event: Extract<SessionEvent, { type: "session.error" }>): Crash {
+/** The runtime speaks the vocabulary of OpenAI for every wire API; some servers of that API do not. */
+const cutReasons = new Set(["length", "max_tokens", "max_output_tokens"]);
+
+function finishOf({ data }: Extract<SessionEvent, { type: "assistant.usage" }>): Finish {
+  return {
+    filtered: data.contentFilterTriggered === true || data.finishReason === "content_filter",
+    cut: cutReasons.has(data.finishReason ?? ""),
+  };
+}
+
+/** Why an answer is none. */
+export function emptyAnswer(answer: Answer | undefined): Crash {
+  const message =
+    answer?.filtered === true
+      ? "The model's answer was blocked by its content filter."
+      : "The model answered with nothing: neither text nor a tool call.";
+  return { kind: "empty-answer", message };
+}
+
+function sessionError(
+  event: Extract<SessionEvent, { type: "session.error" }>,
+  answer: Answer | undefined,
+): Crash {
   const { message, errorType, statusCode } = event.data;
+  if (answer?.empty === true && statusCode === undefined && message.startsWith("No response")) {
+    return { ...emptyAnswer(answer), errorType, detail: JSON.stringify(event.data) };
+  }
   return {
     kind: "session-error",
     // The lines below the first give advice for another product; the detail keeps them.

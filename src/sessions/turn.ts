@@ -10,11 +10,13 @@ import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
 import type { Clock, TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
+import { CallLedger } from "./call-ledger.ts";
 import { attempt, onAbort, within } from "./deadline.ts";
 import type { RuntimeLife } from "./runtime-process.ts";
-import { errorMessage } from "./runtime-process.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { Deltas } from "./deltas.ts";
 import { Translator } from "./translate.ts";
-import { TurnState } from "./turn-state.ts";
+import { emptyAnswer, TurnState } from "./turn-state.ts";
 
 const sendMs = 15_000;
 /** An abort is asked for, and the session given time to become quiet: together well below 5 s. */
@@ -52,8 +54,10 @@ type Ending =
   | { readonly kind: "crashed"; readonly crash: Crash };
 
 class Turn {
+  readonly #ledger = new CallLedger();
   readonly #state = new TurnState();
   readonly #translator = new Translator();
+  readonly #deltas: Deltas;
   /** Events seen before we know which message is ours; undefined from then on. */
   #early: SessionEvent[] | undefined = [];
   #messageId: string | undefined;
@@ -73,6 +77,7 @@ class Turn {
     this.#options = options;
     this.#clock = clock;
     this.#life = life;
+    this.#deltas = new Deltas(clock, (activity) => this.#tell(activity));
     this.#lastEvent = clock.now();
     this.#unsubscribe = [
       session.on((event) => this.#receive(event)),
@@ -96,7 +101,7 @@ class Turn {
         return { kind: "canceled", toolCalls: this.#state.toolCalls() };
       case "crashed":
         // A session that failed by itself becomes quiet by itself; any other has to be stopped.
-        await this.#quieten(ending.crash.kind !== "session-error");
+        await this.#quieten(ending.crash !== this.#state.error);
         return this.crashed(ending.crash);
     }
   }
@@ -108,7 +113,8 @@ class Turn {
   /** Idempotent. */
   end(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    for (const activity of this.#translator.close()) this.#tell(activity);
+    for (const activity of this.#translator.close()) this.#deltas.pass(activity);
+    this.#deltas.flush();
   }
 
   /** Undefined when the message is on its way. */
@@ -145,8 +151,9 @@ class Turn {
     for (;;) {
       const interrupted = this.#interruption();
       if (interrupted !== undefined) return interrupted;
-      if (this.#state.idle !== undefined) return { kind: "idle" };
-      const { error, busy, rootQuiet } = this.#state;
+      const { error, fault, idle, busy, rootQuiet } = this.#state;
+      if (fault !== undefined) return { kind: "crashed", crash: fault };
+      if (idle !== undefined) return { kind: "idle" };
       if (error !== undefined) return { kind: "crashed", crash: error };
       const now = this.#clock.now();
       if (now >= end) return turnDeadline(this.#options.turnMs);
@@ -190,8 +197,12 @@ class Turn {
   #process(event: SessionEvent): void {
     if (!this.#begun && !this.#begins(event)) return;
     this.#lastEvent = this.#clock.now();
-    this.#state.accept(event);
-    for (const activity of this.#translator.translate(event)) this.#tell(activity);
+    for (const whole of this.#ledger.read(event)) {
+      this.#state.accept(whole);
+      // What is still on its way when a turn was cut off is nobody's business, and may be a lot.
+      if (this.#state.fault !== undefined) continue;
+      for (const activity of this.#translator.translate(whole)) this.#deltas.pass(activity);
+    }
     this.#wake();
   }
 
@@ -216,20 +227,16 @@ class Turn {
   }
 
   #judge(): TurnOutcome {
-    const { error, idle, text, filtered } = this.#state;
+    const { error, idle, text, answer } = this.#state;
     const toolCalls = this.#state.toolCalls();
     if (error !== undefined) return this.crashed(error);
     if (idle?.aborted === true) {
       return this.crashed({ kind: "aborted", message: "The turn was aborted by someone else." });
     }
-    if (text.trim() === "" && toolCalls.length === 0) {
-      return this.crashed({
-        kind: "empty-answer",
-        message: filtered
-          ? "The model's answer was blocked by its content filter."
-          : "The model returned neither text nor a tool call.",
-      });
-    }
+    // What counts is the model's last word: a tool call before it makes no answer of nothing.
+    if (answer === undefined || answer.filtered) return this.crashed(emptyAnswer(answer));
+    if (answer.cut) return { kind: "cut", toolCalls, text };
+    if (answer.empty) return this.crashed(emptyAnswer(answer));
     return { kind: "completed", toolCalls, text };
   }
 

@@ -52,6 +52,7 @@ describe("the inputs", () => {
       provider: undefined,
       runtimePath: undefined,
       rehearse: undefined,
+      inPlace: false,
       record: undefined,
       journal: undefined,
       summary: "full",

@@ -107,6 +107,7 @@ describe("JobHost", () => {
     const { log, callback, ended } = jobLog();
     const job = await host.startJob("both", "you", folder, callback);
     assert.deepEqual([job.status, log], ["Executing", []], "the handle comes before the callbacks");
+    assert.deepEqual(job.warnings, []);
     assert.ok(host.hasRunningSessions());
     await ended;
     assert.deepEqual(log, [
@@ -159,6 +160,20 @@ describe("JobHost", () => {
     );
     await host.startJob("both", "you", folder, callback);
     await assert.rejects(host.installJobsEntry(entry), /while sessions are running/);
+    await ended;
+  });
+
+  it("warns of a user input that no prompt of the job uses", async (t) => {
+    const { host, folder } = await makeHost(t, agreeable);
+    await host.installJobsEntry({
+      ...entry,
+      jobs: { alone: { work: { kind: "Ref", taskId: "check" } } },
+    });
+    const { callback, ended } = jobLog();
+    const job = await host.startJob("alone", "you", folder, callback);
+    assert.deepEqual(job.warnings, [
+      'The user input is not used: no prompt of the job "alone" has $user-input.',
+    ]);
     await ended;
   });
 

@@ -2,152 +2,26 @@
  * The failures: how each is made to happen, and what kind of failure the documents say it is. What follows
  * from the kind, at which moment, is in `rules.ts`; nothing here is copied from what was observed.
  */
-import type { Crash } from "../../src/events/crash.ts";
-import type { Reply, ScriptedCall } from "../rig/model-server.ts";
-
-export const moments = [
-  "starting",
-  "creating",
-  "availability",
-  "prompt",
-  "tool",
-  "criteria",
-  "retry",
-  "stopping",
-] as const;
-export type Moment = (typeof moments)[number];
-
-/** Moments that are requests of a model: one for each mission, and the one after a tool call. */
-const atModel = ["availability", "prompt", "tool", "criteria", "retry"] as const;
-/** One turn of each mission. */
-const inTurns = ["availability", "prompt", "criteria", "retry"] as const;
-
-/** A crash as `docs/engine.md` sees it (statements 3 and 6). */
-export interface Crashing {
-  readonly kind: Crash["kind"];
-  readonly status?: number;
-  /** Statement 6: what retrying can't fix; what the server has too much of; what it can. */
-  readonly remedy: "give-up" | "retry-later" | "retry";
-  readonly limit?: "idleMinutes" | "turnMinutes";
-  /** The runtime is gone: another one is started. */
-  readonly died?: boolean;
-  /** How long one try takes until it is over (facts of the runtime; generous ones of a machine). */
-  readonly seconds: number;
-}
-
-export type Effect =
-  | { readonly kind: "crash"; readonly first: Crashing; readonly next?: Crashing }
-  /** The model is told, or nobody needs to be: the task goes on as if nothing had happened. */
-  | { readonly kind: "harmless"; readonly seconds?: number; readonly died?: true }
-  /** A limit of the task: it fails, without a retry. */
-  | { readonly kind: "task-limit"; readonly limit: "modelCalls"; readonly seconds: number }
-  /** Statement 19. */
-  | { readonly kind: "cancel"; readonly signal: "SIGINT" | "SIGTERM" }
-  /** Our own process dies at once. */
-  | { readonly kind: "killed" }
-  /** Nothing is begun: exit code 2 and a word about what to do. */
-  | { readonly kind: "refused"; readonly advice: RegExp }
-  /** The job goes on to its end, and what could not be written is told. */
-  | { readonly kind: "unwritten" };
-
-/** What the scripted server does instead of its answer at the moment of the failure. */
-export type ModelFault =
-  | { readonly kind: "reply"; readonly reply: Reply }
-  /** The port is closed from this request on. */
-  | { readonly kind: "refuse" }
-  /** Tool calls before the answer, and then the answer. */
-  | { readonly kind: "calls"; readonly calls: readonly ScriptedCall[] }
-  /** The same tool call again and again. */
-  | { readonly kind: "endless"; readonly call: ScriptedCall };
-
-export interface Failure {
-  readonly name: string;
-  readonly moments: readonly Moment[];
-  readonly effect: Effect;
-  /** Where a rule makes it another kind of failure at some moment. */
-  readonly effectAt?: Partial<Record<Moment, Effect>>;
-  readonly model?: ModelFault;
-  /** Shell commands with `$SELF` and `$RUNTIME` (pids), `$RUNTIME_FILE`, `$WORK`, `$JOURNAL`. */
-  readonly commands?: string;
-  /** Run before the command line is: what is wrong from the beginning on. */
-  readonly before?: string;
-  readonly baseUrl?: string;
-  readonly limits?: Readonly<Record<string, number>>;
-  /** Only once or only for good: the other makes no sense. */
-  readonly only?: "passing" | "lasting";
-  /** Not inside a `Par`, with the reason. */
-  readonly neverInPar?: string;
-  /** Inside a `Par` only once: else the siblings are hit again, or not, as it happens. */
-  readonly onceInPar?: true;
-  /** The same with fewer retries of the runtime is in the table too: this one is for the full matrix. */
-  readonly fullOnly?: true;
-  /** Costs a minute or more where it lasts: then only in the full matrix, at the first of its moments, alone. */
-  readonly slow?: true;
-  /** Played by an application on the library, with tools of its own: the command line has none. */
-  readonly application?: true;
-  /** Nobody is there to clean up. */
-  readonly leaves?: "own-death";
-}
-
-/** Short, so that a hang is seen soon; long enough for a busy machine to answer in. */
-export const shortIdle = { idleMinutes: 0.1 };
-export const shortTurn = { turnMinutes: 0.13 };
-export const longerTurn = { turnMinutes: 0.3 };
-export const modelCalls = 12;
-
-/** With this header the runtime does not retry by itself, which would take it 15 to 60 seconds. */
-const atOnce = { "x-should-retry": "false" };
-
-function status(
-  code: number,
-  remedy: Crashing["remedy"],
-  seconds: number,
-  reply: Reply = {},
-): Pick<Failure, "moments" | "effect" | "model" | "only"> {
-  return {
-    moments: atModel,
-    // Who gives up at once never sees that it has passed.
-    ...(remedy === "give-up" ? { only: "lasting" } : {}),
-    effect: { kind: "crash", first: { kind: "session-error", status: code, remedy, seconds } },
-    model: { kind: "reply", reply: { status: code, ...reply } },
-  };
-}
-
-/** A model server that behaves badly without a status: retried like any crash. */
-function broken(seconds: number, reply: Reply): Pick<Failure, "moments" | "effect" | "model"> {
-  const first: Crashing = { kind: "session-error", remedy: "retry", seconds };
-  return {
-    moments: atModel,
-    effect: { kind: "crash", first },
-    model: { kind: "reply", reply },
-  };
-}
-
-function hang(reply: Reply): Pick<Failure, "moments" | "effect" | "model" | "limits"> {
-  const first = { kind: "idle-deadline", remedy: "retry", limit: "idleMinutes" } as const;
-  return {
-    moments: atModel,
-    effect: { kind: "crash", first: { ...first, seconds: shortIdle.idleMinutes * 60 } },
-    model: { kind: "reply", reply },
-    limits: shortIdle,
-  };
-}
-
-function calls(
-  ...list: readonly ScriptedCall[]
-): Pick<Failure, "moments" | "effect" | "model" | "only"> {
-  return {
-    moments: inTurns,
-    only: "passing",
-    effect: { kind: "harmless" },
-    model: { kind: "calls", calls: list },
-  };
-}
-
-const shell = (command: string, more: Readonly<Record<string, unknown>> = {}): ScriptedCall => ({
-  name: "bash",
-  arguments: { command, description: "d", ...more },
-});
+import {
+  moments,
+  atModel,
+  inTurns,
+  shortIdle,
+  shortTurn,
+  longerTurn,
+  modelCalls,
+  atOnce,
+  status,
+  broken,
+  hang,
+  flood,
+  canceledFlood,
+  calls,
+  shell,
+  type Crashing,
+  type Effect,
+  type Failure,
+} from "./failure.ts";
 
 /** The turn runs into its deadline: while a tool runs, silence is no sign of a hang. */
 const turnDeadline: Crashing = {
@@ -157,11 +31,10 @@ const turnDeadline: Crashing = {
   seconds: shortTurn.turnMinutes * 60,
 };
 
-/** Statement 3: a turn without text and without a tool call is a crash; one with a tool call is none. */
+/** Statement 3: a last answer of nothing is a crash, also after a tool call. */
 const silent = {
   moments: atModel,
   effect: { kind: "crash", first: { kind: "empty-answer", remedy: "retry", seconds: 1 } },
-  effectAt: { tool: { kind: "harmless" } },
 } as const satisfies Partial<Failure>;
 
 const died: Crashing = { kind: "runtime-died", remedy: "retry", died: true, seconds: 1 };
@@ -253,11 +126,65 @@ export const failures: readonly Failure[] = [
     }),
   },
   { name: "cut stream", ...broken(6, { cut: true, text: "a b c d e f g h" }) },
+  { name: "an endless answer, as fast as it is taken", ...flood(2, { chunk: 64 * 1024 }) },
+  {
+    name: "an endless answer, 5 MB a second",
+    fullOnly: true,
+    ...flood(3, { chunk: 4 * 1024, bytesPerSecond: 5e6 }),
+  },
+  { name: "endless reasoning", fullOnly: true, ...flood(2, { of: "reasoning", chunk: 64 * 1024 }) },
+  {
+    name: "endless arguments of a tool",
+    fullOnly: true,
+    ...flood(2, { of: "arguments", chunk: 64 * 1024 }),
+  },
+  { name: "an answer in pieces of 20 MB", ...flood(3, { chunk: 20e6 }), fullOnly: true },
+  {
+    name: "an endless answer in tiny pieces",
+    moments: atModel,
+    effect: { kind: "crash", first: turnDeadline },
+    model: { kind: "reply", reply: { flood: { chunk: 1 } } },
+    limits: shortTurn,
+  },
+  {
+    name: "SIGTERM in an endless answer",
+    ...canceledFlood({ chunk: 8, bytesPerSecond: 500_000 }),
+  },
+  {
+    name: "SIGTERM in tiny pieces",
+    fullOnly: true,
+    ...canceledFlood({ chunk: 1 }),
+  },
+  {
+    name: "redirect loop",
+    moments: atModel,
+    only: "lasting",
+    effect: { kind: "crash", first: { kind: "session-error", remedy: "give-up", seconds: 1 } },
+    model: { kind: "reply", reply: { status: 307, headers: { location: "?again" }, raw: "" } },
+  },
+  {
+    name: "negative usage",
+    fullOnly: true,
+    moments: atModel,
+    only: "passing",
+    effect: { kind: "harmless" },
+    model: { kind: "with", reply: { usage: { input: -1e9, output: -1e9 } } },
+  },
+  {
+    name: "the clock is set an hour forward",
+    moments: atModel,
+    only: "passing",
+    effect: { kind: "harmless" },
+    jump: 3_600_000,
+  },
+  {
+    name: "the clock is set an hour back, and the model hangs",
+    ...hang({ hang: "before" }),
+    jump: -3_600_000,
+  },
   {
     name: "empty answer",
     ...silent,
-    // The runtime sees that one itself.
-    effect: { kind: "crash", first: { kind: "session-error", remedy: "retry", seconds: 1 } },
     model: { kind: "reply", reply: { text: "" } },
   },
   {

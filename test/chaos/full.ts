@@ -1,7 +1,9 @@
 /** `npm run test:chaos:full`: plays every case and prints the table that `docs/reliability.md` holds. */
 import { problemsOf, story } from "./check.ts";
-import { failures, moments, type Failure, type Moment } from "./failures.ts";
+import { failures } from "./failures.ts";
+import { moments, type Failure, type Moment } from "./failure.ts";
 import { play } from "./play.ts";
+import type { LoopDelay } from "./probe.ts";
 import { caseName, expectationOf, type Case } from "./rules.ts";
 import { allCases, inParallel } from "./selection.ts";
 
@@ -9,6 +11,7 @@ interface Played {
   readonly one: Case;
   readonly outcome: string;
   readonly milliseconds: number;
+  readonly loop: LoopDelay | undefined;
   readonly problems: readonly string[];
 }
 
@@ -40,21 +43,34 @@ const played = await inParallel(cases, width, async (one): Promise<Played> => {
           : seen.exitCode === 0
             ? "succeeded"
             : "failed";
-  return { one, outcome, milliseconds: seen.milliseconds, problems };
+  return { one, outcome, milliseconds: seen.milliseconds, loop: seen.loop, problems };
 });
 
 const wrong = played.filter(({ problems }) => problems.length > 0);
-console.log(`| failure | ${moments.join(" | ")} |`);
-console.log(`|---|${moments.map(() => "---").join("|")}|`);
+console.log(`| failure | ${moments.join(" | ")} | event loop |`);
+console.log(`|---|${moments.map(() => "---").join("|")}|---|`);
 for (const failure of failures) {
   const row = moments.map((moment) => cell(failure, moment));
-  if (row.some((text) => text !== "")) console.log(`| ${failure.name} | ${row.join(" | ")} |`);
+  if (row.some((text) => text !== "")) {
+    console.log(`| ${failure.name} | ${row.join(" | ")} | ${loopOf(failure)} |`);
+  }
 }
 const minutes = ((Date.now() - start) / 60_000).toFixed(1);
 console.log(
   `\n${played.length} cases, ${wrong.length} wrong, ${minutes} minutes, ${width} side by side.`,
 );
 if (wrong.length > 0) process.exitCode = 1;
+
+/** The longest block of all its cases: by ourselves, and with what else the machine did. */
+function loopOf(failure: Failure): string {
+  const loops = played.flatMap(({ one, loop }) =>
+    one.failure === failure && loop !== undefined ? [loop] : [],
+  );
+  if (loops.length === 0) return "";
+  const longest = (of: keyof LoopDelay): number =>
+    Math.round(Math.max(...loops.map((loop) => loop[of])));
+  return `${longest("ownMilliseconds")} (${longest("milliseconds")}) ms`;
+}
 
 function cell(failure: Failure, moment: Moment): string {
   const here = played.filter(({ one }) => one.failure === failure && one.moment === moment);

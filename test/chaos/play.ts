@@ -19,7 +19,7 @@ import { parseJournal, type ParsedJournal } from "../../src/reporters/journal.ts
 import { findRuntime } from "../../src/sessions/runtime.ts";
 import { runCli, startCli } from "../rig/cli.ts";
 import { startModelServer } from "../rig/model-server.ts";
-import type { ProbeNote, ProbePlan } from "./probe.ts";
+import { JUMP_SIGNAL, type LoopDelay, type ProbeNote, type ProbePlan } from "./probe.ts";
 import { expectationOf, type Case } from "./rules.ts";
 import { prompts, scriptOf } from "./script.ts";
 
@@ -37,6 +37,8 @@ export interface Observation {
   readonly processesLeft: readonly string[];
   readonly filesLeft: readonly string[];
   readonly notes: readonly ProbeNote[];
+  /** Undefined: its process was killed. */
+  readonly loop: LoopDelay | undefined;
   /** What the next start said, where there is one: after our own process was killed. */
   readonly nextStart: string;
 }
@@ -77,7 +79,9 @@ export async function play(one: Case): Promise<Observation> {
       fire() {
         fired ??= Date.now();
         if (releasesAtFailure(one)) releaseBusy();
-        if (failure.commands === undefined || child === undefined) return;
+        if (child === undefined) return;
+        if (failure.jump !== undefined) sendSignal(child.pid, JUMP_SIGNAL);
+        if (failure.commands === undefined) return;
         const RUNTIME = `${notesIn(log).findLast((note) => note.kind === "spawned")?.pid ?? ""}`;
         const env = { PATH, ...paths, SELF: `${child.pid}`, RUNTIME };
         execFileSync("sh", ["-c", failure.commands], { env, stdio: "ignore" });
@@ -99,6 +103,7 @@ export async function play(one: Case): Promise<Observation> {
     const inProbe = moment === "starting" || moment === "creating" || moment === "stopping";
     const plan: ProbePlan = {
       log,
+      ...(failure.jump === undefined ? {} : { jump: failure.jump }),
       ...(inProbe && !fromTheStart && failure.commands !== undefined
         ? {
             ...probeMoment(one),
@@ -175,6 +180,7 @@ export async function play(one: Case): Promise<Observation> {
       processesLeft,
       filesLeft: (await filesUnder(root)).filter((name) => !mayBe.has(name)),
       notes,
+      loop: notes.find((note) => note.kind === "exit")?.loop,
       nextStart,
     };
   } finally {

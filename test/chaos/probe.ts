@@ -1,11 +1,13 @@
 /**
  * Loaded into the command line's process before it (`--import`). Watches what this process starts and says
  * to the runtime, so that a failure can happen at a moment that nobody outside can see, and notes whether
- * anything held the process open at its end. It changes nothing of what it watches.
+ * anything held the process open at its end, and how long its event loop was blocked at most. It changes nothing
+ * of what it watches.
  */
 import childProcess, { execFileSync, type ChildProcess } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 
 /** A failure that the probe makes happen; the environment variable `CHAOS_PROBE` holds it as JSON. */
 export interface ProbePlan {
@@ -17,19 +19,66 @@ export interface ProbePlan {
   readonly from?: number;
   /** Every time from then on. */
   readonly lasting?: boolean;
+  /** So many milliseconds the time of the system jumps when this process gets `JUMP_SIGNAL`. */
+  readonly jump?: number;
   /** Shell commands; `$SELF` and `$RUNTIME` are process ids. */
   readonly commands?: string;
 }
+
+export const JUMP_SIGNAL = "SIGUSR2";
 
 export type ProbeNote =
   | { readonly kind: "spawned"; readonly pid: number }
   | { readonly kind: "fired"; readonly at: number }
   /** Nothing held the process open any more: it ended by itself. */
   | { readonly kind: "quiet"; readonly resources: readonly string[] }
-  | { readonly kind: "exit"; readonly resources: readonly string[] };
+  | { readonly kind: "exit"; readonly resources: readonly string[]; readonly loop: LoopDelay };
+
+/** The longest time in which the event loop did not come round, from the first start of a runtime on. */
+export interface LoopDelay {
+  /** As `monitorEventLoopDelay` has it. On a busy machine, others may have had the processor meanwhile. */
+  readonly milliseconds: number;
+  /** The longest for which this process itself used the processor. */
+  readonly ownMilliseconds: number;
+}
+
+const everyMs = 10;
+
+class LoopWatch {
+  readonly #delay = monitorEventLoopDelay({ resolution: everyMs });
+  #own = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  start(): void {
+    if (this.#timer !== undefined) return;
+    let wall = performance.now();
+    let cpu = process.cpuUsage();
+    this.#timer = setInterval(() => {
+      const used = process.cpuUsage(cpu);
+      const late = performance.now() - wall - everyMs;
+      this.#own = Math.max(this.#own, Math.min(late, (used.user + used.system) / 1000));
+      wall = performance.now();
+      cpu = process.cpuUsage();
+    }, everyMs).unref();
+    this.#delay.enable();
+  }
+
+  /** What the probe itself does is nobody's delay. */
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#delay.disable();
+  }
+
+  get longest(): LoopDelay {
+    const milliseconds = Math.max(0, this.#delay.max / 1e6 - everyMs);
+    return { milliseconds, ownMilliseconds: this.#own };
+  }
+}
 
 function watch(plan: ProbePlan): void {
   const note = (one: ProbeNote): void => appendFileSync(plan.log, `${JSON.stringify(one)}\n`);
+  const loop = new LoopWatch();
   let seen = 0;
   const reached = (moment: string, runtime: number): void => {
     if (moment !== plan.moment || plan.commands === undefined) return;
@@ -37,9 +86,18 @@ function watch(plan: ProbePlan): void {
     const from = plan.from ?? 1;
     if (plan.lasting === true ? seen < from : seen !== from) return;
     note({ kind: "fired", at: Date.now() });
+    loop.stop();
     const env = { PATH: process.env["PATH"], SELF: `${process.pid}`, RUNTIME: `${runtime}` };
     execFileSync("sh", ["-c", plan.commands], { env, stdio: "ignore" });
+    loop.start();
   };
+  const { jump } = plan;
+  if (jump !== undefined) {
+    const now = Date.now.bind(Date);
+    process.on(JUMP_SIGNAL, () => {
+      Date.now = () => now() + jump;
+    });
+  }
   childProcess.spawn = new Proxy(childProcess.spawn, {
     apply(spawn, self, given) {
       const child: ChildProcess = Reflect.apply(spawn, self, given);
@@ -47,6 +105,7 @@ function watch(plan: ProbePlan): void {
       // One that can't even be started has no pid, and the moment is over already.
       if (pid === undefined) return child;
       note({ kind: "spawned", pid });
+      loop.start();
       if (stdin !== null) {
         stdin.write = new Proxy(stdin.write.bind(stdin), {
           apply(write, _self, written) {
@@ -63,9 +122,10 @@ function watch(plan: ProbePlan): void {
   });
   syncBuiltinESMExports();
   process.once("beforeExit", () => note({ kind: "quiet", resources: resources() }));
-  process.once("exit", () => note({ kind: "exit", resources: resources() }));
+  process.once("exit", () => note({ kind: "exit", resources: resources(), loop: loop.longest }));
 }
 
+/** Timers that hold nothing open are not among them: the watch over the event loop is one. */
 const resources = (): readonly string[] => process.getActiveResourcesInfo();
 
 // Read without a check: this file's only reader wrote it.

@@ -5,7 +5,7 @@
  */
 import type { Decision, Mission } from "../../src/events/decision.ts";
 import { decisionCategory } from "../../src/events/decision.ts";
-import type { Crashing, Effect, Failure, Moment } from "./failures.ts";
+import type { Crashing, Effect, Failure, Moment } from "./failure.ts";
 
 export interface Case {
   readonly failure: Failure;

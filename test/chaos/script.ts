@@ -1,7 +1,7 @@
 /** The model of a case: healthy but for the failure, at its moment. */
 import type { RecordedRequest, Reply } from "../rig/model-server.ts";
 import { SESSION_CRASH_PREFIX } from "../../src/engine/attempt.ts";
-import type { Moment } from "./failures.ts";
+import type { Moment } from "./failure.ts";
 import type { Case } from "./rules.ts";
 
 /** What the task's prompts say, so that a request tells which mission it belongs to. */
@@ -94,6 +94,9 @@ export function scriptOf(
         if (step < (moment === "tool" ? 1 : 0)) return healthy(spot, step);
         director.fire();
         return model.reply;
+      case "with":
+        if (step === 0) director.fire();
+        return { ...healthy(spot, step), ...model.reply };
       case "refuse":
         if (step < (moment === "tool" ? 1 : 0)) return healthy(spot, step);
         director.fire();

@@ -1,5 +1,6 @@
 /** Which cases are played: all that make sense, and the selection that every change has to pass. */
-import { failures, moments, type Failure, type Moment } from "./failures.ts";
+import { failures } from "./failures.ts";
+import { moments, type Failure, type Moment } from "./failure.ts";
 import { caseName, type Case } from "./rules.ts";
 
 /** Every failure at every moment it can happen, once and for good, alone and in a `Par`. */

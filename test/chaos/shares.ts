@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { problemsOf, story } from "./check.ts";
+import { LOOP_MS, problemsOf, story } from "./check.ts";
 import { play } from "./play.ts";
 import { caseName, expectationOf, type Case } from "./rules.ts";
 import { selectedCases } from "./selection.ts";
@@ -32,7 +32,7 @@ export function playShare(number: number): void {
     for (const one of dealt()[number - 1] ?? []) {
       it(`ends as the rules say, in time, with nothing left: ${caseName(one)}`, async () => {
         const seen = await play(one);
-        const problems = problemsOf(one, seen);
+        const problems = problemsOf(one, seen, LOOP_MS.selection);
         assert.equal(problems.length, 0, [caseName(one), ...problems, story(seen)].join("\n"));
       });
     }

@@ -1,5 +1,6 @@
 /** Plays the cases whose name holds all words of the arguments; `node build/test/chaos/try.js "401" alone`. */
-import { failures, moments } from "./failures.ts";
+import { failures } from "./failures.ts";
+import { moments } from "./failure.ts";
 import { caseName, expectationOf, type Case } from "./rules.ts";
 import { play } from "./play.ts";
 import { problemsOf, story } from "./check.ts";
@@ -20,7 +21,8 @@ for (const failure of failures)
         console.log(
           problems.length === 0 ? "ok  " : "FAIL",
           name,
-          `${(seen.milliseconds / 1000).toFixed(1)}/${expectationOf(one).seconds.toFixed(0)} s`,
+          `${(seen.milliseconds / 1000).toFixed(1)}/${expectationOf(one).seconds.toFixed(0)} s,`,
+          `event loop ${Math.round(seen.loop?.ownMilliseconds ?? 0)}/${Math.round(seen.loop?.milliseconds ?? 0)} ms`,
         );
         for (const problem of problems) console.log("     ", problem);
         if (problems.length > 0 && process.env["STORY"]) console.log(story(seen));

@@ -16,6 +16,7 @@ test("the outputs tell what came of the run", () => {
   assert.deepEqual(outputs, {
     result: "failure",
     reason: 'task "review-docs" crashed: 503 Service Unavailable',
+    rehearsed: "false",
     "failed-tasks": '["review-correctness","review-docs"]',
     "reported-document": "",
     journal: ".agent-jobs/run.jsonl",

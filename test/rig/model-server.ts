@@ -4,6 +4,7 @@
  * It records every chat-completions request, asks the script what to do with it, and answers in the form
  * that the request asked for (SSE for `stream: true`, else JSON). Port 0, so any number run side by side.
  */
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
@@ -54,8 +55,19 @@ export interface Reply {
   readonly cut?: boolean;
   /** Break the connection instead of an answer. */
   readonly reset?: boolean;
+  /** An answer without an end. */
+  readonly flood?: Flood;
   readonly finishReason?: string;
   readonly usage?: { readonly input: number; readonly output: number };
+}
+
+export interface Flood {
+  /** Default: `text`. */
+  readonly of?: "text" | "reasoning" | "arguments";
+  /** How many characters come at once. */
+  readonly chunk: number;
+  /** Default: as fast as they are taken. */
+  readonly bytesPerSecond?: number;
 }
 
 export type Script = (request: RecordedRequest) => Reply | Promise<Reply>;
@@ -120,6 +132,10 @@ export async function startModelServer(
       timers.add(timer);
       return;
     }
+    if (reply.flood !== undefined) {
+      await flood(request, reply.flood, response);
+      return;
+    }
     const chunks = streamed(request, reply);
     const stopAt =
       reply.hang === "mid" || reply.cut === true ? Math.ceil(chunks.length / 3) : chunks.length;
@@ -151,6 +167,35 @@ export async function startModelServer(
       });
     },
   };
+}
+
+/** Until the other side has had enough. Takes its time about it, so that whoever shares this process can work. */
+async function flood(
+  request: Asked,
+  { of = "text", chunk, bytesPerSecond = Infinity }: Flood,
+  response: ServerResponse,
+): Promise<void> {
+  const text = "lorem ipsum ".repeat(Math.ceil(chunk / 12)).slice(0, chunk);
+  const open = { index: 0, id: "c", type: "function", function: { name: "job_prepare_document" } };
+  const pieces = {
+    text: { content: text },
+    reasoning: { reasoning_content: text },
+    arguments: { tool_calls: [{ index: 0, function: { arguments: text } }] },
+  };
+  const line = (delta: object): string => `data: ${streamChunk(request, delta)}\n\n`;
+  response.write(line(of === "arguments" ? { tool_calls: [open] } : { role: "assistant" }));
+  const piece = line(pieces[of]);
+  const began = performance.now();
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  for (let sent = 0; !gone.signal.aborted; sent += chunk) {
+    const due = (sent / bytesPerSecond) * 1000 - (performance.now() - began);
+    if (due > 0) await new Promise((resolve) => setTimeout(resolve, due));
+    else if (sent % (chunk * 16) === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (!response.write(piece)) {
+      await once(response, "drain", gone).catch(() => undefined);
+    }
+  }
 }
 
 /** The body of a streaming answer, for a scripted transport. */
@@ -188,15 +233,22 @@ function words(content: string): string[] {
   return content.match(/\S*\s*/g)?.filter((word) => word !== "") ?? [];
 }
 
+const streamBase = ({ index, model }: Asked): object => ({
+  id: `completion-${index}`,
+  object: "chat.completion.chunk",
+  created: 1,
+  model,
+});
+
+function streamChunk(request: Asked, delta: object, finishReason: string | null = null): string {
+  const choices = [{ index: 0, delta, finish_reason: finishReason }];
+  return JSON.stringify({ ...streamBase(request), choices });
+}
+
 function streamed(request: Asked, reply: Reply): string[] {
-  const base = {
-    id: `completion-${request.index}`,
-    object: "chat.completion.chunk",
-    created: 1,
-    model: request.model,
-  };
-  const chunk = (delta: object, finishReason: string | null = null): string =>
-    JSON.stringify({ ...base, choices: [{ index: 0, delta, finish_reason: finishReason }] });
+  const base = streamBase(request);
+  const chunk = (delta: object, finishReason?: string): string =>
+    streamChunk(request, delta, finishReason);
   const toolCalls = calls(request, reply);
   return [
     chunk({ role: "assistant" }),

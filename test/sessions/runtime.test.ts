@@ -136,6 +136,29 @@ describe("watching a runtime", () => {
     assert.equal(runtime.gone, true);
   });
 
+  it("ends it when it takes too much memory, and says so", async (t) => {
+    const { path } = await makeWorkspace(t);
+    const runtime = new RuntimeProcess({
+      clock: {
+        now: () => systemClock.now(),
+        sleep: (ms, signal) => systemClock.sleep(ms / 10, signal),
+      },
+      path: findRuntime({ environment: process.env }),
+      environment: runtimeEnvironment(process.env),
+      authentication: authentication({ hasProvider: true }),
+      directory: join(path, "runtime"),
+      memoryBytes: 20e6,
+    });
+    t.after(() => runtime.stop());
+    const deaths: string[] = [];
+    runtime.onDeath((reason) => deaths.push(reason));
+    await runtime.start();
+    const pid = runtime.pid ?? 0;
+    await until(() => deaths.length > 0, "the death");
+    assert.match(deaths[0] ?? "", /more than 0.02 GB of memory/);
+    await until(() => !isRunning(pid), "the end of the process");
+  });
+
   it("keeps what the runtime writes to its standard error out of ours, and in the message", async (t) => {
     const workspace = await makeWorkspace(t);
     const program = await workspace.write(

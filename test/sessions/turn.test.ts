@@ -116,11 +116,50 @@ describe("where a turn begins and ends", () => {
       userMessage("message-1"),
       message("Let me see.", "m1"),
       message("Hi", "m2"),
-      message("", "m3"),
+      event("assistant.message", {
+        content: "",
+        messageId: "m3",
+        toolRequests: [{ name: "view" }],
+      }),
       message("not mine", "m4", "a-sub-agent"),
       idle(),
     );
     assert.deepEqual(await outcome, answer);
+  });
+
+  it("calls that share an id, or of which no start is reported, are unsuccessful", async () => {
+    const { session, outcome } = await stage();
+    session.play(
+      userMessage("message-1"),
+      toolStart("a", "view"),
+      toolEnd("a"),
+      toolStart("a", "bash"),
+      toolEnd("a"),
+      event("assistant.tool_call_delta", { toolCallId: "b", toolName: "job_boolean_false" }),
+      toolEnd("b", false),
+      toolEnd("c"),
+      message("Hi"),
+      idle(),
+    );
+    assert.deepEqual(await outcome, {
+      ...answer,
+      toolCalls: ["view", "bash", "job_boolean_false", "unknown"].map((name) => ({
+        name,
+        succeeded: false,
+      })),
+    });
+  });
+
+  it("an answer that was begun after the last message is missing: that is a crash", async () => {
+    const { session, outcome } = await stage();
+    session.play(
+      userMessage("message-1"),
+      message("Hi"),
+      event("assistant.turn_start", { turnId: "1" }),
+      idle(),
+    );
+    const result = await outcome;
+    assert.equal(result.kind === "crashed" && result.crash.kind, "empty-answer");
   });
 
   it("an error that comes instead of the message ends the turn", async () => {

@@ -1,0 +1,97 @@
+/** What counts toward a limit, whatever a model server reports or refuses. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { SessionActivity } from "../../src/events/session-activity.ts";
+import { play } from "../rig/engine.ts";
+import { modelUsed } from "../rig/fake-sessions.ts";
+
+const begins: SessionActivity = { kind: "agent.started", turnId: "0" };
+const fails = (statusCode?: number): SessionActivity => ({
+  kind: "model.failed",
+  subAgent: false,
+  ...(statusCode === undefined ? {} : { statusCode }),
+});
+
+describe("modelCalls", () => {
+  it("counts a call that failed, and does not let the runtime repeat one too many", async () => {
+    const { outcome, sessions, clock } = await play({
+      tasks: { t: { prompt: "p" } },
+      limits: { modelCalls: 3 },
+      play: () => ({
+        acts: [begins, fails(), fails(503), fails(429)],
+        takes: 60_000,
+      }),
+    });
+    assert.equal(outcome.kind, "failed");
+    assert.match(JSON.stringify(outcome), /modelCalls/);
+    assert.equal(sessions.turns.length, 1);
+    assert.ok(clock.now() < 60_000, `it ended after ${clock.now()} ms`);
+  });
+
+  it("counts them over crashes: a further try needs a call that is left", async () => {
+    const { outcome, sessions } = await play({
+      tasks: { t: { prompt: "p" } },
+      limits: { modelCalls: 2 },
+      play: () => ({ acts: [begins, fails(400)], crash: { statusCode: 408 } }),
+    });
+    assert.equal(sessions.turns.length, 2);
+    assert.match(JSON.stringify(outcome), /modelCalls/);
+  });
+
+  it("leaves the cause to an error that the runtime does not repeat", async () => {
+    const { decisions } = await play({
+      tasks: { t: { prompt: "p" } },
+      limits: { modelCalls: 1 },
+      play: () => ({ acts: [begins, fails(404)], crash: { statusCode: 404 } }),
+    });
+    assert.ok(!decisions.some((one) => one.includes("modelCalls")), decisions.join("\n"));
+  });
+});
+
+describe("tokens", () => {
+  for (const reported of [-1_000_000, Number.NaN, -Infinity]) {
+    it(`a usage of ${reported} does not lower the count`, async () => {
+      const { outcome } = await play({
+        tasks: { t: { prompt: "p" } },
+        limits: { tokens: 100 },
+        play: () => ({
+          acts: [modelUsed(90), modelUsed(reported), modelUsed(20)],
+        }),
+      });
+      assert.equal(outcome.kind, "failed");
+      assert.match(JSON.stringify(outcome), /tokens/);
+    });
+  }
+});
+
+it("statement 5: a budget of three billion retries costs nothing before they are made", async () => {
+  const { sessions, outcome } = await play({
+    tasks: {
+      t: {
+        prompt: "p",
+        model: { category: "work" },
+        availability: { condition: "job_boolean_true!" },
+        criteria: {
+          runConditionInSameSession: false,
+          failureAction: { retryTimes: 3_000_000_000 },
+        },
+      },
+    },
+    entry: {
+      drivingSessionRetries: [
+        { modelId: "driver", retries: 3_000_000_000 },
+        { modelId: "second", retries: 1 },
+      ],
+    },
+    play: ({ label }) =>
+      label.role === "driving" && label.attempt < 5
+        ? { crash: {} }
+        : { tools: ["job_boolean_true"] },
+  });
+  assert.equal(outcome.kind, "succeeded");
+  const driving = sessions.turns.filter(({ label }) => label.role === "driving");
+  assert.deepEqual(
+    driving.slice(0, 5).map(({ label }) => label.modelId),
+    ["driver", "driver", "second", "driver", "driver"],
+  );
+});

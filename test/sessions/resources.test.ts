@@ -1,0 +1,68 @@
+/** What the system has no more of: files, processes, memory. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { describe, it } from "node:test";
+import { processesMarked } from "../../src/platform/processes.ts";
+import { errorMessage } from "../../src/platform/system-error.ts";
+import { label, makeRig, neverAborted } from "./rig.ts";
+
+/** Runs `body` while this process can open no more than `free` further files. */
+async function withFewFiles<T>(free: number, body: () => Promise<T>): Promise<T> {
+  const limit = (soft: string): void =>
+    void execFileSync("prlimit", ["--pid", `${process.pid}`, `--nofile=${soft}:`]);
+  const taken: number[] = [];
+  limit("256");
+  try {
+    for (;;) taken.push(openSync("/dev/null", "r"));
+  } catch {
+    // All are taken.
+  }
+  for (const fd of taken.splice(0, free)) closeSync(fd);
+  try {
+    return await body();
+  } finally {
+    for (const fd of taken) closeSync(fd);
+    limit("4096");
+  }
+}
+
+describe("a process that may not open more files", { skip: process.platform !== "linux" }, () => {
+  for (const free of [0, 1, 3, 5]) {
+    it(`says so when the runtime does not start (${free} left)`, async (t) => {
+      const rig = await makeRig(t, () => ({ text: "hi" }));
+      const request = {
+        label: label("m"),
+        modelId: "m",
+        workingDirectory: rig.workspace.path,
+        permissions: "read-only",
+      } as const;
+      const opened = await withFewFiles(free, () =>
+        rig.sessions.factory.open(request, neverAborted),
+      );
+      if (opened.kind !== "crashed") assert.fail("there were files enough");
+      assert.equal(opened.crash.kind, "start-failed");
+      assert.match(opened.crash.message, /EMFILE.*ulimit -n/);
+      assert.equal((await rig.sessions.factory.open(request, neverAborted)).kind, "opened");
+    });
+  }
+
+  it("still finds the processes of a mark", async (t) => {
+    const rig = await makeRig(t, () => ({ text: "hi" }));
+    const mark = `fds-${process.pid}`;
+    const { USER } = process.env;
+    process.env["USER"] = mark;
+    const session = await rig.open().finally(() => (process.env["USER"] = USER));
+    assert.ok((await withFewFiles(20, () => processesMarked("USER", mark))).length > 0);
+    await session.close();
+  });
+});
+
+it("errors of the system say what to do, others only what they are", () => {
+  const of = (code: string): Error => Object.assign(new Error(`spawn x ${code}`), { code });
+  for (const code of ["EMFILE", "ENFILE", "EAGAIN", "ENOMEM", "ENOSPC", "EDQUOT"]) {
+    assert.match(errorMessage(of(code)), new RegExp(`^spawn x ${code}\\. [A-Z].+`));
+  }
+  assert.equal(errorMessage(of("EACCES")), "spawn x EACCES");
+  assert.equal(errorMessage("no"), "no");
+});

@@ -1,0 +1,112 @@
+/** Answers without an end, and what a model server may do to a stream, on the real runtime. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { systemClock } from "../../src/platform/clock.ts";
+import { MAX_ANSWER_BYTES } from "../../src/sessions/turn-state.ts";
+import { streamedBody } from "../rig/model-server.ts";
+import { completed, crashOf, makeRig, turn } from "./rig.ts";
+
+const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+const sse = { "content-type": "text/event-stream" };
+
+describe("an answer without an end", () => {
+  for (const of of ["text", "reasoning", "arguments"] as const) {
+    it(`is cut off at 4 MB (${of})`, async (t) => {
+      const rig = await makeRig(t, () => ({ flood: { of, chunk: 64 * 1024 } }));
+      const session = await rig.open();
+      const run = await turn(session, "go");
+      const { kind, message } = crashOf(run);
+      assert.equal(kind, "answer-too-long");
+      assert.match(message, /longer than 4 MB/);
+      const characters = JSON.stringify(run.activities).length;
+      assert.ok(characters < 2 * MAX_ANSWER_BYTES, `${characters} characters were passed on`);
+      const texts = run.activities.filter((one) => one.kind === "message.ended");
+      assert.ok(texts.every(({ text }) => text.length < 100_000));
+      assert.equal(rig.server.requests.length, 1, "the runtime does not ask again");
+      await session.close();
+    });
+  }
+
+  it("is cut off when it comes in one piece, too", async (t) => {
+    const rig = await makeRig(t, () => ({ text: "x".repeat(MAX_ANSWER_BYTES + 1) }));
+    assert.equal(crashOf(await turn(await rig.open(), "go")).kind, "answer-too-long");
+  });
+
+  it("may be nearly as long as that", async (t) => {
+    const text = "lorem ipsum ".repeat(300_000);
+    const rig = await makeRig(t, ({ model }) => ({
+      raw: streamedBody(model, {}).replace('"delta":{}', () => `"delta":{"content":"${text}"}`),
+      headers: sse,
+    }));
+    assert.equal(completed(await turn(await rig.open(), "go")).text.length, text.length);
+  });
+
+  it("is aborted by a cancel within five seconds, at any speed", async (t) => {
+    const rig = await makeRig(t, () => ({ flood: { chunk: 8, bytesPerSecond: 200_000 } }));
+    const session = await rig.open();
+    const cancel = new AbortController();
+    const running = turn(session, "go", { signal: cancel.signal });
+    await systemClock.sleep(700);
+    const began = performance.now();
+    cancel.abort();
+    assert.equal((await running).outcome.kind, "canceled");
+    await session.close();
+    assert.ok(performance.now() - began < 5_000);
+  });
+
+  it("in tiny pieces ends with the turn's own limit", async (t) => {
+    const rig = await makeRig(t, () => ({ flood: { chunk: 1 } }));
+    const run = await turn(await rig.open(), "go", { turnMs: 2_000 });
+    assert.equal(crashOf(run).kind, "turn-deadline");
+    assert.ok(run.milliseconds < 7_000, `${run.milliseconds} ms`);
+    const deltas = run.activities.filter((one) => one.kind === "message.delta").length;
+    assert.ok(deltas < 100, `${deltas} deltas were passed on`);
+  });
+});
+
+it("deltas are joined, and nothing of them is lost", async (t) => {
+  const text = Array.from({ length: 3_000 }, (_, index) => `word${index} `).join("");
+  const rig = await makeRig(t, () => ({ text }));
+  const run = await turn(await rig.open(), "go");
+  const deltas = run.activities.filter((one) => one.kind === "message.delta");
+  assert.ok(deltas.map((one) => one.text).join("") === text);
+  assert.ok(completed(run).text === text);
+  assert.ok(deltas.length < 500, `${deltas.length} deltas for 3000 pieces`);
+});
+
+it("a redirect loop is followed once, and is not worth a retry", async (t) => {
+  const rig = await makeRig(t, ({ index }) => ({
+    status: 307,
+    headers: { location: `/v1/again/${index}` },
+    raw: "",
+  }));
+  const crash = crashOf(await turn(await rig.open(), "go"));
+  assert.match(crash.message, /redirects every request/);
+  assert.equal(crash.errorType, "redirect");
+  assert.ok(rig.server.requests.length <= 21, `${rig.server.requests.length} requests`);
+});
+
+it("usage that is no number of tokens counts as none", async (t) => {
+  for (const [given, counted] of [
+    [-500, 0],
+    [1e300, Number.MAX_SAFE_INTEGER],
+    ["many", 0],
+    [7, 7],
+  ]) {
+    const rig = await makeRig(t, ({ model }) => ({
+      raw: streamedBody(model, { text: "hi" }).replace(
+        /data: (?=[^\n]*"usage")[^\n]*\n\n/,
+        event({
+          id: "x",
+          object: "chat.completion.chunk",
+          choices: [],
+          usage: { prompt_tokens: given, completion_tokens: given },
+        }),
+      ),
+      headers: sse,
+    }));
+    const run = await turn(await rig.open(), "go");
+    const used = run.activities.find((one) => one.kind === "model.used");
+    assert.deepEqual([used?.inputTokens, used?.outputTokens], [counted, counted], String(given));
+  }
+});
