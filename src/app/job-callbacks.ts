@@ -1,7 +1,7 @@
 /** The seed's interfaces for those who embed the runner, and the folds from events to them. */
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { decisionText } from "../events/decision.ts";
-import type { RunEvent } from "../events/event.ts";
+import type { RunEvent, RunOutcome } from "../events/event.ts";
 
 /** A running task, as `startTask` returns it. */
 export interface ICopilotTask {
@@ -18,8 +18,11 @@ export interface ICopilotTask {
   stop(): void;
 }
 
+/** What a task tells while it runs. */
 export interface ICopilotTaskCallback {
+  /** The task has ended, and its criteria hold. */
   taskSucceeded(): void;
+  /** The task has ended otherwise, or crashed. */
   taskFailed(): void;
   /** What the runner decided and why, as `[CATEGORY] text`. */
   taskDecision(reason: string): void;
@@ -31,7 +34,9 @@ export interface ICopilotTaskCallback {
 
 /** A running job, as `startJob` returns it. */
 export interface ICopilotJob {
+  /** The works that run now, by their `workIdInJob`. */
   readonly runningWorkIds: number[];
+  /** What has become of it. */
   readonly status: "Executing" | "Succeeded" | "Failed" | "Canceled";
   /** What is surely not meant: a user input that no prompt of the job uses. */
   readonly warnings: readonly string[];
@@ -39,11 +44,17 @@ export interface ICopilotJob {
   stop(): void;
 }
 
+/** What a job tells while it runs; exactly one of the first three is called, last. */
 export interface ICopilotJobCallback {
+  /** The job has ended, and all that had to succeed has. */
   jobSucceeded(): void;
-  jobFailed(): void;
+  /** The job has ended otherwise. `reason` is the sentence that the log ends with. */
+  jobFailed(reason: string): void;
+  /** The job was stopped, by `stop()` or its signal. */
   jobCanceled(): void;
+  /** A work has started; in a loop, again. `workId` is its `workIdInJob`. */
   workStarted(workId: number, taskId: string): void;
+  /** A work has ended; `succeeded` is false also if it was canceled or crashed. */
   workStopped(workId: number, succeeded: boolean): void;
 }
 
@@ -77,22 +88,22 @@ export class JobFold {
         this.#callback.workStopped(event.work.workId, event.outcome.kind === "succeeded");
         break;
       case "run.ended":
-        this.#end(event.outcome.kind);
+        this.#end(event.outcome);
         break;
       default:
         break;
     }
   }
 
-  #end(outcome: "succeeded" | "failed" | "canceled"): void {
-    switch (outcome) {
+  #end(outcome: RunOutcome): void {
+    switch (outcome.kind) {
       case "succeeded":
         this.#status = "Succeeded";
         this.#callback.jobSucceeded();
         break;
       case "failed":
         this.#status = "Failed";
-        this.#callback.jobFailed();
+        this.#callback.jobFailed(outcome.reason);
         break;
       case "canceled":
         this.#status = "Canceled";

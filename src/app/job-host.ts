@@ -13,7 +13,7 @@ import type { Entry, PreparedEntry } from "../entry/model.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
 import { resolveLimits } from "../engine/limits.ts";
 import type { EnginePorts } from "../engine/ports.ts";
-import { runJob, runSingleTask, type TaskSpec } from "../engine/run-job.ts";
+import { runJob as runJobOfEngine, runSingleTask, type TaskSpec } from "../engine/run-job.ts";
 import type { RunSpec } from "../engine/job.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import { createRedactor } from "../events/redact.ts";
@@ -24,6 +24,7 @@ import { adoptSession, type ICopilotSession } from "../sessions/callbacks.ts";
 import { effectivePermissions } from "../permissions/policy.ts";
 import { createSessions, type Sessions } from "../sessions/sessions.ts";
 import { createGate } from "./gate.ts";
+import { checkHostOptions } from "./host-options.ts";
 import {
   JobFold,
   TaskFold,
@@ -32,6 +33,7 @@ import {
   type ICopilotTask,
   type ICopilotTaskCallback,
 } from "./job-callbacks.ts";
+import { noCallbacks, ResultFold, type JobResult, type RunJobOptions } from "./job-result.ts";
 import { LiveResponses, type LiveResponse } from "./live-responses.ts";
 import { gitHubTokenOf, modelServer, type JobHostOptions, type ModelAccess } from "./options.ts";
 import { knownSecrets } from "./secrets.ts";
@@ -41,6 +43,10 @@ interface HelperSession {
   readonly responses: LiveResponses;
 }
 
+/**
+ * Runs jobs and tasks of an installed entry inside an application: the installed entry, what runs, and how models
+ * are reached. Throws a `TypeError` for options that can't be meant.
+ */
 export class JobHost {
   readonly #options: JobHostOptions;
   readonly #access: ModelAccess;
@@ -51,9 +57,8 @@ export class JobHost {
   #users = 0;
 
   constructor(options: JobHostOptions = {}) {
+    checkHostOptions(options);
     this.#options = options;
-    // Throws at once for a preset that does not exist.
-    effectivePermissions(undefined, undefined, options.permissions);
     const environment = options.environment ?? processEnvironment();
     const gitHubToken = options.gitHubToken ?? gitHubTokenOf(environment);
     this.#access = {
@@ -91,15 +96,48 @@ export class JobHost {
     workingDirectory: string,
     callback: ICopilotJobCallback,
   ): Promise<ICopilotJob> {
+    return this.#startJob(jobName, userInput, workingDirectory, callback, []).job;
+  }
+
+  /**
+   * Runs a job of the installed entry to its end, for those who need no callbacks. Rejects only for what `startJob`
+   * rejects: a job that fails or is canceled is a result too.
+   */
+  async runJob(jobName: string, options: RunJobOptions = {}): Promise<JobResult> {
+    const { userInput = "", workingDirectory = ".", signal } = options;
+    const fold = new ResultFold();
+    const { job, ended } = this.#startJob(jobName, userInput, workingDirectory, noCallbacks, [
+      fold,
+    ]);
+    const stop = (): void => job.stop();
+    if (signal?.aborted === true) stop();
+    signal?.addEventListener("abort", stop, { once: true });
+    try {
+      await ended;
+    } finally {
+      signal?.removeEventListener("abort", stop);
+    }
+    return fold.result();
+  }
+
+  #startJob(
+    jobName: string,
+    userInput: string,
+    workingDirectory: string,
+    callback: ICopilotJobCallback,
+    folds: readonly Reporter[],
+  ): { readonly job: ICopilotJob; readonly ended: Promise<void> } {
     const entry = this.#installed();
     if (!Object.hasOwn(entry.jobs, jobName))
       throw new Error(`There is no job "${jobName}" in the entry.`);
     const fold = new JobFold(callback);
     const abort = new AbortController();
     const spec = { ...this.#spec(entry, userInput, workingDirectory), jobName };
-    this.#run([fold], spec, (ports) => runJob(spec, ports, abort.signal));
+    const ended = this.#run([fold, ...folds], spec, (ports) =>
+      runJobOfEngine(spec, ports, abort.signal),
+    );
     const unused = unusedUserInput(entry, jobName, userInput);
-    return {
+    const job: ICopilotJob = {
       warnings: unused === undefined ? [] : [unused],
       get runningWorkIds() {
         return fold.runningWorkIds;
@@ -109,6 +147,7 @@ export class JobHost {
       },
       stop: () => abort.abort("stopped by the caller"),
     };
+    return { job, ended };
   }
 
   /**
@@ -146,7 +185,7 @@ export class JobHost {
         ? {}
         : { borrowed: adoptSession(drivingSession, { modelId, clock: systemClock }) }),
     };
-    this.#run([fold], spec, (ports) => runSingleTask(spec, ports, abort.signal));
+    void this.#run([fold], spec, (ports) => runSingleTask(spec, ports, abort.signal));
     return {
       get drivingSession() {
         return fold.drivingSession;
@@ -243,7 +282,7 @@ export class JobHost {
     folds: readonly Reporter[],
     spec: RunSpec,
     start: (ports: EnginePorts) => Promise<RunOutcome>,
-  ): void {
+  ): Promise<void> {
     const sessions = this.#acquire();
     const sink = createSink({
       clock: systemClock,
@@ -261,7 +300,7 @@ export class JobHost {
         sink.emit(event);
       },
     };
-    void (async () => {
+    return (async () => {
       // Whoever starts something gets the handle first and the callbacks after it.
       await setImmediate();
       await start(ports);

@@ -34,6 +34,7 @@ export interface ChartNode {
 
 /** The first node is the start; nodes are in reading order. */
 export interface ChartGraph {
+  /** In the order of the work tree, each with its arrows. */
   readonly nodes: readonly ChartNode[];
 }
 
@@ -47,6 +48,7 @@ interface NodeInProgress extends ChartNode {
   readonly arrows: ChartArrow[];
 }
 
+/** The nodes and arrows of a work tree, for `renderMermaid` or a drawing of your own. */
 export function generateChartNodes(work: Work<number>): ChartGraph {
   const nodes: NodeInProgress[] = [];
 

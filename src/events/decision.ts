@@ -98,6 +98,7 @@ export type DecisionCategory =
   | "DECISION"
   | "MISC";
 
+/** The category of a decision, such as `CRITERIA`. */
 export function decisionCategory(decision: Decision): DecisionCategory {
   switch (decision.kind) {
     case "availability-passed":

@@ -13,6 +13,7 @@ import { sessionConfig } from "./session-config.ts";
 import { Translator } from "./translate.ts";
 import { runTurn } from "./turn.ts";
 
+/** A conversation with a model. Made by `helperSessionStart` or `startSession`. */
 export interface ICopilotSession {
   /** The SDK's own session. */
   get rawSection(): CopilotSession;
@@ -22,27 +23,40 @@ export interface ICopilotSession {
   stop(): Promise<void>;
 }
 
+/** What happens in a session while it happens; each start has its end. */
 export interface ICopilotSessionCallbacks {
+  /** The model begins to reason. */
   onStartReasoning(reasoningId: string): void;
+  /** A piece of it. */
   onReasoning(reasoningId: string, delta: string): void;
+  /** All of it. */
   onEndReasoning(reasoningId: string, completeContent: string): void;
+  /** The model begins to answer. */
   onStartMessage(messageId: string): void;
+  /** A piece of the answer. */
   onMessage(messageId: string, delta: string): void;
+  /** All of the answer. */
   onEndMessage(messageId: string, completeContent: string): void;
+  /** A tool was called; the arguments are JSON. */
   onStartToolExecution(
     toolCallId: string,
     parentToolCallId: string | undefined,
     toolName: string,
     toolArguments: string,
   ): void;
+  /** A piece of its output. */
   onToolExecution(toolCallId: string, delta: string): void;
+  /** It has ended: with a result, or with an error. */
   onEndToolExecution(
     toolCallId: string,
     result: { content: string; detailedContent?: string } | undefined,
     error: { message: string; code?: string } | undefined,
   ): void;
+  /** The model is asked. */
   onAgentStart(turnId: string): void;
+  /** The model has been asked, and its tools have run. */
   onAgentEnd(turnId: string): void;
+  /** The session is done with the prompt. */
   onIdle(): void;
 }
 
