@@ -51,8 +51,10 @@ export async function runJob(
       {
         loopIterations: spec.limits.loopIterations,
         runRef: (work, last) => run.ref(work, last),
-        loopLimitCrossed: () =>
-          run.limitCrossed("loopIterations", spec.limits.loopIterations, "a loop"),
+        loopLimitCrossed: (loop) =>
+          run.limitCrossed("loopIterations", spec.limits.loopIterations, loop),
+        note: (text) =>
+          ports.emit({ type: "decision", work: null, decision: { kind: "note", text } }),
       },
       job.work,
       undefined,

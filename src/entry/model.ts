@@ -119,8 +119,12 @@ export interface LoopWork<Id extends number = never> {
   /** The body runs while the work's outcome equals the boolean. */
   readonly preCondition?: readonly [boolean, Work<Id>];
   readonly body: Work<Id>;
-  /** The loop is redone while the work's outcome equals the boolean. */
+  /** The loop is redone while the work's outcome equals the boolean; without it, only as `atMost` says. */
   readonly postCondition?: readonly [boolean, Work<Id>];
+  /** How often the body runs at most. With it, an absent condition goes on. */
+  readonly atMost?: number;
+  /** What it means that a condition asks for another pass after `atMost`. Default: `fail`. */
+  readonly atMostReached?: "fail" | "succeed";
 }
 
 export interface AltWork<Id extends number = never> {
