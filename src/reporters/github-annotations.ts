@@ -192,6 +192,9 @@ function annotated(
     case "waiting":
     case "runtime-restarted":
     case "leftovers-ended":
+    // The runtime or the model gets over it, or what becomes of it is said of its own.
+    case "model-call-failed":
+    case "tool-call-failed":
     case "note":
       return undefined;
   }

@@ -86,12 +86,12 @@ export class CopilotSessionFactory implements SessionFactory {
 export interface OpenSession {
   readonly session: CopilotSession;
   readonly runtime: RuntimeProcess;
-  /** Must be called when the session has ended. */
-  readonly release: () => void;
-  /** Whether it has a tool that could start a process. */
-  readonly startsProcesses: boolean;
   /** Where denials are told; its owner sets it for the time of a turn. */
   readonly listener: { current: (activity: SessionActivity) => void };
+  /** Aborted by whoever ends the session in its owner's stead. */
+  readonly stopped: AbortController;
+  /** Ends it and every process it started, once. Bounded, never throws. */
+  readonly end: () => Promise<void>;
 }
 
 const canceled: Opened & { kind: "crashed" } = {
@@ -132,8 +132,17 @@ export async function openCopilotSession(
     const result = await create(lease, config, clock, signal);
     if (result.kind === "created") {
       const startsProcesses = canStartProcesses(request.permissions);
+      const { session } = result;
       const { release } = lease;
-      return { session: result.session, runtime, release, startsProcesses, listener };
+      let ending: Promise<void> | undefined;
+      return {
+        session,
+        runtime,
+        listener,
+        stopped: new AbortController(),
+        end: () =>
+          (ending ??= endCopilotSession({ session, runtime, release, startsProcesses }, clock)),
+      };
     }
     return result;
   } catch (error) {
@@ -190,9 +199,14 @@ async function create(
   }
 }
 
-/** Ends a session and every process it started. Bounded, never throws. */
-export async function endCopilotSession(
-  open: Omit<OpenSession, "listener">,
+/** Bounded, never throws. */
+async function endCopilotSession(
+  open: Pick<OpenSession, "session" | "runtime"> & {
+    /** Must be called when the session has ended. */
+    readonly release: () => void;
+    /** Whether it has a tool that could start a process. */
+    readonly startsProcesses: boolean;
+  },
   clock: Clock,
 ): Promise<void> {
   const { session, runtime, release } = open;
@@ -237,13 +251,13 @@ class JobSession implements Session {
     const unsubscribe = [options.signal, this.#closed.signal].map((signal) =>
       onAbort(signal, () => stop.abort()),
     );
-    const { session, runtime, listener } = this.#open;
+    const { session, runtime, listener, stopped } = this.#open;
     listener.current = options.onActivity;
     this.#running = runTurn(
       session,
       prompt,
       { ...options, signal: stop.signal },
-      { clock: this.#clock, life: runtime },
+      { clock: this.#clock, life: runtime, stopped: stopped.signal },
     );
     try {
       return await this.#running;
@@ -262,7 +276,7 @@ class JobSession implements Session {
   async #close(): Promise<void> {
     this.#closed.abort();
     await this.#running;
-    await endCopilotSession(this.#open, this.#clock);
+    await this.#open.end();
     this.#onClosed();
   }
 }
