@@ -26,9 +26,16 @@ export interface ICopilotTaskCallback {
   taskFailed(): void;
   /** What the runner decided and why, as `[CATEGORY] text`. */
   taskDecision(reason: string): void;
-  /** Not called in borrowing mode. With a single model `isDrivingSession` is true. */
+  /**
+   * Not called in borrowing mode. `taskId` is the id of the session: the seed calls it so. With a single
+   * model `isDrivingSession` is true.
+   */
   taskSessionStarted(taskSession: ICopilotSession, taskId: string, isDrivingSession: boolean): void;
-  /** Not called in borrowing mode. */
+  /**
+   * Not called in borrowing mode. `taskId` is the id of the session. `succeeded`, for a session that served
+   * one check or one prompt: whether that went well (a check that was answered "false" did not); for one
+   * that was open when the task ended: whether the task succeeded.
+   */
   taskSessionStopped(taskSession: ICopilotSession, taskId: string, succeeded: boolean): void;
 }
 
@@ -36,7 +43,7 @@ export interface ICopilotTaskCallback {
 export interface ICopilotJob {
   /** The works that run now, by their `workIdInJob`. */
   readonly runningWorkIds: number[];
-  /** What has become of it. */
+  /** `Canceled` as soon as `stop` was called. */
   readonly status: "Executing" | "Succeeded" | "Failed" | "Canceled";
   /** What is surely not meant: a user input that no prompt of the job uses. */
   readonly warnings: readonly string[];
@@ -73,6 +80,11 @@ export class JobFold {
     return this.#status;
   }
 
+  /** The caller has stopped the job: whatever it would have come to, it is canceled. */
+  cancel(): void {
+    if (this.#status === "Executing") this.#status = "Canceled";
+  }
+
   get runningWorkIds(): number[] {
     return [...this.#running];
   }
@@ -88,7 +100,11 @@ export class JobFold {
         this.#callback.workStopped(event.work.workId, event.outcome.kind === "succeeded");
         break;
       case "run.ended":
-        this.#end(event.outcome);
+        this.#end(
+          this.#status === "Canceled"
+            ? { kind: "canceled", reason: "stopped by the caller" }
+            : event.outcome,
+        );
         break;
       default:
         break;
@@ -166,14 +182,14 @@ export class TaskFold {
         this.#sessions.set(event.sessionId, session);
         const isDriving = event.role !== "task";
         if (isDriving) this.#driving = session;
-        callback.taskSessionStarted(session, event.work.taskId, isDriving);
+        callback.taskSessionStarted(session, event.sessionId, isDriving);
         break;
       }
       case "session.ended": {
         const session = this.#sessions.get(event.sessionId);
         this.#sessions.delete(event.sessionId);
         if (session !== undefined)
-          callback.taskSessionStopped(session, event.work.taskId, event.succeeded);
+          callback.taskSessionStopped(session, event.sessionId, event.succeeded);
         break;
       }
       case "work.ended":

@@ -20,7 +20,7 @@ import { createRedactor } from "../events/redact.ts";
 import { createSink, type Reporter } from "../events/sink.ts";
 import { systemClock } from "../platform/clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
-import { adoptSession, type ICopilotSession } from "../sessions/callbacks.ts";
+import { adoptSession, modelOfSession, type ICopilotSession } from "../sessions/callbacks.ts";
 import { effectivePermissions } from "../permissions/policy.ts";
 import { createSessions, type Sessions } from "../sessions/sessions.ts";
 import { createGate } from "./gate.ts";
@@ -35,13 +35,9 @@ import {
 } from "./job-callbacks.ts";
 import { noCallbacks, ResultFold, type JobResult, type RunJobOptions } from "./job-result.ts";
 import { LiveResponses, type LiveResponse } from "./live-responses.ts";
+import { SessionFeeds } from "./session-feeds.ts";
 import { gitHubTokenOf, modelServer, type JobHostOptions, type ModelAccess } from "./options.ts";
 import { knownSecrets } from "./secrets.ts";
-
-interface HelperSession {
-  readonly session: ICopilotSession;
-  readonly responses: LiveResponses;
-}
 
 /**
  * Runs jobs and tasks of an installed entry inside an application: the installed entry, what runs, and how models
@@ -50,7 +46,7 @@ interface HelperSession {
 export class JobHost {
   readonly #options: JobHostOptions;
   readonly #access: ModelAccess;
-  readonly #helpers = new Map<string, HelperSession>();
+  readonly #feeds = new SessionFeeds();
   #entry: PreparedEntry | undefined;
   #sessions: Sessions | undefined;
   /** Jobs, tasks and sessions that need the runtime. */
@@ -145,14 +141,17 @@ export class JobHost {
       get status() {
         return fold.status;
       },
-      stop: () => abort.abort("stopped by the caller"),
+      stop() {
+        fold.cancel();
+        abort.abort("stopped by the caller");
+      },
     };
     return { job, ended };
   }
 
   /**
-   * Starts a task of the installed entry. With `drivingSession` it borrows that session for everything
-   * and never replaces it; else it opens and ends sessions of its own. `exceptionHandler` is given the
+   * Starts a task of the installed entry. With `drivingSession` it borrows that session, with the model
+   * that it has, for everything, and never replaces it: a crash of it fails the task at once. Else it opens and ends sessions of its own. `exceptionHandler` is given the
    * error when the task crashes.
    */
   async startTask(
@@ -172,10 +171,13 @@ export class JobHost {
       callback,
       exceptionHandler,
       borrowed: drivingSession,
-      findSession: (id) => this.#sessions?.find(id),
+      findSession: (id) => this.#feeds.find(id),
     });
     const abort = new AbortController();
-    const modelId = taskModelIdOverride ?? entry.models.driving;
+    const modelId =
+      (drivingSession && (await modelOfSession(drivingSession, systemClock))) ??
+      taskModelIdOverride ??
+      entry.models.driving;
     const spec: TaskSpec = {
       ...this.#spec(entry, userInput, workingDirectory ?? "."),
       taskName,
@@ -213,8 +215,7 @@ export class JobHost {
     try {
       const session = await sessions.startSession({
         onEnded: () => {
-          this.#helpers.delete(session.rawSection.sessionId);
-          responses.close();
+          this.#feeds.end(session.rawSection.sessionId);
           this.#release();
         },
         modelId,
@@ -222,39 +223,42 @@ export class JobHost {
         workingDirectory: resolve(workingDirectory),
         permissions: effectivePermissions(undefined, undefined, this.#options.permissions),
       });
-      const id = session.rawSection.sessionId;
-      this.#helpers.set(id, { session, responses });
-      return [session, id];
+      this.#feeds.start(session, responses);
+      return [session, session.rawSection.sessionId];
     } catch (error) {
       this.#release();
       throw error;
     }
   }
 
-  /** Ends a session of `helperSessionStart`; one that has ended already is fine. */
+  /**
+   * Ends a running session of this host; one that has ended already is fine. For a task that runs in it,
+   * it has crashed.
+   */
   async helperSessionStop(session: ICopilotSession): Promise<void> {
-    if (this.#helpers.has(session.rawSection.sessionId)) await session.stop();
+    await this.#feeds.find(session.rawSection.sessionId)?.stop();
   }
 
-  /** A running session of `helperSessionStart`. */
+  /** A running session of this host: one of `helperSessionStart`, or of a task that runs. */
   helperGetSession(sessionId: string): ICopilotSession | undefined {
-    return this.#helpers.get(sessionId)?.session;
+    return this.#feeds.find(sessionId);
   }
 
   /** Adds a response to the queue of a running session. */
   helperPushSessionResponse(session: ICopilotSession, response: LiveResponse): void {
-    this.#helpers.get(session.rawSection.sessionId)?.responses.push(response);
+    this.#feeds.push(session, response);
   }
 
   /**
-   * The next response of a running session, in order; undefined if none comes within `milliseconds`.
-   * One caller at a time.
+   * The next response of a session of this host, in order; undefined if none comes within `milliseconds`.
+   * One caller at a time. What a session leaves when it ends can still be taken. A session keeps 16 MB for
+   * those who take nothing; in the place of older ones stands `{ callback: "onResponsesDropped", count }`.
    */
   async takeSessionResponse(
     session: ICopilotSession,
     milliseconds: number,
   ): Promise<LiveResponse | undefined> {
-    return this.#helpers.get(session.rawSection.sessionId)?.responses.take(milliseconds);
+    return this.#feeds.take(session, milliseconds);
   }
 
   #installed(): PreparedEntry {
@@ -287,7 +291,12 @@ export class JobHost {
     const sink = createSink({
       clock: systemClock,
       redactor: createRedactor(knownSecrets(this.#access)),
-      reporters: [...folds, ...(this.#options.reporters ?? [])],
+      reporters: [
+        // First: the callbacks of the others may ask for what it keeps.
+        this.#feeds.reporter((id) => sessions.find(id)),
+        ...folds,
+        ...(this.#options.reporters ?? []),
+      ],
     });
     const ports = {
       sessions: sessions.factory,

@@ -103,7 +103,10 @@ export interface SessionEnded {
   readonly work: WorkRef;
   readonly sessionId: string;
   readonly role: SessionRole;
-  /** Whether its last turn ended well. */
+  /**
+   * Of a session that served one mission: whether that went well (a condition that does not hold did not).
+   * Of one that was open when the task ended: whether the task succeeded.
+   */
   readonly succeeded: boolean;
 }
 

@@ -161,6 +161,8 @@ function decisionStyle(decision: Decision): { readonly tone: Tone; readonly from
     case "runtime-restarted":
     case "leftovers-ended":
     case "permission-denied":
+    case "model-call-failed":
+    case "tool-call-failed":
       return { tone: "warn", from: "normal" };
     case "availability-passed":
     case "criteria-passed":

@@ -7,7 +7,7 @@ import type { SessionActivity } from "../events/session-activity.ts";
 import { systemClock } from "../platform/clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import { CallLedger } from "./call-ledger.ts";
-import { attempt } from "./deadline.ts";
+import { attempt, within } from "./deadline.ts";
 import type { RuntimeLife } from "./runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
 import { Translator } from "./translate.ts";
@@ -109,13 +109,14 @@ export interface CallbackSessionOptions {
   readonly clock: Clock;
   /** Absent for a session whose events go elsewhere already. */
   readonly callback?: ICopilotSessionCallbacks;
+  /** Aborted by `stop`, for those who run a turn in the session meanwhile. */
+  readonly stopped: AbortController;
   /** Ends the session and what it left. */
   readonly end: () => Promise<void>;
 }
 
 export class CallbackSession implements ICopilotSession {
   readonly #options: CallbackSessionOptions;
-  readonly #stopped = new AbortController();
   readonly #translator = new Translator();
   #stopping: Promise<void> | undefined;
 
@@ -138,6 +139,10 @@ export class CallbackSession implements ICopilotSession {
     return this.#options.life;
   }
 
+  get stopped(): AbortSignal {
+    return this.#options.stopped.signal;
+  }
+
   async sendRequest(message: string, timeout?: number): Promise<void> {
     if (timeout !== undefined && !(timeout >= 0)) {
       throw new RangeError(
@@ -149,7 +154,7 @@ export class CallbackSession implements ICopilotSession {
       session,
       message,
       {
-        signal: this.#stopped.signal,
+        signal: this.stopped,
         turnMs: timeout ?? longMs,
         idleMs: timeout ?? longMs,
         onActivity: () => {},
@@ -174,8 +179,8 @@ export class CallbackSession implements ICopilotSession {
   }
 
   async #stop(): Promise<void> {
-    const { session, clock, life, end } = this.#options;
-    this.#stopped.abort();
+    const { session, clock, life, end, stopped } = this.#options;
+    stopped.abort();
     if (!life.gone) await attempt(() => session.abort(), 1_500, clock);
     await end();
     this.#tell(this.#translator.close());
@@ -224,6 +229,7 @@ export async function startSession(
     life: foreignLife,
     clock,
     callback,
+    stopped: new AbortController(),
     end: async () => {
       await attempt(() => session.disconnect(), 2_000, clock);
       await attempt(() => client.deleteSession(id), 2_000, clock);
@@ -238,15 +244,31 @@ const foreignLife: RuntimeLife = { gone: false, onDeath: () => () => {} };
 /** A session that somebody lends us, as the engine wants it. It is theirs: `close()` leaves it alone. */
 export function adoptSession(
   session: ICopilotSession,
-  options: { readonly modelId: string; readonly clock: Clock },
+  { modelId, clock }: { readonly modelId: string; readonly clock: Clock },
 ): Session {
-  const life = session instanceof CallbackSession ? session.life : foreignLife;
+  const context =
+    session instanceof CallbackSession
+      ? { clock, life: session.life, stopped: session.stopped }
+      : { clock, life: foreignLife };
   return {
     id: session.rawSection.sessionId,
-    modelId: options.modelId,
+    modelId,
     runTurn(prompt: string, turn: TurnOptions): Promise<TurnOutcome> {
-      return runTurn(session.rawSection, prompt, turn, { clock: options.clock, life });
+      return runTurn(session.rawSection, prompt, turn, context);
     },
     close: () => Promise.resolve(),
   };
+}
+
+/** The model that a session talks to, as the session says; undefined if it doesn't. */
+export async function modelOfSession(
+  session: ICopilotSession,
+  clock: Clock,
+): Promise<string | undefined> {
+  try {
+    const asked = await within(session.rawSection.rpc.model.getCurrent(), 2_000, clock);
+    return asked?.value.modelId;
+  } catch {
+    return undefined;
+  }
 }

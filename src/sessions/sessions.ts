@@ -13,12 +13,7 @@ import { authentication, runtimeEnvironment } from "./environment.ts";
 import type { Environment } from "./environment.ts";
 import { rehearsalProvider, TransportRequestHandler } from "./request-handler.ts";
 import { findRuntime } from "./runtime.ts";
-import {
-  CopilotSessionFactory,
-  endCopilotSession,
-  openCopilotSession,
-  type OpenSession,
-} from "./session.ts";
+import { CopilotSessionFactory, openCopilotSession, type OpenSession } from "./session.ts";
 import type { Provider } from "./session-config.ts";
 import type { ModelTransport } from "./transport.ts";
 
@@ -63,7 +58,7 @@ export interface Sessions {
   readonly factory: SessionFactory;
   /** A session that belongs to no task (`helperSessionStart`). Rejects with an Error for people. */
   startSession(request: RawSessionRequest): Promise<ICopilotSession>;
-  /** An open session of the factory, as the seed's callbacks hand it out. */
+  /** An open session of the factory, as the seed's callbacks hand it out. To stop it is a crash of its turn. */
   find(sessionId: string): ICopilotSession | undefined;
   /** Ends every runtime and all it started. Bounded, idempotent, never throws. */
   stop(): Promise<void>;
@@ -126,8 +121,9 @@ export function createSessions(options: SessionsOptions): Sessions {
         life: opened.runtime,
         clock,
         callback: request.callback,
+        stopped: opened.stopped,
         async end() {
-          await endCopilotSession(opened, clock);
+          await opened.end();
           request.onEnded?.();
         },
       });
@@ -140,7 +136,8 @@ export function createSessions(options: SessionsOptions): Sessions {
           session: found.session,
           life: found.runtime,
           clock,
-          end: () => endCopilotSession(found, clock),
+          stopped: found.stopped,
+          end: found.end,
         })
       );
     },

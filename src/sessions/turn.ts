@@ -31,14 +31,21 @@ export type TurnSession = Pick<CopilotSession, "on" | "send" | "abort"> & {
   readonly rpc: { readonly tasks: Pick<CopilotSession["rpc"]["tasks"], "list" | "cancel"> };
 };
 
+export interface TurnContext {
+  readonly clock: Clock;
+  readonly life: RuntimeLife;
+  /** Aborts when somebody else than the owner of the turn ends the session: a crash. */
+  readonly stopped?: AbortSignal;
+}
+
 export async function runTurn(
   session: TurnSession,
   prompt: string,
   options: TurnOptions,
-  context: { readonly clock: Clock; readonly life: RuntimeLife },
+  context: TurnContext,
 ): Promise<TurnOutcome> {
   if (options.signal.aborted) return { kind: "canceled", toolCalls: [] };
-  const turn = new Turn(session, options, context.clock, context.life);
+  const turn = new Turn(session, options, context);
   try {
     return await turn.run(prompt);
   } catch (error) {
@@ -71,13 +78,15 @@ class Turn {
   readonly #options: TurnOptions;
   readonly #clock: Clock;
   readonly #life: RuntimeLife;
+  readonly #stopped: AbortSignal | undefined;
 
-  constructor(session: TurnSession, options: TurnOptions, clock: Clock, life: RuntimeLife) {
+  constructor(session: TurnSession, options: TurnOptions, { clock, life, stopped }: TurnContext) {
     this.#session = session;
     this.#options = options;
     this.#clock = clock;
     this.#life = life;
     this.#deltas = new Deltas(clock, (activity) => this.#tell(activity));
+    this.#stopped = stopped;
     this.#lastEvent = clock.now();
     this.#unsubscribe = [
       session.on((event) => this.#receive(event)),
@@ -86,12 +95,14 @@ class Turn {
         this.#wake();
       }),
       onAbort(options.signal, () => this.#wake()),
+      ...(stopped === undefined ? [] : [onAbort(stopped, () => this.#wake())]),
     ];
   }
 
   async run(prompt: string): Promise<TurnOutcome> {
     const end = this.#clock.now() + this.#options.turnMs;
-    const sent = await this.#send(prompt);
+    // Nothing is sent into a session that is dead already.
+    const sent = this.#interruption() ?? (await this.#send(prompt));
     const ending = sent ?? (await this.#wait(end));
     switch (ending.kind) {
       case "idle":
@@ -173,7 +184,10 @@ class Turn {
   /** Our own abort first, always: what it causes is no crash. */
   #interruption(): Ending | undefined {
     if (this.#options.signal.aborted) return { kind: "canceled" };
-    return this.#death === undefined ? undefined : crash("runtime-died", this.#death);
+    if (this.#death !== undefined) return crash("runtime-died", this.#death);
+    return this.#stopped?.aborted === true
+      ? crash("aborted", "The session was stopped.")
+      : undefined;
   }
 
   /** Waits until something happens (true) or the time is over (false). */
