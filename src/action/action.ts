@@ -145,6 +145,7 @@ class Step {
       const runtimePath = await ensureRuntime({
         runtimePath: inputs.runtimePath,
         environment: this.#environment,
+        ...(sources.baseFolder === undefined ? {} : { distrusted: workspace }),
         toolCacheDirectory: this.#environment["RUNNER_TOOL_CACHE"],
         temporaryDirectory: this.#environment["RUNNER_TEMP"] || tmpdir(),
         // It quotes npm, which may quote its settings.

@@ -23,7 +23,7 @@ export const allowUntrustedValues = ["false", "true"] as const;
 export const inputTable = {
   entry: {
     description:
-      "The entry file: models, tasks and jobs. For an event that the repository does not trust it is read from the base branch.",
+      "The entry file: models, tasks and jobs. For an event that the repository does not trust, or where another commit than the event's own is checked out, it is read from a commit of the repository.",
     default: "",
     required: true,
   },

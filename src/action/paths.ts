@@ -35,6 +35,11 @@ export async function insideWorkspace(
   return { kind: "inside", path: path === "" ? "." : path.replaceAll(sep, "/") };
 }
 
+/** True if an absolute path is in the folder by its name, wherever links lead. */
+export function isBelow(folder: string, path: string): boolean {
+  return !leaves(relative(folder, path));
+}
+
 /** True if an absolute path is in the folder, links resolved; a path that isn't there counts by its name. */
 export async function isInside(folder: string, path: string): Promise<boolean> {
   const real = (await realTarget(path)) ?? path;

@@ -1,18 +1,18 @@
 /** From typed inputs to the options of a run: trust, paths, the entry's true text, the user input. */
 import { mkdir, mkdtemp, readFile, realpath, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { sayLine } from "../app/github.ts";
 import type { RunOptions } from "../app/options.ts";
-import { checkedOutCommit } from "./checkout.ts";
+import { checkoutOf } from "./checkout.ts";
 import { readEvent } from "./event.ts";
 import { cleanEventText } from "./event-text.ts";
 import { createGithubApi, type GithubApi } from "./github-api.ts";
 import type { Environment, Inputs } from "./inputs.ts";
-import { insideWorkspace, isInside } from "./paths.ts";
+import { insideWorkspace, isBelow, isInside } from "./paths.ts";
 import type { RunnerCore } from "./runner-core.ts";
 import { Stop } from "./stop.ts";
-import { decideTrust } from "./trust.ts";
+import { decideTrust, type CheckedOut } from "./trust.ts";
 
 export interface Setting {
   readonly inputs: Inputs;
@@ -83,11 +83,12 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
       allowUntrusted: inputs.allowUntrusted,
       allowedBots: inputs.allowedBots,
       eventSha: environment["GITHUB_SHA"],
+      onRunner: environment["GITHUB_ACTIONS"] === "true",
     },
     {
       permissionOf: (login) => api.permissionOf(login),
       isForkPullRequest: (number) => api.isForkPullRequest(number),
-      checkedOut: () => checkedOutCommits(setting, paths),
+      checkedOut: () => checkedOut(setting, paths),
     },
   );
   switch (decision.kind) {
@@ -110,21 +111,28 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
   return fromBase(setting, paths, api, baseRef);
 }
 
-/** Where the agent works and where its input is. A rehearsal's own folder is not used beside a base. */
-async function checkedOutCommits(
-  { workspace, environment }: Setting,
-  { workingDirectory = ".", userInputFile }: Paths,
-): Promise<readonly (string | undefined)[]> {
-  // A link may lead into another checkout than the one that it is in.
-  const real = async (path: string): Promise<string> => {
-    const absolute = resolve(workspace, path);
-    return realpath(absolute).catch(() => absolute);
+/** A rehearsal's own folder is not used beside a base. */
+async function checkedOut(
+  { workspace }: Setting,
+  { entry, rehearse, workingDirectory = ".", userInputFile }: Paths,
+): Promise<CheckedOut> {
+  const commitsOf = async (folders: readonly string[]): Promise<(string | undefined)[]> => {
+    const checkouts = await Promise.all([...new Set(folders)].map((folder) => checkoutOf(folder)));
+    return checkouts.map((checkout) => checkout?.commit);
   };
-  const folders = [
-    await real(workingDirectory),
-    ...(userInputFile === undefined ? [] : [dirname(await real(userInputFile))]),
-  ];
-  return Promise.all(folders.map((folder) => checkedOutCommit(folder, environment)));
+  // A link may lead into another checkout than the one that it is in.
+  const real = (path: string): Promise<string> => realpath(path).catch(() => path);
+  const folder = resolve(workspace, workingDirectory);
+  const fileFolders = async (...files: readonly (string | undefined)[]): Promise<string[]> => {
+    const paths = files
+      .filter((file) => file !== undefined)
+      .map((file) => resolve(workspace, file));
+    return [...paths, ...(await Promise.all(paths.map(real)))].map((path) => dirname(path));
+  };
+  return {
+    work: await commitsOf([folder, await real(folder), ...(await fileFolders(userInputFile))]),
+    files: await commitsOf(await fileFolders(entry, rehearse)),
+  };
 }
 
 async function payloadOf(path: string | undefined): Promise<unknown> {
@@ -143,7 +151,9 @@ async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setti
     ["COPILOT_CLI_PATH", environment["COPILOT_CLI_PATH"]],
   ] as const) {
     if (path === undefined || path === "") continue;
-    if (await isInside(workspace, resolve(workspace, path))) {
+    // By its name or through links: a link of the checkout chooses the program as well as a file of it.
+    const absolute = resolve(workspace, path);
+    if (isBelow(workspace, absolute) || (await isInside(workspace, absolute))) {
       throw new Stop("failure", [
         `\`${name}\` leads into the workspace, which may hold what an untrusted person wrote: it is not started.`,
       ]);
@@ -153,7 +163,7 @@ async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setti
 
 /** The entry and the rehearsal as they are at the base, in a folder of their own. */
 async function fromBase(
-  { environment, core }: Setting,
+  { environment, core, workspace }: Setting,
   { entry, rehearse }: Paths,
   api: GithubApi,
   ref: string,
@@ -162,22 +172,38 @@ async function fromBase(
   const baseFolder = await realpath(await mkdtemp(join(temporary, "agent-jobs-base-")));
   const copy = async (path: string): Promise<string> => {
     const target = join(baseFolder, path);
+    const name = await nameInRepository(workspace, path);
     try {
-      const content = await api.readFile(path, ref);
+      const content = await api.readFile(name, ref);
       await mkdir(dirname(target), { recursive: true });
       await writeFile(target, content);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      throw new Stop("failure", [`${path} can't be read from the base (${ref}): ${why}.`]);
+      throw new Stop("failure", [
+        `${path} can't be read from the base (${name} at ${ref}): ${why}. ${howToReadTheBase}`,
+      ]);
     }
+    sayLine(core, `Read from the base, ${ref}: ${name}.`);
     return target;
   };
-  sayLine(core, `Read from the base, ${ref}: ${[entry, rehearse].filter(Boolean).join(", ")}.`);
   return {
     entryFile: await copy(entry),
     rehearse: rehearse === undefined ? undefined : await copy(rehearse),
     baseFolder,
   };
+}
+
+const howToReadTheBase =
+  "What is checked out may be somebody else's, so this file is read from a commit of the repository through GitHub's API: " +
+  "it has to be in that commit, and the token needs `contents: read`. To use the file that is checked out, check out the " +
+  "commit of the event: actions/checkout without `ref` and `repository`, in an image that has git.";
+
+/** A path of the workspace as the repository calls it: a checkout may be in a folder (`path:` of actions/checkout). */
+async function nameInRepository(workspace: string, path: string): Promise<string> {
+  const absolute = resolve(workspace, path);
+  const checkout = await checkoutOf(dirname(absolute));
+  if (checkout === undefined || !isBelow(workspace, checkout.root)) return path;
+  return relative(checkout.root, absolute).replaceAll(sep, "/");
 }
 
 export async function userInputOf(

@@ -36,7 +36,7 @@ const hopelessCodes = new Set([
 
 export async function downloadPackage(request: DownloadRequest): Promise<Download> {
   const { directory, environment, signal } = request;
-  const npm = findNpm({ environment, node: process.execPath, system: process.platform });
+  const npm = findNpm(environment);
   if (npm === undefined) {
     return {
       kind: "hopeless",
@@ -56,7 +56,7 @@ export async function downloadPackage(request: DownloadRequest): Promise<Downloa
     "--no-update-notifier",
     "--loglevel=error",
   ];
-  const env = npmEnvironment(environment, process.execPath);
+  const env = npmEnvironment(environment);
   const outcome = await runToEnd(npm.command, args, { cwd: directory, env, signal });
   switch (outcome.kind) {
     case "aborted":

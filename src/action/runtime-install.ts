@@ -7,7 +7,9 @@ import { promises as fs } from "node:fs";
 import { dirname, join } from "node:path";
 import { RuntimeNotFoundError, runtimeInPackage, runtimeProblem } from "../app/runtime.ts";
 import { systemClock } from "../platform/clock.ts";
+import { childEnvironment } from "../platform/environment.ts";
 import { runToEnd } from "../platform/programs.ts";
+import { findProgram } from "../platform/search-path.ts";
 import { startTimeLimit } from "../platform/time-limit.ts";
 import type { Environment } from "./npm.ts";
 import { downloadPackage } from "./runtime-download.ts";
@@ -107,10 +109,12 @@ async function unpack(install: Install, file: string): Promise<void> {
   // In the same folder, so on the same file system: the rename is one step.
   const aside = await fs.mkdtemp(join(parent, asidePrefix));
   try {
+    const tar = tarOf(environment);
+    if (tar === undefined) throw install.failed("there is no tar in PATH outside of the checkout");
     // `o`: the files belong to us, also when we are root.
-    const outcome = await runToEnd(tarOf(environment), ["-xzof", file], {
+    const outcome = await runToEnd(tar, ["-xzof", file], {
       cwd: aside,
-      env: { PATH: environment["PATH"] },
+      env: childEnvironment(environment),
       signal,
     });
     if (outcome.kind !== "exited" || outcome.code !== 0) {
@@ -166,9 +170,9 @@ async function removeLeftovers(parent: string): Promise<void> {
 }
 
 /** On Windows the system's own: the one of git takes the colon of a drive for a host's. */
-function tarOf(environment: Environment): string {
+function tarOf(environment: Environment): string | undefined {
   const root = process.platform === "win32" ? environment["SystemRoot"] : undefined;
-  return root === undefined ? "tar" : join(root, "System32", "tar.exe");
+  return root === undefined ? findProgram("tar", environment) : join(root, "System32", "tar.exe");
 }
 
 function megabytes(bytes: number): string {

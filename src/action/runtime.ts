@@ -11,6 +11,7 @@ import {
   RuntimeNotFoundError,
   runtimeProblem,
 } from "../app/runtime.ts";
+import { isInWorkspace, isWithin } from "../platform/search-path.ts";
 import type { Environment } from "./npm.ts";
 import { runtimeHashes, runtimesWithoutHash, runtimeVersion } from "./runtime-hashes.ts";
 import { type InstallLimits, installRuntime, waysToHaveIt } from "./runtime-install.ts";
@@ -19,6 +20,8 @@ export interface RuntimeRequest {
   /** The input `runtime-path`. */
   readonly runtimePath?: string | undefined;
   readonly environment: Environment;
+  /** A folder whose programs may be a stranger's: no package is taken from it. */
+  readonly distrusted?: string;
   /** `RUNNER_TOOL_CACHE`. Without it, or if it can't be written to, the temporary directory serves. */
   readonly toolCacheDirectory?: string | undefined;
   /** `RUNNER_TEMP` */
@@ -113,7 +116,10 @@ export function findRuntimeOfAction(request: RuntimeRequest): FoundRuntime | und
       `${label} leads to ${absolute}, ${problem}. Correct it, or leave it out and the action installs the runtime.`,
     );
   }
-  const inPackage = packagesAbove(request.searchFrom ?? ownDirectory(), platform);
+  const { distrusted } = request;
+  const inPackage = packagesAbove(request.searchFrom ?? ownDirectory(), platform).filter(
+    (root) => distrusted === undefined || !isWithin(distrusted, root),
+  );
   for (const [root, source] of [
     ...inPackage.map((root) => [root, "package"] as const),
     ...cacheTargets(request, platform).map((root) => [root, "tool cache"] as const),
@@ -149,10 +155,13 @@ function versionOf(root: string): unknown {
   }
 }
 
-/** `<tool cache>/agent-jobs-runtime/<version>/<platform>`, in the order in which they are tried. */
+/**
+ * `<tool cache>/agent-jobs-runtime/<version>/<platform>`, in the order in which they are tried. None in the workspace,
+ * whatever the variables say: what is there may have come with a commit.
+ */
 function cacheTargets(request: RuntimeRequest, platform: string): string[] {
   return [request.toolCacheDirectory, request.temporaryDirectory].flatMap((directory) =>
-    directory === undefined || directory === ""
+    directory === undefined || directory === "" || isInWorkspace(directory, request.environment)
       ? []
       : [join(directory, "agent-jobs-runtime", runtimeVersion, platform)],
   );

@@ -1,12 +1,13 @@
 /**
- * Who may start an agent. Decides alone, over what the event says and what the ports answer; whatever
- * can't be found out counts against the event.
+ * Who may start an agent, and which commit says what it does. Decides alone, over what the event says and what the
+ * ports answer; whatever can't be found out counts against the event.
  *
  * - Nobody is asked about a fork's pull request: it is skipped before anything else happens.
  * - A bot is trusted if its very login is listed, and never because of what GitHub says of its permission.
  * - `allow-untrusted` turns every other answer into `allowed`.
- * - With a `baseRef`, a fork's files may lie anywhere in the workspace: what decides about the run (the entry,
- *   the rehearsal) comes from that commit, never from the work tree, of which no commit says what it holds.
+ * - Whatever the event: the work tree is believed only where everything that is used of it is checked out at
+ *   `GITHUB_SHA`, and nobody but people with write access decided what that commit holds. Else there is a `baseRef`:
+ *   what decides about the run (the entry, the rehearsal) comes from that commit, never from the work tree.
  */
 import { sha, type Actor, type EventFacts } from "./event.ts";
 
@@ -15,6 +16,16 @@ export interface TrustOptions {
   readonly allowedBots: readonly string[];
   /** `GITHUB_SHA`: on most events a commit of a branch that only people with write access change. */
   readonly eventSha: string | undefined;
+  /** Whether a runner started us. Where none did, and no commit is named, the work tree is the user's own. */
+  readonly onRunner: boolean;
+}
+
+/** The commits that are checked out; undefined where there is none, or nobody can tell. */
+export interface CheckedOut {
+  /** Where the agent works and where its input is. */
+  readonly work: readonly (string | undefined)[];
+  /** Where the files are that decide about the run. */
+  readonly files: readonly (string | undefined)[];
 }
 
 export interface TrustPorts {
@@ -22,8 +33,7 @@ export interface TrustPorts {
   permissionOf(login: string): Promise<string>;
   /** Whether the head of a pull request is in another repository. */
   isForkPullRequest(number: number): Promise<boolean>;
-  /** The commits that are checked out where the agent works and where its input is; undefined where there is none. */
-  checkedOut(): Promise<readonly (string | undefined)[]>;
+  checkedOut(): Promise<CheckedOut>;
 }
 
 export type TrustDecision =
@@ -69,8 +79,7 @@ export async function decideTrust(
 
   async function judge(): Promise<Verdict> {
     if (unchecked.has(event.name)) {
-      const reason = `\`${event.name}\` needs write access to cause`;
-      return { kind: "trusted", reason, baseRef: undefined };
+      return judgeTree(options, ports, `\`${event.name}\` needs write access to cause`);
     }
     if (isForkEvent(event)) return skip;
     if (isIncomplete(event)) {
@@ -80,7 +89,11 @@ export async function decideTrust(
       };
     }
     const actors = await judgeActors(event, options, ports);
-    return actors.kind === "trusted" ? judgeHead(event, options, ports, actors.reason) : actors;
+    if (actors.kind !== "trusted") return actors;
+    const fork = await forkOf(event, ports);
+    return fork === undefined
+      ? judgeTree(options, ports, actors.reason)
+      : judgeFork(event, options, ports, `${actors.reason}; ${fork}`);
   }
 }
 
@@ -138,23 +151,45 @@ async function problemOf(
 }
 
 /** What runs with secrets on the base must not work where a fork is checked out, nor do what its files say. */
-async function judgeHead(
+async function judgeFork(
   event: EventFacts,
   { eventSha }: TrustOptions,
   ports: TrustPorts,
   reason: string,
 ): Promise<Verdict> {
-  const fork = await forkOf(event, ports);
-  if (fork === undefined) return { kind: "trusted", reason, baseRef: undefined };
   const baseRef = sha(eventSha);
-  const heads = await ports.checkedOut();
-  if (baseRef !== undefined && heads.length > 0 && heads.every((head) => head === baseRef)) {
-    return { kind: "trusted", reason: `${reason}; ${fork}`, baseRef };
+  const { work } = await ports.checkedOut();
+  return baseRef !== undefined && areAt(work, baseRef)
+    ? { kind: "trusted", reason, baseRef }
+    : {
+        kind: "refused",
+        reason: `\`${event.name}\` runs with secrets (${reason}), and what is checked out is not the commit of the event itself: it may be the fork's. ${howToAllow}`,
+      };
+}
+
+/** The event says nothing of a fork, and yet a step before us may have checked one out: the usual slash command does. */
+async function judgeTree(
+  { eventSha, onRunner }: TrustOptions,
+  ports: TrustPorts,
+  reason: string,
+): Promise<Verdict> {
+  if (!onRunner && (eventSha ?? "") === "") return { kind: "trusted", reason, baseRef: undefined };
+  const commit = sha(eventSha);
+  if (commit === undefined) {
+    return {
+      kind: "refused",
+      reason:
+        "GITHUB_SHA does not name a commit, so what is checked out can't be compared with the commit of the event. The runner sets it: leave it as it is.",
+    };
   }
-  return {
-    kind: "refused",
-    reason: `\`${event.name}\` runs with secrets, ${fork}, and what is checked out is not the commit of the event itself: it may be the fork's. ${howToAllow}`,
-  };
+  const { work, files } = await ports.checkedOut();
+  return areAt(work, commit) && areAt(files, commit)
+    ? { kind: "trusted", reason, baseRef: undefined }
+    : { kind: "trusted", reason: `${reason}; the work tree is not GITHUB_SHA`, baseRef: commit };
+}
+
+function areAt(heads: readonly (string | undefined)[], commit: string): boolean {
+  return heads.length > 0 && heads.every((head) => head === commit);
 }
 
 /** Why the head may be a fork's; undefined if it is not. */

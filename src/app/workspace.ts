@@ -2,7 +2,7 @@
 import { mkdir, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
-import { runProgram } from "../platform/processes.ts";
+import { runGit } from "../platform/git.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import type { Workspace } from "../rehearsal/script.ts";
 import type { ModelAccess } from "./options.ts";
@@ -16,7 +16,7 @@ export interface MadeWorkspace {
 
 /** Throws a `UsageError` if the files can't be written or git fails; then nothing is left either. */
 export async function makeWorkspace(
-  { files, git }: Workspace,
+  { files, git: wantsCommit }: Workspace,
   environment: ModelAccess["environment"],
 ): Promise<MadeWorkspace> {
   const folder = await realpath((await makeRunFolder("workspace-")).path);
@@ -29,7 +29,7 @@ export async function makeWorkspace(
       await mkdir(dirname(file), { recursive: true });
       await writeFile(file, content);
     }
-    if (git) await commitAll(path, environment);
+    if (wantsCommit) await commitAll(path, environment);
     return { path, remove };
   } catch (error) {
     await remove();
@@ -41,10 +41,7 @@ export async function makeWorkspace(
 /** Always the same commit for the same files, whatever git is told on this machine. */
 async function commitAll(cwd: string, environment: ModelAccess["environment"]): Promise<void> {
   const date = "2026-01-01T00:00:00Z";
-  const env = {
-    PATH: environment["PATH"],
-    HOME: cwd,
-    GIT_CONFIG_NOSYSTEM: "1",
+  const variables = {
     GIT_AUTHOR_NAME: "rehearsal",
     GIT_AUTHOR_EMAIL: "rehearsal@example.com",
     GIT_AUTHOR_DATE: date,
@@ -52,11 +49,9 @@ async function commitAll(cwd: string, environment: ModelAccess["environment"]): 
     GIT_COMMITTER_EMAIL: "rehearsal@example.com",
     GIT_COMMITTER_DATE: date,
   };
-  await runProgram("git", ["init", "--quiet", "--initial-branch=main"], { cwd, env });
-  await runProgram("git", ["add", "--all"], { cwd, env });
+  const options = { cwd, environment, variables };
+  await runGit(["init", "--quiet", "--initial-branch=main"], options);
+  await runGit(["add", "--all"], options);
   const message = "The workspace of the rehearsal";
-  await runProgram("git", ["commit", "--quiet", "--allow-empty", `--message=${message}`], {
-    cwd,
-    env,
-  });
+  await runGit(["commit", "--quiet", "--allow-empty", `--message=${message}`], options);
 }

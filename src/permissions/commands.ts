@@ -1,110 +1,266 @@
-/** Matches the commands of a shell line against the patterns of `permissions.shell`. Pure. */
-import { baseName, hazardsNamedBy, hazardsOf } from "./hazards.ts";
+/** Matches the commands of a shell line against the patterns of `permissions.shell`. */
+import { findDenial, readDenial } from "./denials.ts";
+import { gitCommand } from "./git.ts";
+import { anywhereObjection, baseName, objectionsTo } from "./objections.ts";
+import type { Judge, LeadsOut, Objection, Objections } from "./objections.ts";
+import { isPrivate } from "./private-files.ts";
+import { programs } from "./programs.ts";
 import { readShell } from "./shell-reading.ts";
-import { wildcardMatches } from "./wildcard.ts";
+import { fixedFolder, wordMatches } from "./wildcard.ts";
 
 export type ShellVerdict =
   { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
+/** Of a line that has to be checked. */
+const maxBytes = 32_768;
+const maxWords = 2_000;
+/** Parts of the paths that the file system is asked about: each takes some calls. */
+const maxParts = 1_000;
+
+/** By its words alone, where nobody knows the files: whatever is not below the working directory. */
+const byWords: LeadsOut = (path) => path.startsWith("/");
+
 /**
  * Every command of the line must match one of `allow` (`true`: any command) and none may match one of `deny`.
- * A pattern is words separated by blanks: `*` inside a word stands for any characters of that word, and a
- * last word `*` for any further arguments, also none.
+ * A pattern is words separated by blanks: `*` inside a word stands for any characters of a part of a path, a
+ * last word `*` for further arguments that nothing speaks against, a last word `**` for any.
  */
 export function decideShell(
   line: string,
   allow: true | readonly string[],
   deny: readonly string[],
   platform: NodeJS.Platform = process.platform,
+  leadsOut: LeadsOut = byWords,
 ): ShellVerdict {
   if (allow === true && deny.length === 0) return { allowed: true };
   // PowerShell reads quotes, backslashes and separators in its own way.
   if (platform === "win32") {
-    return {
-      allowed: false,
-      reason:
-        "patterns of permissions.shell can't be checked on Windows, where commands are read by PowerShell; only shell: true without denials allows them there",
-    };
+    return refused(
+      "patterns of permissions.shell can't be checked on Windows, where commands are read by PowerShell; only shell: true without denials allows them there",
+    );
+  }
+  if (Buffer.byteLength(line) > maxBytes) {
+    return refused(
+      `the command is too long to be checked against the patterns of permissions.shell: it may have ${maxBytes} bytes`,
+    );
   }
   const reading = readShell(line);
   if (reading.kind === "opaque") {
-    return {
-      allowed: false,
-      reason: `the command can't be checked against the patterns of permissions.shell: ${reading.reason}. Use plain commands`,
-    };
+    return refused(
+      `the command can't be checked against the patterns of permissions.shell: ${reading.reason}. Use plain commands`,
+    );
   }
-  for (const command of reading.commands) {
-    const denied = deny.find((pattern) => mentions(command, pattern));
-    if (denied !== undefined) {
-      return { allowed: false, reason: `"${command.join(" ")}" is denied by "!${denied}"` };
+  const { commands, expanded = new Set<string>() } = reading;
+  if (commands.reduce((sum, command) => sum + command.length, 0) > maxWords) {
+    return refused(
+      `the command has too many words to be checked against the patterns of permissions.shell: ${maxWords} are allowed`,
+    );
+  }
+  const denials = deny.map(readDenial);
+  const patterns = allow === true ? undefined : allow.map(readPattern);
+  const paths = new AskedPaths(leadsOut);
+  const judge: Judge = { leadsOut: (path) => paths.leadOut(path), expanded };
+  for (const command of commands) {
+    const denial = findDenial(command, denials);
+    if (denial !== undefined) {
+      return refused(`"${shortened(command)}" is denied by "!${denial.pattern}"`);
     }
-    if (allow !== true && !allow.some((pattern) => matches(command, pattern))) {
-      return { allowed: false, reason: unmatched(command, allow) };
+    const reason = patterns === undefined ? undefined : refusal(command, patterns, judge);
+    if (paths.tooMany) {
+      return refused(
+        `the command has too many paths to be checked: ${maxParts} parts of paths are allowed`,
+      );
     }
+    if (reason !== undefined) return refused(reason);
   }
   return { allowed: true };
 }
 
-function unmatched(command: readonly string[], allow: readonly string[]): string {
-  const [hazard] = hazardsOf(command);
-  const why =
-    hazard === undefined
-      ? `"${command.join(" ")}" matches no pattern of permissions.shell`
-      : `"${command.join(" ")}" has ${command[hazard]}, which can run programs, or write or read other files, and no pattern of permissions.shell names it`;
-  return `${why}. Allowed: ${allow.length === 0 ? "nothing" : allow.map((p) => `"${p}"`).join(", ")}`;
+/** Asks about each path once, and about so many. */
+class AskedPaths {
+  tooMany = false;
+  readonly #ask: LeadsOut;
+  readonly #answers = new Map<string, boolean>();
+  #parts = 0;
+
+  constructor(ask: LeadsOut) {
+    this.#ask = ask;
+  }
+
+  leadOut(path: string): boolean {
+    const known = this.#answers.get(path);
+    if (known !== undefined) return known;
+    this.#parts += path.split("/").length;
+    this.tooMany ||= this.#parts > maxParts;
+    const answer = this.tooMany || this.#ask(path);
+    this.#answers.set(path, answer);
+    return answer;
+  }
+}
+
+function refused(reason: string): ShellVerdict {
+  return { allowed: false, reason };
+}
+
+interface Pattern {
+  readonly text: string;
+  readonly words: readonly string[];
+  /** What may follow the words: nothing, arguments without an objection, or any. */
+  readonly rest: "none" | "judged" | "any";
+}
+
+function readPattern(text: string): Pattern {
+  const words = text.trim().split(/\s+/);
+  const last = words.at(-1);
+  if (last === "**" || (last === "*" && words.length === 1)) {
+    // `*` alone: every command, with every argument. Who writes that has switched the check off.
+    return { text, words: words.slice(0, -1), rest: "any" };
+  }
+  return last === "*"
+    ? { text, words: words.slice(0, -1), rest: "judged" }
+    : { text, words, rest: "none" };
 }
 
 /** Whether the pattern allows exactly this command. */
-export function matches(command: readonly string[], pattern: string): boolean {
-  const words = pattern.trim().split(/\s+/);
-  const open = words.length > 1 && words.at(-1) === "*";
-  const fixed = open ? words.slice(0, -1) : words;
-  // `*` alone: every command, with every argument. Who writes that has switched the check off.
-  if (words.length === 1 && words[0] === "*") return true;
-  if (open ? command.length < fixed.length : command.length !== fixed.length) return false;
-  if (!fixed.every((word, index) => wordMatches(command[index] ?? "", word))) return false;
-  // What turns a harmless command into a dangerous one is allowed only by name.
-  const named = hazardsNamedBy(fixed);
-  return [...hazardsOf(command)].every((index) => named.has(index));
+export function matches(
+  command: readonly string[],
+  pattern: string,
+  judge: Judge = { leadsOut: byWords, expanded: new Set() },
+): boolean {
+  return refusal(command, [readPattern(pattern)], judge) === undefined;
 }
 
-/**
- * Whether the command, or a command inside one of its arguments (`env rm x`, `sh -c "rm x"`), is what the
- * pattern denies. Best effort: a shell that is otherwise open can't be fenced in by names.
- */
-function mentions(command: readonly string[], pattern: string): boolean {
-  for (let start = 0; start < command.length; start += 1) {
-    const rest = command.slice(start);
-    const name = rest[0] ?? "";
-    if (plainMatches(rest, pattern)) return true;
-    if (plainMatches([baseName(name), ...rest.slice(1)], pattern)) return true;
-    if (start > 0 && /[\s;|&]/.test(name)) {
-      const inner = readShell(name);
-      if (inner.kind === "opaque") {
-        // A text with a blank in it is often just a text; one that only a shell can read may be a script.
-        if (isInterpreter(command[0] ?? "")) return true;
-      } else if (inner.commands.some((one) => mentions(one, pattern))) return true;
+/** Why no pattern allows the command; undefined if one does. */
+function refusal(
+  command: readonly string[],
+  patterns: readonly Pattern[],
+  judge: Judge,
+): string | undefined {
+  let reason: string | undefined;
+  for (const words of [command, withoutHarmless(command)]) {
+    if (words === undefined) continue;
+    let objections: Objections | undefined;
+    for (const pattern of patterns) {
+      if (!fits(words, pattern)) continue;
+      objections ??= objectionsTo(words, judge);
+      const index = uncovered(words, pattern, objections, judge);
+      if (index === undefined) return undefined;
+      reason ??= explain(words, index, pattern, objections.get(index));
     }
   }
-  return false;
+  const why = reason ?? `"${shortened(command)}" matches no pattern of permissions.shell`;
+  const allowed = patterns.map(({ text }) => `"${text}"`).join(", ");
+  return `${why}. Allowed: ${allowed === "" ? "nothing" : allowed}`;
 }
 
-/** A deny pattern also matches with more arguments than it names. */
-function plainMatches(command: readonly string[], pattern: string): boolean {
-  const words = pattern.trim().split(/\s+/);
-  const fixed = words.at(-1) === "*" ? words.slice(0, -1) : words;
-  if (command.length < fixed.length) return false;
-  return fixed.every((word, index) => wordMatches(command[index] ?? "", word, true));
+/** The same command of git without options like `--no-pager`. */
+function withoutHarmless(command: readonly string[]): readonly string[] | undefined {
+  if (baseName(command[0] ?? "") !== "git") return undefined;
+  const harmless = gitCommand(command)?.harmless ?? [];
+  if (harmless.length === 0) return undefined;
+  return command.filter((_, index) => !harmless.includes(index));
 }
 
-function isInterpreter(name: string): boolean {
-  return /(?:^|\/)(?:ba|da|z|k|c|tc|fi)?sh$|(?:^|\/)(?:eval|env|sudo|xargs|find|python[\d.]*|node|perl|ruby)$/.test(
-    name,
-  );
+function fits(command: readonly string[], { words, rest }: Pattern): boolean {
+  if (rest === "none" ? command.length !== words.length : command.length < words.length) {
+    return false;
+  }
+  return words.every((word, index) => wordMatches(command[index] ?? "", word));
 }
 
-function wordMatches(word: string, pattern: string, anyCase = false): boolean {
-  return anyCase
-    ? wildcardMatches(word.toLowerCase(), pattern.toLowerCase())
-    : wildcardMatches(word, pattern);
+/** The index of the first word that the pattern does not cover. */
+function uncovered(
+  command: readonly string[],
+  { words, rest }: Pattern,
+  objections: Objections,
+  judge: Judge,
+): number | undefined {
+  for (const [index, word] of command.entries()) {
+    const objection = objections.get(index);
+    const pattern = words[index];
+    if (pattern === undefined) {
+      if (rest === "judged" && objection !== undefined) return index;
+    } else if (pattern !== word || (pattern.includes("*") && judge.expanded.has(word))) {
+      if (index > 0 && !spelledOut(command, index, pattern, objection, judge)) return index;
+    }
+  }
+  return undefined;
+}
+
+/** Whether a word of a pattern that has a wildcard still names what speaks against the word that it matches. */
+function spelledOut(
+  command: readonly string[],
+  index: number,
+  pattern: string,
+  objection: Objection | undefined,
+  judge: Judge,
+): boolean {
+  const word = command[index] ?? "";
+  const fixed = pattern.slice(0, pattern.indexOf("*"));
+  switch (objection?.kind) {
+    case undefined:
+      return true;
+    case "program":
+      return false;
+    case "subcommand":
+      return fixed !== "";
+    case "path":
+      // `cat /var/log/*` names a folder outside; the private files in it it does not name.
+      return (
+        fixed.includes("/") &&
+        anywhereObjection(fixedFolder(pattern), judge) !== undefined &&
+        (!isPrivate(word) || isPrivate(pattern))
+      );
+    case "option":
+      return (
+        namesOption(command, index, fixed, judge) &&
+        anywhereObjection(word.slice(fixed.length), judge) === undefined
+      );
+  }
+}
+
+/** `-o*` names `-o`; `-n*` names no other letter, and `--*` only options of programs that nobody knows. */
+function namesOption(
+  command: readonly string[],
+  index: number,
+  fixed: string,
+  judge: Judge,
+): boolean {
+  if (!/^[-+@]/.test(fixed)) return false;
+  if (!isKnown(command)) return true;
+  const [name = ""] = (command[index] ?? "").split("=", 1);
+  if (fixed.startsWith("--") ? fixed.split("=", 1)[0] !== name : fixed.length < 2) return false;
+  return objectionsTo(command.with(index, fixed), judge).has(index);
+}
+
+function explain(
+  command: readonly string[],
+  index: number,
+  pattern: Pattern,
+  objection: Objection | undefined,
+): string {
+  const word = command[index] ?? "";
+  const why = objection?.reason ?? "which the shell would replace";
+  const spelled = command.join(" ");
+  const ways =
+    spelled.length > maxShown || command.some((one) => /\s|^$|\*/.test(one))
+      ? []
+      : [`"${spelled}"`];
+  if (!isKnown(command)) {
+    ways.push(`"${[...pattern.words, "**"].join(" ")}", which allows any arguments`);
+  }
+  const advice = ways.length === 0 ? "" : `. These would allow it: ${ways.join(", or ")}`;
+  return `"${shortened(command)}" has ${shortened([word])}, ${why}, and "${pattern.text}" does not spell it out${advice}`;
+}
+
+function isKnown([program = ""]: readonly string[]): boolean {
+  const name = baseName(program);
+  return name === "git" || programs.has(name);
+}
+
+const maxShown = 200;
+
+function shortened(words: readonly string[]): string {
+  const text = words.join(" ");
+  return text.length <= maxShown ? text : `${text.slice(0, maxShown)}…`;
 }

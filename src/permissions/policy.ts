@@ -43,7 +43,7 @@ export function decidePermission(
     case "write":
       return decideFile(rules, request, context);
     case "shell":
-      return decideCommand(rules, request.command, context.platform);
+      return decideCommand(rules, request.command, context);
     case "url":
       return decideUrl(rules, request.url);
     case "tool":
@@ -147,13 +147,15 @@ function placeReason(
 function decideCommand(
   rules: RuleSet,
   line: string,
-  platform: NodeJS.Platform | undefined,
+  context: PermissionContext,
 ): PermissionDecision {
   const { allow, deny } = rules.shell;
   if (allow !== true && allow.length === 0) {
     return denied("shell", line, "the permissions allow no shell commands");
   }
-  const verdict = decideShell(line, allow, deny, platform);
+  const leadsOut = (path: string): boolean =>
+    fileReason("read", rules, path, context, false) !== undefined;
+  const verdict = decideShell(line, allow, deny, context.platform, leadsOut);
   return verdict.allowed ? { kind: "allowed" } : denied("shell", line, verdict.reason);
 }
 

@@ -6,15 +6,21 @@
  * command line matches no pattern. It errs on that side on purpose.
  */
 export type ShellReading =
-  | { readonly kind: "commands"; readonly commands: readonly (readonly string[])[] }
+  | {
+      readonly kind: "commands";
+      readonly commands: readonly (readonly string[])[];
+      /** Words with a wildcard that the shell replaces by names; absent where there are none. */
+      readonly expanded?: ReadonlySet<string>;
+    }
   | { readonly kind: "opaque"; readonly reason: string };
 
 export function readShell(text: string): ShellReading {
   try {
-    const commands = new ShellReader(text).read();
-    return commands.length === 0
-      ? { kind: "opaque", reason: "it holds no command" }
-      : { kind: "commands", commands };
+    const reader = new ShellReader(text);
+    const commands = reader.read();
+    if (commands.length === 0) return { kind: "opaque", reason: "it holds no command" };
+    const { expanded } = reader;
+    return { kind: "commands", commands, ...(expanded.size === 0 ? {} : { expanded }) };
   } catch (error) {
     if (error instanceof Opaque) return { kind: "opaque", reason: error.message };
     throw error;
@@ -30,8 +36,14 @@ const reserved = new Set(
   ),
 );
 
+const harmlessRedirection =
+  /(?:(?:&>>?|>>?)[ \t]*\/dev\/null|[<>]&(?:\d+|-)|<[ \t]*\/dev\/null)(?=[\s;&|]|$)/y;
+
 interface Word {
-  text: string;
+  parts: string[];
+  /** The first character, and the last three. */
+  first: string;
+  tail: string;
   /** Whether any part was quoted: a quoted `if` is a plain word. */
   quoted: boolean;
   /** Whether it has a wildcard that the shell will replace. */
@@ -44,6 +56,7 @@ class ShellReader {
   #word: Word | undefined;
   #words: string[] = [];
   readonly #commands: string[][] = [];
+  readonly expanded = new Set<string>();
   /** The last `,` or `..` that has a `}` behind it: no brace before it is surely just a brace. */
   readonly #lastBraceSeparator: number;
 
@@ -117,15 +130,21 @@ class ShellReader {
   }
 
   #literal(char: string): void {
-    this.#word ??= { text: "", quoted: false, wild: false };
-    this.#word.text += char;
+    this.#append(char, false);
     this.#at += 1;
   }
 
+  #append(text: string, quoted: boolean): void {
+    this.#word ??= { parts: [], first: "", tail: "", quoted, wild: false };
+    const word = this.#word;
+    word.quoted ||= quoted;
+    word.parts.push(text);
+    if (word.first === "") word.first = text.charAt(0);
+    word.tail = (word.tail + text.slice(-3)).slice(-3);
+  }
+
   #quote(text: string): void {
-    this.#word ??= { text: "", quoted: true, wild: false };
-    this.#word.quoted = true;
-    this.#word.text += text;
+    this.#append(text, true);
   }
 
   #separator(char: string): void {
@@ -196,14 +215,13 @@ class ShellReader {
 
   /** Must not stand for names that somebody planted and that mean more than a file. */
   #wildcard(char: string): void {
-    const before = this.#word?.text ?? "";
+    const { first, tail } = this.#word ?? { first: "", tail: "" };
     if (this.#words.length === 0) throw new Opaque("the name of a command has a wildcard");
     // Also behind `''`: the name of a planted file could begin with a dash, and become an option.
-    if (before === "")
-      throw new Opaque(`a word begins with the wildcard ${char} (write ./${char})`);
-    if (before.startsWith("-")) throw new Opaque("an option has a wildcard (put it into quotes)");
+    if (first === "") throw new Opaque(`a word begins with the wildcard ${char} (write ./${char})`);
+    if (first === "-") throw new Opaque("an option has a wildcard (put it into quotes)");
     // `.*` is also `..`, up to bash 5.1.
-    if (/(?:^|\/)\.\.?$/.test(before)) throw new Opaque("a wildcard could stand for ..");
+    if (/(?:^|\/)\.\.?$/.test(tail)) throw new Opaque("a wildcard could stand for ..");
     this.#literal(char);
     if (this.#word !== undefined) this.#word.wild = true;
   }
@@ -222,36 +240,39 @@ class ShellReader {
   /** Only those that can neither read nor write a file: to /dev/null, or from one descriptor to another. */
   #redirection(): void {
     const descriptor = this.#word;
-    if (descriptor !== undefined && !descriptor.quoted && /^\d+$/.test(descriptor.text)) {
+    if (
+      descriptor !== undefined &&
+      !descriptor.quoted &&
+      descriptor.parts.every((part) => /^\d$/.test(part))
+    ) {
       this.#word = undefined;
     }
     this.#endWord();
-    const match =
-      /^(?:(?:&>>?|>>?)[ \t]*\/dev\/null|[<>]&(?:\d+|-)|<[ \t]*\/dev\/null)(?=[\s;&|]|$)/.exec(
-        this.#text.slice(this.#at),
-      );
-    if (match === null) throw new Opaque("it redirects from or to a file");
-    this.#at += match[0].length;
+    harmlessRedirection.lastIndex = this.#at;
+    if (!harmlessRedirection.test(this.#text)) throw new Opaque("it redirects from or to a file");
+    this.#at = harmlessRedirection.lastIndex;
   }
 
   #endWord(): void {
     const word = this.#word;
     if (word === undefined) return;
     this.#word = undefined;
+    const text = word.parts.join("");
     // `1,/a*/s/e./x/g` is a script to sed, and another one with the name of a planted file in it.
-    if (word.wild && /[\s,;\\]/.test(word.text)) {
+    if (word.wild && /[\s,;\\]/.test(text)) {
       throw new Opaque("a wildcard stands in what is no plain path (put it into quotes)");
     }
+    if (word.wild) this.expanded.add(text);
     if (this.#words.length === 0 && !word.quoted) {
-      if (reserved.has(word.text)) throw new Opaque(`it is a compound command (${word.text})`);
-      if (/^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=/.test(word.text)) {
+      if (reserved.has(text)) throw new Opaque(`it is a compound command (${text})`);
+      if (/^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=/.test(text)) {
         throw new Opaque("it sets an environment variable");
       }
     }
-    if (this.#words.length === 0 && word.quoted && /^[A-Za-z_][A-Za-z0-9_]*\+?=/.test(word.text)) {
+    if (this.#words.length === 0 && word.quoted && /^[A-Za-z_][A-Za-z0-9_]*\+?=/.test(text)) {
       throw new Opaque("it sets an environment variable");
     }
-    this.#words.push(word.text);
+    this.#words.push(text);
   }
 
   #endCommand(): void {

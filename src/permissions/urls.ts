@@ -2,12 +2,16 @@
 import { domainToASCII } from "node:url";
 import { wildcardMatches } from "./wildcard.ts";
 
+/** Longer addresses match nothing, and every denial. */
+const maxLength = 8_192;
+
 /**
  * `*` stands for any characters, before the path for any but a slash: `https://*.example.com/docs/*`.
  * A pattern without a path means every path, one without a scheme means https. A URL that carries a user
  * name matches nothing, nor does one that is neither http nor https.
  */
 export function urlMatches(url: string, pattern: string): boolean {
+  if (url.length > maxLength) return false;
   let parsed: URL;
   try {
     parsed = new URL(url);
@@ -29,13 +33,13 @@ export function urlMatches(url: string, pattern: string): boolean {
 /**
  * Whether a denial covers the URL. Only host and path count, not scheme, user, port, case, how a character
  * is written, or a dot at the end of the host; a path also means what is below it, with any query. What
- * can't be read is denied.
+ * can't be read, or is too long, is denied.
  */
 export function urlDenied(url: string, pattern: string): boolean {
   const match = /^(?:[a-z*]+:\/\/)?(?:[^@/]*@)?([^/?#@]+?)(?::[\d*]*)?(\/.*)?$/i.exec(
     pattern.trim(),
   );
-  if (match === null || !URL.canParse(url)) return true;
+  if (match === null || url.length > maxLength || !URL.canParse(url)) return true;
   const [, host = "", path = "/*"] = match;
   const parsed = new URL(url);
   const text = plainPath(`${parsed.pathname}${parsed.search}`);

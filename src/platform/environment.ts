@@ -1,4 +1,93 @@
-/** The environment of this process. Only the edges and this file read it. */
-export function processEnvironment(): Readonly<Record<string, string | undefined>> {
+/**
+ * The environment of this process, and what of it the processes that we start may see: an allow-list. A token that is
+ * not in it can't leak through a program, and a variable that makes programs load or run something else
+ * (`NODE_OPTIONS`, `LD_PRELOAD`, `BASH_ENV`, `GIT_…`) has no say. Only the edges and this file read `process.env`.
+ */
+import { safePath } from "./search-path.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export function processEnvironment(): Environment {
   return process.env;
+}
+
+const allowed = new Set([
+  // Where things are, and who runs.
+  "PATH",
+  "HOME",
+  "USER",
+  "LOGNAME",
+  "SHELL",
+  "TMPDIR",
+  "TMP",
+  "TEMP",
+  "XDG_RUNTIME_DIR",
+  // How text looks.
+  "LANG",
+  "LANGUAGE",
+  "TZ",
+  "TERM",
+  "COLUMNS",
+  "NO_COLOR",
+  // That nobody is watching.
+  "CI",
+  // How to get out.
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "ALL_PROXY",
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+  "NODE_EXTRA_CA_CERTS",
+  "GH_HOST",
+  // Windows can't start a process without these.
+  "SYSTEMROOT",
+  "SYSTEMDRIVE",
+  "WINDIR",
+  "COMSPEC",
+  "PATHEXT",
+  "USERPROFILE",
+  "USERNAME",
+  "HOMEDRIVE",
+  "HOMEPATH",
+  "APPDATA",
+  "LOCALAPPDATA",
+  "PROGRAMDATA",
+  "PROGRAMFILES",
+  "PROGRAMFILES(X86)",
+  "PROCESSOR_ARCHITECTURE",
+  "NUMBER_OF_PROCESSORS",
+]);
+
+/**
+ * The part of `source` that every process we start may see. `PATH` has no relative, no empty folder, and none of the
+ * GitHub workspace: the Copilot runtime itself runs `git` and `pgrep` from it, with a token in its environment.
+ */
+export function childEnvironment(source: Environment): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(source)) {
+    if (value === undefined || !isAllowed(name)) continue;
+    result[name] =
+      name.toUpperCase() === "PATH" ? safePath(value, source) : withoutPassword(name, value);
+  }
+  return result;
+}
+
+function isAllowed(name: string): boolean {
+  const upper = name.toUpperCase();
+  return allowed.has(upper) || upper.startsWith("LC_");
+}
+
+/**
+ * A proxy may be given as `http://user:password@host`, or without the scheme. Its name and password are no
+ * business of a shell; a password may hold an `@`.
+ */
+function withoutPassword(name: string, value: string): string {
+  if (!isProxy(name)) return value;
+  return value.replace(/^([a-z][a-z0-9+.-]*:\/\/)?[^/\s]*@/i, "$1");
+}
+
+/** Whether a variable holds the address of a proxy, which may have a password in it. */
+export function isProxy(name: string): boolean {
+  return /_PROXY$/i.test(name) && !/^NO_PROXY$/i.test(name);
 }

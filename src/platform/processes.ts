@@ -4,6 +4,9 @@
  */
 import { execFile } from "node:child_process";
 import { promises as fs, readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { childEnvironment, processEnvironment } from "./environment.ts";
+import { findProgram } from "./search-path.ts";
 
 export function isRunning(pid: number): boolean {
   try {
@@ -103,11 +106,14 @@ async function fromProc(mark: string): Promise<number[]> {
 }
 
 async function fromPs(mark: string): Promise<number[]> {
+  const environment = processEnvironment();
+  const ps = findProgram("ps", environment);
+  if (ps === undefined) return [];
   const text = await new Promise<string>((resolve) => {
     execFile(
-      "ps",
+      ps,
       ["-Eaxww", "-o", "pid=,command="],
-      { maxBuffer: 64 * 1024 * 1024, timeout: 2000 },
+      { env: childEnvironment(environment), maxBuffer: 64 * 1024 * 1024, timeout: 2000 },
       (_error, stdout) => resolve(stdout),
     );
   });
@@ -118,19 +124,18 @@ async function fromPs(mark: string): Promise<number[]> {
     .filter((pid) => Number.isSafeInteger(pid) && pid !== process.pid);
 }
 
-/** Runs a program to its end, without a shell: its stdout. Rejects with the tail of its stderr if it fails. */
+/** Runs a program, an absolute path, to its end, without a shell: its stdout. Rejects with the tail of its stderr if it fails. */
 export async function runProgram(
-  command: string,
+  program: string,
   args: readonly string[],
-  options: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },
+  options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<string> {
   return new Promise<string>((resolve, reject) => {
-    execFile(command, args, { ...options, timeout: 30_000 }, (error, stdout, stderr) => {
+    execFile(program, args, { ...options, timeout: 30_000 }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
-      else
-        reject(
-          new Error(`${command} ${args[0] ?? ""}: ${stderr.trim().slice(-500) || error.message}`),
-        );
+      else {
+        reject(new Error(`${basename(program)}: ${stderr.trim().slice(-500) || error.message}`));
+      }
     });
   });
 }

@@ -1,5 +1,5 @@
 /** Text to script: the document loader, the schema, then what a schema can't say. */
-import { dirname, isAbsolute, join, posix, win32 } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import type { Diagnostic } from "../entry/diagnostic.ts";
 import { formatOfFile, readDocument } from "../entry/document.ts";
 import { compileSchema, toDiagnostics, type Path, type Problem } from "../entry/schema-check.ts";
@@ -16,6 +16,7 @@ import type {
   Workspace,
 } from "./script.ts";
 import { toCondition } from "./text-condition.ts";
+import { refusedName } from "./workspace-name.ts";
 
 export type LoadedScript =
   | { readonly kind: "loaded"; readonly script: Script }
@@ -88,16 +89,15 @@ class Builder {
     if (alsoDirectory) {
       this.#problem(["workspace"], "A rehearsal has a workingDirectory or a workspace, not both.");
     }
-    for (const name of Object.keys(files)) {
-      if (!isWithin(name)) {
-        this.#problem(
-          ["workspace", "files", name],
-          "This is not a path within the workspace.",
-          "write it relative, with /, without . and ..",
-        );
-      }
-    }
+    this.#checkNames(files, ["workspace", "files"]);
     return { files, git };
+  }
+
+  #checkNames(files: Readonly<Record<string, unknown>>, path: Path): void {
+    for (const name of Object.keys(files)) {
+      const why = refusedName(name);
+      if (why !== undefined) this.#problem([...path, name], why.reason, why.hint);
+    }
   }
 
   #problem(path: Path, reason: string, hint?: string): void {
@@ -168,7 +168,7 @@ class Builder {
     if (field === undefined) return undefined;
     const condition = toCondition(field);
     if ("problem" in condition) {
-      this.#problem([...path, "matches"], condition.problem);
+      this.#problem([...path, "matches"], condition.problem, condition.hint);
       return { contains: [], excludes: [] };
     }
     return condition;
@@ -233,13 +233,3 @@ class Builder {
 }
 
 type WorkOf<T extends RehearsalFile> = NonNullable<NonNullable<T["expect"]>["works"]>[number];
-
-/** A relative path in its shortest form that stays below where it starts, with `/` on every system. */
-function isWithin(path: string): boolean {
-  return (
-    path !== "" &&
-    posix.normalize(path) === path &&
-    !/^\.{0,2}(?:\/|$)|\/$|\\|\0/.test(path) &&
-    !win32.isAbsolute(path)
-  );
-}

@@ -1,30 +1,30 @@
 /** What a text must be: of a prompt, of tool results, of a decision. */
+import { compileExpression, type Expression } from "./expression.ts";
 import type { ConditionField } from "./rehearsal-file.ts";
 
 export interface TextCondition {
   readonly contains: readonly string[];
   readonly excludes: readonly string[];
   readonly equals?: string;
-  /** The source of a regular expression, known to be valid. */
-  readonly matches?: string;
+  readonly matches?: Expression;
 }
 
 /** As a condition is written; a field of the file, with its shorthands. */
-export function toCondition(field: ConditionField): TextCondition | { readonly problem: string } {
+export function toCondition(
+  field: ConditionField,
+): TextCondition | { readonly problem: string; readonly hint?: string } {
   if (typeof field === "string") return { contains: [field], excludes: [] };
   const { contains = [], excludes = [], equals, matches } = field;
-  if (matches !== undefined) {
-    try {
-      void new RegExp(matches, "u");
-    } catch {
-      return { problem: "This is no valid regular expression." };
-    }
+  const compiled = matches === undefined ? undefined : compileExpression(matches);
+  if (compiled?.kind === "refused") {
+    const { reason, hint } = compiled;
+    return { problem: reason, ...(hint === undefined ? {} : { hint }) };
   }
   return {
     contains: [contains].flat(),
     excludes: [excludes].flat(),
     ...(equals === undefined ? {} : { equals }),
-    ...(matches === undefined ? {} : { matches }),
+    ...(compiled === undefined ? {} : { matches: compiled.expression }),
   };
 }
 
@@ -46,10 +46,7 @@ export function mismatch(
   if (equals !== undefined && fill(equals).trimEnd() !== text.trimEnd()) {
     return `is not equal to ${quote(fill(equals))}`;
   }
-  if (matches !== undefined && !new RegExp(matches, "u").test(text)) {
-    return `does not match /${matches}/`;
-  }
-  return undefined;
+  return matches?.mismatch(text);
 }
 
 /** The condition in a few words, to name what was looked for. */
@@ -58,7 +55,7 @@ export function describeCondition({ contains, excludes, equals, matches }: TextC
     ...contains.map((needle) => `contains ${quote(needle)}`),
     ...excludes.map((needle) => `does not contain ${quote(needle)}`),
     ...(equals === undefined ? [] : [`equals ${quote(equals)}`]),
-    ...(matches === undefined ? [] : [`matches /${matches}/`]),
+    ...(matches === undefined ? [] : [`matches /${matches.source}/`]),
   ];
   return parts.join(" and ");
 }

@@ -1,67 +1,17 @@
 /**
- * What the runtime, and every shell it starts, may see of our environment: an allow-list. A secret that
- * is not in it can't leak through a command that an agent runs (trap 11 of the runtime).
+ * What the runtime, and every shell it starts, may see of our environment. A secret that is not in it can't leak
+ * through a command that an agent runs (trap 11 of the runtime).
  */
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { childEnvironment, type Environment } from "../platform/environment.ts";
 
-const allowed = new Set([
-  // Where things are, and who runs.
-  "PATH",
-  "HOME",
-  "USER",
-  "LOGNAME",
-  "SHELL",
-  "TMPDIR",
-  "TMP",
-  "TEMP",
-  "XDG_RUNTIME_DIR",
-  // How text looks.
-  "LANG",
-  "LANGUAGE",
-  "TZ",
-  "TERM",
-  "COLUMNS",
-  "NO_COLOR",
-  // That nobody is watching.
-  "CI",
-  // How to get out.
-  "HTTP_PROXY",
-  "HTTPS_PROXY",
-  "NO_PROXY",
-  "ALL_PROXY",
-  "SSL_CERT_FILE",
-  "SSL_CERT_DIR",
-  "NODE_EXTRA_CA_CERTS",
-  "GH_HOST",
-  // Windows can't start a process without these.
-  "SYSTEMROOT",
-  "SYSTEMDRIVE",
-  "WINDIR",
-  "COMSPEC",
-  "PATHEXT",
-  "USERPROFILE",
-  "USERNAME",
-  "HOMEDRIVE",
-  "HOMEPATH",
-  "APPDATA",
-  "LOCALAPPDATA",
-  "PROGRAMDATA",
-  "PROGRAMFILES",
-  "PROGRAMFILES(X86)",
-  "PROCESSOR_ARCHITECTURE",
-  "NUMBER_OF_PROCESSORS",
-]);
+export type { Environment };
 
 /** The part of `source` on the allow-list, and `extra` on top of it. */
 export function runtimeEnvironment(
   source: Environment,
   extra: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
-  const result: Record<string, string> = {};
-  for (const [name, value] of Object.entries(source)) {
-    if (value !== undefined && isAllowed(name)) result[name] = forShells(name, value);
-  }
-  return { ...result, ...noStartUpFiles, ...extra };
+  return { ...childEnvironment(source), ...noStartUpFiles, ...extra };
 }
 
 /**
@@ -69,20 +19,6 @@ export function runtimeEnvironment(
  * the environment of every command: for many people that is where their keys are.
  */
 const noStartUpFiles = { COPILOT_DISABLE_LOGIN_SHELL_ENV: "1" };
-
-function isAllowed(name: string): boolean {
-  const upper = name.toUpperCase();
-  return allowed.has(upper) || upper.startsWith("LC_");
-}
-
-/**
- * A proxy may be given as `http://user:password@host`, or without the scheme. Its name and password are no
- * business of a shell; a password may hold an `@`.
- */
-function forShells(name: string, value: string): string {
-  if (!/_PROXY$/i.test(name) || /^NO_PROXY$/i.test(name)) return value;
-  return value.replace(/^([a-z][a-z0-9+.-]*:\/\/)?[^/\s]*@/i, "$1");
-}
 
 export interface Authentication {
   /** For the runtime's environment. */

@@ -1,6 +1,10 @@
 /** What the tests of whole steps share: an entry with a rehearsal, and a model server that nobody may ask. */
+import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
+import { startGithubServer, type GithubServerOptions } from "../rig/github-server.ts";
 import { startModelServer, type ModelServer } from "../rig/model-server.ts";
+import { runStep, type StepResult } from "../rig/runner.ts";
+import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 /** `greet` needs user input, reports a document; the rehearsal answers, and its shell prints its environment. */
 export const entry = `models:
@@ -68,4 +72,69 @@ export function tempting(server: ModelServer): Readonly<Record<string, string>> 
     "provider-base-url": server.baseUrl,
     "provider-api-key": "key-0123456789",
   };
+}
+
+export type Test = Parameters<typeof runStep>[0];
+
+export interface Tried {
+  readonly result: StepResult;
+  /** What GitHub was asked. */
+  readonly asked: readonly string[];
+  readonly modelRequests: number;
+}
+
+/** The event, with a model and a key that are ready to be used. */
+export async function tryEvent(
+  t: Test,
+  event: string,
+  {
+    github = {},
+    given = {},
+    env = {},
+    workspace,
+    checkedOut,
+  }: {
+    readonly github?: GithubServerOptions;
+    readonly given?: Readonly<Record<string, string>>;
+    readonly env?: Readonly<Record<string, string>>;
+    readonly workspace?: Workspace;
+    readonly checkedOut?: false;
+  } = {},
+): Promise<Tried> {
+  const model = await forbiddenModel(t);
+  const api = await startGithubServer(t, github);
+  const { path } = workspace ?? (await makeWorkspace(t, files));
+  const result = await runStep(t, {
+    workspace: path,
+    event,
+    apiUrl: api.url,
+    inputs: { ...tempting(model), ...given },
+    env,
+    ...(checkedOut === undefined ? {} : { checkedOut }),
+  });
+  return {
+    result,
+    asked: api.requests.map((request) => request.path),
+    modelRequests: model.requests.length,
+  };
+}
+
+export function assertNothingRan(
+  { result, modelRequests }: Tried,
+  outcome: "failure" | "skipped",
+): void {
+  assert.equal(result.code, outcome === "failure" ? 1 : 0, result.raw);
+  assert.equal(result.outputs["result"], outcome);
+  assert.notEqual(result.outputs["reason"], "");
+  assert.equal(modelRequests, 0);
+  assert.doesNotMatch(result.raw, /Copilot runtime:/);
+  assert.match(result.summary, new RegExp(`^## agent-jobs: ${outcome}`));
+  const level = outcome === "failure" ? "error" : "notice";
+  const annotations = result.commands.filter(({ name }) =>
+    ["error", "warning", "notice"].includes(name),
+  );
+  assert.deepEqual(
+    annotations.map(({ name, message }) => [name, message]),
+    [[level, result.outputs["reason"]]],
+  );
 }

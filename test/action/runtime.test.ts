@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, stat, truncate, utimes, writeFile } from "node:
 import { delimiter, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { findNpm, npmEnvironment } from "../../src/action/npm.ts";
+import { findNpm } from "../../src/action/npm.ts";
 import { runtimeHashes, runtimeVersion } from "../../src/action/runtime-hashes.ts";
 import { isRunning, waitUntilGone } from "../../src/platform/processes.ts";
 import { integrityOf, makeRuntimeRig, platform } from "./runtime-rig.ts";
@@ -77,11 +77,11 @@ describe("choosing the runtime of the action", () => {
   it("never looks into the current directory, which may be somebody else's checkout", async (t) => {
     const rig = await makeRuntimeRig(t);
     await rig.npm("exit 9");
-    const root = `node_modules/@github/copilot-sdk-${platform}`;
+    const root = `checkout/node_modules/@github/copilot-sdk-${platform}`;
     await chmod(await rig.workspace.write(join(root, executable), "#!/bin/sh\n"), 0o755);
     await rig.workspace.write(join(root, "package.json"), `{ "version": "${runtimeVersion}" }`);
     const before = process.cwd();
-    process.chdir(rig.workspace.path);
+    process.chdir(join(rig.workspace.path, "checkout"));
     t.after(() => process.chdir(before));
     const message = await refusal(
       rig.ensure({ searchFrom: join(before, ".."), limits: { ...bounds, waits: [] } }),
@@ -92,62 +92,75 @@ describe("choosing the runtime of the action", () => {
 
 const bounds = { tryMilliseconds: 10_000, totalMilliseconds: 20_000 };
 
-describe("choosing npm", () => {
-  const search = (found: string[], path: string, system: NodeJS.Platform = "linux") =>
-    findNpm({
-      environment: { PATH: path },
-      node: "/externals/node24/bin/node",
-      system,
-      exists: (file) => found.includes(file),
-    });
-  const nextToNode = "/externals/node24/lib/node_modules/npm/bin/npm-cli.js";
-
-  it("takes the one in PATH, else the one next to node, and passes over relative folders", () => {
-    const path = ["bin", ".", "/a", "/b"].join(delimiter);
-    assert.deepEqual(search(["/b/npm", "bin/npm", "npm", nextToNode], path), {
-      command: "/b/npm",
-      args: [],
-    });
-    assert.deepEqual(search([nextToNode, "bin/npm"], path), {
-      command: "/externals/node24/bin/node",
-      args: [nextToNode],
-    });
-    assert.equal(search([], path), undefined);
-  });
-
-  it("starts npm with node on Windows, where npm is a batch file", () => {
-    const script = "/tools/node_modules/npm/bin/npm-cli.js";
-    assert.deepEqual(search([script, "/tools/npm"], "/tools", "win32"), {
-      command: "/externals/node24/bin/node",
-      args: [script],
-    });
-  });
-
-  it("gives npm its settings and proxies, and no input, runner token or model key", () => {
-    const given = npmEnvironment(
-      {
-        Path: "/a",
-        HOME: "/home",
-        NPM_CONFIG_USERCONFIG: "/rc",
-        NODE_AUTH_TOKEN: "for the registry",
-        HTTPS_PROXY: "http://proxy.example",
-        "INPUT_PROVIDER-API-KEY": "x",
-        ACTIONS_RUNTIME_TOKEN: "x",
-        ACTIONS_ID_TOKEN_REQUEST_TOKEN: "x",
-        AGENT_JOBS_PROVIDER_API_KEY: "x",
-        COPILOT_GITHUB_TOKEN: "x",
-        GITHUB_ENV: "x",
-        UNSET: undefined,
-      },
-      "/node/bin/node",
+describe("a workspace whose files may be a stranger's", () => {
+  it("gives no runtime: not from a tool cache in it, nor from a package next to us", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm('cp "$PACKAGE" "$TO/"');
+    const theirs = async (name: string): Promise<string> => {
+      const path = await rig.workspace.write(join("checkout", name), "#!/bin/sh\n");
+      await chmod(path, 0o755);
+      return path;
+    };
+    const checkout = join(rig.workspace.path, "checkout");
+    await theirs(join("tools", inCache, executable));
+    const root = `node_modules/@github/copilot-sdk-${platform}`;
+    const packaged = await theirs(join(root, executable));
+    await theirs(join(root, "../../../dist/index.js"));
+    await rig.workspace.write(
+      join("checkout", root, "package.json"),
+      `{ "version": "${runtimeVersion}" }`,
     );
-    assert.deepEqual(given, {
-      HOME: "/home",
-      NPM_CONFIG_USERCONFIG: "/rc",
-      NODE_AUTH_TOKEN: "for the registry",
-      HTTPS_PROXY: "http://proxy.example",
-      PATH: ["/a", "/node/bin"].join(delimiter),
+    const PATH = [join(rig.workspace.path, "bin"), process.env["PATH"]].join(delimiter);
+    const environment = { PATH, GITHUB_WORKSPACE: checkout };
+    const toolCacheDirectory = join(checkout, "tools");
+    const ensured = await rig.ensure({ environment, toolCacheDirectory });
+    assert.equal(ensured, join(rig.temporary, inCache, executable));
+    const searchFrom = join(checkout, "dist");
+    assert.equal(
+      await rig.ensure({ environment, searchFrom }),
+      packaged,
+      "believed, it may be used",
+    );
+    const other = await rig.ensure({ environment, searchFrom, distrusted: checkout });
+    assert.ok(!other.startsWith(checkout), other);
+    const inside = { toolCacheDirectory, temporaryDirectory: join(checkout, "temporary") };
+    assert.match(
+      await refusal(rig.ensure({ environment, ...inside })),
+      /There is no place for the Copilot runtime/,
+    );
+  });
+
+  it("gives no npm, node, tar or gzip, and what is started sees no token", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    const checkout = join(rig.workspace.path, "checkout");
+    const canary = join(rig.workspace.path, "canary");
+    for (const name of ["npm", "node", "tar", "gzip", "sh", "cp", "env"]) {
+      const path = await rig.workspace.write(
+        join("checkout/node_modules/.bin", name),
+        `#!/bin/bash\necho ${name} >> '${canary}'\nexit 9\n`,
+      );
+      await chmod(path, 0o755);
+    }
+    await rig.npm(
+      `env > '${join(rig.workspace.path, "seen")}'; cp "$PACKAGE" "$TO/"; node --version`,
+    );
+    const before = process.cwd();
+    process.chdir(checkout);
+    t.after(() => process.chdir(before));
+    const theirs = [join(checkout, "node_modules/.bin"), "node_modules/.bin", ""];
+    const secrets = ["GITHUB_TOKEN", "ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "MY_OWN"];
+    await rig.ensure({
+      environment: {
+        PATH: [...theirs, join(rig.workspace.path, "bin"), process.env["PATH"]].join(delimiter),
+        GITHUB_WORKSPACE: checkout,
+        ...Object.fromEntries(secrets.map((name) => [name, "secret-x"])),
+        NODE_OPTIONS: `--require=${canary}`,
+      },
     });
+    await assert.rejects(stat(canary), { code: "ENOENT" });
+    const seen = await readFile(join(rig.workspace.path, "seen"), "utf8");
+    assert.match(seen, /^PATH=/m);
+    assert.doesNotMatch(seen, /secret-x|NODE_OPTIONS/);
   });
 });
 
@@ -211,8 +224,7 @@ describe("installing the runtime", () => {
     assert.match(await refusal(rig.ensure()), /code E404/);
     assert.equal((await rig.calls()).length, 1);
     const noNpm = { PATH: "" };
-    const node = process.execPath;
-    if (findNpm({ environment: noNpm, node, system: process.platform }) === undefined)
+    if (findNpm(noNpm) === undefined)
       assert.match(await refusal(rig.ensure({ environment: noNpm })), /actions\/setup-node/);
   });
 

@@ -3,69 +3,19 @@ import assert from "node:assert/strict";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { startGithubServer, type GithubServerOptions } from "../rig/github-server.ts";
-import { runStep, type StepResult } from "../rig/runner.ts";
+import { startGithubServer } from "../rig/github-server.ts";
+import { eventSha, runStep } from "../rig/runner.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
-import { entry, files, forbiddenModel, inputs, rehearsal, tempting } from "./rig.ts";
-
-type Test = Parameters<typeof runStep>[0];
-
-interface Tried {
-  readonly result: StepResult;
-  /** What GitHub was asked. */
-  readonly asked: readonly string[];
-  readonly modelRequests: number;
-}
-
-/** The event, with a model and a key that are ready to be used. */
-async function tryEvent(
-  t: Test,
-  event: string,
-  {
-    github = {},
-    given = {},
-    env = {},
-    workspace,
-  }: {
-    readonly github?: GithubServerOptions;
-    readonly given?: Readonly<Record<string, string>>;
-    readonly env?: Readonly<Record<string, string>>;
-    readonly workspace?: Workspace;
-  } = {},
-): Promise<Tried> {
-  const model = await forbiddenModel(t);
-  const api = await startGithubServer(t, github);
-  const { path } = workspace ?? (await makeWorkspace(t, files));
-  const result = await runStep(t, {
-    workspace: path,
-    event,
-    apiUrl: api.url,
-    inputs: { ...tempting(model), ...given },
-    env,
-  });
-  return {
-    result,
-    asked: api.requests.map((request) => request.path),
-    modelRequests: model.requests.length,
-  };
-}
-
-function assertNothingRan({ result, modelRequests }: Tried, outcome: "failure" | "skipped"): void {
-  assert.equal(result.code, outcome === "failure" ? 1 : 0, result.raw);
-  assert.equal(result.outputs["result"], outcome);
-  assert.notEqual(result.outputs["reason"], "");
-  assert.equal(modelRequests, 0);
-  assert.doesNotMatch(result.raw, /Copilot runtime:/);
-  assert.match(result.summary, new RegExp(`^## agent-jobs: ${outcome}`));
-  const level = outcome === "failure" ? "error" : "notice";
-  const annotations = result.commands.filter(({ name }) =>
-    ["error", "warning", "notice"].includes(name),
-  );
-  assert.deepEqual(
-    annotations.map(({ name, message }) => [name, message]),
-    [[level, result.outputs["reason"]]],
-  );
-}
+import {
+  assertNothingRan,
+  entry,
+  files,
+  inputs,
+  rehearsal,
+  tryEvent,
+  type Test,
+  type Tried,
+} from "./rig.ts";
 
 const permission = "/repos/octo/shop/collaborators";
 
@@ -163,6 +113,7 @@ describe("on GitHub, no session is started", () => {
     for (const event of ["pull-request-target", "issue-comment-maintainer", "workflow-run-fork"]) {
       const tried = await tryEvent(t, event, {
         workspace,
+        env: { GITHUB_SHA: eventSha },
         github: { permissions: { maintainer: "write" }, pullRequests: { 7: "fork" } },
       });
       assertNothingRan(tried, "failure");

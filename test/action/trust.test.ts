@@ -7,7 +7,10 @@ import { eventSha, readFixture } from "../rig/runner.ts";
 interface Situation {
   readonly permission?: string | Error;
   readonly commented?: boolean | Error;
+  /** Of the folders that the agent works in; what decides about the run is there too, unless `files` says otherwise. */
   readonly checkedOut?: readonly (string | undefined)[];
+  readonly files?: readonly (string | undefined)[];
+  readonly onRunner?: boolean;
   readonly allowedBots?: readonly string[];
   readonly allowUntrusted?: boolean;
   readonly actor?: string;
@@ -36,11 +39,15 @@ async function decide(
       allowUntrusted: situation.allowUntrusted ?? false,
       allowedBots: situation.allowedBots ?? [],
       eventSha: "eventSha" in situation ? situation.eventSha : eventSha,
+      onRunner: situation.onRunner ?? true,
     },
     {
       permissionOf: (login) => answer(`permission of ${login}`, situation.permission ?? "write"),
       isForkPullRequest: (number) => answer(`pull ${number}`, situation.commented ?? false),
-      checkedOut: () => answer("checkout", situation.checkedOut ?? [eventSha]),
+      checkedOut: () => {
+        const work = situation.checkedOut ?? [eventSha];
+        return Promise.resolve({ work, files: situation.files ?? work });
+      },
     },
   );
   return { decision, asked };
@@ -211,7 +218,7 @@ describe("a fork's pull request", () => {
       const { decision, asked } = await decide("issue-comment-maintainer", { payload });
       assert.ok(decision.kind === "trusted");
       assert.equal(decision.baseRef, eventSha);
-      assert.deepEqual(asked, ["permission of maintainer", "checkout"]);
+      assert.deepEqual(asked, ["permission of maintainer"]);
     }
     const payload = { ...comment, issue: { number: 7, pull_request: null } };
     const { asked } = await decide("issue-comment-maintainer", { payload });

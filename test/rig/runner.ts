@@ -3,12 +3,13 @@
  * says the way the runner does (commands of both syntaxes on both streams, and the files of a step).
  * `AGENT_JOBS_TEST_NODE` names another Node to start it with.
  */
-import { spawn } from "node:child_process";
-import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { execFile, spawn } from "node:child_process";
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { outputOf } from "./output.ts";
 import { knownCommands } from "./runner-commands.ts";
 
@@ -27,6 +28,8 @@ export interface StepOptions {
   readonly apiUrl?: string;
   /** The main script; default: the compiled `src/action/main.js`. */
   readonly main?: string;
+  /** False: no step has checked out. Else the workspace is at `GITHUB_SHA`, unless `env` names another commit. */
+  readonly checkedOut?: false;
 }
 
 export interface Command {
@@ -76,8 +79,21 @@ function assertFixture(value: unknown): asserts value is Fixture {
   if (fields !== "event,actor,payload") throw new Error(`A fixture has the fields ${fields}`);
 }
 
-/** The commit that the fixtures call `GITHUB_SHA`. */
+/** The commit that the fixtures call `GITHUB_SHA`, for workspaces that are no repository. */
 export const eventSha = "1".repeat(40);
+
+const run = promisify(execFile);
+
+/** What actions/checkout leaves, as far as we look at it; the commit of the workspace. */
+async function checkOut(workspace: string): Promise<string> {
+  try {
+    return (await run("git", ["rev-parse", "HEAD"], { cwd: workspace })).stdout.trim();
+  } catch {
+    await mkdir(join(workspace, ".git"), { recursive: true });
+    await writeFile(join(workspace, ".git/HEAD"), `${eventSha}\n`);
+    return eventSha;
+  }
+}
 
 export async function startStep(
   test: Pick<TestContext, "after">,
@@ -101,6 +117,7 @@ export async function startStep(
   for (const file of Object.values(files)) await writeFile(file, "");
   const eventPath = join(folder, "event.json");
   await writeFile(eventPath, JSON.stringify(fixture.payload));
+  const sha = options.checkedOut === false ? eventSha : await checkOut(options.workspace);
   step = spawnStep(options.main ?? compiled("main"), options.workspace, files, {
     ...files,
     CI: "true",
@@ -110,7 +127,7 @@ export async function startStep(
     GITHUB_EVENT_PATH: eventPath,
     GITHUB_ACTOR: fixture.actor,
     GITHUB_REPOSITORY: "octo/shop",
-    GITHUB_SHA: eventSha,
+    GITHUB_SHA: sha,
     // A closed port, unless a test wants an answer.
     GITHUB_API_URL: options.apiUrl ?? "http://127.0.0.1:9",
     RUNNER_TEMP: folder,

@@ -15,7 +15,7 @@ export interface Workspace {
   write(name: string, content: string): Promise<string>;
   read(name: string): Promise<string>;
   /** Runs git in the folder and returns its standard output. */
-  git(...args: string[]): Promise<string>;
+  readonly git: (...args: string[]) => Promise<string>;
 }
 
 /** `files`: name → content. */

@@ -9,9 +9,10 @@ import { attempts, bash, makeAttemptRig } from "./attempts.ts";
 import { completed, denials } from "./rig.ts";
 
 const allowed = {
-  shell: "git log,git diff,git fetch,git grep,git show,head,echo,find,sed"
-    .split(",")
-    .map((command) => `${command} *`),
+  shell:
+    "git log,git diff,git fetch,git grep,git show,git blame,head,echo,find,sed,sort,tar,cat,./tool"
+      .split(",")
+      .map((command) => `${command} *`),
 };
 
 test("no trick of a shell gets a command past the patterns", async (t) => {
@@ -52,6 +53,17 @@ test("no trick of a shell gets a command past the patterns", async (t) => {
     "git diff ../outside inside.txt",
     "sed -n '1e touch pwned' inside.txt",
     "sed -n 'w pwned' inside.txt",
+    "git blame -S .env inside.txt",
+    "git grep --untracked --no-exclude-standard .",
+    "find . -maxdepth 0 -fprint pwned",
+    "find -files0-from inside.txt",
+    "sort --files0-from=inside.txt",
+    "sort -opwned inside.txt",
+    "tar cf pwned inside.txt",
+    "tar -T inside.txt -cf pwned",
+    "cat sub/../../outside",
+    "cat ./*",
+    "./tool --write pwned",
   ];
   // What a wildcard of an option would find.
   await writeFile(join(rig.workspace.path, "--output=pwned"), "");

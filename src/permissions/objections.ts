@@ -1,0 +1,193 @@
+/**
+ * What speaks against a word of a command that no pattern spells out: an option that is not known to be
+ * harmless, a path that leads out, a script. An open `*` covers only words without an objection. Pure, but
+ * for the question where a path leads, which the caller answers.
+ */
+import { readArguments } from "./command-options.ts";
+import type { Arguments } from "./command-options.ts";
+import { gitCommand } from "./git.ts";
+import { isPrivate } from "./private-files.ts";
+import { programs } from "./programs.ts";
+import type { Program } from "./programs.ts";
+
+export interface Objection {
+  readonly kind: "option" | "path" | "subcommand" | "program";
+  /** Goes on after the word and a comma: `which …`. */
+  readonly reason: string;
+}
+
+/** Whether a path is one that the file rules don't let the agent read. */
+export type LeadsOut = (path: string) => boolean;
+
+export interface Judge {
+  readonly leadsOut: LeadsOut;
+  /** Words that have a wildcard of the shell's. */
+  readonly expanded: ReadonlySet<string>;
+}
+
+/** By the index of the word; the first word, the program, is the caller's to judge. */
+export type Objections = ReadonlyMap<number, Objection>;
+
+const option: Objection = { kind: "option", reason: "which is not known to be harmless" };
+const outside: Objection = {
+  kind: "path",
+  reason: "which can lead outside the working directory and read other files",
+};
+const expanded: Objection = {
+  kind: "program",
+  reason: "which the shell would replace by names that can't be checked",
+};
+const script: Objection = {
+  kind: "program",
+  reason: "which can run programs, or write or read other files",
+};
+
+export function objectionsTo(command: readonly string[], judge: Judge): Objections {
+  const found = new Map<number, Objection>();
+  const name = baseName(command[0] ?? "");
+  const program = programs.get(name);
+  if (name === "git") judgeGit(command, judge, found);
+  else if (program === undefined) judgeUnknown(command, judge, found);
+  else judgeKnown(command, program, judge, found);
+  return found;
+}
+
+export function baseName(program: string): string {
+  return program.slice(Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\")) + 1);
+}
+
+type Found = Map<number, Objection>;
+
+function judgeKnown(words: readonly string[], program: Program, judge: Judge, found: Found): void {
+  const given = readArguments(words, 1, program);
+  given.unknown.forEach((index) => found.set(index, option));
+  const text = program.operands === "text";
+  const reject = (index: number, objection: Objection | undefined): void => {
+    if (objection !== undefined && !found.has(index)) found.set(index, objection);
+  };
+  const sandboxed = program.operands === "sed" && words[1] === "--sandbox";
+  const isScript = program.operands === "sed" || program.operands === "awk";
+  for (const [index, of] of given.values) {
+    const word = words[index] ?? "";
+    if (program.operands === "sed" && of === "e") reject(index, scriptObjection(word, "sed"));
+    else if (isFileOf(program, of)) {
+      // To tar, `host:x` is an archive on another machine.
+      reject(index, word.includes(":") ? outside : fileObjection(word, judge));
+    }
+  }
+  const [first, ...others] = given.operands;
+  const leads = program.operands === "pattern" || isScript;
+  const instead = (program.instead ?? "").split(" ").some((one) => given.seen.has(one));
+  const plain = leads && !instead && given.exact;
+  for (const index of given.operands) {
+    const word = words[index] ?? "";
+    if (text || (plain && index === first && !isScript)) continue;
+    if (isScript && !instead && (index === first || !given.exact)) {
+      reject(index, sandboxed ? undefined : scriptObjection(word, program.operands));
+    } else if (program.operands === "urls") reject(index, urlObjection(word));
+    else reject(index, fileObjection(word, judge));
+  }
+  if (program.operands === "output") {
+    others.forEach((index) =>
+      found.set(index, { kind: "program", reason: "which would be written" }),
+    );
+  }
+}
+
+/** Values of options that are not harmless, and the archive of `tar`. */
+function isFileOf(program: Program, name: string): boolean {
+  return (program.risky ?? "").includes(name) || (program.bundled === true && name === "f");
+}
+
+function judgeGit(words: readonly string[], judge: Judge, found: Found): void {
+  const sub = gitCommand(words);
+  for (const index of sub?.unknown ?? words.keys()) found.set(index, option);
+  if (sub === undefined) return;
+  const { at, options } = sub;
+  words.slice(1, at).forEach((word, before) => {
+    if (!word.startsWith("-") && leavesFolder(word, judge)) found.set(before + 1, outside);
+  });
+  // What can't be the name of a subcommand is none.
+  if (options === undefined && /^[a-z\d]/i.test(sub.name)) {
+    found.set(at, { kind: "subcommand", reason: "which is no subcommand whose options are known" });
+  }
+  const given = readArguments(words, at + 1, options ?? {});
+  given.unknown.forEach((index) => found.set(index, option));
+  for (const index of gitPaths(sub.name, given)) {
+    const word = words[index] ?? "";
+    // What it takes up or compares may be no file of the repository; everything else is in it.
+    const reads = ["diff", "difftool", "add", "stash"].includes(sub.name);
+    const objection = reads
+      ? fileObjection(word, judge)
+      : leavesFolder(word, judge)
+        ? outside
+        : undefined;
+    if (objection !== undefined && !found.has(index)) found.set(index, objection);
+  }
+}
+
+function gitPaths(name: string, given: Arguments): readonly number[] {
+  const hasPattern = name === "grep" && given.exact && !given.seen.has("e");
+  return hasPattern ? given.operands.slice(1) : given.operands;
+}
+
+/** A program that nobody knows: whatever could be an option is one, whatever could be a path is one. */
+function judgeUnknown(words: readonly string[], judge: Judge, found: Found): void {
+  for (const [index, word] of words.entries()) {
+    if (index === 0 || word === "-" || word === "--") continue;
+    if (/^[-+@]/.test(word)) found.set(index, option);
+    else {
+      const objection = anywhereObjection(word, judge);
+      if (objection !== undefined) found.set(index, objection);
+    }
+  }
+}
+
+const maxPieces = 32;
+
+/** Also `x=/etc/passwd`, `host:path`, `a,b`. */
+export function anywhereObjection(word: string, judge: Judge): Objection | undefined {
+  if (/^https?:\/\//i.test(word) && !/\s/.test(word)) return undefined;
+  const pieces = word.split(/[=:,@]/, maxPieces + 1);
+  if (pieces.length > maxPieces) return outside;
+  const all = pieces.length === 1 ? pieces : [word, ...pieces.filter((piece) => piece !== "")];
+  return all.map((piece) => fileObjection(piece, judge, word)).find((one) => one !== undefined);
+}
+
+function fileObjection(path: string, judge: Judge, word = path): Objection | undefined {
+  if (judge.expanded.has(word)) return expanded;
+  if (path === "" || path === "-") return undefined;
+  const leaves = isPrivate(path) || namesOutside(path) || judge.leadsOut(path);
+  return leaves ? outside : undefined;
+}
+
+/** For what git only looks up in the repository. An absolute path may lead inside. */
+function leavesFolder(path: string, { leadsOut }: Judge): boolean {
+  return namesOutside(path) || (path.startsWith("/") && leadsOut(path));
+}
+
+/** The shell's home folder, or a part `..`. */
+function namesOutside(path: string): boolean {
+  return path.length > 4_096 || /^~|(?:^|[\\/])\.\.(?:[\\/]|$)/.test(path);
+}
+
+function urlObjection(word: string): Objection | undefined {
+  // curl expands braces and brackets, and knows `file:`.
+  return /^https?:\/\/[^\s{}[\]]+$/i.test(word)
+    ? undefined
+    : { kind: "program", reason: "which is no plain address of http or https" };
+}
+
+// Some programs know that a slash in brackets ends nothing, others don't: none in there.
+const sedPart = String.raw`(?:[^/\\\n[]|\\[^\n]|\[\^?[^\]^/\\\n[]+\])*`;
+const sedAddress = String.raw`(?:\d+|\$|/${sedPart}/)`;
+const sedStep = `(?:${sedAddress}(?:,[+~]?${sedAddress})?)?!?(?:[pdq=]|s/${sedPart}/${sedPart}/[gpI\\d]*)`;
+/** A script that only shows, leaves out or replaces lines; the others can run programs and write files. */
+const plainSed = new RegExp(`^${sedStep}(?:; *${sedStep})*$`);
+/** A program that only prints fields of the lines that have a number or match. */
+const plainAwk =
+  /^(?:NR *(?:==|<=?|>=?|!=) *\d+ *|\/[\w .:-]*\/ *)?\{ *print(?: +\$(?:\d+|NF)(?: *,? *\$(?:\d+|NF))*)? *\}$/;
+
+function scriptObjection(word: string, language: Program["operands"]): Objection | undefined {
+  return (language === "sed" ? plainSed : plainAwk).test(word) ? undefined : script;
+}

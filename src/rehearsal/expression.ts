@@ -1,0 +1,65 @@
+/**
+ * The regular expressions of a rehearsal. Whoever wrote them, a match takes time in proportion to the text: they
+ * run on an automaton (RE2), not on the backtracking of `RegExp`, which no limit of a run can interrupt.
+ */
+import { RE2JS } from "re2js";
+
+export interface Expression {
+  readonly source: string;
+  /** Undefined if it matches somewhere in the text, else why it does not, as the predicate of a sentence. */
+  mismatch(text: string): string | undefined;
+}
+
+export type CompiledExpression =
+  | { readonly kind: "compiled"; readonly expression: Expression }
+  | { readonly kind: "refused"; readonly reason: string; readonly hint?: string };
+
+const MOST_CHARACTERS = 1000;
+const MOST_INSTRUCTIONS = 2000;
+/** Instructions times characters, the worst case of a match: some tenths of a second. */
+const MOST_STEPS = 10_000_000;
+
+/** A JavaScript regular expression, with the flag `u`, of what linear time allows. */
+export function compileExpression(source: string): CompiledExpression {
+  if (source.length > MOST_CHARACTERS) {
+    return refused(`This regular expression is longer than ${MOST_CHARACTERS} characters.`);
+  }
+  try {
+    void new RegExp(source, "u");
+  } catch {
+    return refused("This is no valid regular expression.");
+  }
+  const automaton = compile(source);
+  if (automaton === undefined) {
+    return refused(
+      "This regular expression is not supported, because a match could take for ever.",
+      "leave out look-around and back-references, repeat at most 1000 times, and write Unicode properties as \\p{L}",
+    );
+  }
+  const size = automaton.programSize();
+  if (size > MOST_INSTRUCTIONS) {
+    return refused("This regular expression is too large.", "repeat less, or write less of it");
+  }
+  const longest = Math.floor(MOST_STEPS / size);
+  const mismatch = (text: string): string | undefined => {
+    if (text.length > longest) {
+      return `has ${text.length} characters, and /${source}/ is matched against at most ${longest}`;
+    }
+    return automaton.test(text) ? undefined : `does not match /${source}/`;
+  };
+  return { kind: "compiled", expression: { source, mismatch } };
+}
+
+function compile(source: string): RE2JS | undefined {
+  // A named back-reference: the translation would take it for letters.
+  if (/\\k</.test(source.replaceAll("\\\\", ""))) return undefined;
+  try {
+    return RE2JS.compile(RE2JS.translateRegExp(source));
+  } catch {
+    return undefined;
+  }
+}
+
+function refused(reason: string, hint?: string): CompiledExpression {
+  return { kind: "refused", reason, ...(hint === undefined ? {} : { hint }) };
+}

@@ -1,0 +1,43 @@
+/** Which files a rehearsal may put into its workspace: any within it, but none that git would take for its own. */
+import { posix, win32 } from "node:path";
+
+/** Why a file can't have this name; undefined if it can. */
+export function refusedName(
+  name: string,
+): { readonly reason: string; readonly hint: string } | undefined {
+  if (!isWithin(name)) {
+    return {
+      reason: "This is not a path within the workspace.",
+      hint: "write it relative, with /, without . and ..",
+    };
+  }
+  if (name.split("/").some(isGitsOwn)) {
+    return {
+      reason:
+        "On some system git would take this for a repository's own file, whose settings start programs.",
+      hint: 'say "git: true" to make the workspace a repository',
+    };
+  }
+  return undefined;
+}
+
+/** A relative path in its shortest form that stays below where it starts, with `/` on every system. */
+function isWithin(path: string): boolean {
+  return (
+    path !== "" &&
+    posix.normalize(path) === path &&
+    !/^\.{0,2}(?:\/|$)|\/$|\\|\0/.test(path) &&
+    !win32.isAbsolute(path)
+  );
+}
+
+/** What file systems of Windows and macOS take for the same name: case, short names, streams, ends, invisible signs. */
+function isGitsOwn(part: string): boolean {
+  const plain = part
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/:.*$/s, "")
+    .replace(/[. ]+$/, "");
+  return plain === ".git" || /^git~\d+$/.test(plain);
+}

@@ -1,0 +1,203 @@
+/** Whole steps in a work tree that may be a fork's: none of its files says what is run, none of its programs is started. */
+import assert from "node:assert/strict";
+import { chmod, readFile, symlink } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { describe, it } from "node:test";
+import type { GithubServerOptions } from "../rig/github-server.ts";
+import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import {
+  assertNothingRan,
+  entry,
+  files,
+  inputs,
+  rehearsal,
+  tryEvent,
+  type Test,
+  type Tried,
+} from "./rig.ts";
+
+const evil = entry.replace("models:", "permissions: all\nmodels:").replace("Greet", "Obey");
+const evilRehearsal = `permissions: all\n${rehearsal.replace("docs/greeting.md", "stolen")}`;
+const maintainer = { permissions: { maintainer: "write", stranger: "write" } } as const;
+
+/** The dispatch came for a commit of the default branch; then a step has checked out a fork's. */
+async function slashCommand(t: Test): Promise<{
+  readonly workspace: Workspace;
+  readonly env: { readonly GITHUB_SHA: string };
+  readonly github: GithubServerOptions;
+}> {
+  const workspace = await makeRepository(t, files);
+  const base = (await workspace.git("rev-parse", "HEAD")).trim();
+  await workspace.git("checkout", "--quiet", "-b", "fork");
+  await workspace.write("entries/hello.yml", evil);
+  await workspace.write("entries/hello.rehearsal.yml", evilRehearsal);
+  await workspace.git("commit", "--quiet", "--all", "--message=Theirs");
+  const named = Object.entries(files).map(([name, text]) => [`${base}:${name}`, text] as const);
+  return {
+    workspace,
+    env: { GITHUB_SHA: base },
+    github: { ...maintainer, files: Object.fromEntries(named) },
+  };
+}
+
+const rehearsed = { ...inputs, "provider-base-url": "", "provider-api-key": "" };
+const journal = "journal.jsonl";
+
+describe("where a step before us has checked out another commit", () => {
+  const events =
+    "workflow_dispatch repository_dispatch check_run status deployment_status issues push schedule";
+  for (const name of events.split(" ")) {
+    const event = /^(check_run|status|deployment_status)$/.test(name)
+      ? "issues"
+      : name.replaceAll("_", "-");
+    it(`${name}: entry and rehearsal are those of GITHUB_SHA, or nothing runs`, async (t) => {
+      const { workspace, env, github } = await slashCommand(t);
+      const given = { ...rehearsed, journal };
+      const options = { workspace, given, env: { ...env, GITHUB_EVENT_NAME: name } };
+      const tried = await tryEvent(t, event, { ...options, github });
+      assert.equal(tried.result.code, 0, tried.result.raw);
+      assert.equal(tried.result.outputs["reported-document"], "docs/greeting.md");
+      assert.doesNotMatch(await workspace.read(journal), /Obey|stolen/);
+      const without = await tryEvent(t, event, { ...options, github: maintainer });
+      assertNothingRan(without, "failure");
+      assert.match(
+        without.result.outputs["reason"] ?? "",
+        /hello\.yml can't be read from the base .*404.*`contents: read`.*actions\/checkout without `ref`/,
+      );
+    });
+  }
+
+  it("a work tree that git did not make is not believed either", async (t) => {
+    const workspace = await makeWorkspace(t, {
+      "entries/hello.yml": evil,
+      "entries/hello.rehearsal.yml": evilRehearsal,
+    });
+    const { env, github } = await slashCommand(t);
+    const options = { workspace, env, github, checkedOut: false } as const;
+    const tried = await tryEvent(t, "workflow-dispatch", { ...options, given: rehearsed });
+    assert.equal(tried.result.outputs["reported-document"], "docs/greeting.md", tried.result.raw);
+    const lost = { ...options, github: { broken: { status: 404 } }, given: rehearsed };
+    assertNothingRan(await tryEvent(t, "workflow-dispatch", lost), "failure");
+  });
+
+  it("an entry in a second checkout is read under the name that the repository has for it", async (t) => {
+    const { workspace, env, github } = await slashCommand(t);
+    await workspace.git("checkout", "--quiet", "main");
+    await workspace.git("worktree", "add", "--quiet", "pr", "fork");
+    for (const given of [
+      { entry: "pr/entries/hello.yml", rehearse: "entries/hello.rehearsal.yml" },
+      { entry: "entries/hello.yml", rehearse: "pr/entries/hello.rehearsal.yml" },
+      { "working-directory": "pr" },
+    ]) {
+      const tried = await tryEvent(t, "workflow-dispatch", {
+        workspace,
+        env,
+        github,
+        given: { ...rehearsed, ...given, journal },
+      });
+      assert.equal(tried.result.outputs["reported-document"], "docs/greeting.md", tried.result.raw);
+      assert.doesNotMatch(await workspace.read(journal), /Obey|stolen/);
+      assert.deepEqual(tried.asked, [
+        `/repos/octo/shop/contents/entries/hello.yml?ref=${env.GITHUB_SHA}`,
+        `/repos/octo/shop/contents/entries/hello.rehearsal.yml?ref=${env.GITHUB_SHA}`,
+      ]);
+    }
+  });
+
+  it("no runtime of the work tree is started, by its name or through a link", async (t) => {
+    const { workspace, env, github } = await slashCommand(t);
+    await chmod(await workspace.write("bin/runtime", "#!/bin/sh\n"), 0o755);
+    await symlink(process.execPath, join(workspace.path, "bin/link"));
+    for (const [given, more] of [
+      [{ "runtime-path": "bin/runtime" }, {}],
+      [{ "runtime-path": "bin/link" }, {}],
+      [{}, { COPILOT_CLI_PATH: join(workspace.path, "bin/runtime") }],
+      [{}, { COPILOT_CLI_PATH: "bin/link" }],
+    ] as const) {
+      const tried = await tryEvent(t, "workflow-dispatch", {
+        workspace,
+        github,
+        env: { ...env, ...more },
+        given: { ...rehearsed, ...given },
+      });
+      assertNothingRan(tried, "failure");
+      assert.match(tried.result.outputs["reason"] ?? "", /leads into the workspace/);
+    }
+  });
+});
+
+/** Every program that we, npm, tar or the Copilot runtime might start. */
+const programs =
+  "git npm npx node tar gzip bash sh dash zsh env rg grep ps pgrep pkill gh which uname id getconf ldd cat tr sleep sed stty locale hostname secret-tool dbus-launch xdg-open python3 make tput";
+
+/** Of a work tree that says how it was started, and with which key in sight. */
+async function plantPrograms(workspace: Workspace, folder: string): Promise<string> {
+  const canary = join(workspace.path, "canary");
+  for (const name of programs.split(" ")) {
+    const text = `#!/bin/bash\necho ${name} "$@" >> '${canary}'\n/usr/bin/tr '\\0' '\\n' < /proc/$PPID/environ >> '${canary}'\n`;
+    await chmod(await workspace.write(join(folder, name), text), 0o755);
+  }
+  return canary;
+}
+
+describe("programs of the work tree, first in PATH", () => {
+  const bin = "node_modules/.bin";
+  const paths: readonly (readonly [string, (workspace: string) => string])[] = [
+    ["a relative folder", () => bin],
+    ["a folder of the workspace", (workspace) => join(workspace, bin)],
+    ["a link into the workspace", (workspace) => `${workspace}-link/${bin}`],
+    ["an empty folder", () => ""],
+  ];
+  for (const [what, folder] of paths) {
+    it(`are never started: ${what}`, async (t) => {
+      const { workspace, env, github } = await slashCommand(t);
+      const { path } = workspace;
+      const holder = await makeWorkspace(t);
+      await symlink(path, join(holder.path, "link"));
+      const first = folder(path).replace(`${path}-link`, join(holder.path, "link"));
+      const canary = await plantPrograms(workspace, first === "" ? "." : bin);
+      const PATH = [first, process.env["PATH"]].join(delimiter);
+      const assertNoneRan = async ({ result }: Tried): Promise<void> => {
+        const seen = await readFile(canary, "utf8").catch(() => "");
+        assert.equal(seen, "", result.raw);
+      };
+      const fork = await tryEvent(t, "pull-request-target", {
+        workspace,
+        env: { ...env, PATH },
+        github,
+      });
+      assertNothingRan(fork, "failure");
+      await assertNoneRan(fork);
+      // With an agent that uses a shell, on what is trusted: the runtime itself runs git, and so may the agent.
+      await workspace.git("checkout", "--quiet", "--force", "main");
+      const shell = `entry: hello.yml
+permissions: all
+userInput: a newcomer
+sessions:
+  - task: greet
+    turns:
+      - prompt: Greet
+        replies:
+          - tools:
+              - { name: bash, arguments: { command: "git status; tr a b < /dev/null; echo $PATH", description: d } }
+              - { name: grep, arguments: { pattern: x } }
+              - { name: job_prepare_document, arguments: { argument: docs/greeting.md } }
+          - text: done
+`;
+      await workspace.write("entries/shell.rehearsal.yml", shell);
+      const trusted = await tryEvent(t, "workflow-dispatch", {
+        workspace,
+        env: { ...env, PATH },
+        given: {
+          ...rehearsed,
+          rehearse: "entries/shell.rehearsal.yml",
+          permissions: "all",
+          "working-directory": ".",
+        },
+      });
+      assert.equal(trusted.result.code, 0, trusted.result.raw);
+      assert.match(trusted.result.log, /On branch main/);
+      await assertNoneRan(trusted);
+    });
+  }
+});

@@ -1,0 +1,121 @@
+/** Rehearsal files that somebody wrote who means no good: they neither stop us nor start anything. */
+import assert from "node:assert/strict";
+import { access } from "node:fs/promises";
+import { describe, it, type TestContext } from "node:test";
+import { startCli, type CliResult } from "../rig/cli.ts";
+import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
+
+const hung = "a".repeat(5000) + "b";
+const entry = {
+  models: { driving: "m" },
+  tasks: { a: { model: { category: "driving" }, prompt: hung } },
+  jobs: { job: { work: { kind: "Ref", taskId: "a" } } },
+};
+
+async function rehearse(
+  t: TestContext,
+  fields: object,
+): Promise<CliResult & { readonly workspace: Workspace }> {
+  const workspace = await makeWorkspace(t, {
+    "e.json": JSON.stringify(entry),
+    "r.json": JSON.stringify({ entry: "e.json", sessions: [{ turns: ["A"] }], ...fields }),
+  });
+  const child = startCli(["rehearse", "r.json"], { cwd: workspace.path });
+  // A match that backtracks takes longer than this universe will last.
+  const killer = setTimeout(() => child.signal("SIGKILL"), 60_000);
+  const result = await child.ended;
+  clearTimeout(killer);
+  return { ...result, workspace };
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+describe("agent-jobs rehearse, with a hostile file", () => {
+  for (const matches of ["^(a+)+$", "^(a|a)*$", "(?:.*a){20}$", "^(?:a?){900}$"]) {
+    it(`answers for ${matches}, wherever it stands`, async (t) => {
+      const { code, stdout } = await rehearse(t, {
+        sessions: [{ turns: [{ prompt: { matches }, text: hung }] }],
+        expect: {
+          reason: { matches },
+          result: "failed",
+          decisions: { include: [{ matches }], exclude: [{ matches }] },
+        },
+      });
+      assert.equal(code, 1, stdout);
+      assert.ok(stdout.includes(`does not match /${matches}/`), stdout);
+    });
+  }
+
+  for (const matches of ["(?=a)b", "(?<!a)b", "^(a+)\\1$", "(?<n>a)\\k<n>"]) {
+    it(`says where ${matches} is, which takes more than linear time`, async (t) => {
+      const { code, stdout } = await rehearse(t, {
+        sessions: [{ turns: [{ prompt: { matches }, text: "A" }] }],
+      });
+      assert.equal(code, 2, stdout);
+      assert.match(stdout, /r\.json:1:\d+: rehearsal\.sessions\[0\]\.turns\[0\]\.prompt\.matches/);
+      assert.match(stdout, /look-around and back-references/);
+    });
+  }
+
+  const spellings = [
+    ".git/config",
+    ".GIT/config",
+    ".git./config",
+    ".git /config",
+    ".git . ./config",
+    ".git::$INDEX_ALLOCATION/config",
+    "git~1/config",
+    "GIT~2/hooks/x",
+    ".g\u200cit/config",
+    "sub/.git",
+    "sub/.Git/config",
+    ".git",
+  ];
+  it("takes no file of a repository's own, however it is spelled", async (t) => {
+    const files = Object.fromEntries(spellings.map((name) => [name, "[core]\n"]));
+    const { code, stdout } = await rehearse(t, { workspace: { git: true, files } });
+    assert.equal(code, 2, stdout);
+    assert.equal(stdout.match(/git would take this for/g)?.length, spellings.length, stdout);
+    assert.match(stdout, /r\.json:1:\d+: rehearsal\.workspace\.files/);
+  });
+
+  const starter = (canary: string): string =>
+    `[core]\n\tfsmonitor = "touch ${canary}; false"\n\thooksPath = .\n[gpg]\n\tprogram = ./evil\n` +
+    `[commit]\n\tgpgSign = true\n[filter "f"]\n\tclean = "touch ${canary}; cat"\n`;
+  for (const home of [".gitconfig", ".config/git/config"]) {
+    it(`starts nothing that ${home} of the workspace names`, async (t) => {
+      const elsewhere = await makeWorkspace(t);
+      const canary = `${elsewhere.path}/canary`;
+      const { code, stdout } = await rehearse(t, {
+        workspace: {
+          git: true,
+          files: { [home]: starter(canary), ".gitattributes": "* filter=f\n", "a.txt": "a" },
+        },
+      });
+      assert.equal(code, 0, stdout);
+      assert.equal(await isThere(canary), false);
+    });
+  }
+
+  it("starts nothing that a repository without a work tree names", async (t) => {
+    const elsewhere = await makeWorkspace(t);
+    const canary = `${elsewhere.path}/canary`;
+    const { code, stdout } = await rehearse(t, {
+      workspace: {
+        git: true,
+        files: {
+          HEAD: "ref: refs/heads/main\n",
+          config: starter(canary),
+          "objects/info/packs": "",
+          "refs/heads/x": "",
+        },
+      },
+    });
+    assert.equal(code, 0, stdout);
+    assert.equal(await isThere(canary), false);
+  });
+});

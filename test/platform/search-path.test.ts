@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { chmod, mkdir, symlink } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { childEnvironment } from "../../src/platform/environment.ts";
+import { runGit } from "../../src/platform/git.ts";
+import { findProgram } from "../../src/platform/search-path.ts";
+import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
+
+async function program(workspace: Workspace, name: string, text = "exit 0"): Promise<string> {
+  const path = await workspace.write(name, `#!/bin/sh\n${text}\n`);
+  await chmod(path, 0o755);
+  return path;
+}
+
+function enter(t: TestContext, folder: string): void {
+  const before = process.cwd();
+  process.chdir(folder);
+  t.after(() => process.chdir(before));
+}
+
+describe("a program that we start", () => {
+  it("is looked for in neither the working directory nor the GitHub workspace", async (t) => {
+    const [here, workspace, tools] = [
+      await makeWorkspace(t),
+      await makeWorkspace(t),
+      await makeWorkspace(t),
+    ];
+    await program(here, "bin/git");
+    await program(workspace, "bin/git");
+    await mkdir(join(tools.path, "git"));
+    await symlink(join(workspace.path, "bin"), join(tools.path, "linked"));
+    await tools.write("plain/git", "");
+    await mkdir(join(tools.path, "leads"));
+    await symlink(join(workspace.path, "bin/git"), join(tools.path, "leads/git"));
+    const good = await program(tools, "bin/git");
+    enter(t, here.path);
+    const HOME = tools.path;
+    const GITHUB_WORKSPACE = workspace.path;
+    const bad = [
+      "",
+      ".",
+      "bin",
+      "../bin",
+      "./bin",
+      ...[here, workspace].flatMap(({ path }) => [path, join(path, "bin"), `${path}/bin/../bin/`]),
+      ...["", "linked", "plain", "leads", "none"].map((name) => join(tools.path, name)),
+    ];
+    const found = (...folders: string[]): string | undefined =>
+      findProgram("git", { HOME, GITHUB_WORKSPACE, PATH: folders.join(delimiter) });
+    assert.equal(found(...bad), undefined);
+    assert.equal(found(...bad, join(tools.path, "bin")), good);
+    assert.equal(findProgram("git", { HOME, GITHUB_WORKSPACE }), undefined);
+  });
+
+  it("may be below a working directory that holds the home directory: that is no checkout", async (t) => {
+    const home = await makeWorkspace(t);
+    const git = await program(home, ".local/bin/git");
+    enter(t, home.path);
+    const PATH = join(home.path, ".local/bin");
+    assert.equal(findProgram("git", { PATH, HOME: home.path }), git);
+    assert.equal(
+      findProgram("git", { PATH, HOME: home.path, GITHUB_WORKSPACE: home.path }),
+      undefined,
+    );
+  });
+});
+
+describe("what a program that we start sees", () => {
+  it("has a PATH without what is relative, empty or in the GitHub workspace", async (t) => {
+    const [workspace, tools] = [await makeWorkspace(t), await makeWorkspace(t)];
+    await symlink(workspace.path, join(tools.path, "link"));
+    const PATH = [
+      "",
+      ".",
+      "bin",
+      join(workspace.path, "bin"),
+      join(tools.path, "link"),
+      "/usr/bin",
+      "",
+    ];
+    const GITHUB_WORKSPACE = join(tools.path, "link");
+    assert.deepEqual(childEnvironment({ PATH: PATH.join(delimiter), GITHUB_WORKSPACE }), {
+      PATH: "/usr/bin",
+    });
+  });
+
+  it("has no token, and nothing that makes it load or run something else", () => {
+    const names =
+      "GITHUB_TOKEN GH_TOKEN ANTHROPIC_API_KEY OPENAI_API_KEY AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN NPM_TOKEN " +
+      "NODE_AUTH_TOKEN NODE_OPTIONS NODE_PATH LD_PRELOAD LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV ENV " +
+      "PERL5OPT PYTHONSTARTUP RUBYOPT GIT_DIR GIT_EXEC_PATH GIT_CONFIG_COUNT GIT_SSH_COMMAND GIT_EXTERNAL_DIFF " +
+      "TAR_OPTIONS GZIP PAGER EDITOR IFS SHELLOPTS BASHOPTS PROMPT_COMMAND INPUT_X ACTIONS_RUNTIME_TOKEN";
+    const given = Object.fromEntries(names.split(" ").map((name) => [name, "x"]));
+    assert.deepEqual(childEnvironment({ ...given, LANG: "C" }), { LANG: "C" });
+  });
+});
+
+describe("git", () => {
+  it("is not the one of the checkout, and runs nothing that the repository's settings name", async (t) => {
+    const repository = await makeRepository(t);
+    const canary = join(repository.path, "..", `canary-${process.pid}`);
+    const touch = `touch '${canary}'`;
+    await program(repository, "bin/git", touch);
+    const hook = await program(repository, "run", `${touch}; cat`);
+    const { git } = repository;
+    for (const [name, value] of [
+      ["core.fsmonitor", hook],
+      ["core.hooksPath", join(repository.path, "hooks")],
+      ["core.pager", hook],
+      ["commit.gpgSign", "true"],
+      ["gpg.program", hook],
+      ["core.sshCommand", hook],
+    ] as const) {
+      await git("config", name, value);
+    }
+    for (const name of [
+      "pre-commit",
+      "post-commit",
+      "post-index-change",
+      "reference-transaction",
+    ]) {
+      await program(repository, `hooks/${name}`, touch);
+    }
+    const PATH = [join(repository.path, "bin"), process.env["PATH"]].join(delimiter);
+    enter(t, repository.path);
+    const environment = {
+      PATH,
+      GIT_DIR: "/no/such",
+      GIT_EXTERNAL_DIFF: hook,
+      GIT_AUTHOR_NAME: "from outside",
+    };
+    const variables = Object.fromEntries(
+      ["AUTHOR", "COMMITTER"].flatMap((who) => [
+        [`GIT_${who}_NAME`, "a"],
+        [`GIT_${who}_EMAIL`, "a@example.invalid"],
+      ]),
+    );
+    const options = { cwd: repository.path, environment, variables };
+    await repository.write("new.txt", "new");
+    await runGit(["add", "new.txt"], options);
+    await runGit(["commit", "--quiet", "--message=x"], options);
+    assert.match(await runGit(["status", "--short"], options), /\?\? run/);
+    assert.equal(await runGit(["log", "-1", "--format=%an"], options), "a\n");
+    execFileSync("test", ["!", "-e", canary]);
+  });
+});
