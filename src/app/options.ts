@@ -1,3 +1,4 @@
+import type { LimitSources } from "../engine/limits.ts";
 import type { Limits, PermissionPreset } from "../entry/model.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { TerminalStream } from "../reporters/terminal.ts";
@@ -40,6 +41,8 @@ export interface RunOptions extends ModelAccess {
   readonly permissions?: PermissionPreset;
   /** Over the entry's. */
   readonly limits?: Limits;
+  /** The option or input that set each of them, as the person wrote it. */
+  readonly limitNames?: LimitSources;
   /** A rehearsal file whose script plays the model. */
   readonly rehearse?: string;
   /** Where to write a rehearsal of this run. */

@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import { generateChartNodes } from "../entry/chart.ts";
 import { renderMermaid, type NodeStatus } from "../entry/mermaid.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
-import { resolveLimits, type ResolvedLimits } from "../engine/limits.ts";
+import { resolveLimits, setBy, type ResolvedLimits } from "../engine/limits.ts";
 import type { EnginePorts } from "../engine/ports.ts";
 import { runJob } from "../engine/run-job.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
@@ -116,7 +116,11 @@ async function prepareLoaded(
     jobName,
     userInput: userInput ?? "",
     workingDirectory,
-    limits: resolveLimits(loaded.entry.limits, script?.limits, options.limits),
+    limits: resolveLimits(
+      loaded.entry.limits,
+      script && { ...script.limits, setBy: setBy(script.limits, script.file) },
+      { ...options.limits, setBy: options.limitNames },
+    ),
     permissions: options.permissions ?? script?.permissions,
     script,
     cleanUp: async () => workspace?.remove(),
@@ -176,6 +180,12 @@ async function execute(
     ...(model === undefined ? modelServer(options) : { transport: model }),
     onRuntimeRestarted: (reason) =>
       sink.emit({ type: "decision", work: null, decision: { kind: "runtime-restarted", reason } }),
+    onUnreachable: (server, reason) =>
+      sink.emit({
+        type: "decision",
+        work: null,
+        decision: { kind: "model-unreachable", server, reason },
+      }),
     onLeftovers: (runs) =>
       sink.emit({ type: "decision", work: null, decision: { kind: "leftovers-ended", runs } }),
     mark: options.mark,
@@ -186,6 +196,7 @@ async function execute(
     clock,
     gate: createGate(limits.parallel),
     random: Math.random,
+    awaited: () => sessions.unreachable,
     emit: (event) => sink.emit(judged(event, model)),
   };
   const declared = entry.permissions;

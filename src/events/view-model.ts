@@ -48,6 +48,13 @@ export interface DenialEntry {
   count: number;
 }
 
+export interface OpenTool {
+  readonly name: string;
+  /** The beginning of their JSON text. */
+  readonly arguments: string;
+  readonly startedAt: number;
+}
+
 export interface OpenSession {
   readonly sessionId: string;
   readonly modelId: string;
@@ -55,7 +62,9 @@ export interface OpenSession {
   /** What its current turn is for; undefined between turns. */
   mission: Mission | undefined;
   /** By tool call id, in the order of their start. */
-  readonly tools: Map<string, { readonly name: string; readonly startedAt: number }>;
+  readonly tools: Map<string, OpenTool>;
+  /** The tool call that ended last. */
+  lastTool: OpenTool | undefined;
 }
 
 export interface WorkView extends Counters {

@@ -191,6 +191,7 @@ function annotated(
     case "session-ended":
     case "waiting":
     case "runtime-restarted":
+    case "model-unreachable":
     case "leftovers-ended":
     case "note":
       return undefined;

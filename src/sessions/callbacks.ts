@@ -7,6 +7,7 @@ import type { SessionActivity } from "../events/session-activity.ts";
 import { systemClock } from "../platform/clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import { attempt } from "./deadline.ts";
+import type { ModelAddress } from "./model-error.ts";
 import type { RuntimeLife } from "./runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
 import { Translator } from "./translate.ts";
@@ -91,6 +92,7 @@ export interface CallbackSessionOptions {
   readonly session: CopilotSession;
   readonly life: RuntimeLife;
   readonly clock: Clock;
+  readonly model: ModelAddress;
   /** Absent for a session whose events go elsewhere already. */
   readonly callback?: ICopilotSessionCallbacks;
   /** Ends the session and what it left. */
@@ -123,13 +125,17 @@ export class CallbackSession implements ICopilotSession {
     return this.#options.life;
   }
 
+  get model(): ModelAddress {
+    return this.#options.model;
+  }
+
   async sendRequest(message: string, timeout?: number): Promise<void> {
     if (timeout !== undefined && !(timeout >= 0)) {
       throw new RangeError(
         `timeout must be a number of milliseconds, 0 or more; it is ${timeout}.`,
       );
     }
-    const { session, clock, life } = this.#options;
+    const { session, clock, life, model } = this.#options;
     const outcome = await runTurn(
       session,
       message,
@@ -139,7 +145,7 @@ export class CallbackSession implements ICopilotSession {
         idleMs: timeout ?? longMs,
         onActivity: () => {},
       },
-      { clock, life },
+      { clock, life, model },
     );
     if (outcome.kind === "crashed") {
       const { crash } = outcome;
@@ -200,6 +206,7 @@ export async function startSession(
   return new CallbackSession({
     session,
     life: foreignLife,
+    model: { modelId, baseUrl: undefined },
     clock,
     callback,
     end: async () => {
@@ -218,12 +225,16 @@ export function adoptSession(
   session: ICopilotSession,
   options: { readonly modelId: string; readonly clock: Clock },
 ): Session {
-  const life = session instanceof CallbackSession ? session.life : foreignLife;
+  const { modelId } = options;
+  const { life, model } =
+    session instanceof CallbackSession
+      ? session
+      : { life: foreignLife, model: { modelId, baseUrl: undefined } };
   return {
     id: session.rawSection.sessionId,
     modelId: options.modelId,
     runTurn(prompt: string, turn: TurnOptions): Promise<TurnOutcome> {
-      return runTurn(session.rawSection, prompt, turn, { clock: options.clock, life });
+      return runTurn(session.rawSection, prompt, turn, { clock: options.clock, life, model });
     },
     close: () => Promise.resolve(),
   };

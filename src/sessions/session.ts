@@ -23,6 +23,8 @@ import { endMarkedProcesses } from "../platform/processes.ts";
 import type { RuntimeLease, RuntimePool } from "./client.ts";
 import { attempt, onAbort, within } from "./deadline.ts";
 import { canStartProcesses } from "../permissions/rules.ts";
+import type { ModelAddress } from "./model-error.ts";
+import type { ModelProbe } from "./model-probe.ts";
 import { RuntimeNotFoundError } from "./runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { RuntimeProcess } from "./runtime-process.ts";
@@ -41,6 +43,7 @@ export interface SessionContext {
   readonly provider?: Provider | undefined;
   /** Pays for the session's models. */
   readonly gitHubToken?: string | undefined;
+  readonly probe?: ModelProbe | undefined;
   /** Beside the job tools. */
   readonly tools?: readonly Tool[] | undefined;
 }
@@ -78,7 +81,9 @@ export class CopilotSessionFactory implements SessionFactory {
       labels.delete(id);
       open.delete(id);
     };
-    return { kind: "opened", session: new JobSession(opened, request.modelId, clock, closed) };
+    const { probe } = this.#options;
+    const session = new JobSession(opened, request.modelId, clock, probe, closed);
+    return { kind: "opened", session };
   }
 }
 
@@ -90,6 +95,7 @@ export interface OpenSession {
   readonly release: () => void;
   /** Whether it has a tool that could start a process. */
   readonly startsProcesses: boolean;
+  readonly model: ModelAddress;
   /** Where denials are told; its owner sets it for the time of a turn. */
   readonly listener: { current: (activity: SessionActivity) => void };
 }
@@ -104,7 +110,9 @@ export async function openCopilotSession(
   request: Pick<SessionRequest, "modelId" | "workingDirectory" | "permissions"> & { id: string },
   signal: AbortSignal,
 ): Promise<OpenSession | (Opened & { kind: "crashed" })> {
-  const { clock, pool } = context;
+  const { clock, pool, probe } = context;
+  // While the runtime starts.
+  if (pool.pids.length === 0) probe?.ask();
   let lease: RuntimeLease;
   try {
     const acquiring = pool.acquire();
@@ -133,7 +141,8 @@ export async function openCopilotSession(
     if (result.kind === "created") {
       const startsProcesses = canStartProcesses(request.permissions);
       const { release } = lease;
-      return { session: result.session, runtime, release, startsProcesses, listener };
+      const model = { modelId: request.modelId, baseUrl: context.provider?.baseUrl };
+      return { session: result.session, runtime, release, startsProcesses, listener, model };
     }
     return result;
   } catch (error) {
@@ -192,7 +201,7 @@ async function create(
 
 /** Ends a session and every process it started. Bounded, never throws. */
 export async function endCopilotSession(
-  open: Omit<OpenSession, "listener">,
+  open: Omit<OpenSession, "listener" | "model">,
   clock: Clock,
 ): Promise<void> {
   const { session, runtime, release } = open;
@@ -217,10 +226,18 @@ class JobSession implements Session {
   readonly #closed = new AbortController();
   readonly #open: OpenSession;
   readonly #clock: Clock;
+  readonly #probe: ModelProbe | undefined;
   readonly #onClosed: () => void;
 
-  constructor(open: OpenSession, modelId: string, clock: Clock, onClosed: () => void) {
+  constructor(
+    open: OpenSession,
+    modelId: string,
+    clock: Clock,
+    probe: ModelProbe | undefined,
+    onClosed: () => void,
+  ) {
     this.#open = open;
+    this.#probe = probe;
     this.id = open.session.sessionId;
     this.modelId = modelId;
     this.#clock = clock;
@@ -243,10 +260,13 @@ class JobSession implements Session {
       session,
       prompt,
       { ...options, signal: stop.signal },
-      { clock: this.#clock, life: runtime },
+      { clock: this.#clock, life: runtime, model: this.#open.model },
     );
     try {
-      return await this.#running;
+      const outcome = await this.#running;
+      const { kind, statusCode } = outcome.kind === "crashed" ? outcome.crash : {};
+      if (kind === "session-error" && statusCode === undefined) this.#probe?.ask();
+      return outcome;
     } finally {
       for (const one of unsubscribe) one();
       this.#running = undefined;

@@ -10,6 +10,7 @@ import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
 import type { Clock, TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
+import { atModel, type ModelAddress } from "./model-error.ts";
 import { attempt, onAbort, within } from "./deadline.ts";
 import type { RuntimeLife } from "./runtime-process.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -30,14 +31,20 @@ export type TurnSession = Pick<CopilotSession, "on" | "send" | "abort"> & {
   readonly rpc: { readonly tasks: Pick<CopilotSession["rpc"]["tasks"], "list" | "cancel"> };
 };
 
+export interface TurnContext {
+  readonly clock: Clock;
+  readonly life: RuntimeLife;
+  readonly model: ModelAddress;
+}
+
 export async function runTurn(
   session: TurnSession,
   prompt: string,
   options: TurnOptions,
-  context: { readonly clock: Clock; readonly life: RuntimeLife },
+  context: TurnContext,
 ): Promise<TurnOutcome> {
   if (options.signal.aborted) return { kind: "canceled", toolCalls: [] };
-  const turn = new Turn(session, options, context.clock, context.life);
+  const turn = new Turn(session, options, context);
   try {
     return await turn.run(prompt);
   } catch (error) {
@@ -69,9 +76,11 @@ class Turn {
   readonly #options: TurnOptions;
   readonly #clock: Clock;
   readonly #life: RuntimeLife;
+  readonly #model: ModelAddress;
 
-  constructor(session: TurnSession, options: TurnOptions, clock: Clock, life: RuntimeLife) {
+  constructor(session: TurnSession, options: TurnOptions, { clock, life, model }: TurnContext) {
     this.#session = session;
+    this.#model = model;
     this.#options = options;
     this.#clock = clock;
     this.#life = life;
@@ -105,7 +114,8 @@ class Turn {
   }
 
   crashed(crash: Crash): TurnOutcome {
-    return { kind: "crashed", toolCalls: this.#state.toolCalls(), crash };
+    const toolCalls = this.#state.toolCalls();
+    return { kind: "crashed", toolCalls, crash: atModel(crash, this.#state.failure, this.#model) };
   }
 
   /** Idempotent. */

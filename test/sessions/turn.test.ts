@@ -49,7 +49,7 @@ async function stage(
       onActivity: (activity) => activities.push(activity),
       ...options,
     },
-    { clock, life },
+    { clock, life, model: { modelId: "m", baseUrl: "http://localhost/v1" } },
   );
   void outcome.then(() => {
     assert.equal(mourners.size, 0, "unsubscribed from the runtime");
