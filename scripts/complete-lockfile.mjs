@@ -1,7 +1,10 @@
 // Adds to package-lock.json the platform packages that the registry in use does not hold. npm leaves
 // them out of the lock file, and `npm ci` then refuses it everywhere (docs/decisions, "lock file").
-// They are pinned by version; where a registry has them, npm takes them from there.
+// They are pinned by version; where a registry has them, npm takes them from there. With --hashes it asks the
+// registry for the SHA-512 of every package that has none yet, and fails if it can't get one.
+import { execFile } from "node:child_process";
 import fs from "node:fs";
+import { promisify } from "node:util";
 
 const file = new URL("../package-lock.json", import.meta.url);
 const lock = JSON.parse(fs.readFileSync(file, "utf8"));
@@ -28,9 +31,38 @@ for (const { optionalDependencies = {}, dev, license } of Object.values({ ...loc
     added.push(name);
   }
 }
+
+const unknown = [];
+if (process.argv.includes("--hashes")) {
+  for (const [path, entry] of Object.entries(lock.packages)) {
+    if (path === "" || entry.link === true || entry.integrity !== undefined) continue;
+    const spec = `${path.replace(/^.*node_modules\//, "")}@${entry.version}`;
+    const integrity = await integrityOf(spec);
+    if (integrity === undefined) unknown.push(spec);
+    // In the place where npm puts it.
+    else lock.packages[path] = { version: entry.version, integrity, ...entry };
+  }
+}
+
 const sorted = Object.entries(lock.packages).sort(([a], [b]) => a.localeCompare(b, "en"));
 fs.writeFileSync(
   file,
   `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`,
 );
 console.log(added.length === 0 ? "Nothing was missing." : `Added: ${added.join(", ")}`);
+if (unknown.length > 0) {
+  console.error(`The registry has no SHA-512 of:\n  ${unknown.join("\n  ")}`);
+  process.exitCode = 1;
+}
+
+/** Of the very version, as npm would write it into the lock file. */
+async function integrityOf(spec) {
+  try {
+    const { stdout } = await promisify(execFile)("npm", ["view", spec, "dist.integrity", "--json"]);
+    const integrity = stdout.trim() === "" ? undefined : JSON.parse(stdout);
+    return /^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity) ? integrity : undefined;
+  } catch (error) {
+    console.error(String(error.stderr ?? error.message).trim());
+    return undefined;
+  }
+}

@@ -70,7 +70,6 @@ describe("the pages about the action", () => {
   });
 
   it("show workflows that are right", async () => {
-    const lint = await createLinter();
     const inputs = Object.keys(object(object(parseDocument(read("action.yml")).toJS())["inputs"]));
     let workflows = 0;
     for (const page of ["README.md", "docs/action.md"]) {
@@ -78,6 +77,8 @@ describe("the pages about the action", () => {
         assert.deepEqual(parseDocument(text).errors, [], text);
         if (!text.includes("\njobs:\n") || !text.includes("steps:")) continue;
         workflows += 1;
+        // A linter that has read several texts breaks down at times, inside of its own memory.
+        const lint = await createLinter();
         const problems = lint(text, ".github/workflows/example.yml").filter(
           ({ message }) => !message.includes('unknown permission scope "copilot-requests"'),
         );
@@ -94,9 +95,40 @@ describe("the pages about the action", () => {
   });
 
   it("link to what is there", () => {
-    for (const page of ["README.md", "docs/README.md", "docs/action.md", "docs/security.md"])
+    const pages =
+      "README.md SECURITY.md CONTRIBUTING.md docs/README.md docs/action.md docs/security.md docs/releasing.md";
+    for (const page of pages.split(" "))
       for (const [, target = ""] of read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g))
         assert.ok(readable(new URL(target, new URL(page, root))), `${page}: ${target}`);
+  });
+});
+
+describe("docs/releasing.md", () => {
+  const page = read("docs/releasing.md");
+
+  it("names only scripts, workflows and an environment that exist", () => {
+    const manifest = object(JSON.parse(read("package.json")));
+    const scripts = object(manifest["scripts"]);
+    for (const [, name = ""] of page.matchAll(/npm run ([\w:-]+)/g))
+      assert.ok(name in scripts, name);
+    for (const [name] of page.matchAll(/scripts\/[\w.-]+\.mjs/g)) read(name);
+    const workflows = readdirSync(new URL(".github/workflows", root));
+    const texts = workflows.map((name) => read(`.github/workflows/${name}`));
+    for (const [, name = ""] of page.matchAll(/\b(?:run|workflow) `?([\w-]+\.yml)/g))
+      assert.ok(workflows.includes(name), name);
+    const titles = texts.map((text) => /^name: (.*)$/m.exec(text)?.[1]);
+    for (const [, title = ""] of page.matchAll(/(?:workflows?|checks of|and) _([^_]+)_/g))
+      assert.ok(titles.includes(title), title);
+    assert.match(read(".github/workflows/release.yml"), /^ {4}environment: release$/m);
+    assert.match(page, /environment `release`/);
+  });
+
+  it("has a command that finds every pinned action", () => {
+    const [, pattern = ""] = /grep -rhoE '([^']+)'/.exec(page) ?? [];
+    const folder = new URL(".github/workflows/", root);
+    for (const name of readdirSync(folder))
+      for (const line of read(`.github/workflows/${name}`).split("\n"))
+        if (/uses: (?!\.\/)/.test(line)) assert.match(line, new RegExp(pattern), name);
   });
 });
 

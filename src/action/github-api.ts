@@ -1,8 +1,10 @@
 /**
  * The few questions that we ask GitHub. `@actions/github` takes a while to load, and most runs ask
- * nothing: it is loaded with the first question. It finds `GITHUB_API_URL` and proxies by itself.
+ * nothing: it is loaded with the first question. It finds proxies by itself. A request that
+ * fails is sent again, a few times, and after the wait that GitHub asks for: one bad moment refuses no run.
  */
 import { isRecord } from "../entry/guards.ts";
+import { systemClock } from "../platform/clock.ts";
 
 export interface GithubApi {
   permissionOf(login: string): Promise<string>;
@@ -15,24 +17,55 @@ export interface GithubApiOptions {
   readonly token: string | undefined;
   /** `owner/name` */
   readonly repository: string | undefined;
+  /** `GITHUB_API_URL`; default: that of github.com. */
+  readonly apiUrl?: string | undefined;
   readonly signal?: AbortSignal;
+  /** For the log: that a request is sent again. */
+  readonly log?: (line: string) => void;
+  readonly clock?: {
+    sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+    now(): number;
+  };
 }
 
 const LIMIT_MS = 10_000;
+/** Before the second attempt and the third. */
+const WAITS_MS = [1_000, 3_000];
+/** A longer wait than this is not waited: the run says how long it would have been. */
+const LONGEST_WAIT_MS = 60_000;
 const MAX_BYTES = 1_000_000;
 
 /** Every method rejects with an Error for people. */
 export function createGithubApi(options: GithubApiOptions): GithubApi {
+  const { clock = systemClock, log = () => {} } = options;
   let client: Promise<Client> | undefined;
-  const ask = async (route: string, values: Readonly<Record<string, string>>): Promise<unknown> => {
+  const send = async (
+    route: string,
+    values: Readonly<Record<string, string>>,
+  ): Promise<{ readonly data: unknown } | { readonly failure: Failure }> => {
     client ??= createClient(options);
     const { request, owner, repo } = await client;
-    const signals = [AbortSignal.timeout(LIMIT_MS), options.signal];
-    const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
+    const limit = AbortSignal.timeout(LIMIT_MS);
+    const signals = [limit, options.signal].filter((one) => one !== undefined);
+    const signal = AbortSignal.any(signals);
     try {
-      return (await request(route, { owner, repo, ...values, request: { signal } })).data;
+      return { data: (await request(route, { owner, repo, ...values, request: { signal } })).data };
     } catch (error) {
-      throw new Error(explanation(error, signal), { cause: error });
+      return { failure: failureOf(error, limit.aborted, clock.now()) };
+    }
+  };
+  const ask = async (route: string, values: Readonly<Record<string, string>>): Promise<unknown> => {
+    for (let attempt = 1; ; attempt += 1) {
+      const answer = await send(route, values);
+      if ("data" in answer) return answer.data;
+      const { message, attempts, retryAfter = 0 } = answer.failure;
+      const wait = Math.max(retryAfter, WAITS_MS[attempt - 1] ?? 0);
+      const asked = retryAfter > LONGEST_WAIT_MS ? `, and asks to wait ${seconds(retryAfter)}` : "";
+      if (attempt >= attempts || asked !== "" || options.signal?.aborted === true) {
+        throw new Error(`${message}${asked}${attempt > 1 ? `, ${attempt} times` : ""}`);
+      }
+      log(`${message}. Retrying in ${seconds(wait)}.`);
+      await clock.sleep(wait, options.signal);
     }
   };
   return {
@@ -74,14 +107,14 @@ interface Client {
   ) => Promise<{ readonly data: unknown }>;
 }
 
-async function createClient({ token, repository }: GithubApiOptions): Promise<Client> {
+async function createClient({ token, repository, apiUrl }: GithubApiOptions): Promise<Client> {
   const [, owner, repo] = /^([\w.-]+)\/([\w.-]+)$/.exec(repository ?? "") ?? [];
   if (owner === undefined || repo === undefined) {
     throw new Error("GITHUB_REPOSITORY does not name a repository");
   }
   if (token === undefined) throw new Error("there is no GitHub token to ask with");
   const { getOctokit } = await import("@actions/github");
-  const octokit = getOctokit(token);
+  const octokit = getOctokit(token, apiUrl ? { baseUrl: apiUrl } : {});
   return { owner, repo, request: (route, values) => octokit.request(route, values) };
 }
 
@@ -92,11 +125,55 @@ function repositoryId(data: unknown, side: string): number | undefined {
   return typeof id === "number" ? id : undefined;
 }
 
-function explanation(error: unknown, signal: AbortSignal): string {
-  if (signal.aborted) return `GitHub did not answer within ${LIMIT_MS / 1000} s`;
-  if (!(error instanceof Error)) return String(error);
-  const status = "status" in error && typeof error.status === "number" ? error.status : undefined;
-  return status === undefined
-    ? `GitHub can't be reached (${error.message})`
-    : `GitHub answered ${status} (${error.message.split("\n")[0] ?? ""})`;
+interface Failure {
+  readonly message: string;
+  /** How often such a request is sent, at most. */
+  readonly attempts: number;
+  /** Milliseconds that GitHub asks to wait. */
+  readonly retryAfter?: number;
+}
+
+function failureOf(error: unknown, timedOut: boolean, now: number): Failure {
+  if (timedOut) {
+    return { message: `GitHub did not answer within ${seconds(LIMIT_MS)}`, attempts: 2 };
+  }
+  const text = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
+  // Octokit says 500 of a request that had no answer as well; only an answer has headers.
+  const response = isRecord(error) ? error["response"] : undefined;
+  const status = isRecord(response) ? response["status"] : undefined;
+  if (!isRecord(response) || typeof status !== "number") {
+    return { message: `GitHub can't be reached (${text})`, attempts: WAITS_MS.length + 1 };
+  }
+  const retryAfter = waitOf(isRecord(response["headers"]) ? response["headers"] : {}, now);
+  const limited = retryAfter !== undefined || /rate limit|abuse/i.test(text);
+  return {
+    message: `GitHub answered ${status} (${text})`,
+    attempts: attemptsFor(status, limited),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  };
+}
+
+/** A token that was just made is sometimes not known yet: what is refused is asked once more. */
+function attemptsFor(status: number, limited: boolean): number {
+  if (limited || status === 408 || status === 429 || status >= 500) return WAITS_MS.length + 1;
+  return status === 401 || status === 403 ? 2 : 1;
+}
+
+/** `retry-after` in seconds or as a date; else the end of a rate limit that is used up. */
+function waitOf(headers: Readonly<Record<string, unknown>>, now: number): number | undefined {
+  const after = headers["retry-after"];
+  if (typeof after === "string" || typeof after === "number") {
+    const until = /^\d+$/.test(String(after))
+      ? Number(after) * 1000
+      : Date.parse(String(after)) - now;
+    return Number.isFinite(until) ? Math.max(0, until) : undefined;
+  }
+  const reset = Number(headers["x-ratelimit-reset"] ?? Number.NaN);
+  return String(headers["x-ratelimit-remaining"]) === "0" && Number.isFinite(reset)
+    ? Math.max(0, reset * 1000 - now)
+    : undefined;
+}
+
+function seconds(milliseconds: number): string {
+  return `${Math.ceil(milliseconds / 1000)} s`;
 }

@@ -18,6 +18,8 @@ export const wireApiValues = ["completions", "responses"] as const;
 export const summaryValues = ["full", "compact", "off"] as const;
 export const annotationValues = ["all", "errors", "off"] as const;
 export const failOnValues = ["failure", "never"] as const;
+export const inPlaceValues = ["false", "true"] as const;
+export const onRefusedValues = ["fail", "skip"] as const;
 export const allowUntrustedValues = ["false", "true"] as const;
 
 export const inputTable = {
@@ -90,8 +92,14 @@ export const inputTable = {
   },
   rehearse: {
     description:
-      "A rehearsal file whose script plays the model: no token, no network, no cost. The tools that it calls are real.",
+      "A rehearsal file whose script plays the model: no token, no network, no cost. The tools that it calls are real. The step's result is the rehearsal's: a failure that it expects is a success.",
     default: "",
+  },
+  "in-place": {
+    description:
+      "Whether a rehearsal works in the workspace itself: `false` or `true`. With `false` it works in a copy where tools may change files, without what git ignores, and later steps find the workspace as it was.",
+    default: "false",
+    values: inPlaceValues,
   },
   record: {
     description:
@@ -115,13 +123,23 @@ export const inputTable = {
   },
   "fail-on": {
     description:
-      "Whether the step fails when the job does: `failure` or `never`. Wrong inputs, an invalid entry and an event that is refused always fail it.",
+      "Whether the step fails when the job does: `failure` or `never`. Wrong inputs and an invalid entry always fail it; for an event that is refused see `on-refused`.",
     default: "failure",
     values: failOnValues,
   },
   "allowed-bots": {
     description:
       "Bots that may start an agent, one login a line, such as `dependabot[bot]`; no wildcard. Risk: whoever makes such a bot act starts the agent.",
+    default: "",
+  },
+  "allowed-users": {
+    description:
+      "People who may start an agent without write access to the repository, one login a line. Risk: a login that its owner gives up can be taken by somebody else.",
+    default: "",
+  },
+  "on-refused": {
+    description:
+      "What a refused event does to the step: `fail` or `skip` (a notice, `result: skipped`). Default: `fail` for what somebody tried to start by hand or with a comment, and for what could not be checked; `skip` for bots, and for events of people without write access that come by themselves. A fork's pull request is always skipped.",
     default: "",
   },
   "allow-untrusted": {

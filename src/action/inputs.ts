@@ -6,10 +6,12 @@ import type { ProviderOptions } from "../app/options.ts";
 import type { PermissionPreset } from "../entry/model.ts";
 import {
   allowUntrustedValues,
+  inPlaceValues,
   annotationValues,
   failOnValues,
   inputTable,
   inputVariable,
+  onRefusedValues,
   permissionValues,
   providerTypeValues,
   summaryValues,
@@ -37,12 +39,16 @@ export interface Inputs {
   readonly provider: ProviderOptions | undefined;
   readonly runtimePath: string | undefined;
   readonly rehearse: string | undefined;
+  readonly inPlace: boolean;
   readonly record: string | undefined;
   readonly journal: string | undefined;
   readonly summary: (typeof summaryValues)[number];
   readonly annotations: (typeof annotationValues)[number];
   readonly failOn: (typeof failOnValues)[number];
   readonly allowedBots: readonly string[];
+  readonly allowedUsers: readonly string[];
+  /** Undefined: by what was refused. */
+  readonly onRefused: (typeof onRefusedValues)[number] | undefined;
   readonly allowUntrusted: boolean;
   readonly timeoutMinutes: number | undefined;
 }
@@ -76,12 +82,19 @@ export function readInputs(environment: Environment): ReadInputs {
     provider: reader.provider(),
     runtimePath: reader.text("runtime-path"),
     rehearse: reader.text("rehearse"),
+    inPlace: reader.choice("in-place", inPlaceValues) === "true",
     record: reader.text("record"),
     journal: reader.text("journal"),
     summary: reader.choice("summary", summaryValues),
     annotations: reader.choice("annotations", annotationValues),
     failOn: reader.choice("fail-on", failOnValues),
-    allowedBots: reader.bots(),
+    allowedBots: reader.logins(
+      "allowed-bots",
+      /^[A-Za-z0-9][A-Za-z0-9_-]*(\[bot\])?$/,
+      "dependabot[bot]",
+    ),
+    allowedUsers: reader.logins("allowed-users", /^[A-Za-z0-9][A-Za-z0-9_-]*$/, "octocat"),
+    onRefused: reader.optional("on-refused", onRefusedValues),
     allowUntrusted: reader.choice("allow-untrusted", allowUntrustedValues) === "true",
     timeoutMinutes: reader.number("timeout-minutes", "a number over 0", Number.isFinite),
   };
@@ -175,14 +188,14 @@ class Reader {
     return Object.fromEntries(models);
   }
 
-  bots(): readonly string[] {
-    const logins = this.lines("allowed-bots");
+  logins(name: InputName, form: RegExp, example: string): readonly string[] {
+    const logins = this.lines(name);
     for (const login of logins) {
-      if (!/^[A-Za-z0-9][A-Za-z0-9_-]*(\[bot\])?$/.test(login)) {
-        this.#problems.push(
-          `\`allowed-bots\` has the line ${JSON.stringify(login)}; a line must be one login, such as dependabot[bot], without wildcards.`,
-        );
-      }
+      if (form.test(login)) continue;
+      const isBot = name === "allowed-users" && login.endsWith("[bot]");
+      this.#problems.push(
+        `\`${name}\` has the line ${JSON.stringify(login)}; a line must be one login, such as ${example}, without wildcards.${isBot ? " List bots in `allowed-bots`." : ""}`,
+      );
     }
     return logins;
   }

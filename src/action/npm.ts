@@ -72,7 +72,8 @@ export function npmEnvironment(
     if ((isSetting && !leadsIn) || isProxy(name) || isWanted) kept[name] = value;
   }
   if (isTheirs) kept["NPM_CONFIG_USERCONFIG"] = devNull;
-  const path = Object.keys(kept).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
+  const names = process.platform === "win32" ? Object.keys(kept) : [];
+  const path = names.find((name) => name.toUpperCase() === "PATH") ?? "PATH";
   return { ...kept, [path]: [kept[path], dirname(node)].filter(Boolean).join(delimiter) };
 }
 

@@ -5,6 +5,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { sayLine } from "../app/github.ts";
 import type { RunOptions } from "../app/options.ts";
 import { checkoutOf } from "./checkout.ts";
+import { entriesThere, missingEntry } from "./entries.ts";
 import { readEvent } from "./event.ts";
 import { cleanEventText } from "./event-text.ts";
 import { createGithubApi, type GithubApi } from "./github-api.ts";
@@ -70,11 +71,15 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
     name: environment["GITHUB_EVENT_NAME"] ?? "",
     payload: await payloadOf(environment["GITHUB_EVENT_PATH"]),
     actor: environment["GITHUB_ACTOR"],
+    triggeringActor: environment["GITHUB_TRIGGERING_ACTOR"],
+    attempt: environment["GITHUB_RUN_ATTEMPT"],
   });
   const api = createGithubApi({
     // A token that pays for models may not be allowed to ask about people.
     token: environment["GITHUB_TOKEN"] || inputs.gitHubToken,
     repository: environment["GITHUB_REPOSITORY"],
+    apiUrl: environment["GITHUB_API_URL"],
+    log: (line) => sayLine(core, line),
     signal: setting.signal,
   });
   const decision = await decideTrust(
@@ -82,6 +87,7 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
     {
       allowUntrusted: inputs.allowUntrusted,
       allowedBots: inputs.allowedBots,
+      allowedUsers: inputs.allowedUsers,
       eventSha: environment["GITHUB_SHA"],
       onRunner: environment["GITHUB_ACTIONS"] === "true",
     },
@@ -97,13 +103,24 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
       break;
     case "skipped":
       throw new Stop("skipped", [decision.reason]);
-    case "refused":
-      throw new Stop("failure", [decision.reason]);
+    case "refused": {
+      const { onRefused = decision.unattended ? "skip" : "fail" } = inputs;
+      throw new Stop(onRefused === "skip" ? "skipped" : "failure", [decision.reason]);
+    }
     case "allowed":
       sayLine(core, `Event: not trusted, but \`allow-untrusted\` is set. ${decision.reason}`);
       break;
   }
   const { baseRef } = decision;
+  const missing = await missingEntry(setting.workspace, paths.entry);
+  // Behind a fork's head the base may have what the work tree has not; without a checkout nobody meant that.
+  const folder = dirname(resolve(setting.workspace, paths.entry));
+  if (
+    missing !== undefined &&
+    (baseRef === undefined || (await checkoutOf(folder)) === undefined)
+  ) {
+    throw new Stop("failure", [missing]);
+  }
   if (baseRef === undefined) {
     return { entryFile: paths.entry, rehearse: paths.rehearse, baseFolder: undefined };
   }
@@ -180,7 +197,7 @@ async function fromBase(
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw new Stop("failure", [
-        `${path} can't be read from the base (${name} at ${ref}): ${why}. ${howToReadTheBase}`,
+        `${path} can't be read from the base (${name} at ${ref}): ${why}. ${howToReadTheBase} ${await entriesThere(workspace)}`,
       ]);
     }
     sayLine(core, `Read from the base, ${ref}: ${name}.`);
@@ -264,7 +281,9 @@ export function runOptions(
     ...(userInput === undefined ? {} : { userInput }),
     ...(workingDirectory === undefined ? {} : { workingDirectory }),
     ...(permissions === undefined ? {} : { permissions }),
-    ...(rehearse === undefined ? {} : { rehearse }),
+    ...(rehearse === undefined
+      ? {}
+      : { rehearse, inPlace: inputs.inPlace, honourExpectations: true }),
     ...(paths.record === undefined ? {} : { record: paths.record }),
     ...(paths.journal === undefined ? {} : { journal: paths.journal }),
     ...(provider === undefined ? (gitHubToken === undefined ? {} : { gitHubToken }) : { provider }),

@@ -8,11 +8,13 @@ import { dirname, join } from "node:path";
 import { RuntimeNotFoundError, runtimeInPackage, runtimeProblem } from "../app/runtime.ts";
 import { systemClock } from "../platform/clock.ts";
 import { childEnvironment } from "../platform/environment.ts";
+import { makeDirectory } from "../platform/files.ts";
 import { runToEnd } from "../platform/programs.ts";
 import { findProgram } from "../platform/search-path.ts";
 import { startTimeLimit } from "../platform/time-limit.ts";
 import type { Environment } from "./npm.ts";
 import { downloadPackage } from "./runtime-download.ts";
+import { noteFiles } from "./runtime-files.ts";
 
 export interface InstallLimits {
   /** Milliseconds for one try of the download. */
@@ -29,6 +31,8 @@ export interface InstallRequest {
   readonly platform: string;
   /** Where the package is to stand. */
   readonly target: string;
+  /** Also where one stands already that looks whole. */
+  readonly replace?: boolean;
   readonly temporaryDirectory: string;
   readonly environment: Environment;
   readonly limits: InstallLimits;
@@ -51,7 +55,7 @@ export async function installRuntime(request: InstallRequest): Promise<void> {
     },
   };
   try {
-    await fs.mkdir(temporaryDirectory, { recursive: true });
+    await makeDirectory(temporaryDirectory);
     const scratch = await fs.mkdtemp(join(temporaryDirectory, "agent-jobs-download-"));
     try {
       const file = await download(install, scratch);
@@ -78,7 +82,7 @@ async function download(install: Install, scratch: string): Promise<string> {
   for (let number = 1; ; number += 1) {
     const directory = join(scratch, `${number}`);
     await fs.mkdir(directory);
-    log(`Downloading ${install.package} with npm, try ${number} of ${tries}…`);
+    log(`Downloading ${install.package} with npm, attempt ${number} of ${tries}…`);
     const limit = startTimeLimit(limits.tryMilliseconds, signal);
     const outcome = await downloadPackage({ ...install, directory, signal: limit.signal });
     limit.end();
@@ -86,7 +90,7 @@ async function download(install: Install, scratch: string): Promise<string> {
     const wait = limits.waits[number - 1];
     if (signal.aborted || outcome.kind === "hopeless" || wait === undefined)
       throw install.failed(outcome.reason);
-    log(`That failed: ${outcome.reason}. Again in ${wait / 1000} s.`);
+    log(`Download failed: ${outcome.reason}. Retrying in ${wait / 1000} s.`);
     await systemClock.sleep(wait, signal);
     if (signal.aborted) throw install.failed(outcome.reason);
   }
@@ -124,6 +128,9 @@ async function unpack(install: Install, file: string): Promise<void> {
     const unpacked = join(aside, "package");
     const problem = runtimeProblem(runtimeInPackage(unpacked, platform));
     if (problem !== undefined) throw install.failed(`the package is unpacked, ${problem}`);
+    await noteFiles(unpacked);
+    if (install.replace === true)
+      await fs.rename(target, join(aside, "damaged")).catch(ignoreMissing);
     await moveIntoPlace(unpacked, target, platform, join(aside, "old"));
   } finally {
     await fs.rm(aside, { recursive: true, force: true, maxRetries: 3 });

@@ -10,9 +10,13 @@ import {
   runtimeInPackage,
   RuntimeNotFoundError,
   runtimeProblem,
+  type RuntimeKeeper,
 } from "../app/runtime.ts";
+import { systemClock } from "../platform/clock.ts";
+import { makeDirectory } from "../platform/files.ts";
 import { isInWorkspace, isWithin } from "../platform/search-path.ts";
 import type { Environment } from "./npm.ts";
+import { damageOf } from "./runtime-files.ts";
 import { runtimeHashes, runtimesWithoutHash, runtimeVersion } from "./runtime-hashes.ts";
 import { type InstallLimits, installRuntime, waysToHaveIt } from "./runtime-install.ts";
 
@@ -27,6 +31,8 @@ export interface RuntimeRequest {
   /** `RUNNER_TEMP` */
   readonly temporaryDirectory: string;
   readonly log: (line: string) => void;
+  /** For what a person should know although the run goes on. */
+  readonly warn: (text: string) => void;
   /** Ends an install. */
   readonly signal?: AbortSignal;
   /** Default: that of this machine. */
@@ -57,12 +63,36 @@ export type FoundRuntime = {
  */
 export async function ensureRuntime(request: RuntimeRequest): Promise<string> {
   const platform = request.platform ?? platformName();
-  const { log, hashes = runtimeHashes } = request;
+  const { log } = request;
   const found = findRuntimeOfAction({ ...request, platform });
   if (found !== undefined) {
     log(`Copilot runtime: ${found.path} (${sourceNames[found.source]}).`);
     return found.path;
   }
+  return install(request, platform);
+}
+
+/** Looks after a runtime of the tool cache; undefined for one of another place, which is not ours to replace. */
+export function keeperOf(request: RuntimeRequest, path: string): RuntimeKeeper | undefined {
+  const platform = request.platform ?? platformName();
+  const root = cacheTargets(request, platform).find((target) => isWithin(target, path));
+  if (root === undefined) return undefined;
+  return {
+    examine: () => damageOf(root, request.signal ?? new AbortController().signal),
+    async reinstall(problem) {
+      request.warn(
+        `The Copilot runtime in ${root} is damaged: ${problem.trim()}${/[.!]$/.test(problem.trim()) ? "" : "."} It is installed again.`,
+      );
+      return install({ ...request, replace: true }, platform);
+    },
+  };
+}
+
+async function install(
+  request: RuntimeRequest & { readonly replace?: true },
+  platform: string,
+): Promise<string> {
+  const { log, hashes = runtimeHashes, replace = false } = request;
   const name = `@github/copilot-sdk-${platform}@${runtimeVersion}`;
   const integrity = hashes[platform];
   if (integrity === undefined) {
@@ -81,6 +111,7 @@ export async function ensureRuntime(request: RuntimeRequest): Promise<string> {
     integrity,
     platform,
     target,
+    replace,
     temporaryDirectory: request.temporaryDirectory,
     environment: request.environment,
     limits: request.limits ?? installLimits,
@@ -167,22 +198,45 @@ function cacheTargets(request: RuntimeRequest, platform: string): string[] {
   );
 }
 
+/** A file system that hangs is passed over like one that refuses. */
+const PROBE_MS = 5_000;
+
 /** The first place that can be written to. */
 async function writableTarget(request: RuntimeRequest, platform: string): Promise<string> {
   const problems: string[] = [];
   for (const target of cacheTargets(request, platform)) {
     const parent = dirname(target);
-    try {
-      await fs.mkdir(parent, { recursive: true });
-      await fs.rm(await fs.mkdtemp(join(parent, ".probe-")), { recursive: true });
+    const problem = await problemOfWriting(parent);
+    if (problem === undefined) {
+      if (problems.length > 0) {
+        request.warn(
+          `The tool cache (RUNNER_TOOL_CACHE) can't hold the Copilot runtime: ${problems.join("; ")}. It is installed into ${target} instead, for this job only.`,
+        );
+      }
       return target;
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      request.log(`The Copilot runtime can't be kept in ${parent}: ${reason}`);
-      problems.push(reason);
     }
+    problems.push(problem);
   }
+  const why = problems.join("; ") || "RUNNER_TOOL_CACHE and RUNNER_TEMP are in the workspace";
   throw new RuntimeNotFoundError(
-    `There is no place for the Copilot runtime: ${problems.join("; ")}. ${waysToHaveIt}`,
+    `There is no place for the Copilot runtime: ${why}. ${waysToHaveIt}`,
   );
+}
+
+async function problemOfWriting(folder: string): Promise<string | undefined> {
+  const write = async (): Promise<undefined> => {
+    await makeDirectory(folder);
+    await fs.rm(await fs.mkdtemp(join(folder, ".probe-")), { recursive: true });
+  };
+  const ended = new AbortController();
+  const late = systemClock
+    .sleep(PROBE_MS, ended.signal)
+    .then(() => `${folder} did not answer within ${PROBE_MS / 1000} s`);
+  try {
+    return await Promise.race([write(), late]);
+  } catch (error) {
+    return `${folder}: ${error instanceof Error ? error.message : String(error)}`;
+  } finally {
+    ended.abort();
+  }
 }

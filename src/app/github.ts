@@ -14,12 +14,13 @@ import {
   type OutputName,
   type Result,
 } from "../reporters/github.ts";
+import { systemClock } from "../platform/clock.ts";
 import { breakOldMarker, inline, logLine } from "../reporters/github-escape.ts";
 import { chartOf, type PreparedRun } from "./run.ts";
 
 export type { GithubCore, OutputName, Result };
 export type Outputs = Readonly<Record<OutputName, string>>;
-export type GithubRunOptions = Omit<GithubOptions, "lineOf" | "chart">;
+export type GithubRunOptions = Omit<GithubOptions, "lineOf" | "chart" | "clock">;
 
 export interface GithubRun {
   /** For `RunOptions.reporters`. */
@@ -32,16 +33,21 @@ export interface GithubRun {
 
 export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions): GithubRun {
   const { loaded, entry, jobName } = prepared;
-  const { journal } = options;
+  const { journal, rehearsal } = options;
   const view = createRunView();
   const reporter = createGithubReporter({
     ...options,
+    clock: systemClock,
     lineOf: (taskId) => loaded.locateTask(taskId).line,
     chart: (shown) => chartOf(entry, jobName, shown, (workId) => chartDetail(shown, workId)),
   });
   return {
     reporters: [{ name: "outputs", report: (event) => applyEvent(view, event) }, reporter],
-    outputs: () => outputsOf(view, journal === undefined ? {} : { journal }),
+    outputs: () =>
+      outputsOf(view, {
+        ...(journal === undefined ? {} : { journal }),
+        ...(rehearsal === undefined ? {} : { rehearsal }),
+      }),
     finish: () => reporter.finish(),
   };
 }
@@ -51,10 +57,25 @@ export function outputsWithoutRun(result: Result, reason: string): Outputs {
   return outputsOf(createRunView(), { result, reason });
 }
 
-/** The summary of such a step. */
-export function summaryWithoutRun(result: Result, reasons: readonly string[]): string {
+const MAX_PROBLEMS = 10;
+
+/** The summary of such a step; the problems of an entry with their places, as far as they are few. */
+export function summaryWithoutRun(
+  result: Result,
+  reasons: readonly string[],
+  problems: readonly Diagnostic[] = [],
+): string {
   const lines = reasons.flatMap((reason) => reason.split("\n"));
-  return `## agent-jobs: ${result}\n\n${lines.map((line) => inline(line, 2000)).join("\n\n")}\n`;
+  const shown = problems
+    .slice(0, MAX_PROBLEMS)
+    .map((problem) => `- ${inline(diagnosticLine(problem), 1000)}`);
+  const left = problems.length - shown.length;
+  if (left > 0) shown.push(`- …and ${left} more, in the log`);
+  const parts = [
+    ...lines.map((line) => inline(line, 2000)),
+    ...(shown.length > 0 ? [shown.join("\n")] : []),
+  ];
+  return `## agent-jobs: ${result}\n\n${parts.join("\n\n")}\n`;
 }
 
 /** All problems of an entry: as annotations where they are wanted, and in the log if there are more. */
@@ -82,6 +103,22 @@ export function reportReasons(
   for (const annotation of annotations) annotate(core, annotation);
   if (reasons.length <= annotations.length) return;
   for (const reason of reasons) sayLine(core, `No run: ${reason}`);
+}
+
+/** GitHub shows ten warnings of a step, and the run may have some of its own. */
+const maxWarnings = 3;
+
+/** What is odd about a valid entry: all in the log, the first as annotations where they are wanted. */
+export function reportWarnings(
+  core: GithubCore,
+  warnings: readonly Diagnostic[],
+  options: { readonly annotations: GithubOptions["annotations"]; readonly entryFile: string },
+): void {
+  const shown = options.annotations === "all" ? warnings.slice(0, maxWarnings) : [];
+  for (const annotation of diagnosticAnnotations(shown, options.entryFile)) {
+    annotate(core, annotation);
+  }
+  for (const warning of warnings) sayLine(core, `Entry: ${diagnosticLine(warning)}`);
 }
 
 /** A line in the log whatever it holds: `text` begins with words of ours. */

@@ -33,6 +33,8 @@ export interface ICopilotTaskCallback {
 export interface ICopilotJob {
   readonly runningWorkIds: number[];
   readonly status: "Executing" | "Succeeded" | "Failed" | "Canceled";
+  /** What is surely not meant: a user input that no prompt of the job uses. */
+  readonly warnings: readonly string[];
   /** Cancels it: every running work is reported as stopped, then `jobCanceled` is called, then nothing. */
   stop(): void;
 }

@@ -10,6 +10,7 @@ import { resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { validateEntry } from "../entry/prepare.ts";
 import type { Entry, PreparedEntry } from "../entry/model.ts";
+import { unusedUserInput } from "../entry/warnings.ts";
 import { resolveLimits, setBy } from "../engine/limits.ts";
 import type { EnginePorts } from "../engine/ports.ts";
 import { runJob, runSingleTask, type TaskSpec } from "../engine/run-job.ts";
@@ -51,6 +52,8 @@ export class JobHost {
 
   constructor(options: JobHostOptions = {}) {
     this.#options = options;
+    // Throws at once for a preset that does not exist.
+    effectivePermissions(undefined, undefined, options.permissions);
     const environment = options.environment ?? processEnvironment();
     const gitHubToken = options.gitHubToken ?? gitHubTokenOf(environment);
     this.#access = {
@@ -95,7 +98,9 @@ export class JobHost {
     const abort = new AbortController();
     const spec = { ...this.#spec(entry, userInput, workingDirectory), jobName };
     this.#run([fold], spec, (ports) => runJob(spec, ports, abort.signal));
+    const unused = unusedUserInput(entry, jobName, userInput);
     return {
+      warnings: unused === undefined ? [] : [unused],
       get runningWorkIds() {
         return fold.runningWorkIds;
       },
@@ -264,7 +269,9 @@ export class JobHost {
       // Whoever starts something gets the handle first and the callbacks after it.
       await setImmediate();
       await start(ports);
-      await sink.close();
+      for (const { reporter, message } of await sink.close()) {
+        process.emitWarning(`The ${reporter} is not complete: ${message}`, "AgentJobsWarning");
+      }
     })();
   }
 

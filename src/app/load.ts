@@ -4,13 +4,19 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../entry/diagnostic.ts";
 import { documentLimits } from "../entry/document.ts";
-import { loadEntry, type LoadedEntry } from "../entry/load.ts";
+import { loadEntry as loadFrom, type LoadedEntry } from "../entry/load.ts";
 import type { PreparedEntry } from "../entry/model.ts";
+import { unmatchable } from "../permissions/patterns.ts";
 import { loadScript } from "../rehearsal/load.ts";
 import type { Script } from "../rehearsal/script.ts";
 import { UsageError } from "./usage-error.ts";
 
 export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }>;
+
+/** The text of an entry file, prepared and with its warnings, or every problem at its line and column. */
+export function loadEntry(text: string | Uint8Array, file: string): LoadedEntry {
+  return loadFrom(text, file, { checkCommandPattern: unmatchable });
+}
 
 /** Reads and checks an entry file. Throws `DiagnosticsError` with all of its problems. */
 export async function readEntry(file: string): Promise<ReadEntry> {
@@ -26,9 +32,14 @@ export async function readRehearsal(file: string): Promise<Script> {
   return loaded.script;
 }
 
-/** Checks a file of either kind: `NAME.rehearsal.EXT` is a rehearsal, every other name an entry. */
-export async function checkFile(file: string): Promise<void> {
-  await (/\.rehearsal\.[^./\\]+$/.test(file) ? readRehearsal(file) : readEntry(file));
+/**
+ * Checks a file of either kind: `NAME.rehearsal.EXT` is a rehearsal, every other name an entry. Returns the
+ * warnings.
+ */
+export async function checkFile(file: string): Promise<readonly Diagnostic[]> {
+  if (!/\.rehearsal\.[^./\\]+$/.test(file)) return (await readEntry(file)).warnings;
+  await readRehearsal(file);
+  return [];
 }
 
 /** The bytes of a file that a person named; what is wrong with it is a diagnostic. */
@@ -73,7 +84,7 @@ export function chooseJob(entry: PreparedEntry, jobName: string | undefined): st
   }
   const [only, ...others] = names;
   if (only !== undefined && others.length === 0) return only;
-  throw new UsageError(`Name the job to run. ${known}`);
+  throw new UsageError(`Name the job. ${known}`);
 }
 
 /** The entry with other model ids for some of its categories. */

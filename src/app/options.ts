@@ -2,7 +2,7 @@ import type { LimitSources } from "../engine/limits.ts";
 import type { Limits, PermissionPreset } from "../entry/model.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { TerminalStream } from "../reporters/terminal.ts";
-import type { SessionsOptions, Tool } from "../sessions/sessions.ts";
+import type { RuntimeKeeper, SessionsOptions, Tool } from "../sessions/sessions.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 
 export const providerTypes = ["openai", "azure", "anthropic"] as const;
@@ -45,6 +45,12 @@ export interface RunOptions extends ModelAccess {
   readonly limitNames?: LimitSources;
   /** A rehearsal file whose script plays the model. */
   readonly rehearse?: string;
+  /** With `rehearse`: work in the folder itself. Default: where tools may change it, in a copy of it. */
+  readonly inPlace?: boolean;
+  /** With `rehearse`: throws if the sessions may not work in this folder, which the rehearsal may have named. */
+  readonly checkFolder?: (folder: string) => Promise<void>;
+  /** With `rehearse`: its `expect` decides how the run ended, as for `agent-jobs rehearse`. Default: it is not looked at. */
+  readonly honourExpectations?: boolean;
   /** Where to write a rehearsal of this run. */
   readonly record?: string;
   /** Where to write the journal. */
@@ -55,10 +61,14 @@ export interface RunOptions extends ModelAccess {
     readonly colors: boolean;
     /** Draw what runs below the log; for a terminal only. */
     readonly live: boolean;
+    /** Print the chart at the end, as the text of a Mermaid flowchart. */
+    readonly chart?: boolean;
   };
   readonly reporters?: readonly Reporter[];
   /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string;
+  /** For a runtime that may have been damaged since it was installed. */
+  readonly runtimeKeeper?: RuntimeKeeper;
 }
 
 /** What an application tells a host of its own. */

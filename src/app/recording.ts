@@ -1,10 +1,13 @@
-import { writeFileSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
+import type { PreparedEntry } from "../entry/model.ts";
+import { taskWorks } from "../entry/work.ts";
 import type { Redactor } from "../events/redact.ts";
 import type { Reporter } from "../events/sink.ts";
-import { makeDirectoryNow, refuseSpecialFile } from "../platform/files.ts";
+import { OwnFile } from "../platform/own-file.ts";
 import { createRecorder } from "../rehearsal/record.ts";
+import type { RehearsalFile } from "../rehearsal/rehearsal-file.ts";
 import { renderRehearsal } from "../rehearsal/render.ts";
+import type { Workspace } from "../rehearsal/script.ts";
 import type { RunOptions } from "./options.ts";
 import type { PreparedRun } from "./run.ts";
 import { UsageError } from "./usage-error.ts";
@@ -17,16 +20,15 @@ export function createRecording(
   redactor: Redactor,
 ): Reporter {
   const folder = dirname(resolve(path));
+  let file: OwnFile;
   try {
-    makeDirectoryNow(folder);
     // Now, so that nobody learns only after a long run that the file can't be written.
-    refuseSpecialFile(path);
-    writeFileSync(path, "");
+    file = new OwnFile("recording", path);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`The recording ${path} can't be written: ${why}`);
   }
-  const { loaded, entry, jobName, userInput, workingDirectory, permissions, script } = prepared;
+  const { loaded, entry, jobName, userInput, namedDirectory, permissions, script } = prepared;
   // A folder made for the run is gone after it: a replay makes it again.
   const workspace = options.workingDirectory === undefined ? script?.workspace : undefined;
   // What this run was told beside its entry, by the script that it rehearsed too.
@@ -35,10 +37,8 @@ export function createRecording(
   const recorder = createRecorder({
     entry: fromFolder(folder, loaded.file),
     job: jobName,
-    ...(workspace === undefined ? { workingDirectory: fromFolder(folder, workingDirectory) } : {}),
-    ...(entry.jobs[jobName]?.requireUserInput === true
-      ? { userInput: redactor.text(userInput) }
-      : {}),
+    ...(workspace === undefined ? { workingDirectory: fromFolder(folder, namedDirectory) } : {}),
+    ...(usesUserInput(entry, jobName) ? { userInput: redactor.text(userInput) } : {}),
     ...(Object.keys(models).length === 0 ? {} : { models }),
     ...(permissions === undefined ? {} : { permissions }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
@@ -47,18 +47,27 @@ export function createRecording(
     name: "recording",
     report: (event) => recorder.report(event),
     async close() {
-      // Again: an agent may have put something else there.
-      refuseSpecialFile(path);
       const format = path.endsWith(".json") ? "json" : "yaml";
-      writeFileSync(
-        path,
-        renderRehearsal(
-          { ...recorder.toRehearsal(), ...(workspace === undefined ? {} : { workspace }) },
-          format,
-        ),
-      );
+      const rehearsal = {
+        ...recorder.toRehearsal(),
+        ...(workspace === undefined ? {} : { workspace: written(workspace) }),
+      };
+      file.writeAll(renderRehearsal(rehearsal, format));
+      await file.close();
     },
   };
+}
+
+function written({ commits, ...workspace }: Workspace): NonNullable<RehearsalFile["workspace"]> {
+  return commits.length === 0 ? workspace : { ...workspace, commits };
+}
+
+/** Whether any prompt or condition of the job does: a condition may, although no prompt requires it. */
+function usesUserInput(entry: PreparedEntry, jobName: string): boolean {
+  const job = entry.jobs[jobName];
+  if (job === undefined) return false;
+  const tasks = taskWorks(job.work).map(({ taskId }) => entry.tasks[taskId]);
+  return job.requireUserInput || JSON.stringify(tasks).includes("$user-input");
 }
 
 /** Relative and with `/`, so that a recording means the same in another clone and on another system. */

@@ -1,6 +1,5 @@
 /** Rehearsal files as tests: each is run as it says, and held against what it expects. */
 import { DiagnosticsError, type Diagnostic } from "../entry/diagnostic.ts";
-import { createExpectations } from "../rehearsal/expectations.ts";
 import pLimit from "p-limit";
 import { systemClock } from "../platform/clock.ts";
 import type { TerminalStream } from "../reporters/terminal.ts";
@@ -12,8 +11,10 @@ import { UsageError } from "./usage-error.ts";
 export interface RehearseOptions extends Pick<ModelAccess, "environment" | "runtimePath"> {
   /** For rehearsals that name none. */
   readonly workingDirectory: string;
+  /** Work in the folder itself, where a copy of it is the default. */
+  readonly inPlace: boolean;
   /** Where to show what happens in each run; undefined: nowhere. */
-  readonly verbose: TerminalStream | undefined;
+  readonly verbose: { readonly stream: TerminalStream; readonly colors: boolean } | undefined;
 }
 
 export type RehearsalReport =
@@ -22,12 +23,14 @@ export type RehearsalReport =
       readonly file: string;
       readonly jobName: string;
       readonly milliseconds: number;
+      readonly warnings: readonly Diagnostic[];
     }
   | {
       readonly kind: "failed";
       readonly file: string;
       readonly jobName: string;
       readonly milliseconds: number;
+      readonly warnings: readonly Diagnostic[];
       readonly failures: readonly string[];
     }
   | {
@@ -56,17 +59,17 @@ export async function* rehearseFiles(
 
 async function rehearseFile(
   file: string,
-  { environment, runtimePath, workingDirectory, verbose }: RehearseOptions,
+  { environment, runtimePath, workingDirectory, inPlace, verbose }: RehearseOptions,
   signals: RunSignals,
 ): Promise<RehearsalReport | undefined> {
   const canceled = (): boolean => signals.signal?.aborted === true;
   if (canceled()) return undefined;
   try {
     const script = await readRehearsal(file);
-    const expectations = createExpectations(script.expect);
     const options = {
       entryFile: script.entryFile,
       environment,
+      inPlace,
       ...(script.workingDirectory === undefined && script.workspace === undefined
         ? { workingDirectory }
         : {}),
@@ -74,20 +77,18 @@ async function rehearseFile(
       ...(verbose === undefined
         ? {}
         : {
-            terminal: { stream: verbose, verbosity: "verbose", colors: true, live: false } as const,
+            terminal: { ...verbose, verbosity: "verbose", live: false } as const,
           }),
-      reporters: [{ name: "expectations", report: expectations.report.bind(expectations) }],
     };
     const prepared = await prepareRehearsal(options, script);
     const start = systemClock.now();
-    const { unexpected, unused } = await executeRun(prepared, options, signals);
+    const { rehearsalFailures: failures } = await executeRun(prepared, options, signals);
     if (canceled()) return undefined;
     const milliseconds = systemClock.now() - start;
-    const failures = withoutNoise(unexpected, [...expectations.failures(), ...unused]);
-    const { jobName } = prepared;
+    const { jobName, warnings } = prepared;
     return failures.length === 0
-      ? { kind: "passed", file, jobName, milliseconds }
-      : { kind: "failed", file, jobName, milliseconds, failures };
+      ? { kind: "passed", file, jobName, milliseconds, warnings }
+      : { kind: "failed", file, jobName, milliseconds, warnings, failures };
   } catch (error) {
     if (error instanceof DiagnosticsError)
       return { kind: "invalid", file, diagnostics: error.diagnostics };
@@ -100,13 +101,4 @@ async function rehearseFile(
     }
     throw error;
   }
-}
-
-/** Once a run has left its script, what it missed afterwards follows from that. */
-function withoutNoise(unexpected: readonly string[], others: readonly string[]): readonly string[] {
-  if (unexpected.length === 0) return others;
-  const count = others.length === 1 ? "1 more line follows" : `${others.length} more lines follow`;
-  return others.length === 0
-    ? unexpected
-    : [...unexpected, `(${count} from that: expectations not met, parts of the script not used)`];
 }

@@ -5,20 +5,24 @@
 import { resolve } from "node:path";
 import { generateChartNodes } from "../entry/chart.ts";
 import { renderMermaid, type NodeStatus } from "../entry/mermaid.ts";
+import type { Diagnostic } from "../entry/diagnostic.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import { unusedUserInput } from "../entry/warnings.ts";
+import { taskWorks } from "../entry/work.ts";
 import { resolveLimits, setBy, type ResolvedLimits } from "../engine/limits.ts";
 import type { EnginePorts } from "../engine/ports.ts";
 import { runJob } from "../engine/run-job.ts";
-import type { RunEventBody, RunOutcome } from "../events/event.ts";
+import type { RunOutcome } from "../events/event.ts";
 import { createRedactor } from "../events/redact.ts";
 import { createSink, type Reporter, type ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView, type WorkView } from "../events/view.ts";
 import { systemClock } from "../platform/clock.ts";
-import { createScriptedModel, type ScriptedModel } from "../rehearsal/model.ts";
+import { createScriptedModel } from "../rehearsal/model.ts";
 import type { Script } from "../rehearsal/script.ts";
 import { createJournal } from "../reporters/journal.ts";
 import { createTerminalReporter } from "../reporters/terminal.ts";
 import { effectivePermissions } from "../permissions/policy.ts";
+import { ruleSet } from "../permissions/rules.ts";
 import { createSessions } from "../sessions/sessions.ts";
 import { checkAccess } from "./access.ts";
 import { createGate } from "./gate.ts";
@@ -35,6 +39,8 @@ import { modelServer, type RunOptions } from "./options.ts";
 import { createRecording } from "./recording.ts";
 import { knownSecrets } from "./secrets.ts";
 import { UsageError } from "./usage-error.ts";
+import { copyWorkingDirectory } from "./working-copy.ts";
+import { createVerdict } from "./verdict.ts";
 import { makeWorkspace } from "./workspace.ts";
 
 /** Checked input: nothing of it can be refused any more. */
@@ -45,9 +51,13 @@ export interface PreparedRun {
   readonly userInput: string;
   /** Absolute. */
   readonly workingDirectory: string;
+  /** The folder that it is a copy of; else the same. */
+  readonly namedDirectory: string;
   readonly limits: ResolvedLimits;
   readonly permissions: PermissionPreset | undefined;
   readonly script: Script | undefined;
+  /** About the entry, and about what it is run with. */
+  readonly warnings: readonly Diagnostic[];
   /** Removes what was made for the run; `executeRun` does it at its end. */
   readonly cleanUp: () => Promise<void>;
 }
@@ -62,13 +72,16 @@ export interface RunSignals {
 export interface RunReport {
   readonly outcome: RunOutcome;
   readonly view: RunView;
-  /** What a rehearsed run asked for although its script does not expect it. */
-  readonly unexpected: readonly string[];
-  /** What the script holds although the run did not ask for it. */
-  readonly unused: readonly string[];
+  /** Everything in which a rehearsed run was not as its script and its expectations say. */
+  readonly rehearsalFailures: readonly string[];
   /** Reports that could not be written, such as a journal on a full disk. */
   readonly reporterFailures: readonly ReporterFailure[];
+  /** False: a journal or a recording was asked for, and it is not whole. A run without it is no success. */
+  readonly complete: boolean;
 }
+
+/** Whose failure makes a hole in the journal and in the recording, too: what can't be redacted reaches nobody. */
+const kept = new Set(["journal", "recording", "redactor"]);
 
 /** Throws `UsageError` or `DiagnosticsError`: for both the person gets no run and exit code 2. */
 export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
@@ -109,22 +122,61 @@ async function prepareLoaded(
     named === undefined && script?.workspace !== undefined
       ? await makeWorkspace(script.workspace, options.environment)
       : undefined;
-  const workingDirectory = workspace?.path ?? folder;
+  if (script !== undefined && workspace === undefined) await options.checkFolder?.(folder);
+  const permissions = options.permissions ?? script?.permissions;
+  const copy =
+    script !== undefined &&
+    workspace === undefined &&
+    options.inPlace !== true &&
+    mayChangeFiles(entry, jobName, permissions)
+      ? await copyWorkingDirectory(folder, options.environment)
+      : undefined;
+  const workingDirectory = (workspace ?? copy)?.path ?? folder;
   return {
     loaded,
     entry,
     jobName,
     userInput: userInput ?? "",
     workingDirectory,
+    namedDirectory: copy === undefined ? workingDirectory : folder,
     limits: resolveLimits(
       loaded.entry.limits,
       script && { ...script.limits, setBy: setBy(script.limits, script.file) },
       { ...options.limits, setBy: options.limitNames },
     ),
-    permissions: options.permissions ?? script?.permissions,
+    permissions,
     script,
-    cleanUp: async () => workspace?.remove(),
+    warnings: [...loaded.warnings, ...userInputWarnings(loaded, jobName, userInput)],
+    cleanUp: async () => (workspace ?? copy)?.remove(),
   };
+}
+
+function userInputWarnings(
+  { entry, file, locate }: ReadEntry,
+  jobName: string,
+  userInput: string | undefined,
+): Diagnostic[] {
+  const reason = unusedUserInput(entry, jobName, userInput);
+  if (reason === undefined) return [];
+  const codePath = `entry.jobs[${JSON.stringify(jobName)}]`;
+  return [{ severity: "warning", file, ...locate(["jobs", jobName]), codePath, reason }];
+}
+
+/** Whether a task of the job may write, or run a command, of which nobody knows whether it does. */
+function mayChangeFiles(
+  entry: PreparedEntry,
+  jobName: string,
+  option: PermissionPreset | undefined,
+): boolean {
+  const job = entry.jobs[jobName];
+  if (job === undefined) return false;
+  return taskWorks(job.work).some(({ taskId }) => {
+    const { permissions: own } = entry.tasks[taskId] ?? {};
+    const rules = ruleSet(effectivePermissions(entry.permissions, own, option));
+    const { preset, write, shell, tools } = rules;
+    const commands = shell.allow === true || shell.allow.length > 0;
+    return preset !== "read-only" || commands || write.allow.length > 0 || tools.allow.length > 0;
+  });
 }
 
 /** Runs what was prepared. Rejects only with a `UsageError`: no model, no runtime, a file that can't be written. */
@@ -153,18 +205,23 @@ async function execute(
     script === undefined ? undefined : createScriptedModel(script, { clock, workingDirectory });
   const view = createRunView();
   const redactor = createRedactor(knownSecrets(options));
+  const verdict =
+    script === undefined || model === undefined
+      ? undefined
+      : createVerdict({
+          script,
+          model,
+          redactor,
+          honourExpectations: options.honourExpectations === true,
+        });
   const reporters: readonly (Reporter | undefined)[] = [
     { name: "view", report: (event) => applyEvent(view, event) },
     options.journal === undefined ? undefined : openJournal(options.journal),
     options.record === undefined
       ? undefined
       : createRecording(options.record, prepared, options, redactor),
-    options.terminal &&
-      createTerminalReporter({
-        ...options.terminal,
-        clock,
-        chart: (shown) => chartOf(entry, jobName, shown),
-      }),
+    options.terminal && openTerminal(options.terminal, (shown) => chartOf(entry, jobName, shown)),
+    verdict?.reporter,
     ...(options.reporters ?? []),
   ];
   const sink = createSink({
@@ -176,6 +233,7 @@ async function execute(
     clock,
     environment: options.environment,
     runtimePath: options.runtimePath,
+    runtimeKeeper: options.runtimeKeeper,
     // A rehearsal needs no model: nothing of ours reaches a server, whatever else was given.
     ...(model === undefined ? modelServer(options) : { transport: model }),
     onRuntimeRestarted: (reason) =>
@@ -189,6 +247,7 @@ async function execute(
     onLeftovers: (runs) =>
       sink.emit({ type: "decision", work: null, decision: { kind: "leftovers-ended", runs } }),
     mark: options.mark,
+    kept: ownFiles(options),
   });
   lastCall?.addEventListener("abort", () => sessions.kill(), { once: true });
   const ports: EnginePorts = {
@@ -197,7 +256,7 @@ async function execute(
     gate: createGate(limits.parallel),
     random: Math.random,
     awaited: () => sessions.unreachable,
-    emit: (event) => sink.emit(judged(event, model)),
+    emit: (event) => sink.emit(verdict?.judged(event) ?? event),
   };
   const declared = entry.permissions;
   const outcome = await runJob(
@@ -217,26 +276,36 @@ async function execute(
   await sessions.stop();
   const reporterFailures = await sink.close();
   return {
-    outcome: judgedOutcome(outcome, model),
+    outcome: verdict?.outcome(outcome) ?? outcome,
     view,
-    unexpected: model?.failures() ?? [],
-    unused: model?.unused() ?? [],
+    rehearsalFailures: verdict?.failures() ?? [],
     reporterFailures,
+    complete:
+      (options.journal === undefined && options.record === undefined) ||
+      !reporterFailures.some(({ reporter }) => kept.has(reporter)),
   };
 }
 
-/** A run that asked for something its script does not expect has failed, whatever its tasks made of it. */
-function judged(event: RunEventBody, model: ScriptedModel | undefined): RunEventBody {
-  return event.type === "run.ended"
-    ? { ...event, outcome: judgedOutcome(event.outcome, model) }
-    : event;
+/** What a run says about itself: an agent must not say it instead. */
+function ownFiles({ journal, record, environment }: RunOptions): string[] {
+  const ofStep = [
+    "GITHUB_STEP_SUMMARY",
+    "GITHUB_OUTPUT",
+    "GITHUB_ENV",
+    "GITHUB_PATH",
+    "GITHUB_STATE",
+  ];
+  return [journal, record, ...ofStep.map((name) => environment[name])].flatMap((path) =>
+    path === undefined || path === "" ? [] : [path],
+  );
 }
 
-function judgedOutcome(outcome: RunOutcome, model: ScriptedModel | undefined): RunOutcome {
-  const [failure] = model?.failures() ?? [];
-  return failure === undefined || outcome.kind === "canceled"
-    ? outcome
-    : { kind: "failed", reason: `the rehearsal does not fit: ${failure}` };
+function openTerminal(
+  { chart: charted = false, ...terminal }: NonNullable<RunOptions["terminal"]>,
+  chart: (view: RunView) => string,
+): Reporter {
+  const options = { ...terminal, clock: systemClock };
+  return createTerminalReporter(charted ? { ...options, chart } : options);
 }
 
 function openJournal(path: string): Reporter {
@@ -274,6 +343,8 @@ function nodeStatus(work: WorkView): NodeStatus {
       return "failed";
     case "succeeded":
       return work.attempts > work.runs ? "retried" : "succeeded";
+    case "answered-no":
+      return "answered";
     case "pending":
     case "running":
     case "failed":

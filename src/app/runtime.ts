@@ -5,3 +5,4 @@ export {
   RuntimeNotFoundError,
   runtimeProblem,
 } from "../sessions/runtime.ts";
+export type { RuntimeKeeper } from "../sessions/sessions.ts";

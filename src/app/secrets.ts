@@ -1,10 +1,26 @@
 import { createRedactor } from "../events/redact.ts";
 import type { ModelAccess } from "./options.ts";
 
-// What people call their secrets. `PAT`, `PASS`, `AUTH` and `KEY` as whole words: `PATH` is none.
-const SECRET_NAME =
-  /TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|PRIVATE_?KEY|API[_-]?KEY|ACCESS_?KEY|(?:^|_)(?:PAT|PASS|AUTH|KEY)(?:$|_)/i;
-const MIN_LENGTH = 8;
+// What people call their secrets. The short ones are whole words: `PATH` is no `PAT`, `COMPASS` no `PASS`,
+// `AUTHOR` no `AUTH`; and `PWD` alone is the current directory.
+const anywhere =
+  /TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASSCODE|CREDENTIAL|PRIVATE_?(?:KEY|PEM)|API[_-]?KEY|ACCESS_?KEY|WEBHOOK|DSN|JWT|COOKIE|CONN(?:ECTION)?_?STR/i;
+const asWord =
+  /(?:^|[_-])(?:PAT|PASS|KEY|KEYS|CREDS?|PIN|OTP|TOTP|SAS|SALT|HMAC|BEARER|PEM|PFX|MNEMONIC|O?AUTH2?(?!OR(?!I))\w*)(?:$|[_-])|(?:[_-]|SQL|DB|USER|ROOT|ADMIN)(?:PWD|PASS)(?:$|[_-])/i;
+
+/** Shorter values are masked nowhere (`secret-forms.ts`). */
+const MIN_LENGTH = 4;
+/** A value that is shorter than this may be an ordinary word or number. */
+const SHORT = 8;
+/** Names of settings about a secret: `MAX_TOKENS` is a number, `TOKEN_TYPE` a word. */
+const setting =
+  /(?:^|[_-])(?:TOKENS|COUNT|LIMIT|MAX|MIN|SIZE|LENGTH|TTL|AGE|EXPIRY|EXPIRES|TIMEOUT|SECONDS|MINUTES|HOURS|DAYS|TYPE|MODE|METHOD|PROVIDER|NAME|USER|ENABLED|DISABLED|REQUIRED|ALGORITHM|VERSION|PORT)$|(?:^|[_-])(?:ENABLE|DISABLE|USE|HAS|IS|REQUIRE|MAX|MIN)[_-]/i;
+/** Masking these would destroy every text, and nobody's secret is one of them. */
+const ordinary = new Set(
+  `true false none null auto default always never required optional enabled enable disabled disable
+   main master develop test tests prod production staging local public private basic bearer token secret
+   password admin root user guest https http file string json yaml open read write`.split(/\s+/),
+);
 
 /** Every value that must not leave the process: what we were given, and what our environment calls a secret. */
 export function knownSecrets({
@@ -13,13 +29,21 @@ export function knownSecrets({
   environment,
 }: ModelAccess): readonly string[] {
   const values = Object.entries(environment).flatMap(([name, value = ""]) =>
-    SECRET_NAME.test(name) ? [value, ...passwords(value)] : passwords(value),
+    anywhere.test(name) || asWord.test(name)
+      ? [value, ...partsOf(value)].filter((part) => isSecret(part, setting.test(name)))
+      : partsOf(value).filter((part) => isSecret(part, false)),
   );
   return [
     ...[provider?.apiKey, gitHubToken].filter((value) => value !== undefined && value !== ""),
-    ...passwords(provider?.baseUrl ?? ""),
-    ...values.filter((value) => value.length >= MIN_LENGTH),
+    ...partsOf(provider?.baseUrl ?? ""),
+    ...values,
   ].filter((value) => value !== undefined);
+}
+
+function isSecret(value: string, isSetting: boolean): boolean {
+  const { length } = value.trim();
+  if (length < MIN_LENGTH) return false;
+  return length >= SHORT || (!isSetting && !ordinary.has(value.trim().toLowerCase()));
 }
 
 /** For what a front-end says beside the events of a run. */
@@ -27,11 +51,20 @@ export function withoutSecrets(text: string, access: ModelAccess): string {
   return createRedactor(knownSecrets(access)).text(text);
 }
 
-/** Of the URL that a value is, such as a proxy's (often without a scheme) or a database's: as it stands there, and decoded. */
-function passwords(value: string): readonly string[] {
+/**
+ * The secrets inside of a value, whatever its variable is called: the password of a URL, such as a proxy's (often
+ * without a scheme) or a database's, and what a connection string calls its password or key.
+ */
+function partsOf(value: string): readonly string[] {
   const [, password] = /^(?:[a-z][a-z0-9+.-]*:\/\/)?[^\s/?#:@]*:([^\s/?#]+)@/i.exec(value) ?? [];
-  if (password === undefined || password.length < MIN_LENGTH) return [];
-  return [password, decoded(password)];
+  const named = value.matchAll(
+    /(?:^|[;&?\s])(?:password|pwd|passwd|accountkey|sharedaccesskey|sharedaccesssignature|sig|secret|access_token)=([^;&\s]+)/gi,
+  );
+  const parts = [
+    ...(password === undefined ? [] : [password]),
+    ...[...named].map(([, part = ""]) => part),
+  ];
+  return parts.flatMap((part) => [part, decoded(part)]);
 }
 
 function decoded(text: string): string {

@@ -1,5 +1,5 @@
-/** The folder that a rehearsal makes for itself: its files, if it wants a commit of them, then nothing left. */
-import { mkdir, realpath, writeFile } from "node:fs/promises";
+/** The folder that a rehearsal makes for itself: its files, the commits that it wants of them, then nothing left. */
+import { mkdir, realpath, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { runGit } from "../platform/git.ts";
@@ -16,42 +16,134 @@ export interface MadeWorkspace {
 
 /** Throws a `UsageError` if the files can't be written or git fails; then nothing is left either. */
 export async function makeWorkspace(
-  { files, git: wantsCommit }: Workspace,
+  workspace: Workspace,
   environment: ModelAccess["environment"],
 ): Promise<MadeWorkspace> {
+  return inRunFolder(async (path) => {
+    try {
+      await makeDirectory(path);
+      await write(path, workspace.files);
+      const repository = new Repository(path, environment);
+      if (workspace.git || workspace.commits.length > 0) await repository.make(workspace);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new UsageError(`The workspace of the rehearsal can't be made: ${why}`);
+    }
+  });
+}
+
+/** A folder of the run that `fill` makes and fills; nothing is left if it throws. */
+export async function inRunFolder(fill: (path: string) => Promise<void>): Promise<MadeWorkspace> {
   const folder = await realpath((await makeRunFolder("workspace-")).path);
   const path = join(folder, "workspace");
   const remove = (): Promise<void> => removeDirectory(folder);
   try {
-    await makeDirectory(path);
-    for (const [name, content] of Object.entries(files)) {
-      const file = join(path, name);
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, content);
-    }
-    if (wantsCommit) await commitAll(path, environment);
+    await fill(path);
     return { path, remove };
   } catch (error) {
     await remove();
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`The workspace of the rehearsal can't be made: ${why}`);
+    throw error;
   }
 }
 
-/** Always the same commit for the same files, whatever git is told on this machine. */
-async function commitAll(cwd: string, environment: ModelAccess["environment"]): Promise<void> {
-  const date = "2026-01-01T00:00:00Z";
-  const variables = {
-    GIT_AUTHOR_NAME: "rehearsal",
-    GIT_AUTHOR_EMAIL: "rehearsal@example.com",
-    GIT_AUTHOR_DATE: date,
-    GIT_COMMITTER_NAME: "rehearsal",
-    GIT_COMMITTER_EMAIL: "rehearsal@example.com",
-    GIT_COMMITTER_DATE: date,
-  };
-  const options = { cwd, environment, variables };
-  await runGit(["init", "--quiet", "--initial-branch=main"], options);
-  await runGit(["add", "--all"], options);
-  const message = "The workspace of the rehearsal";
-  await runGit(["commit", "--quiet", "--allow-empty", `--message=${message}`], options);
+async function write(
+  folder: string,
+  files: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  // First, so that a file can become a folder and a folder a file.
+  for (const [name, content] of Object.entries(files)) {
+    if (content === null) await removeFile(folder, name);
+  }
+  for (const [name, content] of Object.entries(files)) {
+    if (content === null) continue;
+    const file = join(folder, name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+  }
+}
+
+/** With the folders that are empty then: git does not keep them either. */
+async function removeFile(folder: string, name: string): Promise<void> {
+  await rm(join(folder, name)).catch(() => {
+    throw new Error(`there is no file ${name} to remove`);
+  });
+  for (let parent = dirname(name); parent !== "."; parent = dirname(parent)) {
+    const removed = await rmdir(join(folder, parent)).then(
+      () => true,
+      () => false,
+    );
+    if (!removed) return;
+  }
+}
+
+/** The branch of the first commit. */
+const MAIN = "main";
+const FIRST_MESSAGE = "The workspace of the rehearsal";
+const FIRST_DATE = Date.UTC(2026, 0, 1);
+
+/** Always the same commits for the same files, whatever git is told on this machine. */
+class Repository {
+  readonly #path: string;
+  readonly #environment: ModelAccess["environment"];
+  readonly #branches = new Set<string>();
+  #commits = 0;
+
+  constructor(path: string, environment: ModelAccess["environment"]) {
+    this.#path = path;
+    this.#environment = environment;
+  }
+
+  async make({ files, git: wanted, commits }: Workspace): Promise<void> {
+    await this.#git("init", "--quiet", `--initial-branch=${MAIN}`);
+    const [first] = commits;
+    const { branch: firstBranch = MAIN } = first ?? {};
+    // A branch of its own needs something to branch off from.
+    if (Object.keys(files).length > 0 || firstBranch !== MAIN || (wanted && first === undefined)) {
+      await this.#git("add", "--all");
+      await this.#commit(FIRST_MESSAGE);
+      this.#branches.add(MAIN);
+    }
+    let current = MAIN;
+    for (const [index, { message, branch = current, files: changed }] of commits.entries()) {
+      try {
+        if (branch !== current) await this.#switchTo(branch);
+        await write(this.#path, changed);
+        const paths = Object.keys(changed);
+        // By name, so that what is ignored is committed too where a commit names it.
+        if (paths.length > 0) await this.#git("add", "--all", "--force", "--", ...paths);
+        await this.#commit(message);
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        throw new Error(`workspace.commits[${index}]: ${why}`, { cause: error });
+      }
+      this.#branches.add(branch);
+      current = branch;
+    }
+  }
+
+  async #switchTo(branch: string): Promise<void> {
+    const isNew = !this.#branches.has(branch);
+    await this.#git("switch", "--quiet", ...(isNew ? ["--create"] : []), branch);
+  }
+
+  async #commit(message: string): Promise<void> {
+    const options = ["--quiet", "--allow-empty", "--allow-empty-message", "--cleanup=whitespace"];
+    await this.#git("commit", ...options, `--message=${message}`);
+    this.#commits += 1;
+  }
+
+  async #git(...args: readonly string[]): Promise<void> {
+    // A minute later each, so that a log has an order.
+    const date = new Date(FIRST_DATE + this.#commits * 60_000).toISOString();
+    const variables = {
+      GIT_AUTHOR_NAME: "rehearsal",
+      GIT_AUTHOR_EMAIL: "rehearsal@example.com",
+      GIT_AUTHOR_DATE: date,
+      GIT_COMMITTER_NAME: "rehearsal",
+      GIT_COMMITTER_EMAIL: "rehearsal@example.com",
+      GIT_COMMITTER_DATE: date,
+      GIT_LITERAL_PATHSPECS: "1",
+    };
+    await runGit(args, { cwd: this.#path, environment: this.#environment, variables });
+  }
 }

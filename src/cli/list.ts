@@ -1,12 +1,13 @@
 import { describeJobs, type JobDescription } from "../app/describe-jobs.ts";
 import { readEntry } from "../app/load.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
+import { output } from "./output.ts";
 
 export async function list(entryFile: string, json: boolean): Promise<ExitCode> {
   const { entry } = await readEntry(entryFile);
   const jobs = describeJobs(entry);
-  if (json) console.log(JSON.stringify({ entry: entryFile, jobs }, null, 2));
-  else for (const line of table(jobs)) console.log(line);
+  if (json) output.printJson({ entry: entryFile, jobs });
+  else for (const line of table(jobs)) output.print(line);
   return exitCode.success;
 }
 

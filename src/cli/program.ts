@@ -10,7 +10,8 @@ import { version } from "../app/version.ts";
 import { chart } from "./chart.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
 import { list } from "./list.ts";
-import { rehearse } from "./rehearse.ts";
+import { output } from "./output.ts";
+import { rehearse, type RehearseFlags } from "./rehearse.ts";
 import { run, type RunFlags } from "./run.ts";
 import { schema } from "./schema.ts";
 import { validate, validateFormats } from "./validate.ts";
@@ -41,7 +42,7 @@ export async function runProgram(args: readonly string[]): Promise<ExitCode> {
 
 /** What went wrong may quote what we were given. */
 function say(text: string): void {
-  console.error(withoutSecrets(text, { environment: process.env }));
+  output.printError(withoutSecrets(text, { environment: process.env }));
 }
 
 function createProgram(end: (code: ExitCode) => void): Command {
@@ -50,6 +51,10 @@ function createProgram(end: (code: ExitCode) => void): Command {
     .version(version)
     .showHelpAfterError("(agent-jobs --help lists the commands and their options)")
     .exitOverride()
+    .configureOutput({
+      writeOut: (text) => output.print(text.trimEnd()),
+      writeErr: (text) => output.printError(text.trimEnd()),
+    })
     .addHelpText(
       "after",
       `
@@ -71,8 +76,12 @@ Exit codes: 0 success, 1 the job failed (rehearse: an expectation or a rule fail
     .addOption(
       new Option("--format <format>", "how to print them").choices(validateFormats).default("text"),
     )
-    .action(async (files: string[], { format }: { format: (typeof validateFormats)[number] }) =>
-      end(await validate(files, format)),
+    .option("--strict", "let warnings count as errors")
+    .action(
+      async (
+        files: string[],
+        { format, strict }: { format: (typeof validateFormats)[number]; strict?: true },
+      ) => end(await validate(files, format, strict === true)),
     );
 
   program
@@ -84,22 +93,20 @@ Exit codes: 0 success, 1 the job failed (rehearse: an expectation or a rule fail
     );
 
   program
-    .command("chart <entry> <job>")
-    .description("print a job as a Mermaid flowchart")
-    .action(async (entry: string, job: string) => end(await chart(entry, job)));
+    .command("chart <entry> [job]")
+    .description(
+      "print a job as a Mermaid flowchart (the job may be left out if there is just one)",
+    )
+    .action(async (entry: string, job: string | undefined) => end(await chart(entry, job)));
 
   program
     .command("rehearse <rehearsal...>")
     .description("run rehearsal files as tests: script and expectations, one line each")
     .option("--working-directory <dir>", "where the rehearsals that name no folder run", ".")
+    .option("--in-place", "work in that folder itself, where a copy of it is the default")
     .option("--runtime-path <path>", "the Copilot runtime to use")
     .option("--verbose", "show what happens in each run")
-    .action(
-      async (
-        files: string[],
-        flags: { workingDirectory: string; runtimePath?: string; verbose?: true },
-      ) => end(await rehearse(files, flags)),
-    );
+    .action(async (files: string[], flags: RehearseFlags) => end(await rehearse(files, flags)));
 
   program
     .command("schema")
@@ -118,6 +125,7 @@ function addRunOptions(command: Command): Command {
     .option("--user-input-file <path>", "read the user input from a file; - is stdin")
     .option("--working-directory <dir>", "where the agent works (default: the current directory)")
     .option("--rehearse <file>", "let the script of a rehearsal file play the model")
+    .option("--in-place", "with --rehearse: work in the folder itself, not in a copy of it")
     .option("--record <file>", "keep the model exchanges of this run as a rehearsal")
     .option("--journal <file>", "write every event as a line of JSON")
     .option("--model <category=id>", "use another model for a category (repeatable)", collectModels)
@@ -147,6 +155,7 @@ function addRunOptions(command: Command): Command {
       "limit of the whole job, over limits.jobMinutes",
       positiveNumber,
     )
+    .option("--chart", "print the chart of what ran, as Mermaid text")
     .addOption(new Option("--quiet", "print failures and the end only").conflicts("verbose"))
     .option("--verbose", "also print sessions, tool calls and messages");
 }

@@ -1,34 +1,47 @@
 import { rehearseFiles, type RehearsalReport } from "../app/rehearse.ts";
 import { diagnosticLine } from "../entry/diagnostic.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
+import { output } from "./output.ts";
 import { cancelFromTerminal } from "./signals.ts";
 
 export interface RehearseFlags {
   readonly workingDirectory: string;
   readonly runtimePath?: string;
+  readonly inPlace?: true;
   readonly verbose?: true;
 }
 
 /** One line for each file, the reasons of a failure below it, the counts at the end. */
 export async function rehearse(files: readonly string[], flags: RehearseFlags): Promise<ExitCode> {
   const signals = cancelFromTerminal();
+  const warned = new Set<string>();
   const counts = { passed: 0, failed: 0, invalid: 0 };
   try {
     const options = {
       environment: process.env,
       workingDirectory: flags.workingDirectory,
-      verbose: flags.verbose === true ? process.stdout : undefined,
+      inPlace: flags.inPlace === true,
+      verbose:
+        flags.verbose === true
+          ? { stream: output.terminal, colors: output.looks.colors }
+          : undefined,
       ...(flags.runtimePath === undefined ? {} : { runtimePath: flags.runtimePath }),
     };
     for await (const report of rehearseFiles(files, options, signals)) {
       counts[report.kind] += 1;
-      for (const line of linesOf(report)) console.log(line);
+      for (const line of linesOf(report)) output.print(line);
+      // Several rehearsals of one entry: its warnings once.
+      for (const warning of report.kind === "invalid" ? [] : report.warnings) {
+        const line = diagnosticLine(warning);
+        if (!warned.has(line)) output.printError(line);
+        warned.add(line);
+      }
     }
   } finally {
     signals.dispose();
   }
   if (signals.signal.aborted) return exitCode.canceled;
-  console.log(`${counts.passed} passed, ${counts.failed + counts.invalid} failed`);
+  output.print(`${counts.passed} passed, ${counts.failed + counts.invalid} failed`);
   if (counts.invalid > 0) return exitCode.usage;
   return counts.failed > 0 ? exitCode.failed : exitCode.success;
 }

@@ -2,9 +2,12 @@ import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { gitHubTokenOf, type ProviderOptions, type RunOptions } from "../app/options.ts";
 import { executeRun, prepareRun } from "../app/run.ts";
+import { withoutSecrets } from "../app/secrets.ts";
 import { UsageError } from "../app/usage-error.ts";
+import { diagnosticLine } from "../entry/diagnostic.ts";
 import type { PermissionPreset } from "../entry/model.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
+import { output } from "./output.ts";
 import { cancelFromTerminal } from "./signals.ts";
 
 /** The options of `agent-jobs run`, as commander hands them over. */
@@ -13,6 +16,7 @@ export interface RunFlags {
   readonly userInputFile?: string;
   readonly workingDirectory?: string;
   readonly rehearse?: string;
+  readonly inPlace?: true;
   readonly record?: string;
   readonly journal?: string;
   readonly model?: Readonly<Record<string, string>>;
@@ -24,6 +28,7 @@ export interface RunFlags {
   readonly providerWireApi?: "completions" | "responses";
   readonly runtimePath?: string;
   readonly timeoutMinutes?: number;
+  readonly chart?: true;
   readonly quiet?: true;
   readonly verbose?: true;
 }
@@ -37,13 +42,16 @@ export async function run(
   try {
     const options = await runOptions(entryFile, jobName, flags);
     const prepared = await prepareRun(options);
-    const { outcome, reporterFailures } = await executeRun(prepared, options, signals);
+    for (const warning of flags.quiet === true ? [] : prepared.warnings) {
+      output.printError(withoutSecrets(diagnosticLine(warning), { environment: process.env }));
+    }
+    const { outcome, reporterFailures, complete } = await executeRun(prepared, options, signals);
     for (const { reporter, message } of reporterFailures) {
-      console.error(`agent-jobs: the ${reporter} is not complete: ${message}`);
+      output.printError(`agent-jobs: warning: the ${reporter} is not complete: ${message}`);
     }
     switch (outcome.kind) {
       case "succeeded":
-        return exitCode.success;
+        return complete ? exitCode.success : exitCode.failed;
       case "failed":
         return exitCode.failed;
       case "canceled":
@@ -59,8 +67,11 @@ async function runOptions(
   jobName: string | undefined,
   flags: RunFlags,
 ): Promise<RunOptions> {
+  if (flags.inPlace === true && flags.rehearse === undefined) {
+    throw new UsageError("--in-place needs --rehearse: any other run works in the folder itself.");
+  }
   const environment = process.env;
-  const stream = process.stdout;
+  const stream = output.terminal;
   const provider = providerOf(flags);
   const gitHubToken = gitHubTokenOf(environment);
   const userInput = await userInputOf(flags);
@@ -76,8 +87,8 @@ async function runOptions(
     terminal: {
       stream,
       verbosity: flags.quiet === true ? "quiet" : flags.verbose === true ? "verbose" : "normal",
-      colors: stream.isTTY && (environment["NO_COLOR"] ?? "") === "",
-      live: stream.isTTY && environment["CI"] === undefined && environment["TERM"] !== "dumb",
+      ...output.looks,
+      chart: flags.chart === true,
     },
     ...(jobName === undefined ? {} : { jobName }),
     ...(userInput === undefined ? {} : { userInput }),
@@ -85,6 +96,7 @@ async function runOptions(
     ...(gitHubToken === undefined ? {} : { gitHubToken }),
     ...(flags.workingDirectory === undefined ? {} : { workingDirectory: flags.workingDirectory }),
     ...(flags.rehearse === undefined ? {} : { rehearse: flags.rehearse }),
+    ...(flags.inPlace === undefined ? {} : { inPlace: true }),
     ...(flags.record === undefined ? {} : { record: flags.record }),
     ...(flags.journal === undefined ? {} : { journal: flags.journal }),
     ...(flags.model === undefined ? {} : { models: flags.model }),

@@ -2,6 +2,7 @@ import { UsageError } from "../app/usage-error.ts";
 import { entrySchema } from "../entry/schema.ts";
 import { rehearsalSchema } from "../rehearsal/schema.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
+import { output } from "./output.ts";
 
 export function schema(kind: string): ExitCode {
   const schemas: Readonly<Record<string, object>> = {
@@ -14,6 +15,6 @@ export function schema(kind: string): ExitCode {
       `There is no schema "${kind}"; there are: ${Object.keys(schemas).join(", ")}.`,
     );
   }
-  process.stdout.write(`${JSON.stringify(chosen, null, 2)}\n`);
+  output.printJson(chosen);
   return exitCode.success;
 }

@@ -6,36 +6,57 @@ import {
   type Diagnostic,
 } from "../entry/diagnostic.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
+import { output } from "./output.ts";
 
 export const validateFormats = ["text", "json", "github"] as const;
 
-/** Prints all problems of all files; valid files are named in the text format. */
+/**
+ * Prints all problems of all files; valid files are named in the text format. Warnings leave a file valid,
+ * unless `strict` makes errors of them.
+ */
 export async function validate(
   files: readonly string[],
   format: (typeof validateFormats)[number],
+  strict: boolean,
 ): Promise<ExitCode> {
   const diagnostics: Diagnostic[] = [];
   for (const file of files) {
-    try {
-      await checkFile(file);
-      if (format === "text") console.log(`${file}: valid`);
-    } catch (error) {
-      if (!(error instanceof DiagnosticsError)) throw error;
-      diagnostics.push(...error.diagnostics);
-    }
+    const found = await problemsOf(file);
+    const shown = strict ? found.map(asError) : found;
+    if (format === "text" && shown.every(isWarning)) output.print(`${file}: valid`);
+    diagnostics.push(...shown);
   }
+  const valid = diagnostics.every(isWarning);
   switch (format) {
     case "text":
-      for (const diagnostic of diagnostics) console.log(diagnosticLine(diagnostic));
+      for (const diagnostic of diagnostics) output.print(diagnosticLine(diagnostic));
       break;
     case "json":
-      console.log(JSON.stringify({ valid: diagnostics.length === 0, diagnostics }, null, 2));
+      output.printJson({ valid, diagnostics });
       break;
     case "github":
-      for (const diagnostic of diagnostics) console.log(workflowCommand(diagnostic));
+      for (const diagnostic of diagnostics) output.printCommand(workflowCommand(diagnostic));
       break;
   }
-  return diagnostics.length === 0 ? exitCode.success : exitCode.usage;
+  return valid ? exitCode.success : exitCode.usage;
+}
+
+async function problemsOf(file: string): Promise<readonly Diagnostic[]> {
+  try {
+    return await checkFile(file);
+  } catch (error) {
+    if (!(error instanceof DiagnosticsError)) throw error;
+    return error.diagnostics;
+  }
+}
+
+function isWarning({ severity }: Diagnostic): boolean {
+  return severity === "warning";
+}
+
+function asError(diagnostic: Diagnostic): Diagnostic {
+  const { severity, ...error } = diagnostic;
+  return severity === undefined ? diagnostic : error;
 }
 
 /** An annotation of GitHub Actions, escaped as the runner unescapes it. */
@@ -51,5 +72,5 @@ function workflowCommand(diagnostic: Diagnostic): string {
     )
     .join(",");
   const message = diagnosticMessage(diagnostic) + (hint === undefined ? "" : ` (${hint})`);
-  return `::error ${properties}::${escapeData(message)}`;
+  return `::${isWarning(diagnostic) ? "warning" : "error"} ${properties}::${escapeData(message)}`;
 }

@@ -4,9 +4,11 @@
  */
 import { crashRemedy, type Crash, type Remedy } from "../events/crash.ts";
 import type { Mission } from "../events/decision.ts";
+import type { SessionActivity } from "../events/session-activity.ts";
 import type { ExpandedPrompt } from "../entry/model.ts";
 import { crossed, DenialStreak, minutes } from "./limits.ts";
-import type { Session, ToolCall, TurnOutcome } from "./ports.ts";
+import type { Judged } from "./criteria.ts";
+import type { Session, TurnOutcome } from "./ports.ts";
 import { unlessStopped } from "./scope.ts";
 import { STOP_GRACE_MS, type SessionKeeper } from "./session-keeper.ts";
 import { decide, observe, type TaskContext } from "./task-context.ts";
@@ -29,7 +31,7 @@ export interface MissionRequest {
 }
 
 export type MissionOutcome =
-  | { readonly kind: "completed"; readonly toolCalls: readonly ToolCall[] }
+  | ({ readonly kind: "completed" } & Judged)
   | { readonly kind: "exhausted"; readonly crash: Crash }
   | { readonly kind: "stopped" };
 
@@ -48,9 +50,12 @@ export async function runMission(
     const outcome = await tryOnce(context, keeper, request, modelId, attempt);
     if (outcome === "stopped" || outcome.kind === "canceled") return { kind: "stopped" };
     variables.report(outcome.toolCalls);
-    if (outcome.kind === "completed") {
+    if (outcome.kind !== "crashed") {
       await keeper.missionDone();
-      return scope.stopped === undefined ? outcome : { kind: "stopped" };
+      const { kind, toolCalls } = outcome;
+      return scope.stopped === undefined
+        ? { kind: "completed", toolCalls, cut: kind === "cut" }
+        : { kind: "stopped" };
     }
 
     const { crash } = outcome;
@@ -171,23 +176,57 @@ async function runTurn(
   // Of its own, so that it can be ended without its task.
   const turnScope = scope.child();
   const denials = new DenialStreak(turnScope);
+  const activities = new TurnActivities((activity) => {
+    observe(context, sessionId, activity);
+    denials.observe(activity);
+  });
   const turn = session.runTurn(prompt, {
     signal: turnScope.signal,
     turnMs: minutes(limits.turnMinutes),
     idleMs: minutes(limits.idleMinutes),
-    onActivity: (activity) => {
-      observe(context, sessionId, activity);
-      denials.observe(activity);
-    },
+    onActivity: (activity) => activities.pass(activity),
   });
-  const ended = await unlessStopped(turnScope, ports.clock, STOP_GRACE_MS, turn);
+  const result = await unlessStopped(turnScope, ports.clock, STOP_GRACE_MS, turn);
   turnScope.dispose();
+  activities.end();
   const outcome =
     scope.stopped === undefined
-      ? asCrash(ended, denials.crash)
+      ? asCrash(result, denials.crash)
       : { kind: "canceled" as const, toolCalls: [] };
-  ports.emit({ type: "turn.ended", work, sessionId, mission, outcome: outcome.kind });
+  const ended = outcome.kind === "cut" ? "completed" : outcome.kind;
+  ports.emit({ type: "turn.ended", work, sessionId, mission, outcome: ended });
   return outcome;
+}
+
+/**
+ * What a turn does, until it is over: a session that could not be stopped in time may go on, and nobody
+ * would expect it. The tools that it leaves open are ended.
+ */
+class TurnActivities {
+  readonly #next: (activity: SessionActivity) => void;
+  readonly #open: string[] = [];
+  #over = false;
+
+  constructor(next: (activity: SessionActivity) => void) {
+    this.#next = next;
+  }
+
+  pass(activity: SessionActivity): void {
+    if (this.#over) return;
+    if (activity.kind === "tool.started") this.#open.push(activity.toolCallId);
+    if (activity.kind === "tool.ended") {
+      const index = this.#open.indexOf(activity.toolCallId);
+      if (index !== -1) this.#open.splice(index, 1);
+    }
+    this.#next(activity);
+  }
+
+  end(): void {
+    this.#over = true;
+    const error = { message: "The turn ended before the tool did." };
+    for (const toolCallId of this.#open)
+      this.#next({ kind: "tool.ended", toolCallId, succeeded: false, error });
+  }
 }
 
 const abortedByOthers: Crash = {

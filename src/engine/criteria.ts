@@ -1,21 +1,31 @@
 /** Judgements over the tool calls of a turn: pure, so that each rule reads like its statement. */
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
-import type { PreparedTask } from "../entry/model.ts";
-import type { ToolCall } from "./ports.ts";
+import type { JobTool, PreparedTask } from "../entry/model.ts";
+import { UNKNOWN_TOOL, type ToolCall } from "./ports.ts";
 
-export type Verdict<Field> =
-  | {
-      readonly kind: "holds";
-      readonly field: Field;
-      readonly content: string;
-      readonly reason: string;
-    }
-  | {
-      readonly kind: "fails";
-      readonly field: Field;
-      readonly content: string;
-      readonly reason: string;
-    };
+export interface Verdict<Field> {
+  /** `void`: the check does not hold, and that is nobody's answer. */
+  readonly kind: "holds" | "fails" | "void";
+  readonly field: Field;
+  readonly content: string;
+  readonly reason: string;
+}
+
+/** What a turn leaves behind for those who judge it. */
+export interface Judged {
+  readonly toolCalls: readonly ToolCall[];
+  /** The last answer ends where the model's output limit has cut it. */
+  readonly cut: boolean;
+}
+
+export const ANSWER_CUT = "the answer was cut at the model's output limit";
+
+const verdictTools: readonly string[] = [
+  "job_boolean_true",
+  "job_boolean_false",
+  "job_prerequisite_failed",
+  UNKNOWN_TOOL,
+] satisfies (JobTool | typeof UNKNOWN_TOOL)[];
 
 /** Rule 10, first half: the task that finished last before this one must be in the list. */
 export function judgePreviousTask(
@@ -48,41 +58,39 @@ export function judgePreviousTask(
 
 /**
  * A condition holds when `job_boolean_true` is the last of the two boolean tools of the turn. In an
- * availability check a call of `job_prerequisite_failed` is a failure, whatever else was called.
+ * availability check a call of `job_prerequisite_failed` is a failure, whatever else was called. What the
+ * model meant by a call that failed can't be known, nor how an answer that was cut would have ended: then
+ * there is no verdict at all.
  */
 export function judgeCondition<Field extends AvailabilityField | CriteriaField>(
   field: Field,
   mission: "availability" | "criteria",
   condition: string,
-  toolCalls: readonly ToolCall[],
+  { toolCalls, cut }: Judged,
 ): Verdict<Field> {
-  const content = JSON.stringify(condition);
-  const succeeded = toolCalls.filter((call) => call.succeeded);
+  const verdict = (kind: Verdict<Field>["kind"], reason: string): Verdict<Field> => ({
+    kind,
+    field,
+    content: JSON.stringify(condition),
+    reason,
+  });
+  const failed = toolCalls.find((call) => !call.succeeded && verdictTools.includes(call.name));
+  if (failed !== undefined)
+    return verdict("void", `the verdict is void: a call of ${failed.name} failed`);
+  if (cut) return verdict("void", ANSWER_CUT);
   const refused =
     mission === "availability"
-      ? succeeded.findLast((call) => call.name === "job_prerequisite_failed")
+      ? toolCalls.findLast((call) => call.name === "job_prerequisite_failed")
       : undefined;
-  if (refused !== undefined) {
-    return {
-      kind: "fails",
-      field,
-      content,
-      reason: `job_prerequisite_failed was called: ${refused.argument ?? ""}`,
-    };
-  }
-  const last = succeeded.findLast(
+  if (refused !== undefined)
+    return verdict("fails", `job_prerequisite_failed was called: ${refused.argument ?? ""}`);
+  const last = toolCalls.findLast(
     (call) => call.name === "job_boolean_true" || call.name === "job_boolean_false",
   );
-  if (last === undefined) {
-    return {
-      kind: "fails",
-      field,
-      content,
-      reason: "neither job_boolean_true nor job_boolean_false was called",
-    };
-  }
+  if (last === undefined)
+    return verdict("fails", "neither job_boolean_true nor job_boolean_false was called");
   const reason = `${last.name} was called: ${last.argument ?? ""}`;
-  return { kind: last.name === "job_boolean_true" ? "holds" : "fails", field, content, reason };
+  return verdict(last.name === "job_boolean_true" ? "holds" : "fails", reason);
 }
 
 /** Rule 11: the tools of the list that the last turn of the task session did not run successfully. */

@@ -71,8 +71,13 @@ export interface TurnOptions {
 
 export type TurnOutcome =
   | { readonly kind: "completed"; readonly toolCalls: readonly ToolCall[]; readonly text: string }
+  /** As `completed`, but the last answer ends where the model's output limit has cut it. */
+  | { readonly kind: "cut"; readonly toolCalls: readonly ToolCall[]; readonly text: string }
   | { readonly kind: "crashed"; readonly toolCalls: readonly ToolCall[]; readonly crash: Crash }
   | { readonly kind: "canceled"; readonly toolCalls: readonly ToolCall[] };
+
+/** The name of a tool call that failed and of which nothing else is known. */
+export const UNKNOWN_TOOL = "unknown";
 
 /** A tool call of the root conversation, in the order of `tool.execution_start`. */
 export interface ToolCall {

@@ -5,10 +5,10 @@
  * first event and `run.ended` the last; every `work.started` has its `work.ended`; nothing here grows
  * with the number of works done.
  */
-import { taskWorks } from "../entry/work.ts";
+import { conditionIds, taskWorks } from "../entry/work.ts";
 import type { Model, PreparedEntry, TaskWork } from "../entry/model.ts";
 import type { CrossedLimit } from "../events/decision.ts";
-import type { RunOutcome, WorkOutcome } from "../events/event.ts";
+import type { PlannedWork, RunOutcome, WorkOutcome } from "../events/event.ts";
 import type { RunSpec } from "./job.ts";
 import { CallBudget, crossed, minutes, TokenBudget } from "./limits.ts";
 import type { EnginePorts, Session } from "./ports.ts";
@@ -41,10 +41,12 @@ export async function runJob(
   const job = spec.entry.jobs[spec.jobName];
   if (job === undefined) throw new Error(`There is no job "${spec.jobName}" in the entry.`);
   const run = new Run(spec, ports, signal);
-  const works = [...taskWorks(job.work)].map((work) => ({
+  const conditions = conditionIds(job.work);
+  const works = taskWorks(job.work).map((work) => ({
     workId: work.workIdInJob,
     taskId: work.taskId,
     modelId: modelOf(spec.entry, work.taskId, work.modelOverride),
+    ...(conditions.has(work.workIdInJob) ? { condition: true as const } : {}),
   }));
   return run.whole(spec.jobName, works, () =>
     runWork(
@@ -116,7 +118,7 @@ class Run {
 
   async whole(
     jobName: string,
-    works: readonly { workId: number; taskId: string; modelId: string }[],
+    works: readonly PlannedWork[],
     body: () => Promise<WorkResult>,
   ): Promise<RunOutcome> {
     const { entryFile, workingDirectory, limits } = this.#spec;
@@ -141,7 +143,7 @@ class Run {
   #conclude(result: WorkResult): RunOutcome {
     const stopped = this.#stopped();
     if (result.kind === "succeeded") return { kind: "succeeded" };
-    if (result.kind === "failed" && stopped === undefined)
+    if (result.kind !== "stopped" && stopped === undefined)
       return { kind: "failed", reason: result.reason };
     if (stopped === undefined || stopped.kind === "canceled") {
       return { kind: "canceled", reason: stopped === undefined ? "canceled" : stopText(stopped) };
@@ -183,9 +185,11 @@ class Run {
     if (outcome.kind === "crashed" || outcome.kind === "stopped") return { kind: "stopped" };
     this.#finishes += 1;
     const last = { taskId, order: this.#finishes };
-    return outcome.kind === "succeeded"
-      ? { kind: "succeeded", last }
-      : { kind: "failed", last, reason: `task "${taskId}" failed: ${outcome.reason}` };
+    if (outcome.kind === "succeeded") return { kind: "succeeded", last };
+    const reason = `task "${taskId}" failed: ${outcome.reason}`;
+    return outcome.answer
+      ? { kind: "failed", last, reason }
+      : { kind: "unanswered", last, reason, inCondition: false };
   }
 
   async #runTask(start: TaskStart, run: number, scope: Scope): Promise<TaskOutcome> {
@@ -224,7 +228,15 @@ class Run {
 }
 
 function reported(outcome: TaskOutcome): WorkOutcome {
-  return outcome.kind === "stopped"
-    ? { kind: "canceled", reason: stopText(outcome.reason) }
-    : outcome;
+  switch (outcome.kind) {
+    case "stopped":
+      return { kind: "canceled", reason: stopText(outcome.reason) };
+    case "failed": {
+      const { reason, answer } = outcome;
+      return { kind: "failed", reason, ...(answer ? {} : { unanswered: true }) };
+    }
+    case "succeeded":
+    case "crashed":
+      return outcome;
+  }
 }

@@ -9,21 +9,23 @@ import { errorToDetailedString } from "../events/error-detail.ts";
 import type { PreparedTask } from "../entry/model.ts";
 import { runMission } from "./attempt.ts";
 import {
+  ANSWER_CUT,
   judgeCondition,
   judgePreviousTask,
   missingTools,
   retryPrompt,
+  type Judged,
   type Verdict,
 } from "./criteria.ts";
 import { crossed, minutes } from "./limits.ts";
-import type { ToolCall } from "./ports.ts";
 import { stopAfter, stopText, type StopReason } from "./scope.ts";
 import { SessionKeeper } from "./session-keeper.ts";
 import { decide, waitingFor, type TaskContext } from "./task-context.ts";
 
 export type TaskOutcome =
   | { readonly kind: "succeeded" }
-  | { readonly kind: "failed"; readonly reason: string }
+  /** `answer`: availability or criteria have said so; it was not a limit or a crash that kept them from it. */
+  | { readonly kind: "failed"; readonly reason: string; readonly answer: boolean }
   /** Its tries were exhausted where no retry goes on. */
   | { readonly kind: "crashed"; readonly crash: Crash }
   /** Something outside the task stopped it. */
@@ -76,7 +78,7 @@ function settle(context: TaskContext, result: Result): TaskOutcome {
     const scope = `task "${context.work.taskId}"`;
     const waited = { ...stopped, ...waitingFor(context.ports, context.latestTry) };
     decide(context, { ...waited, kind: "limit-crossed", scope });
-    return { kind: "failed", reason: stopText(waited) };
+    return { kind: "failed", reason: stopText(waited), answer: false };
   }
   return { kind: "stopped", reason: stopped ?? { kind: "canceled", reason: "canceled" } };
 }
@@ -111,7 +113,7 @@ async function checkAvailability(
   if (availability.previousTasks !== undefined) {
     const verdict = judgePreviousTask(availability.previousTasks, previousTask);
     decideAvailability(context, verdict);
-    if (verdict.kind === "fails") return unavailable(context, verdict.reason);
+    if (verdict.kind !== "holds") return unavailable(context, verdict);
   }
   if (availability.condition !== undefined) {
     const { condition } = availability;
@@ -124,9 +126,9 @@ async function checkAvailability(
     const outcome = await runMission(context, keeper, mission);
     if (outcome.kind === "stopped") return { kind: "interrupted" };
     if (outcome.kind === "exhausted") return { kind: "crashed", crash: outcome.crash };
-    const verdict = judgeCondition("condition", "availability", condition[0], outcome.toolCalls);
+    const verdict = judgeCondition("condition", "availability", condition[0], outcome);
     decideAvailability(context, verdict);
-    if (verdict.kind === "fails") return unavailable(context, verdict.reason);
+    if (verdict.kind !== "holds") return unavailable(context, verdict);
   }
   return undefined;
 }
@@ -141,9 +143,9 @@ function decideAvailability(context: TaskContext, verdict: Verdict<AvailabilityF
   });
 }
 
-function unavailable(context: TaskContext, reason: string): Result {
+function unavailable(context: TaskContext, { kind, reason }: Verdict<AvailabilityField>): Result {
   decide(context, { kind: "availability-drained", reason });
-  return { kind: "failed", reason: `not available: ${reason}` };
+  return { kind: "failed", reason: `not available: ${reason}`, answer: kind === "fails" };
 }
 
 /** Rules 11–13: the prompt, its criteria, and the retries that the failure action allows. */
@@ -158,9 +160,13 @@ async function runPrompt(context: TaskContext, keeper: SessionKeeper): Promise<R
   if (first.kind === "stopped") return { kind: "interrupted" };
   if (first.kind === "exhausted") return { kind: "crashed", crash: first.crash };
   const { criteria } = task;
-  if (criteria === undefined) return { kind: "succeeded" };
+  if (criteria === undefined) {
+    return first.cut
+      ? { kind: "failed", reason: ANSWER_CUT, answer: false }
+      : { kind: "succeeded" };
+  }
 
-  let check = await checkCriteria(context, keeper, criteria, first.toolCalls, 0);
+  let check = await checkCriteria(context, keeper, criteria, first, 0);
   if (check.kind === "exhausted") return { kind: "crashed", crash: check.crash };
   const of = criteria.failureAction.retryTimes;
   let missing: readonly string[] = [];
@@ -175,12 +181,20 @@ async function runPrompt(context: TaskContext, keeper: SessionKeeper): Promise<R
     check = await retryOnce(context, keeper, criteria, missing, retry + 1);
   }
   decide(context, { kind: "criteria-budget-drained", retries: of, reason });
-  return { kind: "failed", reason: `criteria not met: ${reason}` };
+  // The last round decides: a verdict is an answer whatever crashed before it.
+  const answer = check.kind === "fails" && check.answer;
+  return { kind: "failed", reason: `criteria not met: ${reason}`, answer };
 }
 
 type Check =
   | { readonly kind: "holds" }
-  | { readonly kind: "fails"; readonly missing: readonly string[]; readonly reason: string }
+  | {
+      readonly kind: "fails";
+      readonly missing: readonly string[];
+      readonly reason: string;
+      /** As in `TaskOutcome`. */
+      readonly answer: boolean;
+    }
   | { readonly kind: "exhausted"; readonly crash: Crash }
   | { readonly kind: "stopped" };
 
@@ -200,7 +214,7 @@ async function retryOnce(
     retry,
   });
   if (outcome.kind !== "completed") return outcome;
-  return checkCriteria(context, keeper, criteria, outcome.toolCalls, retry);
+  return checkCriteria(context, keeper, criteria, outcome, retry);
 }
 
 /** Rule 11: the tools first; only when they were called, the condition. */
@@ -208,16 +222,17 @@ async function checkCriteria(
   context: TaskContext,
   keeper: SessionKeeper,
   { toolExecuted, condition }: PreparedCriteria,
-  toolCalls: readonly ToolCall[],
+  { toolCalls, cut }: Judged,
   retry: number,
 ): Promise<Check> {
+  if (cut) return { kind: "fails", missing: [], reason: ANSWER_CUT, answer: false };
   if (toolExecuted !== undefined) {
     const content = JSON.stringify(toolExecuted);
     const missing = missingTools(toolExecuted, toolCalls);
     if (missing.length > 0) {
       const reason = `not called successfully in the last turn: ${missing.join(", ")}`;
       decide(context, { kind: "criteria-failed", field: "toolExecuted", content, reason });
-      return { kind: "fails", missing, reason };
+      return { kind: "fails", missing, reason, answer: true };
     }
     decide(context, {
       kind: "criteria-passed",
@@ -230,7 +245,7 @@ async function checkCriteria(
     const mission = { mission: "criteria", role: "driving", prompt: condition, retry } as const;
     const outcome = await runMission(context, keeper, mission);
     if (outcome.kind !== "completed") return outcome;
-    const verdict = judgeCondition("condition", "criteria", condition[0], outcome.toolCalls);
+    const verdict = judgeCondition("condition", "criteria", condition[0], outcome);
     const { kind, field, content, reason } = verdict;
     decide(context, {
       kind: kind === "holds" ? "criteria-passed" : "criteria-failed",
@@ -238,7 +253,9 @@ async function checkCriteria(
       content,
       reason,
     });
-    if (kind === "fails") return { kind: "fails", missing: [], reason };
+    if (kind !== "holds") {
+      return { kind: "fails", missing: [], reason, answer: kind === "fails" };
+    }
   }
   return { kind: "holds" };
 }

@@ -12,9 +12,24 @@ export interface Finished {
 
 export type WorkResult =
   | { readonly kind: "succeeded"; readonly last: Finished | undefined }
+  /** Also the answer "no" of a condition. */
   | { readonly kind: "failed"; readonly last: Finished | undefined; readonly reason: string }
+  | Unanswered
   /** A cancel, a limit or a crash: the whole job is coming to its end. */
   | { readonly kind: "stopped" };
+
+/**
+ * A failure that no verdict of availability or criteria has decided: a limit, a crash, an answer that was
+ * cut. It fails like any other, but a condition that ends so has not answered, and so hasn't one that it
+ * is a part of.
+ */
+export interface Unanswered {
+  readonly kind: "unanswered";
+  readonly last: Finished | undefined;
+  readonly reason: string;
+  /** A condition has ended so already, and the reason says it. */
+  readonly inCondition: boolean;
+}
 
 export interface WorkRunner {
   readonly loopIterations: number;
@@ -52,8 +67,8 @@ export async function runWork(
     case "Loop":
       return runLoop(runner, work, last);
     case "Alt": {
-      const condition = await runWork(runner, work.condition, last);
-      if (condition.kind === "stopped") return condition;
+      const condition = asCondition(await runWork(runner, work.condition, last));
+      if (condition.kind === "stopped" || condition.kind === "unanswered") return condition;
       const chosen = condition.kind === "succeeded" ? work.trueWork : work.falseWork;
       return chosen === undefined
         ? { kind: "succeeded", last: condition.last }
@@ -75,16 +90,24 @@ async function runLoop(
       if (step === "body" && iteration > runner.loopIterations) {
         const reason = `a loop did not end within ${runner.loopIterations} iterations`;
         runner.loopLimitCrossed(reason);
-        return { kind: "failed", last: latest, reason };
+        return { kind: "unanswered", last: latest, reason, inCondition: false };
       }
-      const result = await runWork(runner, step === "body" ? body : step[1], latest);
-      if (result.kind === "stopped") return result;
+      const run = await runWork(runner, step === "body" ? body : step[1], latest);
+      const result = step === "body" ? run : asCondition(run);
+      if (result.kind === "stopped" || result.kind === "unanswered") return result;
       if (step === "body" && result.kind === "failed") return result;
       latest = result.last;
       const goesOn = step === "body" || (result.kind === "succeeded") === step[0];
       if (!goesOn) return { kind: "succeeded", last: latest };
     }
   }
+}
+
+/** How a composite takes the end of its condition. */
+function asCondition(result: WorkResult): WorkResult {
+  return result.kind !== "unanswered" || result.inCondition
+    ? result
+    : { ...result, inCondition: true, reason: `a condition never answered: ${result.reason}` };
 }
 
 /** `Par` has waited for all: it failed if any did; the last task is the one that finished last. */
@@ -98,8 +121,11 @@ function joined(results: readonly WorkResult[], before: Finished | undefined): W
   for (const result of ended) {
     if (result.last !== undefined && result.last.order > (last?.order ?? -1)) last = result.last;
   }
-  const reasons = ended.flatMap((result) => (result.kind === "failed" ? [result.reason] : []));
-  return reasons.length === 0
-    ? { kind: "succeeded", last }
-    : { kind: "failed", last, reason: [...new Set(reasons)].join("; ") };
+  const failed = ended.filter((result) => result.kind !== "succeeded");
+  if (failed.length === 0) return { kind: "succeeded", last };
+  const reason = [...new Set(failed.map((result) => result.reason))].join("; ");
+  const unanswered = failed.filter((result) => result.kind === "unanswered");
+  if (unanswered.length === 0) return { kind: "failed", last, reason };
+  const inCondition = unanswered.every((result) => result.inCondition);
+  return { kind: "unanswered", last, reason, inCondition };
 }

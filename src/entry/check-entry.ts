@@ -3,7 +3,16 @@
  * add no follow-up problems: what depends on something that is broken is passed over.
  * (Seed: JobsData.md, validateEntry.)
  */
-import type { Entry, Model, Prompt, Task, Work } from "./model.ts";
+import { readGlob } from "./glob.ts";
+import {
+  runtimeVariables,
+  type Entry,
+  type Model,
+  type Permissions,
+  type Prompt,
+  type Task,
+  type Work,
+} from "./model.ts";
 import { PromptExpander } from "./prompt-expander.ts";
 import { trailPath } from "./prompt.ts";
 import { isRecord } from "./guards.ts";
@@ -70,6 +79,7 @@ class EntryChecker {
   check(): Problem[] {
     const { tasks, jobs } = this.#entry;
     this.#checkDrivingRetries();
+    this.#checkGlobs(["permissions"], this.#entry.permissions);
     for (const [name, task] of Object.entries(tasks ?? {})) {
       if (task !== undefined) this.#checkTask(name, task);
     }
@@ -106,6 +116,18 @@ class EntryChecker {
       task.criteria?.failureAction?.additionalPrompt,
     );
     this.#checkTaskUserInput(name, task.requireUserInput === true, usesUserInput);
+    this.#checkGlobs([...at, "permissions"], task.permissions);
+  }
+
+  #checkGlobs(path: Path, permissions: Salvaged<Permissions> | undefined): void {
+    if (typeof permissions !== "object") return;
+    for (const field of ["read", "write"] as const) {
+      for (const [index, pattern] of (permissions[field] ?? []).entries()) {
+        const reason = pattern === undefined ? [] : readGlob(pattern.replace(/^!/, ""));
+        if (typeof reason === "string")
+          this.#add([...path, field, index], `Is no glob: ${reason}.`);
+      }
+    }
   }
 
   #checkTaskUserInput(name: string, required: boolean, used: boolean | undefined): void {
@@ -133,7 +155,7 @@ class EntryChecker {
       const variable = trail.at(-1);
       // The text at fault is that of the innermost variable.
       const place = variable === undefined ? path : ["promptVariables", variable];
-      const hint = missing === undefined ? {} : this.#suggest(missing, this.#names.promptVariables);
+      const hint = missing === undefined ? {} : this.#suggestVariable(missing);
       this.#problems.push({ path: place, codePath, reason, ...hint });
     }
     return complete ? usesUserInput : undefined;
@@ -229,7 +251,12 @@ class EntryChecker {
     const { category } = model;
     if (category === undefined || this.#names.models.has(category)) return;
     if (this.#isBroken(["models"])) return;
-    this.#addMissing([...path, "category"], "model category", category, this.#names.models);
+    const { hint: guess } = this.#suggest(category, this.#names.models);
+    const known = `the entry has ${listed(this.#names.models)}`;
+    const hint = guess === undefined || this.#names.models.size > 1 ? known : undefined;
+    const hints = [guess, hint].filter((one) => one !== undefined).join(" ");
+    const reason = `There is no model category ${JSON.stringify(category)}.`;
+    this.#add([...path, "category"], reason, this.#names.models.size === 0 ? {} : { hint: hints });
   }
 
   #checkTaskName(path: Path, name: string): boolean {
@@ -243,7 +270,16 @@ class EntryChecker {
     this.#add(path, reason, this.#suggest(name, known));
   }
 
-  #suggest(name: string, known: ReadonlySet<string>): { hint?: string } {
+  #suggestVariable(name: string): { hint?: string } {
+    const runtimeNames = runtimeVariables.map((variable) => variable.slice(1));
+    const { hint: guess } = this.#suggest(name, [...this.#names.promptVariables, ...runtimeNames]);
+    // What is written in capitals is mostly a variable of the environment.
+    const literal = /^[A-Z\d]+$/.test(name) ? `write $$${name} for a literal $${name}` : undefined;
+    const hints = [guess, literal].filter((hint) => hint !== undefined);
+    return hints.length === 0 ? {} : { hint: hints.join(" ") };
+  }
+
+  #suggest(name: string, known: Iterable<string>): { hint?: string } {
     return this.#suggestionsLeft-- > 0 ? suggestion(name, known) : {};
   }
 
@@ -262,6 +298,12 @@ class EntryChecker {
 /** A known need for user input wins over an unknown one, which wins over none. */
 function most(needs: readonly Need[]): Need {
   return needs.find((need) => typeof need === "object") ?? needs.find(isUnknown) ?? "none";
+}
+
+/** Some names, short enough for a sentence. */
+function listed(names: ReadonlySet<string>): string {
+  const shown = [...names].slice(0, 20);
+  return shown.join(", ") + (names.size > shown.length ? ", …" : "");
 }
 
 function isUnknown(need: Need): boolean {

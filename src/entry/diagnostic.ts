@@ -12,6 +12,8 @@ export interface Diagnostic {
   readonly reason: string;
   /** What the author can do now. */
   readonly hint?: string;
+  /** Absent: an error. A warning leaves the file valid. */
+  readonly severity?: "warning";
 }
 
 /** What `validateEntry` and the loaders throw. The message is that of the first diagnostic. */
@@ -31,10 +33,11 @@ export function diagnosticMessage(diagnostic: Diagnostic): string {
     : `${diagnostic.codePath}: ${diagnostic.reason}`;
 }
 
-/** `file:line:column: codePath: reason`, the form that editors and terminals link. */
+/** `file:line:column: codePath: reason`, the form that editors and terminals link; `warning: ` before the code path of one. */
 export function diagnosticLine(diagnostic: Diagnostic): string {
   const { file, line, column, hint } = diagnostic;
   const place = [file, line, column].filter((part) => part !== undefined).join(":");
-  const text = diagnosticMessage(diagnostic) + (hint === undefined ? "" : ` (${hint})`);
+  const level = diagnostic.severity === "warning" ? "warning: " : "";
+  const text = level + diagnosticMessage(diagnostic) + (hint === undefined ? "" : ` (${hint})`);
   return place === "" ? text : `${place}: ${text}`;
 }

@@ -26,7 +26,8 @@ export function readYaml(text: string, limits: Limits): ReadText {
   // for types that neither JSON nor an entry has.
   const fault = document.errors[0] ?? document.warnings[0];
   if (fault !== undefined) {
-    return rejected(fault.pos[0], `Not valid YAML: ${sentence(fault.message)}`);
+    const [offset] = fault.pos;
+    return rejected(offset, `Not valid YAML: ${sentence(fault.message)}`, quoteHint(text, offset));
   }
   if (second !== undefined) {
     return rejected(second.range[0], "The file holds more than one YAML document.", "remove ---");
@@ -34,7 +35,13 @@ export function readYaml(text: string, limits: Limits): ReadText {
   if (document.contents === null) return rejected(0, "The file is empty.");
 
   const converted = convertYaml(document.contents, limits);
-  if (converted.faults.length > 0) return { kind: "rejected", faults: converted.faults };
+  if (converted.faults.length > 0) {
+    const faults = converted.faults.map((one) => {
+      const hint = one.hint ?? quoteHint(text, one.offset);
+      return hint === undefined ? one : { ...one, hint };
+    });
+    return { kind: "rejected", faults };
+  }
   return {
     kind: "read",
     value: converted.value,
@@ -85,4 +92,22 @@ function compose(tokens: CST.Token[], end: number): Document.Parsed[] {
 function sentence(message: string): string {
   const line = message.split("\n", 1)[0] ?? "";
   return /[.!?]$/.test(line) ? line : `${line}.`;
+}
+
+/** For text that begins with a character that YAML keeps for itself, such as `!git push` and `*.md`. */
+function quoteHint(text: string, offset: number): string | undefined {
+  const start = text.lastIndexOf("\n", offset - 1) + 1;
+  const end = text.indexOf("\n", offset);
+  const line = text.slice(start, end === -1 ? undefined : end);
+  if (line.length > 1_000) return undefined;
+  const starts = [...line.matchAll(/(?<=^\s*|[-:,[{]\s+|[[{,])[!*@`%]\S/g)];
+  const begin = starts.findLast(({ index }) => index <= offset - start)?.index;
+  const value = begin === undefined ? undefined : line.slice(begin);
+  if (value === undefined) return undefined;
+  const before = line.slice(0, line.length - value.length);
+  const inList = /[[{]/.test(before);
+  const whole = (inList ? value.replace(/[,\]}].*$/, "") : value).replace(/\s+#.*$/, "").trim();
+  // An alias of a plain name may well be one.
+  if (/^\*[\w-]*$/.test(whole) || whole.includes('"')) return undefined;
+  return `quote it: "${whole}"`;
 }

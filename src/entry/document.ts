@@ -65,9 +65,13 @@ export function readDocument(
   }
   const text = typeof source === "string" ? source.replace(/^\uFEFF/, "") : decode(source);
   if (text === undefined) {
-    return rejected("The file is not text in UTF-8.", "save it as UTF-8");
+    const where = typeof source === "string" ? "" : `: ${byteAt(source, invalidByte(source))}`;
+    return rejected(`The file is not text in UTF-8${where}.`, "save it as UTF-8");
   }
-  if (text.includes("\0")) return rejected("The file is binary, not text.");
+  if (text.includes("\0")) {
+    const raw = typeof source === "string" ? new TextEncoder().encode(source) : source;
+    return rejected(`The file is binary, not text: ${byteAt(raw, raw.indexOf(0))}.`);
+  }
   if (text.trim() === "") return rejected("The file is empty.");
 
   const read = format === "json" ? readJson(text, documentLimits) : readYaml(text, documentLimits);
@@ -100,6 +104,40 @@ function decode(bytes: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The first byte counts as 1, as the first column does. */
+function byteAt(bytes: Uint8Array, index: number): string {
+  return `byte ${index + 1} is 0x${(bytes[index] ?? 0).toString(16).padStart(2, "0")}`;
+}
+
+/** The index of the first byte that belongs to no character. */
+function invalidByte(bytes: Uint8Array): number {
+  // How much of it is fine: a part is, or ends in the middle of a character.
+  const begin = (length: number): string =>
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length), { stream: true });
+  const isFine = (length: number): boolean => {
+    try {
+      begin(length);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  let low = 0;
+  let high = bytes.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (isFine(middle)) low = middle;
+    else high = middle - 1;
+  }
+  // The character that is cut short begins where the last whole one ends.
+  return new TextEncoder().encode(begin(low)).length + byteOrderMark(bytes);
+}
+
+/** Its length; decoding leaves it out. */
+function byteOrderMark(bytes: Uint8Array): number {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
 }
 
 function utf8Length(text: string): number {

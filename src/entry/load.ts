@@ -1,7 +1,8 @@
 import type { Diagnostic } from "./diagnostic.ts";
 import { formatOfFile, readDocument } from "./document.ts";
 import type { PreparedEntry } from "./model.ts";
-import { preparePlain } from "./prepare.ts";
+import { isList, isRecord } from "./guards.ts";
+import { preparePlain, type PrepareOptions } from "./prepare.ts";
 import type { Locate, Position } from "./problem.ts";
 
 export type LoadedEntry =
@@ -13,11 +14,17 @@ export type LoadedEntry =
       /** The position of the value at a path such as `["jobs", "review", "work"]`. */
       readonly locate: Locate;
       readonly locateTask: (taskName: string) => Position;
+      /** What is valid and yet surely not meant. */
+      readonly warnings: readonly Diagnostic[];
     }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
 
 /** The text of an entry file, prepared, or every problem at its line and column. */
-export function loadEntry(text: string | Uint8Array, file: string): LoadedEntry {
+export function loadEntry(
+  text: string | Uint8Array,
+  file: string,
+  options: Pick<PrepareOptions, "checkCommandPattern"> = {},
+): LoadedEntry {
   const format = formatOfFile(file);
   if (format === undefined) {
     const reason = "The name of an entry file must end in .json, .yml or .yaml.";
@@ -27,7 +34,12 @@ export function loadEntry(text: string | Uint8Array, file: string): LoadedEntry 
   if (document.kind === "rejected") return document;
 
   const { value, locate } = document;
-  const prepared = preparePlain(value, { file, locate });
+  if (isRehearsal(value)) {
+    const reason = "This is a rehearsal, not an entry.";
+    const hint = `run it with agent-jobs rehearse, or an entry with --rehearse ${file}`;
+    return { kind: "rejected", diagnostics: [{ file, codePath: "", reason, hint }] };
+  }
+  const prepared = preparePlain(value, { ...options, file, locate });
   switch (prepared.kind) {
     case "rejected":
       return prepared;
@@ -35,9 +47,20 @@ export function loadEntry(text: string | Uint8Array, file: string): LoadedEntry 
       return {
         kind: "loaded",
         entry: prepared.entry,
+        warnings: prepared.warnings,
         file,
         locate,
         locateTask: (taskName) => locate(["tasks", taskName]),
       };
   }
+}
+
+/** By what a rehearsal must have, and an entry can't. */
+function isRehearsal(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    typeof value["entry"] === "string" &&
+    isList(value["sessions"]) &&
+    !("models" in value || "tasks" in value || "jobs" in value)
+  );
 }

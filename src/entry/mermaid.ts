@@ -2,7 +2,7 @@ import type { ChartArrow, ChartGraph, ChartNode } from "./chart.ts";
 
 /** How a work stands, as colours show it. */
 export type NodeStatus =
-  "pending" | "running" | "succeeded" | "failed" | "retried" | "skipped" | "canceled";
+  "pending" | "running" | "succeeded" | "failed" | "retried" | "skipped" | "canceled" | "answered";
 
 export interface MermaidOptions {
   /** Colours a task; absent or undefined leaves it plain. */
@@ -19,6 +19,7 @@ const styles: Readonly<Record<NodeStatus, string>> = {
   failed: "fill:#cf222e,stroke:#82071e,color:#ffffff",
   retried: "fill:#bf8700,stroke:#7d4e00,color:#000000",
   skipped: "fill:#afb8c1,stroke:#57606a,color:#24292f,stroke-dasharray:4 3",
+  answered: "fill:#ddf4ff,stroke:#0969da,color:#24292f",
   canceled: "fill:#6e7781,stroke:#424a53,color:#ffffff",
 };
 

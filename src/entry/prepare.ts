@@ -1,5 +1,5 @@
 /** Raw value in, prepared entry or all of its problems out. (Seed: JobsData.md, validateEntry.) */
-import { checkEntry, entryNames } from "./check-entry.ts";
+import { checkEntry, entryNames, type EntryNames } from "./check-entry.ts";
 import { type Diagnostic, DiagnosticsError } from "./diagnostic.ts";
 import type {
   Entry,
@@ -11,20 +11,29 @@ import type {
   Prompt,
   Task,
 } from "./model.ts";
+import { isList, isRecord, isText } from "./guards.ts";
 import { plainCopy } from "./plain.ts";
 import { type Place, type Problem, toDiagnostics } from "./problem.ts";
 import { PromptExpander } from "./prompt-expander.ts";
 import { salvage } from "./salvage.ts";
 import { entryCheck } from "./schema.ts";
+import { type CommandPatternCheck, entryWarnings } from "./warnings.ts";
 import { assignWorkId, simplifyWork, taskWorks } from "./work.ts";
 
 export type PrepareResult =
-  | { readonly kind: "prepared"; readonly entry: PreparedEntry }
+  | {
+      readonly kind: "prepared";
+      readonly entry: PreparedEntry;
+      /** What is valid and yet surely not meant. */
+      readonly warnings: readonly Diagnostic[];
+    }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
 
 export interface PrepareOptions extends Place {
   /** Put before every expression. */
   readonly codePath?: string;
+  /** Default: any pattern of commands can match. */
+  readonly checkCommandPattern?: CommandPatternCheck;
 }
 
 /**
@@ -58,9 +67,12 @@ export function preparePlain(data: unknown, options: PrepareOptions): PrepareRes
   if (entryCheck.accepts(data)) {
     const problems = checkEntry(data, names, []);
     if (problems.length > 0) return rejected(problems, options);
-    return { kind: "prepared", entry: build(data) };
+    const { checkCommandPattern = () => undefined } = options;
+    const warnings = diagnosticsOf(entryWarnings(data, checkCommandPattern), options);
+    return { kind: "prepared", entry: build(data), warnings };
   }
-  const { problems: schemaProblems, complete } = entryCheck.inspect(data);
+  const { problems: found, complete } = entryCheck.inspect(data);
+  const schemaProblems = found.map((problem) => withModelHint(problem, data, names));
   // With faults unreported, what is left would not be sound.
   if (!complete) return rejected(schemaProblems, options);
   const sound = salvage<Entry>(data, schemaProblems);
@@ -69,9 +81,31 @@ export function preparePlain(data: unknown, options: PrepareOptions): PrepareRes
 }
 
 function rejected(problems: readonly Problem[], options: PrepareOptions): PrepareResult {
-  const { codePath: prefix = "", ...place } = options;
+  return { kind: "rejected", diagnostics: diagnosticsOf(problems, options) };
+}
+
+function diagnosticsOf(problems: readonly Problem[], options: PrepareOptions): Diagnostic[] {
+  const { codePath: prefix = "", file, locate } = options;
   const named = problems.map((problem) => ({ ...problem, codePath: prefix + problem.codePath }));
-  return { kind: "rejected", diagnostics: toDiagnostics(named, place) };
+  return toDiagnostics(named, {
+    ...(file === undefined ? {} : { file }),
+    ...(locate === undefined ? {} : { locate }),
+  });
+}
+
+/** A model is often written as its name alone. */
+function withModelHint(problem: Problem, data: unknown, names: EntryNames): Problem {
+  const { path, hint } = problem;
+  const last = path.at(-1);
+  if (hint !== undefined || (last !== "model" && last !== "modelOverride")) return problem;
+  const value = path.reduce<unknown>(
+    (at, key) => (isRecord(at) || isList(at) ? Reflect.get(at, key) : undefined),
+    data,
+  );
+  // Where a name would need quotes, it is none.
+  if (!isText(value) || !/^[\w./-]{1,64}$/.test(value)) return problem;
+  const kind = names.models.has(value) ? "category" : "id";
+  return { ...problem, hint: `write { ${kind}: ${value} }` };
 }
 
 /** Only for an entry without problems. */

@@ -25,6 +25,7 @@ export interface Problem {
   readonly codePath: string;
   readonly reason: string;
   readonly hint?: string;
+  readonly severity?: "warning";
   /** For a misspelled field: the code path of the field that was meant. */
   readonly meant?: string;
 }
@@ -32,7 +33,8 @@ export interface Problem {
 /** Adds the places; with a document at hand the result is in reading order. */
 export function toDiagnostics(problems: readonly Problem[], place: Place = {}): Diagnostic[] {
   const { file, locate } = place;
-  const diagnostics = problems.map(({ path, codePath, reason, hint }): Diagnostic => ({
+  const diagnostics = problems.map(({ path, codePath, reason, hint, severity }): Diagnostic => ({
+    ...(severity === undefined ? {} : { severity }),
     ...(file === undefined ? {} : { file }),
     ...locate?.(path),
     codePath,

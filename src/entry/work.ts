@@ -58,6 +58,26 @@ export function taskWorks<I extends Id>(work: Work<I>): TaskWork<I>[] {
   return found;
 }
 
+/** The ids of the tasks that answer for an `Alt` or a `Loop`: all inside of its conditions. */
+export function conditionIds(work: Work<Id>): ReadonlySet<Id> {
+  const conditions = conditionsOf(work).flatMap((condition) => taskWorks(condition));
+  const inside = workParts(work).flatMap((part) => [...conditionIds(part)]);
+  return new Set([...conditions.map(({ workIdInJob }) => workIdInJob), ...inside]);
+}
+
+function conditionsOf<I extends Id>(work: Work<I>): readonly Work<I>[] {
+  switch (work.kind) {
+    case "Ref":
+    case "Seq":
+    case "Par":
+      return [];
+    case "Loop":
+      return present([work.preCondition?.[1], work.postCondition?.[1]]);
+    case "Alt":
+      return [work.condition];
+  }
+}
+
 /** The works directly inside a work, in reading order. */
 export function workParts<I extends Id>(work: Work<I>): readonly Work<I>[] {
   switch (work.kind) {

@@ -42,6 +42,10 @@ export function crashText(crash: Crash): string {
   return `${sentence} ${remedy.advice}`;
 }
 
+/** The one advice that is not about the model server: it helps in a rehearsal too. */
+export const permissionAdvice =
+  'Allow in "permissions" what the task needs (each denial names it), or say in the prompt how to do without.';
+
 /** Rule 6 of running tasks: which crashes a retry can mend. */
 export function crashRemedy(crash: Crash): Remedy {
   const { statusCode } = crash;
@@ -60,11 +64,7 @@ export function crashRemedy(crash: Crash): Remedy {
     return { kind: "give-up", advice: adviceFor(401) };
   }
   if (crash.kind === "denied") {
-    return {
-      kind: "give-up",
-      advice:
-        'Allow in "permissions" what the task needs (each denial names it), or say in the prompt how to do without.',
-    };
+    return { kind: "give-up", advice: permissionAdvice };
   }
   if (crash.errorType === "redirect") {
     return { kind: "give-up", advice: "Check the provider's base URL: no answer comes from it." };

@@ -31,6 +31,8 @@ export interface PlannedWork {
   readonly workId: number;
   readonly taskId: string;
   readonly modelId: string;
+  /** It is a condition, or a part of one: that it fails is an answer. */
+  readonly condition?: true;
 }
 
 export interface RunStarted {
@@ -51,6 +53,8 @@ export type RunOutcome =
 export interface RunEnded {
   readonly type: "run.ended";
   readonly outcome: RunOutcome;
+  /** What the job itself came to, where `outcome` is the verdict on a rehearsal. */
+  readonly jobOutcome?: RunOutcome;
 }
 
 export interface WorkStarted {
@@ -61,7 +65,8 @@ export interface WorkStarted {
 
 export type WorkOutcome =
   | { readonly kind: "succeeded" }
-  | { readonly kind: "failed"; readonly reason: string }
+  /** `unanswered`: no verdict of availability or criteria, so a condition that ends so has not answered. */
+  | { readonly kind: "failed"; readonly reason: string; readonly unanswered?: true }
   /** Its tries were exhausted: the job stops. */
   | { readonly kind: "crashed"; readonly crash: Crash }
   | { readonly kind: "canceled"; readonly reason: string };

@@ -2,20 +2,20 @@
  * The one redactor. It sits in the sink, in front of every reporter, and nothing that leaves the process
  * may go around it.
  *
- * - It masks known values in every form of `secretForms`, also when that form goes on in the next line, and
- *   whatever `credentialSpans` recognises.
+ * - It masks known values in every encoding (`secret-search.ts`), and whatever `credentialSpans` recognises.
  * - Both look at the same text and their finds are united before anything is replaced: a known secret
  *   inside a longer token does not hide the rest of the token from its pattern.
- * - The time is linear in the text; `text(text(s)) === text(s)`.
+ * - The time is linear in the text and does not depend on the number of secrets; `text(text(s)) === text(s)`.
  * - A secret may be split over two deltas of a stream, where no pattern would see it. So the text of every
  *   `*.delta` activity is emptied: a reporter sees that something moves, and reads the whole text in the
  *   `*.ended` that follows. (Who streams deltas to a browser has to hold back text by itself.)
+ * - An event holds a megabyte of text at most: what is more is cut, so that the process never stands still.
  * - The words of our own vocabulary (`type`, `kind`, `role`…) are never touched, or a secret such as
  *   `decision` would break every fold.
  */
 import type { RunEvent } from "./event.ts";
-import { secretForms } from "./secret-forms.ts";
 import { credentialSpans, type Span } from "./secret-patterns.ts";
+import { createSecretSearch, type SecretSearch } from "./secret-search.ts";
 
 export interface Redactor {
   readonly text: (text: string) => string;
@@ -26,86 +26,50 @@ export interface Redactor {
 
 const MASK = "***";
 const MAX_DEPTH = 100;
+/** UTF-16 units of all texts of an event together. */
+const MAX_EVENT = 1024 * 1024;
+/** So short a text is never cut: names of fields, for one. */
+const ALWAYS_KEPT = 200;
+/** What is dropped at a cut: longer than a secret is, however encoded. */
+const CUT_EDGE = 64 * 1024;
 
 export function createRedactor(secrets: readonly string[]): Redactor {
-  const forms = new Set<string>();
-  const addSecret = (secret: string): void => {
-    for (const form of secretForms(secret)) forms.add(form);
-  };
-  for (const secret of secrets) addSecret(secret);
+  const known = new Set(secrets);
+  let search: SecretSearch | undefined;
 
   const text = (original: string): string => {
-    // Once more after a change: a mask may complete another secret. Every round masks at least one
-    // character that was no mask before, and in practice the second one changes nothing.
+    // Once more after a change: a mask may end what a pattern did not see the end of. Every round masks at
+    // least one character that was no mask before, and in practice the second one changes nothing.
     for (let before = original; ;) {
-      const after = mask(before, [
-        ...knownSpans(before, forms),
-        ...wrappedSpans(before, forms),
-        ...credentialSpans(before),
-      ]);
+      search ??= createSecretSearch(known);
+      const after = mask(before, [...search.spans(before), ...credentialSpans(before)]);
       if (after === before) return after;
       before = after;
     }
   };
-  return { text, addSecret, event: (event) => redactEvent(event, text) };
+  return {
+    text,
+    addSecret(secret) {
+      known.add(secret);
+      search = undefined;
+    },
+    event: (event) => redactEvent(event, bounded(text)),
+  };
 }
 
-function knownSpans(text: string, forms: Iterable<string>): Span[] {
-  const spans: Span[] = [];
-  for (const form of forms) {
-    let from = text.indexOf(form);
-    while (from !== -1) {
-      const to = from + form.length;
-      const last = spans.at(-1);
-      // Overlapping finds of one form are one span, so that "aaaa…" stays linear in memory.
-      if (last !== undefined && last.from <= from && from <= last.to) {
-        spans[spans.length - 1] = { from: last.from, to: Math.max(to, last.to) };
-      } else {
-        spans.push({ from, to });
-      }
-      from = text.indexOf(form, from + 1);
-    }
-  }
-  return spans;
-}
-
-/** Shorter forms could come about by chance where two lines are joined. */
-const MIN_WRAPPED = 16;
-const lineBreak = String.raw`(?:\r?\n|(?:\\{1,4}r)?\\{1,4}n)`;
-const wrapped = new RegExp(String.raw`[\w+/=.~%-]{40}${lineBreak}[\w+/=.~%-]`);
-const lineBreaks = new RegExp(lineBreak, "g");
-
-/** What `base64` and its like print comes in lines: finds what goes on behind the end of a long one. */
-function wrappedSpans(text: string, forms: ReadonlySet<string>): Span[] {
-  if (!wrapped.test(text)) return [];
-  let joined = "";
-  let end = 0;
-  /** Where a line begins in the joined text, and how much has been left out before it. */
-  const lines: { readonly at: number; readonly left: number }[] = [];
-  for (const { 0: found, index } of text.matchAll(lineBreaks)) {
-    joined += text.slice(end, index);
-    end = index + found.length;
-    lines.push({ at: joined.length, left: end - joined.length });
-  }
-  joined += text.slice(end);
-  const long = [...forms].filter((form) => form.length >= MIN_WRAPPED);
-  const original = (at: number): number => at + (lines[linesBefore(lines, at) - 1]?.left ?? 0);
-  return knownSpans(joined, long).map(({ from, to }) => ({
-    from: original(from),
-    to: original(to - 1) + 1,
-  }));
-}
-
-/** How many lines begin at `at` or before it. */
-function linesBefore(lines: readonly { readonly at: number }[], at: number): number {
-  let low = 0;
-  let high = lines.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((lines[middle]?.at ?? 0) <= at) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/**
+ * Cuts what is too long before it is searched: that takes up to 100 ms for a megabyte, in which nothing else
+ * happens in the process. A secret that the cut would halve is behind the end that is left.
+ */
+function bounded(text: Text): Text {
+  let left = MAX_EVENT;
+  return (original) => {
+    const room = left;
+    left = Math.max(0, left - original.length);
+    if (original.length <= Math.max(room, ALWAYS_KEPT)) return text(original);
+    const kept = text(original.slice(0, room)).slice(0, -CUT_EDGE);
+    return `${kept}… (${original.length - kept.length} characters left out)`;
+  };
 }
 
 function mask(text: string, spans: Span[]): string {
@@ -174,6 +138,8 @@ function copyOf<T extends object>(value: T): T {
 }
 
 function redactJson(json: string, text: Text): string {
+  // It is searched twice.
+  if (json.length > MAX_EVENT / 2) return text(json);
   let parsed: unknown;
   try {
     parsed = JSON.parse(json);

@@ -12,6 +12,8 @@ export interface Span {
 }
 
 interface Pattern {
+  /** What each match holds: most texts hold none of it, and to look for a word is cheap. */
+  readonly hint: RegExp;
   readonly regex: RegExp;
   /** Which parts of a match are secret; without it the whole match, or its group 1. */
   readonly spans?: (match: string) => readonly Span[];
@@ -19,33 +21,32 @@ interface Pattern {
 
 const patterns: readonly Pattern[] = [
   // Installation tokens have about 520 characters, with dots, underscores and a JWT inside.
-  { regex: /gh[pousr]_[A-Za-z0-9._-]{20,}/dg },
-  { regex: /github_pat_[A-Za-z0-9_]{20,}/dg },
-  { regex: /(?<![\w-])[\w-]+(?:\.[\w-]*)+/dg, spans: jsonWebTokens },
-  { regex: /(?<![A-Za-z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])/dg },
-  { regex: /(?<![A-Za-z0-9])xox[a-z]-[A-Za-z0-9-]{10,}/dg },
+  { hint: /gh[pousr]_/, regex: /gh[pousr]_[A-Za-z0-9._-]{20,}/dg },
+  { hint: /github_pat_/, regex: /github_pat_[A-Za-z0-9_]{20,}/dg },
+  { hint: /eyJ/, regex: /(?<![\w-])[\w-]+(?:\.[\w-]*)+/dg, spans: jsonWebTokens },
+  { hint: /A[KS]IA/, regex: /(?<![A-Za-z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])/dg },
+  { hint: /xox/, regex: /(?<![A-Za-z0-9])xox[a-z]-[A-Za-z0-9-]{10,}/dg },
   // Words such as `sk-folding-cube-container` have no digit.
-  { regex: /(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,}/dg, spans: ifDigit },
+  { hint: /sk-/, regex: /(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,}/dg, spans: ifDigit },
   {
+    hint: /authorization/i,
     regex:
       /authorization\\{0,4}["'`]?\s{0,8}[:=]\s{0,8}\\{0,4}["'`]?(?:bearer|basic)\s{1,8}((?![$<{%])[^\s"'`,;\\]+)/dgi,
   },
   {
+    hint: /bearer|basic/i,
     regex: /(?<![A-Za-z0-9])(?:bearer|basic)\s([A-Za-z0-9._~+/=-]{20,})/dgi,
     spans: ifDigitAfterScheme,
   },
   // user:password@ of a URL. The part runs to the last @ before the path.
-  { regex: /:\/\/([^\s/?#"'`<>\\:@]*:[^\s/?#"'`<>\\]+)@/dg },
+  { hint: /:\/\//, regex: /:\/\/([^\s/?#"'`<>\\:@]*:[^\s/?#"'`<>\\]+)@/dg },
 ];
-
-/** What every match holds, some of it: most texts hold none, and one look is cheaper than ten. */
-const hint = /gh[pousr]_|github_pat_|eyJ|A[KS]IA|xox|sk-|bearer|basic|:\/\/|PRIVATE KEY/i;
 
 /** Spans may overlap and come in no order. */
 export function credentialSpans(text: string): Span[] {
-  if (!hint.test(text)) return [];
   const found: Span[] = privateKeys(text);
-  for (const { regex, spans } of patterns) {
+  for (const { hint, regex, spans } of patterns) {
+    if (!hint.test(text)) continue;
     for (const match of text.matchAll(regex)) {
       if (spans === undefined) {
         const [from, to] = match.indices?.[1] ?? match.indices?.[0] ?? [0, 0];

@@ -9,6 +9,7 @@ export type SessionActivity =
   | ToolStarted
   | { readonly kind: "tool.delta"; readonly toolCallId: string; readonly text: string }
   | ToolEnded
+  | SubAgentToolFailed
   | { readonly kind: "agent.started"; readonly turnId: string }
   | { readonly kind: "agent.ended"; readonly turnId: string }
   | { readonly kind: "idle" }
@@ -31,7 +32,20 @@ export interface ToolEnded {
   readonly toolCallId: string;
   readonly succeeded: boolean;
   readonly result?: { readonly content: string; readonly detailedContent?: string };
-  readonly error?: { readonly message: string; readonly code?: string };
+  readonly error?: ToolError;
+}
+
+/** A tool call of a sub-agent that did not succeed. Nothing else is said of the calls of sub-agents. */
+export interface SubAgentToolFailed {
+  readonly kind: "sub-agent.tool.failed";
+  readonly toolCallId: string;
+  readonly error: ToolError;
+}
+
+export interface ToolError {
+  readonly message: string;
+  /** `denied`: the permissions refused it. `unfinished`: the turn ended before the tool did. Else the runtime's own. */
+  readonly code?: string;
 }
 
 /** One whole answer of the model, as a recording keeps it. `subAgent`: not the root conversation. */
@@ -39,7 +53,12 @@ export interface ModelReplied {
   readonly kind: "model.replied";
   readonly text: string;
   readonly reasoning?: string;
-  readonly toolCalls: readonly { readonly name: string; readonly arguments: unknown }[];
+  readonly toolCalls: readonly {
+    /** The `toolCallId` of what happens to it. */
+    readonly id?: string;
+    readonly name: string;
+    readonly arguments: unknown;
+  }[];
   readonly subAgent: boolean;
 }
 

@@ -1,9 +1,13 @@
 /** What a `RunView` holds: see `view.ts`, which folds events into it. */
 import type { Decision, DecisionCategory, Mission, SessionRole } from "./decision.ts";
+import type { RunOutcome } from "./event.ts";
 
 export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "canceled";
-/** `skipped`: the run is over and it never started. */
-export type WorkStatus = RunStatus | "crashed" | "skipped";
+/**
+ * `skipped`: the run is over and it never started. `answered-no`: it failed as a condition of an `Alt` or `Loop`
+ * (or as a part of one), and that is its answer.
+ */
+export type WorkStatus = RunStatus | "crashed" | "skipped" | "answered-no";
 
 export interface Usage {
   modelCalls: number;
@@ -33,6 +37,8 @@ export interface DecisionEntry {
   readonly run: number;
   readonly kind: Decision["kind"];
   readonly category: DecisionCategory;
+  /** A failure that is the answer of a condition. */
+  readonly answer: boolean;
   /** Without the prefix and without the details of a crash, bounded. */
   readonly text: string;
 }
@@ -61,6 +67,8 @@ export interface OpenSession {
   readonly role: SessionRole;
   /** What its current turn is for; undefined between turns. */
   mission: Mission | undefined;
+  /** UTF-16 units of the answer or reasoning that is being written. */
+  streamed: number;
   /** By tool call id, in the order of their start. */
   readonly tools: Map<string, OpenTool>;
   /** The tool call that ended last. */
@@ -70,10 +78,16 @@ export interface OpenSession {
 export interface WorkView extends Counters {
   readonly workId: number;
   readonly taskId: string;
+  /** It is a condition, or a part of one. */
+  condition: boolean;
   modelId: string;
   status: WorkStatus;
   /** Why it failed, crashed or was canceled. */
   reason: string | undefined;
+  /** What to do about its last crashes, where that is known. */
+  advice: string | undefined;
+  /** The end of the last run. */
+  endedAt: number | undefined;
   /** The start of the run that goes on; undefined while none does. */
   startedAt: number | undefined;
   /** Of all finished runs; `elapsedMs` adds the one that goes on. */
@@ -93,6 +107,8 @@ export interface RunView {
   status: RunStatus;
   /** Why it failed or was canceled. */
   reason: string | undefined;
+  /** What the job itself came to, where the status is the verdict on a rehearsal. */
+  jobOutcome: RunOutcome | undefined;
   startedAt: number | undefined;
   endedAt: number | undefined;
   /** By work id, in the order of the entry. */
@@ -102,7 +118,7 @@ export interface RunView {
   /** About the whole job. */
   readonly decisions: DecisionEntry[];
   droppedDecisions: number;
-  /** How often each kind of decision was made, of the job and of all works, dropped ones included. */
+  /** How often each kind of decision was made, of the job and of all works, dropped ones included, answers not. */
   readonly decided: Map<Decision["kind"], number>;
   /** The first ones; `totals.denials` counts all. */
   readonly denials: DenialEntry[];
@@ -124,6 +140,7 @@ export function createRunView(): RunView {
     workingDirectory: "",
     status: "pending",
     reason: undefined,
+    jobOutcome: undefined,
     startedAt: undefined,
     endedAt: undefined,
     works: new Map(),

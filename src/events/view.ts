@@ -9,7 +9,7 @@
  * - Times are the events' own `at`, in milliseconds.
  */
 import { decisionCategory, decisionMessage, type Decision, type SessionRole } from "./decision.ts";
-import type { RunEvent, WorkRef } from "./event.ts";
+import type { RunEvent, WorkOutcome, WorkRef } from "./event.ts";
 import type { ModelUsed, PermissionDenied, SessionActivity } from "./session-activity.ts";
 import {
   KEPT_DECISIONS,
@@ -55,12 +55,16 @@ export function applyEvent(view: RunView, event: RunEvent): void {
       view.workingDirectory = event.workingDirectory;
       view.status = "running";
       view.startedAt = event.at;
-      for (const planned of event.works)
-        workOf(view, { ...planned, run: 0 }).modelId = planned.modelId;
+      for (const planned of event.works) {
+        const work = workOf(view, { ...planned, run: 0 });
+        work.modelId = planned.modelId;
+        work.condition = planned.condition === true;
+      }
       return;
     case "run.ended":
       view.status = event.outcome.kind;
       view.reason = event.outcome.kind === "succeeded" ? undefined : event.outcome.reason;
+      view.jobOutcome = event.jobOutcome;
       view.endedAt = event.at;
       for (const work of view.works.values()) settle(work, event.at);
       return;
@@ -70,6 +74,7 @@ export function applyEvent(view: RunView, event: RunEvent): void {
       work.modelId = event.modelId;
       work.status = "running";
       work.reason = undefined;
+      work.advice = undefined;
       work.startedAt = event.at;
       count(view, work, "runs", 1);
       return;
@@ -78,7 +83,14 @@ export function applyEvent(view: RunView, event: RunEvent): void {
       const work = workOf(view, event.work);
       const { outcome } = event;
       work.status = outcome.kind;
+      if (isAnswer(work, outcome)) {
+        work.status = "answered-no";
+        const index = work.decisions.findLastIndex(({ kind }) => kind === "task-failed");
+        const last = work.decisions[index];
+        if (last?.run === event.work.run) work.decisions[index] = { ...last, answer: true };
+      }
       work.reason = outcomeReason(outcome);
+      work.endedAt = event.at;
       stopClock(work, event.at);
       return;
     }
@@ -96,6 +108,7 @@ export function applyEvent(view: RunView, event: RunEvent): void {
       const session = sessionOf(work, event.sessionId, event.modelId, "both");
       session.mission = event.mission;
       session.tools.clear();
+      session.streamed = 0;
       if (event.mission === "prompt") count(view, work, "attempts", 1);
       return;
     }
@@ -111,16 +124,31 @@ export function applyEvent(view: RunView, event: RunEvent): void {
   }
 }
 
+/** A work that fails as a condition has answered, unless a limit or a crash kept it from its answer. */
+function isAnswer(work: WorkView, outcome: WorkOutcome): boolean {
+  return work.condition && outcome.kind === "failed" && outcome.unanswered !== true;
+}
+
+/** Of a condition these say no more than "no". */
+const answers: ReadonlySet<Decision["kind"]> = new Set<Decision["kind"]>([
+  "availability-failed",
+  "availability-drained",
+  "criteria-failed",
+  "criteria-budget-drained",
+]);
+
 function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, at: number): void {
+  const work = ref === null ? undefined : workOf(view, ref);
+  const answer = work?.condition === true && answers.has(decision.kind);
   const entry = {
     at,
     run: ref?.run ?? 0,
     kind: decision.kind,
     category: decisionCategory(decision),
+    answer,
     text: clip(decisionMessage(withoutDetail(decision)), MAX_DECISION_TEXT),
   };
-  view.decided.set(decision.kind, (view.decided.get(decision.kind) ?? 0) + 1);
-  const work = ref === null ? undefined : workOf(view, ref);
+  if (!answer) view.decided.set(decision.kind, (view.decided.get(decision.kind) ?? 0) + 1);
   const owner = work ?? view;
   owner.decisions.push(entry);
   if (owner.decisions.length > KEPT_DECISIONS) {
@@ -128,6 +156,7 @@ function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, a
     owner.droppedDecisions += 1;
   }
   if (work === undefined) return;
+  if (decision.kind === "crash-budget-drained") work.advice = decision.advice;
   if (decision.kind === "criteria-retry") count(view, work, "retries", 1);
   if (decision.kind === "session-crashed") count(view, work, "crashes", 1);
 }
@@ -141,7 +170,15 @@ function applyActivity(
 ): void {
   const session = work.sessions.get(sessionId);
   switch (activity.kind) {
+    case "message.delta":
+    case "reasoning.delta":
+      if (session !== undefined) session.streamed += activity.text.length;
+      return;
+    case "reasoning.ended":
+      if (session !== undefined) session.streamed = 0;
+      return;
     case "message.ended":
+      if (session !== undefined) session.streamed = 0;
       if (activity.text.trim() === "" || (session?.mission ?? "prompt") !== "prompt") return;
       work.lastMessage = clip(activity.text, MAX_MESSAGE);
       view.lastSpeaker = work.workId;
@@ -219,9 +256,12 @@ function workOf(view: RunView, ref: WorkRef): WorkView {
   const work: WorkView = {
     workId,
     taskId,
+    condition: false,
     modelId: "",
     status: "pending",
     reason: undefined,
+    advice: undefined,
+    endedAt: undefined,
     startedAt: undefined,
     finishedMs: 0,
     sessions: new Map(),
@@ -247,6 +287,7 @@ function sessionOf(
     modelId,
     role,
     mission: undefined,
+    streamed: 0,
     tools: new Map(),
     lastTool: undefined,
   };
@@ -268,9 +309,7 @@ function settle(work: WorkView, at: number): void {
   if (work.status === "running") work.status = "canceled";
 }
 
-function outcomeReason(
-  outcome: Extract<RunEvent, { type: "work.ended" }>["outcome"],
-): string | undefined {
+function outcomeReason(outcome: WorkOutcome): string | undefined {
   switch (outcome.kind) {
     case "succeeded":
       return undefined;

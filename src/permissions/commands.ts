@@ -50,6 +50,9 @@ export function decideShell(
       `the command can't be checked against the patterns of permissions.shell: ${reading.reason}. Use plain commands`,
     );
   }
+  if (allow !== true && reading.background) {
+    return refused("where patterns allow commands, none may run in the background (&)");
+  }
   const { commands, expanded = new Set<string>() } = reading;
   if (commands.reduce((sum, command) => sum + command.length, 0) > maxWords) {
     return refused(

@@ -1,6 +1,7 @@
 /** Where a path really leads, and whether the file rules of `permissions` allow it. Asks the file system, changes nothing. */
-import picomatch from "picomatch";
 import { dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
+import { partsMatch, readGlob } from "../entry/glob.ts";
+import type { Part } from "../entry/glob.ts";
 
 export interface PathContext {
   /** Absolute. */
@@ -13,20 +14,31 @@ export interface PathContext {
   readonly linkTarget: (path: string) => string | undefined;
 }
 
+/** In bytes: no system takes longer ones. */
+export const longestPath = 4_096;
+
 /**
- * Where a path leads with every symbolic link resolved; a part that does not exist yet hangs below the
- * deepest one that does. Undefined when that can't be said for sure. Two places when `link/..` means one
- * thing to the operating system and another to a program that tidies the path up first: both must be fine.
+ * Where a path leads with every symbolic link resolved; from the first part that does not exist, it goes on as
+ * it is written. Undefined when that can't be said for sure. Two places when `link/..` means one thing to the
+ * operating system and another to a program that tidies the path up first: both must be fine.
+ *
+ * Asks the file system at most twice for each part.
  */
 export function realLocations(path: string, context: PathContext): readonly string[] | undefined {
   // eslint-disable-next-line no-control-regex
   if (path === "" || /[\u0000-\u001f]/.test(path)) return undefined;
+  if (Buffer.byteLength(path) > longestPath) return undefined;
   const tidy = resolve(context.workingDirectory, path);
   const raw = isAbsolute(path) ? path : `${context.workingDirectory}${sep}${path}`;
-  if (leadsToProcess(raw, context) || leadsToProcess(tidy, context)) return undefined;
   const tidied = realLocation(tidy, context);
-  const walked = raw === tidy ? tidied : walk(raw, context);
+  // Some programs take a backslash for a slash on every system.
+  const walked = raw === tidy && !raw.includes("\\") ? tidied : walk(raw, /[\\/]/, context);
   return tidied === undefined || walked === undefined ? undefined : [...new Set([tidied, walked])];
+}
+
+/** Of an absolute path. */
+export function realLocation(path: string, context: PathContext): string | undefined {
+  return walk(path, sep === "/" ? "/" : /[\\/]/, context);
 }
 
 /** What these hold depends on who asks, and the runtime is another process than we: `/proc/self/cwd`. */
@@ -34,60 +46,52 @@ const ofProcess = /^\/(?:proc|dev\/(?:fd|std(?:in|out|err)))(?:\/|$)/;
 
 const maxLinks = 40;
 
-/** Whether the way passes such a place, link by link: the end of it would not tell any more. */
-function leadsToProcess(path: string, context: PathContext): boolean {
-  if (sep !== "/") return false;
-  const parts = path.split("/");
-  let at = "/";
+/** Follows the path as the operating system does: `..` is the parent of where we really are. */
+function walk(path: string, separator: string | RegExp, context: PathContext): string | undefined {
+  const { root } = parse(path);
+  /** What is still to be walked; the next part is the last one. */
+  const parts = path.slice(root.length).split(separator).toReversed();
+  let at = root;
+  /** What follows, and does not exist. */
+  const missing: string[] = [];
   let links = 0;
-  while (links <= maxLinks) {
-    const part = parts.shift();
-    if (part === undefined) return false;
-    const next = part === ".." ? dirname(at) : join(at, part);
-    if (ofProcess.test(next)) return true;
-    const target = part === "" || part === "." ? undefined : context.linkTarget(next);
-    if (target === undefined) {
-      at = next;
+  for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+    if (part === "" || part === ".") continue;
+    if (part === "..") {
+      if (missing.pop() === undefined) at = dirname(at);
       continue;
     }
-    links += 1;
-    parts.unshift(...target.split("/"));
-    if (isAbsolute(target)) at = "/";
-  }
-  return true;
-}
-
-/** Follows the path as the operating system does: `..` is the parent of where we really are. */
-function walk(path: string, context: PathContext): string | undefined {
-  let at: string | undefined = parse(path).root;
-  for (const part of path.slice(at.length).split(/[\\/]/)) {
-    if (part === "" || part === ".") continue;
-    at = part === ".." ? dirname(at) : realLocation(join(at, part), context);
-    if (at === undefined) return undefined;
-  }
-  return at;
-}
-
-/** Of an absolute path without `..`. */
-export function realLocation(path: string, context: PathContext): string | undefined {
-  let existing = path;
-  let rest = "";
-  for (;;) {
-    try {
-      return join(context.realpath(existing), rest);
-    } catch (error) {
-      // A loop, a folder that we may not enter, a link to what does not exist yet: who knows where it ends.
-      if (!isMissing(error) || context.isThere(existing)) return undefined;
+    if (missing.length > 0) {
+      missing.push(part);
+      continue;
     }
-    const parent = dirname(existing);
-    if (parent === existing) return undefined;
-    rest = join(existing.slice(parent.length).replace(/^[\\/]+/, ""), rest);
-    existing = parent;
+    const next = at.endsWith(sep) ? at + part : at + sep + part;
+    if (ofProcess.test(next)) return undefined;
+    const target = context.linkTarget(next);
+    if (target !== undefined) {
+      links += 1;
+      if (links > maxLinks) return undefined;
+      parts.push(...target.split(separator).toReversed());
+      if (isAbsolute(target)) at = parse(target).root;
+    } else if (isThere(next, context)) at = next;
+    else missing.push(part);
+  }
+  try {
+    // In the system's own spelling of it: letters in another case, short names.
+    return join(context.realpath(at), ...missing);
+  } catch {
+    // A loop, a folder that we may not enter, a link that was just changed: who knows where it ends.
+    return undefined;
   }
 }
 
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
+function isThere(path: string, context: PathContext): boolean {
+  try {
+    return context.isThere(path);
+  } catch {
+    // Something is there that we may not look at: the end of the walk finds out.
+    return true;
+  }
 }
 
 export function isUnder(path: string, folder: string): boolean {
@@ -97,10 +101,12 @@ export function isUnder(path: string, folder: string): boolean {
 
 /** Whether a glob of the entry matches a real path. Relative ones start at the working directory. */
 export function globMatches(glob: string, real: string, root: string, anyCase: boolean): boolean {
-  const options = { dot: true, nocase: anyCase, nonegate: true };
-  if (isAbsolute(glob)) return picomatch(glob, options)(real);
-  if (!isUnder(real, root)) return false;
-  return picomatch(plain(glob), options)(slashes(relative(root, real)));
+  const read = readGlob(glob);
+  if (typeof read === "string") return false;
+  return read.some(({ text, parts }) => {
+    if (isAbsolute(text)) return partsMatch(parts, namesOf(real), anyCase);
+    return isUnder(real, root) && partsMatch(parts, namesOf(relative(root, real)), anyCase);
+  });
 }
 
 /**
@@ -117,28 +123,41 @@ export function globDenies(
   context: PathContext,
 ): boolean {
   if (globMatches(glob, real, root, true)) return true;
-  const { base, glob: rest } = picomatch.scan(plain(glob), { nonegate: true });
-  const named = base.replace(/^~(?=\/|$)/, () => home);
-  const start = sep === "/" ? named.replace(/\\(.)/g, "$1") : named;
+  const read = readGlob(glob);
+  if (typeof read === "string") return true;
   const path = real.toLowerCase();
-  const last = rest.slice(rest.lastIndexOf("/") + 1);
-  const open = picomatch.scan(last).isGlob ? rest : `${rest}/**`;
-  // The `_` makes `**` match the beginning itself.
-  const matches = picomatch(`_/${open}`.replace("//", "/"), { dot: true, nocase: true });
-  const starts = [resolve(root, start), ...(realLocations(start || ".", context) ?? [])];
-  return starts.some((one) => {
-    const place = one.toLowerCase();
-    if (isUnder(path, place) && matches(`_/${slashes(relative(place, path))}`)) return true;
-    return deep && (isUnder(place, path) || isUnder(path, place));
+  return read.some(({ text, parts }) => {
+    const [start, rest] = fixedStart(parts, isAbsolute(text), home);
+    const open: readonly Part[] =
+      parts.at(-1)?.kind === "text" ? [...rest, { kind: "folders" }] : rest;
+    const starts = [resolve(root, start), ...(realLocations(start || ".", context) ?? [])];
+    return starts.some((one) => {
+      const place = one.toLowerCase();
+      if (isUnder(path, place) && partsMatch(open, namesOf(relative(place, path)), true)) {
+        return true;
+      }
+      return deep && (isUnder(place, path) || isUnder(path, place));
+    });
   });
 }
 
-/** `./src/**` and `src/` as people write them. */
-function plain(glob: string): string {
-  const short = glob.replace(/^(?:\.\/)+/, "");
-  return short.endsWith("/") ? `${short}**` : short;
+/** The path before the first wildcard, and the parts behind it. */
+function fixedStart(
+  parts: readonly Part[],
+  absolute: boolean,
+  home: string,
+): readonly [start: string, rest: readonly Part[]] {
+  const names: string[] = [];
+  for (const part of parts) {
+    if (part.kind !== "text") break;
+    names.push(part.text);
+  }
+  const rest = parts.slice(names.length);
+  if (!absolute && names[0] === "~") return [join(home, ...names.slice(1)), rest];
+  const start = names.join("/");
+  return [absolute && !isAbsolute(start) ? `/${start}` : start, rest];
 }
 
-function slashes(path: string): string {
-  return sep === "/" ? path : path.split(sep).join("/");
+function namesOf(path: string): string[] {
+  return path.split(sep).filter((name) => name !== "");
 }

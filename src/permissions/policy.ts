@@ -5,7 +5,14 @@
 import { homedir } from "node:os";
 import type { Permissions } from "../entry/model.ts";
 import { decideShell } from "./commands.ts";
-import { globDenies, globMatches, isUnder, realLocation, realLocations } from "./paths.ts";
+import {
+  globDenies,
+  globMatches,
+  isUnder,
+  longestPath,
+  realLocation,
+  realLocations,
+} from "./paths.ts";
 import type { PathContext } from "./paths.ts";
 import type { PermissionRequest } from "./request.ts";
 import { ruleSet } from "./rules.ts";
@@ -30,6 +37,8 @@ export interface PermissionContext extends PathContext {
   readonly platform?: NodeJS.Platform;
   /** What `~` stands for in a denial. Default: the user's. */
   readonly home?: string;
+  /** Files, and folders with all they hold, that the run writes about itself: no file tool writes to them. Absolute. */
+  readonly kept?: readonly string[];
 }
 
 export function decidePermission(
@@ -51,7 +60,7 @@ export function decidePermission(
     case "other": {
       const { operation, target, refusal } = request;
       if (refusal !== undefined) return denied(operation, target, refusal);
-      return rules.preset === "all"
+      return rules.everything
         ? { kind: "allowed" }
         : denied(operation, target, "only the preset all allows that");
     }
@@ -60,15 +69,15 @@ export function decidePermission(
 
 /** One sentence for the model: what it may do, so that it can go on in another way. */
 export function describePermissions(permissions: Permissions): string {
-  const { preset, read, write, shell, url } = ruleSet(permissions);
+  const { everything, writes, read, write, shell, url } = ruleSet(permissions);
+  if (everything) return "Everything is allowed but what is denied by name.";
   const parts = [`read and search files under the working directory${also(read)}`];
-  if (preset !== "read-only") parts.push(`write files under the working directory${also(write)}`);
+  if (writes) parts.push(`write files under the working directory${also(write)}`);
   else if (write.allow.length > 0) parts.push(`write ${write.allow.join(", ")}`);
   if (shell.allow === true) parts.push("run shell commands");
   else if (shell.allow.length > 0) {
     parts.push(`run shell commands that match ${shell.allow.map((p) => `"${p}"`).join(", ")}`);
   }
-  if (preset === "all") return "Everything is allowed but what is denied by name.";
   if (url.allow.length > 0) parts.push(`fetch ${url.allow.join(", ")}`);
   return `You may ${parts.join("; ")}; call the job tools; nothing else.`;
 }
@@ -99,18 +108,33 @@ function fileReason(
   context: PermissionContext,
   deep: boolean,
 ): string | undefined {
-  if (rules.preset === "all" && rules[operation].deny.length === 0) return undefined;
+  const kept = operation === "write" ? (context.kept ?? []) : [];
+  if (rules.everything && rules[operation].deny.length === 0 && kept.length === 0) {
+    return undefined;
+  }
+  if (typeof path === "string" && Buffer.byteLength(path) > longestPath) {
+    return `it is longer than ${longestPath} bytes`;
+  }
   const root = realLocation(context.workingDirectory, context);
   const reals = typeof path === "string" ? realLocations(path, context) : undefined;
   if (root === undefined || reals === undefined) {
     return "where this path leads can't be said for sure";
   }
   for (const real of reals) {
+    if (kept.some((one) => holds(one, real, context))) return "the run itself writes there";
     const reason = placeReason(operation, rules, real, root, context, deep);
     if (reason === undefined) continue;
     return real === path || reason !== outside ? reason : `it leads to ${real}, ${outside}`;
   }
   return undefined;
+}
+
+/** Also by the name of a link, and in other letters where the system takes them for the same. */
+function holds(folder: string, real: string, context: PathContext): boolean {
+  const place = real.toLowerCase();
+  return [folder, ...(realLocations(folder, context) ?? [])].some((one) =>
+    isUnder(place, one.toLowerCase()),
+  );
 }
 
 const outside = "outside the working directory";
@@ -129,14 +153,14 @@ function placeReason(
   if (denial !== undefined) {
     return `it is, or holds, what permissions.${operation} denies with "!${denial}"`;
   }
-  if (rules.preset === "all") return undefined;
+  if (rules.everything) return undefined;
   const secret = isPrivate(isUnder(real, root) ? real.slice(root.length) : real);
   const named = allow.filter((glob) => !secret || isPrivate(glob));
   if (named.some((glob) => globMatches(glob, real, root, false))) return undefined;
   if (secret) {
     return "files like this hold credentials or run code; only a pattern that names them allows it";
   }
-  if (operation === "write" && rules.preset === "read-only") {
+  if (operation === "write" && !rules.writes) {
     return allow.length === 0
       ? "the permissions are read-only"
       : "it matches no pattern of permissions.write";
@@ -160,9 +184,12 @@ function decideCommand(
 }
 
 function decideUrl(rules: RuleSet, url: string): PermissionDecision {
+  if (!rules.everything && url.length > longestUrl) {
+    return denied("url", url, `it is longer than ${longestUrl} characters`);
+  }
   const denial = rules.url.deny.find((pattern) => urlDenied(url, pattern));
   if (denial !== undefined) return denied("url", url, `permissions.url denies "!${denial}"`);
-  if (rules.preset === "all" || rules.url.allow.some((pattern) => urlMatches(url, pattern))) {
+  if (rules.everything || rules.url.allow.some((pattern) => urlMatches(url, pattern))) {
     return { kind: "allowed" };
   }
   return denied("url", url, "it matches no pattern of permissions.url");
@@ -170,10 +197,15 @@ function decideUrl(rules: RuleSet, url: string): PermissionDecision {
 
 function decideTool(rules: RuleSet, name: string): PermissionDecision {
   if (rules.tools.deny.includes(name)) return denied("tool", name, `permissions.tools denies it`);
-  if (rules.preset === "all" || rules.tools.allow.includes(name)) return { kind: "allowed" };
+  if (rules.everything || rules.tools.allow.includes(name)) return { kind: "allowed" };
   return denied("tool", name, "permissions.tools does not name it");
 }
 
+const longestUrl = 8_192;
+/** Of what was asked for, in a report and in the answer to the model. */
+const longestTarget = 1_000;
+
 function denied(operation: string, target: string, reason: string): PermissionDecision {
-  return { kind: "denied", operation, target, reason };
+  const shown = target.length > longestTarget ? `${target.slice(0, longestTarget)}…` : target;
+  return { kind: "denied", operation, target: shown, reason };
 }

@@ -1,18 +1,34 @@
 /** Names of what holds credentials or runs code: as parts of a path, and as globs of a search. One list for both. */
 
-/** Git's own folder, files of passwords and keys. A folder of such a name is private with all it holds. */
-const names = [".git", ".git-credentials", ".netrc", "_netrc", ".npmrc", ".pypirc", ".ssh"];
+/** Git's own folder, files of passwords and keys, settings. A folder of such a name is private with all it holds. */
+const names = [
+  ".git",
+  ".git-credentials",
+  ".netrc",
+  "_netrc",
+  ".npmrc",
+  ".pypirc",
+  ".ssh",
+  ".envrc",
+  ".env",
+];
+
+/** What google-github-actions/auth writes into the workspace. */
+const credentials = { part: String.raw`gha-creds-[^\\/:]*?\.json`, glob: "gha-creds-*.json" };
 
 /** Settings are not committed; these are, as `.env.example`. */
 const examples = ["example", "sample", "template", "dist", "defaults"];
 
-/** For a regular expression that ignores case. A part ends before a separator, a colon or a hyphen. */
+/**
+ * For a regular expression that ignores case. A part ends before a separator, a colon or a hyphen. What editors
+ * leave beside a file is as private as the file: `.npmrc~`, `#.env#`, `.#.env`, `..env.un~`, `._.netrc`, `.netrc.bak`.
+ */
 export const privateParts = [
-  ...names.map((name) => name.replace(".", String.raw`\.`)),
-  String.raw`\.env(?!\.(?:${examples.join("|")})(?:$|[:-]))(?:\.[^\\/:]+?)?`,
-  // What google-github-actions/auth writes into the workspace.
-  String.raw`gha-creds-[^\\/:]*?\.json`,
-].join("|");
+  String.raw`(?:\.?#|\._?)?`,
+  `(?:${[...names.map((name) => name.replace(".", String.raw`\.`)), credentials.part].join("|")})`,
+  String.raw`(?!\.(?:${examples.join("|")})(?:$|[:-]))`,
+  String.raw`(?:[~#. ][^\\/:]*?|(?<=\.env)[-_][^\\/:]*?)?`,
+].join("");
 
 const privatePart = new RegExp(`^(?:${privateParts})$`, "i");
 
@@ -22,12 +38,15 @@ export function isPrivate(path: string): boolean {
 }
 
 /**
- * The same for a search, where these become a part of the conversation: so they are short, and leave a rest
- * to the check of its result. That are names in capitals, and those that begin as an example does.
+ * The same for a search, where these become a part of the conversation: so they are short. They leave a rest to
+ * the check of its result (names in capitals, those that begin as an example does, rare endings), and leave out
+ * what editors keep beside any file that begins with a dot.
  */
 export const privateGlobs: readonly string[] = [
-  `!**/{${[...names, ".env", "gha-creds-*.json"].join(",")}}`,
+  `!**/{${[...names, credentials.glob].join(",")}}`,
   `!**/.env.{${notAs(examples).join(",")}}`,
+  `!**/{#.*,.#*,..*,._*,.*~,.env[-_ ]*,_netrc[.~]*,${credentials.glob}[.~]*}`,
+  "!**/.*.{bak,backup,orig,old,save,sw?,tmp}",
 ];
 
 /** No glob says “not this word”: globs of all that differs in the first three letters. */

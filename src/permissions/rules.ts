@@ -1,7 +1,24 @@
 /** `permissions` of an entry in a form that is easy to ask; what is stronger than what; and which tools it needs. Pure. */
 import { isAbsolute } from "node:path";
+import { readGlob } from "../entry/glob.ts";
 import type { PermissionPreset, PermissionRules, Permissions } from "../entry/model.ts";
 import { isPrivate } from "./private-files.ts";
+
+/** Model families know the same ability under different names: all of them, the runtime picks. */
+export const searchTools: readonly string[] = ["grep", "rg"];
+const readTools = ["view", ...searchTools, "glob"];
+const writeTools = ["create", "edit", "apply_patch"];
+const shellTools = [
+  "bash",
+  "read_bash",
+  "stop_bash",
+  "list_bash",
+  "powershell",
+  "read_powershell",
+  "stop_powershell",
+  "list_powershell",
+];
+const workspaceTools = [...readTools, ...writeTools, ...shellTools];
 
 /** Patterns, apart by what they do; without the `!`. */
 export interface Split {
@@ -9,7 +26,21 @@ export interface Split {
   readonly deny: readonly string[];
 }
 
-export interface RuleSet {
+/** All that a preset gives. What isn't said here, nobody has. */
+interface Grants {
+  /** A ceiling lets through what is not above it. */
+  readonly rank: number;
+  /** Any file, address, tool and request that no rule denies. */
+  readonly everything: boolean;
+  /** Files under the working directory, but private ones. */
+  readonly writes: boolean;
+  /** Any command. */
+  readonly shell: boolean;
+  /** Besides those for reading. */
+  readonly tools: readonly string[];
+}
+
+export interface RuleSet extends Pick<Grants, "everything" | "writes"> {
   readonly preset: PermissionPreset;
   readonly read: Split;
   readonly write: Split;
@@ -18,16 +49,47 @@ export interface RuleSet {
   readonly tools: Split;
 }
 
+const grants: Readonly<Record<PermissionPreset, Grants>> = {
+  "read-only": { rank: 0, everything: false, writes: false, shell: false, tools: [] },
+  workspace: {
+    rank: 1,
+    everything: false,
+    writes: true,
+    shell: true,
+    tools: [...writeTools, ...shellTools],
+  },
+  all: {
+    rank: 2,
+    everything: true,
+    writes: true,
+    shell: true,
+    tools: [
+      ...writeTools,
+      ...shellTools,
+      "web_fetch",
+      "sql",
+      "task",
+      "read_agent",
+      "list_agents",
+      "write_agent",
+    ],
+  },
+};
+
+/** Throws if the permissions name a preset that does not exist. */
 export function ruleSet(permissions: Permissions): RuleSet {
   const rules = inFull(permissions);
-  const preset = rules.preset ?? "read-only";
+  const { preset } = rules;
+  const granted = grants[preset];
   const shell = split(rules.shell === true ? [] : rules.shell);
   return {
     preset,
-    read: split(rules.read),
-    write: split(rules.write),
+    everything: granted.everything,
+    writes: granted.writes,
+    read: readable("read", split(rules.read)),
+    write: readable("write", split(rules.write)),
     shell: {
-      allow: preset !== "read-only" || rules.shell === true ? true : shell.allow,
+      allow: granted.shell || rules.shell === true ? true : shell.allow,
       deny: shell.deny,
     },
     url: split(rules.url),
@@ -44,6 +106,8 @@ export function effectivePermissions(
   task: Permissions | undefined,
   option: PermissionPreset | undefined,
 ): Permissions {
+  // Also what does not count here has to make sense.
+  for (const one of [entry, task, option]) if (one !== undefined) inFull(one);
   const stated = task ?? entry;
   if (stated === undefined) return option ?? "read-only";
   return option === undefined ? stated : ceilPermissions(stated, option);
@@ -51,27 +115,25 @@ export function effectivePermissions(
 
 /** What both allow. Every denial stays. */
 export function ceilPermissions(permissions: Permissions, ceiling: PermissionPreset): Permissions {
-  if (ceiling === "all") return permissions;
   const rules = inFull(permissions);
-  const rank: Readonly<Record<PermissionPreset, number>> = { "read-only": 0, workspace: 1, all: 2 };
-  const stated = rules.preset ?? "read-only";
-  const preset = rank[stated] <= rank[ceiling] ? stated : ceiling;
-  const workspace = ceiling === "workspace";
+  const { rank, everything, writes, shell: anyCommand } = grants[inFull(ceiling).preset];
+  if (everything) return permissions;
+  const preset = grants[rules.preset].rank <= rank ? rules.preset : ceiling;
   const lists = {
     // A preset reads the working directory only; so nothing that a pattern adds to it is left.
     read: denials(rules.read),
-    write: workspace
+    write: writes
       ? [...(rules.write ?? []).filter(isInside), ...denials(rules.write)]
       : denials(rules.write),
     url: denials(rules.url),
-    tools: workspace
+    tools: anyCommand
       ? [
           ...(rules.tools ?? []).filter((name) => workspaceTools.includes(name)),
           ...denials(rules.tools),
         ]
       : denials(rules.tools),
   };
-  const shell = workspace ? rules.shell : denials(rules.shell === true ? [] : rules.shell);
+  const shell = anyCommand ? rules.shell : denials(rules.shell === true ? [] : rules.shell);
   return {
     preset,
     ...Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0)),
@@ -93,8 +155,36 @@ function denials(patterns: readonly string[] | undefined): string[] {
   return (patterns ?? []).filter((pattern) => pattern.startsWith("!"));
 }
 
-function inFull(permissions: Permissions): PermissionRules {
-  return typeof permissions === "string" ? { preset: permissions } : permissions;
+/** As an object with its preset. Types don't reach a program in JavaScript: so what is given is checked. */
+function inFull(permissions: Permissions): PermissionRules & { readonly preset: PermissionPreset } {
+  const given: unknown = permissions;
+  const rules = typeof permissions === "object" ? permissions : { preset: permissions };
+  if (given === null || Array.isArray(given)) throw unknownPreset(given);
+  const preset: unknown =
+    rules.preset === undefined && given === rules ? "read-only" : rules.preset;
+  if (typeof preset !== "string" || !isPreset(preset)) throw unknownPreset(preset);
+  return { ...rules, preset };
+}
+
+function isPreset(name: string): name is PermissionPreset {
+  return Object.hasOwn(grants, name);
+}
+
+function unknownPreset(given: unknown): Error {
+  return new Error(
+    `The preset ${JSON.stringify(given)} of permissions does not exist: use read-only, workspace or all.`,
+  );
+}
+
+/** A glob that can't be read would neither allow nor deny what it was written for. */
+function readable(field: "read" | "write", globs: Split): Split {
+  for (const glob of [...globs.allow, ...globs.deny]) {
+    const reason = readGlob(glob);
+    if (typeof reason === "string") {
+      throw new Error(`The glob ${JSON.stringify(glob)} of permissions.${field}: ${reason}.`);
+    }
+  }
+  return globs;
 }
 
 function split(patterns: readonly string[] | undefined): Split {
@@ -105,33 +195,16 @@ function split(patterns: readonly string[] | undefined): Split {
   };
 }
 
-/** Model families know the same ability under different names: all of them, the runtime picks. */
-export const searchTools: readonly string[] = ["grep", "rg"];
-const readTools = ["view", ...searchTools, "glob"];
-const writeTools = ["create", "edit", "apply_patch"];
-const shellTools = [
-  "bash",
-  "read_bash",
-  "stop_bash",
-  "list_bash",
-  "powershell",
-  "read_powershell",
-  "stop_powershell",
-  "list_powershell",
-];
-const workspaceTools = [...readTools, ...writeTools, ...shellTools];
-
 /** For the SDK's `availableTools`. The job tools are always there; sub-agents, `sql` and the web are not, unless named. */
 export function toolsFor(permissions: Permissions): string[] {
   const rules = ruleSet(permissions);
   const hidden = new Set(rules.tools.deny);
-  if (rules.preset === "all" && hidden.size === 0) return ["builtin:*", "mcp:*", "custom:*"];
-  const names = new Set(readTools);
+  if (rules.everything && hidden.size === 0) return ["builtin:*", "mcp:*", "custom:*"];
+  const names = new Set([...readTools, ...grants[rules.preset].tools]);
   const add = (more: readonly string[]): void => more.forEach((name) => names.add(name));
-  if (rules.preset !== "read-only" || rules.write.allow.length > 0) add(writeTools);
+  if (rules.write.allow.length > 0) add(writeTools);
   if (rules.shell.allow === true || rules.shell.allow.length > 0) add(shellTools);
-  if (rules.preset === "all" || rules.url.allow.length > 0) add(["web_fetch"]);
-  if (rules.preset === "all") add(["sql", "task", "read_agent", "list_agents", "write_agent"]);
+  if (rules.url.allow.length > 0) add(["web_fetch"]);
   add(rules.tools.allow.filter((name) => !name.includes("/")));
   return [
     ...[...names].filter((name) => !hidden.has(name)).map((name) => `builtin:${name}`),

@@ -9,6 +9,8 @@ export type ShellReading =
   | {
       readonly kind: "commands";
       readonly commands: readonly (readonly string[])[];
+      /** Whether one of them runs on while the shell does the next thing, or ends. */
+      readonly background: boolean;
       /** Words with a wildcard that the shell replaces by names; absent where there are none. */
       readonly expanded?: ReadonlySet<string>;
     }
@@ -19,8 +21,8 @@ export function readShell(text: string): ShellReading {
     const reader = new ShellReader(text);
     const commands = reader.read();
     if (commands.length === 0) return { kind: "opaque", reason: "it holds no command" };
-    const { expanded } = reader;
-    return { kind: "commands", commands, ...(expanded.size === 0 ? {} : { expanded }) };
+    const { background, expanded } = reader;
+    return { kind: "commands", commands, background, ...(expanded.size === 0 ? {} : { expanded }) };
   } catch (error) {
     if (error instanceof Opaque) return { kind: "opaque", reason: error.message };
     throw error;
@@ -51,6 +53,7 @@ interface Word {
 }
 
 class ShellReader {
+  background = false;
   readonly #text: string;
   #at = 0;
   #word: Word | undefined;
@@ -158,6 +161,7 @@ class ShellReader {
       throw new Opaque(`there is no command before ${char}`);
     }
     this.#endCommand();
+    if (char === "&" && rest !== "&&") this.background = true;
     this.#at += rest === "&&" || rest === "||" || rest === "|&" ? 2 : 1;
   }
 

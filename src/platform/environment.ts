@@ -67,10 +67,14 @@ export function childEnvironment(source: Environment): Record<string, string> {
   const result: Record<string, string> = {};
   for (const [name, value] of Object.entries(source)) {
     if (value === undefined || !isAllowed(name)) continue;
-    result[name] =
-      name.toUpperCase() === "PATH" ? safePath(value, source) : withoutPassword(name, value);
+    result[name] = isPath(name) ? safePath(value, source) : withoutPassword(name, value);
   }
   return result;
+}
+
+/** On Windows it is written `Path`; elsewhere that is another variable. */
+function isPath(name: string): boolean {
+  return (process.platform === "win32" ? name.toUpperCase() : name) === "PATH";
 }
 
 function isAllowed(name: string): boolean {

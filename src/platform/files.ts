@@ -1,5 +1,5 @@
 /** The few things this project does to files, behind one door. */
-import { existsSync, mkdirSync, promises as fs, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, promises as fs, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -8,9 +8,18 @@ export async function makeTemporaryDirectory(prefix: string): Promise<string> {
   return fs.mkdtemp(join(tmpdir(), prefix));
 }
 
-/** Creates a folder and its parents; one that is there is fine. */
+/**
+ * Creates a folder and its parents; one that is there is fine. Not with `recursive`: Node then tries for ever where a
+ * folder refuses children although it is there, as /proc does.
+ */
 export async function makeDirectory(path: string): Promise<void> {
-  await fs.mkdir(path, { recursive: true });
+  if (await isDirectory(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) await makeDirectory(parent);
+  await fs.mkdir(path).catch(async (error: unknown) => {
+    // Somebody else may have been faster.
+    if (!(await isDirectory(path))) throw error;
+  });
 }
 
 /** False also for what we may not look at. */
@@ -21,10 +30,16 @@ export async function isDirectory(path: string): Promise<boolean> {
   );
 }
 
-/**
- * Creates a folder at once. Not with `recursive`: Node then tries for ever where a folder refuses children although
- * it is there, as /proc does.
- */
+/** The path without links; as it is if nothing is there. */
+export function realPathOf(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path;
+  }
+}
+
+/** The same at once. */
 export function makeDirectoryNow(path: string): void {
   if (existsSync(path)) return;
   const parent = dirname(path);

@@ -26,8 +26,8 @@ export interface GitOptions {
   readonly cwd: string;
   /** Ours: `PATH` says where git is. */
   readonly environment: Environment;
-  /** Names and dates of authors, and the like. */
-  readonly variables?: Readonly<Record<string, string>>;
+  /** Names and dates of authors, and the like. Undefined takes one of ours away. */
+  readonly variables?: Readonly<Record<string, string | undefined>>;
 }
 
 /** Its stdout. Rejects with the tail of its stderr if it fails. */
@@ -37,7 +37,7 @@ export async function runGit(
 ): Promise<string> {
   const git = findProgram("git", environment);
   if (git === undefined) throw new Error("There is no git in PATH outside of the checkout");
-  const env = {
+  const given: Record<string, string | undefined> = {
     ...childEnvironment(environment),
     // Never the folder itself: it may hold a .gitconfig.
     HOME: dirname(cwd),
@@ -51,5 +51,7 @@ export async function runGit(
     GIT_OPTIONAL_LOCKS: "0",
     ...variables,
   };
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) env[name] = value;
   return runProgram(git, [...settings, ...args], { cwd, env });
 }

@@ -19,6 +19,8 @@ export function isRunning(pid: number): boolean {
 
 /** Sends a signal; a process that is already gone, or is not ours, is no error. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  // 0 and below are groups of processes, our own among them.
+  if (!(pid > 0)) return;
   try {
     process.kill(pid, signal);
   } catch {
@@ -131,7 +133,8 @@ export async function runProgram(
   options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<string> {
   return new Promise<string>((resolve, reject) => {
-    execFile(program, args, { ...options, timeout: 30_000 }, (error, stdout, stderr) => {
+    const limits = { timeout: 30_000, maxBuffer: 256 * 1024 * 1024 };
+    execFile(program, args, { ...options, ...limits }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
       else {
         reject(new Error(`${basename(program)}: ${stderr.trim().slice(-500) || error.message}`));

@@ -46,7 +46,7 @@ class Fold implements Expectations {
         for (const work of event.works) this.#works.set(work.workId, newTally(work));
         break;
       case "run.ended":
-        this.#outcome = event.outcome;
+        this.#outcome = event.jobOutcome ?? event.outcome;
         break;
       case "work.started":
         this.#tally(event.work.workId, (tally) => (tally.modelId = event.modelId));

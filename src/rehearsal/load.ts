@@ -16,7 +16,7 @@ import type {
   Workspace,
 } from "./script.ts";
 import { toCondition } from "./text-condition.ts";
-import { refusedName } from "./workspace-name.ts";
+import { isBranchName, refusedName } from "./workspace-name.ts";
 
 export type LoadedScript =
   | { readonly kind: "loaded"; readonly script: Script }
@@ -85,12 +85,22 @@ class Builder {
     return isAbsolute(path) ? path : join(dirname(this.#file), path);
   }
 
-  #workspace({ files = {}, git = false }: WorkspaceField, alsoDirectory: boolean): Workspace {
+  #workspace(
+    { files = {}, git = false, commits = [] }: WorkspaceField,
+    alsoDirectory: boolean,
+  ): Workspace {
     if (alsoDirectory) {
       this.#problem(["workspace"], "A rehearsal has a workingDirectory or a workspace, not both.");
     }
     this.#checkNames(files, ["workspace", "files"]);
-    return { files, git };
+    for (const [index, { branch, files: changed }] of commits.entries()) {
+      const path = ["workspace", "commits", index];
+      this.#checkNames(changed, [...path, "files"]);
+      if (branch !== undefined && !isBranchName(branch)) {
+        this.#problem([...path, "branch"], "This is not a name for a branch.");
+      }
+    }
+    return { files, git, commits };
   }
 
   #checkNames(files: Readonly<Record<string, unknown>>, path: Path): void {
@@ -151,8 +161,10 @@ class Builder {
           }));
     for (const { path: at, reason, hint } of replyProblems(list)) this.#problem(at, reason, hint);
     const built = list.map((reply) =>
-      toReply(reply.fields, this.#place(reply.path), (condition, name) =>
-        this.#condition(condition, [...reply.path, name]),
+      toReply(
+        reply.fields,
+        (below) => this.#place([...reply.path, ...below]),
+        (condition, name) => this.#condition(condition, [...reply.path, name]),
       ),
     );
     const place = this.#place(path);

@@ -6,12 +6,15 @@
  * here: the runtime repeats a failed request by itself, and a repeated request must get the same answer.
  * Only what is told so (`times`) changes from one repetition to the next.
  */
+import type { RunEventBody } from "../events/event.ts";
 import type { ModelRequest, ModelTransport } from "../sessions/transport.ts";
 import { chooseRule, describeRequest } from "./matching.ts";
 import type { Reply, Script, Turn } from "./script.ts";
 import { fillIn, mismatch } from "./text-condition.ts";
+import { ToolCalls } from "./tool-calls.ts";
 import { unusedParts, type PlayedRule } from "./usage.ts";
 import {
+  callIdOf,
   decodeRequest,
   encodeAnswer,
   encodeCut,
@@ -26,6 +29,10 @@ export interface ScriptedModel extends ModelTransport {
   failures(): readonly string[];
   /** What the script expects although the run did not ask for it; meaningful once the run is over. */
   unused(): readonly string[];
+  /** Every event of the run: how the calls of its tools ended. */
+  observe(event: RunEventBody): void;
+  /** Tool calls that did not end as the script says, one sentence each; meaningful once the run is over. */
+  toolFailures(): readonly string[];
 }
 
 export interface ScriptedModelOptions {
@@ -52,6 +59,7 @@ class Model implements ScriptedModel {
   readonly #fill: (template: string) => string;
   readonly #conversations = new Map<string, Conversation>();
   readonly #failures = new Set<string>();
+  readonly #calls: ToolCalls;
 
   constructor(script: Script, { clock, workingDirectory }: ScriptedModelOptions) {
     this.#rules = script.rules.map((rule) => ({
@@ -62,6 +70,7 @@ class Model implements ScriptedModel {
     }));
     this.#clock = clock;
     this.#fill = (template) => fillIn(template, workingDirectory);
+    this.#calls = new ToolCalls(this.#fill);
   }
 
   failures(): readonly string[] {
@@ -72,10 +81,19 @@ class Model implements ScriptedModel {
     return this.#rules.flatMap(unusedParts);
   }
 
+  observe(event: RunEventBody): void {
+    if (event.type === "activity") this.#calls.observe(event.activity);
+  }
+
+  toolFailures(): readonly string[] {
+    return this.#calls.failures();
+  }
+
   async send(request: ModelRequest): Promise<Response> {
     const decoded = decodeRequest(request.url, request.method, request.body);
     if (decoded.kind === "other") return this.#fail(`${decoded.reason}.`);
     const { chat } = decoded;
+    for (const { callId, text } of chat.toolResults) this.#calls.returned(callId, text);
     const found = this.#conversation(request, chat);
     if ("problem" in found) return this.#fail(found.problem);
     const choice = this.#choose(found, request, chat);
@@ -129,10 +147,11 @@ class Model implements ScriptedModel {
       );
     }
     if (reply.toolResults !== undefined) {
-      const why = mismatch(reply.toolResults, chat.toolResults.join("\n"), this.#fill);
+      const returned = chat.toolResults.map(({ text }) => text).join("\n");
+      const why = mismatch(reply.toolResults, returned, this.#fill);
       if (why !== undefined) {
         return refuse(
-          `${reply.place} does not fit: what the tools returned ${why}; it is ${JSON.stringify(chat.toolResults.join("\n").slice(0, 500))}`,
+          `${reply.place} does not fit: what the tools returned ${why}; it is ${JSON.stringify(returned.slice(0, 500))}`,
         );
       }
     }
@@ -156,6 +175,9 @@ class Model implements ScriptedModel {
     const { play } = reply;
     switch (play.kind) {
       case "answer":
+        for (const [index, tool] of play.tools.entries()) {
+          this.#calls.given(callIdOf(id, index), tool);
+        }
         return encodeAnswer(chat, id, {
           ...play,
           text: this.#fill(play.text),

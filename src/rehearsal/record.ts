@@ -11,9 +11,9 @@
  */
 import type { Decision } from "../events/decision.ts";
 import type { RunEvent, RunOutcome, WorkRef } from "../events/event.ts";
-import type { ModelReplied, SessionActivity } from "../events/session-activity.ts";
+import type { ModelReplied, SessionActivity, ToolEnded } from "../events/session-activity.ts";
 import { recordedRules, type RecordedSession, type RecordedTurn } from "./recorded-session.ts";
-import { markUnknown, recordedReply } from "./recorded-turn.ts";
+import { markFailed, recordedReply, type RecordedReply } from "./recorded-turn.ts";
 import { RecordedWorks } from "./recorded-works.ts";
 import type { RehearsalFile, RehearsalLimits, RuleFields } from "./rehearsal-file.ts";
 
@@ -72,7 +72,7 @@ class Recording implements Recorder {
         this.#workingDirectory = event.workingDirectory;
         break;
       case "run.ended":
-        this.#outcome = event.outcome;
+        this.#outcome = event.jobOutcome ?? event.outcome;
         break;
       case "work.started":
         this.#retries.delete(event.work.workId);
@@ -170,18 +170,28 @@ class Recording implements Recorder {
         }
         break;
       case "tool.ended":
-        markUnknown(turn.replies, activity.error?.message);
+        if (!activity.succeeded) this.#failed(turn.replies, activity);
+        break;
+      case "sub-agent.tool.failed":
+        this.#failed(session.subAgents.flat(), activity);
         break;
       default:
         break;
     }
   }
 
+  #failed(
+    replies: readonly RecordedReply[],
+    { toolCallId, error = { message: "" } }: Pick<ToolEnded, "toolCallId" | "error">,
+  ): void {
+    markFailed(replies, toolCallId, error, this.#workingDirectory);
+  }
+
   /** A sub-agent is over with its first answer that calls no tool. */
   #subAgentReplied({ subAgents }: RecordedSession, activity: ModelReplied): void {
     const reply = recordedReply(activity, undefined, this.#workingDirectory);
     const current = subAgents.at(-1);
-    if (current?.at(-1)?.tools === undefined) subAgents.push([reply]);
+    if (current?.at(-1)?.fields.tools === undefined) subAgents.push([reply]);
     else current.push(reply);
   }
 

@@ -1,12 +1,12 @@
 /** What a recording keeps of a session, and the rules that play it again. */
 import type { Crash } from "../events/crash.ts";
 import type { SessionStarted, WorkRef } from "../events/event.ts";
-import { playedCrash, recordedPrompt } from "./recorded-turn.ts";
-import type { ReplyFields, RuleFields, TurnFields } from "./rehearsal-file.ts";
+import { playedCrash, recordedPrompt, type RecordedReply } from "./recorded-turn.ts";
+import type { RuleFields, TurnFields } from "./rehearsal-file.ts";
 
 export interface RecordedTurn {
   readonly prompt: string;
-  readonly replies: ReplyFields[];
+  readonly replies: RecordedReply[];
   /** `open`: the run ended before the turn did. */
   state: "open" | "completed" | "crashed" | "canceled";
   crash: Crash | undefined;
@@ -18,7 +18,7 @@ export interface RecordedSession {
   readonly retry: number;
   readonly attempt: number;
   readonly turns: RecordedTurn[];
-  readonly subAgents: ReplyFields[][];
+  readonly subAgents: RecordedReply[][];
   /** Reported, but the reply that it belongs to is still to come. */
   usage: { readonly input: number; readonly output: number } | undefined;
 }
@@ -83,7 +83,7 @@ function sessionRules(
       ...selectors,
       subAgent: true as const,
       ...optional,
-      turns: [{ replies }],
+      turns: [{ replies: replies.map(({ fields }) => fields) }],
     })),
   ];
 }
@@ -95,7 +95,7 @@ function turnFields(
 ): TurnFields {
   const condition = recordedPrompt(prompt, workingDirectory);
   const start = condition === undefined ? {} : { prompt: condition };
-  const all = [...replies];
+  const all = replies.map(({ fields }) => fields);
   const last = all.at(-1);
   const end =
     state === "open" || state === "canceled"

@@ -1,6 +1,6 @@
 /** What a recording writes of one turn: enough of its prompt, the answers, and how it crashed. */
 import { crashRemedy, type Crash } from "../events/crash.ts";
-import type { ModelReplied } from "../events/session-activity.ts";
+import type { ModelReplied, ToolError } from "../events/session-activity.ts";
 import type { ConditionField, ReplyFields } from "./rehearsal-file.ts";
 import { takeOut } from "./text-condition.ts";
 
@@ -24,20 +24,32 @@ export function recordedPrompt(
   return contains.length === 1 ? only : { contains };
 }
 
+/** A reply that can be told later how its tool calls ended. */
+export interface RecordedReply {
+  fields: ReplyFields;
+  /** The ids of its calls; one that is used twice tells nothing. */
+  readonly callIds: readonly (string | undefined)[];
+}
+
 export function recordedReply(
   { text, reasoning = "", toolCalls }: ModelReplied,
   usage: { readonly input: number; readonly output: number } | undefined,
   workingDirectory: string,
-): ReplyFields {
+): RecordedReply {
   const tools = toolCalls.map(({ name, arguments: given }) => ({
     name,
     arguments: recordedArguments(given, workingDirectory),
   }));
-  return {
+  const callIds = toolCalls.map(({ id }) => id);
+  const fields = {
     ...(reasoning === "" ? {} : { reasoning: takeOut(reasoning, workingDirectory) }),
     ...(text === "" && tools.length > 0 ? {} : { text: takeOut(text, workingDirectory) }),
     ...(tools.length === 0 ? {} : { tools }),
     ...(usage === undefined || (usage.input === 0 && usage.output === 0) ? {} : { usage }),
+  };
+  return {
+    fields,
+    callIds: callIds.map((id, at) => (callIds.indexOf(id, at + 1) === -1 ? id : undefined)),
   };
 }
 
@@ -88,17 +100,37 @@ export function playedCrash(
 }
 
 /** The runtime's own words for a call of a tool that it does not have. */
-const NO_SUCH_TOOL = /^Tool '(.+)' does not exist/;
+const NO_SUCH_TOOL = /^Tool '.+' does not exist/;
 
-/** A call of a tool that there is none of is a mistake of the model that belongs to the recording. */
-export function markUnknown(replies: ReplyFields[], error: string | undefined): void {
-  const name = NO_SUCH_TOOL.exec(error ?? "")?.[1];
-  const last = replies.at(-1);
-  if (name === undefined || last?.tools === undefined) return;
-  const tools = last.tools.map((tool) =>
-    tool.name === name ? { ...tool, unknown: true as const } : tool,
-  );
-  replies[replies.length - 1] = { ...last, tools };
+/**
+ * A call that failed, or was denied, says so in the recording: else its replay would be red. The newest call of that
+ * id is meant, because some models number theirs anew in every answer.
+ */
+export function markFailed(
+  replies: readonly RecordedReply[],
+  callId: string,
+  { message, code }: ToolError,
+  workingDirectory: string,
+): void {
+  // It was stopped with its turn, and will be again.
+  if (code === "unfinished") return;
+  const reply = replies.findLast(({ callIds }) => callIds.includes(callId));
+  if (reply === undefined) return;
+  const { tools = [] } = reply.fields;
+  const marked = tools.map((tool, index) => {
+    if (reply.callIds[index] !== callId) return tool;
+    if (code === "denied") return { ...tool, denied: true as const };
+    if (NO_SUCH_TOOL.test(message)) return { ...tool, unknown: true as const };
+    return { ...tool, fails: takeOut(lastingPart(message), workingDirectory) };
+  });
+  reply.fields = { ...reply.fields, tools: marked };
+}
+
+/** Of the first line what stands longest without a secret in it. */
+function lastingPart(message: string): string {
+  const line = message.split(/\r?\n/).find((one) => one.trim() !== "") ?? "";
+  const pieces = line.split(MASK).map((piece) => piece.trim().slice(0, LONGEST_LINE));
+  return pieces.reduce((best, piece) => (piece.length > best.length ? piece : best), "");
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

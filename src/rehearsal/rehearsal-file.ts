@@ -13,6 +13,8 @@ export interface ToolField {
   readonly name: string;
   readonly arguments?: string | Readonly<Record<string, unknown>>;
   readonly unknown?: true;
+  readonly fails?: string;
+  readonly denied?: true;
 }
 
 export interface ErrorField {
@@ -91,6 +93,13 @@ export interface RehearsalLimits {
   readonly parallel?: number;
 }
 
+export interface CommitFields {
+  readonly message: string;
+  readonly branch?: string;
+  /** null: removed. */
+  readonly files: Readonly<Record<string, string | null>>;
+}
+
 export interface RehearsalFile {
   readonly $schema?: string;
   readonly description?: string;
@@ -101,6 +110,7 @@ export interface RehearsalFile {
   readonly workspace?: {
     readonly files?: Readonly<Record<string, string>>;
     readonly git?: boolean;
+    readonly commits?: readonly CommitFields[];
   };
   readonly models?: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";

@@ -1,6 +1,6 @@
 /** The replies of a turn: what their fields mean together, and what can't be together. */
-import type { ConditionField, ReplyFields } from "./rehearsal-file.ts";
-import type { Play, Reply } from "./script.ts";
+import type { ConditionField, ReplyFields, ToolField } from "./rehearsal-file.ts";
+import type { Play, Reply, ToolEnding } from "./script.ts";
 import type { TextCondition } from "./text-condition.ts";
 
 type Path = readonly (string | number)[];
@@ -66,6 +66,15 @@ function ownProblems(fields: ReplyFields, path: Path): ReplyProblem[] {
         });
       }
     }
+    for (const [index, tool] of (tools ?? []).entries()) {
+      if (tool.denied === true && tool.fails !== undefined) {
+        problems.push({
+          path: [...path, "tools", index, "fails"],
+          reason: 'A call that is "denied" does not run, so it has no "fails".',
+          hint: 'leave out one of them; the text of a denial can stand in "toolResults" of the next reply',
+        });
+      }
+    }
     return problems;
   }
   if (second !== undefined) refuse(second, `A reply is either "${ending}" or "${second}".`);
@@ -87,20 +96,20 @@ function ownProblems(fields: ReplyFields, path: Path): ReplyProblem[] {
 
 export function toReply(
   fields: ReplyFields,
-  place: string,
+  placeOf: (path: Path) => string,
   condition: (field: ConditionField | undefined, name: string) => TextCondition | undefined,
 ): Reply {
   const toolResults = condition(fields.toolResults, "toolResults");
   return {
-    place,
+    place: placeOf([]),
     implied: false,
     ...(toolResults === undefined ? {} : { toolResults }),
     delayMs: fields.delay ?? 0,
-    play: toPlay(fields),
+    play: toPlay(fields, placeOf),
   };
 }
 
-function toPlay(fields: ReplyFields): Play {
+function toPlay(fields: ReplyFields, placeOf: (path: Path) => string): Play {
   const { text = "", reasoning = "", error, cut, hang, die, times } = fields;
   const repeated = times === undefined ? {} : { times };
   if (error !== undefined) {
@@ -116,14 +125,22 @@ function toPlay(fields: ReplyFields): Play {
   if (cut === true) return { kind: "cut", partial: { text, reasoning }, ...repeated };
   if (hang === true) return { kind: "hang", partial: { text, reasoning } };
   if (die === true) return { kind: "die" };
-  const tools = (fields.tools ?? []).map((tool) => ({
+  const tools = (fields.tools ?? []).map((tool, index) => ({
+    place: placeOf(["tools", index]),
     name: tool.name,
     input:
       typeof tool.arguments === "string" ? tool.arguments : JSON.stringify(tool.arguments ?? {}),
     unknown: tool.unknown === true,
+    expected: endingOf(tool),
   }));
   const { input = 0, output = 0 } = fields.usage ?? {};
   return { kind: "answer", text, reasoning, tools, usage: { input, output } };
+}
+
+function endingOf({ denied, fails, unknown }: ToolField): ToolEnding {
+  if (denied === true) return { kind: "denied" };
+  if (fails !== undefined) return { kind: "fails", text: fails };
+  return unknown === true ? { kind: "fails", text: "" } : { kind: "succeeds" };
 }
 
 /** After tools the model is always asked again; a script need not say that it then has nothing to add. */

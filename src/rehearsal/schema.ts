@@ -41,14 +41,20 @@ const tool = {
         "The arguments. A string is sent as it is: the input of a freeform tool such as apply_patch, or invalid JSON.",
     },
     unknown: flag(
-      "The session need not offer this tool: rehearses a model that calls a tool which does not exist.",
+      "The session does not offer this tool: rehearses a model that calls a tool which does not exist. The call fails.",
+    ),
+    fails: text(
+      "The call must fail, and this is a part of its error. Without it the rehearsal fails when the call does. A command that exits with another code than 0 has not failed: that is its result.",
+    ),
+    denied: flag(
+      "The permissions must deny the call. Without it the rehearsal fails when they do.",
     ),
   },
 };
 
 const replyProperties = {
   text: text(
-    'The text of the answer. An empty string is an empty answer, which is a crash if nothing else happened in the turn. With "cut" and "hang": what arrives before.',
+    'The text of the answer. An empty string is an empty answer, which is a crash if it is the last of the turn. With "cut" and "hang": what arrives before.',
   ),
   reasoning: text("What the model thinks before it answers."),
   tools: {
@@ -229,7 +235,7 @@ export const rehearsalSchema = {
     job: text("The job. May be left out if the entry has just one."),
     userInput: text("The user input of the job."),
     workingDirectory: text(
-      "The directory that the sessions work in, relative to this file. Default: the one given on the command line, else the current directory.",
+      "The directory that the sessions work in, relative to this file; a copy of it where they may write. Default: the one given on the command line, else the current directory.",
     ),
     workspace,
     models: {

@@ -2,7 +2,7 @@
  * A rehearsal, ready to be played: the shorthands of the file are resolved, what contradicts itself
  * is refused, and every part knows its place in the file, for the messages about it.
  */
-import type { RehearsalLimits, RunResult, WorkResult } from "./rehearsal-file.ts";
+import type { CommitFields, RehearsalLimits, RunResult, WorkResult } from "./rehearsal-file.ts";
 import type { TextCondition } from "./text-condition.ts";
 
 export interface Script {
@@ -32,6 +32,8 @@ export interface Workspace {
   readonly files: Readonly<Record<string, string>>;
   /** Make it a git repository with one commit. */
   readonly git: boolean;
+  /** Further commits; with any it is a repository in any case. */
+  readonly commits: readonly CommitFields[];
 }
 
 export interface Selectors {
@@ -97,11 +99,20 @@ export interface Partial {
 }
 
 export interface ToolUse {
+  readonly place: Place;
   readonly name: string;
   /** As it goes over the wire: JSON, or anything for a freeform tool and for a model's mistake. */
   readonly input: string;
   readonly unknown: boolean;
+  readonly expected: ToolEnding;
 }
+
+/** How a call has to end. A command that exits with another code than 0 has succeeded: that is its result. */
+export type ToolEnding =
+  | { readonly kind: "succeeds" }
+  /** `text`: a part of the error. */
+  | { readonly kind: "fails"; readonly text: string }
+  | { readonly kind: "denied" };
 
 export interface Expectation {
   readonly place: Place;

@@ -13,8 +13,8 @@ export interface ChatRequest {
   readonly opening: string;
   /** How many answers the newest prompt has had already. */
   readonly answered: number;
-  /** What the tools of the last answer returned, in the order of the calls. */
-  readonly toolResults: readonly string[];
+  /** What the tools of the last answer returned, in the order in which they ended. */
+  readonly toolResults: readonly { readonly callId: string; readonly text: string }[];
   readonly offeredTools: ReadonlyMap<string, "function" | "custom">;
 }
 
@@ -56,7 +56,10 @@ export function decodeRequest(url: string, method: string, body: string): Decode
       toolResults: since
         .slice(lastAnswer + 1)
         .filter((message) => message["role"] === "tool")
-        .map((message) => textOf(message["content"])),
+        .map((message) => ({
+          callId: stringOf(message["tool_call_id"]),
+          text: textOf(message["content"]),
+        })),
       offeredTools: offeredTools(request["tools"]),
     },
   };
@@ -83,7 +86,7 @@ function offeredTools(tools: unknown): Map<string, "function" | "custom"> {
 /** The id of an answer also names its tool calls, so it must be unique within a session. */
 export function encodeAnswer(chat: ChatRequest, id: string, answer: Answer): Response {
   const calls = answer.tools.map(({ name, input }, index) => {
-    const callId = `${id}_${index}`;
+    const callId = callIdOf(id, index);
     return chat.offeredTools.get(name) === "custom"
       ? { id: callId, type: "custom", custom: { name, input } }
       : { id: callId, type: "function", function: { name, arguments: input } };
@@ -109,6 +112,11 @@ export function encodeAnswer(chat: ChatRequest, id: string, answer: Answer): Res
   const choices = [{ index: 0, message, finish_reason: finish }];
   const body = { ...envelope(chat, id), object: "chat.completion", choices, usage };
   return Response.json(body);
+}
+
+/** The runtime tells what happens to a call by this id. */
+export function callIdOf(answerId: string, index: number): string {
+  return `${answerId}_${index}`;
 }
 
 /** An answer whose connection breaks before its end. */

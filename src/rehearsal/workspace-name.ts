@@ -1,4 +1,4 @@
-/** Which files a rehearsal may put into its workspace: any within it, but none that git would take for its own. */
+/** What a rehearsal may put into its workspace: any file within it, but none that git would take for its own. */
 import { posix, win32 } from "node:path";
 
 /** Why a file can't have this name; undefined if it can. */
@@ -19,6 +19,16 @@ export function refusedName(
     };
   }
   return undefined;
+}
+
+/** A part of what git takes: no name that an option, a revision or a file of git's own could be taken for. */
+export function isBranchName(name: string): boolean {
+  return (
+    name.length <= 200 &&
+    /^[A-Za-z0-9_][A-Za-z0-9._/+=#-]*$/.test(name) &&
+    !/\.\.|\/\/|\/\.|[/.]$|\.lock(?:\/|$)/.test(name) &&
+    name !== "HEAD"
+  );
 }
 
 /** A relative path in its shortest form that stays below where it starts, with `/` on every system. */

@@ -103,8 +103,10 @@ function acted(activity: SessionActivity, tool: Naming): string {
       return `tool.delta ${tool(activity.toolCallId)} ${quoted(activity.text)}`;
     case "tool.ended":
       return `tool.ended ${tool(activity.toolCallId)} ${activity.succeeded ? "ok" : "bad"}${activity.error === undefined ? "" : ` ${quoted(activity.error.message)}`}`;
+    case "sub-agent.tool.failed":
+      return `sub-agent.tool.failed ${quoted(activity.error.message)}`;
     case "model.replied":
-      return `model.replied ${quoted(activity.text)} ${JSON.stringify(activity.toolCalls)}`;
+      return `model.replied ${quoted(activity.text)} ${JSON.stringify(activity.toolCalls.map(({ id: _id, ...call }) => call))}`;
     case "model.used":
       return `model.used ${activity.modelId}${activity.subAgent ? " by a sub-agent" : ""}`;
     case "model.failed":

@@ -53,17 +53,19 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
         from: "normal",
         text: `started, model ${event.modelId}`,
       };
-    case "work.ended": {
-      const work = view.works.get(event.work.workId);
-      const text = `${event.outcome.kind}${work === undefined ? "" : soFar(work)}`;
-      return { work: event.work, tone: "faint", from: "normal", text };
-    }
-    case "decision":
+    case "work.ended":
+      return endOfWork(event, view.works.get(event.work.workId));
+    case "decision": {
+      const condition =
+        event.work !== null && view.works.get(event.work.workId)?.condition === true;
+      // Whether it is an answer is known when the work has ended; the reason is told then.
+      if (condition && event.decision.kind === "task-failed") return undefined;
       return {
         work: event.work,
-        ...decisionStyle(event.decision),
+        ...(condition ? conditionStyle(event.decision) : decisionStyle(event.decision)),
         text: decisionText(verbosity === "verbose" ? event.decision : brief(event.decision)),
       };
+    }
     case "turn.started": {
       const repeat = `${event.retry > 0 ? `, retry ${event.retry}` : ""}${event.attempt > 1 ? `, try ${event.attempt}` : ""}`;
       return {
@@ -112,6 +114,25 @@ export function didNotWork(event: RunEvent): boolean {
   return event.type === "decision" && event.decision.kind === "permission-denied";
 }
 
+function endOfWork(
+  { work: ref, outcome }: Extract<RunEvent, { type: "work.ended" }>,
+  work: WorkView | undefined,
+): Candidate {
+  const took = work === undefined ? "" : soFar(work);
+  if (work?.condition !== true || (outcome.kind !== "failed" && outcome.kind !== "crashed")) {
+    return { work: ref, tone: "faint", from: "normal", text: `${outcome.kind}${took}` };
+  }
+  const reason = work.reason ?? "no reason given";
+  return work.status === "answered-no"
+    ? { work: ref, tone: "plain", from: "normal", text: `answered no${took}: ${reason}` }
+    : {
+        work: ref,
+        tone: "bad",
+        from: "quiet",
+        text: `[TASK FAILED] ${outcome.kind}${took}: ${reason}`,
+      };
+}
+
 /** What the work took until now, all its runs together. */
 function soFar(work: WorkView): string {
   const inAll = work.runs > 1 ? `, in all ${work.runs} runs` : "";
@@ -123,6 +144,19 @@ function brief(decision: Decision): Decision {
   if (decision.kind !== "session-crashed") return decision;
   const { detail: _detail, ...crash } = decision.crash;
   return { ...decision, crash };
+}
+
+/** A condition that does not hold is no trouble. */
+function conditionStyle(decision: Decision): ReturnType<typeof decisionStyle> {
+  switch (decision.kind) {
+    case "availability-failed":
+    case "availability-drained":
+    case "criteria-failed":
+    case "criteria-budget-drained":
+      return { tone: "plain", from: "normal" };
+    default:
+      return decisionStyle(decision);
+  }
 }
 
 function decisionStyle(decision: Decision): { readonly tone: Tone; readonly from: Verbosity } {
@@ -184,5 +218,7 @@ function activityText(activity: SessionActivity, tool?: OpenTool): string | unde
     case "idle":
     case "model.replied":
       return undefined;
+    case "sub-agent.tool.failed":
+      return `tool of a sub-agent failed: ${activity.error.message}`;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Which decisions are worth an annotation, and which of too many. GitHub shows ten of each level for a
+ * What is worth an annotation, and which of too many: tasks that failed, then what went wrong on the way. GitHub shows ten of each level for a
  * step: where there are more, the tenth says how many.
  */
 import type { Diagnostic } from "../entry/diagnostic.ts";
@@ -7,6 +7,7 @@ import { diagnosticMessage } from "../entry/diagnostic.ts";
 import type { Decision } from "../events/decision.ts";
 import type { DecisionEntry, RunView, WorkView } from "../events/view.ts";
 import { breakOldMarker, logLine } from "./github-escape.ts";
+import { wentBadly } from "./github-layout.ts";
 import { harmless, plural } from "./text.ts";
 
 export interface Annotation {
@@ -26,6 +27,8 @@ export interface AnnotationOptions {
   readonly entryFile: string;
   /** 1-based line of a task in the entry file. */
   readonly lineOf: (taskId: string) => number | undefined;
+  /** The path of the journal, if one is written. */
+  readonly journal?: string;
 }
 
 const PER_LEVEL = 10;
@@ -36,28 +39,31 @@ interface Candidate extends Annotation {
   /** The most important first. */
   readonly rank: number;
   readonly at: number;
-  /** How many decisions say just this. */
+  /** How many times just this happened. */
   count: number;
 }
 
-/** In the order in which they should be said. */
+/** In the order in which they should be said: what failed first is the first. */
 export function chooseAnnotations(view: RunView, options: AnnotationOptions): Annotation[] {
   if (options.annotations === "off") return [];
   const works = [...view.works.values()];
   const candidates = merged([
     ...resultOf(view, options),
-    ...view.decisions.flatMap((entry) => candidateOf(entry, undefined, options)),
-    ...works.flatMap((work) =>
-      work.decisions.flatMap((entry) => candidateOf(entry, work, options)),
-    ),
+    ...works.flatMap((work) => failureOf(work, options)),
+    ...works.flatMap((work) => work.decisions.flatMap((entry) => warningOf(entry, work, options))),
   ]);
   const levels: readonly Level[] =
     options.annotations === "errors" ? ["error"] : ["error", "warning", "notice"];
-  return levels.flatMap((level) => {
-    const ofLevel = candidates.filter((candidate) => candidate.level === level);
-    const kept = ofLevel.reduce((sum, { count }) => sum + count, 0);
-    return limited(level, ofLevel, Math.max(0, made(view, level) - kept), options.entryFile);
-  });
+  // What went wrong in a rehearsal that went as it should was meant to.
+  const meant = view.status === "succeeded" && view.jobOutcome !== undefined;
+  return levels
+    .filter((level) => level !== "error" || !meant)
+    .flatMap((level) => {
+      const ofLevel = candidates.filter((candidate) => candidate.level === level);
+      const kept = ofLevel.reduce((sum, { count }) => sum + count, 0);
+      const forgotten = level === "warning" ? Math.max(0, warnings(view) - kept) : 0;
+      return limited(level, ofLevel, forgotten, options);
+    });
 }
 
 /** What is wrong with an entry: an error at each line, at most ten. */
@@ -66,11 +72,11 @@ export function diagnosticAnnotations(
   entryFile: string,
 ): Annotation[] {
   const candidates = diagnostics.map((diagnostic, index): Candidate => {
-    const { line, hint } = diagnostic;
+    const { line, hint, severity = "error" } = diagnostic;
     const message = diagnosticMessage(diagnostic) + (hint === undefined ? "" : `\n${hint}`);
     return {
-      level: "error",
-      title: "Invalid entry",
+      level: severity,
+      title: severity === "error" ? "Invalid entry" : "Entry",
       message: bounded(message),
       file: diagnostic.file ?? entryFile,
       ...(line === undefined ? {} : { startLine: line }),
@@ -79,7 +85,7 @@ export function diagnosticAnnotations(
       count: 1,
     };
   });
-  return limited("error", candidates, 0, entryFile);
+  return limited(candidates[0]?.level ?? "error", candidates, 0, { entryFile });
 }
 
 /** Reasons that have no place in a file, at most ten. */
@@ -88,14 +94,14 @@ export function reasonAnnotations(level: Level, reasons: readonly string[]): Ann
     const message = breakOldMarker(reason).slice(0, MAX_MESSAGE);
     return { level, title: "agent-jobs", message, rank: 0, at, count: 1 };
   });
-  return limited(level, candidates, 0, undefined);
+  return limited(level, candidates, 0, {});
 }
 
 function limited(
   level: Level,
   candidates: readonly Candidate[],
   forgotten: number,
-  file: string | undefined,
+  { entryFile: file, journal }: Partial<Pick<AnnotationOptions, "entryFile" | "journal">>,
 ): Annotation[] {
   const sorted = candidates.toSorted((a, b) => a.rank - b.rank || a.at - b.at);
   const all = sorted.length + (forgotten > 0 ? 1 : 0);
@@ -107,7 +113,8 @@ function limited(
     return { ...annotation, message: bounded(annotation.message, ` (${count} times)`) };
   });
   if (more === 0) return said;
-  const message = `GitHub shows ${PER_LEVEL} annotations of a level: see the job summary and the journal for the others.`;
+  const where = journal === undefined ? "the log has" : "the log and the journal have";
+  const message = `GitHub shows ${PER_LEVEL} annotations of a level: ${where} the others.`;
   const title = `And ${plural(more, `more ${level}`)}`;
   return [...said, { level, title, message, ...(file === undefined ? {} : { file }) }];
 }
@@ -120,7 +127,7 @@ function resultOf(view: RunView, { entryFile }: AnnotationOptions): Candidate[] 
       return [{ ...about, level: "notice", title: `${job} succeeded`, message: totals(view) }];
     case "failed": {
       // A job may fail although no task did, by a limit: then nothing else would be an error.
-      const level = made(view, "error") > 0 ? "notice" : "error";
+      const level = [...view.works.values()].some(wentBadly) ? "notice" : "error";
       const message = bounded(view.reason ?? "", `\n${totals(view)}`);
       return [{ ...about, level, title: `${job} failed`, message }];
     }
@@ -138,70 +145,61 @@ function totals({ works, totals: { modelCalls, inputTokens, outputTokens } }: Ru
   return `${plural(works.size, "work")}, ${plural(modelCalls, "model call")}, ${inputTokens} tokens in, ${outputTokens} out`;
 }
 
-function candidateOf(
-  entry: DecisionEntry,
-  work: WorkView | undefined,
-  { entryFile, lineOf }: AnnotationOptions,
-): Candidate[] {
-  const kind = annotated(entry.kind);
-  if (kind === undefined) return [];
-  const line = work === undefined ? undefined : lineOf(work.taskId);
-  // A task that failed on the way and succeeded in the end matters less than one that stayed failed.
-  const mended = work?.status === "succeeded" && kind.level === "error" ? 1 : 0;
-  return [
-    {
-      level: kind.level,
-      title: logLine(`${entry.category}${work === undefined ? "" : `: ${work.taskId}`}`, MAX_TITLE),
-      message: bounded(entry.text),
-      file: entryFile,
-      ...(line === undefined ? {} : { startLine: line }),
-      rank: kind.rank + mended,
-      at: entry.at,
-      count: 1,
-    },
-  ];
+function failureOf(work: WorkView, options: AnnotationOptions): Candidate[] {
+  if (!wentBadly(work)) return [];
+  const title = `TASK FAILED: ${work.taskId}`;
+  const at = work.endedAt ?? 0;
+  return [about(work, options, { level: "error", title, text: work.reason ?? "", rank: 1, at })];
 }
 
-function annotated(
-  kind: Decision["kind"],
-): { readonly level: Level; readonly rank: number } | undefined {
+function warningOf(entry: DecisionEntry, work: WorkView, options: AnnotationOptions): Candidate[] {
+  const rank = warningRank(entry.kind);
+  if (rank === undefined || entry.answer) return [];
+  const { at, text } = entry;
+  const title = `${entry.category}: ${work.taskId}`;
+  return [about(work, options, { level: "warning", title, text, rank, at })];
+}
+
+function about(
+  { taskId }: WorkView,
+  { entryFile, lineOf }: AnnotationOptions,
+  {
+    title,
+    text,
+    ...rest
+  }: Pick<Candidate, "level" | "title" | "rank" | "at"> & {
+    readonly text: string;
+  },
+): Candidate {
+  const line = lineOf(taskId);
+  return {
+    ...rest,
+    title: logLine(title, MAX_TITLE),
+    message: bounded(text),
+    file: entryFile,
+    ...(line === undefined ? {} : { startLine: line }),
+    count: 1,
+  };
+}
+
+/** What happened on the way. How a task ended is told of the task, once. */
+function warningRank(kind: Decision["kind"]): number | undefined {
   switch (kind) {
-    case "task-failed":
-      return { level: "error", rank: 1 };
-    case "crash-budget-drained":
-    case "criteria-budget-drained":
-    case "limit-crossed":
-      return { level: "warning", rank: 1 };
-    case "permission-denied":
-      return { level: "warning", rank: 2 };
     case "session-crashed":
-      return { level: "warning", rank: 3 };
-    case "availability-failed":
+      return 1;
     case "criteria-failed":
-      return { level: "warning", rank: 4 };
-    case "task-succeeded":
-      return { level: "notice", rank: 1 };
-    case "availability-passed":
-    case "criteria-passed":
-    case "crash-retry":
-    case "criteria-retry":
-    // It says again what failed.
-    case "availability-drained":
-    case "session-started":
-    case "session-ended":
-    case "waiting":
-    case "runtime-restarted":
-    case "model-unreachable":
-    case "leftovers-ended":
-    case "note":
+      return 2;
+    case "permission-denied":
+      return 3;
+    default:
       return undefined;
   }
 }
 
-/** How many decisions of a level were made, those included that the view no longer holds. */
-function made(view: RunView, level: Level): number {
+/** How many there were, those included that the view no longer holds. */
+function warnings(view: RunView): number {
   let sum = 0;
-  for (const [kind, count] of view.decided) if (annotated(kind)?.level === level) sum += count;
+  for (const [kind, count] of view.decided) if (warningRank(kind) !== undefined) sum += count;
   return sum;
 }
 

@@ -22,8 +22,21 @@ export function logLine(text: string, length: number): string {
 }
 
 /** `##[cmd]` is a command wherever it stands. Keeps line ends. */
-export function breakOldMarker(text: string): string {
-  return text.replace(oldMarker, " [");
+export function breakOldMarker(text: string, bracket = " ["): string {
+  return text.replace(oldMarker, bracket);
+}
+
+const newCommand = new RegExp(
+  String.raw`^(?:\s|${overlooked.slice(0, -1)})*(?=:${overlooked}:)`,
+  "u",
+);
+
+/** Lines that may stand in a log as they are: `| ` is put before what the runner would take for a command. */
+export function withoutCommands(lines: string): string {
+  return lines
+    .split(/(\r\n|\r|\n)/)
+    .map((line) => breakOldMarker(line).replace(newCommand, "$&| "))
+    .join("");
 }
 
 /**

@@ -11,6 +11,8 @@ export function result(work: WorkView): { readonly sign: string; readonly word: 
         : { sign: "✓", word: "succeeded" };
     case "failed":
       return { sign: "✗", word: "failed" };
+    case "answered-no":
+      return { sign: "↪", word: "answered no" };
     case "crashed":
       return { sign: "✗", word: "crashed" };
     case "canceled":

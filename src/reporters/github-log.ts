@@ -41,7 +41,9 @@ export function createGithubLog(
   core: Pick<GithubCore, "info" | "startGroup" | "endGroup">,
   randomToken: () => string,
   view: RunView,
+  hasJournal: boolean,
 ): GithubLog {
+  const where = hasJournal ? ": see the journal" : "";
   const running = new Map<number, Kept>();
 
   const time = (event: RunEvent): string => clockText(event.at - (view.startedAt ?? event.at));
@@ -51,13 +53,18 @@ export function createGithubLog(
     core.info(`${time(event)} ${logLine(name + text, LENGTH)}`);
   };
 
+  const printLive = (event: RunEvent): void => {
+    const live = eventLine(event, view, didNotWork(event) ? "normal" : "quiet");
+    if (live !== undefined) print(live.work, event, live.text);
+  };
+
   const printGroup = (kept: Kept, title: string): void => {
     core.startGroup(logLine(`${nameOf(kept.work)} ${title}`, LENGTH));
     const token = randomToken();
     core.info(`::stop-commands::${token}`);
     try {
       for (const line of kept.head) core.info(line);
-      if (kept.left > 0) core.info(`… ${plural(kept.left, "line")} left out: see the journal`);
+      if (kept.left > 0) core.info(`… ${plural(kept.left, "line")} left out${where}`);
       for (const line of kept.tail) core.info(line);
     } finally {
       core.info(`::${token}::`);
@@ -89,12 +96,12 @@ export function createGithubLog(
           for (const line of runLines(event, view, time(event))) core.info(line);
           return;
         case "work.ended":
+          printLive(event);
           keep(keptOf(event.work), linesOf(event, view), time(event));
           flush(event.work.workId, ended(event, view));
           return;
         default: {
-          const live = eventLine(event, view, didNotWork(event) ? "normal" : "quiet");
-          if (live !== undefined) print(live.work, event, live.text);
+          printLive(event);
           if (event.type === "work.started") {
             print(event.work, event, `started, model ${event.modelId}`);
           }
@@ -115,7 +122,12 @@ function nameOf({ workId, taskId, run }: WorkRef): string {
 function ended(event: Extract<RunEvent, { type: "work.ended" }>, view: RunView): string {
   const work = view.works.get(event.work.workId);
   const { outcome } = event;
-  const kind = outcome.kind === "canceled" ? "cancelled" : outcome.kind;
+  const kind =
+    outcome.kind === "canceled"
+      ? "cancelled"
+      : work?.status === "answered-no"
+        ? "answered no"
+        : outcome.kind;
   if (work === undefined) return kind;
   return `${kind} after ${clockText(work.finishedMs)}, ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The outputs of the step. GitHub counts the outputs of a job as UTF-16 and refuses more than 1 MB of
- * them, so each is bounded here; `decisions` gives way, from the oldest on.
+ * The outputs of the step. A later step should take them through `env`, and Linux starts no process with a
+ * variable of 128 kB or more: so all of them together stay below that. `decisions` gives way, from the oldest on.
  */
 import { elapsedMs, type RunView } from "../events/view.ts";
 import type { DecisionEntry } from "../events/view.ts";
@@ -8,6 +8,7 @@ import type { DecisionEntry } from "../events/view.ts";
 export type OutputName =
   | "result"
   | "reason"
+  | "rehearsed"
   | "failed-tasks"
   | "decisions"
   | "reported-document"
@@ -22,15 +23,18 @@ export type Result = "success" | "failure" | "skipped" | "cancelled";
 
 export interface OutputsOptions {
   readonly journal?: string;
+  /** The rehearsal file that played the model. */
+  readonly rehearsal?: string;
   /** Over what the view says, such as `skipped` for a run that was refused. */
   readonly result?: Result;
   readonly reason?: string;
 }
 
-/** UTF-16 units, two bytes each: together under half of 1 MB even with those of other steps. */
-const MAX_DECISIONS = 400_000;
+/** In bytes of UTF-8; the sum is under 128,000. */
+const MAX_DECISIONS = 80_000;
+const MAX_FAILED = 16_000;
 const MAX_TEXT = 8_000;
-const MAX_FAILED = 30_000;
+const MAX_PATH = 4_000;
 
 export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<OutputName, string> {
   const { totals } = view;
@@ -39,11 +43,12 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
   );
   return {
     result: options.result ?? resultOf(view),
-    reason: clip(options.reason ?? view.reason ?? ""),
+    reason: cutToBytes(options.reason ?? view.reason ?? "", MAX_TEXT),
+    rehearsed: String(options.rehearsal !== undefined),
     "failed-tasks": jsonArray([...new Set(failed.map(({ taskId }) => taskId))], MAX_FAILED),
-    decisions: decisionsOf(view),
-    "reported-document": clip(view.reportedDocument ?? ""),
-    journal: clip(options.journal ?? ""),
+    decisions: decisionsOf(view, options.journal !== undefined),
+    "reported-document": cutToBytes(view.reportedDocument ?? "", MAX_TEXT),
+    journal: cutToBytes(options.journal ?? "", MAX_PATH),
     "model-calls": String(totals.modelCalls),
     "input-tokens": String(totals.inputTokens),
     "output-tokens": String(totals.outputTokens),
@@ -84,7 +89,7 @@ interface Decided {
   readonly text: string;
 }
 
-function decisionsOf(view: RunView): string {
+function decisionsOf(view: RunView, hasJournal: boolean): string {
   const of = (entry: DecisionEntry, task: string | null, work: number | null) => ({
     time: entry.at,
     said: {
@@ -109,16 +114,17 @@ function decisionsOf(view: RunView): string {
   return latest(
     all.map(({ said }) => said),
     dropped,
+    hasJournal,
   );
 }
 
 /** As many as there is room for, the latest ones, behind a line that tells how many are missing. */
-function latest(all: readonly Decided[], dropped: number): string {
+function latest(all: readonly Decided[], dropped: number, hasJournal: boolean): string {
   const texts: string[] = [];
   let room = MAX_DECISIONS - 300;
   for (const one of all.toReversed()) {
     const text = JSON.stringify(one);
-    room -= text.length + 1;
+    room -= Buffer.byteLength(text) + 1;
     if (room < 0) break;
     texts.unshift(text);
   }
@@ -130,7 +136,7 @@ function latest(all: readonly Decided[], dropped: number): string {
       work: null,
       run: 0,
       category: "MISC",
-      text: `${missing} older decisions are left out here; the journal holds them`,
+      text: `${missing} older decisions are left out here${hasJournal ? "; the journal holds them" : ""}`,
     };
     texts.unshift(JSON.stringify(said));
   }
@@ -142,7 +148,7 @@ function jsonArray(names: readonly string[], length: number): string {
   let room = length;
   for (const name of names) {
     const text = JSON.stringify(name);
-    room -= text.length + 1;
+    room -= Buffer.byteLength(text) + 1;
     if (room < 0) break;
     texts.push(text);
   }
@@ -154,7 +160,10 @@ function isoTime(at: number): string {
   return Number.isNaN(date.getTime()) ? "" : date.toISOString();
 }
 
-function clip(text: string): string {
-  if (text.length <= MAX_TEXT) return text;
-  return `${text.slice(0, MAX_TEXT - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+/** Not cut inside of a character. */
+function cutToBytes(text: string, bytes: number): string {
+  const short = text.slice(0, bytes);
+  if (short === text && Buffer.byteLength(text) <= bytes) return text;
+  const { read } = new TextEncoder().encodeInto(short, new Uint8Array(bytes - 3));
+  return `${short.slice(0, read)}…`;
 }

@@ -2,7 +2,7 @@
  * The sections of the job summary. Each can be rendered into a given room; whatever it says of an agent,
  * a tool or an entry goes through `inline`, `code` or `fenced`.
  */
-import { elapsedMs, type RunView } from "../events/view.ts";
+import { elapsedMs, type RunView, type WorkView } from "../events/view.ts";
 import { code, fenced, inline } from "./github-escape.ts";
 import {
   amountText,
@@ -19,6 +19,9 @@ import { harmless, plural } from "./text.ts";
 
 const MAX_REASON = 1000;
 const MAX_FAILURES = 50;
+const MAX_NAMES = 20;
+/** The chart of a larger job is folded. */
+const MAX_OPEN_CHART = 12;
 const MAX_ROWS = 200;
 /** Beyond these GitHub shows an error in the place of the chart. */
 const MAX_CHART = 50_000;
@@ -36,8 +39,25 @@ export function headline(view: RunView, entryFile: string): string {
     `${amountText(totals.outputTokens)} out`,
     ...(totals.cost > 0 ? [costText(totals.cost)] : []),
   ].join(" · ");
-  const why = view.reason === undefined ? "" : `\n\n**Why:** ${inline(view.reason, MAX_REASON)}`;
-  return `## ${headlineText(view, job)}${why}\n\n<sub>${facts}</sub>`;
+  const reason = groupedReason(view) ?? view.reason;
+  const why = reason === undefined ? "" : `\n\n**Why:** ${inline(reason, MAX_REASON)}`;
+  const advice = adviceOf(view);
+  const todo = advice === undefined ? "" : `\n\n**What to do:** ${inline(advice, MAX_REASON)}`;
+  return `## ${headlineText(view, job)}${why}${todo}\n\n<sub>${facts}</sub>`;
+}
+
+/** Of what failed first, if the reason doesn't say it already. */
+function adviceOf(view: RunView): string | undefined {
+  return failed(view)
+    .map(({ advice }) => advice)
+    .find((advice) => advice !== undefined && !(view.reason ?? "").includes(advice));
+}
+
+/** What failed first is the first. */
+function failed(view: RunView): WorkView[] {
+  return worksOf(view)
+    .filter(wentBadly)
+    .sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0));
 }
 
 function headlineText({ status }: RunView, job: string): string {
@@ -55,15 +75,55 @@ function headlineText({ status }: RunView, job: string): string {
   }
 }
 
-/** The works that failed, and why. */
+/** Undefined: nothing failed for the same reason as something else. */
+function groupedReason(view: RunView): string | undefined {
+  const groups = failureGroups(view);
+  if (view.status !== "failed" || groups.every(({ length }) => length === 1)) return undefined;
+  return groups
+    .slice(0, 3)
+    .flatMap((works) => {
+      const [first] = works;
+      if (first === undefined) return [];
+      const { taskId, status, reason } = first;
+      const who =
+        works.length === 1 ? `task "${taskId}"` : `${works.length} of ${view.works.size} tasks`;
+      return [`${who} ${status}: ${reason ?? "no reason given"}`];
+    })
+    .join("; ");
+}
+
+/** Works that failed for the same reason are in one group. */
+function failureGroups(view: RunView): readonly (readonly WorkView[])[] {
+  const groups = new Map<string, WorkView[]>();
+  for (const work of failed(view)) {
+    const key = JSON.stringify([work.status, work.reason]);
+    groups.set(key, [...(groups.get(key) ?? []), work]);
+  }
+  return [...groups.values()];
+}
+
+/** The works that failed, and why; those that failed for the same reason together. */
 export function failuresSection(view: RunView): Section {
-  const failed = worksOf(view).filter(wentBadly);
-  const items = failed.slice(0, MAX_FAILURES).map((work) => {
-    const tries = work.attempts > 1 ? ` after ${work.attempts} attempts` : "";
-    return `- ${nameOf(work)} ${work.status}${tries}: ${inline(work.reason ?? "no reason given", MAX_REASON)}\n`;
-  });
-  if (items.length < failed.length) items.push(`- and ${failed.length - items.length} more\n`);
+  const groups = failureGroups(view);
+  const items = groups.slice(0, MAX_FAILURES).map(failureItem(view.works.size));
+  const left = groups.slice(MAX_FAILURES).flat().length;
+  if (left > 0) items.push(`- and ${left} more\n`);
   return listSection("failures", 1, `### What failed\n\n`, items);
+}
+
+function failureItem(all: number): (works: readonly WorkView[]) => string {
+  return (works) => {
+    const [first] = works;
+    if (first === undefined) return "";
+    const reason = inline(first.reason ?? "no reason given", MAX_REASON);
+    if (works.length === 1) {
+      const tries = first.attempts > 1 ? ` after ${first.attempts} attempts` : "";
+      return `- ${nameOf(first)} ${first.status}${tries}: ${reason}\n`;
+    }
+    const names = works.slice(0, MAX_NAMES).map(nameOf);
+    if (names.length < works.length) names.push(`${works.length - names.length} more`);
+    return `- ${works.length} of ${all} tasks ${first.status}: ${reason}\n  - ${names.join(", ")}\n`;
+  };
 }
 
 export function chartSection(view: RunView, chart: (view: RunView) => string): Section {
@@ -74,7 +134,12 @@ export function chartSection(view: RunView, chart: (view: RunView) => string): S
     text = "";
   }
   const fits = text.length <= MAX_CHART && (text.match(/-->/g)?.length ?? 0) <= MAX_ARROWS;
-  const markdown = `${fenced(text, "mermaid")}\n\n<sub>${legend(view)}</sub>`;
+  const shown = `${fenced(text, "mermaid")}\n\n<sub>${legend(view)}</sub>`;
+  const count = view.works.size;
+  const markdown =
+    count > MAX_OPEN_CHART
+      ? `<details>\n<summary>The chart of ${plural(count, "work")}</summary>\n\n${shown}\n\n</details>`
+      : shown;
   return {
     name: "the chart",
     rank: 3,
@@ -97,6 +162,7 @@ function legend(view: RunView): string {
     ["yellow", ["retried"]],
     ["red", ["failed", "crashed"]],
     ["blue", ["running"]],
+    ["light blue", ["answered no"]],
     ["dark grey", ["cancelled"]],
     ["light grey", ["skipped"]],
   ];

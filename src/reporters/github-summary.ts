@@ -4,7 +4,7 @@
  * `github-sections.ts`, how foreign text is made harmless in `github-escape.ts`.
  */
 import type { RunView } from "../events/view.ts";
-import { code } from "./github-escape.ts";
+import { code, inline } from "./github-escape.ts";
 import type { Section } from "./github-section.ts";
 import {
   chartSection,
@@ -23,6 +23,8 @@ export interface SummaryOptions {
   readonly chart: (view: RunView) => string;
   /** The path to tell. */
   readonly journal?: string;
+  /** The file whose script played the model. */
+  readonly rehearsal?: string;
 }
 
 /** In bytes of UTF-8. The rest up to 1 MiB is for what else the step may have to say. */
@@ -33,14 +35,16 @@ const NOTE = 8_000;
 /** Never more than 1 MiB; empty for `off`. */
 export function renderSummary(view: RunView, options: SummaryOptions): string {
   if (options.summary === "off") return "";
-  const always = headline(view, options.entryFile);
+  const always = [headline(view, options.entryFile), rehearsalNote(view, options.rehearsal)]
+    .filter((text) => text !== "")
+    .join("\n\n");
   const sections =
     options.summary === "compact"
       ? [failuresSection(view), worksSection(view)]
       : [
           failuresSection(view),
-          chartSection(view, options.chart),
           worksSection(view),
+          chartSection(view, options.chart),
           denialsSection(view),
           finalMessageSection(view),
           ...decisionSections(view),
@@ -87,6 +91,15 @@ function fitted(
     (a, b) => Number(a.heading !== undefined) - Number(b.heading !== undefined),
   );
   return { texts, missing: names.map(({ name }) => name) };
+}
+
+function rehearsalNote({ status, jobOutcome }: RunView, file: string | undefined): string {
+  if (file === undefined) return "";
+  const asExpected =
+    status === "succeeded" && jobOutcome !== undefined && jobOutcome.kind !== "succeeded"
+      ? ` The job ${jobOutcome.kind === "failed" ? "failed" : "was cancelled"}, as the rehearsal expects: ${inline(jobOutcome.reason, 1000)}`
+      : "";
+  return `**Rehearsal:** the answers came from ${code(file, 200)}; no model was asked.${asExpected}`;
 }
 
 const MAX_MISSING = 20;

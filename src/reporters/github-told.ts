@@ -40,15 +40,15 @@ const SEPARATE = 8;
 export function decisionSections(view: RunView): Section[] {
   const start = view.startedAt ?? 0;
   const works = worksOf(view).filter(
-    (work) => work.decisions.length > 0 || work.lastMessage !== undefined,
+    (work) => told(work.decisions).length > 0 || work.lastMessage !== undefined,
   );
   const calm = works.filter((work) => result(work).word === "succeeded");
   const others = works.filter((work) => result(work).word !== "succeeded");
   const sections = others
     .toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)) || a.workId - b.workId)
     .map((work) => foldSection(workFold(work, view, start), wentBadly(work) ? 4 : 8));
-  if (view.decisions.length > 0) {
-    const count = view.decisions.length + view.droppedDecisions;
+  if (told(view.decisions).length > 0) {
+    const count = told(view.decisions).length + view.droppedDecisions;
     const title = `The whole job, ${plural(count, "decision")}`;
     const name = "decisions about the whole job";
     sections.unshift(foldSection({ ...view, name, title, said: "", start }, 7));
@@ -57,6 +57,11 @@ export function decisionSections(view: RunView): Section[] {
   return folds.length <= SEPARATE
     ? [...sections, ...folds.map((fold) => foldSection(fold, 9))]
     : [...sections, sharedFold(folds)];
+}
+
+/** Which sessions there were is for the journal. */
+function told(decisions: readonly DecisionEntry[]): readonly DecisionEntry[] {
+  return decisions.filter(({ kind }) => kind !== "session-started" && kind !== "session-ended");
 }
 
 interface Fold extends Pick<WorkView, "decisions" | "droppedDecisions"> {
@@ -70,7 +75,7 @@ interface Fold extends Pick<WorkView, "decisions" | "droppedDecisions"> {
 function workFold(work: WorkView, view: RunView, start: number): Fold {
   const { decisions, droppedDecisions, lastMessage } = work;
   const { sign, word } = result(work);
-  const count = decisions.length + droppedDecisions;
+  const count = told(decisions).length + droppedDecisions;
   const counted = count === 0 ? "" : `, ${plural(count, "decision")}`;
   const title = `${nameOf(work)} ${sign} ${word}${counted}`;
   const name = `decisions of ${nameOf(work)}`;
@@ -100,7 +105,9 @@ function renderFold(
   const head = `<details>\n<summary>${title}</summary>\n\n`;
   const columns = `| Time | Category | Decision |\n| ---: | --- | --- |\n`;
   const left = room - Buffer.byteLength(head) - 300;
-  const rows = decisions.map((entry) => decisionRow(entry, start)).toReversed();
+  const rows = told(decisions)
+    .map((entry) => decisionRow(entry, start))
+    .toReversed();
   const kept = wholeItems(rows, left);
   if (left < 0 || (kept.length === 0 && rows.length > 0)) return { text: "", whole: false };
   const missing = droppedDecisions + rows.length - kept.length;
@@ -138,7 +145,11 @@ function sharedFold(folds: readonly Fold[]): Section {
   };
 }
 
-function decisionRow({ at, run, category, text }: DecisionEntry, start: number): string {
+function decisionRow(
+  { at, run, kind, category, answer, text }: DecisionEntry,
+  start: number,
+): string {
+  const said = answer && kind === "task-failed" ? "ANSWERED NO" : category;
   const which = run > 1 ? `run ${run}: ` : "";
-  return `| ${durationText(at - start)} | ${code(category, 40)} | ${which}${inline(text, MAX_DECISION)} |\n`;
+  return `| ${durationText(at - start)} | ${code(said, 40)} | ${which}${inline(text, MAX_DECISION)} |\n`;
 }

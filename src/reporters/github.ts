@@ -9,9 +9,13 @@ import {
   type Annotation,
   type AnnotationOptions,
 } from "./github-annotations.ts";
+import { runningWorks, stillRunning } from "./doing.ts";
 import type { GithubCore } from "./github-core.ts";
+import { logLine } from "./github-escape.ts";
+import { Heartbeat, type HeartbeatClock } from "./heartbeat.ts";
 import { createGithubLog } from "./github-log.ts";
 import { renderSummary, type SummaryOptions } from "./github-summary.ts";
+import { clockText } from "./text.ts";
 
 export {
   chooseAnnotations,
@@ -25,10 +29,13 @@ export { chartDetail } from "./github-layout.ts";
 export { outputsOf, type OutputName, type OutputsOptions, type Result } from "./github-outputs.ts";
 export { renderSummary, type SummaryOptions } from "./github-summary.ts";
 
+const MAX_STILL = 1000;
+
 export interface GithubOptions extends SummaryOptions, AnnotationOptions {
   readonly core: GithubCore;
   /** For `::stop-commands::`: long, and nobody's guess. */
   readonly randomToken: () => string;
+  readonly clock: HeartbeatClock;
 }
 
 export interface GithubReporter extends Reporter {
@@ -43,11 +50,24 @@ export interface GithubReporter extends Reporter {
 export function createGithubReporter(options: GithubOptions): GithubReporter {
   const { core } = options;
   const view = createRunView();
-  const log = createGithubLog(core, options.randomToken, view);
+  const heartbeat = new Heartbeat(options.clock, (now) => {
+    if (runningWorks(view).length === 0) return;
+    const time = clockText(now - (view.startedAt ?? now));
+    core.info(`${time} ${logLine(stillRunning(view, now), MAX_STILL)}`);
+  });
+  const watched = {
+    ...core,
+    info(message: string): void {
+      heartbeat.printed();
+      core.info(message);
+    },
+  };
+  const log = createGithubLog(watched, options.randomToken, view, options.journal !== undefined);
   let lastAt = 0;
   let finished: Promise<void> | undefined;
 
   const finish = async (): Promise<void> => {
+    heartbeat.stop();
     if (view.status === "pending" || view.status === "running") {
       const reason = "the process was stopped before the job came to its end";
       applyEvent(view, {
@@ -69,6 +89,8 @@ export function createGithubReporter(options: GithubOptions): GithubReporter {
       lastAt = event.at;
       applyEvent(view, event);
       log.report(event);
+      if (event.type === "run.started") heartbeat.start();
+      if (event.type === "run.ended") heartbeat.stop();
     },
     finish() {
       finished ??= finish();

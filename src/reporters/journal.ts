@@ -6,12 +6,10 @@
  *   torn line, the last.
  * - Streaming deltas are left out: the whole text follows (and a secret could be split over them).
  * - A full disk or a folder that vanished ends the journal, never the run: the failure is thrown once, for
- *   the sink to remember and tell.
+ *   the sink to remember and tell. So is a file that an agent has deleted, replaced or changed.
  */
-import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
-import { dirname, resolve } from "node:path";
 import type { RunEvent } from "../events/event.ts";
-import { makeDirectoryNow, refuseSpecialFile } from "../platform/files.ts";
+import { OwnFile } from "../platform/own-file.ts";
 import type { Reporter } from "../events/sink.ts";
 
 /** Raised when a reader of the old version would misread the new one. */
@@ -20,7 +18,8 @@ export const JOURNAL_VERSION = 1;
 /** Where lines go; `writeSync` may write less than it was given. */
 export interface JournalFile {
   write(bytes: Uint8Array, offset: number): number;
-  close(): void;
+  /** Rejects if the file does not hold what was written. */
+  close(): Promise<void> | void;
 }
 
 /**
@@ -28,21 +27,7 @@ export interface JournalFile {
  * that is not possible: better to know before the run than after it.
  */
 export function createJournal(path: string, now: () => number): Reporter {
-  makeDirectoryNow(dirname(resolve(path)));
-  refuseSpecialFile(path);
-  const { O_WRONLY, O_CREAT, O_TRUNC, O_APPEND } = constants;
-  const fd = openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o666);
-  return createJournalReporter(
-    {
-      write: (bytes, offset) => writeSync(fd, bytes, offset),
-      close: () => {
-        const { nlink } = fstatSync(fd);
-        closeSync(fd);
-        if (nlink === 0) throw new Error(`The journal ${path} was deleted during the run.`);
-      },
-    },
-    now,
-  );
+  return createJournalReporter(new OwnFile("journal", path), now);
 }
 
 export function createJournalReporter(file: JournalFile, now: () => number): Reporter {
@@ -86,7 +71,7 @@ export function createJournalReporter(file: JournalFile, now: () => number): Rep
     },
     async close() {
       broken = true;
-      file.close();
+      await file.close();
     },
   };
 }

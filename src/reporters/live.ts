@@ -11,8 +11,9 @@ import { Writable } from "node:stream";
 import { createLogUpdate } from "log-update";
 import stringWidth from "string-width";
 import type { RunView, WorkView } from "../events/view.ts";
+import { busySession, doing, phaseOf, runningLabel, runningWorks } from "./doing.ts";
 import type { Paint } from "./paint.ts";
-import { clockText, countText, cutTo, fit, oneLine, plural } from "./text.ts";
+import { clockText, countText, cutMiddle, cutTo, fitName, oneLine, plural } from "./text.ts";
 
 export interface LiveStream {
   write(text: string): unknown;
@@ -42,6 +43,8 @@ export function createLiveView(
   clock: LiveClock,
   view: RunView,
   paint: Paint,
+  /** `line`: the totals alone, as a sign of life. */
+  form: "full" | "line" = "full",
 ): LiveView {
   const canvas = new Canvas(stream);
   const log = createLogUpdate(canvas, { showCursor: true });
@@ -67,7 +70,12 @@ export function createLiveView(
     if (waiting !== "" || canvas.columns !== drawnColumns) erase();
     canvas.write(waiting);
     waiting = "";
-    drawn = frame(view, clock.now(), canvas.columns, canvas.rows, ticks, paint);
+    const whole = frame(view, clock.now(), canvas.columns, canvas.rows, ticks, paint);
+    const sign = spinner[ticks % spinner.length] ?? "";
+    drawn =
+      form === "full"
+        ? whole
+        : whole.slice(0, 1).map((head) => cutTo(`${sign} ${head}`, canvas.columns - 1));
     drawnColumns = canvas.columns;
     ticks += 1;
     if (drawn.length > 0) log(drawn.join("\n"));
@@ -156,24 +164,28 @@ export function frame(
 ): string[] {
   const width = columns - 1;
   const works = [...view.works.values()];
-  const running = works
-    .filter((work) => work.startedAt !== undefined)
-    .sort((a, b) => (a.startedAt ?? 0) - (b.startedAt ?? 0) || a.workId - b.workId);
+  const running = runningWorks(view);
   if (running.length === 0) return [];
   const done = works.filter(({ status }) => status !== "pending" && status !== "running").length;
+  const queued = running.filter((work) => phaseOf(work) === "queued").length;
   const { totals } = view;
-  const head = cutTo(
-    `${running.length} running, ${done} of ${works.length} done, ${clockText(now - (view.startedAt ?? now))}, ${plural(totals.modelCalls, "model call")}, ${countText(totals.inputTokens + totals.outputTokens)} tokens`,
-    width,
-  );
+  const mark = spinner[tick % spinner.length] ?? "";
+  const facts = [
+    `${running.length - queued} running`,
+    ...(queued > 0 ? [`${queued} queued`] : []),
+    `${done} of ${works.length} done`,
+    clockText(now - (view.startedAt ?? now)),
+    plural(totals.modelCalls, "model call"),
+    `${countText(totals.inputTokens + totals.outputTokens)} tokens`,
+  ];
+  const head = cutTo(facts.join(", "), width);
   // At most 60 % of the terminal: the log above stays readable.
   const room = Math.max(0, Math.floor(rows * 0.6) - 1);
   const shown = running.length <= room ? running : running.slice(0, Math.max(0, room - 1));
   const label = Math.min(
     Math.max(8, Math.floor(width * 0.4)),
-    Math.max(0, ...shown.map((work) => stringWidth(workLabel(work)))),
+    Math.max(0, ...shown.map((work) => stringWidth(runningLabel(work)))),
   );
-  const mark = spinner[tick % spinner.length] ?? "";
   const lines = [
     paint("faint", head),
     ...shown.map((work) => workLine(work, now, width, label, mark, paint)),
@@ -184,10 +196,6 @@ export function frame(
   return lines;
 }
 
-function workLabel(work: WorkView): string {
-  return `#${work.workId} ${oneLine(work.taskId, 200)}${work.runs > 1 ? ` run ${work.runs}` : ""}`;
-}
-
 function workLine(
   work: WorkView,
   now: number,
@@ -196,36 +204,16 @@ function workLine(
   mark: string,
   paint: Paint,
 ): string {
-  const sessions = [...work.sessions.values()];
-  const busy = sessions.findLast((session) => session.mission !== undefined) ?? sessions.at(-1);
+  const session = busySession(work) ?? [...work.sessions.values()].at(-1);
   const details = [doing(work, now)];
   // On a narrow terminal the tool is worth more than the model.
   if (width >= 50) details.unshift(plural(work.modelCalls, "call"));
-  if (width >= 64) details.unshift(oneLine(busy?.modelId ?? work.modelId, 100));
-  const start = `${mark} ${fit(workLabel(work), label)}`;
+  if (width >= 64) details.unshift(oneLine(session?.modelId ?? work.modelId, 100));
+  const sign = phaseOf(work) === "queued" ? "·" : mark;
+  const start = `${sign} ${fitName(runningLabel(work), label)}`;
   // Of the run that goes on, not of all: that is what a person who watches wants to know.
   const rest = ` ${clockText(now - (work.startedAt ?? now))} ${details.join(", ")}`;
-  return paint("name", cutTo(start, width)) + cutTo(rest, Math.max(0, width - stringWidth(start)));
-}
-
-/** The tool that runs longest, else what the turn is for. */
-function doing(work: WorkView, now: number): string {
-  const sessions = [...work.sessions.values()];
-  const tools = sessions.flatMap((session) => [...session.tools.values()]);
-  const [first] = tools;
-  if (first !== undefined) {
-    const more = tools.length > 1 ? ` +${tools.length - 1}` : "";
-    return `${oneLine(first.name, 100)} ${clockText(now - first.startedAt)}${more}`;
-  }
-  const mission = sessions.findLast((session) => session.mission !== undefined)?.mission;
-  switch (mission) {
-    case "prompt":
-      return "thinking";
-    case "availability":
-      return "checking availability";
-    case "criteria":
-      return "checking criteria";
-    case undefined:
-      return "waiting";
-  }
+  return (
+    paint("name", cutMiddle(start, width)) + cutTo(rest, Math.max(0, width - stringWidth(start)))
+  );
 }

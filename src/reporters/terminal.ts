@@ -12,7 +12,9 @@ import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { eventLine, type Verbosity } from "./event-line.ts";
 import { createLiveView, type LiveClock, type LiveStream } from "./live.ts";
 import { createPaint } from "./paint.ts";
-import { clockText, cutTo, harmless, oneLine, paragraph } from "./text.ts";
+import { runningWorks, stillRunning } from "./doing.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import { clockText, cutMiddle, harmless, oneLine, paragraph } from "./text.ts";
 import { worksTable } from "./works-table.ts";
 
 export interface TerminalStream extends LiveStream {
@@ -22,9 +24,8 @@ export interface TerminalStream extends LiveStream {
 export interface TerminalOptions {
   readonly stream: TerminalStream;
   readonly verbosity: Verbosity;
-  /** Takes effect on a TTY only. */
   readonly colors: boolean;
-  /** A view of the running works below the log; takes effect on a TTY only, and not with `quiet`. */
+  /** A view of the running works below the log, of one line with `quiet`; takes effect on a TTY only. */
   readonly live: boolean;
   readonly clock: LiveClock;
   /** The chart of what ran, as text (Mermaid), for the end. */
@@ -34,22 +35,30 @@ export interface TerminalOptions {
 /** Without a terminal there is no width to keep to. */
 const LOG_COLUMNS = 120;
 const MAX_LABEL = 32;
+const MAX_STILL = 600;
 const SAID_LINES = 20;
 const SAID_LENGTH = 4000;
 
 export function createTerminalReporter(options: TerminalOptions): Reporter {
   const { stream, verbosity, clock } = options;
   const tty = stream.isTTY === true;
-  const paint = createPaint(options.colors && tty);
+  const paint = createPaint(options.colors);
   const view = createRunView();
   const live =
-    options.live && tty && verbosity !== "quiet"
-      ? createLiveView(stream, clock, view, paint)
+    options.live && tty
+      ? createLiveView(stream, clock, view, paint, verbosity === "quiet" ? "line" : "full")
       : undefined;
   let labelWidth = 0;
   let over = false;
 
+  const heartbeat = new Heartbeat(clock, (now) => {
+    if (runningWorks(view).length === 0) return;
+    const time = paint("faint", clockText(now - (view.startedAt ?? now)));
+    print(`${time} ${paint("faint", oneLine(stillRunning(view, now), MAX_STILL))}`);
+  });
+
   const print = (line: string): void => {
+    heartbeat.printed();
     if (live === undefined) stream.write(`${line}\n`);
     else live.print(`${line}\n`);
   };
@@ -70,6 +79,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
 
   const printEnd = (outcome: RunOutcome): void => {
     live?.stop();
+    heartbeat.stop();
     if (verbosity !== "quiet") {
       for (const section of [lastWords(view), chartLines(view, options.chart)]) {
         if (section.length > 0) print(["", ...section].join("\n"));
@@ -97,18 +107,21 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
         // Aligned texts are worth a third of a narrow terminal, not more.
         if (tty) labelWidth = Math.min(labelWidth, Math.floor((stream.columns ?? 80) / 3));
         live?.start();
+        // Who asked for quiet asked for silence; a view that moves is a sign of life itself.
+        if (live === undefined && verbosity !== "quiet") heartbeat.start();
       }
       if (event.type === "run.ended") printEnd(event.outcome);
       else printEvent(event);
     },
     async close() {
       live?.stop();
+      heartbeat.stop();
     },
   };
 }
 
 function workLabel(work: WorkRef): string {
-  const name = cutTo(oneLine(`#${work.workId} ${work.taskId}`, 200), MAX_LABEL);
+  const name = cutMiddle(oneLine(`#${work.workId} ${work.taskId}`, 200), MAX_LABEL);
   return work.run > 1 ? `${name} run ${work.run}` : name;
 }
 

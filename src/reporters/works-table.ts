@@ -1,7 +1,13 @@
 import stringWidth from "string-width";
-import { elapsedMs, type Counters, type RunView, type WorkView } from "../events/view.ts";
+import {
+  elapsedMs,
+  type Counters,
+  type RunView,
+  type WorkStatus,
+  type WorkView,
+} from "../events/view.ts";
 import type { Paint, Tone } from "./paint.ts";
-import { clockText, countText, cutTo, fit, oneLine } from "./text.ts";
+import { clockText, countText, cutTo, fit, fitName, oneLine } from "./text.ts";
 
 const MAX_ROWS = 100;
 const MIN_TASK = 8;
@@ -27,7 +33,7 @@ export function worksTable(view: RunView, width: number, paint: Paint): string[]
     cells: [
       String(work.workId),
       oneLine(work.taskId, 200),
-      work.status,
+      statusText(work.status),
       ...numbers(work, elapsedMs(work, now)),
     ],
     tone: statusTone(work),
@@ -69,6 +75,10 @@ function badFirst(work: WorkView): number {
   return statusTone(work) === "bad" ? 0 : 1;
 }
 
+function statusText(status: WorkStatus): string {
+  return status === "answered-no" ? "answered no" : status;
+}
+
 function statusTone({ status }: WorkView): Tone {
   switch (status) {
     case "succeeded":
@@ -78,6 +88,8 @@ function statusTone({ status }: WorkView): Tone {
       return "bad";
     case "canceled":
       return "warn";
+    case "answered-no":
+      return "plain";
     case "pending":
     case "skipped":
       return "faint";
@@ -113,7 +125,12 @@ function tableLine(
     .map((cell, column) => ({ cell, column, width: widths[column] ?? 0 }))
     .filter(({ width }) => width > 0)
     .map(({ cell, column, width }) =>
-      paintCell(fit(cell, width, column === TASK || column === STATUS ? "left" : "right"), column),
+      paintCell(
+        column === TASK
+          ? fitName(cell, width)
+          : fit(cell, width, column === STATUS ? "left" : "right"),
+        column,
+      ),
     )
     .join("  ")
     .trimEnd();

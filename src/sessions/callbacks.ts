@@ -6,6 +6,7 @@ import type { Clock, Session, TurnOptions, TurnOutcome } from "../engine/ports.t
 import type { SessionActivity } from "../events/session-activity.ts";
 import { systemClock } from "../platform/clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
+import { CallLedger } from "./call-ledger.ts";
 import { attempt } from "./deadline.ts";
 import type { ModelAddress } from "./model-error.ts";
 import type { RuntimeLife } from "./runtime-process.ts";
@@ -78,6 +79,7 @@ export function callBack(callback: ICopilotSessionCallbacks, activity: SessionAc
       return callback.onAgentEnd(activity.turnId);
     case "idle":
       return callback.onIdle();
+    case "sub-agent.tool.failed":
     case "model.replied":
     case "model.used":
     case "model.failed":
@@ -102,19 +104,18 @@ export interface CallbackSessionOptions {
 export class CallbackSession implements ICopilotSession {
   readonly #options: CallbackSessionOptions;
   readonly #stopped = new AbortController();
+  readonly #translator = new Translator();
   #stopping: Promise<void> | undefined;
 
   constructor(options: CallbackSessionOptions) {
     this.#options = options;
-    const { callback } = options;
-    if (callback === undefined) return;
-    const translator = new Translator();
-    const tell = (activities: readonly SessionActivity[]): void => {
-      for (const activity of activities) tellSafely(callback, activity);
-    };
+    if (options.callback === undefined) return;
+    const ledger = new CallLedger();
     // The callbacks follow the session itself, so they also see what is sent through `rawSection`.
-    options.session.on((event) => tell(translator.translate(event)));
-    options.life.onDeath(() => tell(translator.close()));
+    options.session.on((event) => {
+      for (const whole of ledger.read(event)) this.#tell(this.#translator.translate(whole));
+    });
+    options.life.onDeath(() => this.#tell(this.#translator.close()));
   }
 
   get rawSection(): CopilotSession {
@@ -169,6 +170,13 @@ export class CallbackSession implements ICopilotSession {
     this.#stopped.abort();
     if (!life.gone) await attempt(() => session.abort(), 1_500, clock);
     await end();
+    this.#tell(this.#translator.close());
+  }
+
+  #tell(activities: readonly SessionActivity[]): void {
+    const { callback } = this.#options;
+    if (callback === undefined) return;
+    for (const activity of activities) tellSafely(callback, activity);
   }
 }
 

@@ -17,10 +17,20 @@ import type { RuntimeProcessOptions } from "./runtime-process.ts";
 /** Measured: a runtime keeps about 0.2 MB of every session that it has ended. */
 const sessionsPerRuntime = 250;
 
+/** Looks after the files of the runtime. */
+export interface RuntimeKeeper {
+  /** What is wrong with a runtime's files; undefined if nothing is known to be. Asked once, while it starts. */
+  examine(path: string): Promise<string | undefined>;
+  /** Installs it again and returns its path. Asked once at most. Rejects with an Error for people. */
+  reinstall(problem: string): Promise<string>;
+}
+
 export interface RuntimePoolOptions {
   readonly clock: Clock;
-  /** What to start. Called for every start: it may throw an Error for people. */
-  readonly configure: () => Omit<RuntimeProcessOptions, "clock" | "directory">;
+  /** What to start; `path` is a runtime that was installed again. Called for every start: it may throw an Error for people. */
+  readonly configure: (path?: string) => Omit<RuntimeProcessOptions, "clock" | "directory">;
+  /** For a runtime that may have been damaged since it was installed. */
+  readonly keeper?: RuntimeKeeper | undefined;
   readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
   /** Called before the first runtime starts, if killed runs of before have left something. */
   readonly onLeftovers?: ((runs: number) => void) | undefined;
@@ -54,6 +64,9 @@ export class RuntimePool {
   /** Why the runtime before the next one is gone. */
   #lastLoss: string | undefined;
   #stopping: Promise<void> | undefined;
+  #examined = false;
+  /** Of the runtime that was installed again. */
+  #path: string | undefined;
   readonly #options: RuntimePoolOptions;
 
   constructor(options: RuntimePoolOptions) {
@@ -127,20 +140,8 @@ export class RuntimePool {
         this.#root = undefined;
         throw error;
       });
-      this.#started += 1;
-      const { path, mark } = await this.#root;
-      const configuration = this.#options.configure();
-      const runtime = new RuntimeProcess({
-        ...configuration,
-        environment: { ...configuration.environment, [RUN_MARK]: mark },
-        clock: this.#options.clock,
-        directory: join(path, `runtime-${this.#started}`),
-      });
-      this.#running.set(runtime, { opened: 0, open: new Set(), retired: false });
-      await runtime.start().catch((error: unknown) => {
-        this.#running.delete(runtime);
-        throw error;
-      });
+      const folder = await this.#root;
+      const runtime = await this.#launchSound(folder);
       runtime.onDeath(() => void this.#bury(runtime));
       if (this.#lastLoss !== undefined) this.#tellRestarted(this.#lastLoss);
       this.#lastLoss = undefined;
@@ -149,6 +150,45 @@ export class RuntimePool {
       this.#current = undefined;
       throw error;
     }
+  }
+
+  /** The first start tells whether the runtime is sound: no session is opened on one that isn't. */
+  async #launchSound(folder: RunFolder): Promise<RuntimeProcess> {
+    const { keeper, configure } = this.#options;
+    if (keeper === undefined || this.#examined) return this.#launch(folder);
+    this.#examined = true;
+    const [damage, started] = await Promise.all([
+      keeper.examine(configure().path),
+      this.#launch(folder).catch((error: unknown) =>
+        error instanceof Error ? error : new Error(String(error)),
+      ),
+    ]);
+    let problem = damage;
+    if (started instanceof Error) {
+      problem ??= `it does not start (${started.message.split("\n")[0] ?? ""})`;
+    } else {
+      if (problem === undefined) return started;
+      await this.#bury(started);
+    }
+    this.#path = await keeper.reinstall(problem);
+    return this.#launch(folder);
+  }
+
+  async #launch({ path, mark }: RunFolder): Promise<RuntimeProcess> {
+    this.#started += 1;
+    const configuration = this.#options.configure(this.#path);
+    const runtime = new RuntimeProcess({
+      ...configuration,
+      environment: { ...configuration.environment, [RUN_MARK]: mark },
+      clock: this.#options.clock,
+      directory: join(path, `runtime-${this.#started}`),
+    });
+    this.#running.set(runtime, { opened: 0, open: new Set(), retired: false });
+    await runtime.start().catch((error: unknown) => {
+      this.#running.delete(runtime);
+      throw error;
+    });
+    return runtime;
   }
 
   /** A folder of our own, and none of those who can't clean up after themselves any more. */

@@ -48,9 +48,13 @@ function answer(name: JobTool, given: unknown): ToolResultObject {
   const argument =
     typeof given === "object" && given !== null && "argument" in given ? given.argument : undefined;
   if (typeof argument !== "string") {
+    const next =
+      name === "job_prepare_document"
+        ? "Call it again."
+        : "A call that fails leaves the check of this turn without a verdict.";
     return {
       resultType: "failure",
-      textResultForLlm: `${name} takes one parameter named "argument", and it must be a string. Call it again.`,
+      textResultForLlm: `${name} takes one parameter named "argument", and it must be a string. ${next}`,
     };
   }
   return { resultType: "success", textResultForLlm: "Reported." };

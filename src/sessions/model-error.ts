@@ -23,7 +23,7 @@ export function atModel(crash: Crash, failure: string | undefined, asked: ModelA
     return { ...crash, errorType: "no-tools", message };
   }
   if (statusCode !== undefined) {
-    const message = `${server} answered ${statusCode} for ${model}${said(words)}`;
+    const message = `${server} answered ${statusCode} for ${model}${said(words ?? crash.message)}`;
     return { ...crash, message };
   }
   const rest = crash.message.replace(/[.\s]+$/, "");

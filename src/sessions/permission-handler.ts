@@ -1,8 +1,9 @@
-/** The runtime's questions, answered by the policy. Whatever goes wrong here is a no. */
+/** The runtime's questions, answered by the policy, one call after the other where that matters. Whatever goes wrong here is a no. */
 import type { PermissionRequest, PermissionRequestResult } from "@github/copilot-sdk";
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
+import type { CallKind, CallOrder } from "./call-order.ts";
 import { fromRuntime } from "./permission-request.ts";
 import type { PathContext } from "../permissions/paths.ts";
 import { decidePermission, describePermissions } from "../permissions/policy.ts";
@@ -12,6 +13,8 @@ export interface PermissionHandlerOptions {
   readonly permissions: Permissions;
   readonly workingDirectory: string;
   readonly onActivity: (activity: SessionActivity) => void;
+  /** What the run writes about itself; absolute paths. */
+  readonly kept?: readonly string[] | undefined;
   /** Default: the real file system. */
   readonly files?: Omit<PathContext, "workingDirectory">;
 }
@@ -28,17 +31,90 @@ export const realFiles: Omit<PathContext, "workingDirectory"> = {
   },
 };
 
+type Handler<T> = (request: PermissionRequest) => T;
+
 export function permissionHandler(
   options: PermissionHandlerOptions,
-): (request: PermissionRequest) => PermissionRequestResult {
-  const { permissions, workingDirectory, onActivity, files = realFiles } = options;
-  const help = describePermissions(permissions);
+): Handler<PermissionRequestResult> {
+  const { permissions, workingDirectory, kept = [], files = realFiles } = options;
+  const refuse = refusals(options);
   return (request) => {
     const decision = decide(() =>
-      decidePermission(permissions, fromRuntime(request), { workingDirectory, ...files }),
+      decidePermission(permissions, fromRuntime(request), { workingDirectory, kept, ...files }),
     );
-    if (decision.kind === "allowed") return { kind: "approve-once" };
-    const { operation, target, reason } = decision;
+    return decision.kind === "allowed" ? { kind: "approve-once" } : refuse(decision);
+  };
+}
+
+/** The same, but a path is judged only when nothing is at work that could change where it leads. */
+export function orderedPermissionHandler(
+  options: PermissionHandlerOptions,
+  order: CallOrder,
+): Handler<Promise<PermissionRequestResult>> {
+  const { files = realFiles } = options;
+  /** How often the policy has asked the file system. */
+  let looks = 0;
+  const looking =
+    <T>(ask: (path: string) => T) =>
+    (path: string): T => {
+      looks += 1;
+      return ask(path);
+    };
+  const handle = permissionHandler({
+    ...options,
+    files: {
+      realpath: looking(files.realpath),
+      isThere: looking(files.isThere),
+      linkTarget: looking(files.linkTarget),
+    },
+  });
+  const refuse = refusals(options);
+  const kindOf = (request: PermissionRequest): CallKind | PermissionRequestResult | undefined => {
+    if (request.kind === "read" || request.kind === "write") return request.kind;
+    if (request.kind !== "shell") return undefined;
+    const before = looks;
+    const result = handle(request);
+    // Nobody needs to wait for what is denied.
+    if (result.kind === "reject") return result;
+    return looks === before ? "command" : "path-command";
+  };
+  return async (request) => {
+    const kind = kindOf(request);
+    if (kind === undefined) return handle(request);
+    if (typeof kind !== "string") {
+      order.withdraw(request.toolCallId);
+      return kind;
+    }
+    const reason = await order.ask(request.toolCallId, kind);
+    if (reason !== undefined) {
+      const [operation, target] = named(request);
+      return refuse({ kind: "denied", operation, target, reason });
+    }
+    const result = handle(request);
+    if (result.kind === "reject") order.withdraw(request.toolCallId);
+    return result;
+  };
+}
+
+function named(request: PermissionRequest): readonly [operation: string, target: string] {
+  switch (request.kind) {
+    case "read":
+      return ["read", request.path];
+    case "write":
+      return ["write", request.fileName];
+    case "shell":
+      return ["shell", request.fullCommandText];
+    default:
+      return [request.kind, request.kind];
+  }
+}
+
+function refusals({
+  permissions,
+  onActivity,
+}: PermissionHandlerOptions): (decision: Denied) => PermissionRequestResult {
+  const help = describePermissions(permissions);
+  return ({ operation, target, reason }) => {
     try {
       onActivity({ kind: "permission.denied", operation, target, reason });
     } catch {
@@ -48,6 +124,8 @@ export function permissionHandler(
     return { kind: "reject", feedback: `Denied: ${operation} of ${target}: ${reason}. ${help}` };
   };
 }
+
+type Denied = Extract<PermissionDecision, { kind: "denied" }>;
 
 function decide(policy: () => PermissionDecision): PermissionDecision {
   try {

@@ -36,6 +36,14 @@ function write(request: Extract<RuntimeRequest, { kind: "write" }>): PermissionR
   const { fileName, resolvedPath, diff, intention } = request;
   // A patch that moves a file asks only for where it goes; where it comes from is in the diff's head.
   const inDiff = diffPaths(diff);
+  if (inDiff.length > mostPaths) {
+    return {
+      kind: "other",
+      operation: "write",
+      target: fileName,
+      refusal: `it changes more than ${mostPaths} files at once`,
+    };
+  }
   if (inDiff.length < 2 && /\b(?:move|rename|copy)\b/i.test(intention)) {
     return {
       kind: "other",
@@ -46,6 +54,9 @@ function write(request: Extract<RuntimeRequest, { kind: "write" }>): PermissionR
   }
   return { kind: "write", paths: [fileName, resolvedPath ?? fileName, ...inDiff] };
 }
+
+/** The head of a diff names one file or two. */
+const mostPaths = 100;
 
 function diffPaths(diff: string): string[] {
   const [head = ""] = diff.split(/^@@/m);

@@ -21,6 +21,11 @@ const candidates = new RegExp(
   "gi",
 );
 
+/** No system takes a longer path, so a file can't be named beyond that. */
+const longestPath = 4_096;
+/** A line that names more files of credentials is not worth the time to find out which of them exist. */
+const mostInLine = 20;
+
 /** What the search tools hand to ripgrep; no model is told of it, so none of its calls needs it. */
 const leftOut = { exclude_globs: privateGlobs };
 
@@ -28,7 +33,7 @@ export function searchHooks(
   permissions: Permissions,
   context: PathContext,
 ): Pick<SessionHooks, "onPreToolUse" | "onPostToolUse"> {
-  if (ruleSet(permissions).preset === "all") return {};
+  if (ruleSet(permissions).everything) return {};
   const mayRead = (path: string): boolean =>
     decidePermission(permissions, { kind: "read", paths: [path], deep: false }, context).kind ===
     "allowed";
@@ -60,7 +65,8 @@ export function withoutPrivateFiles(
   place: Place,
 ): string {
   const lines = result.split("\n");
-  const shown = lines.filter((line) => isOfReadable(line, mayRead, place));
+  const readable = remembered(mayRead);
+  const shown = lines.filter((line) => isOfReadable(line, readable, place));
   if (shown.length === lines.length) return result;
   return shown.some((line) => line !== "" && line !== "--")
     ? shown.join("\n")
@@ -72,12 +78,26 @@ function isOfReadable(
   mayRead: (path: string) => boolean,
   { workingDirectory, isThere }: Place,
 ): boolean {
-  return [...line.matchAll(candidates)].every(({ 0: part, index }) => {
+  let found = 0;
+  for (const { 0: part, index } of line.slice(0, longestPath + 1).matchAll(candidates)) {
+    found += 1;
+    if (found > mostInLine) return false;
     const path = line.slice(0, index + part.length);
     // Behind a colon it may be what the file says, not where it is.
     const isPath = !path.includes(":") || isThere(resolve(workingDirectory, path));
-    return !isPath || mayRead(resolve(workingDirectory, path));
-  });
+    if (isPath && !mayRead(resolve(workingDirectory, path))) return false;
+  }
+  return true;
+}
+
+/** The lines of a file come together. */
+function remembered(mayRead: (path: string) => boolean): (path: string) => boolean {
+  const answers = new Map<string, boolean>();
+  return (path) => {
+    const answer = answers.get(path) ?? mayRead(path);
+    answers.set(path, answer);
+    return answer;
+  };
 }
 
 /**
@@ -91,7 +111,7 @@ function isClean(result: string, mayRead: (path: string) => boolean, place: Plac
   const [, content, folder = "."] = form;
   if (content === undefined) return true;
   // A line that mentions such a file costs the whole result only if there is one.
-  const mayShow = (path: string): boolean => !place.isThere(path) || mayRead(path);
+  const mayShow = remembered((path) => !place.isThere(path) || mayRead(path));
   let inFile = false;
   return lines.every((line) => {
     if (/^\s/.test(line)) return inFile;

@@ -4,7 +4,8 @@ import type { Clock } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { jobTools } from "./job-tools.ts";
-import { permissionHandler, realFiles } from "./permission-handler.ts";
+import type { CallOrder } from "./call-order.ts";
+import { orderedPermissionHandler, permissionHandler, realFiles } from "./permission-handler.ts";
 import { toolsFor } from "../permissions/rules.ts";
 import { guarded } from "./tool-guard.ts";
 import { searchHooks } from "./search-results.ts";
@@ -26,6 +27,10 @@ export interface SessionConfigOptions {
   readonly outputDirectory: string;
   readonly onActivity: (activity: SessionActivity) => void;
   readonly clock: Clock;
+  /** Keeps file tools and commands apart, where that is needed. */
+  readonly order?: CallOrder | undefined;
+  /** What the run writes about itself; absolute paths. */
+  readonly kept?: readonly string[] | undefined;
   /** Beside the job tools. */
   readonly tools?: readonly Tool[] | undefined;
 }
@@ -33,7 +38,8 @@ export interface SessionConfigOptions {
 export function sessionConfig(
   options: SessionConfigOptions,
 ): SessionConfig & { sessionId: string } {
-  const { provider, gitHubToken, permissions, workingDirectory, onActivity } = options;
+  const { provider, gitHubToken, permissions, workingDirectory, onActivity, order } = options;
+  const asked = { permissions, workingDirectory, onActivity, kept: options.kept };
   return {
     sessionId: options.id,
     clientName: "agent-jobs",
@@ -44,7 +50,8 @@ export function sessionConfig(
     workingDirectory,
     tools: [...jobTools(), ...(options.tools ?? [])].map((tool) => guarded(tool, options.clock)),
     availableTools: toolsFor(permissions),
-    onPermissionRequest: permissionHandler({ permissions, workingDirectory, onActivity }),
+    onPermissionRequest:
+      order === undefined ? permissionHandler(asked) : orderedPermissionHandler(asked, order),
     hooks: searchHooks(permissions, { workingDirectory, ...realFiles }),
     largeOutput: { outputDirectory: options.outputDirectory },
     infiniteSessions: { enabled: false },

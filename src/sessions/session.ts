@@ -6,6 +6,7 @@
  */
 import type { CopilotSession, SessionConfig, Tool } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
+import { dirname } from "node:path";
 import type {
   Clock,
   Opened,
@@ -18,8 +19,9 @@ import type {
 } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import { isDirectory } from "../platform/files.ts";
+import { isDirectory, realPathOf } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
+import type { CallOrder, SharedFolders } from "./call-order.ts";
 import type { RuntimeLease, RuntimePool } from "./client.ts";
 import { attempt, onAbort, within } from "./deadline.ts";
 import { canStartProcesses } from "../permissions/rules.ts";
@@ -35,17 +37,21 @@ import { runTurn } from "./turn.ts";
 const createMs = 15_000;
 /** Less than a stopped run waits for a session: it then knows that the runtime has to be ended by force. */
 const closeStepMs = 1_500;
+const askMs = 2_000;
 
 /** What every session is made from. */
 export interface SessionContext {
   readonly clock: Clock;
   readonly pool: RuntimePool;
+  readonly folders: SharedFolders;
   readonly provider?: Provider | undefined;
   /** Pays for the session's models. */
   readonly gitHubToken?: string | undefined;
   readonly probe?: ModelProbe | undefined;
   /** Beside the job tools. */
   readonly tools?: readonly Tool[] | undefined;
+  /** What the run writes about itself. */
+  readonly kept: readonly string[];
 }
 
 export interface SessionFactoryOptions extends SessionContext {
@@ -98,6 +104,7 @@ export interface OpenSession {
   readonly model: ModelAddress;
   /** Where denials are told; its owner sets it for the time of a turn. */
   readonly listener: { current: (activity: SessionActivity) => void };
+  readonly order: CallOrder | undefined;
 }
 
 const canceled: Opened & { kind: "crashed" } = {
@@ -129,11 +136,25 @@ export async function openCopilotSession(
     return startFailed(error);
   }
   const { runtime } = lease;
+  let asked: CopilotSession | undefined;
+  const order = context.folders.join(
+    realPathOf(request.workingDirectory),
+    request.permissions,
+    async () => {
+      const answer = asked && (await within(asked.rpc.tasks.list(), askMs, clock));
+      if (answer === undefined) throw new Error("The runtime does not say what runs.");
+      const { tasks } = answer.value;
+      return tasks.filter(({ type, status }) => type === "shell" && status === "running").length;
+    },
+  );
+  lease = { runtime, release: joined(order, lease) };
   const listener: OpenSession["listener"] = { current: () => {} };
   const config = sessionConfig({
     ...request,
     ...context,
     outputDirectory: runtime.outputDirectory,
+    kept: [...context.kept, dirname(runtime.outputDirectory)],
+    order,
     onActivity: (activity) => listener.current(activity),
   });
   try {
@@ -141,8 +162,11 @@ export async function openCopilotSession(
     if (result.kind === "created") {
       const startsProcesses = canStartProcesses(request.permissions);
       const { release } = lease;
+      const { session } = result;
+      asked = session;
+      if (order !== undefined) session.on((event) => order.accept(event));
       const model = { modelId: request.modelId, baseUrl: context.provider?.baseUrl };
-      return { session: result.session, runtime, release, startsProcesses, listener, model };
+      return { session, runtime, release, startsProcesses, listener, order, model };
     }
     return result;
   } catch (error) {
@@ -154,6 +178,14 @@ export async function openCopilotSession(
       ? startFailed(error)
       : startFailed(new GoneError(`The working directory ${request.workingDirectory} is gone.`));
   }
+}
+
+/** Releases the lease and the session's place in its folder. */
+function joined(order: CallOrder | undefined, lease: RuntimeLease): () => void {
+  return () => {
+    order?.leave();
+    lease.release();
+  };
 }
 
 /** What a session needs is not there any more. */
@@ -201,7 +233,7 @@ async function create(
 
 /** Ends a session and every process it started. Bounded, never throws. */
 export async function endCopilotSession(
-  open: Omit<OpenSession, "listener" | "model">,
+  open: Omit<OpenSession, "listener" | "order" | "model">,
   clock: Clock,
 ): Promise<void> {
   const { session, runtime, release } = open;
@@ -254,7 +286,9 @@ class JobSession implements Session {
     const unsubscribe = [options.signal, this.#closed.signal].map((signal) =>
       onAbort(signal, () => stop.abort()),
     );
-    const { session, runtime, listener } = this.#open;
+    const { session, runtime, listener, order } = this.#open;
+    // A request for permission that waits would keep an aborted turn from ending.
+    if (order !== undefined) unsubscribe.push(onAbort(stop.signal, () => order.interrupt()));
     listener.current = options.onActivity;
     this.#running = runTurn(
       session,

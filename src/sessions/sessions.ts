@@ -1,12 +1,14 @@
 /** The door of this room: everything that needs sessions makes them here, once. */
 import type { Tool } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
+import { resolve } from "node:path";
 import type { Clock, SessionFactory, SessionLabel } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
-import { RuntimePool } from "./client.ts";
+import { SharedFolders } from "./call-order.ts";
+import { RuntimePool, type RuntimeKeeper } from "./client.ts";
 import { authentication, runtimeEnvironment } from "./environment.ts";
 import type { Environment } from "./environment.ts";
 import { ModelProbe } from "./model-probe.ts";
@@ -21,7 +23,7 @@ import {
 import type { Provider } from "./session-config.ts";
 import type { ModelTransport } from "./transport.ts";
 
-export type { Tool };
+export type { RuntimeKeeper, Tool };
 
 export interface SessionsOptions {
   readonly clock: Clock;
@@ -29,6 +31,8 @@ export interface SessionsOptions {
   readonly environment: Environment;
   /** Default: `COPILOT_CLI_PATH`, else the platform package next to us. */
   readonly runtimePath?: string | undefined;
+  /** For a runtime that may have been damaged since it was installed. */
+  readonly runtimeKeeper?: RuntimeKeeper | undefined;
   /** A model server of one's own; then no GitHub token is used. */
   readonly provider?: Provider | undefined;
   readonly gitHubToken?: string | undefined;
@@ -43,6 +47,8 @@ export interface SessionsOptions {
   readonly mark?: string | undefined;
   /** Tools with handlers in this process, for every session, beside the job tools. */
   readonly tools?: readonly Tool[] | undefined;
+  /** Files that the run writes about itself: no file tool writes to them. */
+  readonly kept?: readonly string[] | undefined;
   /** After how many sessions the runtime is replaced. Default: 250. */
   readonly sessionsPerRuntime?: number | undefined;
 }
@@ -87,9 +93,10 @@ export function createSessions(options: SessionsOptions): Sessions {
     onRuntimeRestarted: options.onRuntimeRestarted,
     onLeftovers: options.onLeftovers,
     mark: options.mark,
+    keeper: options.runtimeKeeper,
     sessionsPerRuntime: options.sessionsPerRuntime,
-    configure: () => ({
-      path: findRuntime(options),
+    configure: (path = findRuntime(options)) => ({
+      path,
       environment: runtimeEnvironment(options.environment),
       authentication: access,
       requestHandler:
@@ -111,7 +118,10 @@ export function createSessions(options: SessionsOptions): Sessions {
           provider,
           onUnreachable: (server, reason) => options.onUnreachable?.(server, reason),
         });
-  const context = { clock, pool, provider, gitHubToken, probe, tools: options.tools };
+  const folders = new SharedFolders(clock);
+  const kept = (options.kept ?? []).map((path) => resolve(path));
+  const { tools } = options;
+  const context = { clock, pool, folders, kept, provider, gitHubToken, probe, tools };
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModel : undefined;
   return {

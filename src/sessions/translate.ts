@@ -7,12 +7,14 @@
  */
 import type { SessionEvent } from "@github/copilot-sdk";
 import { beginningOf } from "../events/cut.ts";
-import type { SessionActivity } from "../events/session-activity.ts";
+import type { SessionActivity, ToolError } from "../events/session-activity.ts";
 
-/** How long the output was, and how it ended: comparing all of it each time would take quadratic time. */
-interface SeenOutput {
-  readonly length: number;
-  readonly end: string;
+interface OpenTool {
+  /** How many calls with this id are open. */
+  open: number;
+  /** How long the output was, and how it ended: comparing all of it each time would take quadratic time. */
+  length: number;
+  end: string;
 }
 
 const COMPARED = 64;
@@ -29,8 +31,8 @@ export class Translator {
   #message: OpenText | undefined;
   /** Reasoning and messages that have ended: their late whole text is no news. */
   readonly #ended = new Set<string>();
-  /** Open tool calls and the output seen so far. */
-  readonly #tools = new Map<string, SeenOutput>();
+  /** Open tool calls: how many share the id, and the output seen so far. */
+  readonly #tools = new Map<string, OpenTool>();
 
   translate(event: SessionEvent): SessionActivity[] {
     const subAgent = event.agentId !== undefined;
@@ -43,6 +45,8 @@ export class Translator {
         return subAgent
           ? [modelReplied(event, true)]
           : [...this.#wholeMessage(event), modelReplied(event, false)];
+      case "tool.execution_complete":
+        return subAgent ? subAgentTool(event) : this.#root(event);
       default:
         return subAgent ? [] : this.#root(event);
     }
@@ -54,13 +58,15 @@ export class Translator {
       if (open !== undefined) open.text = unfinished(open.text);
     }
     const activities = this.#closeTexts();
-    for (const toolCallId of this.#tools.keys()) {
-      activities.push({
-        kind: "tool.ended",
-        toolCallId,
-        succeeded: false,
-        error: { message: "The turn ended before the tool did." },
-      });
+    for (const [toolCallId, { open }] of this.#tools) {
+      for (let call = 0; call < open; call += 1) {
+        activities.push({
+          kind: "tool.ended",
+          toolCallId,
+          succeeded: false,
+          error: { message: "The turn ended before the tool did.", code: "unfinished" },
+        });
+      }
     }
     this.#tools.clear();
     this.#ended.clear();
@@ -150,7 +156,8 @@ export class Translator {
 
   #toolStarted(event: Extract<SessionEvent, { type: "tool.execution_start" }>): SessionActivity[] {
     const { toolCallId, parentToolCallId, toolName } = event.data;
-    this.#tools.set(toolCallId, { length: 0, end: "" });
+    const tool = this.#tools.get(toolCallId) ?? { open: 0, length: 0, end: "" };
+    this.#tools.set(toolCallId, { ...tool, open: tool.open + 1 });
     return [
       ...this.#closeTexts(),
       {
@@ -165,19 +172,23 @@ export class Translator {
 
   /** The output is cumulative; we tell what is new. */
   #toolOutput(toolCallId: string, output: string): SessionActivity[] {
-    const seen = this.#tools.get(toolCallId);
-    if (seen === undefined) return [];
-    const { length, end } = seen;
+    const tool = this.#tools.get(toolCallId);
+    if (tool === undefined) return [];
+    const { length, end } = tool;
     const goesOn = output.length >= length && output.slice(length - end.length, length) === end;
     const text = goesOn ? output.slice(length) : output;
     if (text === "") return [];
-    this.#tools.set(toolCallId, { length: output.length, end: output.slice(-COMPARED) });
+    tool.length = output.length;
+    tool.end = output.slice(-COMPARED);
     return [{ kind: "tool.delta", toolCallId, text }];
   }
 
   #toolEnded(event: Extract<SessionEvent, { type: "tool.execution_complete" }>): SessionActivity[] {
     const { toolCallId, success, result, error } = event.data;
-    if (!this.#tools.delete(toolCallId)) return [];
+    const tool = this.#tools.get(toolCallId);
+    if (tool === undefined) return [];
+    tool.open -= 1;
+    if (tool.open === 0) this.#tools.delete(toolCallId);
     return [
       {
         kind: "tool.ended",
@@ -193,14 +204,7 @@ export class Translator {
                   : { detailedContent: result.detailedContent }),
               },
             }),
-        ...(error === undefined
-          ? {}
-          : {
-              error: {
-                message: error.message,
-                ...(error.code === undefined ? {} : { code: error.code }),
-              },
-            }),
+        ...(error === undefined ? {} : { error: toolError(error) }),
       },
     ];
   }
@@ -237,6 +241,24 @@ function counted(reported: number | undefined): number {
   return reported !== undefined && reported > 0 ? Math.min(reported, Number.MAX_SAFE_INTEGER) : 0;
 }
 
+function subAgentTool(
+  event: Extract<SessionEvent, { type: "tool.execution_complete" }>,
+): SessionActivity[] {
+  const { toolCallId, success, error } = event.data;
+  if (success) return [];
+  return [
+    {
+      kind: "sub-agent.tool.failed",
+      toolCallId,
+      error: toolError(error ?? { message: "" }),
+    },
+  ];
+}
+
+function toolError({ message, code }: { message: string; code?: string }): ToolError {
+  return { message, ...(code === undefined ? {} : { code }) };
+}
+
 function modelReplied(
   event: Extract<SessionEvent, { type: "assistant.message" }>,
   subAgent: boolean,
@@ -247,6 +269,7 @@ function modelReplied(
     text: content,
     ...(reasoningText === undefined ? {} : { reasoning: reasoningText }),
     toolCalls: (toolRequests ?? []).map((call) => ({
+      id: call.toolCallId,
       name: call.name,
       arguments: call.arguments ?? {},
     })),

@@ -14,18 +14,35 @@ import type { Crash } from "../events/crash.ts";
 export const MAX_ANSWER_BYTES = 4_000_000;
 
 interface Call {
-  readonly id: string;
   readonly name: string;
   readonly argument?: string;
   succeeded: boolean;
+  /** Another call has the same id: then the runtime reports the result of one for both. */
+  ambiguous: boolean;
+}
+
+/** How the model ended an answer. */
+interface Finish {
+  /** A content filter has blocked it: the text is then the runtime's own, or only a part. */
+  readonly filtered: boolean;
+  /** The model's output limit has cut it. */
+  readonly cut: boolean;
+}
+
+/** One answer of the root conversation. */
+export interface Answer extends Finish {
+  /** Neither text (white space is none) nor a tool call. */
+  readonly empty: boolean;
 }
 
 export class TurnState {
   readonly #calls: Call[] = [];
+  readonly #latest = new Map<string, Call>();
   /** Tools and permission requests that are under way, sub-agents included. */
   readonly #open = new Set<string>();
   #text = "";
-  #filtered = false;
+  #finish: Finish = { filtered: false, cut: false };
+  #answer: Answer | undefined;
   #refusal: number | undefined;
   #failure: string | undefined;
   #error: Crash | undefined;
@@ -40,15 +57,17 @@ export class TurnState {
     if (event.agentId !== undefined) return;
     switch (event.type) {
       case "tool.execution_start":
-        this.#calls.push(toolCall(event));
+        this.#start(event);
         break;
       case "tool.execution_complete": {
-        const call = this.#calls.findLast((one) => one.id === event.data.toolCallId);
+        const call = this.#latest.get(event.data.toolCallId);
         if (call !== undefined) call.succeeded = event.data.success;
         break;
       }
       case "assistant.turn_start":
         this.#rootQuiet = false;
+        // The model is asked again: what it said before is not its last word.
+        this.#answer = undefined;
         break;
       case "model.call_failure":
         this.#refusal = event.data.statusCode;
@@ -57,14 +76,18 @@ export class TurnState {
       case "assistant.usage":
         this.#refusal = undefined;
         this.#failure = undefined;
-        this.#filtered = event.data.contentFilterTriggered === true;
+        this.#finish = finishOf(event);
         break;
-      case "assistant.message":
+      case "assistant.message": {
+        const { content, toolRequests = [] } = event.data;
+        const empty = content.trim() === "" && toolRequests.length === 0;
+        this.#answer = { ...this.#finish, empty };
         // After a content filter the text is the runtime's own, not the model's (its trap 16).
-        if (event.data.content !== "" && !this.#filtered) this.#text = event.data.content;
+        if (content !== "" && !this.#finish.filtered) this.#text = content;
         break;
+      }
       case "session.error":
-        this.#error ??= sessionError(event);
+        this.#error ??= sessionError(event, this.#answer);
         break;
       case "assistant.idle":
         this.#rootQuiet = true;
@@ -102,9 +125,9 @@ export class TurnState {
     return this.#fault;
   }
 
-  /** A content filter has blocked the last answer. */
-  get filtered(): boolean {
-    return this.#filtered;
+  /** The last answer of the turn; undefined if the model was asked and has not answered. */
+  get answer(): Answer | undefined {
+    return this.#answer;
   }
 
   /** The status with which the model server refused the last call: what a silence after it is about. */
@@ -122,20 +145,29 @@ export class TurnState {
   }
 
   toolCalls(): ToolCall[] {
-    return this.#calls.map(({ name, argument, succeeded }) => ({
+    return this.#calls.map(({ name, argument, succeeded, ambiguous }) => ({
       name,
       ...(argument === undefined ? {} : { argument }),
-      succeeded,
+      succeeded: succeeded && !ambiguous,
     }));
+  }
+
+  #start(event: Extract<SessionEvent, { type: "tool.execution_start" }>): void {
+    const { toolCallId } = event.data;
+    const other = this.#latest.get(toolCallId);
+    if (other !== undefined) other.ambiguous = true;
+    const call = { ...toolCall(event), succeeded: false, ambiguous: other !== undefined };
+    this.#latest.set(toolCallId, call);
+    this.#calls.push(call);
   }
 
   #follow(event: SessionEvent): void {
     switch (event.type) {
       case "tool.execution_start":
-        this.#open.add(`tool ${event.data.toolCallId}`);
+        this.#open.add(toolKey(event));
         break;
       case "tool.execution_complete":
-        this.#open.delete(`tool ${event.data.toolCallId}`);
+        this.#open.delete(toolKey(event));
         break;
       case "permission.requested":
         this.#open.add(`permission ${event.data.requestId}`);
@@ -181,20 +213,52 @@ function redirected(errorMessage: string): Crash | undefined {
   };
 }
 
-function toolCall(event: Extract<SessionEvent, { type: "tool.execution_start" }>): Call {
-  const { toolCallId, toolName } = event.data;
-  const call = { id: toolCallId, name: toolName, succeeded: false };
-  if (!(availableTools as readonly string[]).includes(toolName)) return call;
-  const { arguments: given } = event.data;
+/** Sub-agents may use the ids of each other. */
+function toolKey(
+  event: Extract<SessionEvent, { type: "tool.execution_start" | "tool.execution_complete" }>,
+): string {
+  return `tool ${event.agentId ?? ""} ${event.data.toolCallId}`;
+}
+
+function toolCall(
+  event: Extract<SessionEvent, { type: "tool.execution_start" }>,
+): Pick<Call, "name" | "argument"> {
+  const { toolName: name, arguments: given } = event.data;
+  if (!(availableTools as readonly string[]).includes(name)) return { name };
   const argument =
     typeof given === "object" && given !== null && !Array.isArray(given)
       ? given["argument"]
       : undefined;
-  return typeof argument === "string" ? { ...call, argument } : call;
+  return typeof argument === "string" ? { name, argument } : { name };
 }
 
-function sessionError(event: Extract<SessionEvent, { type: "session.error" }>): Crash {
+/** The runtime speaks the vocabulary of OpenAI for every wire API; some servers of that API do not. */
+const cutReasons = new Set(["length", "max_tokens", "max_output_tokens"]);
+
+function finishOf({ data }: Extract<SessionEvent, { type: "assistant.usage" }>): Finish {
+  return {
+    filtered: data.contentFilterTriggered === true || data.finishReason === "content_filter",
+    cut: cutReasons.has(data.finishReason ?? ""),
+  };
+}
+
+/** Why an answer is none. */
+export function emptyAnswer(answer: Answer | undefined): Crash {
+  const message =
+    answer?.filtered === true
+      ? "The model's answer was blocked by its content filter."
+      : "The model answered with nothing: neither text nor a tool call.";
+  return { kind: "empty-answer", message };
+}
+
+function sessionError(
+  event: Extract<SessionEvent, { type: "session.error" }>,
+  answer: Answer | undefined,
+): Crash {
   const { message, errorType, statusCode } = event.data;
+  if (answer?.empty === true && statusCode === undefined && message.startsWith("No response")) {
+    return { ...emptyAnswer(answer), errorType, detail: JSON.stringify(event.data) };
+  }
   return {
     kind: "session-error",
     // The lines below the first give advice for another product; the detail keeps them.

@@ -10,13 +10,14 @@ import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
 import type { Clock, TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
+import { CallLedger } from "./call-ledger.ts";
 import { atModel, type ModelAddress } from "./model-error.ts";
 import { attempt, onAbort, within } from "./deadline.ts";
 import type { RuntimeLife } from "./runtime-process.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { Deltas } from "./deltas.ts";
 import { Translator } from "./translate.ts";
-import { TurnState } from "./turn-state.ts";
+import { emptyAnswer, TurnState } from "./turn-state.ts";
 
 const sendMs = 15_000;
 /** An abort is asked for, and the session given time to become quiet: together well below 5 s. */
@@ -60,6 +61,7 @@ type Ending =
   | { readonly kind: "crashed"; readonly crash: Crash };
 
 class Turn {
+  readonly #ledger = new CallLedger();
   readonly #state = new TurnState();
   readonly #translator = new Translator();
   readonly #deltas: Deltas;
@@ -115,7 +117,9 @@ class Turn {
 
   crashed(crash: Crash): TurnOutcome {
     const toolCalls = this.#state.toolCalls();
-    return { kind: "crashed", toolCalls, crash: atModel(crash, this.#state.failure, this.#model) };
+    const { error, failure } = this.#state;
+    const told = crash === error ? atModel(crash, failure, this.#model) : crash;
+    return { kind: "crashed", toolCalls, crash: told };
   }
 
   /** Idempotent. */
@@ -205,10 +209,11 @@ class Turn {
   #process(event: SessionEvent): void {
     if (!this.#begun && !this.#begins(event)) return;
     this.#lastEvent = this.#clock.now();
-    this.#state.accept(event);
-    // What is still on its way when a turn was cut off is nobody's business, and may be a lot.
-    if (this.#state.fault === undefined) {
-      for (const activity of this.#translator.translate(event)) this.#deltas.pass(activity);
+    for (const whole of this.#ledger.read(event)) {
+      this.#state.accept(whole);
+      // What is still on its way when a turn was cut off is nobody's business, and may be a lot.
+      if (this.#state.fault !== undefined) continue;
+      for (const activity of this.#translator.translate(whole)) this.#deltas.pass(activity);
     }
     this.#wake();
   }
@@ -234,20 +239,16 @@ class Turn {
   }
 
   #judge(): TurnOutcome {
-    const { error, idle, text, filtered } = this.#state;
+    const { error, idle, text, answer } = this.#state;
     const toolCalls = this.#state.toolCalls();
     if (error !== undefined) return this.crashed(error);
     if (idle?.aborted === true) {
       return this.crashed({ kind: "aborted", message: "The turn was aborted by someone else." });
     }
-    if (text.trim() === "" && toolCalls.length === 0) {
-      return this.crashed({
-        kind: "empty-answer",
-        message: filtered
-          ? "The model's answer was blocked by its content filter."
-          : "The model returned neither text nor a tool call.",
-      });
-    }
+    // What counts is the model's last word: a tool call before it makes no answer of nothing.
+    if (answer === undefined || answer.filtered) return this.crashed(emptyAnswer(answer));
+    if (answer.cut) return { kind: "cut", toolCalls, text };
+    if (answer.empty) return this.crashed(emptyAnswer(answer));
     return { kind: "completed", toolCalls, text };
   }
 

@@ -1,13 +1,13 @@
 /** The bundle as a user gets it: `dist/action` alone, in an empty folder far from any `node_modules`. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, readFile, realpath, rm, stat } from "node:fs/promises";
+import { mkdtemp, open, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { runtimeHashes } from "../../src/action/runtime-hashes.ts";
+import { runtimeHashes, runtimeVersion } from "../../src/action/runtime-hashes.ts";
 import { findRuntime, platformName } from "../../src/sessions/runtime.ts";
 import { startGithubServer } from "../rig/github-server.ts";
 import { runPost, runStep } from "../rig/runner.ts";
@@ -80,7 +80,7 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
   });
 
   it(
-    "installs the runtime into an empty tool cache and rehearses the example with it, then finds it there",
+    "installs the runtime into an empty tool cache and rehearses the example with it, then finds it there, also if it was damaged",
     { skip: platformName() in runtimeHashes ? false : "no hash is committed for this platform" },
     async (t) => {
       const example = async (name: string): Promise<string> =>
@@ -111,7 +111,42 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
       const second = await runStep(t, step);
       assert.equal(second.code, 0, second.raw);
       assert.doesNotMatch(second.log, /Downloaded/);
-      for (const { outputs, summary } of [first, second]) {
+      const cached = join(folder, "tools", "agent-jobs-runtime", runtimeVersion, platformName());
+      const executable = join("prebuilds", platformName(), "copilot-runtime");
+      const damages: readonly (readonly [RegExp, () => Promise<unknown>])[] = [
+        [
+          /copilot-runtime is not what was installed/,
+          async () => {
+            const handle = await open(join(cached, executable), "r+");
+            await handle.write(Buffer.from("x"), 0, 1, 200_000);
+            await handle.close();
+          },
+        ],
+        [
+          // Nothing tells of the damage but the start.
+          /is damaged: it does not start \(.*\)\. It is installed/,
+          async () => {
+            await rm(join(cached, "agent-jobs-files.json"));
+            await writeFile(join(cached, executable), "#!/bin/sh\nexit 3\n");
+          },
+        ],
+      ];
+      for (const [problem, damage] of damages) {
+        await damage();
+        const repaired = await runStep(t, step);
+        assert.equal(repaired.code, 0, repaired.raw);
+        const warnings = repaired.commands.filter(
+          ({ name, message }) => name === "warning" && message.includes("is damaged"),
+        );
+        assert.equal(warnings.length, 1, repaired.raw);
+        assert.match(warnings[0]?.message ?? "", problem);
+        assert.match(warnings[0]?.message ?? "", /is damaged: .* It is installed again\./s);
+        assert.equal(repaired.outputs["result"], "success");
+        assert.equal(repaired.outputs["failed-tasks"], "[]");
+      }
+      const last = await runStep(t, step);
+      assert.doesNotMatch(last.raw, /Downloaded|damaged/);
+      for (const { outputs, summary } of [first, second, last]) {
         assert.equal(outputs["result"], "success");
         assert.match(summary, /```mermaid/);
       }

@@ -6,7 +6,8 @@ import { delimiter, join } from "node:path";
 import type { TestContext } from "node:test";
 import { promisify } from "node:util";
 import { type InstallLimits } from "../../src/action/runtime-install.ts";
-import { ensureRuntime, type RuntimeRequest } from "../../src/action/runtime.ts";
+import { ensureRuntime, keeperOf, type RuntimeRequest } from "../../src/action/runtime.ts";
+import type { RuntimeKeeper } from "../../src/app/runtime.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 const run = promisify(execFile);
@@ -23,11 +24,13 @@ export interface RuntimeRig {
   readonly toolCache: string;
   readonly temporary: string;
   readonly log: readonly string[];
+  readonly warnings: readonly string[];
   /** The package that the fake npm can hand out: `$PACKAGE` in its script. */
   readonly package: { readonly file: string; readonly integrity: string };
   /** `script`: what `npm pack` does, in sh; `$TO` is the folder for the package, `$TRY` counts from 1. */
   npm(script: string): Promise<void>;
   ensure(request?: Partial<RuntimeRequest>): Promise<string>;
+  keeper(path: string): RuntimeKeeper | undefined;
   /** Calls of npm so far. */
   calls(): Promise<string[]>;
   /** What is left under the temporary directory, and aside in the tool cache. */
@@ -49,11 +52,24 @@ export async function makeRuntimeRig(test: TestContext): Promise<RuntimeRig> {
   await mkdir(at("bin"));
   await mkdir(at("temporary"));
   const log: string[] = [];
+  const warnings: string[] = [];
+  const usual: RuntimeRequest = {
+    environment: { PATH: [at("bin"), process.env["PATH"]].join(delimiter) },
+    toolCacheDirectory: at("tools"),
+    temporaryDirectory: at("temporary"),
+    searchFrom: at("action/dist"),
+    platform,
+    hashes: { [platform]: integrity },
+    limits: quickLimits,
+    log: (line) => log.push(line),
+    warn: (text) => warnings.push(text),
+  };
   return {
     workspace,
     toolCache: at("tools"),
     temporary: at("temporary"),
     log,
+    warnings,
     package: { file, integrity },
     async npm(script) {
       const lines = [
@@ -66,18 +82,8 @@ export async function makeRuntimeRig(test: TestContext): Promise<RuntimeRig> {
       ];
       await writeFile(at("bin/npm"), `${lines.join("\n")}\n`, { mode: 0o755 });
     },
-    ensure: (request) =>
-      ensureRuntime({
-        environment: { PATH: [at("bin"), process.env["PATH"]].join(delimiter) },
-        toolCacheDirectory: at("tools"),
-        temporaryDirectory: at("temporary"),
-        searchFrom: at("action/dist"),
-        platform,
-        hashes: { [platform]: integrity },
-        limits: quickLimits,
-        log: (line) => log.push(line),
-        ...request,
-      }),
+    ensure: (request) => ensureRuntime({ ...usual, ...request }),
+    keeper: (path) => keeperOf(usual, path),
     async calls() {
       const text = await readFile(at("calls"), "utf8").catch(() => "");
       return text.split("\n").filter((line) => line !== "");

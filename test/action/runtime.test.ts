@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { chmod, mkdir, readFile, stat, truncate, utimes, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  chmod,
+  mkdir,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
@@ -178,7 +188,10 @@ describe("installing the runtime", () => {
     assert.match(String(call), / pack @github\/copilot-sdk-linux-x64@\d[\d.]+ .*--ignore-scripts/);
     assert.ok(call?.startsWith(rig.temporary), "npm runs in a folder of ours, not in the checkout");
     assert.deepEqual(await rig.leftovers(), []);
-    assert.match(rig.log.join("\n"), /Downloading .* try 1 of 3.*\nDownloaded .* MB.*\nUnpacked/);
+    assert.match(
+      rig.log.join("\n"),
+      /Downloading .* attempt 1 of 3.*\nDownloaded .* MB.*\nUnpacked/,
+    );
   });
 
   it("refuses a package with a wrong SHA-512 at once, and deletes it", async (t) => {
@@ -201,7 +214,10 @@ describe("installing the runtime", () => {
     await rig.npm(`if [ $TRY = 1 ]; then cp '${cut}' "$TO/"; else cp "$PACKAGE" "$TO/"; fi`);
     assert.equal(await rig.ensure(), join(rig.toolCache, inCache, executable));
     assert.equal((await rig.calls()).length, 2);
-    assert.match(rig.log.join("\n"), /the download is cut or damaged \(200 bytes\)\. Again in/);
+    assert.match(
+      rig.log.join("\n"),
+      /the download is cut or damaged \(200 bytes\)\. Retrying in 0\.01 s/,
+    );
   });
 
   it("gives up after three tries, and says what npm said without credentials or commands", async (t) => {
@@ -288,8 +304,98 @@ describe("installing the runtime", () => {
     const file = await rig.workspace.write("a-file", "");
     const expected = join(rig.temporary, inCache, executable);
     assert.equal(await rig.ensure({ toolCacheDirectory: join(file, "tools") }), expected);
-    assert.match(rig.log.join("\n"), /can't be kept in/);
+    assert.match(
+      rig.warnings.join(),
+      /^The tool cache \(RUNNER_TOOL_CACHE\) can't hold the Copilot runtime: \/.*a-file.* It is installed into .*, for this job only\.$/,
+    );
     assert.equal(await rig.ensure({ toolCacheDirectory: undefined }), expected);
+  });
+});
+
+describe("a tool cache that can't be made or written", () => {
+  for (const toolCacheDirectory of ["/proc/nope", "/sys/nope/deeper", "/dev/null/tools"]) {
+    it(`is replaced by the temporary directory within seconds: ${toolCacheDirectory}`, async (t) => {
+      const rig = await makeRuntimeRig(t);
+      await rig.npm('cp "$PACKAGE" "$TO/"');
+      const before = performance.now();
+      assert.equal(
+        await rig.ensure({ toolCacheDirectory }),
+        join(rig.temporary, inCache, executable),
+      );
+      assert.ok(performance.now() - before < 20_000);
+      assert.equal(rig.warnings.length, 1);
+      assert.ok(rig.warnings[0]?.includes(toolCacheDirectory));
+    });
+  }
+
+  it("fails within seconds if the temporary directory can't be made either", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    const places = { toolCacheDirectory: "/proc/nope", temporaryDirectory: "/proc/nope-either" };
+    assert.match(await refusal(rig.ensure(places)), /no place .*\/proc\/nope.*\/proc\/nope-either/);
+    assert.deepEqual(await rig.calls(), []);
+  });
+});
+
+describe("a runtime in the tool cache that was damaged", () => {
+  const rg = join("ripgrep", "rg");
+  type Damage = (at: (...names: string[]) => string) => Promise<unknown>;
+  const damages: readonly (readonly [string, RegExp, Damage])[] = [
+    [
+      "a file is shorter",
+      /copilot-runtime has 5 bytes, not \d+/,
+      (at) => truncate(at(executable), 5),
+    ],
+    ["a file is longer", /rg has \d+ bytes, not \d+/, (at) => appendFile(at(rg), "x")],
+    ["a file is gone", /rg is missing/, (at) => rm(at(rg))],
+    [
+      "a byte is another one",
+      /rg is not what was installed \(SHA-256\)/,
+      (at) => writeFile(at(rg), "#!/bin/sh!"),
+    ],
+    ["the note is cut", /can't be read/, (at) => truncate(at("agent-jobs-files.json"), 7)],
+    [
+      "the note is empty",
+      /can't be understood/,
+      (at) => writeFile(at("agent-jobs-files.json"), "{}"),
+    ],
+  ];
+  for (const [what, expected, damage] of damages) {
+    it(`is seen, and installed again: ${what}`, async (t) => {
+      const rig = await makeRuntimeRig(t);
+      await rig.npm('cp "$PACKAGE" "$TO/"');
+      const path = await rig.ensure();
+      const keeper = rig.keeper(path);
+      assert.equal(await keeper?.examine(path), undefined);
+      await damage((...names) => join(rig.toolCache, inCache, ...names));
+      const problem = await keeper?.examine(path);
+      assert.match(problem ?? "", expected);
+      assert.equal(await keeper?.reinstall(problem ?? ""), path);
+      assert.equal(await keeper?.examine(path), undefined);
+      assert.equal((await rig.calls()).length, 2);
+      assert.equal(rig.warnings.length, 1);
+      assert.match(rig.warnings[0] ?? "", /is damaged: .*\. It is installed again\.$/);
+      assert.deepEqual(await rig.leftovers(), []);
+    });
+  }
+
+  it("is not known to be if nothing was noted, and one of another place is not ours", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm('cp "$PACKAGE" "$TO/"');
+    const path = await rig.ensure();
+    await rm(join(rig.toolCache, inCache, "agent-jobs-files.json"));
+    assert.equal(await rig.keeper(path)?.examine(path), undefined);
+    assert.equal(rig.keeper(rig.package.file), undefined);
+  });
+
+  it("is said to be when it can't be installed again", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm('cp "$PACKAGE" "$TO/"');
+    const path = await rig.ensure();
+    await rig.npm("echo 'npm error code E404' >&2; exit 1");
+    const keeper = rig.keeper(path);
+    assert.ok(keeper !== undefined);
+    assert.match(await refusal(keeper.reinstall("rg is missing")), /can't be installed: .*E404/);
+    assert.match(rig.warnings.join(), /rg is missing/);
   });
 });
 

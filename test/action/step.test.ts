@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { startModelServer } from "../rig/model-server.ts";
 import { runStep, type Command, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
-import { entry, files, inputs } from "./rig.ts";
+import { entry, rehearsal, files, inputs } from "./rig.ts";
 
 const named = (result: StepResult, ...names: string[]): readonly Command[] =>
   result.commands.filter(({ name }) => names.includes(name));
@@ -25,6 +25,7 @@ describe("a step that runs a job", () => {
       {
         result: "success",
         reason: "",
+        rehearsed: "true",
         "failed-tasks": "[]",
         decisions: "",
         "reported-document": "docs/greeting.md",
@@ -48,19 +49,79 @@ describe("a step that runs a job", () => {
     assert.match(result.log, /Event: trusted, `workflow_dispatch` needs write access to cause\./);
   });
 
-  it("passes and warns when the runner's files for outputs and state can't be written", async (t) => {
+  it("warns of what is odd about the entry, and of a user input that is not used", async (t) => {
+    const task = (prompt: string): object => ({ prompt, model: { category: "driving" } });
+    const odd = {
+      models: { driving: "m" },
+      permissions: { shell: ["npm test && npm run lint"] },
+      tasks: { a: task("Say hello"), lone: task("Nobody asks") },
+      jobs: { j: { work: { kind: "Ref", taskId: "a" } } },
+    };
+    const workspace = await makeWorkspace(t, {
+      "odd.json": JSON.stringify(odd, null, 1),
+      "r.yml": "entry: odd.json\nsessions:\n  - turns: [hello]\n",
+    });
+    const result = await runStep(t, {
+      workspace: workspace.path,
+      inputs: { entry: "odd.json", rehearse: "r.yml", "user-input": "x" },
+    });
+    assert.equal(result.code, 0, result.raw);
+    const warnings = named(result, "warning");
+    assert.deepEqual(
+      warnings.map(({ properties }) => [properties["file"], properties["line"] !== undefined]),
+      [1, 2, 3].map(() => ["odd.json", true]),
+    );
+    for (const text of [
+      "No command can match",
+      "No job uses this task",
+      "user input is not used",
+    ]) {
+      assert.ok(
+        warnings.some(({ message }) => message.includes(text)),
+        text,
+      );
+      assert.ok(result.log.includes(text), text);
+    }
+  });
+
+  it("does not pass when the runner's file for outputs can't be written, and says so", async (t) => {
     const workspace = await makeWorkspace(t, files);
     const result = await runStep(t, {
       workspace: workspace.path,
       inputs,
       env: { GITHUB_OUTPUT: join(workspace.path, "no/output"), GITHUB_STATE: "no/state" },
     });
-    assert.equal(result.code, 0, result.raw);
+    assert.equal(result.code, 1, result.raw);
     const warnings = named(result, "warning").map(({ message }) => message);
     assert.equal(warnings.length, 2);
     assert.match(warnings[0] ?? "", /^The state can't be written: /);
     assert.match(warnings[1] ?? "", /^The outputs can't be written: .*no\/output/);
     assert.doesNotMatch(result.raw, /defect of agent-jobs/);
+  });
+
+  it("does not pass when there is no file for outputs at all", async (t) => {
+    const workspace = await makeWorkspace(t, files);
+    const env = { GITHUB_OUTPUT: "" };
+    const result = await runStep(t, { workspace: workspace.path, inputs, env });
+    assert.equal(result.code, 1, result.raw);
+    assert.match(result.raw, /::warning .*The outputs can't be written: GITHUB_OUTPUT/);
+  });
+
+  it("does not pass with a journal that was deleted during the run", async (t) => {
+    const removing = rehearsal.replace(
+      "          - text:",
+      "          - tools:\n              - name: bash\n                arguments: { command: rm out/j.jsonl, description: d }\n          - text:",
+    );
+    const workspace = await makeWorkspace(t, { ...files, "entries/hello.rehearsal.yml": removing });
+    const all = { ...inputs, permissions: "all", "fail-on": "never", "in-place": "true" };
+    const kept = await runStep(t, { workspace: workspace.path, inputs: all });
+    assert.equal(kept.code, 0, kept.raw);
+    const asked = { ...all, journal: "out/j.jsonl" };
+    const result = await runStep(t, { workspace: workspace.path, inputs: asked });
+    assert.equal(result.code, 1, result.raw);
+    assert.equal(result.outputs["result"], "failure");
+    assert.match(result.outputs["reason"] ?? "", /^The journal is not complete: .*was deleted/);
+    assert.match(named(result, "warning")[0]?.message ?? "", /^The journal is not complete: /);
   });
 
   it("fails when the job fails, with an error at the task in the entry", async (t) => {
@@ -118,6 +179,7 @@ describe("a step that runs a job", () => {
       },
     });
     assert.equal(result.code, 0, result.raw);
+    assert.equal(result.outputs["rehearsed"], "false");
     const [request] = server.requests;
     assert.equal(request?.prompt, "Greet Fix it\n, please.");
     assert.equal(request?.model, "other-model");
@@ -156,6 +218,7 @@ sessions:
       inputs: {
         ...inputs,
         rehearse: "entries/shell.rehearsal.yml",
+        "in-place": "true",
         "working-directory": ".",
         "github-token": "ghs_0123456789abcdef",
         permissions: "all",
@@ -264,6 +327,59 @@ describe("a step that can't run a job", () => {
     );
     assert.deepEqual(places, ["entries/hello.yml:6", "entries/hello.yml:14"]);
     assert.match(result.outputs["reason"] ?? "", /^The entry is not valid: .*\(and 1 more\)$/);
+  });
+
+  it("has the places of the first ten problems of an entry in the summary", async (t) => {
+    const tasks = Array.from({ length: 12 }, (_, index) => `  t${index}: { promt: "<b>" }`);
+    const broken = `models: { driving: m }\ntasks:\n${tasks.join("\n")}\njobs: {}\n`;
+    const { summary } = await refused(t, inputs, { "entries/hello.yml": broken });
+    const places = [...summary.matchAll(/^- entries\/hello\.yml:(\d+):\d+: /gm)].map(([, line]) =>
+      Number(line),
+    );
+    assert.equal(places.length, 10);
+    assert.ok(places.every((line) => line >= 3 && line <= 14));
+    assert.match(summary, /^- …and \d+ more, in the log$/m);
+    assert.doesNotMatch(summary, /<b>/);
+  });
+
+  it("says of an entry that isn't there which ones are, and asks for the checkout", async (t) => {
+    const given = { ...inputs, entry: "entries/helo.yml" };
+    const there = {
+      ".github/agent-jobs/review.yml": entry,
+      "a/b/deep.json": '{"models": {}, "tasks": {}, "jobs": {}}',
+      "node_modules/x/entry.yml": entry,
+      "package.json": '{ "jobs": 1, "tasks": 2 }',
+    };
+    const { outputs } = await refused(t, given, there);
+    assert.match(
+      outputs["reason"] ?? "",
+      /^There is no entry entries\/helo\.yml in the workspace \(\/.*\)\. Is `actions\/checkout` missing before this step\? Entries that are there: \.github\/agent-jobs\/review\.yml, a\/b\/deep\.json, entries\/hello\.yml\.$/,
+    );
+  });
+
+  it("says of an empty workspace that nothing was checked out, whatever GitHub has", async (t) => {
+    const workspace = await makeWorkspace(t);
+    const options = { workspace: workspace.path, inputs, checkedOut: false } as const;
+    const { code, outputs } = await runStep(t, options);
+    assert.equal(code, 1);
+    assert.match(
+      outputs["reason"] ?? "",
+      /^There is no entry entries\/hello\.yml .*Is `actions\/checkout` missing.*No entry is there\.$/,
+    );
+  });
+
+  it("names at most ten entries, and looks only for a while", async (t) => {
+    const many = Array.from(
+      { length: 400 },
+      (_, index) => [`deep/d${index}/e.yml`, entry] as const,
+    );
+    const { outputs } = await refused(
+      t,
+      { ...inputs, entry: "none.yml" },
+      Object.fromEntries(many),
+    );
+    assert.match(outputs["reason"] ?? "", / and \d+ more\.$/);
+    assert.equal((outputs["reason"] ?? "").match(/\.yml/g)?.length, 11);
   });
 
   it("never shows more than ten of an entry's problems as annotations; the log has all", async (t) => {

@@ -71,13 +71,13 @@ describe("on GitHub, no session is started", () => {
     const tried = await tryEvent(t, "workflow-run-stranger", {
       github: { permissions: { maintainer: "admin", stranger: "read" } },
     });
-    assertNothingRan(tried, "failure");
+    assertNothingRan(tried, "skipped");
     assert.deepEqual(tried.asked, [`${permission}/stranger/permission`]);
   });
 
   it("for a bot that is not listed", async (t) => {
     const tried = await tryEvent(t, "pull-request-bot");
-    assertNothingRan(tried, "failure");
+    assertNothingRan(tried, "skipped");
     assert.deepEqual(tried.asked, []);
   });
 

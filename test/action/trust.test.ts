@@ -5,13 +5,17 @@ import { decideTrust, type TrustDecision } from "../../src/action/trust.ts";
 import { eventSha, readFixture } from "../rig/runner.ts";
 
 interface Situation {
-  readonly permission?: string | Error;
+  /** Of everybody, or by login; anybody else has none. */
+  readonly permission?: string | Error | Readonly<Record<string, string>>;
   readonly commented?: boolean | Error;
   /** Of the folders that the agent works in; what decides about the run is there too, unless `files` says otherwise. */
   readonly checkedOut?: readonly (string | undefined)[];
   readonly files?: readonly (string | undefined)[];
   readonly onRunner?: boolean;
   readonly allowedBots?: readonly string[];
+  readonly allowedUsers?: readonly string[];
+  readonly triggeringActor?: string;
+  readonly attempt?: string;
   readonly allowUntrusted?: boolean;
   readonly actor?: string;
   readonly payload?: unknown;
@@ -34,15 +38,22 @@ async function decide(
       name: situation.name ?? event,
       payload: "payload" in situation ? situation.payload : payload,
       actor: situation.actor ?? actor,
+      triggeringActor: situation.triggeringActor ?? situation.actor ?? actor,
+      attempt: situation.attempt ?? "1",
     }),
     {
       allowUntrusted: situation.allowUntrusted ?? false,
       allowedBots: situation.allowedBots ?? [],
+      allowedUsers: situation.allowedUsers ?? [],
       eventSha: "eventSha" in situation ? situation.eventSha : eventSha,
       onRunner: situation.onRunner ?? true,
     },
     {
-      permissionOf: (login) => answer(`permission of ${login}`, situation.permission ?? "write"),
+      permissionOf(login) {
+        const { permission = "write" } = situation;
+        const isOne = typeof permission === "string" || permission instanceof Error;
+        return answer(`permission of ${login}`, isOne ? permission : (permission[login] ?? "none"));
+      },
       isForkPullRequest: (number) => answer(`pull ${number}`, situation.commented ?? false),
       checkedOut: () => {
         const work = situation.checkedOut ?? [eventSha];

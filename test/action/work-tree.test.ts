@@ -56,7 +56,13 @@ async function sourceOf(
   const { actor, payload } = await readFixture(fixture);
   const decision = await decideTrust(
     readEvent({ name, payload, actor }),
-    { allowUntrusted, allowedBots: [], eventSha: sha === "" ? undefined : sha, onRunner },
+    {
+      allowUntrusted,
+      allowedBots: [],
+      allowedUsers: [],
+      eventSha: sha === "" ? undefined : sha,
+      onRunner,
+    },
     {
       permissionOf: () => Promise.resolve("write"),
       isForkPullRequest: () => Promise.resolve(head === "fork"),

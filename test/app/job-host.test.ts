@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { JobHost } from "../../src/app/job-host.ts";
+import type { PermissionPreset } from "../../src/entry/model.ts";
 import type { ICopilotJobCallback, ICopilotTaskCallback } from "../../src/app/job-callbacks.ts";
 import type { Entry } from "../../src/entry/model.ts";
 import { startModelServer, type Script } from "../rig/model-server.ts";
@@ -102,11 +103,18 @@ function taskLog(): { log: string[]; callback: ICopilotTaskCallback; ended: Prom
 const noCrash = (error: unknown): void => assert.fail(String(error));
 
 describe("JobHost", () => {
+  it("is not made with permissions that do not exist", () => {
+    // eslint-disable-next-line typescript/no-unsafe-type-assertion
+    const permissions = "readonly" as PermissionPreset;
+    assert.throws(() => new JobHost({ permissions }), /"readonly".*read-only, workspace or all/);
+  });
+
   it("runs a job and tells its callbacks, in order and nothing after the end", async (t) => {
     const { host, folder, prompts } = await makeHost(t, agreeable);
     const { log, callback, ended } = jobLog();
     const job = await host.startJob("both", "you", folder, callback);
     assert.deepEqual([job.status, log], ["Executing", []], "the handle comes before the callbacks");
+    assert.deepEqual(job.warnings, []);
     assert.ok(host.hasRunningSessions());
     await ended;
     assert.deepEqual(log, [
@@ -159,6 +167,20 @@ describe("JobHost", () => {
     );
     await host.startJob("both", "you", folder, callback);
     await assert.rejects(host.installJobsEntry(entry), /while sessions are running/);
+    await ended;
+  });
+
+  it("warns of a user input that no prompt of the job uses", async (t) => {
+    const { host, folder } = await makeHost(t, agreeable);
+    await host.installJobsEntry({
+      ...entry,
+      jobs: { alone: { work: { kind: "Ref", taskId: "check" } } },
+    });
+    const { callback, ended } = jobLog();
+    const job = await host.startJob("alone", "you", folder, callback);
+    assert.deepEqual(job.warnings, [
+      'The user input is not used: no prompt of the job "alone" has $user-input.',
+    ]);
     await ended;
   });
 

@@ -31,11 +31,10 @@ const turnDeadline: Crashing = {
   seconds: shortTurn.turnMinutes * 60,
 };
 
-/** Statement 3: a turn without text and without a tool call is a crash; one with a tool call is none. */
+/** Statement 3: a last answer of nothing is a crash, also after a tool call. */
 const silent = {
   moments: atModel,
   effect: { kind: "crash", first: { kind: "empty-answer", remedy: "retry", seconds: 1 } },
-  effectAt: { tool: { kind: "harmless" } },
 } as const satisfies Partial<Failure>;
 
 const died: Crashing = { kind: "runtime-died", remedy: "retry", died: true, seconds: 1 };
@@ -186,8 +185,6 @@ export const failures: readonly Failure[] = [
   {
     name: "empty answer",
     ...silent,
-    // The runtime sees that one itself.
-    effect: { kind: "crash", first: { kind: "session-error", remedy: "retry", seconds: 1 } },
     model: { kind: "reply", reply: { text: "" } },
   },
   {

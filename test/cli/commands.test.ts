@@ -69,7 +69,11 @@ describe("agent-jobs validate", () => {
     const files = (await readdir(cwd)).filter((file) => file.endsWith(".yml"));
     const { code, stdout } = await runCli(["validate", ...files], { cwd });
     assert.equal(code, 0, stdout);
-    assert.equal(stdout, files.map((file) => `${file}: valid\n`).join(""));
+    const valid = stdout.split("\n").filter((line) => line.endsWith(": valid"));
+    assert.deepEqual(
+      valid,
+      files.map((file) => `${file}: valid`),
+    );
   });
 });
 
@@ -93,10 +97,18 @@ describe("agent-jobs list, chart, schema, help", () => {
   });
 
   it("draws a job as a Mermaid flowchart", async (t) => {
-    const workspace = await makeWorkspace(t, { "good.yml": good });
+    const one = good.replace(/^ {2}k: .*\n/m, "");
+    const workspace = await makeWorkspace(t, { "good.yml": good, "one.yml": one });
     const { code, stdout } = await runCli(["chart", "good.yml", "j"], { cwd: workspace.path });
     assert.equal(code, 0);
     assert.match(stdout, /^flowchart TD\n/);
+    const only = await runCli(["chart", "one.yml"], { cwd: workspace.path });
+    assert.equal(only.stdout, stdout);
+    const many = await runCli(["chart", "good.yml"], { cwd: workspace.path });
+    assert.deepEqual(
+      [many.code, many.stderr],
+      [2, 'agent-jobs: Name the job. The entry has the jobs "j", "k".\n'],
+    );
     const unknown = await runCli(["chart", "good.yml", "nope"], { cwd: workspace.path });
     assert.deepEqual(
       [unknown.code, unknown.stderr],

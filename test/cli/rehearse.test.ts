@@ -205,17 +205,17 @@ describe("agent-jobs rehearse", () => {
 
 describe("agent-jobs run --record", () => {
   for (const name of [
-    "commit-review",
-    "nightly-maintenance",
-    "nightly-maintenance-crash",
-    "hello-failure",
+    "entries/commit-review",
+    "examples/nightly",
+    "examples/nightly-crash",
+    "entries/hello-failure",
   ]) {
     it(`keeps a run of ${name} as a rehearsal that replays to the same result`, async (t) => {
       const out = await makeWorkspace(t);
       const file = join(out.path, "recorded.rehearsal.yml");
-      const entry = `entries/${name.replace(/-(crash|failure)$/, "")}.yml`;
+      const entry = `${name.replace(/-(crash|failure)$/, "")}.yml`;
       const run = await runCli(
-        ["run", entry, "--rehearse", `entries/${name}.rehearsal.yml`, "--record", file],
+        ["run", entry, "--rehearse", `${name}.rehearsal.yml`, "--record", file],
         { cwd: root },
       );
       assert.equal(run.code, name.endsWith("failure") ? 1 : 0, run.stdout);

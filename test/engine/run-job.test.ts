@@ -410,6 +410,59 @@ describe("engine.md, statements 15–19: a job", () => {
     );
   });
 
+  it("statement 1: what a session still does after its turn is nobody's, and the tools it leaves open are ended", async () => {
+    const abort = new AbortController();
+    let late = (): void => {};
+    const started = (toolCallId: string) =>
+      ({ kind: "tool.started", toolCallId, toolName: "bash", toolArguments: "{}" }) as const;
+    const { events, outcome } = await play({
+      tasks,
+      work: ref("a"),
+      play: () => ({}),
+      signal: abort.signal,
+      factory: {
+        open: async () => ({
+          kind: "opened",
+          session: {
+            id: "stubborn",
+            modelId: "m",
+            close: async () => {},
+            runTurn: (_prompt, { onActivity }) => {
+              onActivity(started("same"));
+              onActivity(started("same"));
+              onActivity(started("done"));
+              onActivity({ kind: "tool.ended", toolCallId: "done", succeeded: true });
+              late = () => onActivity(started("late"));
+              queueMicrotask(() => abort.abort("enough"));
+              return new Promise(() => {});
+            },
+          },
+        }),
+      },
+    });
+    late();
+    assert.equal(outcome.kind, "canceled");
+    assert.deepEqual(
+      events.flatMap((event) => {
+        if (event.type === "turn.ended") return ["turn.ended"];
+        if (event.type !== "activity") return [];
+        const { activity } = event;
+        return activity.kind === "tool.started" || activity.kind === "tool.ended"
+          ? [`${activity.kind} ${activity.toolCallId}`]
+          : [];
+      }),
+      [
+        "tool.started same",
+        "tool.started same",
+        "tool.started done",
+        "tool.ended done",
+        "tool.ended same",
+        "tool.ended same",
+        "turn.ended",
+      ],
+    );
+  });
+
   it("limits: the job fails when it has used more tokens than allowed, sub-agents included", async () => {
     const { outcome, sessions } = await run(
       seq("a", "b", "c"),

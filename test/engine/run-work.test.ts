@@ -20,7 +20,7 @@ const tasks: Readonly<Record<string, Task>> = Object.fromEntries(
   ]),
 );
 
-type Outcome = "succeeds" | "fails" | "crashes";
+type Outcome = "succeeds" | "fails" | "is cut" | "crashes";
 
 const works = fc.letrec<{ work: Work }>((tie) => {
   const work = tie("work");
@@ -64,41 +64,72 @@ const works = fc.letrec<{ work: Work }>((tie) => {
 
 class Crashed extends Error {}
 
-/** The reference: the seed's sentences as a recursive function over sequential trees, nothing else. */
+const kindOf = {
+  succeeds: "succeeded",
+  fails: "failed",
+  "is cut": "failed",
+  crashes: "crashed",
+} as const;
+
+/** `unanswered`: a failure that no condition takes for its answer. */
+type Ended = "succeeded" | "failed" | "unanswered";
+
+/** The reference: statement 15 as a recursive function over sequential trees, nothing else. */
 function reference(
   work: Work<number>,
   next: (workId: number, taskId: string) => Outcome,
   limit: number,
-): boolean {
+): Ended {
   switch (work.kind) {
-    case "Ref": {
-      const outcome = next(work.workIdInJob, work.taskId);
-      if (outcome === "crashes") throw new Crashed();
-      return outcome === "succeeds";
-    }
-    case "Seq":
-      return work.works.every((child) => reference(child, next, limit));
-    case "Par":
-      return work.works.map((child) => reference(child, next, limit)).every(Boolean);
-    case "Alt": {
-      const chosen = reference(work.condition, next, limit) ? work.trueWork : work.falseWork;
-      return chosen === undefined || reference(chosen, next, limit);
-    }
-    case "Loop":
-      for (let iteration = 1; ; iteration += 1) {
-        if (
-          work.preCondition !== undefined &&
-          reference(work.preCondition[1], next, limit) !== work.preCondition[0]
-        )
-          return true;
-        if (iteration > limit) return false;
-        if (!reference(work.body, next, limit)) return false;
-        if (
-          work.postCondition !== undefined &&
-          reference(work.postCondition[1], next, limit) !== work.postCondition[0]
-        )
-          return true;
+    case "Ref":
+      switch (next(work.workIdInJob, work.taskId)) {
+        case "succeeds":
+          return "succeeded";
+        case "fails":
+          return "failed";
+        case "is cut":
+          return "unanswered";
+        case "crashes":
+          throw new Crashed();
       }
+    case "Seq":
+      for (const child of work.works) {
+        const ended = reference(child, next, limit);
+        if (ended !== "succeeded") return ended;
+      }
+      return "succeeded";
+    case "Par": {
+      const ends = work.works.map((child) => reference(child, next, limit));
+      return ends.includes("unanswered")
+        ? "unanswered"
+        : ends.includes("failed")
+          ? "failed"
+          : "succeeded";
+    }
+    case "Alt": {
+      const answer = reference(work.condition, next, limit);
+      if (answer === "unanswered") return answer;
+      const chosen = answer === "succeeded" ? work.trueWork : work.falseWork;
+      return chosen === undefined ? "succeeded" : reference(chosen, next, limit);
+    }
+    case "Loop": {
+      const goesOn = (condition: readonly [boolean, Work<number>] | undefined) => {
+        if (condition === undefined) return true;
+        const answer = reference(condition[1], next, limit);
+        return answer === "unanswered" ? answer : (answer === "succeeded") === condition[0];
+      };
+      for (let iteration = 1; ; iteration += 1) {
+        const before = goesOn(work.preCondition);
+        if (before === "unanswered") return before;
+        if (!before) return "succeeded";
+        if (iteration > limit) return "unanswered";
+        const body = reference(work.body, next, limit);
+        if (body !== "succeeded") return body;
+        const after = goesOn(work.postCondition);
+        if (after === "unanswered") return after;
+        if (!after) return "succeeded";
+      }
+    }
   }
 }
 
@@ -111,7 +142,8 @@ const outcomeOf = (seed: number, crashes: boolean) => {
     let hash = (seed ^ (workId * 2_654_435_761) ^ (run * 40_503)) >>> 0;
     hash = Math.imul(hash ^ (hash >>> 15), 2_246_822_519) >>> 0;
     const dice = (hash ^ (hash >>> 13)) % 20;
-    return dice === 0 && crashes ? "crashes" : dice < 8 ? "fails" : "succeeds";
+    if (dice === 0 && crashes) return "crashes";
+    return dice < 2 ? "is cut" : dice < 8 ? "fails" : "succeeds";
   };
 };
 
@@ -132,6 +164,8 @@ describe("runWork against a reference model", () => {
                 return { tools: ["job_boolean_true"] };
               case "fails":
                 return {};
+              case "is cut":
+                return { tools: ["job_boolean_true"], cut: true };
               case "crashes":
                 return { crash: { statusCode: 400 } };
             }
@@ -141,24 +175,22 @@ describe("runWork against a reference model", () => {
         assert.ok(started?.type === "run.started");
         const expected: string[] = [];
         const outcomes = outcomeOf(seed, !hasPar(work));
-        let succeeded: boolean;
+        let end: Ended;
         try {
-          succeeded = reference(
+          end = reference(
             simplified(work),
             (workId, taskId) => {
               const outcome = outcomes(workId);
-              expected.push(
-                `${taskId}:${outcome === "crashes" ? "crashed" : outcome === "fails" ? "failed" : "succeeded"}`,
-              );
+              expected.push(`${taskId}:${kindOf[outcome]}`);
               return outcome;
             },
             limit,
           );
         } catch (error) {
           if (!(error instanceof Crashed)) throw error;
-          succeeded = false;
+          end = "failed";
         }
-        assert.equal(played.outcome.kind, succeeded ? "succeeded" : "failed");
+        assert.equal(played.outcome.kind, end === "succeeded" ? "succeeded" : "failed");
         if (hasPar(work)) assert.deepEqual([...played.ended].sort(), expected.sort());
         else assert.deepEqual(played.ended, expected);
         const starts = played.events.filter((event) => event.type === "work.started").length;

@@ -43,7 +43,7 @@ describe("YAML", () => {
     ["1: a\n'1': b", /^f:2:1: Duplicate key "1"\.$/],
     ["~: a", /^f:1:1: A key must be text\. \(put it in quotes\)$/],
     ["? [a, b]\n: c", /^f:1:3: A key must be text\./],
-    ["a: !foo x", /^f:1:4: Not valid YAML: Unresolved tag: !foo\.$/],
+    ["a: !foo x", /^f:1:4: Not valid YAML: Unresolved tag: !foo\. \(quote it: "!foo x"\)$/],
     ["a: *x", /^f:1:4: There is no anchor &x before this alias\.$/],
     ["a: &a [*a]", /^f:1:8: The anchor &a contains itself\.$/],
     ["a: {<<: [1]}", /^f:1:9: Only objects can be merged with <<\.$/],

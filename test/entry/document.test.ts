@@ -140,11 +140,15 @@ describe("readDocument", () => {
   });
 
   it("refuses what is not text", () => {
-    const notText = ["f: The file is not text in UTF-8. (save it as UTF-8)"];
+    const notText = (byte: string): string[] => [
+      `f: The file is not text in UTF-8: byte 1 is ${byte}. (save it as UTF-8)`,
+    ];
     for (const format of formats) {
-      assert.deepEqual(faultLines(Uint8Array.of(0x89, 0x50, 0x4e, 0x47), format), notText);
-      assert.deepEqual(faultLines(Buffer.from("\uFEFFa: 1", "utf16le"), format), notText);
-      assert.deepEqual(faultLines("a\0b", format), ["f: The file is binary, not text."]);
+      assert.deepEqual(faultLines(Uint8Array.of(0x89, 0x50, 0x4e, 0x47), format), notText("0x89"));
+      assert.deepEqual(faultLines(Buffer.from("\uFEFFa: 1", "utf16le"), format), notText("0xff"));
+      assert.deepEqual(faultLines("a\0b", format), [
+        "f: The file is binary, not text: byte 2 is 0x00.",
+      ]);
     }
   });
 

@@ -103,9 +103,14 @@ const nasty: readonly (readonly [
     "an image",
     Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a),
     "e.yml",
-    /^e\.yml: The file is not text in UTF-8\./,
+    /^e\.yml: The file is not text in UTF-8: byte \d+ is 0x/,
   ],
-  ["NUL characters", "models:\0", "e.yml", /^e\.yml: The file is binary, not text\.$/],
+  [
+    "NUL characters",
+    "models:\0",
+    "e.yml",
+    /^e\.yml: The file is binary, not text: byte 8 is 0x00\.$/,
+  ],
   [
     "prose",
     "Please review my code.",

@@ -9,10 +9,12 @@ import { compileSchema } from "../../src/entry/schema-check.ts";
 import { entrySchema } from "../../src/entry/schema.ts";
 
 const schema = compileSchema(entrySchema, "entry");
-const folder = join(import.meta.dirname, "..", "..", "..", "entries");
-const entries: readonly unknown[] = readdirSync(folder)
-  .filter((name) => /\.ya?ml$/.test(name) && !name.includes(".rehearsal."))
-  .map((name) => parse(readFileSync(join(folder, name), "utf8")));
+const root = join(import.meta.dirname, "..", "..", "..");
+const entries: readonly unknown[] = ["entries", "examples"].flatMap((folder) =>
+  readdirSync(join(root, folder))
+    .filter((name) => /\.ya?ml$/.test(name) && !name.includes(".rehearsal."))
+    .map((name): unknown => parse(readFileSync(join(root, folder, name), "utf8"))),
+);
 
 type Place = { readonly of: object; readonly key: string };
 

@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
 import type { Work } from "../../src/entry/model.ts";
-import { assignWorkId, simplifyWork, taskWorks, workParts } from "../../src/entry/work.ts";
+import {
+  assignWorkId,
+  conditionIds,
+  simplifyWork,
+  taskWorks,
+  workParts,
+} from "../../src/entry/work.ts";
 import { task } from "./rig.ts";
 
 const seq = (...works: Work[]): Work => ({ kind: "Seq", works });
@@ -141,5 +147,25 @@ describe("assignWorkId", () => {
     let work: Work = task("a");
     for (let level = 0; level < 1000; level++) work = level % 2 === 0 ? seq(work) : par(work);
     assert.equal(taskWorks(assignWorkId(simplifyWork(work))).length, 1);
+  });
+});
+
+describe("conditionIds", () => {
+  const ids = (work: Work): number[] => [...conditionIds(assignWorkId(work))].sort((a, b) => a - b);
+
+  it("has every task inside of a condition, whatever the condition is made of, and no other", () => {
+    const alt = (condition: Work, trueWork: Work): Work => ({ kind: "Alt", condition, trueWork });
+    assert.deepEqual(ids(seq(task("a"), par(task("b"), task("c")))), []);
+    // 0 and 1 are the condition's; 2 is what it decides about.
+    assert.deepEqual(ids(alt(seq(task("a"), task("b")), task("c"))), [0, 1]);
+    // A branch inside of a condition is a part of the condition.
+    assert.deepEqual(ids(alt(alt(task("a"), task("b")), alt(task("c"), task("d")))), [0, 1, 2]);
+    const loop: Work = {
+      kind: "Loop",
+      preCondition: [true, par(task("a"), task("b"))],
+      body: task("c"),
+      postCondition: [false, task("d")],
+    };
+    assert.deepEqual(ids(seq(loop, task("e"))), [0, 1, 3]);
   });
 });

@@ -16,7 +16,7 @@ const names =
 const account = fc.option(
   fc.record(
     {
-      login: fc.constantFrom("writer", "reader", "dependabot[bot]", "Copilot", "", 1),
+      login: fc.constantFrom("writer", "reader", "guest", "dependabot[bot]", "Copilot", "", 1),
       type: fc.constantFrom("User", "Bot", "Organization", null),
     },
     { requiredKeys: [] },
@@ -55,7 +55,12 @@ const payload = fc.oneof(
           { requiredKeys: [] },
         ),
         workflow_run: fc.record(
-          { actor: account, head_repository: repository },
+          {
+            actor: account,
+            event: fc.constantFrom("schedule", "push", "pull_request"),
+            head_repository: repository,
+            triggering_actor: fc.constant({ login: "writer", type: "User" }),
+          },
           { requiredKeys: [] },
         ),
         client_payload: fc.constant({ pull_request: { head: { sha: other } } }),
@@ -73,6 +78,9 @@ const situation = fc.record({
   onRunner: fc.constantFrom(true, true, false),
   allowUntrusted: fc.boolean(),
   allowedBots: fc.constantFrom([], ["dependabot[bot]"]),
+  allowedUsers: fc.constantFrom([], [], ["guest"]),
+  triggeringActor: fc.constantFrom(undefined, "writer", "reader", "guest", "dependabot[bot]"),
+  attempt: fc.constantFrom(undefined, "1", "2"),
   work: fc.array(commit, { maxLength: 3 }),
   files: fc.array(commit, { maxLength: 3 }),
   fork: fc.constantFrom(true, false, undefined),
@@ -82,6 +90,7 @@ const situation = fc.record({
 test("an entry comes from a tree that is GITHUB_SHA's, whatever the event and the checkout", async (t) => {
   const property = fc.asyncProperty(situation, async (given) => {
     const event = readEvent(given);
+    assert.ok(event.restartedBy === undefined || given.attempt !== "1");
     const decision = await decideTrust(event, given, {
       permissionOf: (login) =>
         given.down
@@ -106,11 +115,19 @@ test("an entry comes from a tree that is GITHUB_SHA's, whatever the event and th
     if (given.allowUntrusted) return;
     const unchecked = /^(push|schedule|workflow_dispatch|repository_dispatch|merge_group)$/;
     if (unchecked.test(given.name)) return;
-    assert.ok(event.actors.length > 0);
-    for (const { login, bot } of event.actors) {
-      if (bot) assert.ok(given.allowedBots.some((listed) => listed === login));
-      else assert.ok(login === "writer" && !given.down);
+    const mayStart = (login: string, bot: boolean): boolean =>
+      bot
+        ? given.allowedBots.some((listed) => listed === login)
+        : (login === "writer" && !given.down) ||
+          given.allowedUsers.some((listed) => listed === login);
+    const { restartedBy, upstreamEvent, upstreamFork } = event;
+    if (restartedBy !== undefined && mayStart(restartedBy.login, restartedBy.bot)) {
+      assert.ok(given.attempt === "2" || given.triggeringActor !== given.actor);
+      return;
     }
+    if (given.name === "workflow_run" && upstreamEvent === "schedule" && !upstreamFork) return;
+    assert.ok(event.actors.length > 0);
+    for (const { login, bot } of event.actors) assert.ok(mayStart(login, bot), login);
   });
   await holds(t, property, 3000);
 });

@@ -46,7 +46,6 @@ describe("every command of a line must match", () => {
     "git diff; git diff",
     "git diff && head x || head y",
     "git diff\n\nhead x\n",
-    "git diff & head x",
     "git diff # && rm -rf /",
     "git diff 2>&1 | head 2>/dev/null",
     "git diff |& head",
@@ -60,6 +59,8 @@ describe("every command of a line must match", () => {
     "git diff && rm x",
     "git diff || rm x",
     "git diff & rm x",
+    "git diff & head x",
+    "git diff &",
     "git diff\nrm x",
     "git diff |& tee x",
     "git diff $(rm x)",
@@ -281,7 +282,11 @@ describe("properties", () => {
         const plain = parts.map(([text]) => text);
         fc.pre(readShell(plain.join(" ")).kind === "commands");
         const line = parts.map(([text, style]) => style(text)).join(" ");
-        assert.deepEqual(readShell(line), { kind: "commands", commands: [plain] });
+        assert.deepEqual(readShell(line), {
+          kind: "commands",
+          commands: [plain],
+          background: false,
+        });
       }),
     );
   });
@@ -294,13 +299,14 @@ describe("properties", () => {
         assert.deepEqual(readShell(`x ${quoted(text)}`), {
           kind: "commands",
           commands: [["x", text]],
+          background: false,
         });
       }),
     );
   });
 
   it("a line is allowed only if each of its commands is", () => {
-    const separators = fc.constantFrom(" ; ", "&&", " || ", "|", "\n", " & ");
+    const separators = fc.constantFrom(" ; ", "&&", " || ", "|", "\n");
     fc.assert(
       fc.property(words, fc.array(fc.tuple(separators, words), { maxLength: 4 }), (first, rest) => {
         const commands = [first, ...rest.map(([, command]) => command)];

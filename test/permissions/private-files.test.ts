@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import picomatch from "picomatch";
+import { partsMatch, readGlob } from "../../src/entry/glob.ts";
 import { isPrivate, privateGlobs } from "../../src/permissions/private-files.ts";
 
-const cases: Readonly<Record<string, boolean | "to us">> = {
+const cases: Readonly<Record<string, boolean | "to us" | "in no search">> = {
   ".git": true,
   ".GIT": "to us",
   ".git-credentials": true,
@@ -18,7 +18,37 @@ const cases: Readonly<Record<string, boolean | "to us">> = {
   ".sshd": false,
   ".env": true,
   ".Env": "to us",
-  ".envrc": false,
+  ".envrc": true,
+  ".envrc~": true,
+  ".env~": true,
+  ".env.local~": true,
+  ".env.~1~": true,
+  ".env copy": true,
+  ".npmrc copy": "to us",
+  ".env-local": true,
+  ".env_local": true,
+  "#.env#": true,
+  ".#.env": true,
+  "..env.un~": true,
+  "._.env": true,
+  ".env.swp": true,
+  ".envelope": false,
+  ".netrc.bak": true,
+  "._netrc.swp": true,
+  ".npmrc.swp": true,
+  ".npmrc.example": false,
+  "#.npmrc": true,
+  ".npmrc.dpkg-old": "to us",
+  "_netrc.bak": true,
+  ".pypirc.orig": true,
+  ".git-credentials.orig": true,
+  ".git.bak": true,
+  ".git-blame-ignore-revs": false,
+  ".gitattributes": false,
+  ".gitignore~": "in no search",
+  ".ssh~": true,
+  "gha-creds-1.json~": true,
+  "#gha-creds-1.json#": "to us",
   "env.ts": false,
   ".env.local": true,
   ".env.LOCAL": true,
@@ -46,15 +76,19 @@ const cases: Readonly<Record<string, boolean | "to us">> = {
 };
 
 describe("a file of credentials", () => {
-  const match = picomatch(
-    privateGlobs.map((glob) => glob.replace(/^!/, "")),
-    { dot: true, posix: true },
-  );
+  const match = (path: string): boolean =>
+    privateGlobs.some((glob) => {
+      const read = readGlob(glob.slice(1));
+      assert.ok(typeof read !== "string");
+      return read.some(({ parts }) => partsMatch(parts, path.split("/"), false));
+    });
   for (const [name, expected] of Object.entries(cases)) {
-    it(`is ${expected === false ? "not " : ""}${name}`, () => {
+    const secret = expected === true || expected === "to us";
+    const leftOut = expected === true || expected === "in no search";
+    it(`is ${secret ? "" : "not "}${name}`, () => {
       for (const path of [name, `a/${name}/b`, `a\\${name}`])
-        assert.equal(isPrivate(path), expected !== false, path);
-      for (const path of [name, `a/b/${name}`]) assert.equal(match(path), expected === true, path);
+        assert.equal(isPrivate(path), secret, path);
+      for (const path of [name, `a/b/${name}`]) assert.equal(match(path), leftOut, path);
     });
   }
 });

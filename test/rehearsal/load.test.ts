@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { loadScript } from "../../src/rehearsal/load.ts";
 import { rehearsalSchema } from "../../src/rehearsal/schema.ts";
+import type { ToolUse } from "../../src/rehearsal/script.ts";
 import { FILE, refused, script } from "./rig.ts";
 
 const turn = (yaml: string): string[] =>
@@ -23,6 +24,8 @@ test("JSON is read as well, by the file's extension", () => {
   assert.equal(broken.kind, "rejected");
 });
 
+const bare = ({ name, input, unknown }: ToolUse): object => ({ name, input, unknown });
+
 test("shorthands mean what they stand for", () => {
   const [rule] = script(`
   - turns:
@@ -36,7 +39,9 @@ test("shorthands mean what they stand for", () => {
   assert.deepEqual(
     rule?.turns.map(({ prompt, replies }) => [
       prompt,
-      replies.map(({ play }) => (play.kind === "answer" ? [play.text, play.tools] : play)),
+      replies.map(({ play }) =>
+        play.kind === "answer" ? [play.text, play.tools.map(bare)] : play,
+      ),
     ]),
     [
       [undefined, [["Hi", []]]],

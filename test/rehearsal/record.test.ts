@@ -54,12 +54,12 @@ class Run {
   }
 
   reply(text: string, ...tools: readonly (readonly [string, unknown])[]): this {
-    const toolCalls = tools.map(([name, args]) => ({ name, arguments: args }));
+    const toolCalls = tools.map(([name, args], at) => ({ id: `${at}`, name, arguments: args }));
     return this.act("s", { kind: "model.replied", text, toolCalls, subAgent: false });
   }
 
   subAgentReply(text: string, ...names: readonly string[]): this {
-    const toolCalls = names.map((name) => ({ name, arguments: {} }));
+    const toolCalls = names.map((name, at) => ({ id: `sub ${at}`, name, arguments: {} }));
     return this.act("s", { kind: "model.replied", text, toolCalls, subAgent: true });
   }
 
@@ -302,7 +302,7 @@ test("a hang is replayed quickly, but outlasts a limit that was crossed", () => 
 test("a tool that does not exist was the model's mistake", () => {
   const run = new Run().session("s").turn("s", "Do it").reply("", ["grep", {}], ["bash", {}]);
   const error = { message: "Tool 'grep' does not exist. Available tools…" };
-  run.act("s", { kind: "tool.ended", toolCallId: "1", succeeded: false, error });
+  run.act("s", { kind: "tool.ended", toolCallId: "0", succeeded: false, error });
   const [first] = run.reply("ok").ended().over().sessions;
   assert.deepEqual(Object(first?.turns[0]).replies[0], {
     tools: [
@@ -310,6 +310,44 @@ test("a tool that does not exist was the model's mistake", () => {
       { name: "bash", arguments: {} },
     ],
   });
+});
+
+test("a call that failed or was denied says so, by its id, newest first", () => {
+  const run = new Run().session("s").turn("s", "Do it");
+  const ended = (toolCallId: string, message: string, code?: string): void => {
+    const error = { message, ...(code === undefined ? {} : { code }) };
+    run.act("s", { kind: "tool.ended", toolCallId, succeeded: false, error });
+  };
+  run.reply("", ["a", {}], ["b", {}], ["c", {}]);
+  ended("2", "Denied: because", "denied");
+  ended("0", "\n  Not in /home/me/repo/x, *** it is so ***!\nmore");
+  run.act("s", { kind: "tool.ended", toolCallId: "1", succeeded: true });
+  run.reply("", ["d", {}], ["e", {}], ["f", { x: 1 }]);
+  ended("1", "The turn ended before the tool did.", "unfinished");
+  ended("0", "", "failure");
+  run.subAgentReply("", "g", "h");
+  run.act("s", { kind: "sub-agent.tool.failed", toolCallId: "sub 1", error: { message: "No" } });
+  const [first, sub] = run.reply("ok").ended().over().sessions;
+  const [one, two] = Object(first?.turns[0]).replies;
+  const named = (name: string, ending: object = {}): unknown => ({
+    name,
+    arguments: {},
+    ...ending,
+  });
+  assert.deepEqual(one.tools, [
+    named("a", { fails: "Not in ${workingDirectory}/x," }),
+    named("b"),
+    named("c", { denied: true }),
+  ]);
+  assert.deepEqual(two.tools, [
+    named("d", { fails: "" }),
+    named("e"),
+    { name: "f", arguments: { x: 1 } },
+  ]);
+  assert.deepEqual(Object(sub?.turns[0]).replies[0].tools, [
+    named("g"),
+    named("h", { fails: "No" }),
+  ]);
 });
 
 test("sub-agents get rules of their own, one for each conversation", () => {

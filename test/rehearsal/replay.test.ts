@@ -66,7 +66,13 @@ function capriciousModel(list: readonly Behaviour[]): ModelTransport {
           kind: "answer",
           text: "",
           reasoning: "",
-          tools: names.map((name) => ({ name, input: `{"argument":"${next}"}`, unknown: false })),
+          tools: names.map((name) => ({
+            name,
+            input: `{"argument":"${next}"}`,
+            place: "",
+            unknown: false,
+            expected: { kind: "succeeds" },
+          })),
           usage: { input: 0, output: 0 },
         });
       const say = (text: string, reasoning = ""): Response =>

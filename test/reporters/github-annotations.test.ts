@@ -9,25 +9,21 @@ import * as samples from "./github-samples.ts";
 
 const levels = ["error", "warning", "notice"] as const;
 
-test("what failed is an error, what was lost on the way a warning, what came of it a notice", () => {
+test("a task that failed is an error, what went wrong on the way a warning; success is not news", () => {
   const said = chooseAnnotations(samples.viewOf(samples.failure()), options).map(
     ({ level, title, startLine, file }) => `${level} ${file}:${startLine} ${title}`,
   );
   assert.deepEqual(said, [
     "error .github/agent-jobs/review.yml:18 TASK FAILED: review-correctness",
     "error .github/agent-jobs/review.yml:11 TASK FAILED: review-docs",
-    "warning .github/agent-jobs/review.yml:18 DECISION: review-correctness",
-    "warning .github/agent-jobs/review.yml:11 DECISION: review-docs",
-    "warning .github/agent-jobs/review.yml:18 OPERATION: review-correctness",
-    "warning .github/agent-jobs/review.yml:12 OPERATION: review-tests",
     "warning .github/agent-jobs/review.yml:6 SESSION CRASHED: gather",
     "warning .github/agent-jobs/review.yml:11 SESSION CRASHED: review-docs",
     "warning .github/agent-jobs/review.yml:11 SESSION CRASHED: review-docs",
     "warning .github/agent-jobs/review.yml:11 SESSION CRASHED: review-docs",
     "warning .github/agent-jobs/review.yml:18 CRITERIA: review-correctness",
+    "warning .github/agent-jobs/review.yml:18 OPERATION: review-correctness",
+    "warning .github/agent-jobs/review.yml:12 OPERATION: review-tests",
     "notice .github/agent-jobs/review.yml:undefined Job review failed",
-    "notice .github/agent-jobs/review.yml:6 TASK SUCCEEDED: gather",
-    "notice .github/agent-jobs/review.yml:12 TASK SUCCEEDED: review-tests",
   ]);
 });
 
@@ -59,44 +55,45 @@ test("a job that failed although no task did is an error itself", () => {
   const said = chooseAnnotations(samples.viewOf(telling), options);
   assert.deepEqual(
     said.map(({ level, title }) => `${level} ${title}`),
-    ["error Job nightly failed", "warning OPERATION"],
+    ["error Job nightly failed"],
   );
 });
 
-/** A job of which `count` tasks failed; the first of them succeeded in a later run. */
+/** A job of which `count` tasks failed, the last one first. */
 function failures(count: number) {
   const tasks = Array.from({ length: count }, (_, id) => `task-${id}`);
   const telling = new samples.Telling("many", tasks);
-  for (const id of tasks.keys()) {
+  for (const id of [...tasks.keys()].toReversed()) {
     telling
       .start(id)
       .wait(1)
       .end(id, { kind: "failed", reason: `${id} is broken` });
   }
-  telling.start(0, 2).end(0, { kind: "succeeded" }, 2);
   return samples.viewOf(telling);
 }
 
-test("ten of a level are said; of more, the tenth says how many, and mended failures give way", () => {
+test("what failed first is said first; of more than ten, the tenth says how many", () => {
   const ten = chooseAnnotations(failures(10), { ...options, annotations: "errors" });
   assert.equal(ten.length, 10);
   assert.equal(ten.at(-1)?.title, "TASK FAILED: task-0");
   const more = chooseAnnotations(failures(14), { ...options, annotations: "errors" });
   assert.equal(more.length, 10);
-  assert.equal(more[0]?.title, "TASK FAILED: task-1");
+  assert.equal(more[0]?.title, "TASK FAILED: task-13");
   assert.equal(more.at(-1)?.title, "And 5 more errors");
-  assert.ok(more.every(({ title }) => title !== "TASK FAILED: task-0"));
 });
 
 test("decisions that the view no longer holds are counted among those that are not shown", () => {
   const telling = new samples.Telling("loop", ["a"]);
   for (let run = 1; run <= 200; run += 1) {
-    telling.decide(0, { kind: "task-failed", reason: `run ${run}` });
+    const denied = { operation: "shell", target: `run ${run}`, reason: "no" };
+    telling.decide(0, { kind: "permission-denied", ...denied });
   }
-  const view = samples.viewOf(telling);
-  const errors = chooseAnnotations(view, { ...options, annotations: "errors" });
-  assert.equal(errors.length, 10);
-  assert.equal(errors.at(-1)?.title, "And 191 more errors");
+  const said = chooseAnnotations(samples.viewOf(telling), options);
+  assert.equal(said.length, 10);
+  assert.equal(said.at(-1)?.title, "And 191 more warnings");
+  assert.match(said.at(-1)?.message ?? "", /: the log has the others\.$/);
+  const kept = chooseAnnotations(samples.viewOf(telling), { ...options, journal: "j.jsonl" });
+  assert.match(kept.at(-1)?.message ?? "", /: the log and the journal have the others\.$/);
 });
 
 test("at most ten of each level, each within 4096 characters, with a file, whatever happened", () => {
@@ -107,7 +104,7 @@ test("at most ten of each level, each within 4096 characters, with a file, whate
       for (const work of view.works.values()) {
         for (let copy = 0; copy < 12; copy += 1) {
           const text = `${copy}${"\u{1F600}".repeat(by)}`;
-          const entry = { at: copy, run: 1, text };
+          const entry = { at: copy, run: 1, text, answer: false };
           work.decisions.push(
             { ...entry, kind: "task-failed", category: "TASK FAILED" },
             { ...entry, kind: "session-crashed", category: "SESSION CRASHED" },

@@ -93,14 +93,15 @@ test("of a work that says very much the first and the last lines are kept", asyn
   for (let step = 0; step < 4000; step += 1) {
     telling.decide(0, { kind: "note", text: `step ${step} ${"x".repeat(2000)}` });
   }
-  const { lines } = await report(telling.end(0, { kind: "succeeded" }).events, {
-    annotations: "off",
-  });
+  const { events } = telling.end(0, { kind: "succeeded" });
+  const { lines } = await report(events, { annotations: "off", journal: "j.jsonl" });
   assert.ok(lines.length < 500, `${lines.length}`);
   assert.ok(lines.every((line) => line.length < 1100));
   assert.ok(lines.some((line) => line.includes("step 0 ")));
   assert.ok(lines.some((line) => line.includes("step 3999 ")));
   assert.ok(lines.some((line) => /^… \d+ lines left out: see the journal$/.test(line)));
+  const unkept = await report(events, { annotations: "off" });
+  assert.ok(unkept.lines.some((line) => /^… \d+ lines left out$/.test(line)));
 });
 
 /** Markers, whole and in pieces, with what a comparison may overlook between them. */

@@ -1,4 +1,5 @@
 import * as core from "@actions/core";
+import { ManualClock } from "./screen.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import {
   createGithubReporter,
@@ -57,6 +58,7 @@ export async function report(
   let tokens = 0;
   const reporter = createGithubReporter({
     ...options,
+    clock: new ManualClock(),
     randomToken: () => `token-${(tokens += 1)}`,
     core: {
       ...realCore((text) => {

@@ -158,6 +158,7 @@ function charted(work: Work<number>): Sample["chart"] {
       statusOf: (workId): NodeStatus | undefined => {
         const one = view.works.get(workId);
         if (one?.status === "crashed") return "failed";
+        if (one?.status === "answered-no") return "answered";
         if (one?.status === "succeeded" && one.attempts > one.runs) return "retried";
         return one?.status;
       },

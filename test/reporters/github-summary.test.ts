@@ -91,6 +91,74 @@ test("a chart that GitHub would refuse, or that can't be drawn, is left out", ()
   assert.match(broken, /### Works/);
 });
 
+test("the table stands before the chart, and the chart of a large job is folded", () => {
+  const page = render(samples.failure());
+  assert.ok(page.indexOf("### Works") < page.indexOf("```mermaid"));
+  const many = (count: number): string => {
+    const names = Array.from({ length: count }, (_, id) => `task-${id}`);
+    return renderSummary(samples.viewOf(new samples.Telling("many", names)), {
+      summary: "full",
+      entryFile: "e.yml",
+      chart: () => "flowchart TD",
+    });
+  };
+  assert.match(many(12), /\n\n```mermaid/);
+  assert.match(many(12), /^(?![^]*<summary>The chart)/);
+  assert.match(many(13), /<details>\n<summary>The chart of 13 works<\/summary>\n\n```mermaid/);
+});
+
+test("works that failed for the same reason are one line, above as well", () => {
+  const names = Array.from({ length: 30 }, (_, id) => `task-${id}`);
+  const telling = new samples.Telling("many", names);
+  for (const id of [7, 3, 9, 5]) {
+    telling.start(id).wait(1).end(id, { kind: "failed", reason: "503 from the server" });
+  }
+  telling.start(1).wait(1).end(1, { kind: "failed", reason: "no *tests*" });
+  telling.over({ kind: "failed", reason: 'task "task-7" failed: 503; task "task-3" failed: 503' });
+  const page = render({ events: telling.events, chart: () => "" });
+  assert.match(
+    page,
+    /^\*\*Why:\*\* 4 of 30 tasks failed: 503 from the server; task &#34;task-1&#34; failed: no /m,
+  );
+  assert.match(
+    page,
+    /^- 4 of 30 tasks failed: 503 from the server\n  - <b>#7<\/b> <code>task-7<\/code>, <b>#3/m,
+  );
+  assert.match(page, /^- <b>#1<\/b> <code>task-1<\/code> failed: no /m);
+  assert.equal(hidden(page), "");
+});
+
+test("what to do stands under the reason, unless the reason says it", () => {
+  const advice = "Check the *model* id.";
+  const drained = { kind: "crash-budget-drained", mission: "prompt", attempts: 5, advice } as const;
+  const crash = { kind: "session-error", message: "404" } as const;
+  const page = (reason: string): string => {
+    const telling = new samples.Telling("j", ["t"]).start(0).decide(0, drained);
+    telling.end(0, { kind: "crashed", crash }).over({ kind: "failed", reason });
+    return render({ events: telling.events, chart: () => "" });
+  };
+  assert.match(
+    page("404"),
+    /^\*\*Why:\*\* 404\n\n\*\*What to do:\*\* Check the &#42;model&#42; id\.\n/m,
+  );
+  assert.doesNotMatch(page(`404. ${advice}`), /What to do/);
+});
+
+test("which sessions there were is not in the summary", () => {
+  const about = { sessionId: "0badcafe-1", role: "both" } as const;
+  const telling = new samples.Telling("j", ["t"])
+    .start(0)
+    .decide(0, { kind: "session-started", modelId: "m", ...about })
+    .decide(0, { kind: "note", text: "kept" })
+    .decide(0, { kind: "session-ended", ...about })
+    .end(0, { kind: "failed", reason: "r" });
+  const page = render({ events: telling.events, chart: () => "" });
+  assert.doesNotMatch(page, /0badcafe|[Ss]ession started/);
+  // What the helper decides of a failure is the second.
+  assert.match(page, /failed, 2 decisions/);
+  assert.match(page, /kept/);
+});
+
 test("compact is the headline, what failed and the table; off is nothing", () => {
   assert.deepEqual(headings(render(samples.failure(), { summary: "compact" })), [
     "## ✗ Job <code>review</code> failed",

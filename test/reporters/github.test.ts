@@ -4,6 +4,7 @@ import { createGithubReporter } from "../../src/reporters/github.ts";
 import { options, report } from "./github-rig.ts";
 import { commandsOf } from "./github-runner.ts";
 import * as samples from "./github-samples.ts";
+import { ManualClock } from "./screen.ts";
 
 test("the annotations come through @actions/core with file and line, after the log", async () => {
   const { output, lines } = await report(samples.failure().events);
@@ -32,6 +33,7 @@ test("it finishes once, however often it is asked, and says nothing afterwards",
   const say = (message: string): void => void said.push(message);
   const reporter = createGithubReporter({
     ...options,
+    clock: new ManualClock(),
     randomToken: () => "token",
     core: {
       info: say,
@@ -60,6 +62,7 @@ test("a summary that can't be written rejects after everything else has been sai
   const say = (message: string): void => void said.push(message);
   const reporter = createGithubReporter({
     ...options,
+    clock: new ManualClock(),
     randomToken: () => "token",
     core: {
       info: say,
@@ -79,4 +82,34 @@ test("a summary that can't be written rejects after everything else has been sai
 test("without a summary nothing is written", async () => {
   const { summary } = await report(samples.success().events, { summary: "off" });
   assert.equal(summary, undefined);
+});
+
+test("the log has a line at least every minute while something runs", async () => {
+  const said: string[] = [];
+  const say = (message: string): void => void said.push(message);
+  const clock = new ManualClock();
+  const core = { info: say, startGroup: say, endGroup: () => say("end") };
+  const rest = { error: say, warning: say, notice: say, writeSummary: async () => {} };
+  const reporter = createGithubReporter({
+    ...options,
+    clock,
+    randomToken: () => "token",
+    core: { ...core, ...rest },
+  });
+  const work = { workId: 0, taskId: "##[error]a\n::error::b", run: 1 };
+  const works = [{ workId: 0, taskId: work.taskId, modelId: "m" }];
+  reporter.report({ at: 0, type: "run.started", jobName: "j", workingDirectory: "w", works });
+  reporter.report({ at: 0, type: "work.started", work, modelId: "m" });
+  await clock.pass(60_000);
+  assert.equal(said.at(-1), "01:00 still running: #0 ## [error]a ⏎ ::error::b 01:00 starting");
+  // What a work does is kept until it ends: nothing is seen of it meanwhile.
+  const decision = { kind: "note", text: "x" } as const;
+  reporter.report({ at: 90_000, type: "decision", work, decision });
+  await clock.pass(60_000);
+  assert.match(said.at(-1) ?? "", /^02:00 still running: /);
+  const count = said.length;
+  reporter.report({ at: 130_000, type: "run.ended", outcome: { kind: "succeeded" } });
+  await reporter.close?.();
+  assert.equal(clock.sleeping, 0);
+  assert.ok(said.length > count);
 });

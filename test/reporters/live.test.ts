@@ -53,6 +53,35 @@ function rig(columns: number, rows: number, works: number): Rig {
 
 const first = { workId: 0, taskId: "task-0", run: 1 };
 
+test("a work that waits for a slot is queued, what is written is counted, and names keep both ends", async () => {
+  const { screen, clock, live, emit, view } = rig(60, 24, 2);
+  const names = ["review-the-whole-of-the-api-1", "review-the-whole-of-the-api-2"];
+  const started = names.map((taskId, index) => ({ workId: index + 2, taskId, run: 1 }));
+  for (const work of started) emit({ type: "work.started", work, modelId: "gpt-5" });
+  const [queued = first, starting = first] = started;
+  const session = { sessionId: "s9", modelId: "gpt-5", role: "both" } as const;
+  emit({ type: "session.started", work: queued, ...session, retry: 0, attempt: 1 });
+  const delta = { kind: "message.delta", messageId: "m", text: "x".repeat(4000) } as const;
+  emit({ type: "activity", work: first, sessionId: "s0", activity: delta });
+  live.start();
+  await clock.pass(1_000);
+  assert.deepEqual(screen.window().slice(0, -1), [
+    "3 running, 1 queued, 0 of 4 done, 00:01, 0 model calls, 0 …",
+    "⠋ #0 task-0               00:01 0 calls, ~1.0k tokens writ…",
+    "⠋ #1 task-1               00:01 0 calls, thinking",
+    "⠋ #3 review-t…f-the-api-2 00:01 0 calls, starting",
+    "· #2 review-t…f-the-api-1 00:01 0 calls, queued",
+  ]);
+  const waiting = { kind: "waiting", milliseconds: 9_000, reason: "a rate limit" } as const;
+  emit({ type: "decision", work: queued, decision: waiting });
+  assert.match(frame(view, 1_000, 100, 24, 0, plain).join("\n"), /#2 .* waiting/);
+  const ended = { kind: "message.ended", messageId: "m", text: "done" } as const;
+  emit({ type: "activity", work: first, sessionId: "s0", activity: ended });
+  assert.match(frame(view, 1_000, 100, 24, 0, plain).join("\n"), /#0 .* thinking/);
+  assert.notEqual(starting, first);
+  live.stop();
+});
+
 test("the frame tells what runs, how long, with which model, how many calls and which tool", async () => {
   const { screen, clock, live, emit } = rig(100, 24, 2);
   live.start();

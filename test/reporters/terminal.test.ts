@@ -12,7 +12,7 @@ function run(events: readonly RunEvent[], options: Partial<TerminalOptions> = {}
   const reporter = createTerminalReporter({
     stream: { write: (part) => void (text += part) },
     verbosity: "normal",
-    colors: true,
+    colors: false,
     live: true,
     clock: new ManualClock(),
     ...options,
@@ -129,7 +129,7 @@ test("colours and the live view are for terminals only, and can be turned off th
   assert.ok(!screen({ colors: false, live: false }).includes("\u001B"));
   assert.ok(screen({ colors: true, live: false }).includes("\u001B[31mjob nightly failed"));
   assert.ok(screen({ colors: false, live: true }).includes("\u001B[?2026h"));
-  assert.ok(!screen({ colors: false, live: true, verbosity: "quiet" }).includes("\u001B"));
+  assert.ok(!screen({ colors: false, live: false, verbosity: "quiet" }).includes("\u001B"));
 });
 
 test("on a terminal the lines are those of a log file, and the live view is gone", async () => {
@@ -230,4 +230,62 @@ test("of very many works the table shows those that failed and counts the rest",
   ]);
   assert.match(text, /\n444 {2}t {6}failed/);
   assert.match(text, /\n… and 400 more\n/);
+});
+
+const review = { workId: 0, taskId: "review", run: 1 } as const;
+
+/** A run in which one work goes on, and time passes. */
+function going(options: Partial<TerminalOptions>): {
+  readonly clock: ManualClock;
+  readonly emit: (body: RunEventBody) => void;
+  readonly text: () => string;
+} {
+  let text = "";
+  const clock = new ManualClock();
+  const reporter = createTerminalReporter({
+    stream: { write: (part) => void (text += part) },
+    verbosity: "normal",
+    colors: false,
+    live: true,
+    clock,
+    ...options,
+  });
+  const emit = (body: RunEventBody): void => reporter.report({ at: clock.now(), ...body });
+  const works = [{ workId: 0, taskId: "review", modelId: "m" }];
+  emit({ type: "run.started", jobName: "j", workingDirectory: "w", works });
+  emit({ type: "work.started", work: review, modelId: "m" });
+  return { clock, emit, text: () => text };
+}
+
+test("a log has a line at least every minute while something runs, with what, and none after it", async () => {
+  const { clock, emit, text } = going({});
+  await clock.pass(59_000);
+  assert.doesNotMatch(text(), /still running/);
+  await clock.pass(1_000);
+  assert.match(text(), /^01:00 still running: #0 review 01:00 starting$/m);
+  await clock.pass(30_000);
+  emit({ type: "decision", work: review, decision: { kind: "note", text: "here" } });
+  await clock.pass(59_000);
+  assert.equal(text().split("still running").length, 2);
+  await clock.pass(1_000);
+  assert.match(text(), /^02:30 still running: #0 review 02:30 starting$/m);
+  emit({ type: "work.ended", work: review, outcome: { kind: "succeeded" } });
+  emit({ type: "run.ended", outcome: { kind: "succeeded" } });
+  assert.equal(clock.sleeping, 0);
+  assert.ok(text().endsWith("\njob j succeeded\n"));
+});
+
+test("quiet stays silent in a log, and has one line that moves on a terminal", async () => {
+  const log = going({ verbosity: "quiet" });
+  await log.clock.pass(600_000);
+  assert.equal(log.text(), "");
+  const screen = new Screen(80, 24);
+  const { clock, emit } = going({ verbosity: "quiet", stream: screen });
+  await clock.pass(5_000);
+  assert.match(screen.text(), /^\S 1 running, 0 of 1 done, 00:05, 0 model calls, 0 tokens\n$/);
+  const before = screen.text();
+  await clock.pass(100);
+  assert.notEqual(screen.text(), before);
+  emit({ type: "run.ended", outcome: { kind: "succeeded" } });
+  assert.equal(screen.text(), "job j succeeded\n");
 });

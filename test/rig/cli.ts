@@ -24,6 +24,11 @@ export interface CliChild {
   printed(text: string): Promise<void>;
   /** As the `| head` of a pipe does when it has seen enough. */
   closeOutput(): void;
+  /** Reads nothing of the standard output until `resumeOutput`. */
+  pauseOutput(): void;
+  resumeOutput(): void;
+  /** When the process has ended, whether or not its output was read. */
+  readonly exited: Promise<number | null>;
   /** To the process alone. */
   signal(signal: NodeJS.Signals): void;
   /** To the whole process group, as Ctrl-C in a terminal does. */
@@ -43,12 +48,16 @@ export function startCli(args: readonly string[], options: CliOptions): CliChild
   const { output, closed, printed } = outputOf(child);
   child.stdin.on("error", () => {}).end(stdin ?? "");
   const ended = closed.then((code): CliResult => ({ code, ...output }));
+  const exited = new Promise<number | null>((resolve) => child.on("exit", resolve));
   const pid = child.pid ?? 0;
   return {
     pid,
     ended,
     printed,
+    exited,
     closeOutput: () => void child.stdout.destroy(),
+    pauseOutput: () => void child.stdout.pause(),
+    resumeOutput: () => void child.stdout.resume(),
     signal: (signal) => void process.kill(pid, signal),
     signalGroup: (signal) => void process.kill(-pid, signal),
   };

@@ -21,6 +21,8 @@ export interface Act {
   readonly takes?: number;
   readonly crash?: Partial<Crash>;
   readonly hang?: true;
+  /** Its last answer ends at the output limit. */
+  readonly cut?: true;
 }
 
 export interface Turn {
@@ -91,7 +93,8 @@ export class FakeSessions implements SessionFactory {
       if (act.crash !== undefined) {
         return { kind: "crashed", toolCalls: [], crash: { ...sessionCrash, ...act.crash } };
       }
-      return { kind: "completed", toolCalls: (act.tools ?? []).map(asCall), text: "" };
+      const kind = act.cut === true ? "cut" : "completed";
+      return { kind, toolCalls: (act.tools ?? []).map(asCall), text: "" };
     } finally {
       this.#busy -= 1;
     }

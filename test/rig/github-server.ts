@@ -17,9 +17,18 @@ export interface GithubServerOptions {
   readonly files?: Readonly<Record<string, string | object>>;
   /** Number → whether its head is in another repository. */
   readonly pullRequests?: Readonly<Record<number, "fork" | "same" | "deleted">>;
-  /** An answer for every request. */
-  readonly broken?: { readonly status: number; readonly body?: string } | "hang" | "cut";
+  /** An answer for every request; of a list, one for each of the first ones. */
+  readonly broken?: BrokenAnswer | readonly BrokenAnswer[];
 }
+
+export type BrokenAnswer =
+  | {
+      readonly status: number;
+      readonly body?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  | "hang"
+  | "cut";
 
 export interface GithubServer {
   /** For `GITHUB_API_URL`. */
@@ -39,7 +48,9 @@ export async function startGithubServer(
       path,
       authorization: incoming.headers.authorization ?? "",
     });
-    const { broken } = options;
+    const broken = Array.isArray(options.broken)
+      ? options.broken[requests.length - 1]
+      : options.broken;
     if (broken === "hang") return;
     if (broken === "cut") {
       incoming.socket.destroy();
@@ -49,7 +60,7 @@ export async function startGithubServer(
       broken === undefined
         ? answer(path, options)
         : { status: broken.status, body: broken.body ?? '{"message":"scripted"}' };
-    response.writeHead(status, { "content-type": "application/json" });
+    response.writeHead(status, { "content-type": "application/json", ...broken?.headers });
     response.end(typeof body === "string" ? body : JSON.stringify(body));
   });
   return { url: await listen(test, server), requests };

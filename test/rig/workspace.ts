@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -14,6 +15,8 @@ export interface Workspace {
   /** Writes a file (parents included) and returns its absolute path. */
   write(name: string, content: string): Promise<string>;
   read(name: string): Promise<string>;
+  /** Resolves when the file holds `text`. */
+  holds(name: string, text: string): Promise<void>;
   /** Runs git in the folder and returns its standard output. */
   readonly git: (...args: string[]) => Promise<string>;
 }
@@ -34,6 +37,15 @@ export async function makeWorkspace(
       return file;
     },
     read: (name) => readFile(join(path, name), "utf8"),
+    async holds(name, text) {
+      for (let tries = 0; ; tries += 1) {
+        const content = await readFile(join(path, name), "utf8").catch(() => "");
+        if (content.includes(text)) return;
+        if (tries === 600)
+          throw new Error(`${name} does not hold ${text}:\n${content.slice(-2000)}`);
+        await sleep(100);
+      }
+    },
     async git(...args) {
       const { stdout } = await run("git", args, { cwd: path, env: gitEnvironment(path) });
       return stdout;

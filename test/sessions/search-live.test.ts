@@ -12,6 +12,21 @@ const lines = (count: number, line: string): string => `${line}\n`.repeat(count)
 /** The model families know the search by two names. */
 const families = { "claude-test": "grep", "gpt-5-codex": "rg" } as const;
 
+/** What direnv reads, and what editors leave. */
+const backups = [
+  ".envrc",
+  ".env~",
+  ".env.local~",
+  "#.env#",
+  ".#.env",
+  "..env.un~",
+  ".netrc.bak",
+  ".npmrc.swp",
+  ".git-credentials.orig",
+  "_netrc~",
+  ".env copy",
+];
+
 type Fields = Readonly<Record<string, unknown>>;
 
 async function search(
@@ -30,6 +45,7 @@ async function search(
     // The runtime takes these for the file “steps/x”.
     "steps/x-1-y/.env": settings,
     ".env.example": "KEY=\n",
+    ...Object.fromEntries(backups.map((name) => [`backups/${name}`, settings])),
     "few/a.ts": "KEY\n",
     "few/.env": settings,
     "many/a.ts": lines(120, "KEY"),
@@ -71,7 +87,7 @@ const forms = [
   { output_mode: "files_with_matches" },
   { output_mode: "files_with_matches", head_limit: 1, glob: "**/.env*" },
 ];
-const places = [".", "few", "many", "settings", "steps"];
+const places = [".", "few", "many", "settings", "steps", "backups"];
 
 for (const modelId of ["claude-test", "gpt-5-codex"] as const) {
   test(`no form of a result says anything of a file of credentials, for ${modelId}`, async (t) => {
@@ -84,7 +100,10 @@ for (const modelId of ["claude-test", "gpt-5-codex"] as const) {
     ]);
     assert.equal(results.length, calls.length + 6);
     const said = results.join("\n");
-    assert.doesNotMatch(said, /SECRET|of-settings|\.env(?!\.example)|npmrc|\.ssh|gha-creds/i);
+    assert.doesNotMatch(
+      said,
+      /SECRET|of-settings|\.env(?!\.example)|npmrc|netrc|\.ssh|gha-creds|git-cred/i,
+    );
     assert.doesNotMatch(said, /could not be checked/);
     assert.match(said, /\[grep content: 121 matches across 2 file\(s\)/);
     // The only one of them that is left.

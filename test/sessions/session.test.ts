@@ -99,17 +99,20 @@ test("tool calls are listed in the order of the model, with what became of them"
   assert.deepEqual([started, ended], [6, 6]);
 });
 
-test("an answer that is a tool call and then nothing is not empty", async (t) => {
+test("an answer that is a tool call and then nothing is a crash, and keeps the call", async (t) => {
   const rig = await makeRig(t, ({ toolResults }) =>
     toolResults.length > 0
       ? { text: "" }
       : { toolCalls: [{ name: "job_boolean_true", arguments: { argument: "it holds" } }] },
   );
-  const run = await turn(await rig.open(), "Check it");
-  assert.deepEqual(completed(run), {
-    kind: "completed",
+  const { outcome } = await turn(await rig.open(), "Check it");
+  assert.deepEqual(outcome, {
+    kind: "crashed",
     toolCalls: [{ name: "job_boolean_true", argument: "it holds", succeeded: true }],
-    text: "",
+    crash: {
+      kind: "empty-answer",
+      message: "The model answered with nothing: neither text nor a tool call.",
+    },
   });
 });
 

@@ -116,11 +116,50 @@ describe("where a turn begins and ends", () => {
       userMessage("message-1"),
       message("Let me see.", "m1"),
       message("Hi", "m2"),
-      message("", "m3"),
+      event("assistant.message", {
+        content: "",
+        messageId: "m3",
+        toolRequests: [{ name: "view" }],
+      }),
       message("not mine", "m4", "a-sub-agent"),
       idle(),
     );
     assert.deepEqual(await outcome, answer);
+  });
+
+  it("calls that share an id, or of which no start is reported, are unsuccessful", async () => {
+    const { session, outcome } = await stage();
+    session.play(
+      userMessage("message-1"),
+      toolStart("a", "view"),
+      toolEnd("a"),
+      toolStart("a", "bash"),
+      toolEnd("a"),
+      event("assistant.tool_call_delta", { toolCallId: "b", toolName: "job_boolean_false" }),
+      toolEnd("b", false),
+      toolEnd("c"),
+      message("Hi"),
+      idle(),
+    );
+    assert.deepEqual(await outcome, {
+      ...answer,
+      toolCalls: ["view", "bash", "job_boolean_false", "unknown"].map((name) => ({
+        name,
+        succeeded: false,
+      })),
+    });
+  });
+
+  it("an answer that was begun after the last message is missing: that is a crash", async () => {
+    const { session, outcome } = await stage();
+    session.play(
+      userMessage("message-1"),
+      message("Hi"),
+      event("assistant.turn_start", { turnId: "1" }),
+      idle(),
+    );
+    const result = await outcome;
+    assert.equal(result.kind === "crashed" && result.crash.kind, "empty-answer");
   });
 
   it("an error that comes instead of the message ends the turn", async () => {
@@ -128,7 +167,10 @@ describe("where a turn begins and ends", () => {
     session.play(event("session.error", { message: "No GitHub OAuth token", errorType: "query" }));
     session.play(idle());
     const result = await outcome;
-    assert.equal(result.kind === "crashed" && result.crash.message, "No GitHub OAuth token");
+    assert.equal(
+      result.kind === "crashed" && result.crash.message,
+      'No GitHub OAuth token (model "m" of the model server http://localhost/v1).',
+    );
   });
 
   it("waits for background work to end, and cancels it when it is silent for too long", async () => {
@@ -173,7 +215,7 @@ describe("crashes", () => {
       toolCalls: [{ name: "job_boolean_true", argument: "a", succeeded: true }],
       crash: {
         kind: "session-error",
-        message: "Bad",
+        message: 'The model server http://localhost/v1 answered 400 for model "m": "Bad".',
         errorType: "query",
         statusCode: 400,
         detail: '{"message":"Bad\\n  advice","errorType":"query","statusCode":400}',
@@ -186,7 +228,10 @@ describe("crashes", () => {
     const { session, clock, outcome } = await stage();
     session.play(
       userMessage("message-1"),
-      event("session.error", { message: "Bad", errorType: "q" }),
+      event("session.error", {
+        message: 'The model server http://localhost/v1 answered 400 for model "m": "Bad".',
+        errorType: "q",
+      }),
     );
     const result = await clock.runUntil(outcome);
     assert.equal(result.kind, "crashed");
@@ -317,7 +362,10 @@ it("after an error the turn ends only when the session is quiet, so that the nex
   void outcome.then(() => (ended = true));
   session.play(
     userMessage("message-1"),
-    event("session.error", { message: "Bad", errorType: "q" }),
+    event("session.error", {
+      message: 'The model server http://localhost/v1 answered 400 for model "m": "Bad".',
+      errorType: "q",
+    }),
   );
   await settle();
   assert.equal(ended, false);

@@ -1,0 +1,75 @@
+/**
+ * Everything that the command line prints goes through here.
+ *
+ * - The reader of the standard output may stall: then memory stays bounded, and at the end it is waited for.
+ * - In a step of GitHub Actions both streams are searched for commands. No line of ours is one, whatever an
+ *   agent, an entry or a server wrote.
+ */
+import { systemClock } from "../platform/clock.ts";
+import { BoundedOutput, type OutputStream } from "../reporters/bounded-output.ts";
+import { breakOldMarker, withoutCommands } from "../reporters/github-escape.ts";
+import type { TerminalStream } from "../reporters/terminal.ts";
+
+export interface Looks {
+  readonly colors: boolean;
+  readonly live: boolean;
+}
+
+export interface Output {
+  /** For reporters that draw on it: whole lines, each with its LF. */
+  readonly terminal: TerminalStream;
+  /** Whether to colour, and whether to redraw, as the terminal and the environment want it. */
+  readonly looks: Looks;
+  print(text: string): void;
+  /** In a form that is the same JSON and holds no command. */
+  printJson(value: unknown): void;
+  /** What is meant to be a command for the runner; it is escaped. */
+  printCommand(command: string): void;
+  printError(text: string): void;
+  /** Waits until everything printed has been read. Resolves with the reason if something was lost. */
+  end(patienceMs: number): Promise<string | undefined>;
+}
+
+export function createOutput(
+  stdout: OutputStream,
+  stderr: { write(text: string): unknown },
+  environment: Readonly<Record<string, string | undefined>>,
+): Output {
+  const inActions = (environment["GITHUB_ACTIONS"] ?? "") !== "";
+  const shown = (lines: string): string => (inActions ? withoutCommands(lines) : lines);
+  const bounded = new BoundedOutput(stdout);
+  return {
+    terminal: {
+      write: (lines) => bounded.write(shown(lines)),
+      get isTTY() {
+        return stdout.isTTY;
+      },
+      get columns() {
+        return stdout.columns;
+      },
+      get rows() {
+        return stdout.rows;
+      },
+    },
+    looks: looksOf(stdout.isTTY === true, environment),
+    print: (text) => bounded.write(shown(`${text}\n`)),
+    printJson(value) {
+      const text = JSON.stringify(value, null, 2);
+      bounded.write(`${inActions ? breakOldMarker(text, "\\u005b") : text}\n`);
+    },
+    printCommand: (command) => bounded.write(`${breakOldMarker(command)}\n`),
+    printError: (text) => void stderr.write(shown(`${text}\n`)),
+    end: (patienceMs) => bounded.end(patienceMs, systemClock),
+  };
+}
+
+/** `FORCE_COLOR` decides where it is set, as in Node; `TERM=dumb` can neither colour nor move the cursor. */
+function looksOf(tty: boolean, environment: Readonly<Record<string, string | undefined>>): Looks {
+  const { FORCE_COLOR: forced, NO_COLOR: none = "", CI: ci = "", TERM: term } = environment;
+  const dumb = term === "dumb";
+  const wanted = tty && !dumb && none === "";
+  return {
+    colors: forced === undefined ? wanted : !["0", "false"].includes(forced),
+    live: tty && !dumb && ["", "0", "false"].includes(ci),
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * Whether a rehearsed run was as its script says. Owns what counts: calls of tools that did not end as they should,
+ * what the run asked for beside the script, expectations that do not hold, parts of the script that were not used.
+ */
+import { permissionAdvice } from "../events/crash.ts";
+import type { Decision } from "../events/decision.ts";
+import type { RunEventBody, RunOutcome } from "../events/event.ts";
+import type { Redactor } from "../events/redact.ts";
+import type { Reporter } from "../events/sink.ts";
+import { createExpectations } from "../rehearsal/expectations.ts";
+import type { ScriptedModel } from "../rehearsal/model.ts";
+import type { Script } from "../rehearsal/script.ts";
+
+export interface VerdictOptions {
+  readonly script: Script;
+  readonly model: ScriptedModel;
+  readonly redactor: Redactor;
+  /** Whether `expect` decides about the outcome; else only the script does. */
+  readonly honourExpectations: boolean;
+}
+
+export interface Verdict {
+  /** Has to see the events of the run. */
+  readonly reporter: Reporter;
+  /** The event as it is told: the end of the run carries the verdict. */
+  judged(event: RunEventBody): RunEventBody;
+  outcome(job: RunOutcome): RunOutcome;
+  /** Everything that makes the rehearsal red; meaningful once the run is over. */
+  failures(): readonly string[];
+}
+
+export function createVerdict(options: VerdictOptions): Verdict {
+  const { script, model, redactor, honourExpectations } = options;
+  const expectations = createExpectations(script.expect);
+
+  const ofScript = (): readonly string[] => [...model.toolFailures(), ...model.failures()];
+  const failures = (): readonly string[] =>
+    [
+      ...model.toolFailures(),
+      ...withoutNoise(model.failures(), [...expectations.failures(), ...model.unused()]),
+    ].map((failure) => redactor.text(failure));
+
+  const outcome = (job: RunOutcome): RunOutcome => {
+    if (job.kind === "canceled") return job;
+    const [failure, ...others] = honourExpectations ? failures() : ofScript();
+    if (failure === undefined) return honourExpectations ? { kind: "succeeded" } : job;
+    const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+    return { kind: "failed", reason: `the rehearsal does not fit: ${failure}${more}` };
+  };
+
+  return {
+    reporter: { name: "expectations", report: expectations.report.bind(expectations) },
+    judged(event) {
+      model.observe(event);
+      if (event.type === "decision") return { ...event, decision: withoutAdvice(event.decision) };
+      if (event.type !== "run.ended") return event;
+      // Before everybody else hears of it, since the verdict depends on it.
+      expectations.report(redactor.event({ at: 0, ...event }));
+      return { ...event, outcome: outcome(event.outcome), jobOutcome: event.outcome };
+    },
+    outcome,
+    failures,
+  };
+}
+
+/** What to do about a model server is no help where a script plays it. */
+function withoutAdvice(decision: Decision): Decision {
+  if (decision.kind === "session-crashed" && decision.crash.statusCode !== undefined) {
+    // What the runtime adds to the status is such advice too.
+    const { detail: _advice, ...crash } = decision.crash;
+    return { ...decision, crash };
+  }
+  if (decision.kind !== "crash-budget-drained") return decision;
+  const { advice, ...rest } = decision;
+  return advice === permissionAdvice ? decision : rest;
+}
+
+/** Once a run has left its script, what it missed afterwards follows from that. */
+function withoutNoise(unexpected: readonly string[], others: readonly string[]): readonly string[] {
+  if (unexpected.length === 0) return others;
+  const count = others.length === 1 ? "1 more line follows" : `${others.length} more lines follow`;
+  return others.length === 0
+    ? unexpected
+    : [...unexpected, `(${count} from that: expectations not met, parts of the script not used)`];
+}

@@ -1,0 +1,304 @@
+/**
+ * A copy of a working directory, for a rehearsal whose tools may change it. Owns what is copied: what git tracks and
+ * what is not ignored; without git everything but `node_modules`.
+ *
+ * Nothing in the copy leads back: a repository has refs, index and settings of its own, reads the objects of the
+ * original and writes its own, and links into the original lead into the copy. (Git renews the time of an object
+ * that it would have to write again, also there; nothing else of the original is touched.)
+ */
+import { constants } from "node:fs";
+import {
+  appendFile,
+  copyFile,
+  lstat,
+  mkdir,
+  readdir,
+  readlink,
+  realpath,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { makeDirectory } from "../platform/files.ts";
+import { runGit } from "../platform/git.ts";
+import type { ModelAccess } from "./options.ts";
+import { UsageError } from "./usage-error.ts";
+import { inRunFolder, type MadeWorkspace } from "./workspace.ts";
+
+const MOST_BYTES = 200 * 1024 * 1024;
+const AT_ONCE = 16;
+
+/** Throws a `UsageError` if the folder is too large or can't be read; then nothing is left of the copy. */
+export async function copyWorkingDirectory(
+  folder: string,
+  environment: ModelAccess["environment"],
+): Promise<MadeWorkspace> {
+  const source = await realpath(folder);
+  const root = (await repositoryOf(source, environment))?.root ?? source;
+  const inside = relative(root, source);
+  const made = await inRunFolder(async (path) => {
+    try {
+      await new Copy(root, path, environment).make();
+      await makeDirectory(join(path, inside));
+    } catch (error) {
+      if (error instanceof UsageError) throw error;
+      const why = error instanceof Error ? error.message : String(error);
+      throw new UsageError(
+        `The rehearsal works in a copy of ${root}, which can't be made: ${why}. ${otherWays}`,
+      );
+    }
+  });
+  return { ...made, path: join(made.path, inside) };
+}
+
+const otherWays = "Run it in the folder itself with --in-place, or give the rehearsal a workspace.";
+
+interface Repository {
+  /** Of the work tree. */
+  readonly root: string;
+  /** Two for a linked work tree. */
+  readonly gitFolder: string;
+  readonly commonFolder: string;
+}
+
+/** Undefined if the folder is in no work tree, or is ignored there: then it is a folder like any other. */
+async function repositoryOf(
+  folder: string,
+  environment: ModelAccess["environment"],
+): Promise<Repository | undefined> {
+  const options = { cwd: folder, environment };
+  try {
+    const asked = ["--show-toplevel", "--absolute-git-dir", "--git-common-dir"];
+    const [root = "", gitFolder = "", commonFolder = ""] = (
+      await runGit(["rev-parse", "--path-format=absolute", ...asked], options)
+    ).split("\n");
+    const repository = { root: await realpath(root), gitFolder, commonFolder };
+    if (repository.root === folder) return repository;
+    const ignored = await runGit(["check-ignore", "--quiet", "."], options).then(
+      () => true,
+      () => false,
+    );
+    return ignored ? undefined : repository;
+  } catch {
+    return undefined;
+  }
+}
+
+class Copy {
+  readonly #root: string;
+  readonly #target: string;
+  readonly #environment: ModelAccess["environment"];
+  /** Folders of the source that are known to be folders, not links to some. */
+  readonly #folders = new Map<string, Promise<boolean>>();
+  #bytes = 0;
+
+  constructor(root: string, target: string, environment: ModelAccess["environment"]) {
+    this.#root = root;
+    this.#target = target;
+    this.#environment = environment;
+  }
+
+  async make(): Promise<void> {
+    await mkdir(this.#target);
+    await this.#tree(this.#root);
+  }
+
+  /** A folder: as a repository if it is the root of one. */
+  async #tree(folder: string): Promise<void> {
+    const repository = (await this.#isThere(join(folder, ".git")))
+      ? await repositoryOf(folder, this.#environment)
+      : undefined;
+    if (repository?.root === folder) await this.#repository(repository);
+    else await this.#plain(folder);
+  }
+
+  async #plain(folder: string): Promise<void> {
+    const entries = await readdir(folder, { withFileTypes: true });
+    await this.#each(entries, async (entry) => {
+      const path = join(folder, entry.name);
+      if (entry.name.toLowerCase() === ".git") return;
+      if (!entry.isDirectory()) await this.#entry(path);
+      else if (entry.name !== "node_modules") {
+        await mkdir(this.#counterpart(path), { recursive: true });
+        await this.#tree(path);
+      }
+    });
+  }
+
+  async #repository({ root, gitFolder, commonFolder }: Repository): Promise<void> {
+    const excludes = await this.#userExcludes(root);
+    const listed = await runGit(
+      [
+        "-c",
+        `core.excludesFile=${excludes}`,
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+      ],
+      { cwd: root, environment: this.#environment },
+    );
+    // A path in conflict is listed more than once, a repository in this one with a slash at its end.
+    const names = new Set(listed.split("\0").map((name) => name.replace(/\/$/, "")));
+    names.delete("");
+    await this.#each([...names], async (name) => {
+      const path = join(root, name);
+      if (!(await this.#isFolder(dirname(path)))) return;
+      await mkdir(dirname(this.#counterpart(path)), { recursive: true });
+      await this.#entry(path);
+    });
+    await this.#gitFolder(root, gitFolder, commonFolder);
+  }
+
+  /** A file, a link, or a repository within the repository. What is gone by now is left out, as is a pipe. */
+  async #entry(path: string): Promise<void> {
+    const found = await lstat(path).catch(() => undefined);
+    const target = this.#counterpart(path);
+    if (found === undefined) return;
+    if (found.isDirectory()) {
+      await mkdir(target, { recursive: true });
+      if (await this.#isThere(join(path, ".git"))) await this.#tree(path);
+    } else if (found.isSymbolicLink()) {
+      await symlink(await this.#linkTarget(path), target);
+    } else if (found.isFile()) {
+      this.#count(found.size);
+      await copyFile(path, target, constants.COPYFILE_FICLONE);
+    }
+  }
+
+  /** A link that stays within means its counterpart; any other means what it meant, wherever the copy is. */
+  async #linkTarget(path: string): Promise<string> {
+    const written = await readlink(path);
+    const meant = resolve(dirname(path), written);
+    const real = await realpath(meant).catch(() => meant);
+    const inside = [meant, real].find((one) => isWithin(this.#root, one));
+    if (inside === undefined) return meant;
+    if (inside === meant && !isAbsolute(written)) return written;
+    return relative(dirname(this.#counterpart(path)), this.#counterpart(inside)) || ".";
+  }
+
+  async #gitFolder(root: string, gitFolder: string, commonFolder: string): Promise<void> {
+    const target = join(this.#counterpart(root), ".git");
+    await mkdir(join(target, "objects", "info"), { recursive: true });
+    for (const name of ownFiles) {
+      // What a linked work tree has of its own comes second.
+      for (const from of new Set([commonFolder, gitFolder])) {
+        if (from === commonFolder && from !== gitFolder && perWorkTree.has(name)) continue;
+        await this.#metadata(join(from, name), join(target, name));
+      }
+    }
+    for (const name of await readdir(gitFolder)) {
+      if (!name.startsWith("sharedindex.")) continue;
+      await this.#metadata(join(gitFolder, name), join(target, name));
+    }
+    await mkdir(join(target, "refs"), { recursive: true });
+    const objects = await realpath(join(commonFolder, "objects"));
+    await writeFile(join(target, "objects", "info", "alternates"), `${objects}\n`);
+    // Last, so that it holds whatever the settings say; no process may outlive the copy.
+    const workTree = this.#counterpart(root).replaceAll("\\", "\\\\").replaceAll('"', '\\"');
+    const own = `\n[core]\n\tbare = false\n\tworktree = "${workTree}"\n\tfsmonitor = false\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n`;
+    await appendFile(join(target, "config"), own);
+    if (await this.#isThere(join(target, "config.worktree"))) {
+      await appendFile(join(target, "config.worktree"), own);
+    }
+  }
+
+  async #metadata(from: string, to: string): Promise<void> {
+    const found = await lstat(from).catch(() => undefined);
+    if (found?.isDirectory() === true) {
+      await mkdir(to, { recursive: true });
+      for (const name of await readdir(from))
+        await this.#metadata(join(from, name), join(to, name));
+    } else if (found?.isFile() === true && !from.endsWith(".lock")) {
+      this.#count(found.size);
+      await copyFile(from, to);
+    }
+  }
+
+  /** What the user ignores everywhere. Of their settings nothing else has a say here. */
+  async #userExcludes(cwd: string): Promise<string> {
+    const home = this.#environment["HOME"] ?? homedir();
+    const config = this.#environment["XDG_CONFIG_HOME"] ?? join(home, ".config");
+    const variables = {
+      HOME: home,
+      XDG_CONFIG_HOME: config,
+      GIT_CONFIG_GLOBAL: this.#environment["GIT_CONFIG_GLOBAL"],
+    };
+    const asked = ["config", "--global", "--type=path", "--get", "core.excludesFile"];
+    const named = await runGit(asked, { cwd, environment: this.#environment, variables }).catch(
+      () => "",
+    );
+    return named.trim() === "" ? join(config, "git", "ignore") : named.trim();
+  }
+
+  #counterpart(path: string): string {
+    return join(this.#target, relative(this.#root, path));
+  }
+
+  /** Where a folder has become a link, what was below it is not there any more. */
+  #isFolder(path: string): Promise<boolean> {
+    if (path === this.#root) return Promise.resolve(true);
+    const known = this.#folders.get(path);
+    if (known !== undefined) return known;
+    const found = this.#isFolder(dirname(path)).then(
+      async (above) =>
+        above && ((await lstat(path).catch(() => undefined))?.isDirectory() ?? false),
+    );
+    this.#folders.set(path, found);
+    return found;
+  }
+
+  async #isThere(path: string): Promise<boolean> {
+    return lstat(path).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async #each<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
+    for (let from = 0; from < items.length; from += AT_ONCE) {
+      await Promise.all(items.slice(from, from + AT_ONCE).map(act));
+    }
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes <= MOST_BYTES) return;
+    throw new UsageError(
+      `The rehearsal works in a copy of ${this.#root}, which has over 200 MB. ${otherWays}`,
+    );
+  }
+}
+
+/** What makes a repository besides its objects. Hooks and locks stay behind, and with them other work trees. */
+const ownFiles = [
+  "HEAD",
+  "config",
+  "config.worktree",
+  "packed-refs",
+  "refs",
+  "reftable",
+  "logs",
+  "index",
+  "info",
+  "shallow",
+  "ORIG_HEAD",
+  "FETCH_HEAD",
+  "MERGE_HEAD",
+  "MERGE_MSG",
+  "MERGE_MODE",
+  "CHERRY_PICK_HEAD",
+  "REVERT_HEAD",
+  "AUTO_MERGE",
+  "sequencer",
+  "rebase-merge",
+  "rebase-apply",
+];
+const perWorkTree = new Set(["HEAD", "index", "config.worktree", "ORIG_HEAD", "MERGE_HEAD"]);
+
+function isWithin(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}

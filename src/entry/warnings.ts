@@ -1,0 +1,237 @@
+/** What is valid and yet surely not what its author meant. Only for entries without problems. Pure. */
+import type { Entry, Permissions, PreparedEntry, Prompt, Task, Work } from "./model.ts";
+import type { Path, Problem } from "./problem.ts";
+import { promptText, variablePattern } from "./prompt-expander.ts";
+import { entryCheck } from "./schema.ts";
+import { taskWorks } from "./work.ts";
+
+/** Why no command can match a pattern of `permissions.shell`; undefined if one can. */
+export type CommandPatternCheck = (pattern: string) => string | undefined;
+
+export function entryWarnings(entry: Entry, checkPattern: CommandPatternCheck): Problem[] {
+  return [
+    ...patternWarnings(["permissions"], entry.permissions, checkPattern),
+    ...Object.entries(entry.tasks).flatMap(([name, task]) =>
+      patternWarnings(["tasks", name, "permissions"], task.permissions, checkPattern),
+    ),
+    ...unusedTasks(entry),
+    ...unusedVariables(entry),
+    ...Object.entries(entry.jobs).flatMap(([name, { work }]) => [
+      ...loopWarnings(["jobs", name, "work"], work),
+      ...previousTaskWarnings(entry, ["jobs", name, "work"], work),
+    ]),
+  ];
+}
+
+/** Why the user input that a job is given makes no difference; undefined if it does, or there is none. */
+export function unusedUserInput(
+  entry: PreparedEntry,
+  jobName: string,
+  userInput: string | undefined,
+): string | undefined {
+  const job = entry.jobs[jobName];
+  if (job === undefined || userInput === undefined || userInput === "") return undefined;
+  const prompts = taskWorks(job.work).flatMap(({ taskId }) => promptsOf(entry.tasks[taskId]));
+  return prompts.some((prompt) => variablesOf(prompt).includes("user-input"))
+    ? undefined
+    : `The user input is not used: no prompt of the job ${JSON.stringify(jobName)} has $user-input.`;
+}
+
+function warning(path: Path, reason: string, hint?: string): Problem {
+  const codePath = entryCheck.codePath(path);
+  return { path, codePath, reason, severity: "warning", ...(hint === undefined ? {} : { hint }) };
+}
+
+function patternWarnings(
+  path: Path,
+  permissions: Permissions | undefined,
+  check: CommandPatternCheck,
+): Problem[] {
+  if (typeof permissions !== "object" || !Array.isArray(permissions.shell)) return [];
+  const patterns: readonly string[] = permissions.shell;
+  return patterns.flatMap((pattern, index) => {
+    const reason = check(pattern.replace(/^!/, ""));
+    if (reason === undefined) return [];
+    return [
+      warning(
+        [...path, "shell", index],
+        `No command can match this pattern: ${reason}.`,
+        "a pattern is the words of one command; give each command of a line its own",
+      ),
+    ];
+  });
+}
+
+function unusedTasks(entry: Entry): Problem[] {
+  const jobs = Object.values(entry.jobs);
+  // An application may start tasks by their names.
+  if (jobs.length === 0) return [];
+  const used = new Set(jobs.flatMap(({ work }) => taskWorks(work).map(({ taskId }) => taskId)));
+  return Object.keys(entry.tasks)
+    .filter((name) => !used.has(name))
+    .map((name) => warning(["tasks", name], "No job uses this task."));
+}
+
+function unusedVariables(entry: Entry): Problem[] {
+  const variables = entry.promptVariables ?? {};
+  const used = new Set<string>();
+  const left = Object.values(entry.tasks).flatMap(promptsOf);
+  for (let prompt = left.pop(); prompt !== undefined; prompt = left.pop()) {
+    for (const name of variablesOf(prompt)) {
+      const variable = variables[name];
+      if (variable === undefined || used.has(name)) continue;
+      used.add(name);
+      left.push(variable);
+    }
+  }
+  return Object.keys(variables)
+    .filter((name) => !used.has(name))
+    .map((name) => warning(["promptVariables", name], "No prompt uses this variable."));
+}
+
+function promptsOf(task: Task | undefined): Prompt[] {
+  return [
+    task?.prompt,
+    task?.availability?.condition,
+    task?.criteria?.condition,
+    task?.criteria?.failureAction.additionalPrompt,
+  ].filter((prompt) => prompt !== undefined);
+}
+
+function variablesOf(prompt: Prompt): string[] {
+  return [...promptText(prompt).matchAll(variablePattern)].flatMap(([, name]) => name ?? []);
+}
+
+/** The works directly inside a work, with their paths. */
+function partsOf(path: Path, work: Work): readonly (readonly [Path, Work])[] {
+  const at = (part: Work | undefined, ...more: Path): readonly (readonly [Path, Work])[] =>
+    part === undefined ? [] : [[[...path, ...more], part]];
+  switch (work.kind) {
+    case "Ref":
+      return [];
+    case "Seq":
+    case "Par":
+      return work.works.flatMap((part, index) => at(part, "works", index));
+    case "Loop":
+      return [
+        ...at(work.preCondition?.[1], "preCondition", 1),
+        ...at(work.body, "body"),
+        ...at(work.postCondition?.[1], "postCondition", 1),
+      ];
+    case "Alt":
+      return [
+        ...at(work.condition, "condition"),
+        ...at(work.trueWork, "trueWork"),
+        ...at(work.falseWork, "falseWork"),
+      ];
+  }
+}
+
+function loopWarnings(path: Path, work: Work): Problem[] {
+  const below = partsOf(path, work).flatMap(([at, part]) => loopWarnings(at, part));
+  if (work.kind !== "Loop" || work.postCondition !== undefined || "atMost" in work) return below;
+  const own = warning(
+    path,
+    "This loop can't come round again, because it has no postCondition.",
+    "give it a postCondition, or atMost",
+  );
+  return [own, ...below];
+}
+
+/** The tasks that may have finished last; `undefined` among them stands for none yet. */
+type Last = ReadonlySet<string | undefined>;
+
+/** What a work makes of that: its own last tasks, and whether it may end without having run any. */
+interface Effect {
+  readonly ends: Last;
+  readonly through: boolean;
+}
+
+/**
+ * Where a task runs of whose `previousTasks` none can have finished last. Follows the control flow as
+ * statement 10 of `docs/engine.md` does, and takes each way for possible.
+ */
+function previousTaskWarnings(entry: Entry, root: Path, job: Work): Problem[] {
+  const found: Problem[] = [];
+  const effects = new Map<Work, Effect>();
+  const follow = (path: Path, work: Work, last: Last): void => {
+    if (work.kind === "Ref") {
+      const reason = neverAvailable(entry, work.taskId, last);
+      if (reason !== undefined) found.push(warning(path, reason));
+      return;
+    }
+    const parts = partsOf(path, work);
+    // A branch follows the condition; of a Par all parts follow what was before it.
+    const [condition] = parts;
+    let before = work.kind === "Loop" ? after(last, effectOf(work, effects), true) : last;
+    for (const [place, part] of parts) {
+      follow(place, part, before);
+      const inOrder = work.kind === "Seq" || work.kind === "Loop" || part === condition?.[1];
+      if (work.kind !== "Par" && inOrder) before = after(before, effectOf(part, effects));
+    }
+  };
+  follow(root, job, new Set([undefined]));
+  return found;
+}
+
+function neverAvailable(entry: Entry, taskId: string, last: Last): string | undefined {
+  const wanted = entry.tasks[taskId]?.availability?.previousTasks;
+  if (wanted === undefined || wanted.some((name) => last.has(name))) return undefined;
+  const before = [...last].map((name) => (name === undefined ? "none" : JSON.stringify(name)));
+  const asked = some(wanted.map((name) => JSON.stringify(name)));
+  return `Task ${JSON.stringify(taskId)} is never available here: its previousTasks has ${asked}, and the task before it is ${some(before)}.`;
+}
+
+function some(names: readonly string[]): string {
+  return names.slice(0, 5).join(" or ") + (names.length > 5 ? " or others" : "");
+}
+
+function effectOf(work: Work, known: Map<Work, Effect>): Effect {
+  const before = known.get(work);
+  if (before !== undefined) return before;
+  const effect = makeEffect(work, (part) => effectOf(part, known));
+  known.set(work, effect);
+  return effect;
+}
+
+function makeEffect(work: Work, of: (part: Work) => Effect): Effect {
+  const nothing: Effect = { ends: new Set(), through: true };
+  switch (work.kind) {
+    case "Ref":
+      return { ends: new Set([work.taskId]), through: false };
+    case "Seq":
+      return work.works.map(of).reduce(inSequence, nothing);
+    case "Par":
+      return work.works.length === 0 ? nothing : either(work.works.map(of));
+    case "Alt": {
+      const branches = [work.trueWork, work.falseWork];
+      return inSequence(
+        of(work.condition),
+        either(branches.map((branch) => (branch === undefined ? nothing : of(branch)))),
+      );
+    }
+    case "Loop": {
+      const parts = [work.preCondition?.[1], work.body, work.postCondition?.[1]];
+      const pass = parts.map((part) => (part === undefined ? nothing : of(part)));
+      const whole = pass.reduce(inSequence, nothing);
+      // It may end after its precondition, too.
+      const [first = nothing] = pass;
+      return work.preCondition === undefined ? whole : either([first, whole]);
+    }
+  }
+}
+
+function inSequence(first: Effect, second: Effect): Effect {
+  return second.through ? { ends: after(first.ends, second), through: first.through } : second;
+}
+
+function either(effects: readonly Effect[]): Effect {
+  return {
+    ends: new Set(effects.flatMap(({ ends }) => [...ends])),
+    through: effects.some(({ through }) => through),
+  };
+}
+
+function after(last: Last, { ends, through }: Effect, maybe = through): Last {
+  return maybe ? new Set([...last, ...ends]) : ends;
+}

@@ -1,0 +1,276 @@
+/**
+ * Where a text holds a known secret, in whatever form programs write it down. Owns the forms, by undoing them:
+ *
+ * - as it stands, and without the escapes and line breaks that `plainBytes` removes;
+ * - inside base64 (both alphabets, at any alignment, in lines of any length) and hex (in either case, also with
+ *   separators), in which everything is searched again, `MAX_NESTED` deep.
+ *
+ * The time is linear in the text: one look-up for each byte, whatever the number of secrets, and what is decoded
+ * is bounded by a multiple of the text. A run that would exceed that, which only a text made for it does, is
+ * taken for a secret as a whole.
+ */
+import { createByteAutomaton, type ByteAutomaton } from "./byte-automaton.ts";
+import { endOfPlain, hexValue, isStillQuoted, plainBytes, type PlainBytes } from "./plain-bytes.ts";
+import { secretNeedles } from "./secret-forms.ts";
+import type { Span } from "./secret-patterns.ts";
+
+/** So many characters without one that is no hexadecimal digit are no base64. */
+const ONLY_HEX = 64;
+/** Base64 in base64 and the like. */
+const MAX_NESTED = 3;
+/** Bytes decoded of a text: its length that many times, and some. */
+const DECODED_TIMES = 8;
+const DECODED_MORE = 64 * 1024;
+/** A shorter needle is not looked for over the end of a line, where ordinary words meet. */
+const MIN_ACROSS_LINES = 8;
+
+export interface SecretSearch {
+  /** In UTF-16 units; they may overlap and come in no order. */
+  readonly spans: (text: string) => readonly Span[];
+}
+
+export function createSecretSearch(secrets: Iterable<string>): SecretSearch {
+  const needles = new Map<string, Uint8Array>();
+  for (const secret of secrets) {
+    for (const needle of secretNeedles(secret)) needles.set(needle.join(), needle);
+  }
+  const automaton = createByteAutomaton([...needles.values()]);
+  const { shortest } = automaton;
+  return {
+    spans(text) {
+      if (text.length * 3 < shortest) return [];
+      const bytes = new TextEncoder().encode(text);
+      const left = bytes.length * DECODED_TIMES + DECODED_MORE;
+      const spans = new Search(automaton, left).scan(bytes, bytes.length, 0);
+      return bytes.length === text.length ? spans : inUnits(text, spans);
+    },
+  };
+}
+
+/** Of a base64 character of either alphabet; 64: it is none. */
+const sextets = new Uint8Array(256).fill(64);
+for (const [value, sign] of Array.from(
+  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+).entries()) {
+  sextets[sign.charCodeAt(0)] = value;
+}
+sextets["-".charCodeAt(0)] = 62;
+sextets["_".charCodeAt(0)] = 63;
+
+const EQUALS = 0x3d;
+const ZERO = 0x30;
+
+/** What a byte can be a part of. From `BASE64` on it is a character of base64. */
+const OTHER = 0;
+const SEPARATOR = 1;
+const BASE64 = 2;
+/** Stands between two bytes in hex, and is base64: `-`, and the `x` of `0x`. */
+const DASH = 3;
+const X = 4;
+const DIGIT = 5;
+const kinds = new Uint8Array(256);
+for (let byte = 0; byte < 256; byte += 1) {
+  if ((sextets[byte] ?? 64) < 64) kinds[byte] = BASE64;
+  if ((hexValue[byte] ?? 16) < 16) kinds[byte] = DIGIT;
+}
+for (const sign of " ,:") kinds[sign.charCodeAt(0)] = SEPARATOR;
+for (const sign of "xX") kinds[sign.charCodeAt(0)] = X;
+kinds["-".charCodeAt(0)] = DASH;
+const none: readonly Span[] = [];
+
+class Search {
+  readonly #automaton: ByteAutomaton;
+  /** Bytes that may still be decoded. */
+  #left: number;
+
+  constructor(automaton: ByteAutomaton, left: number) {
+    this.#automaton = automaton;
+    this.#left = left;
+  }
+
+  scan(source: Uint8Array, length: number, nested: number): readonly Span[] {
+    const { shortest, found } = this.#automaton;
+    if (length < shortest) return none;
+    const spans: Span[] = [];
+    const inPlain: Span[] = [];
+    const plain = plainBytes(source, length, this.#automaton, (where, end, state) => {
+      const list = where === "plain" ? inPlain : spans;
+      // Where a short needle does not count, a longer one may, and the other way round.
+      for (const size of found(state)) addSpan(list, end - size, end);
+    });
+    for (const { from, to } of inPlain) {
+      if (to - from >= MIN_ACROSS_LINES || isWhole(source, length, plain.from, from, to)) {
+        spans.push(placed(source, length, plain, from, to));
+      }
+    }
+    if (plain.from !== undefined && isStillQuoted(plain)) {
+      if (!this.#take(plain.length)) return [{ from: 0, to: length }];
+      for (const { from, to } of this.scan(plain.bytes, plain.length, nested)) {
+        spans.push(placed(source, length, plain, from, to));
+      }
+    }
+    if (nested < MAX_NESTED) {
+      for (const { from, to } of this.#encoded(plain, nested)) {
+        spans.push(placed(source, length, plain, from, to));
+      }
+    }
+    return spans;
+  }
+
+  /** Runs of base64 and of hex: the look-out for both is one pass. */
+  #encoded({ bytes, length }: PlainBytes, nested: number): readonly Span[] {
+    const { shortest } = this.#automaton;
+    const leastBase64 = Math.ceil((shortest * 4) / 3);
+    const leastHex = shortest * 2;
+    const spans: Span[] = [];
+    let base64Start = 0;
+    let hexStart = 0;
+    let digits = 0;
+    for (let at = 0; at <= length; at += 1) {
+      const kind = at < length ? (kinds[bytes[at] ?? 0] ?? OTHER) : OTHER;
+      if (kind === DIGIT) {
+        digits += 1;
+        continue;
+      }
+      if (kind < BASE64) {
+        const run = at - base64Start;
+        if (run >= leastBase64 && (run < ONLY_HEX || digits < run))
+          this.#inBase64(bytes, base64Start, at, nested, spans);
+        base64Start = at + 1;
+      }
+      if (kind === OTHER || kind === BASE64) {
+        if (digits >= leastHex) this.#inHex(bytes, hexStart, at, nested, spans);
+        digits = 0;
+        hexStart = at + 1;
+      }
+    }
+    return spans;
+  }
+
+  /** Nobody knows where in the run the encoded text begins: at each of the four alignments. */
+  #inBase64(bytes: Uint8Array, start: number, end: number, nested: number, spans: Span[]): void {
+    let padded = end;
+    while (padded < bytes.length && bytes[padded] === EQUALS) padded += 1;
+    for (let lane = start; lane < start + 4; lane += 1) {
+      const decoded = new Uint8Array(Math.max(0, Math.floor(((end - lane) * 3) / 4)));
+      if (!this.#take(decoded.length)) {
+        spans.push({ from: start, to: end });
+        return;
+      }
+      decodeBase64(bytes, lane, decoded);
+      for (const { from, to } of this.scan(decoded, decoded.length, nested + 1)) {
+        const last = lane + Math.ceil((to * 4) / 3);
+        spans.push({ from: lane + Math.floor((from * 4) / 3), to: last === end ? padded : last });
+      }
+    }
+  }
+
+  /** Between `start` and `end` are digits, separators and the `x` of `0x`. */
+  #inHex(bytes: Uint8Array, start: number, end: number, nested: number, spans: Span[]): void {
+    const places = digitPlaces(bytes, start, end);
+    for (let lane = 0; lane < 2; lane += 1) {
+      const decoded = new Uint8Array(Math.max(0, Math.floor((places.length - lane) / 2)));
+      if (!this.#take(decoded.length)) {
+        spans.push({ from: start, to: end });
+        return;
+      }
+      for (let index = 0; index < decoded.length; index += 1) {
+        const high = hexValue[bytes[places[lane + index * 2] ?? 0] ?? 0] ?? 0;
+        const low = hexValue[bytes[places[lane + index * 2 + 1] ?? 0] ?? 0] ?? 0;
+        decoded[index] = high * 16 + low;
+      }
+      for (const { from, to } of this.scan(decoded, decoded.length, nested + 1)) {
+        const last = places[lane + to * 2 - 1] ?? 0;
+        spans.push({ from: places[lane + from * 2] ?? 0, to: last + 1 });
+      }
+    }
+  }
+
+  #take(bytes: number): boolean {
+    this.#left -= bytes;
+    return this.#left >= 0;
+  }
+}
+
+/** Overlapping finds are one span, so that a needle in a text like "aaaa…" stays linear in memory. */
+function addSpan(spans: Span[], from: number, to: number): void {
+  const last = spans.at(-1);
+  if (last !== undefined && last.from <= from && from < last.to) {
+    spans[spans.length - 1] = { from: last.from, to: Math.max(to, last.to) };
+  } else {
+    spans.push({ from, to });
+  }
+}
+
+function placed(
+  source: Uint8Array,
+  length: number,
+  { from: origin }: PlainBytes,
+  from: number,
+  to: number,
+): Span {
+  if (origin === undefined) return { from, to };
+  return { from: origin[from] ?? 0, to: endOfPlain(source, length, origin[to - 1] ?? 0) };
+}
+
+/** Nothing was left out between the first and the last byte. */
+function isWhole(
+  source: Uint8Array,
+  length: number,
+  origin: Uint32Array | undefined,
+  from: number,
+  to: number,
+): boolean {
+  if (origin === undefined) return true;
+  for (let at = from; at + 1 < to; at += 1) {
+    const [here = 0, after = 0] = [origin[at], origin[at + 1]];
+    if (here !== after && endOfPlain(source, length, here) !== after) return false;
+  }
+  return true;
+}
+
+/** Fills `decoded`; behind the last character of the run it may read what follows, for bits that it drops. */
+function decodeBase64(bytes: Uint8Array, start: number, decoded: Uint8Array): void {
+  for (let at = start, filled = 0; filled < decoded.length; filled += 3, at += 4) {
+    const first = sextets[bytes[at] ?? 0] ?? 0;
+    const second = sextets[bytes[at + 1] ?? 0] ?? 0;
+    const third = sextets[bytes[at + 2] ?? 0] ?? 0;
+    const fourth = sextets[bytes[at + 3] ?? 0] ?? 0;
+    // What is written behind the end of an array is dropped.
+    decoded[filled] = (first << 2) | (second >> 4);
+    decoded[filled + 1] = ((second & 15) << 4) | (third >> 2);
+    decoded[filled + 2] = ((third & 3) << 6) | fourth;
+  }
+}
+
+/** Where the digits are. The zero of `0x` is none. */
+function digitPlaces(bytes: Uint8Array, start: number, end: number): Uint32Array {
+  const places = new Uint32Array(end - start);
+  let count = 0;
+  for (let at = start; at < end; at += 1) {
+    const kind = kinds[bytes[at] ?? 0];
+    if (kind === DIGIT) {
+      places[count] = at;
+      count += 1;
+    } else if (kind === X && at > start && bytes[at - 1] === ZERO) count -= 1;
+  }
+  return places.subarray(0, count);
+}
+
+/** From bytes of UTF-8 to UTF-16 units. */
+function inUnits(text: string, spans: readonly Span[]): readonly Span[] {
+  if (spans.length === 0) return spans;
+  const wanted = [...new Set(spans.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b);
+  const units = new Map<number, number>();
+  let byte = 0;
+  let unit = 0;
+  for (const offset of wanted) {
+    while (byte < offset) {
+      const code = text.codePointAt(unit) ?? 0;
+      byte += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+      unit += code < 0x10000 ? 1 : 2;
+    }
+    units.set(offset, unit);
+  }
+  return spans.map(({ from, to }) => ({ from: units.get(from) ?? 0, to: units.get(to) ?? 0 }));
+}

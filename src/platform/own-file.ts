@@ -1,0 +1,102 @@
+/**
+ * A file that a run writes about itself, in a place where an agent may be able to write too.
+ *
+ * Invariants: every byte goes to the file that was opened at the beginning, never through what was put in its
+ * place; `close` finds out whether the file at that path still is that one and holds what was written, and
+ * nothing else.
+ */
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import type { Stats } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { makeDirectoryNow, refuseSpecialFile } from "./files.ts";
+
+const { O_WRONLY, O_CREAT, O_TRUNC, O_APPEND, O_EXCL } = constants;
+
+export class OwnFile {
+  readonly #what: string;
+  readonly #path: string;
+  #file: number;
+  #written = 0;
+  readonly #hash = createHash("sha256");
+
+  /**
+   * Makes the file and the folders above it; one that is there is replaced. Throws if that is not possible:
+   * better to know before a run than after it. `what` it is, for messages: "journal".
+   */
+  constructor(what: string, path: string) {
+    this.#what = what;
+    this.#path = resolve(path);
+    makeDirectoryNow(dirname(this.#path));
+    refuseSpecialFile(this.#path);
+    this.#file = openSync(this.#path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o666);
+  }
+
+  /** May write less than it is given. */
+  write(bytes: Uint8Array, offset: number): number {
+    const count = writeSync(this.#file, bytes, offset);
+    this.#hash.update(bytes.subarray(offset, offset + count));
+    this.#written += count;
+    return count;
+  }
+
+  /** The whole content, of a file that nothing was written to before. Made again if it was deleted. */
+  writeAll(text: string): void {
+    const now = this.#atPath();
+    if (now === undefined) {
+      const file = openSync(this.#path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o666);
+      closeSync(this.#file);
+      this.#file = file;
+    } else if (this.#isOurs(now) && now.isFile() && now.size > 0) ftruncateSync(this.#file);
+    const bytes = new TextEncoder().encode(text);
+    for (let offset = 0; offset < bytes.length;) {
+      const count = this.write(bytes, offset);
+      if (count <= 0) throw new Error("nothing was written");
+      offset += count;
+    }
+  }
+
+  /** Rejects if somebody else has deleted, replaced or changed it. */
+  async close(): Promise<void> {
+    try {
+      const problem = await this.#problem();
+      if (problem === undefined) return;
+      throw new Error(
+        `The ${this.#what} ${this.#path} ${problem} during the run: don't rely on what it says.`,
+      );
+    } finally {
+      closeSync(this.#file);
+    }
+  }
+
+  async #problem(): Promise<string | undefined> {
+    const now = this.#atPath();
+    if (now === undefined) return "was deleted";
+    if (!this.#isOurs(now)) return "was replaced";
+    // A device keeps nothing.
+    if (!now.isFile()) return undefined;
+    if (now.size !== this.#written) return "was changed";
+    const found = createHash("sha256");
+    await pipeline(createReadStream(this.#path), found);
+    return found.digest("hex") === this.#hash.digest("hex") ? undefined : "was changed";
+  }
+
+  #atPath(): Stats | undefined {
+    return statSync(this.#path, { throwIfNoEntry: false });
+  }
+
+  #isOurs({ dev, ino }: Stats): boolean {
+    const ours = fstatSync(this.#file);
+    return ours.dev === dev && ours.ino === ino;
+  }
+}

@@ -1,0 +1,73 @@
+/** What a work that runs does at the moment: for the live view, and for the sign of life in a log. */
+import type { OpenSession, RunView, WorkView } from "../events/view.ts";
+import { clockText, countText, oneLine } from "./text.ts";
+
+/** `queued`: it waits for a slot of `limits.parallel`. */
+export type Phase = "starting" | "queued" | "waiting" | "busy";
+
+export function phaseOf(work: WorkView): Phase {
+  if (busySession(work) !== undefined) return "busy";
+  // The last thing that was decided is a wait: for a rate limit, or before a retry.
+  if (work.decisions.at(-1)?.kind === "waiting") return "waiting";
+  return work.sessions.size === 0 ? "starting" : "queued";
+}
+
+/** Works that have begun and not ended: those that do something first, then by age. */
+export function runningWorks(view: RunView): WorkView[] {
+  const isQueued = (work: WorkView): number => Number(phaseOf(work) === "queued");
+  return [...view.works.values()]
+    .filter((work) => work.startedAt !== undefined)
+    .sort(
+      (a, b) =>
+        isQueued(a) - isQueued(b) || (a.startedAt ?? 0) - (b.startedAt ?? 0) || a.workId - b.workId,
+    );
+}
+
+export function runningLabel(work: WorkView): string {
+  return `#${work.workId} ${oneLine(work.taskId, 200)}${work.runs > 1 ? ` run ${work.runs}` : ""}`;
+}
+
+/** The session whose turn goes on. */
+export function busySession(work: WorkView): OpenSession | undefined {
+  return [...work.sessions.values()].findLast(({ mission }) => mission !== undefined);
+}
+
+/** The tool that runs longest, else what is being written, else what the turn is for. */
+export function doing(work: WorkView, now: number): string {
+  const phase = phaseOf(work);
+  const session = busySession(work);
+  if (session === undefined) return phase;
+  const tools = [...work.sessions.values()].flatMap((one) => [...one.tools.values()]);
+  const [first] = tools;
+  if (first !== undefined) {
+    const more = tools.length > 1 ? ` +${tools.length - 1}` : "";
+    return `${oneLine(first.name, 100)} ${clockText(now - first.startedAt)}${more}`;
+  }
+  // The text itself would be more telling; but a secret that is split over two pieces is not masked yet.
+  const written =
+    session.streamed === 0 ? "" : `, ~${countText(Math.ceil(session.streamed / 4))} tokens written`;
+  switch (session.mission) {
+    case "availability":
+      return `checking availability${written}`;
+    case "criteria":
+      return `checking criteria${written}`;
+    case "prompt":
+    case undefined:
+      return written === "" ? "thinking" : written.slice(2);
+  }
+}
+
+const MAX_NAMED = 5;
+
+/** One line. */
+export function stillRunning(view: RunView, now: number): string {
+  const works = runningWorks(view);
+  const named = works
+    .slice(0, MAX_NAMED)
+    .map(
+      (work) =>
+        `${runningLabel(work)} ${clockText(now - (work.startedAt ?? now))} ${doing(work, now)}`,
+    );
+  if (works.length > MAX_NAMED) named.push(`${works.length - MAX_NAMED} more`);
+  return `still running: ${named.join("; ")}`;
+}

@@ -1,0 +1,398 @@
+/**
+ * Check, then use: between the check of a path and its use nothing may change where the path leads. The runtime
+ * runs all calls of an answer at once, and a command that a pattern allows (`git checkout *`) can put a link in
+ * the place of a folder. So where commands are allowed by patterns, file tools and commands never overlap in a
+ * working directory, whichever sessions of this process they belong to; nor does a command overlap with one
+ * that was judged by the paths it names.
+ *
+ * The runtime tells the end of a tool only when all calls of the answer have ended. Of a command we can find out
+ * by asking which shells are running; of a file tool we can't. Hence the order: in an answer commands come first
+ * and file tools wait for them; a command never follows a file tool of the same answer. What can't be put into
+ * that order is refused with a reason, and the model calls it again.
+ *
+ * Invariants: while a command is open, no file call is, and the other way round; every wait ends (by a bound, by
+ * the end of the turn, by the end of the session); what isn't known is refused.
+ */
+import type { SessionEvent } from "@github/copilot-sdk";
+import type { Clock } from "../engine/ports.ts";
+import type { Permissions } from "../entry/model.ts";
+import { ruleSet } from "../permissions/rules.ts";
+
+/** The runtime itself waits at most ten minutes for a command. */
+const waitMs = 600_000;
+/** A command whose call has ended and that runs on is not waited for any longer: nobody knows how long it will. */
+const leftRunningMs = 5_000;
+/** A command that was allowed and of which no shell was seen since. */
+const notBegunMs = 30_000;
+/** From the announcement of a command to its request it takes some milliseconds; one with bad arguments never asks. */
+const announcedMs = 2_000;
+/** How often a waiting call looks again by itself. */
+const lookMs = 250;
+/** Of a session, at work or announced. More of them are refused. */
+const maxCalls = 4_096;
+
+const commandTools: readonly string[] = ["bash", "powershell"];
+const writeTools: readonly string[] = ["create", "edit", "apply_patch"];
+
+/** `path-command`: a command whose judgement has asked where paths lead. */
+export type CallKind = "command" | "path-command" | "read" | "write";
+
+interface Call {
+  readonly id: string;
+  readonly kind: "command" | "write" | "other";
+  /** Its place in the order of the model. */
+  readonly index: number;
+  /** An edit has read its file before it asks. */
+  readonly prepared: boolean;
+  /** Asks to run in the background. */
+  readonly background: boolean;
+  /** How many commands had been opened in the folder when the call began; undefined if one was open just then. */
+  readonly commandsBefore: number | undefined;
+  state: "announced" | "waiting" | "open" | "refused";
+  /** Two calls have its id: one could stand for the other. */
+  repeated: boolean;
+  /** When it was announced; of an open command: when it was allowed, or left running. */
+  since: number;
+  /** Of an open command: its shell was seen, so if no shell runs now, it has ended. */
+  begun: boolean;
+  /** Of an open command: its call has ended, but not its shell. */
+  leftRunning: boolean;
+  /** Of an open command: it was judged by paths. */
+  byPaths: boolean;
+}
+
+/** What the sessions of one working directory share. */
+class Folder {
+  readonly sessions = new Set<CallOrder>();
+  readonly waiting = new Set<() => void>();
+  commandsOpened = 0;
+
+  changed(): void {
+    for (const wake of this.waiting) wake();
+  }
+
+  has(test: (one: CallOrder) => boolean): boolean {
+    for (const session of this.sessions) if (test(session)) return true;
+    return false;
+  }
+}
+
+/** The folders that sessions work in. */
+export class SharedFolders {
+  readonly #folders = new Map<string, Folder>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Undefined for a session whose permissions let it run any command: a link gives it nothing that it lacks.
+   * `realPath` is the folder without links; `runningShells` says how many shells of the session run.
+   */
+  join(
+    realPath: string,
+    permissions: Permissions,
+    runningShells: () => Promise<number>,
+  ): CallOrder | undefined {
+    const { allow } = ruleSet(permissions).shell;
+    if (allow === true) return undefined;
+    const folder = this.#folders.get(realPath) ?? new Folder();
+    this.#folders.set(realPath, folder);
+    const onLeft = (): void => {
+      if (folder.sessions.size === 0) this.#folders.delete(realPath);
+    };
+    return new CallOrder(folder, {
+      clock: this.#clock,
+      hasCommands: allow.length > 0,
+      runningShells,
+      onLeft,
+    });
+  }
+}
+
+interface CallOrderOptions {
+  readonly clock: Clock;
+  /** Whether the session may run any command at all. */
+  readonly hasCommands: boolean;
+  readonly runningShells: () => Promise<number>;
+  readonly onLeft: () => void;
+}
+
+/** The calls of one session. */
+export class CallOrder {
+  readonly #calls = new Map<string, Call>();
+  /** Commands that are announced or wait, and writes that are not refused: their first one decides an answer. */
+  readonly #coming: Record<"command" | "write", Call[]> = { command: [], write: [] };
+  readonly #open = { command: new Set<Call>(), file: new Set<Call>() };
+  readonly #folder: Folder;
+  readonly #options: CallOrderOptions;
+  #announced = 0;
+  #waitingCommands = 0;
+  #interrupted = false;
+  #looking = false;
+
+  constructor(folder: Folder, options: CallOrderOptions) {
+    this.#folder = folder;
+    this.#options = options;
+    folder.sessions.add(this);
+  }
+
+  /** Takes up what the runtime tells. */
+  accept(event: SessionEvent): void {
+    switch (event.type) {
+      case "tool.execution_start":
+        this.#announce(event.data.toolCallId, event.data.toolName, event.data.arguments);
+        return;
+      case "tool.execution_partial_result": {
+        const call = this.#calls.get(event.data.toolCallId);
+        if (call !== undefined) call.begun = true;
+        return this.#look();
+      }
+      case "session.background_tasks_changed":
+        return this.#look();
+      case "tool.execution_complete":
+        return this.#ended(
+          event.data.toolCallId,
+          event.data.shellExecution?.exitCode !== undefined,
+        );
+      case "user.message":
+      case "session.idle":
+        // Nothing is at work any more but commands that run on.
+        if (event.agentId !== undefined) return;
+        for (const callId of this.#calls.keys()) this.#ended(callId, false);
+        this.#interrupted = false;
+        return;
+      default:
+    }
+  }
+
+  /**
+   * Waits until the call may be at work, and says undefined; or says why it may not. A call that may can ask
+   * again. Whoever asks judges the call afterwards, and withdraws it if it is denied.
+   */
+  async ask(callId: string | undefined, kind: CallKind): Promise<string | undefined> {
+    const call = this.#calls.get(callId ?? "");
+    if (call === undefined) {
+      const alone = !this.#folder.has((one) => one.#options.hasCommands);
+      return alone ? undefined : "it is none of the calls that were announced";
+    }
+    if (call.repeated) return "two calls of the answer have the same id";
+    if (isCommand(kind) !== (call.kind === "command")) {
+      return "it was announced as something else";
+    }
+    if (call.background) {
+      return "where patterns allow commands, none may run in the background: leave out mode and detach";
+    }
+    if (call.state === "open") return undefined;
+    this.#move(call, "waiting");
+    const end = this.#options.clock.now() + waitMs;
+    for (;;) {
+      const step = this.#interrupted ? "the turn was canceled" : this.#step(call, kind);
+      if (step === undefined) {
+        call.byPaths = kind === "path-command";
+        this.#move(call, "open");
+        return undefined;
+      }
+      if (step !== wait || this.#options.clock.now() >= end) {
+        this.#move(call, "refused");
+        return step === wait ? "another call has not ended for ten minutes" : step;
+      }
+      await this.#pause();
+    }
+  }
+
+  /** The call was denied: it is not at work. */
+  withdraw(callId: string | undefined): void {
+    const call = this.#calls.get(callId ?? "");
+    if (call !== undefined) this.#move(call, "refused");
+  }
+
+  /** The turn is being aborted: whoever waits is refused, also who asks later. */
+  interrupt(): void {
+    this.#interrupted = true;
+    this.#folder.changed();
+  }
+
+  /** The session has ended, with every process of it. Idempotent. */
+  leave(): void {
+    this.#interrupted = true;
+    for (const call of this.#calls.values()) this.#move(call, "refused");
+    this.#calls.clear();
+    this.#folder.sessions.delete(this);
+    this.#folder.changed();
+    this.#options.onLeft();
+  }
+
+  /** Undefined: it may go on. */
+  #step(call: Call, kind: CallKind): string | undefined {
+    return isCommand(kind) ? this.#commandStep(call, kind) : this.#fileStep(call, kind);
+  }
+
+  #commandStep(call: Call, kind: CallKind): string | undefined {
+    const write = this.#coming.write[0];
+    if (this.#open.file.size > 0 || (write !== undefined && write.index < call.index)) {
+      return "a file tool of the same answer may still be at work; run the command in an answer of its own";
+    }
+    const folder = this.#folder;
+    if (kind === "path-command" && folder.has((one) => one.#blocksForLong())) return stillRuns;
+    const meets = (other: Call): boolean => kind === "path-command" || other.byPaths;
+    return folder.has((one) => one.#open.file.size > 0 || [...one.#open.command].some(meets))
+      ? wait
+      : undefined;
+  }
+
+  #fileStep(call: Call, kind: CallKind): string | undefined {
+    const folder = this.#folder;
+    if (kind === "write" && call.prepared && call.commandsBefore !== folder.commandsOpened) {
+      return "a command has run since this change was prepared; look at the file and make it again";
+    }
+    // Then no command is open. Those that wait for this answer to end must not be waited for.
+    if (this.#open.file.size > 0) return undefined;
+    if (folder.has((one) => one.#blocksForLong())) return stillRuns;
+    if (folder.has((one) => one.#open.command.size > 0)) return wait;
+    if (folder.has((one) => one !== this && one.#waitingCommands > 0)) return wait;
+    return this.#commandComes() ? wait : undefined;
+  }
+
+  /** Whether a command of this answer is about to ask, and would not be refused. */
+  #commandComes(): boolean {
+    const command = this.#coming.command[0];
+    const write = this.#coming.write[0];
+    if (command === undefined || (write !== undefined && write.index < command.index)) return false;
+    return command.state === "waiting" || this.#options.clock.now() - command.since < announcedMs;
+  }
+
+  #blocksForLong(): boolean {
+    const now = this.#options.clock.now();
+    for (const { leftRunning, begun, since } of this.#open.command) {
+      if (leftRunning && now - since >= leftRunningMs) return true;
+      if (!begun && now - since >= notBegunMs) return true;
+    }
+    return false;
+  }
+
+  #announce(callId: string, toolName: string, given: unknown): void {
+    const known = this.#calls.get(callId);
+    if (known !== undefined) {
+      known.repeated = true;
+      return;
+    }
+    if (this.#calls.size >= maxCalls) return;
+    const { commandsOpened } = this.#folder;
+    const commandIsOpen = this.#folder.has((one) => one.#open.command.size > 0);
+    const call: Call = {
+      id: callId,
+      kind: kindOf(toolName),
+      index: this.#announced,
+      prepared: toolName !== "create",
+      background: inBackground(given),
+      commandsBefore: commandIsOpen ? undefined : commandsOpened,
+      state: "announced",
+      repeated: false,
+      since: this.#options.clock.now(),
+      begun: false,
+      leftRunning: false,
+      byPaths: false,
+    };
+    this.#announced += 1;
+    this.#calls.set(callId, call);
+    if (call.kind === "command" || call.kind === "write") this.#coming[call.kind].push(call);
+  }
+
+  #ended(callId: string, exited: boolean): void {
+    const call = this.#calls.get(callId);
+    if (call === undefined) return;
+    if (call.kind === "command" && call.state === "open" && !exited) {
+      if (!call.leftRunning) call.since = this.#options.clock.now();
+      call.begun = true;
+      call.leftRunning = true;
+      return;
+    }
+    this.#over(call);
+  }
+
+  /** The only place where a state changes. Wakes whoever may have waited for it. */
+  #move(call: Call, state: Call["state"]): void {
+    const before = call.state;
+    if (before === state) return;
+    call.state = state;
+    const command = call.kind === "command";
+    const open = command ? this.#open.command : this.#open.file;
+    if (command && before === "waiting") this.#waitingCommands -= 1;
+    if (command && state === "waiting") this.#waitingCommands += 1;
+    if (state === "open") {
+      open.add(call);
+      call.since = this.#options.clock.now();
+      if (command) this.#folder.commandsOpened += 1;
+    }
+    if (before === "open") open.delete(call);
+    this.#tidy();
+    if ((before === "open" && open.size === 0) || (command && before === "waiting")) {
+      this.#folder.changed();
+    }
+  }
+
+  #tidy(): void {
+    const { command, write } = this.#coming;
+    const hasCome = ({ state }: Call): boolean => state === "open" || state === "refused";
+    while (command[0] !== undefined && hasCome(command[0])) command.shift();
+    while (write[0]?.state === "refused") write.shift();
+  }
+
+  async #pause(): Promise<void> {
+    const timer = new AbortController();
+    const wake = (): void => timer.abort();
+    const { waiting, sessions } = this.#folder;
+    waiting.add(wake);
+    for (const session of sessions) session.#look();
+    await this.#options.clock.sleep(lookMs, timer.signal);
+    waiting.delete(wake);
+  }
+
+  /** Finds out whether the open commands have ended, if somebody waits for that. */
+  #look(): void {
+    const open = [...this.#open.command];
+    if (this.#looking || open.length === 0 || this.#folder.waiting.size === 0) return;
+    this.#looking = true;
+    const begun = open.filter((call) => call.begun);
+    void this.#options
+      .runningShells()
+      .then((running) => {
+        // Every shell is one of an open command.
+        if (running >= open.length) for (const call of open) call.begun = true;
+        if (running > 0) return;
+        for (const call of begun) this.#over(call);
+      })
+      .catch(() => undefined)
+      .finally(() => {
+        this.#looking = false;
+      });
+  }
+
+  #over(call: Call): void {
+    this.#move(call, "refused");
+    if (this.#calls.get(call.id) === call) this.#calls.delete(call.id);
+  }
+}
+
+const wait = "wait";
+const stillRuns =
+  "a command still runs and could change where paths lead; wait for its end, or stop it";
+
+function isCommand(kind: CallKind): boolean {
+  return kind === "command" || kind === "path-command";
+}
+
+function kindOf(toolName: string): Call["kind"] {
+  if (commandTools.includes(toolName)) return "command";
+  return writeTools.includes(toolName) ? "write" : "other";
+}
+
+/** Everything but the plain form of a command that is waited for. */
+function inBackground(given: unknown): boolean {
+  if (typeof given !== "object" || given === null) return false;
+  const mode: unknown = Reflect.get(given, "mode");
+  const detach: unknown = Reflect.get(given, "detach");
+  return (mode !== undefined && mode !== "sync") || (detach !== undefined && detach !== false);
+}

@@ -1,0 +1,111 @@
+/** Questions to GitHub that fail, are refused, or meet a bad moment; on loopback, with a clock that only counts. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { createGithubApi } from "../../src/action/github-api.ts";
+import { startGithubServer, type BrokenAnswer } from "../rig/github-server.ts";
+
+interface Asked {
+  readonly answer: string;
+  readonly requests: number;
+  /** Milliseconds. */
+  readonly waits: readonly number[];
+  readonly log: readonly string[];
+}
+
+const now = Date.parse("2026-01-01T00:00:00Z");
+
+async function ask(t: TestContext, broken: readonly BrokenAnswer[], url?: string): Promise<Asked> {
+  const server = await startGithubServer(t, { permissions: { maintainer: "admin" }, broken });
+  const waits: number[] = [];
+  const log: string[] = [];
+  const api = createGithubApi({
+    token: "ghs_0123456789",
+    repository: "octo/shop",
+    apiUrl: url ?? server.url,
+    log: (line) => log.push(line),
+    clock: {
+      now: () => now,
+      sleep(milliseconds) {
+        waits.push(milliseconds);
+        return Promise.resolve();
+      },
+    },
+  });
+  const answer = await api
+    .permissionOf("maintainer")
+    .catch((error: unknown) => (error instanceof Error ? error.message : "?"));
+  return { answer, requests: server.requests.length, waits, log };
+}
+
+describe("a question to GitHub", { concurrency: 1 }, () => {
+  for (const [what, first] of [
+    ["with 500", { status: 500 }],
+    ["with 502", { status: 502, body: "<html>" }],
+    ["with 429", { status: 429 }],
+    ["with 408", { status: 408 }],
+    ["with 401", { status: 401 }],
+    ["with 403", { status: 403 }],
+    ["by hanging up", "cut"],
+  ] as const) {
+    it(`is asked again when it was answered ${what}`, async (t) => {
+      const { answer, requests, waits, log } = await ask(t, [first]);
+      assert.equal(answer, "admin");
+      assert.equal(requests, 2);
+      assert.deepEqual(waits, [1000]);
+      assert.match(
+        log.join(),
+        /^GitHub (answered \d+|can't be reached) \(.*\)\. Retrying in 1 s\.$/,
+      );
+    });
+  }
+
+  it("is asked three times at most, and then says what the last answer was", async (t) => {
+    for (const [broken, message] of [
+      [{ status: 503 }, /^GitHub answered 503 \(scripted.*\), 3 times$/],
+      ["cut", /^GitHub can't be reached \(.+\), 3 times$/],
+      [
+        { status: 403, body: '{"message":"secondary rate limit"}' },
+        /^GitHub answered 403 .*, 3 times$/,
+      ],
+    ] as const) {
+      const { answer, requests, waits } = await ask(t, [broken, broken, broken, broken]);
+      assert.match(answer, message);
+      assert.equal(requests, 3);
+      assert.deepEqual(waits, [1000, 3000]);
+    }
+  });
+
+  it("is asked once more if it was refused, and once if there is no such thing", async (t) => {
+    const refused = { status: 403 };
+    const { answer, requests } = await ask(t, [refused, refused, refused]);
+    assert.match(answer, /^GitHub answered 403 \(scripted.*\), 2 times$/);
+    assert.equal(requests, 2);
+    const missing = await ask(t, [{ status: 404 }, { status: 404 }]);
+    assert.match(missing.answer, /^GitHub answered 404 \([^)]*\)$/);
+    assert.equal(missing.requests, 1);
+  });
+
+  it("waits as long as GitHub asks for, up to a minute", async (t) => {
+    const at = (headers: Readonly<Record<string, string>>) => ask(t, [{ status: 429, headers }]);
+    assert.deepEqual((await at({ "retry-after": "7" })).waits, [7000]);
+    const date = new Date(now + 20_000).toUTCString();
+    assert.deepEqual((await at({ "retry-after": date })).waits, [20_000]);
+    assert.deepEqual((await at({ "retry-after": "0" })).waits, [1000]);
+    assert.deepEqual((await at({ "retry-after": "soon" })).waits, [1000]);
+    const reset = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": String(now / 1000 + 30) };
+    assert.deepEqual((await at(reset)).waits, [30_000]);
+    const long = await at({ "retry-after": "3600" });
+    assert.match(long.answer, /^GitHub answered 429 .*, and asks to wait 3600 s$/);
+    assert.equal(long.requests, 1);
+    assert.deepEqual(long.waits, []);
+  });
+
+  it("that reaches nobody says so, and not that there was an answer", async (t) => {
+    for (const url of ["http://127.0.0.1:9", "http://127.0.0.1:1", "http://no-such-host.invalid"]) {
+      const { answer, waits } = await ask(t, [], url);
+      assert.match(answer, /^GitHub can't be reached \(.+\), 3 times$/);
+      assert.doesNotMatch(answer, /500/);
+      assert.deepEqual(waits, [1000, 3000]);
+    }
+  });
+});

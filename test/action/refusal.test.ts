@@ -1,0 +1,262 @@
+/** What a refusal says, whether it fails the step, and who can lift it. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { readEvent } from "../../src/action/event.ts";
+import { decideTrust, type TrustDecision } from "../../src/action/trust.ts";
+import { eventSha, readFixture } from "../rig/runner.ts";
+import { makeRepository } from "../rig/workspace.ts";
+import { files, inputs, tryEvent } from "./rig.ts";
+
+interface Situation {
+  readonly name?: string;
+  readonly actor?: string;
+  readonly triggeringActor?: string;
+  readonly attempt?: string;
+  readonly change?: (payload: string) => string;
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly down?: string;
+  readonly allowedBots?: readonly string[];
+  readonly allowedUsers?: readonly string[];
+  readonly checkedOut?: string;
+  readonly fork?: boolean;
+}
+
+async function decide(fixture: string, situation: Situation = {}): Promise<TrustDecision> {
+  const { event, actor, payload } = await readFixture(fixture);
+  const { change = (text: string) => text, permissions = {}, down } = situation;
+  const work = [situation.checkedOut ?? eventSha];
+  return decideTrust(
+    readEvent({
+      name: situation.name ?? event,
+      payload: JSON.parse(change(JSON.stringify(payload))),
+      actor: situation.actor ?? actor,
+      triggeringActor: situation.triggeringActor ?? situation.actor ?? actor,
+      attempt: situation.attempt ?? "1",
+    }),
+    {
+      allowUntrusted: false,
+      allowedBots: situation.allowedBots ?? [],
+      allowedUsers: situation.allowedUsers ?? [],
+      eventSha,
+      onRunner: true,
+    },
+    {
+      permissionOf: (login) =>
+        down === undefined
+          ? Promise.resolve(permissions[login] ?? "none")
+          : Promise.reject(new Error(down)),
+      isForkPullRequest: () => Promise.resolve(situation.fork ?? false),
+      checkedOut: () => Promise.resolve({ work, files: work }),
+    },
+  );
+}
+
+/** The reason, and whether the step is skipped unless `on-refused` says otherwise. */
+async function refusal(
+  ...given: Parameters<typeof decide>
+): Promise<{ readonly reason: string; readonly skips: boolean }> {
+  const decision = await decide(...given);
+  assert.ok(decision.kind === "refused", decision.reason);
+  return { reason: decision.reason, skips: decision.unattended };
+}
+
+const page =
+  /https:\/\/github\.com\/org\/agent-jobs\/blob\/main\/docs\/security\.md#who-may-start-an-agent/;
+
+describe("a refusal says what helps", () => {
+  it("names a bot's list, and not `allow-untrusted`", async () => {
+    for (const fixture of ["pull-request-bot", "issue-comment-bot"]) {
+      const { reason, skips } = await refusal(fixture);
+      assert.match(reason, /`allowed-bots`.*“Re-run jobs”/);
+      assert.doesNotMatch(reason, /allow-untrusted/);
+      assert.equal(skips, true);
+    }
+  });
+
+  it("names a list for people, a new start, and `allow-untrusted` with its page", async () => {
+    const { reason, skips } = await refusal("issue-comment-stranger");
+    assert.match(reason, /stranger, who may not write .*\(permission: none\).*`allowed-users`/);
+    assert.match(reason, /“Re-run jobs”.*`allow-untrusted: true`/);
+    assert.match(reason, page);
+    assert.equal(skips, false);
+  });
+
+  it("names the token if GitHub does not tell, and a later time if nobody answers", async () => {
+    const asked = async (down: string): Promise<string> => {
+      const { reason, skips } = await refusal("pull-request", { down });
+      assert.equal(skips, false);
+      assert.doesNotMatch(reason, /allow-untrusted/);
+      return reason;
+    };
+    for (const why of [
+      "GitHub answered 403 (x), 2 times",
+      "there is no GitHub token to ask with",
+    ]) {
+      assert.match(await asked(why), /`env: \{ GITHUB_TOKEN: \$\{\{ github\.token \}\} \}`/);
+    }
+    for (const why of ["GitHub answered 502 (x), 3 times", "GitHub can't be reached (x)"]) {
+      assert.match(await asked(why), /Run the job again when GitHub can be reached/);
+    }
+  });
+
+  it("names the checkout if a fork's head may be there", async () => {
+    for (const [fixture, more] of [
+      ["pull-request-target", {}],
+      ["workflow-run-fork", {}],
+      ["issue-comment-maintainer", { fork: true }],
+    ] as const) {
+      const { reason, skips } = await refusal(fixture, {
+        ...more,
+        checkedOut: "c".repeat(40),
+        permissions: { maintainer: "write" },
+      });
+      assert.match(reason, /Check out the event's own commit \(actions\/checkout without `ref`/);
+      assert.doesNotMatch(reason, /allow-untrusted/);
+      assert.equal(skips, false);
+    }
+  });
+
+  it("tells of a fork's pull request what a maintainer can do", async () => {
+    const { kind, reason } = await decide("pull-request-fork");
+    assert.equal(kind, "skipped");
+    assert.match(reason, /push its branch to this repository.*`allow-untrusted: true`/);
+    assert.match(reason, page);
+  });
+
+  it("names everybody who is missing at once", async () => {
+    const bots = { actor: "renovate[bot]" };
+    assert.match(
+      (await refusal("pull-request-bot", bots)).reason,
+      /the bots dependabot\[bot\] and renovate\[bot\], which are not in `allowed-bots`/,
+    );
+    const { reason, skips } = await refusal("issue-comment-stranger", { actor: "other" });
+    assert.match(reason, /stranger, who .*, and by other, who /);
+    assert.equal(skips, false);
+    const both = await refusal("pull-request-bot", { actor: "stranger" });
+    assert.match(both.reason, /the bot dependabot\[bot\].*stranger, who may not write/);
+    assert.equal(both.skips, true);
+  });
+});
+
+describe("a refused event", () => {
+  for (const [name, skips] of [
+    ["issue_comment", false],
+    ["commit_comment", false],
+    ["discussion_comment", false],
+    ["issues", true],
+    ["watch", true],
+    ["fork", true],
+    ["discussion", true],
+    ["label", true],
+    ["workflow_run", true],
+  ] as const) {
+    it(`${name} of a stranger ${skips ? "comes by itself" : "waits for an answer"}`, async () => {
+      const fixture = name === "workflow_run" ? "workflow-run-stranger" : "issue-comment-stranger";
+      assert.equal((await refusal(fixture, { name })).skips, skips);
+    });
+  }
+
+  it("skips or fails the step as `on-refused` says, and by itself as it came", async (t) => {
+    const workspace = await makeRepository(t, files);
+    for (const [event, given, result] of [
+      ["pull-request-bot", {}, "skipped"],
+      ["issue-comment-bot", {}, "skipped"],
+      ["issues", {}, "skipped"],
+      ["issue-comment-stranger", {}, "failure"],
+      ["pull-request-bot", { "on-refused": "fail" }, "failure"],
+      ["issue-comment-stranger", { "on-refused": "skip" }, "skipped"],
+    ] as const) {
+      const { result: step, modelRequests } = await tryEvent(t, event, { workspace, given });
+      assert.equal(step.outputs["result"], result, event);
+      assert.equal(step.code, result === "skipped" ? 0 : 1);
+      assert.equal(modelRequests, 0);
+      const level = result === "skipped" ? "notice" : "error";
+      const messages = step.commands.filter(({ name }) => name === level);
+      assert.deepEqual(
+        messages.map(({ message }) => message),
+        [step.outputs["reason"]],
+      );
+    }
+  });
+});
+
+describe("who may lift it", () => {
+  it("people in `allowed-users` may start an agent, whatever they may write", async () => {
+    const allowedUsers = ["Stranger"];
+    const { kind, reason } = await decide("issue-comment-stranger", { allowedUsers });
+    assert.equal(kind, "trusted");
+    assert.match(reason, /^stranger is in `allowed-users`$/);
+    for (const other of ["strange", "stranger2", "*", "helper[bot]", "helper"]) {
+      await refusal("issue-comment-stranger", { allowedUsers: [other] });
+      await refusal("issue-comment-bot", { allowedUsers: [other] });
+    }
+  });
+
+  const again = { triggeringActor: "maintainer", attempt: "2" };
+  const permissions = { maintainer: "write" };
+  for (const fixture of [
+    "issue-comment-stranger",
+    "pull-request-bot",
+    "issue-comment-bot",
+    "workflow-run-stranger",
+    "issues",
+  ]) {
+    it(`a maintainer may start the run of ${fixture} again`, async () => {
+      const { kind, reason } = await decide(fixture, { ...again, permissions });
+      assert.equal(kind, "trusted", reason);
+      assert.match(reason, /^started again by maintainer may write to the repository/);
+    });
+    it(`nobody else may start the run of ${fixture} again`, async () => {
+      await refusal(fixture, again);
+      await refusal(fixture, { ...again, attempt: "1", permissions });
+      await refusal(fixture, { ...again, down: "down" });
+      const bot = { ...again, triggeringActor: "helper2[bot]" };
+      await refusal(fixture, { ...bot, permissions: { "helper2[bot]": "admin" } });
+    });
+  }
+
+  it("a new start makes nobody's fork believed", async () => {
+    const fork = { ...again, permissions, fork: true };
+    const { kind } = await decide("pull-request-fork", fork);
+    assert.equal(kind, "skipped");
+    for (const fixture of ["pull-request-target", "workflow-run-fork", "issue-comment-stranger"]) {
+      const situation = { ...fork, actor: "stranger", checkedOut: "c".repeat(40) };
+      const change = (text: string): string =>
+        text.replace('"issue":{', '"issue":{"pull_request":{},');
+      assert.match(
+        (await refusal(fixture, { ...situation, change })).reason,
+        /it may be the fork's/,
+      );
+    }
+  });
+
+  it("a run after the repository's own schedule runs, also if its author has left", async () => {
+    const scheduled = (text: string): string =>
+      text.replace('"event":"pull_request"', '"event":"schedule"');
+    const { kind, reason } = await decide("workflow-run-stranger", { change: scheduled });
+    assert.equal(kind, "trusted");
+    assert.match(reason, /started by the repository's schedule/);
+    assert.equal(
+      (await decide("workflow-run-stranger", { change: scheduled, down: "404" })).kind,
+      "trusted",
+    );
+    await refusal("workflow-run-stranger");
+    // A fork's schedule is nothing that the repository has started.
+    const fork = await decide("workflow-run-fork", { change: scheduled, permissions });
+    assert.equal(fork.kind, "trusted");
+    assert.ok(fork.kind === "trusted" && fork.baseRef === eventSha);
+    await refusal("workflow-run-fork", { change: scheduled });
+  });
+
+  it("a step runs when a maintainer has started it again", async (t) => {
+    const workspace = await makeRepository(t, files);
+    const given = { ...inputs, "provider-base-url": "", "provider-api-key": "" };
+    const { result } = await tryEvent(t, "issue-comment-stranger", {
+      workspace,
+      given,
+      github: { permissions, pullRequests: { 7: "same" } },
+      env: { GITHUB_TRIGGERING_ACTOR: "maintainer", GITHUB_RUN_ATTEMPT: "2" },
+    });
+    assert.equal(result.outputs["result"], "success", result.raw);
+  });
+});

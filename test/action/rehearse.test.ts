@@ -1,0 +1,102 @@
+/** A step that rehearses: its result is the rehearsal's, it says that no model was asked, and changes nothing. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { runStep, type StepResult } from "../rig/runner.ts";
+import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { entry, failing, files, inputs, rehearsal } from "./rig.ts";
+
+interface Rehearsed {
+  readonly result: StepResult;
+  readonly workspace: Workspace;
+}
+
+async function rehearse(
+  t: TestContext,
+  script: string,
+  more: Readonly<Record<string, string>> = {},
+  entryText = entry,
+): Promise<Rehearsed> {
+  const workspace = await makeWorkspace(t, {
+    ...files,
+    "entries/hello.yml": entryText,
+    "entries/it.rehearsal.yml": script,
+  });
+  const result = await runStep(t, {
+    workspace: workspace.path,
+    inputs: { ...inputs, rehearse: "entries/it.rehearsal.yml", ...more },
+  });
+  return { result, workspace };
+}
+
+const errors = ({ commands }: StepResult): unknown[] =>
+  commands.filter(({ name }) => name === "error");
+
+describe("a step that rehearses", () => {
+  it("is green when the job fails as the rehearsal expects, and says so", async (t) => {
+    const expected = `${failing}expect:\n  result: failed\n  reason: job_prepare_document\n`;
+    const { result } = await rehearse(t, expected);
+    assert.equal(result.code, 0, result.raw);
+    assert.equal(result.outputs["result"], "success");
+    assert.equal(result.outputs["reason"], "");
+    assert.equal(result.outputs["rehearsed"], "true");
+    assert.deepEqual(errors(result), []);
+    const said = /the answers came from .*entries\/it\.rehearsal\.yml.*; no model was asked\./;
+    assert.match(result.log, /^Rehearsal: the answers came from entries\/it\.rehearsal\.yml; /m);
+    assert.match(result.summary, said);
+    assert.match(result.summary, /The job failed, as the rehearsal expects: task .*greet/);
+  });
+
+  it("is red when an expectation does not hold although the job succeeds", async (t) => {
+    const wrong = `${rehearsal}expect:\n  works:\n    - { task: greet, outcome: succeeded, retries: 3 }\n`;
+    const { result } = await rehearse(t, wrong);
+    assert.equal(result.code, 1, result.raw);
+    assert.equal(result.outputs["result"], "failure");
+    assert.match(result.outputs["reason"] ?? "", /should have had 3 retries, but it had 0/);
+    assert.match(result.log, /^Rehearsal: expect\.works\[0\]/m);
+    assert.match(result.summary, /no model was asked/);
+    const never = await rehearse(t, wrong, { "fail-on": "never" });
+    assert.deepEqual([never.result.code, never.result.outputs["result"]], [0, "failure"]);
+  });
+
+  it("is red when the job succeeds and should have failed, or a rule was not used", async (t) => {
+    const { result } = await rehearse(t, `${rehearsal}expect: { result: failed }\n`);
+    assert.equal(result.code, 1, result.raw);
+    assert.match(result.outputs["reason"] ?? "", /should have failed, but it succeeded/);
+    const unused = await rehearse(t, `${rehearsal}  - task: nobody\n    turns: [Hi]\n`);
+    assert.equal(unused.result.code, 1, unused.result.raw);
+    assert.match(unused.result.outputs["reason"] ?? "", /was never used/);
+  });
+
+  const writes = rehearsal.replace(
+    "          - text:",
+    `          - tools: [{ name: bash, arguments: { command: "echo new > made.txt; pwd", description: d } }]\n          - text:`,
+  );
+
+  const reads = rehearsal.replace(
+    "          - text:",
+    `          - tools: [{ name: view, arguments: { path: /etc/hostname } }]\n          - text:`,
+  );
+
+  it("is red when a tool call is denied that the script does not expect to be", async (t) => {
+    const { result } = await rehearse(t, reads);
+    assert.equal(result.code, 1, result.raw);
+    assert.match(result.outputs["reason"] ?? "", /the call of "view" was denied/);
+  });
+
+  it("leaves the workspace as it was, unless it says in-place", async (t) => {
+    const free = `permissions: all\n${entry}`;
+    const { result, workspace } = await rehearse(t, writes, {}, free);
+    assert.equal(result.code, 0, result.raw);
+    await assert.rejects(workspace.read("made.txt"));
+    const inPlace = await rehearse(t, writes, { "in-place": "true" }, free);
+    assert.equal(inPlace.result.code, 0, inPlace.result.raw);
+    assert.equal(await inPlace.workspace.read("made.txt"), "new\n");
+  });
+
+  it("copies no folder outside of the workspace before it refuses it", async (t) => {
+    const free = `permissions: all\n${entry}`;
+    const { result } = await rehearse(t, `workingDirectory: ../..\n${rehearsal}`, {}, free);
+    assert.equal(result.code, 1, result.raw);
+    assert.match(result.outputs["reason"] ?? "", /is not in the workspace/);
+  });
+});

@@ -1,0 +1,295 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { PassThrough } from "node:stream";
+import { describe, it, type TestContext } from "node:test";
+import { createOutput, type Looks } from "../../src/app/output.ts";
+import { runCli, startCli } from "../rig/cli.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+
+const entry = JSON.stringify({
+  models: { driving: "m" },
+  permissions: "all",
+  tasks: { t: { prompt: "Go", model: { category: "driving" } } },
+  jobs: { j: { work: { kind: "Ref", taskId: "t" } } },
+});
+
+function rehearsal(replies: readonly object[]): string {
+  return JSON.stringify({ entry: "entry.json", sessions: [{ task: "t", turns: [{ replies }] }] });
+}
+
+function bash(command: string): object {
+  return { tools: [{ name: "bash", arguments: { command, description: "d" } }] };
+}
+
+const run = ["run", "entry.json", "--rehearse", "r.json", "--in-place"];
+
+describe("a run whose journal or recording has a hole", () => {
+  const done = { text: "done" };
+  const cases: [string, readonly string[], readonly object[], RegExp][] = [
+    ["on a full disk", ["--journal", "/dev/full"], [done], /journal is not complete: .*ENOSPC/],
+    [
+      "deleted",
+      ["--journal", "out.jsonl"],
+      [bash("rm out.jsonl"), done],
+      /journal is not complete: .*was deleted/,
+    ],
+    [
+      "replaced by a folder",
+      ["--record", "out.yml"],
+      [bash("rm out.yml && mkdir out.yml"), done],
+      /recording is not complete: .*(?:EISDIR|replaced|changed)/,
+    ],
+    [
+      "in a folder that is gone",
+      ["--record", "out/r.yml"],
+      [bash("rm -r out"), done],
+      /recording is not complete: .*ENOENT/,
+    ],
+  ];
+  for (const [name, flags, replies, told] of cases) {
+    it(`exits with 1 and says so: ${name}`, async (t) => {
+      const workspace = await makeWorkspace(t, {
+        "entry.json": entry,
+        "r.json": rehearsal(replies),
+      });
+      const { code, stdout, stderr } = await runCli([...run, ...flags], { cwd: workspace.path });
+      assert.match(stdout, /^job j succeeded$/m);
+      assert.match(stderr, told);
+      assert.equal(code, 1);
+    });
+  }
+
+  it("exits with 1 and says so: the disk is full midway", async (t) => {
+    const workspace = await makeWorkspace(t, {
+      "entry.json": entry,
+      "r.json": rehearsal([bash("until [ -e go ]; do sleep 0.1; done"), done]),
+    });
+    const files = ["--journal", "j.jsonl", "--record", "r.yml"];
+    const child = startCli([...run, ...files], { cwd: workspace.path });
+    await workspace.holds("j.jsonl", "until");
+    // Of this process alone: the runtime writes files of its own.
+    execFileSync("prlimit", ["--pid", String(child.pid), "--fsize=400"]);
+    await workspace.write("go", "");
+    const { code, stdout, stderr } = await child.ended;
+    assert.match(stdout, /^job j succeeded$/m);
+    assert.match(stderr, /warning: the journal is not complete: .*after \d+ lines: EFBIG/);
+    assert.match(stderr, /warning: the recording is not complete: .*EFBIG/);
+    assert.equal(code, 1);
+  });
+
+  it("stays a success where neither was asked for", async (t) => {
+    const workspace = await makeWorkspace(t, {
+      "entry.json": entry,
+      "r.json": rehearsal([done]),
+    });
+    const { code, stderr } = await runCli(run, { cwd: workspace.path });
+    assert.equal(stderr, "");
+    assert.equal(code, 0);
+  });
+});
+
+describe("a reader of stdout that stalls", () => {
+  // More than a pipe holds, less than makes the runtime compact the session.
+  const lots = Array.from({ length: 80 }, (_, index) => ({
+    text: `${index} ${"word ".repeat(800)}`,
+    ...bash("true"),
+  }));
+
+  it("loses nothing when it goes on, seconds after the run has ended", async (t) => {
+    const workspace = await makeWorkspace(t, {
+      "entry.json": entry,
+      "r.json": rehearsal([...lots, { text: "the very end" }]),
+    });
+    const child = startCli([...run, "--verbose", "--journal", "j.jsonl"], {
+      cwd: workspace.path,
+    });
+    child.pauseOutput();
+    await workspace.holds("j.jsonl", '"type":"run.ended"');
+    // Over the second that a process had to end, and over what a pipe holds.
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    child.resumeOutput();
+    const { code, stdout, stderr } = await child.ended;
+    assert.equal(code, 0, `${stdout.slice(-2000)}${stderr}`);
+    assert.ok(stdout.length > 250_000, `${stdout.length}`);
+    assert.equal(stdout.trimEnd().split("\n").at(-1), "job j succeeded");
+    for (let index = 0; index < lots.length; index += 1) {
+      assert.ok(stdout.includes(`message: ${index} word`), `message ${index} is missing`);
+    }
+  });
+
+  it("does not hold up a cancel, and is told what it lost", async (t) => {
+    const workspace = await makeWorkspace(t, {
+      "entry.json": entry,
+      "r.json": rehearsal([...lots, bash("sleep 300"), { text: "end" }]),
+    });
+    const child = startCli([...run, "--verbose", "--journal", "j.jsonl"], {
+      cwd: workspace.path,
+    });
+    child.pauseOutput();
+    await workspace.holds("j.jsonl", "sleep 300");
+    const start = performance.now();
+    child.signal("SIGINT");
+    const code = await child.exited;
+    assert.equal(code, 130);
+    assert.ok(performance.now() - start < 6_000);
+    child.resumeOutput();
+    const { stderr } = await child.ended;
+    assert.match(stderr, /the output is not complete: nothing was read for 0.5 s/);
+  });
+});
+
+describe("in GitHub Actions, whatever an agent, an entry or a server says", () => {
+  const evil = [
+    "::error::x",
+    "  ::error::x",
+    "\u00a0::stop-commands::t",
+    "##[error]x",
+    "a ##[set-output name=x]y",
+    "\u200b::add-mask::x",
+    "#\u200b#[warning]x",
+    "\r::notice::x",
+    "\u001b[0m::debug::x",
+  ];
+  const hostile = JSON.stringify({
+    models: { driving: "m" },
+    permissions: "all",
+    promptVariables: Object.fromEntries(evil.map((text) => [`${text}\n${text}`, ["x"]])),
+    tasks: Object.fromEntries(evil.map((text) => [text, { prompt: evil.join("\n") }])),
+    jobs: Object.fromEntries(
+      evil.map((text) => [text, { work: { kind: "Ref", taskId: text, modelOverride: {} } }]),
+    ),
+  });
+  const valid = JSON.stringify({
+    models: { driving: evil.join("\n") },
+    permissions: "all",
+    tasks: Object.fromEntries(
+      evil.map((text) => [text, { prompt: "Go", model: { category: "driving" } }]),
+    ),
+    jobs: {
+      [evil.join("\n")]: {
+        work: { kind: "Seq", works: evil.map((taskId) => ({ kind: "Ref", taskId })) },
+      },
+    },
+  });
+  const script = JSON.stringify({
+    entry: "valid.json",
+    sessions: evil.map((task) => ({
+      task,
+      turns: [
+        {
+          replies: [
+            { text: evil.join("\n"), ...bash("echo '::error::x'") },
+            { text: evil.join("\n") },
+          ],
+        },
+      ],
+    })),
+  });
+  const commands: [string, readonly string[]][] = [
+    ["run", ["run", "valid.json", "--rehearse", "r.json", "--verbose"]],
+    ["a run that is quiet", ["run", "valid.json", "--rehearse", "r.json", "--quiet"]],
+    ["a run of another entry", ["run", "hostile.json"]],
+    ["rehearse", ["rehearse", "r.json", "hostile.json", "--verbose"]],
+    ["validate", ["validate", "hostile.json", "valid.json", "::error::x.json"]],
+    ["validate as JSON", ["validate", "hostile.json", "--format", "json"]],
+    ["list", ["list", "valid.json"]],
+    ["list as JSON", ["list", "valid.json", "--json"]],
+    ["chart", ["chart", "valid.json", evil.join("\n")]],
+    ["an unknown command", ["::error::x\n::error::y"]],
+    ["an unknown job", ["run", "valid.json", "\n::error::x"]],
+  ];
+  for (const [name, args] of commands) {
+    it(`no line is a command: ${name}`, async (t) => {
+      const workspace = await makeWorkspace(t, {
+        "hostile.json": hostile,
+        "valid.json": valid,
+        "r.json": script,
+      });
+      const { stdout, stderr } = await runCli(args, {
+        cwd: workspace.path,
+        env: { GITHUB_ACTIONS: "true", CI: "true" },
+      });
+      assert.notEqual(stdout + stderr, "");
+      // As lenient as the comparisons of a language are: what is not seen may stand anywhere.
+      const seen = `${stdout}\n${stderr}`.replace(/[^\P{Cc}\n\r]|[\p{Cf}\p{Mn}\uFFFD]/gu, "");
+      for (const line of seen.split(/\r\n|\r|\n/)) {
+        assert.doesNotMatch(line, /^\s*::|##\[/u, line);
+      }
+    });
+  }
+
+  it("validate --format github prints one command for each problem, whatever it says", async (t) => {
+    const workspace = await makeWorkspace(t, { "hostile.json": hostile });
+    const { stdout } = await runCli(["validate", "hostile.json", "--format", "github"], {
+      cwd: workspace.path,
+      env: { GITHUB_ACTIONS: "true" },
+    });
+    for (const line of stdout.trimEnd().split(/\r\n|\r|\n/)) {
+      assert.match(line, /^::error file=hostile\.json,[^:]*::/);
+      assert.doesNotMatch(line, /##\[/);
+    }
+  });
+
+  it("what is JSON stays the same JSON", async (t) => {
+    const workspace = await makeWorkspace(t, { "valid.json": valid });
+    const list = async (env: Readonly<Record<string, string>>): Promise<unknown> =>
+      JSON.parse(
+        (await runCli(["list", "valid.json", "--json"], { cwd: workspace.path, env })).stdout,
+      );
+    assert.deepEqual(await list({ GITHUB_ACTIONS: "true" }), await list({}));
+  });
+});
+
+describe("the looks of a run", () => {
+  const look = async (
+    t: TestContext,
+    flags: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<string> => {
+    const workspace = await makeWorkspace(t, {
+      "entry.json": entry,
+      "r.json": rehearsal([{ text: "done" }]),
+    });
+    const { code, stdout, stderr } = await runCli([...run, ...flags], { cwd: workspace.path, env });
+    assert.equal(code, 0, stderr);
+    return stdout;
+  };
+
+  it("has the chart as text with --chart only", async (t) => {
+    assert.doesNotMatch(await look(t, []), /flowchart|-->/);
+    assert.match(await look(t, ["--chart"]), /^flowchart TD\n[^]*-->[^]*\njob j succeeded\n$/m);
+  });
+
+  it("has colours on a pipe with FORCE_COLOR, and not otherwise", async (t) => {
+    const colored = async (env: Readonly<Record<string, string>>): Promise<boolean> =>
+      (await look(t, [], env)).includes("\u001B[");
+    assert.equal(await colored({}), false);
+    assert.equal(await colored({ FORCE_COLOR: "1", NO_COLOR: "1", TERM: "dumb" }), true);
+    assert.equal(await colored({ FORCE_COLOR: "0" }), false);
+  });
+});
+
+describe("what a terminal and the environment want", () => {
+  const looks = (isTTY: boolean, environment: Readonly<Record<string, string>>): Looks =>
+    createOutput(Object.assign(new PassThrough(), { isTTY }), process.stderr, environment).looks;
+  const cases: [boolean, Readonly<Record<string, string>>, boolean, boolean][] = [
+    [true, {}, true, true],
+    [false, {}, false, false],
+    [true, { TERM: "xterm" }, true, true],
+    [true, { TERM: "dumb" }, false, false],
+    [true, { TERM: "dumb", FORCE_COLOR: "" }, true, false],
+    [true, { NO_COLOR: "1" }, false, true],
+    [true, { NO_COLOR: "" }, true, true],
+    [true, { NO_COLOR: "1", FORCE_COLOR: "1" }, true, true],
+    [true, { FORCE_COLOR: "0" }, false, true],
+    [true, { FORCE_COLOR: "false" }, false, true],
+    [false, { FORCE_COLOR: "3" }, true, false],
+    [true, { CI: "true" }, true, false],
+    [true, { CI: "false" }, true, true],
+  ];
+  for (const [isTTY, environment, colors, live] of cases) {
+    it(`${isTTY ? "a terminal" : "a pipe"} with ${JSON.stringify(environment)}`, () => {
+      assert.deepEqual(looks(isTTY, environment), { colors, live });
+    });
+  }
+});

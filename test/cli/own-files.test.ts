@@ -1,0 +1,102 @@
+/** An agent that rewrites what its run says about itself. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseJournal } from "../../src/reporters/journal.ts";
+import { runCli } from "../rig/cli.ts";
+import type { ScriptedCall } from "../rig/model-server.ts";
+import { startModelServer } from "../rig/model-server.ts";
+import type { Permissions } from "../../src/entry/model.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import type { Workspace } from "../rig/workspace.ts";
+
+function entry(permissions: Permissions): string {
+  return JSON.stringify({
+    models: { driving: "gpt-test" },
+    permissions,
+    tasks: { t: { prompt: "go", model: { category: "driving" } } },
+    jobs: { j: { work: { kind: "Ref", taskId: "t" } } },
+  });
+}
+
+async function attack(
+  t: Parameters<typeof makeWorkspace>[0],
+  permissions: Permissions,
+  calls: (workspace: Workspace) => readonly ScriptedCall[],
+): Promise<{
+  readonly workspace: Workspace;
+  readonly said: string;
+  readonly results: readonly string[];
+}> {
+  const workspace = await makeWorkspace(t, { "entry.json": entry(permissions) });
+  await workspace.write("out/summary.md", "");
+  const script = calls(workspace);
+  const server = await startModelServer(({ toolResults }) => {
+    const call = script[toolResults.length];
+    return call === undefined ? { text: "The end." } : { toolCalls: [call] };
+  });
+  t.after(() => server.close());
+  const { stdout, stderr } = await runCli(
+    `run entry.json j --provider-base-url ${server.baseUrl} --journal out/run.jsonl --record out/run.rehearsal.yml`.split(
+      " ",
+    ),
+    { cwd: workspace.path, env: { GITHUB_STEP_SUMMARY: `${workspace.path}/out/summary.md` } },
+  );
+  return {
+    workspace,
+    said: stdout + stderr,
+    results: server.requests.at(-1)?.toolResults ?? [],
+  };
+}
+
+const all: Permissions[] = ["all", { write: ["**"] }, { preset: "workspace", write: ["/**"] }];
+
+for (const permissions of all) {
+  test(`file tools write to no record of their run: ${JSON.stringify(permissions)}`, async (t) => {
+    const { workspace, said, results } = await attack(t, permissions, ({ path }) => [
+      patch(`*** Update File: out/run.jsonl\n@@\n-x\n+y`),
+      patch(`*** Delete File: ${path}/out/run.jsonl`),
+      patch(`*** Delete File: ./out/../out/run.rehearsal.yml`),
+      patch(`*** Add File: out/summary.md\n+# All passed`),
+      patch(`*** Add File: out/notes.md\n+fine`),
+    ]);
+    for (const result of results.slice(0, 4)) assert.match(result, /Denied: write|ailed|rror/);
+    assert.doesNotMatch(results[4] ?? "", /Denied/);
+    assert.equal(await workspace.read("out/notes.md"), "fine\n");
+    assert.equal(await workspace.read("out/summary.md"), "");
+    const journal = parseJournal(await workspace.read("out/run.jsonl"));
+    assert.deepEqual(journal.problems, []);
+    const denied = journal.events.filter(
+      (event) => event.type === "activity" && event.activity.kind === "permission.denied",
+    );
+    assert.ok(denied.length >= 2, said);
+    assert.match(await workspace.read("out/run.rehearsal.yml"), /summary\.md/);
+    assert.doesNotMatch(said, /don't rely/);
+  });
+}
+
+for (const [what, command] of [
+  ["adds to", "echo '{}' >> out/run.jsonl"],
+  ["empties", ": > out/run.jsonl"],
+  ["replaces", "cp out/run.jsonl x && mv x out/run.jsonl"],
+  ["edits", "sed -i s/gpt-test/gpt-best/ out/run.jsonl"],
+] as const) {
+  test(`a shell that ${what} the journal is told of`, async (t) => {
+    const { said } = await attack(t, "workspace", () => [
+      { name: "bash", arguments: { command, description: "d" } },
+    ]);
+    assert.match(said, /The journal \S+run\.jsonl was (?:changed|replaced) during the run/);
+  });
+}
+
+test("a recording never goes through a link that was put in its place", async (t) => {
+  const command = "echo precious > out/victim; ln -sf victim out/run.rehearsal.yml";
+  const { said, workspace } = await attack(t, "workspace", () => [
+    { name: "bash", arguments: { command, description: "d" } },
+  ]);
+  assert.match(said, /The recording \S+run\.rehearsal\.yml was replaced during the run/);
+  assert.equal(await workspace.read("out/victim"), "precious\n");
+});
+
+function patch(body: string): ScriptedCall {
+  return { name: "apply_patch", arguments: `*** Begin Patch\n${body}\n*** End Patch` };
+}

@@ -1,0 +1,346 @@
+/** Replaying changes nothing of the user's: what may write works in a copy. */
+import assert from "node:assert/strict";
+import {
+  chmod,
+  mkdir,
+  readdir,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { runCli } from "../rig/cli.ts";
+import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
+
+const entry = (permissions: unknown): string =>
+  JSON.stringify({
+    models: { driving: "gpt-5-mini" },
+    permissions,
+    tasks: { a: { model: { category: "driving" }, prompt: "Say A" } },
+    jobs: { job: { work: { kind: "Ref", taskId: "a" } } },
+  });
+
+const script = (command: string, toolResults: unknown, fields: object = {}): string =>
+  JSON.stringify({
+    entry: "e.json",
+    sessions: [
+      {
+        turns: [
+          {
+            replies: [
+              { tools: [{ name: "bash", arguments: { command, description: "d" } }] },
+              { toolResults, text: "A" },
+            ],
+          },
+        ],
+      },
+    ],
+    ...fields,
+  });
+
+/** Every file of the folder with its content and mode, `.git` included; what must not change. */
+async function everything(folder: string): Promise<Record<string, string>> {
+  const all: Record<string, string> = {};
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isSymbolicLink()) all[path] = `-> ${await readlink(path)}`;
+    else if (entry.isFile()) {
+      const { mtimeMs, mode, size } = await stat(path);
+      // Git gives an object that it would write again a new time, wherever it is: that is no change.
+      all[path] = `${mode} ${path.includes("/objects/") ? "" : mtimeMs} ${size}`;
+    }
+  }
+  return all;
+}
+
+interface Played {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly temporary: Workspace;
+}
+
+async function play(
+  t: TestContext,
+  folder: Workspace,
+  args: readonly string[],
+  cwd = folder.path,
+): Promise<Played> {
+  const temporary = await makeWorkspace(t);
+  const { code, stdout, stderr } = await runCli(args, { cwd, env: { TMPDIR: temporary.path } });
+  return { code, stdout: stdout + stderr, temporary };
+}
+
+const destroy = [
+  "echo changed > a.txt",
+  "echo new > new.txt",
+  "rm b.txt",
+  "git add --all",
+  "git -c user.name=x -c user.email=x@example.com commit -qm evil",
+  "git branch -f other HEAD",
+  "git branch -D doomed",
+  "git tag evil",
+  "git config user.name evil",
+  "git gc --prune=now --quiet",
+  "git reset -q --hard HEAD~1",
+  "git stash list",
+].join(" && ");
+
+async function repository(t: TestContext): Promise<Workspace> {
+  const folder = await makeRepository(t, {
+    "a.txt": "a\n",
+    "b.txt": "b\n",
+    "run.sh": "#!/bin/sh\necho ran\n",
+    ".gitignore": "ignored/\nnode_modules/\n",
+    "sub/c.txt": "c\n",
+    "e.json": entry("all"),
+  });
+  await folder.git("branch", "doomed");
+  await chmod(join(folder.path, "run.sh"), 0o755);
+  await folder.write("ignored/secret.txt", "s\n");
+  await folder.write("node_modules/m/index.js", "m\n");
+  await folder.write("a.txt", "a, not committed\n");
+  await folder.write("staged.txt", "staged\n");
+  await folder.git("add", "staged.txt");
+  await folder.write("untracked.txt", "u\n");
+  await folder.write("r.json", script(destroy, { matches: "exit code 0" }));
+  return folder;
+}
+
+describe("a rehearsal that may write", () => {
+  for (const [what, args] of [
+    ["rehearse", ["rehearse", "r.json"]],
+    ["run --rehearse", ["run", "e.json", "--rehearse", "r.json"]],
+  ] as const) {
+    it(`changes nothing of the checkout: ${what}`, async (t) => {
+      const folder = await repository(t);
+      const before = await everything(folder.path);
+      const { code, stdout, temporary } = await play(t, folder, args);
+      assert.equal(code, 0, stdout);
+      assert.deepEqual(await everything(folder.path), before);
+      assert.deepEqual(await readdir(temporary.path), []);
+    });
+  }
+
+  it("sees what is uncommitted, not what is ignored, and git means the same there", async (t) => {
+    const folder = await repository(t);
+    await folder.git("rm", "-q", "--cached", "b.txt");
+    await symlink("sub/c.txt", join(folder.path, "link"));
+    await symlink(join(folder.path, "sub"), join(folder.path, "absolute"));
+    const look =
+      "cat a.txt link absolute/c.txt && ./run.sh && readlink absolute && ls -A && git status --short --branch && git diff && git branch -a && pwd";
+    await folder.write(
+      "r.json",
+      script(look, {
+        contains: [
+          "a, not committed",
+          "\nc\nc\nran\nsub\n",
+          "## main",
+          " M a.txt",
+          "D  b.txt",
+          "A  staged.txt",
+          "?? untracked.txt",
+          "+a, not committed",
+          "  doomed",
+          "${workingDirectory}",
+        ],
+        excludes: ["ignored\n", "node_modules", folder.path],
+      }),
+    );
+    const { code, stdout } = await play(t, folder, ["rehearse", "r.json"]);
+    assert.equal(code, 0, stdout);
+  });
+
+  it("works in the folder itself with --in-place", async (t) => {
+    const folder = await repository(t);
+    await folder.write("r.json", script("echo new > new.txt; cat ignored/secret.txt", "s"));
+    const { code, stdout } = await play(t, folder, ["rehearse", "--in-place", "r.json"]);
+    assert.equal(code, 0, stdout);
+    assert.equal(await folder.read("new.txt"), "new\n");
+    const run = ["run", "e.json", "--in-place"];
+    assert.match((await play(t, folder, run)).stdout, /--in-place needs --rehearse/);
+    const again = await play(t, folder, [...run, "--rehearse", "r.json"]);
+    assert.equal(again.code, 0, again.stdout);
+  });
+
+  it("needs no copy if it may only read", async (t) => {
+    const folder = await repository(t);
+    await folder.write("e.json", entry("read-only"));
+    await folder.write(
+      "r.json",
+      JSON.stringify({
+        entry: "e.json",
+        sessions: [
+          {
+            turns: [
+              {
+                replies: [
+                  { tools: [{ name: "view", arguments: { path: join(folder.path, "a.txt") } }] },
+                  { toolResults: "not committed", text: "A" },
+                ],
+              },
+            ],
+          },
+        ],
+      }),
+    );
+    const { code, stdout } = await play(t, folder, ["rehearse", "r.json"]);
+    assert.equal(code, 0, stdout);
+  });
+
+  it("says what to do about a folder of over 200 MB, and copies nothing", async (t) => {
+    const folder = await repository(t);
+    await folder.write("large", "");
+    await truncate(join(folder.path, "large"), 201 * 1024 * 1024);
+    for (const args of [
+      ["rehearse", "r.json"],
+      ["run", "e.json", "--rehearse", "r.json"],
+    ]) {
+      const { code, stdout, temporary } = await play(t, folder, args);
+      assert.equal(code, 2, stdout);
+      assert.match(stdout, /has over 200 MB\. .*--in-place/);
+      assert.deepEqual(await readdir(temporary.path), []);
+    }
+    await rm(join(folder.path, "large"));
+    await folder.write("ignored/large", "");
+    await truncate(join(folder.path, "ignored/large"), 201 * 1024 * 1024);
+    assert.equal((await play(t, folder, ["rehearse", "r.json"])).code, 0);
+  });
+
+  it("in a folder of a repository has the whole repository, and works in its counterpart", async (t) => {
+    const folder = await repository(t);
+    await folder.write(
+      "r.json",
+      script("pwd && cat c.txt && git log --format=%s && echo x > y", "The first commit"),
+    );
+    const before = await everything(folder.path);
+    const { code, stdout } = await play(t, folder, [
+      "rehearse",
+      "r.json",
+      "--working-directory",
+      "sub",
+    ]);
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(await everything(folder.path), before);
+  });
+
+  it("without git has everything but node_modules", async (t) => {
+    const folder = await makeWorkspace(t, {
+      "e.json": entry("all"),
+      "deep/x.txt": "x\n",
+      "node_modules/m.js": "",
+      "r.json": script("find . -type f; echo > deep/x.txt; git status", {
+        contains: ["./deep/x.txt", "not a git repository"],
+        excludes: ["node_modules"],
+      }),
+    });
+    const before = await everything(folder.path);
+    const { code, stdout } = await play(t, folder, ["rehearse", "r.json"]);
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(await everything(folder.path), before);
+  });
+
+  it("in a linked work tree, with a submodule and a repository inside, has them all to itself", async (t) => {
+    const library = await makeRepository(t, { "lib.txt": "lib\n" });
+    const main = await repository(t);
+    await main.git(
+      "-c",
+      "protocol.file.allow=always",
+      "submodule",
+      "--quiet",
+      "add",
+      library.path,
+      "mod",
+    );
+    await main.git("commit", "-qam", "With a submodule");
+    const place = await makeWorkspace(t);
+    const tree = join(place.path, "tree");
+    await main.git("worktree", "add", "--quiet", tree);
+    await mkdir(join(tree, "inner"));
+    await main.git(
+      "-C",
+      tree,
+      "-c",
+      "protocol.file.allow=always",
+      "submodule",
+      "--quiet",
+      "update",
+      "--init",
+    );
+    await main.git("init", "--quiet", join(tree, "inner"));
+    await writeFile(join(tree, "inner", "i.txt"), "i\n");
+    await writeFile(
+      join(tree, "r.json"),
+      script(
+        [
+          "git rev-parse --show-toplevel",
+          "git log --format=%s",
+          "cat mod/lib.txt inner/i.txt",
+          "git -C mod log --format='of the module: %s'",
+          "git -C inner add --all",
+          "echo x >> mod/lib.txt",
+          "git -C mod -c user.name=x -c user.email=x@example.com commit -qam x",
+          "git checkout -q -b evil",
+          "git -c user.name=x -c user.email=x@example.com commit -qam x",
+          "git worktree prune",
+        ].join(" && "),
+        {
+          contains: [
+            "${workingDirectory}",
+            "With a submodule",
+            "lib\ni\n",
+            "of the module: The first commit",
+          ],
+          matches: "exit code 0",
+        },
+      ),
+    );
+    const folders = [main.path, place.path, library.path];
+    const before = await Promise.all(folders.map(everything));
+    const { code, stdout } = await play(t, main, ["rehearse", "r.json"], tree);
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(await Promise.all(folders.map(everything)), before);
+  });
+
+  it("writes nothing through a link that has taken the place of a folder", async (t) => {
+    const folder = await repository(t);
+    const elsewhere = await makeWorkspace(t, { "c.txt": "elsewhere\n" });
+    await rm(join(folder.path, "sub"), { recursive: true });
+    await symlink(elsewhere.path, join(folder.path, "sub"));
+    await folder.write("r.json", script("cat sub/c.txt", "elsewhere"));
+    const before = await everything(elsewhere.path);
+    const { code, stdout } = await play(t, folder, ["rehearse", "r.json"]);
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(await everything(elsewhere.path), before);
+  });
+
+  it("starts nothing that the settings of the repository name", async (t) => {
+    const folder = await repository(t);
+    const elsewhere = await makeWorkspace(t);
+    const canary = join(elsewhere.path, "canary");
+    await folder.git("config", "core.fsmonitor", `touch ${canary}; false`);
+    await folder.git("config", "core.worktree", folder.path);
+    await folder.write(
+      "r.json",
+      script("echo x > a.txt && git add a.txt && git stash -q", { matches: "exit code" }),
+    );
+    const before = await everything(folder.path);
+    const { code, stdout } = await play(t, folder, ["rehearse", "r.json"]);
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(await everything(folder.path), before);
+    assert.deepEqual(await readdir(elsewhere.path), []);
+  });
+
+  it("is recorded with the folder that was named", async (t) => {
+    const folder = await repository(t);
+    const run = ["run", "e.json", "--rehearse", "r.json", "--record", "made.rehearsal.yml"];
+    assert.equal((await play(t, folder, run)).code, 0);
+    assert.match(await folder.read("made.rehearsal.yml"), /^workingDirectory: \.$/m);
+    const { code, stdout } = await play(t, folder, ["rehearse", "made.rehearsal.yml"]);
+    assert.equal(code, 0, stdout);
+    assert.equal(await folder.read("a.txt"), "a, not committed\n");
+  });
+});

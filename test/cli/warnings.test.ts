@@ -1,0 +1,87 @@
+/** Warnings about a valid entry, in every command that takes one. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { runCli } from "../rig/cli.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+
+const odd = `models: { driving: m }
+permissions: { shell: [ls, "npm test && npm run lint"] }
+tasks:
+  a: { prompt: Say hello, model: { category: driving } }
+  lone: { prompt: Nobody asks, model: { category: driving } }
+jobs:
+  j: { work: { kind: Ref, taskId: a } }
+`;
+const rehearsal = "entry: odd.yml\nsessions:\n  - turns: [hello]\n";
+const pattern =
+  /odd\.yml:2:\d+: warning: entry\.permissions\.shell\[1\]: No command can match this pattern: it is 2 commands/;
+const lone = /odd\.yml:5:\d+: warning: entry\.tasks\["lone"\]: No job uses this task\./;
+const userInput = /odd\.yml:7:\d+: warning: entry\.jobs\["j"\]: The user input is not used: /;
+
+describe("agent-jobs validate", () => {
+  it("prints warnings, and the file stays valid", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd });
+    const { code, stdout } = await runCli(["validate", "odd.yml"], { cwd });
+    assert.equal(code, 0, stdout);
+    assert.match(stdout, /^odd\.yml: valid$/m);
+    assert.match(stdout, pattern);
+    assert.match(stdout, lone);
+  });
+  it("lets them count as errors with --strict", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd });
+    const { code, stdout } = await runCli(["validate", "--strict", "odd.yml"], { cwd });
+    assert.equal(code, 2);
+    assert.match(stdout, /^odd\.yml:5:\d+: entry\.tasks\["lone"\]: No job uses this task\.$/m);
+    assert.doesNotMatch(stdout, /warning|: valid/);
+  });
+  it("has them in its other formats", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd });
+    const json = await runCli(["validate", "--format", "json", "odd.yml"], { cwd });
+    assert.match(json.stdout, /^\{\n {2}"valid": true,/);
+    assert.equal(json.stdout.match(/"severity": "warning"/g)?.length, 2);
+    const github = await runCli(["validate", "--format", "github", "odd.yml"], { cwd });
+    assert.match(github.stdout, /^::warning file=odd\.yml,line=5,col=\d+::entry\.tasks/m);
+    const strict = await runCli(["validate", "--strict", "--format", "github", "odd.yml"], { cwd });
+    assert.match(strict.stdout, /^::error file=odd\.yml,line=5/m);
+  });
+  it("recognises a rehearsal under the name of an entry", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd, "r.yml": rehearsal });
+    for (const command of [
+      ["validate", "r.yml"],
+      ["run", "r.yml"],
+    ]) {
+      const { code, stdout, stderr } = await runCli(command, { cwd });
+      assert.equal(code, 2);
+      assert.match(
+        stdout + stderr,
+        /^r\.yml: This is a rehearsal, not an entry\. \(.*--rehearse r\.yml\)$/m,
+      );
+    }
+  });
+});
+
+describe("a run", () => {
+  it("says them before it begins, and that its user input is not used", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd, "r.yml": rehearsal });
+    const args = ["run", "odd.yml", "--rehearse", "r.yml", "--user-input", "something"];
+    const { code, stdout, stderr } = await runCli(args, { cwd });
+    assert.equal(code, 0, stdout + stderr);
+    for (const expected of [pattern, lone, userInput]) assert.match(stderr, expected);
+    const quiet = await runCli([...args, "--quiet"], { cwd });
+    assert.equal(quiet.stderr, "");
+  });
+  it("as a rehearsal says them once", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, {
+      "odd.yml": odd,
+      "a.rehearsal.yml": `${rehearsal}userInput: x\n`,
+      "b.rehearsal.yml": rehearsal,
+    });
+    const { code, stdout, stderr } = await runCli(
+      ["rehearse", "a.rehearsal.yml", "b.rehearsal.yml"],
+      { cwd },
+    );
+    assert.equal(code, 0, stdout + stderr);
+    for (const expected of [pattern, lone, userInput]) assert.match(stderr, expected);
+    assert.equal(stderr.trimEnd().split("\n").length, 3);
+  });
+});

@@ -1,0 +1,127 @@
+/** Errors in entries that say what to do. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { diagnosticLine } from "../../src/entry/diagnostic.ts";
+import { loadEntry } from "../../src/entry/load.ts";
+
+function lines(text: string | Uint8Array): string[] {
+  const loaded = loadEntry(text, "e.yml");
+  return loaded.kind === "rejected" ? loaded.diagnostics.map(diagnosticLine) : [];
+}
+
+const head = "models: { driving: m, coding: c }\n";
+const tail = "jobs: { j: { work: { kind: Ref, taskId: a } } }\n";
+const withTask = (task: string): string => `${head}tasks: { a: { ${task} } }\n${tail}`;
+
+describe("text of YAML that has to be quoted", () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ["shell:\n  - !git push", '"!git push"'],
+    ["shell:\n  - !git push # never", '"!git push"'],
+    ["shell: [ls, !git push, pwd]", '"!git push"'],
+    ["shell: [!rm *]", '"!rm *"'],
+    ["read:\n  - **/*.md", '"**/*.md"'],
+    ["read: [**/*.md]", '"**/*.md"'],
+    ["read: [docs, *.md]", '"*.md"'],
+    ["read: *.md", '"*.md"'],
+    ["read:\n  - @x/y", '"@x/y"'],
+    ["read:\n  - `x`", '"`x`"'],
+    ["read:\n  - %x", '"%x"'],
+  ];
+  for (const [yaml, quoted] of cases) {
+    it(`is told so: ${JSON.stringify(yaml)}`, () => {
+      const [line = ""] = lines(`permissions:\n  ${yaml.replaceAll("\n", "\n  ")}\n`);
+      assert.ok(line.endsWith(`(quote it: ${quoted})`), line);
+    });
+  }
+  it("is not told where quotes would not help", () => {
+    assert.match(lines("a: *x").join(), /There is no anchor &x before this alias\.$/);
+    assert.doesNotMatch(lines("a: [1").join(), /quote/);
+    assert.doesNotMatch(lines("a: 1\na: 2").join(), /quote/);
+  });
+});
+
+describe("a name that is not there", () => {
+  it("of a variable: a suggestion, and in capitals how to write it literally", () => {
+    assert.match(
+      lines(
+        `promptVariables: { greeting: x }\n${withTask('prompt: "Say $greting", model: { category: driving }')}`,
+      ).join(),
+      /Cannot find prompt variable: \$greting\. \(did you mean "greeting"\?\)$/,
+    );
+    assert.match(
+      lines(withTask('prompt: "Say $user-inptu", model: { category: driving }')).join(),
+      /\(did you mean "user-input"\?\)$/,
+    );
+    assert.match(
+      lines(withTask('prompt: "echo $PATH", model: { category: driving }')).join(),
+      /Cannot find prompt variable: \$PATH\. \(write \$\$PATH for a literal \$PATH\)$/,
+    );
+    assert.match(
+      lines(
+        `promptVariables: { PATHS: x }\n${withTask('prompt: "$PATH", model: { category: driving }')}`,
+      ).join(),
+      /\(did you mean "PATHS"\? write \$\$PATH for a literal \$PATH\)$/,
+    );
+  });
+  it("of a model category: those that there are", () => {
+    assert.match(
+      lines(withTask("prompt: x, model: { category: codin }")).join(),
+      /There is no model category "codin"\. \(did you mean "coding"\? the entry has driving, coding\)$/,
+    );
+    assert.match(
+      lines(withTask("prompt: x, model: { category: zzzzzz }")).join(),
+      /There is no model category "zzzzzz"\. \(the entry has driving, coding\)$/,
+    );
+  });
+});
+
+describe("a value of the wrong form", () => {
+  it("of a model: the form", () => {
+    assert.match(
+      lines(withTask("prompt: x, model: driving")).join(),
+      /entry\.tasks\["a"\]\.model: Must be an object, not the text "driving"\. \(write \{ category: driving \}\)$/,
+    );
+    assert.match(lines(withTask("prompt: x, model: gpt-5")).join(), /\(write \{ id: gpt-5 \}\)$/);
+    assert.match(
+      lines(
+        `${head}tasks: { a: { prompt: x } }\njobs: { j: { work: { kind: Ref, taskId: a, modelOverride: coding } } }\n`,
+      ).join(),
+      /modelOverride: Must be an object.*\(write \{ category: coding \}\)$/,
+    );
+  });
+  it("of toolExecuted: the names that are possible", () => {
+    const line = lines(
+      withTask(
+        "prompt: x, model: { category: driving }, criteria: { toolExecuted: [bash], failureAction: { retryTimes: 1 } }",
+      ),
+    ).join();
+    for (const name of [
+      "job_prepare_document",
+      "job_boolean_true",
+      "job_boolean_false",
+      "job_prerequisite_failed",
+    ])
+      assert.ok(line.includes(name), line);
+    assert.match(line, /the text "bash"/);
+  });
+});
+
+describe("a file of another kind", () => {
+  it("is recognised as a rehearsal", () => {
+    assert.deepEqual(lines("entry: e.yml\nsessions:\n  - turns: [hi]\n"), [
+      "e.yml: This is a rehearsal, not an entry. (run it with agent-jobs rehearse, or an entry with --rehearse e.yml)",
+    ]);
+    assert.match(lines("entry: e.yml\n").join(), /required/);
+    assert.match(lines(`sessions: []\n${head}`).join(), /Unknown field "sessions"/);
+  });
+  it("says at which byte it is binary", () => {
+    assert.deepEqual(lines("models:\0"), ["e.yml: The file is binary, not text: byte 8 is 0x00."]);
+    assert.deepEqual(lines(Buffer.from([0x61, 0x3a, 0x20, 0xc3, 0xa4, 0xff, 0x61])), [
+      "e.yml: The file is not text in UTF-8: byte 6 is 0xff. (save it as UTF-8)",
+    ]);
+    assert.deepEqual(lines(Buffer.from([0x61, 0xc3])), [
+      "e.yml: The file is not text in UTF-8: byte 2 is 0xc3. (save it as UTF-8)",
+    ]);
+    assert.match(lines(Buffer.from("ä\0")).join(), /byte 3 is 0x00/);
+  });
+});

@@ -1,0 +1,223 @@
+/** What is no fault and yet surely not meant: warnings, beside an entry that is valid. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { loadEntry } from "../../src/app/load.ts";
+import { diagnosticLine } from "../../src/entry/diagnostic.ts";
+import { prepareEntry } from "../../src/entry/prepare.ts";
+import { unusedUserInput } from "../../src/entry/warnings.ts";
+
+const model = { category: "driving" };
+const ref = (taskId: string): object => ({ kind: "Ref", taskId });
+const seq = (...works: object[]): object => ({ kind: "Seq", works });
+const par = (...works: object[]): object => ({ kind: "Par", works });
+
+function entryOf(work: object, more: object = {}, tasks: object = {}): object {
+  return {
+    models: { driving: "m" },
+    tasks: { a: { prompt: "a", model }, b: { prompt: "b", model }, ...tasks },
+    jobs: { j: { work } },
+    ...more,
+  };
+}
+
+function warningsOf(entry: object): string[] {
+  const loaded = loadEntry(JSON.stringify(entry), "e.json");
+  assert.equal(loaded.kind, "loaded", JSON.stringify(loaded));
+  return loaded.kind === "loaded" ? loaded.warnings.map(diagnosticLine) : [];
+}
+
+const both = seq(ref("a"), ref("b"));
+
+describe("a pattern of commands", () => {
+  for (const pattern of [
+    "npm test && npm run lint",
+    "git log | head",
+    "git log; ls",
+    "git diff > x",
+    "echo $HOME",
+    "echo $(ls)",
+    "FOO=1 npm test",
+    "git commit -m 'a b'",
+    'git log "--oneline"',
+    "npm test # all",
+    "(ls)",
+    "if true",
+    "ls {a,b}",
+    "   ",
+  ]) {
+    it(`that no command can match is one: ${pattern}`, () => {
+      const of = (shell: string): string[] =>
+        warningsOf(entryOf(both, { permissions: { shell: [shell] } }));
+      assert.match(
+        of(pattern).join(),
+        /^e\.json:1:\d+: warning: entry\.permissions\.shell\[0\]: No command can match this pattern: /,
+      );
+      assert.match(of(`!${pattern}`).join(), /No command can match this pattern/);
+    });
+  }
+  it("of a task as well", () => {
+    const tasks = { a: { prompt: "a", model, permissions: { shell: ["ls", "ls | wc"] } } };
+    assert.match(
+      warningsOf(entryOf(both, {}, tasks)).join(),
+      /entry\.tasks\["a"\]\.permissions\.shell\[1\]: No command can match/,
+    );
+  });
+  it("that a command can match is none", () => {
+    const shell =
+      "git log *|git * --output*|npm run test:*|ls|*|eslint **|node scripts/**.js|git diff HEAD~1|!rm *|!git push|tool --x=*|ls a?b|*/x y";
+    assert.deepEqual(warningsOf(entryOf(both, { permissions: { shell: shell.split("|") } })), []);
+    assert.deepEqual(warningsOf(entryOf(both, { permissions: { shell: true } })), []);
+    assert.deepEqual(warningsOf(entryOf(both, { permissions: "workspace" })), []);
+  });
+});
+
+describe("what nothing uses", () => {
+  it("is a task", () => {
+    assert.match(
+      warningsOf(entryOf(ref("a"))).join(),
+      /^e\.json:1:\d+: warning: entry\.tasks\["b"\]: No job uses this task\.$/,
+    );
+    assert.deepEqual(warningsOf({ ...entryOf(both), jobs: {} }), [], "an entry for startTask");
+  });
+  it("is a variable, also one that only such a variable uses", () => {
+    const promptVariables = { used: "$deep", deep: "x", lone: "$deeper", deeper: "y", lit: "z" };
+    const tasks = {
+      a: { prompt: "$used $$lit", model },
+      b: { prompt: "b", model, availability: { condition: "job_boolean_true" } },
+    };
+    assert.deepEqual(
+      warningsOf(entryOf(both, { promptVariables }, tasks)).map((line) =>
+        line.replace(/^.*?warning: /, ""),
+      ),
+      ["lone", "deeper", "lit"].map(
+        (name) => `entry.promptVariables["${name}"]: No prompt uses this variable.`,
+      ),
+    );
+  });
+  it("is the user input that a job is given", () => {
+    const user = { u: { prompt: "Say $user-input", model, requireUserInput: true } };
+    const condition = {
+      c: {
+        prompt: "c",
+        model,
+        criteria: { condition: "$user-input? job_boolean_true", failureAction: { retryTimes: 0 } },
+      },
+    };
+    const tasks = { ...user, ...condition };
+    const jobs = { j: { work: both }, u: { work: ref("u") }, c: { work: seq(ref("a"), ref("c")) } };
+    const prepared = prepareEntry({ ...entryOf(both, {}, tasks), jobs });
+    assert.equal(prepared.kind, "prepared");
+    if (prepared.kind !== "prepared") return;
+    const of = (job: string, input: string | undefined): string | undefined =>
+      unusedUserInput(prepared.entry, job, input);
+    assert.match(
+      of("j", "x") ?? "",
+      /^The user input is not used: no prompt of the job "j" has \$user-input\.$/,
+    );
+    assert.equal(of("j", ""), undefined);
+    assert.equal(of("j", undefined), undefined);
+    assert.equal(of("u", "x"), undefined);
+    assert.equal(of("c", "x"), undefined);
+  });
+});
+
+describe("a loop that can't come round again", () => {
+  it("is one without postCondition", () => {
+    const loop = { kind: "Loop", preCondition: [true, ref("a")], body: ref("b") };
+    assert.match(
+      warningsOf(entryOf(seq(ref("a"), loop))).join(),
+      /warning: entry\.jobs\["j"\]\.work\.works\[1\]: This loop can't come round again, because it has no postCondition\. \(.*atMost.*\)$/,
+    );
+    assert.match(
+      warningsOf(entryOf(seq(ref("a"), { kind: "Loop", body: ref("b") }))).join(),
+      /come round/,
+    );
+    assert.deepEqual(
+      warningsOf(entryOf({ kind: "Loop", body: ref("b"), postCondition: [false, ref("a")] })),
+      [],
+    );
+  });
+});
+
+describe("previousTasks that can never hold", () => {
+  const after = (...previousTasks: string[]): object => ({
+    t: { prompt: "t", model, availability: { previousTasks } },
+  });
+  const never: readonly (readonly [string, object, ...string[]])[] = [
+    ["at the start of a job", seq(ref("t"), both), "a"],
+    ["of one that comes later", seq(ref("a"), ref("t"), ref("b")), "b"],
+    ["of one that is not the last", seq(ref("a"), ref("b"), ref("t")), "a"],
+    ["of one beside it", par(ref("a"), ref("t"), ref("b")), "a", "b"],
+    ["of one before a Par that the other branch runs", seq(ref("b"), par(ref("a"), ref("t"))), "a"],
+    [
+      "of the condition of an Alt whose branch it follows",
+      seq({ kind: "Alt", condition: ref("a"), trueWork: ref("b"), falseWork: ref("b") }, ref("t")),
+      "a",
+    ],
+    ["in one job, though not in the other", seq(ref("t"), both), "a"],
+  ];
+  for (const [name, work, ...previous] of never) {
+    it(`are one: ${name}`, () => {
+      assert.match(
+        warningsOf(entryOf(work, {}, after(...previous))).join(),
+        /warning: entry\.jobs\["j"\]\.work.*: Task "t" is never available here: its previousTasks .*/,
+      );
+    });
+  }
+  const sometimes: readonly (readonly [string, object, ...string[]])[] = [
+    ["of the one before", seq(both, ref("t")), "b"],
+    ["of either branch of a Par", seq(par(ref("a"), ref("b")), ref("t")), "a"],
+    ["of the one before a Par", seq(ref("b"), ref("a"), par(ref("t"), ref("b"))), "a"],
+    [
+      "of the condition of an Alt without that branch",
+      seq(ref("b"), { kind: "Alt", condition: ref("a"), trueWork: ref("b") }, ref("t")),
+      "a",
+    ],
+    [
+      "in the branch of an Alt",
+      seq(ref("b"), { kind: "Alt", condition: ref("a"), falseWork: ref("t") }),
+      "a",
+    ],
+    [
+      "of a later one in a loop",
+      seq(ref("b"), {
+        kind: "Loop",
+        body: seq(ref("t"), ref("a")),
+        postCondition: [true, ref("a")],
+      }),
+      "a",
+    ],
+    [
+      "of itself in a loop",
+      seq(both, { kind: "Loop", body: ref("t"), postCondition: [true, ref("t")] }),
+      "t",
+    ],
+  ];
+  for (const [name, work, ...previous] of sometimes) {
+    it(`are none: ${name}`, () => {
+      assert.deepEqual(warningsOf(entryOf(work, {}, after(...previous))), []);
+    });
+  }
+});
+
+describe("warnings", () => {
+  it("come beside an entry that was not in a file as well, without a place", () => {
+    const prepared = prepareEntry(entryOf(ref("a")), { codePath: "my." });
+    assert.ok(prepared.kind === "prepared");
+    assert.deepEqual(prepared.warnings, [
+      { severity: "warning", codePath: 'my.entry.tasks["b"]', reason: "No job uses this task." },
+    ]);
+  });
+  it("are quickly found in large entries", () => {
+    const names = Array.from({ length: 5_000 }, (_, index) => `t${index}`);
+    const tasks = Object.fromEntries(
+      names.map((name) => [
+        name,
+        { prompt: "x", model, availability: { previousTasks: names.slice(0, 20) } },
+      ]),
+    );
+    const start = performance.now();
+    warningsOf(entryOf(seq(par(...names.map(ref)), ...names.map(ref), both), {}, tasks));
+    assert.ok(performance.now() - start < 10_000, `${performance.now() - start} ms`);
+  });
+});

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { createRedactor } from "../../src/events/redact.ts";
+import * as samples from "./samples.ts";
+
+const secret = "correct-horse-battery";
+const redactor = createRedactor([secret, "decision", "12345678"]);
+const work = { workId: 0, taskId: "t", run: 1 };
+
+test("secrets in nested values, in keys and in numbers of a model's arguments are masked", () => {
+  const circular: Record<string, unknown> = {
+    [`k-${secret}`]: [secret],
+    [`k-${secret}${secret}`]: 1,
+    n: 12345678,
+    big: 5n,
+  };
+  circular["self"] = circular;
+  const event = redactor.event({
+    at: 1,
+    type: "activity",
+    work,
+    sessionId: "s",
+    activity: {
+      kind: "model.replied",
+      text: secret,
+      toolCalls: [{ name: "n", arguments: circular }],
+      subAgent: false,
+    },
+  });
+  assert.deepEqual(event, {
+    at: 1,
+    type: "activity",
+    work,
+    sessionId: "s",
+    activity: {
+      kind: "model.replied",
+      text: "***",
+      toolCalls: [
+        {
+          name: "n",
+          arguments: { "k-***": ["***"], "k-*** 2": 1, n: "***", big: "5", self: "[circular]" },
+        },
+      ],
+      subAgent: false,
+    },
+  });
+});
+
+test("a secret behind escapes in a JSON text is masked", () => {
+  const escaped = secret
+    .split("")
+    .map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
+  const event = redactor.event({
+    at: 1,
+    type: "activity",
+    work,
+    sessionId: "s",
+    activity: {
+      kind: "tool.started",
+      toolCallId: "c",
+      toolName: "bash",
+      toolArguments: `{"${escaped}":{"__proto__":"${escaped}"}}`,
+    },
+  });
+  assert.ok(event.type === "activity" && event.activity.kind === "tool.started");
+  assert.equal(event.activity.toolArguments, '{"***":{"__proto__":"***"}}');
+});
+
+test("arguments nested thousands of levels deep do not break it", () => {
+  const event = redactor.event({
+    at: 1,
+    type: "activity",
+    work,
+    sessionId: "s",
+    activity: {
+      kind: "tool.started",
+      toolCallId: "c",
+      toolName: "b",
+      toolArguments: `${"[".repeat(20_000)}"${secret}"${"]".repeat(20_000)}`,
+    },
+  });
+  assert.ok(!JSON.stringify(event).includes(secret));
+});
+
+test("an event keeps a megabyte of text at most, and a cut leaves no part of a secret", () => {
+  const long = `${"x".repeat(900_000)}${`${secret}${"y".repeat(200)}`.repeat(2000)}`;
+  const started = performance.now();
+  const event = redactor.event({
+    at: 1,
+    type: "activity",
+    work,
+    sessionId: "s",
+    activity: {
+      kind: "model.replied",
+      text: long,
+      toolCalls: [{ name: "n", arguments: { a: long, b: "short" } }],
+      subAgent: false,
+    },
+  });
+  const took = performance.now() - started;
+  assert.ok(took < 4000, `${took} ms`);
+  assert.ok(event.type === "activity" && event.activity.kind === "model.replied");
+  const { text, toolCalls } = event.activity;
+  assert.ok(text.length < 1_100_000);
+  assert.match(text, /… \(\d+ characters left out\)$/);
+  assert.deepEqual(toolCalls[0]?.arguments, {
+    a: `… (${long.length} characters left out)`,
+    b: "short",
+  });
+  assert.ok(!JSON.stringify(event).includes(secret.slice(0, 6)));
+  assert.deepEqual(redactor.event(event), event);
+});
+
+test("the text of a delta never passes: a secret may be split over two", () => {
+  for (const kind of ["message.delta", "reasoning.delta", "tool.delta"] as const) {
+    const event = redactor.event({
+      at: 1,
+      type: "activity",
+      work,
+      sessionId: "s",
+      activity: {
+        kind,
+        messageId: "m",
+        reasoningId: "m",
+        toolCallId: "m",
+        text: secret.slice(0, 9),
+      },
+    });
+    assert.ok(
+      event.type === "activity" && event.activity.kind === kind && event.activity.text === "",
+    );
+  }
+});
+
+test("the words of the vocabulary stay, whatever the secrets are", () => {
+  const event = redactor.event({
+    at: 1,
+    type: "decision",
+    work: null,
+    decision: { kind: "note", text: "a decision" },
+  });
+  assert.deepEqual(event, {
+    at: 1,
+    type: "decision",
+    work: null,
+    decision: { kind: "note", text: "a ***" },
+  });
+});
+
+test("an event without secrets is passed on as it is, and its original is never changed", () => {
+  const plain = samples.story();
+  for (const event of plain) {
+    const isDelta = event.type === "activity" && event.activity.kind.endsWith(".delta");
+    assert.equal(redactor.event(event) === event, !isDelta);
+  }
+  const frozen = Object.freeze({
+    at: 1,
+    type: "decision",
+    work: null,
+    decision: Object.freeze({ kind: "note", text: secret }),
+  } as const);
+  redactor.event(frozen);
+  assert.equal(frozen.decision.text, secret);
+});
+
+test("a secret put anywhere into any event is gone afterwards, and doing it twice changes nothing", () => {
+  fc.assert(
+    fc.property(samples.body, (body) => {
+      const replacer = (key: string, value: unknown): unknown =>
+        typeof value === "string" &&
+        !["type", "kind", "role", "mission", "field", "outcome"].includes(key)
+          ? `${secret}${value}`
+          : value;
+      const event = redactor.event({ at: 1, ...JSON.parse(JSON.stringify(body, replacer)) });
+      assert.ok(!JSON.stringify(event).includes(secret), JSON.stringify(event));
+      assert.deepEqual(redactor.event(event), event);
+    }),
+    { numRuns: 500 },
+  );
+});

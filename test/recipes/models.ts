@@ -1,0 +1,85 @@
+/** Models that do what a prompt says, word by word: what they see is what the recipe made visible. */
+import type { Reply, ScriptedCall, Script } from "../rig/model-server.ts";
+
+/** What the model may know besides its prompts: the folder in which it works. */
+export type Model = (folder: string) => Script;
+
+function shell(command: string): ScriptedCall {
+  return { name: "bash", arguments: { command, description: "Look" } };
+}
+
+function reported(document: string): ScriptedCall {
+  return { name: "job_prepare_document", arguments: { argument: document } };
+}
+
+function yes(reason: string): Reply {
+  return { toolCalls: [{ name: "job_boolean_true", arguments: { argument: reason } }] };
+}
+
+/** For examples/review.yml: runs the commands of the prompt, then the diff of each file, and writes it all down. */
+export const reviewer: Model =
+  (folder) =>
+  ({ prompt, toolResults, messages }) => {
+    if (prompt.includes("Did you look at the diff")) {
+      return toolResults.length > 0 ? { text: "I did." } : yes("every finding has its line");
+    }
+    const [, document = ""] =
+      /(?:Write your findings to|to) (agent-review[\w-]*\.md)/.exec(prompt) ?? [];
+    const write = (text: string): Reply => ({
+      toolCalls: [
+        {
+          name: "create",
+          arguments: { path: `${folder}/${document}`, file_text: text },
+        },
+      ],
+    });
+    if (prompt.includes("Write one review")) {
+      return (
+        [
+          { toolCalls: [shell("git log -1 --format=%s")] },
+          write(
+            `# The review\n\nRound half to even. @octocat, fixes #1\n~~~~~\n${"Another line.\n".repeat(20)}`,
+          ),
+          { toolCalls: [reported(document)] },
+        ][toolResults.length] ?? { text: "Here is the review." }
+      );
+    }
+    const commands = [...prompt.matchAll(/^git .*$/gm)].map(([command]) => command);
+    const look = commands.filter((command) => !command.endsWith("FILE"));
+    if (toolResults.length === 0) return { toolCalls: look.map(shell) };
+    if (toolResults.length === look.length) {
+      const [each = ""] = commands.filter((command) => command.endsWith("FILE"));
+      const stat = toolResults.join("\n");
+      const files = [...stat.matchAll(/^ ?(\S+) +\| +\d+ [+-]+$/gm)].map(([, name = ""]) => name);
+      return { toolCalls: files.map((name) => shell(each.replace(/FILE$/, name))) };
+    }
+    const written = messages.some(({ toolCalls }) =>
+      toolCalls.some(({ name }) => name === "create"),
+    );
+    if (!written) return write(toolResults.slice(look.length).join("\n"));
+    const told = messages.some(({ toolCalls }) =>
+      toolCalls.some(({ name }) => name === "job_prepare_document"),
+    );
+    return told ? { text: "Done." } : { toolCalls: [reported(document)] };
+  };
+
+/** For examples/nightly.yml: there is always one more sentence to correct. */
+export const tireless: Model = (folder) => {
+  let corrected = 0;
+  return ({ prompt, toolResults }) => {
+    if (toolResults.length > 0) return { text: "Done." };
+    if (prompt.includes("Find one sentence")) return yes("there is another one");
+    if (prompt.includes("Look at the uncommitted changes")) return yes("it is true now");
+    if (!prompt.includes("Find it and correct it")) return { text: "What I did." };
+    corrected += 1;
+    const change = { old_str: `Sentence ${corrected}`, new_str: `Truth ${corrected}` };
+    const path = `${folder}/README.md`;
+    return { toolCalls: [{ name: "edit", arguments: { path, ...change } }] };
+  };
+};
+
+/** For examples/triage.yml. */
+export const triager: Model =
+  () =>
+  ({ toolResults }) =>
+    toolResults.length > 0 ? { text: "It is a bug." } : { toolCalls: [reported("bug: the total")] };

@@ -1,0 +1,303 @@
+/**
+ * Plays a workflow as GitHub would: jobs in the order of their needs, steps with their conditions, the contexts
+ * and the files of a step. Scripts run in the real bash, agent-jobs is the committed bundle, git is real; what
+ * of the actions of others the recipes use is played here. Whatever it does not know is an error.
+ */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import picomatch from "picomatch";
+import { parse } from "yaml";
+import { parseFileCommand, runStep, type StepResult } from "../rig/runner.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { checkOut } from "./checkout.ts";
+import { holds, interpolate, type Contexts, type Status } from "./expressions.ts";
+import { runGithubScript } from "./github-script.ts";
+import {
+  fields,
+  isThisAction,
+  jobsOf,
+  list,
+  optional,
+  read,
+  root,
+  type Fields,
+  type Recipe,
+} from "./pages.ts";
+
+export interface World {
+  readonly event: string;
+  readonly actor: string;
+  readonly payload: object;
+  /** The repository on the server. */
+  readonly url: string;
+  readonly ref: string;
+  readonly sha: string;
+  readonly baseRef?: string;
+  readonly headRef?: string;
+  /** The folder of the artifacts. */
+  readonly artifacts: string;
+  readonly apiUrl: string;
+  /** The API that the scripts of a recipe talk to. */
+  readonly scriptApiUrl: string;
+  /** Called with the folder of each job before its first step. */
+  onWorkspace?(folder: string): void;
+  /** Over the inputs of every step that runs agent-jobs: the model server of the test. */
+  readonly inputs: Readonly<Record<string, string>>;
+  /** Over the environment of the scripts. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface PlayedJob {
+  readonly result: "success" | "failure" | "skipped";
+  readonly outputs: Readonly<Record<string, string>>;
+  /** Of the steps that ran agent-jobs. */
+  readonly agents: readonly StepResult[];
+  /** The folder of the job; empty if it was skipped. */
+  readonly workspace: string;
+  /** What the scripts printed. */
+  readonly log: string;
+}
+
+type Played = Record<string, PlayedJob>;
+
+export async function play(
+  test: Pick<TestContext, "after">,
+  recipe: Recipe,
+  world: World,
+): Promise<Readonly<Record<string, PlayedJob>>> {
+  const played: Played = {};
+  for (const { id, job } of jobsOf(recipe)) {
+    const needed = [job["needs"] ?? []].flat().map(String);
+    assert.ok(
+      needed.every((name) => name in played),
+      "jobs stand in the order of their needs",
+    );
+    const needs = Object.fromEntries(needed.map((name) => [name, played[name]]));
+    played[id] = await playJob(test, job, { ...contextsOf(world), needs }, world);
+  }
+  return played;
+}
+
+function nameOf(ref: string): string {
+  return ref.replace(/^refs\/(?:heads|tags|pull)\//, "");
+}
+
+function contextsOf(world: World): Contexts {
+  const { event, actor, payload, ref, sha, baseRef, headRef, apiUrl } = world;
+  return {
+    github: {
+      event_name: event,
+      actor,
+      ref,
+      ref_name: nameOf(ref),
+      sha,
+      base_ref: baseRef ?? "",
+      head_ref: headRef ?? "",
+      repository: "octo/shop",
+      token: "ghs_0123456789abcdef",
+      api_url: apiUrl,
+      event: payload,
+    },
+    inputs: optional(fields(payload)["inputs"]),
+    secrets: { MODELS_KEY: "key-0123456789" },
+  };
+}
+
+const jobKeys = new Set(
+  "if needs runs-on timeout-minutes permissions environment outputs env steps".split(" "),
+);
+
+async function playJob(
+  test: Pick<TestContext, "after">,
+  job: Fields,
+  contexts: Contexts,
+  world: World,
+): Promise<PlayedJob> {
+  const needs = Object.values(optional(contexts["needs"])).map(optional);
+  const status = { failed: needs.some(({ result }) => result !== "success"), cancelled: false };
+  if (!holds(job["if"], contexts, status)) {
+    return { result: "skipped", outputs: {}, agents: [], workspace: "", log: "" };
+  }
+  assert.deepEqual(
+    Object.keys(job).filter((key) => !jobKeys.has(key)),
+    [],
+    "not played here",
+  );
+  const { path } = await makeWorkspace(test);
+  const workspace = join(path, "workspace");
+  await mkdir(workspace);
+  world.onWorkspace?.(workspace);
+  const running = new RunningJob(test, world, workspace, path, optional(job["env"]));
+  for (const step of list(job["steps"]).map(fields)) await running.step(step, contexts);
+  const given = { ...contexts, steps: running.steps };
+  const outputs = Object.entries(optional(job["outputs"])).map(([name, text]) => [
+    name,
+    interpolate(String(text), given, running.status),
+  ]);
+  return {
+    result: running.status.failed ? "failure" : "success",
+    outputs: Object.fromEntries(outputs),
+    agents: running.agents,
+    workspace,
+    log: running.log,
+  };
+}
+
+interface Ended {
+  readonly passed: boolean;
+  readonly outputs: Readonly<Record<string, string>>;
+}
+
+class RunningJob {
+  readonly steps: Record<string, unknown> = {};
+  readonly agents: StepResult[] = [];
+  status: Status = { failed: false, cancelled: false };
+  log = "";
+  readonly #test: Pick<TestContext, "after">;
+  readonly #world: World;
+  readonly #workspace: string;
+  readonly #temporary: string;
+  readonly #env: Fields;
+
+  constructor(
+    test: Pick<TestContext, "after">,
+    world: World,
+    workspace: string,
+    temporary: string,
+    env: Fields,
+  ) {
+    this.#env = env;
+    this.#test = test;
+    this.#world = world;
+    this.#workspace = workspace;
+    this.#temporary = temporary;
+  }
+
+  async step(step: Fields, needed: Contexts): Promise<void> {
+    const contexts = { ...needed, steps: this.steps };
+    if (!holds(step["if"], contexts, this.status)) return;
+    const text = (value: unknown): string => interpolate(String(value), contexts, this.status);
+    const texts = (value: unknown): Record<string, string> =>
+      Object.fromEntries(Object.entries(optional(value)).map(([name, one]) => [name, text(one)]));
+    const { passed, outputs } = await this.#run(step, texts);
+    const outcome = passed ? "success" : "failure";
+    if (!passed) this.status = { ...this.status, failed: true };
+    if (typeof step["id"] === "string") this.steps[step["id"]] = { outputs, outcome };
+  }
+
+  async #run(step: Fields, texts: (value: unknown) => Record<string, string>): Promise<Ended> {
+    const env = texts({ ...this.#env, ...optional(step["env"]) });
+    const { uses, run } = step;
+    if (typeof run === "string") return this.#script(run, env);
+    assert.ok(typeof uses === "string");
+    if (isThisAction(uses))
+      return this.#agents(texts({ ...defaults(), ...optional(step["with"]) }), env);
+    const inputs = texts(step["with"]);
+    const [action = ""] = uses.split("@");
+    switch (action) {
+      case "actions/checkout": {
+        const { url, ref, sha } = this.#world;
+        await checkOut(inputs, { workspace: this.#workspace, url, ref, sha });
+        return { passed: true, outputs: {} };
+      }
+      case "actions/github-script":
+        await runGithubScript(inputs, env, {
+          ...this.#world,
+          apiUrl: this.#world.scriptApiUrl,
+        });
+        return { passed: true, outputs: {} };
+      case "actions/setup-node":
+        return { passed: true, outputs: {} };
+      case "actions/upload-artifact":
+      case "actions/download-artifact":
+        await this.#artifact(action, inputs);
+        return { passed: true, outputs: {} };
+      default:
+        throw new Error(`The action ${action} is not played here.`);
+    }
+  }
+
+  async #agents(
+    inputs: Readonly<Record<string, string>>,
+    env: Readonly<Record<string, string>>,
+  ): Promise<Ended> {
+    const { event, actor, payload, sha, ref, apiUrl } = this.#world;
+    const eventPath = join(this.#temporary, "event.json");
+    await writeFile(eventPath, JSON.stringify(payload));
+    const rehearsed = inputs["rehearse"] ?? "";
+    const result = await runStep(this.#test, {
+      workspace: this.#workspace,
+      // A rehearsal asks nobody.
+      inputs: { ...inputs, ...(rehearsed === "" ? this.#world.inputs : {}) },
+      apiUrl,
+      main: fileURLToPath(new URL("dist/action/index.js", root)),
+      env: {
+        GITHUB_EVENT_NAME: event,
+        GITHUB_EVENT_PATH: eventPath,
+        GITHUB_ACTOR: actor,
+        GITHUB_SHA: sha,
+        GITHUB_REF: ref,
+        ...env,
+      },
+    });
+    this.agents.push(result);
+    return { passed: result.code === 0, outputs: result.outputs };
+  }
+
+  /** Files by the name of their artifact. */
+  async #artifact(
+    action: string,
+    { name = "", path = "" }: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    const kept = join(this.#world.artifacts, name);
+    const uploads = action === "actions/upload-artifact";
+    const [from, to] = uploads ? [this.#workspace, kept] : [kept, this.#workspace];
+    const patterns = uploads ? path.trim().split("\n") : ["*"];
+    await mkdir(to, { recursive: true });
+    for (const file of await readdir(from, { withFileTypes: true }))
+      if (file.isFile() && patterns.some((pattern) => picomatch.isMatch(file.name, pattern)))
+        await copyFile(join(from, file.name), join(to, file.name));
+  }
+
+  async #script(script: string, env: Readonly<Record<string, string>>): Promise<Ended> {
+    const file = join(this.#temporary, "script.sh");
+    const output = join(this.#temporary, "output");
+    await writeFile(file, script);
+    await writeFile(output, "");
+    const { PATH = "", HOME = "" } = process.env;
+    try {
+      const { stdout, stderr } = await promisify(execFile)("bash", ["-e", file], {
+        cwd: this.#workspace,
+        env: {
+          PATH,
+          HOME,
+          GITHUB_ACTIONS: "true",
+          GITHUB_OUTPUT: output,
+          GITHUB_REPOSITORY: "octo/shop",
+          GITHUB_REF_NAME: nameOf(this.#world.ref),
+          GITHUB_REF_TYPE: this.#world.ref.startsWith("refs/tags/") ? "tag" : "branch",
+          GITHUB_SHA: this.#world.sha,
+          RUNNER_TEMP: this.#temporary,
+          ...env,
+          ...this.#world.env,
+        },
+      });
+      this.log += stdout + stderr;
+      return { passed: true, outputs: parseFileCommand(await readFile(output, "utf8")) };
+    } catch (error) {
+      this.log += String(error);
+      return { passed: false, outputs: {} };
+    }
+  }
+}
+
+/** The inputs that action.yml fills in. */
+function defaults(): Fields {
+  const inputs = Object.entries(fields(fields(parse(read("action.yml")))["inputs"]));
+  return Object.fromEntries(inputs.map(([name, input]) => [name, fields(input)["default"] ?? ""]));
+}

@@ -1,0 +1,62 @@
+/** The workflows of the README, the documentation and this repository do what they say they do. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { agentSteps, fields, jobsOf, namesOf, optional, recipes, triggersOf } from "./pages.ts";
+
+const all = recipes();
+const examples = namesOf("examples/", /\.ya?ml$/).map((name) => name.replace("examples/", ""));
+const entries = namesOf("entries/", /\.ya?ml$/);
+
+describe("the workflows that people copy", () => {
+  it("are found on the pages and in this repository", () => {
+    const files = all.map(({ file }) => file);
+    for (const file of ["README.md", "docs/action.md", ".github/workflows/agent-review.yml"])
+      assert.ok(files.includes(file), file);
+    assert.ok(all.length >= 9, `${all.length} found`);
+  });
+
+  it("have entries with rehearsals", () => {
+    const named = examples.filter((name) => !name.includes(".rehearsal."));
+    assert.ok(named.length >= 3);
+    for (const name of named)
+      assert.ok(examples.includes(name.replace(".yml", ".rehearsal.yml")), name);
+  });
+
+  for (const recipe of all) {
+    describe(recipe.title, () => {
+      it("names an entry, and a rehearsal, that is in examples/ to copy", () => {
+        const named = agentSteps(recipe).flatMap(({ entry, rehearse = "" }) =>
+          [entry, rehearse].flatMap((value) => String(value).match(/[\w./-]+\.ya?ml/g) ?? []),
+        );
+        assert.notEqual(named.length, 0);
+        for (const path of named) {
+          const copy = path.replace(/^\.github\/agent-jobs\//, "");
+          const here = examples.map((name) => `examples/${name}`).concat(entries);
+          assert.ok(copy === path ? here.includes(path) : examples.includes(copy), path);
+        }
+      });
+
+      it("runs once at a time", () => {
+        assert.ok("group" in fields(recipe.workflow["concurrency"]));
+      });
+
+      if (triggersOf(recipe).includes("pull_request"))
+        it("is for pull requests: it has their whole history, their base, and leaves drafts alone", () => {
+          for (const { job, steps } of jobsOf(recipe)) {
+            if (job["needs"] !== undefined) continue;
+            assert.match(String(job["if"]), /!github\.event\.pull_request\.draft/);
+            const checkout = steps.find(({ uses }) => String(uses).startsWith("actions/checkout@"));
+            const inputs = optional(checkout?.["with"]);
+            assert.equal(inputs["fetch-depth"], 0);
+            // The commit of the event, from which the entry may be taken.
+            assert.equal(inputs["ref"], undefined);
+          }
+          for (const inputs of agentSteps(recipe))
+            assert.match(
+              String(inputs["user-input"]),
+              /pull_request\.base\.sha \}\}\.\.\.\$\{\{ github\.event\.pull_request\.head\.sha/,
+            );
+        });
+    });
+  }
+});

@@ -1,0 +1,111 @@
+/** Nothing is released that works on some platforms only, or under a name that is not its own. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import type { Workspace } from "../rig/workspace.ts";
+import { makeProject, packages, platforms, repository, sdk, version } from "./project.ts";
+import { startRegistry } from "./registry.ts";
+import { runScript, type Ended } from "./rig.ts";
+
+const hash = `sha512-${"A".repeat(86)}==`;
+const all = Object.fromEntries(platforms.map((platform) => [platform, hash]));
+const github = {
+  GITHUB_ACTIONS: "true",
+  GITHUB_REF_TYPE: "tag",
+  GITHUB_REF_NAME: "v1.2.3",
+  GITHUB_REPOSITORY: repository,
+};
+
+const run = async (
+  { path }: Workspace,
+  name: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> => runScript(join(path, "scripts", name), args, env);
+
+describe("scripts/check-release.mjs", () => {
+  it("lets a release go out when everything holds", async (t) => {
+    const project = await makeProject(t, all);
+    await run(project, "write-runtime-hashes.mjs");
+    const { code, stdout, stderr } = await run(project, "check-release.mjs", [], github);
+    assert.equal(stderr, "");
+    assert.equal(code, 0);
+    assert.match(stdout, /^Version 1\.2\.3 can be released\.$/m);
+  });
+
+  for (const platform of platforms)
+    it(`refuses while the hash for ${platform} is missing`, async (t) => {
+      const { [platform]: _, ...others } = all;
+      const project = await makeProject(t, others);
+      await run(project, "write-runtime-hashes.mjs");
+      const { code, stderr } = await run(project, "check-release.mjs", [], github);
+      assert.equal(code, 1);
+      assert.equal(
+        stderr,
+        `::error::package-lock.json has no SHA-512 of ${sdk}-${platform}. Run the workflow "Runtime hashes".\n`,
+      );
+    });
+
+  it("refuses hashes that are not those of the lock file", async (t) => {
+    const project = await makeProject(t, all);
+    await run(project, "write-runtime-hashes.mjs");
+    const file = "src/action/runtime-hashes.ts";
+    const text = await project.read(file);
+    await project.write(file, text.replace("AAAA", "BBBB"));
+    const { code, stderr } = await run(project, "check-release.mjs", [], github);
+    assert.equal(code, 1);
+    assert.match(stderr, /^::error::src\/action\/runtime-hashes\.ts has no hash for darwin-arm64/);
+  });
+
+  it("names everything else that does not hold, at once", async (t) => {
+    const project = await makeProject(t, all, { "CHANGELOG.md": "## [Unreleased]\n" });
+    await run(project, "write-runtime-hashes.mjs");
+    const env = { ...github, GITHUB_REF_NAME: "v1.2.4", GITHUB_REPOSITORY: "somebody/shop" };
+    const { code, stderr } = await run(project, "check-release.mjs", [], env);
+    assert.equal(code, 1);
+    assert.deepEqual(stderr.trim().split("\n"), [
+      "::error::The tag is v1.2.4, but package.json has version 1.2.3.",
+      "::error::package.json names the repository octo/shop, but this is somebody/shop. Run: node scripts/rename.mjs somebody/shop",
+      '::error::CHANGELOG.md has no section "## [1.2.3]".',
+    ]);
+  });
+});
+
+describe("scripts/complete-lockfile.mjs --hashes", () => {
+  it("asks the registry for every hash that is missing, and keeps those that are known", async (t) => {
+    const registry = await startRegistry(t, packages);
+    const project = await makeProject(t, { "linux-x64": hash });
+    const env = {
+      npm_config_registry: registry.url,
+      npm_config_cache: join(project.path, "cache"),
+    };
+    const { code, stderr } = await run(project, "complete-lockfile.mjs", ["--hashes"], env);
+    assert.equal(stderr, "");
+    assert.equal(code, 0);
+    const lock = await project.read("package-lock.json");
+    for (const platform of ["darwin-arm64", "win32-x64"]) {
+      const name = `${sdk}-${platform}`;
+      const integrity = registry.integrities.get(`${name}@${version}`);
+      assert.ok(lock.includes(`"integrity": "${integrity}"`), name);
+    }
+    assert.ok(lock.includes(hash));
+    const again = await run(project, "complete-lockfile.mjs", ["--hashes"], env);
+    assert.equal(again.code, 0);
+    assert.equal(await project.read("package-lock.json"), lock);
+  });
+
+  it("fails, with their names, if the registry does not have them", async (t) => {
+    const registry = await startRegistry(t, packages.slice(0, 3));
+    const project = await makeProject(t, {});
+    const env = {
+      npm_config_registry: registry.url,
+      npm_config_cache: join(project.path, "cache"),
+    };
+    const { code, stderr } = await run(project, "complete-lockfile.mjs", ["--hashes"], env);
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /The registry has no SHA-512 of:\n {2}@github\/copilot-sdk-win32-x64@9\.9\.9\n$/,
+    );
+  });
+});
