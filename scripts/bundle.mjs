@@ -82,12 +82,13 @@ async function build({ entries, executable }) {
       { cwd: stage, stdio: ["ignore", "ignore", "inherit"] },
     );
     await minifyAll(out);
+    if (!executable) continue;
     const index = join(out, "index.js");
-    const text = fs.readFileSync(index, "utf8");
-    if (executable && !text.startsWith("#!")) {
-      fs.writeFileSync(index, `#!/usr/bin/env node\n${text}`);
-    }
-    if (executable) fs.chmodSync(index, 0o755);
+    fs.renameSync(index, join(out, "main.js"));
+    const launcher = fs.readFileSync(join(root, "scripts", "launcher.js"), "utf8");
+    const { code } = await minify(launcher, { module: false, ecma: 5 });
+    fs.writeFileSync(index, `#!/usr/bin/env node\n${code}\n`);
+    fs.chmodSync(index, 0o755);
   }
   const [main] = Object.values(entries);
   fs.writeFileSync(join(scratch, main, "licenses.txt"), licenses());

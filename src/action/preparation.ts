@@ -273,6 +273,10 @@ export function runOptions(
       ...(maxParallel === undefined ? {} : { parallel: maxParallel }),
       ...(timeoutMinutes === undefined ? {} : { jobMinutes: timeoutMinutes }),
     },
+    limitNames: {
+      parallel: "the input max-parallel",
+      jobMinutes: "the input timeout-minutes",
+    },
     ...(job === undefined ? {} : { jobName: job }),
     ...(userInput === undefined ? {} : { userInput }),
     ...(workingDirectory === undefined ? {} : { workingDirectory }),

@@ -11,7 +11,7 @@ import { setImmediate } from "node:timers/promises";
 import { validateEntry } from "../entry/prepare.ts";
 import type { Entry, PreparedEntry } from "../entry/model.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
-import { resolveLimits } from "../engine/limits.ts";
+import { resolveLimits, setBy } from "../engine/limits.ts";
 import type { EnginePorts } from "../engine/ports.ts";
 import { runJob as runJobOfEngine, runSingleTask, type TaskSpec } from "../engine/run-job.ts";
 import type { RunSpec } from "../engine/job.ts";
@@ -272,7 +272,10 @@ export class JobHost {
       entry,
       userInput,
       workingDirectory: resolve(workingDirectory),
-      limits: resolveLimits(entry.limits, this.#options.limits),
+      limits: resolveLimits(entry.limits, {
+        ...this.#options.limits,
+        setBy: setBy(this.#options.limits, "the JobHost"),
+      }),
       permissionsOf: (taskId) =>
         effectivePermissions(
           entry.permissions,
@@ -303,6 +306,7 @@ export class JobHost {
       clock: systemClock,
       gate: createGate(spec.limits.parallel),
       random: Math.random,
+      awaited: () => sessions.unreachable,
       emit: (event: RunEventBody): void => {
         // Who hears that it has ended may start or install the next thing at once.
         if (event.type === "run.ended") this.#release();

@@ -1,3 +1,4 @@
+import type { LimitSources } from "../engine/limits.ts";
 import type { Limits, PermissionPreset } from "../entry/model.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { TerminalStream } from "../reporters/terminal.ts";
@@ -42,6 +43,8 @@ export interface RunOptions extends ModelAccess {
   readonly permissions?: PermissionPreset;
   /** Over the entry's. */
   readonly limits?: Limits;
+  /** The option or input that set each of them, as the person wrote it. */
+  readonly limitNames?: LimitSources;
   /** A rehearsal file whose script plays the model. */
   readonly rehearse?: string;
   /** With `rehearse`: work in the folder itself. Default: where tools may change it, in a copy of it. */

@@ -9,7 +9,7 @@ import type { Diagnostic } from "../entry/diagnostic.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
 import { taskWorks } from "../entry/work.ts";
-import { resolveLimits, type ResolvedLimits } from "../engine/limits.ts";
+import { resolveLimits, setBy, type ResolvedLimits } from "../engine/limits.ts";
 import type { EnginePorts } from "../engine/ports.ts";
 import { runJob } from "../engine/run-job.ts";
 import type { RunOutcome } from "../events/event.ts";
@@ -139,7 +139,11 @@ async function prepareLoaded(
     userInput: userInput ?? "",
     workingDirectory,
     namedDirectory: copy === undefined ? workingDirectory : folder,
-    limits: resolveLimits(loaded.entry.limits, script?.limits, options.limits),
+    limits: resolveLimits(
+      loaded.entry.limits,
+      script && { ...script.limits, setBy: setBy(script.limits, script.file) },
+      { ...options.limits, setBy: options.limitNames },
+    ),
     permissions,
     script,
     warnings: [...loaded.warnings, ...userInputWarnings(loaded, jobName, userInput)],
@@ -234,6 +238,12 @@ async function execute(
     ...(model === undefined ? modelServer(options) : { transport: model }),
     onRuntimeRestarted: (reason) =>
       sink.emit({ type: "decision", work: null, decision: { kind: "runtime-restarted", reason } }),
+    onUnreachable: (server, reason) =>
+      sink.emit({
+        type: "decision",
+        work: null,
+        decision: { kind: "model-unreachable", server, reason },
+      }),
     onLeftovers: (runs) =>
       sink.emit({ type: "decision", work: null, decision: { kind: "leftovers-ended", runs } }),
     mark: options.mark,
@@ -245,6 +255,7 @@ async function execute(
     clock,
     gate: createGate(limits.parallel),
     random: Math.random,
+    awaited: () => sessions.unreachable,
     emit: (event) => sink.emit(verdict?.judged(event) ?? event),
   };
   const declared = entry.permissions;

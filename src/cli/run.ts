@@ -83,6 +83,7 @@ async function runOptions(
     entryFile,
     environment,
     limits,
+    limitNames: { parallel: "--max-parallel", jobMinutes: "--timeout-minutes" },
     terminal: {
       stream,
       verbosity: flags.quiet === true ? "quiet" : flags.verbose === true ? "verbose" : "normal",

@@ -2,11 +2,11 @@
  * The one crash-retry loop (`sendMonitoredPrompt` of the seed). It sends one prompt for one mission
  * and tries again after crashes, as the budget of the mission and the remedy of the crash allow.
  */
-import { crashRemedy, type Crash } from "../events/crash.ts";
+import { crashRemedy, type Crash, type Remedy } from "../events/crash.ts";
 import type { Mission } from "../events/decision.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import type { ExpandedPrompt } from "../entry/model.ts";
-import { DenialStreak, minutes } from "./limits.ts";
+import { crossed, DenialStreak, minutes } from "./limits.ts";
 import type { Judged } from "./criteria.ts";
 import type { Session, TurnOutcome } from "./ports.ts";
 import { unlessStopped } from "./scope.ts";
@@ -48,6 +48,7 @@ export async function runMission(
   let modelId = nextModel();
   let overloaded = 0;
   for (let attempt = 1; ; attempt += 1) {
+    Object.assign(context.latestTry, { attempt, attempts: tries });
     const outcome = await tryOnce(context, keeper, request, modelId, attempt);
     if (outcome === "stopped" || outcome.kind === "canceled") return { kind: "stopped" };
     variables.report(outcome.toolCalls);
@@ -62,19 +63,20 @@ export async function runMission(
     const limit = limitOf(crash);
     if (limit !== undefined) {
       const scope = `a turn of task "${context.work.taskId}"`;
-      decide(context, { kind: "limit-crossed", limit, value: context.limits[limit], scope });
+      decide(context, { kind: "limit-crossed", ...crossed(context.limits, limit), scope });
     }
+    const remedy = crashRemedy(crash);
+    if (remedy.kind === "retry-later") overloaded += 1;
+    const attempts = Math.min(tries, attempt + furtherTries(remedy, overloaded));
     decide(context, {
       kind: "session-crashed",
       mission: request.mission,
       attempt,
-      attempts: tries,
+      attempts,
       crash,
     });
     await keeper.end(false);
-    const remedy = crashRemedy(crash);
-    if (remedy.kind === "retry-later") overloaded += 1;
-    if (remedy.kind === "give-up" || attempt === tries || overloaded > OVERLOADED_RETRIES) {
+    if (attempt === attempts) {
       const advice = remedy.kind === "give-up" ? { advice: remedy.advice } : {};
       decide(context, {
         kind: "crash-budget-drained",
@@ -89,13 +91,27 @@ export async function runMission(
     }
     if (scope.stopped !== undefined) return { kind: "stopped" };
     modelId = nextModel();
+    const awaited = context.ports.awaited?.();
     decide(context, {
       kind: "crash-retry",
       mission: request.mission,
       retry: attempt,
-      of: tries - 1,
+      of: attempts - 1,
       modelId,
+      ...(awaited === undefined ? {} : { waitingFor: awaited }),
     });
+  }
+}
+
+/** How many tries may follow a crash, however many the budget still has. */
+function furtherTries({ kind }: Remedy, overloaded: number): number {
+  switch (kind) {
+    case "give-up":
+      return 0;
+    case "retry-later":
+      return OVERLOADED_RETRIES + 1 - overloaded;
+    case "retry":
+      return Infinity;
   }
 }
 

@@ -4,30 +4,60 @@ import type { Crash } from "../events/crash.ts";
 import type { ModelUsed, PermissionDenied, SessionActivity } from "../events/session-activity.ts";
 import type { Scope } from "./scope.ts";
 
-export type ResolvedLimits = Required<Limits>;
+/** What set a limit, in the words of the person who did: an option, an input, a field. */
+export type LimitSources = { readonly [Name in keyof Limits]?: string };
 
-/** Later ones win: `resolveLimits(entry.limits, options.limits)`. */
-export function resolveLimits(...layers: readonly (Limits | undefined)[]): ResolvedLimits {
-  return Object.assign({}, defaultLimits, ...layers);
+export type ResolvedLimits = Required<Limits> & {
+  /** Of the limits that are not the default. */
+  readonly setBy?: LimitSources;
+};
+
+type LimitLayer = (Limits & { readonly setBy?: LimitSources | undefined }) | undefined;
+
+/** Later ones win: `resolveLimits(entry.limits, options.limits)`. What names no source is a field of the entry. */
+export function resolveLimits(...layers: readonly LimitLayer[]): ResolvedLimits {
+  const sources = layers.map((layer) => {
+    const { setBy: named, ...limits } = layer ?? {};
+    const own = setBy(limits, "the entry");
+    const known = Object.entries(named ?? {}).filter(([name]) => Object.hasOwn(own, name));
+    return { ...own, ...Object.fromEntries(known) };
+  });
+  return Object.assign({}, defaultLimits, ...layers, { setBy: Object.assign({}, ...sources) });
+}
+
+/** The limits of a layer, each with the same words after its name. */
+export function setBy(limits: Limits | undefined, place: string): LimitSources {
+  return Object.fromEntries(
+    Object.keys(limits ?? {}).map((name) => [name, `limits.${name} of ${place}`]),
+  );
+}
+
+/** A limit as it is crossed. */
+export function crossed<Name extends keyof Limits>(
+  limits: ResolvedLimits,
+  limit: Name,
+): { readonly limit: Name; readonly value: number; readonly setBy?: string } {
+  const source = limits.setBy?.[limit];
+  return { limit, value: limits[limit], ...(source === undefined ? {} : { setBy: source }) };
 }
 
 export const minutes = (count: number): number => count * 60_000;
 
 /** Of a whole job, counted from the runtime's own account, sub-agents included. */
 export class TokenBudget {
-  readonly #limit: number;
+  readonly #limits: ResolvedLimits;
   readonly #job: Scope;
   #spent = 0;
 
-  constructor(limit: number, job: Scope) {
-    this.#limit = limit;
+  constructor(limits: ResolvedLimits, job: Scope) {
+    this.#limits = limits;
     this.#job = job;
   }
 
   spend(used: ModelUsed): void {
     this.#spent += tokens(used.inputTokens) + tokens(used.outputTokens);
-    if (this.#spent > this.#limit) {
-      this.#job.stop({ kind: "limit", limit: "tokens", value: this.#limit });
+    if (this.#spent > this.#limits.tokens) {
+      this.#job.stop({ kind: "limit", ...crossed(this.#limits, "tokens"), used: this.#spent });
     }
   }
 }
@@ -39,18 +69,18 @@ function tokens(reported: number): number {
 
 /** Of one run of a task. A sub-agent's call is seen only when it is over, one of the task itself as it begins. */
 export class CallBudget {
-  readonly #limit: number;
+  readonly #limits: ResolvedLimits;
   readonly #task: Scope;
   #spent = 0;
 
-  constructor(limit: number, task: Scope) {
-    this.#limit = limit;
+  constructor(limits: ResolvedLimits, task: Scope) {
+    this.#limits = limits;
     this.#task = task;
   }
 
   spend(): void {
     this.#spent += 1;
-    if (this.#spent > this.#limit) this.#cross();
+    if (this.#spent > this.#limits.modelCalls) this.#cross();
   }
 
   /** A call has failed. The runtime repeats it by itself, and soon: a spent budget does not let it. */
@@ -61,11 +91,11 @@ export class CallBudget {
 
   /** To be called when another call is about to be made: a spent budget allows none. */
   beforeCall(): void {
-    if (this.#spent >= this.#limit) this.#cross();
+    if (this.#spent >= this.#limits.modelCalls) this.#cross();
   }
 
   #cross(): void {
-    this.#task.stop({ kind: "limit", limit: "modelCalls", value: this.#limit });
+    this.#task.stop({ kind: "limit", ...crossed(this.#limits, "modelCalls"), used: this.#spent });
   }
 }
 

@@ -93,5 +93,7 @@ export interface EnginePorts {
   readonly gate: TurnGate;
   /** Uniform in [0, 1), for the jitter of waits. */
   readonly random: () => number;
+  /** Who does not answer, while there are no models to be had. */
+  readonly awaited?: () => string | undefined;
   readonly emit: (event: RunEventBody) => void;
 }

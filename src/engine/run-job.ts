@@ -7,14 +7,16 @@
  */
 import { conditionIds, taskWorks } from "../entry/work.ts";
 import type { Model, PreparedEntry, TaskWork } from "../entry/model.ts";
+import type { CrossedLimit } from "../events/decision.ts";
 import type { PlannedWork, RunOutcome, WorkOutcome } from "../events/event.ts";
 import type { RunSpec } from "./job.ts";
-import { CallBudget, minutes, TokenBudget } from "./limits.ts";
+import { CallBudget, crossed, minutes, TokenBudget } from "./limits.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
 import { runWork, type Finished, type WorkResult } from "./run-work.ts";
-import { Scope, stopAfter, stopText } from "./scope.ts";
+import { Scope, stopAfter, stopText, type StopReason } from "./scope.ts";
+import { waitingFor, type LatestTry } from "./task-context.ts";
 import { Variables } from "./variables.ts";
 
 export interface JobSpec extends RunSpec {
@@ -51,8 +53,7 @@ export async function runJob(
       {
         loopIterations: spec.limits.loopIterations,
         runRef: (work, last) => run.ref(work, last),
-        loopLimitCrossed: (loop) =>
-          run.limitCrossed("loopIterations", spec.limits.loopIterations, loop),
+        loopLimitCrossed: (loop) => run.limitCrossed(crossed(spec.limits, "loopIterations"), loop),
         note: (text) =>
           ports.emit({ type: "decision", work: null, decision: { kind: "note", text } }),
       },
@@ -105,6 +106,7 @@ class Run {
   readonly #scope: Scope;
   readonly #tokens: TokenBudget;
   readonly #rateLimit: RateLimit;
+  readonly #latestTry: LatestTry = { attempt: 1, attempts: 1 };
   /** By work id, so bounded by the size of the job's tree. */
   readonly #runs = new Map<number, number>();
   #finishes = 0;
@@ -114,7 +116,7 @@ class Run {
     this.#ports = ports;
     this.#scope = Scope.root(signal);
     this.#rateLimit = new RateLimit(ports.clock);
-    this.#tokens = new TokenBudget(spec.limits.tokens, this.#scope);
+    this.#tokens = new TokenBudget(spec.limits, this.#scope);
   }
 
   async whole(
@@ -127,7 +129,7 @@ class Run {
     const file = entryFile === undefined ? {} : { entryFile };
     emit({ type: "run.started", jobName, workingDirectory, works, ...file });
     const { jobMinutes } = limits;
-    const reason = { kind: "limit", limit: "jobMinutes", value: jobMinutes } as const;
+    const reason = { kind: "limit", ...crossed(limits, "jobMinutes") } as const;
     const disarm = stopAfter(clock, this.#scope, minutes(jobMinutes), reason);
     const outcome = this.#conclude(await body());
     disarm();
@@ -136,24 +138,28 @@ class Run {
     return outcome;
   }
 
-  limitCrossed(limit: string, value: number, scope: string): void {
-    this.#ports.emit({
-      type: "decision",
-      work: null,
-      decision: { kind: "limit-crossed", limit, value, scope },
-    });
+  limitCrossed(limit: CrossedLimit, scope: string): void {
+    const decision = { ...limit, kind: "limit-crossed", scope } as const;
+    this.#ports.emit({ type: "decision", work: null, decision });
   }
 
   #conclude(result: WorkResult): RunOutcome {
-    const { stopped } = this.#scope;
+    const stopped = this.#stopped();
     if (result.kind === "succeeded") return { kind: "succeeded" };
     if (result.kind !== "stopped" && stopped === undefined)
       return { kind: "failed", reason: result.reason };
     if (stopped === undefined || stopped.kind === "canceled") {
       return { kind: "canceled", reason: stopped === undefined ? "canceled" : stopText(stopped) };
     }
-    if (stopped.kind === "limit") this.limitCrossed(stopped.limit, stopped.value, "the job");
+    if (stopped.kind === "limit") this.limitCrossed(stopped, "the job");
     return { kind: "failed", reason: stopText(stopped) };
+  }
+
+  #stopped(): StopReason | undefined {
+    const { stopped } = this.#scope;
+    return stopped?.kind === "limit"
+      ? { ...stopped, ...waitingFor(this.#ports, this.#latestTry) }
+      : stopped;
   }
 
   async ref(work: TaskWork<number>, last: Finished | undefined): Promise<WorkResult> {
@@ -213,9 +219,10 @@ class Run {
         limits,
         variables: new Variables(entry, userInput, modelId),
         scope,
-        calls: new CallBudget(limits.modelCalls, scope),
+        calls: new CallBudget(limits, scope),
         tokens: this.#tokens,
         rateLimit: this.#rateLimit,
+        latestTry: this.#latestTry,
         ports: this.#ports,
       },
       start.availability,

@@ -17,10 +17,10 @@ import {
   type Judged,
   type Verdict,
 } from "./criteria.ts";
-import { minutes } from "./limits.ts";
+import { crossed, minutes } from "./limits.ts";
 import { stopAfter, stopText, type StopReason } from "./scope.ts";
 import { SessionKeeper } from "./session-keeper.ts";
-import { decide, type TaskContext } from "./task-context.ts";
+import { decide, waitingFor, type TaskContext } from "./task-context.ts";
 
 export type TaskOutcome =
   | { readonly kind: "succeeded" }
@@ -49,8 +49,7 @@ export async function runTask(
   const keeper = new SessionKeeper(context);
   const disarm = stopAfter(ports.clock, scope, minutes(limits.taskMinutes), {
     kind: "limit",
-    limit: "taskMinutes",
-    value: limits.taskMinutes,
+    ...crossed(limits, "taskMinutes"),
   });
   const outcome = settle(context, await runMissions(context, keeper, availability));
   disarm();
@@ -76,14 +75,10 @@ function settle(context: TaskContext, result: Result): TaskOutcome {
     stopped?.kind === "limit" &&
     (stopped.limit === "taskMinutes" || stopped.limit === "modelCalls")
   ) {
-    const { limit, value } = stopped;
-    decide(context, {
-      kind: "limit-crossed",
-      limit,
-      value,
-      scope: `task "${context.work.taskId}"`,
-    });
-    return { kind: "failed", reason: stopText(stopped), answer: false };
+    const scope = `task "${context.work.taskId}"`;
+    const waited = { ...stopped, ...waitingFor(context.ports, context.latestTry) };
+    decide(context, { ...waited, kind: "limit-crossed", scope });
+    return { kind: "failed", reason: stopText(waited), answer: false };
   }
   return { kind: "stopped", reason: stopped ?? { kind: "canceled", reason: "canceled" } };
 }

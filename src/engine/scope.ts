@@ -3,13 +3,19 @@
  * stops its children, disposing it lets go of its parent, so that nothing grows with the number of
  * works done. The first reason wins.
  */
-import type { Crash } from "../events/crash.ts";
+import { crashText, type Crash } from "../events/crash.ts";
+import { limitText, type CrossedLimit } from "../events/decision.ts";
 import type { Clock } from "./ports.ts";
 
 export type StopReason =
   | { readonly kind: "canceled"; readonly reason: string }
   | { readonly kind: "task-crashed"; readonly taskId: string; readonly crash: Crash }
-  | { readonly kind: "limit"; readonly limit: StoppingLimit; readonly value: number };
+  | LimitStop;
+
+export interface LimitStop extends CrossedLimit {
+  readonly kind: "limit";
+  readonly limit: StoppingLimit;
+}
 
 export type StoppingLimit = "jobMinutes" | "tokens" | "taskMinutes" | "modelCalls";
 
@@ -115,9 +121,9 @@ export function stopText(reason: StopReason): string {
     case "canceled":
       return reason.reason;
     case "task-crashed":
-      return `task "${reason.taskId}" crashed: ${reason.crash.message}`;
+      return `task "${reason.taskId}" crashed: ${crashText(reason.crash)}`;
     case "limit":
-      return `limit ${reason.limit} = ${reason.value} crossed; raise it in "limits.${reason.limit}" of the entry`;
+      return `exceeded ${limitText(reason)}`;
   }
 }
 

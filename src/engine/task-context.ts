@@ -34,7 +34,23 @@ export interface TaskContext {
   readonly calls: CallBudget;
   readonly tokens: TokenBudget;
   readonly rateLimit: RateLimit;
+  /** Of the run: the try that began last, whose it ever was. */
+  readonly latestTry: LatestTry;
   readonly ports: EnginePorts;
+}
+
+export interface LatestTry {
+  attempt: number;
+  attempts: number;
+}
+
+/** What is waited for now, for a sentence that says why something ended. */
+export function waitingFor(
+  { awaited }: EnginePorts,
+  { attempt, attempts }: LatestTry,
+): { readonly waitingFor?: string } {
+  const server = awaited?.();
+  return server === undefined ? {} : { waitingFor: `${server}, attempt ${attempt} of ${attempts}` };
 }
 
 export function decide(context: TaskContext, decision: Decision): void {

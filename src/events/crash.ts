@@ -34,6 +34,14 @@ export type Remedy =
   | { readonly kind: "retry-later"; readonly retryAfterMs?: number }
   | { readonly kind: "give-up"; readonly advice: string };
 
+/** The crash, and what to do about it where a retry does nothing. */
+export function crashText(crash: Crash): string {
+  const remedy = crashRemedy(crash);
+  if (remedy.kind !== "give-up") return crash.message;
+  const sentence = /[.!?]["')]?$/.test(crash.message) ? crash.message : `${crash.message}.`;
+  return `${sentence} ${remedy.advice}`;
+}
+
 /** The one advice that is not about the model server: it helps in a rehearsal too. */
 export const permissionAdvice =
   'Allow in "permissions" what the task needs (each denial names it), or say in the prompt how to do without.';
@@ -41,6 +49,9 @@ export const permissionAdvice =
 /** Rule 6 of running tasks: which crashes a retry can mend. */
 export function crashRemedy(crash: Crash): Remedy {
   const { statusCode } = crash;
+  if (crash.errorType === "no-tools") {
+    return { kind: "give-up", advice: "Choose a model that can call tools: agents need them." };
+  }
   if (statusCode === 429 || (statusCode !== undefined && statusCode >= 500)) {
     return crash.retryAfterMs === undefined
       ? { kind: "retry-later" }

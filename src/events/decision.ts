@@ -39,6 +39,8 @@ export type Decision =
       readonly retry: number;
       readonly of: number;
       readonly modelId: string;
+      /** Who did not answer at the last try. */
+      readonly waitingFor?: string;
     }
   | {
       readonly kind: "criteria-retry";
@@ -63,6 +65,8 @@ export type Decision =
   | { readonly kind: "session-ended"; readonly sessionId: string; readonly role: SessionRole }
   | { readonly kind: "waiting"; readonly milliseconds: number; readonly reason: string }
   | { readonly kind: "runtime-restarted"; readonly reason: string }
+  /** Nobody answers where the models are. */
+  | { readonly kind: "model-unreachable"; readonly server: string; readonly reason: string }
   /** What killed runs of before had left: their processes and files. */
   | { readonly kind: "leftovers-ended"; readonly runs: number }
   | {
@@ -78,15 +82,22 @@ export type Decision =
       readonly reason?: string;
     }
   | { readonly kind: "tool-call-failed"; readonly tool: string; readonly reason: string }
-  | {
-      readonly kind: "limit-crossed";
-      readonly limit: string;
-      readonly value: number;
-      readonly scope: string;
-    }
+  | ({ readonly kind: "limit-crossed"; readonly scope: string } & CrossedLimit)
   | { readonly kind: "task-succeeded" }
   | { readonly kind: "task-failed"; readonly reason: string }
   | { readonly kind: "note"; readonly text: string };
+
+export interface CrossedLimit {
+  /** Its field in `limits` of an entry. */
+  readonly limit: string;
+  readonly value: number;
+  /** How much was used. Default: all of it. */
+  readonly used?: number;
+  /** The option, input or field that set it. Absent: it is the default. */
+  readonly setBy?: string;
+  /** What did not answer at the time. */
+  readonly waitingFor?: string;
+}
 
 export type AvailabilityField = "previousTasks" | "condition";
 export type CriteriaField = "toolExecuted" | "condition";
@@ -126,6 +137,7 @@ export function decisionCategory(decision: Decision): DecisionCategory {
     case "session-ended":
     case "waiting":
     case "runtime-restarted":
+    case "model-unreachable":
     case "leftovers-ended":
     case "permission-denied":
     case "model-call-failed":
@@ -153,13 +165,16 @@ export function decisionMessage(decision: Decision): string {
     case "criteria-failed":
       return `criteria.${decision.field} does not hold: ${decision.reason} (${decision.field} = ${decision.content})`;
     case "session-crashed":
-      return `${missionName(decision.mission)}, try ${decision.attempt} of ${decision.attempts}: ${decision.crash.message}${decision.crash.detail === undefined ? "" : ` ${decision.crash.detail}`}`;
+      return `${missionName(decision.mission)}${tryOf(decision)}: ${decision.crash.message}${decision.crash.detail === undefined ? "" : ` ${decision.crash.detail}`}`;
     case "crash-retry":
+      if (decision.waitingFor !== undefined) {
+        return `Waiting for ${decision.waitingFor}, attempt ${decision.retry + 1} of ${decision.of + 1}: ${missionName(decision.mission)} in a new session, model ${decision.modelId}`;
+      }
       return `${missionName(decision.mission)} in a new session after a crash, retry ${decision.retry} of ${decision.of}, model ${decision.modelId}`;
     case "criteria-retry":
       return `retry ${decision.retry} of ${decision.of}: ${decision.reason}`;
     case "crash-budget-drained":
-      return `Retry budget drained because of crashing: ${missionName(decision.mission)} crashed ${times(decision.attempts)}${decision.advice === undefined ? "" : `. ${decision.advice}`}`;
+      return `Giving up: ${missionName(decision.mission)} crashed ${times(decision.attempts)}${decision.advice === undefined ? "" : `. Not retried: ${decision.advice}`}`;
     case "criteria-budget-drained":
       return `Retry budget drained because of criteria failure after ${decision.retries} ${decision.retries === 1 ? "retry" : "retries"}: ${decision.reason}`;
     case "availability-drained":
@@ -172,6 +187,8 @@ export function decisionMessage(decision: Decision): string {
       return `Waiting ${(decision.milliseconds / 1000).toFixed(1)} s: ${decision.reason}`;
     case "runtime-restarted":
       return `Copilot runtime restarted: ${decision.reason}`;
+    case "model-unreachable":
+      return `No connection to ${decision.server}: ${decision.reason}. The run goes on trying`;
     case "leftovers-ended":
       return `Ended and removed what ${decision.runs === 1 ? "a killed run" : `${decision.runs} killed runs`} had left`;
     case "permission-denied":
@@ -183,7 +200,7 @@ export function decisionMessage(decision: Decision): string {
     case "tool-call-failed":
       return `Tool call ${decision.tool} failed: ${decision.reason}`;
     case "limit-crossed":
-      return `Limit ${decision.limit} = ${decision.value} of ${decision.scope} crossed; raise it in "limits.${decision.limit}" of the entry`;
+      return `Exceeded ${limitText(decision, decision.scope)}`;
     case "task-succeeded":
       return "Task succeeded";
     case "task-failed":
@@ -193,9 +210,29 @@ export function decisionMessage(decision: Decision): string {
   }
 }
 
+/** A limit that was crossed: what was used of it, and where it can be changed. */
+export function limitText(crossed: CrossedLimit, scope?: string): string {
+  const { limit, value, used = value, setBy, waitingFor } = crossed;
+  const of = scope === undefined ? "" : ` of ${scope}`;
+  const source =
+    setBy === undefined ? `the default; set limits.${limit} in the entry` : `set by ${setBy}`;
+  const waiting = waitingFor === undefined ? "" : `, waiting for ${waitingFor}`;
+  return `limits.${limit}${of}: ${used} of ${value} ${unitOf(limit)} used (${source})${waiting}`;
+}
+
+function unitOf(limit: string): string {
+  if (limit.endsWith("Minutes")) return "minutes";
+  return { modelCalls: "model calls", loopIterations: "iterations" }[limit] ?? limit;
+}
+
 /** `[CATEGORY] text`: the form of the seed's `taskDecision`. */
 export function decisionText(decision: Decision): string {
   return `[${decisionCategory(decision)}] ${decisionMessage(decision)}`;
+}
+
+/** Of one try there is nothing to count. */
+function tryOf({ attempt, attempts }: { attempt: number; attempts: number }): string {
+  return attempts === 1 ? "" : `, try ${attempt} of ${attempts}`;
 }
 
 function missionName(mission: Mission): string {

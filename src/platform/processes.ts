@@ -19,6 +19,8 @@ export function isRunning(pid: number): boolean {
 
 /** Sends a signal; a process that is already gone, or is not ours, is no error. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  // 0 and below are groups of processes, our own among them.
+  if (!(pid > 0)) return;
   try {
     process.kill(pid, signal);
   } catch {

@@ -1,5 +1,6 @@
 /** Running a program to its end, within a bound: it is ended, with all it started, when a signal says so. */
 import { spawn } from "node:child_process";
+import { errorMessage } from "./system-error.ts";
 
 export type ProgramOutcome =
   | { readonly kind: "exited"; readonly code: number; readonly stderr: string }
@@ -35,6 +36,12 @@ export function runToEnd(
     windowsHide: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
+  // Where no file or process is left, it has no pipes either, and a signal to it would reach others.
+  if (child.pid === undefined) {
+    return new Promise((resolve) => {
+      child.once("error", (error) => resolve({ kind: "not-started", reason: errorMessage(error) }));
+    });
+  }
   let stderr = "";
   child.stdout.resume();
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
@@ -51,7 +58,7 @@ export function runToEnd(
     };
     const abort = (): void => {
       try {
-        if (child.pid !== undefined && grouped) process.kill(-child.pid, "SIGKILL");
+        if (grouped && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
         else child.kill("SIGKILL");
       } catch {
         // Gone already.
@@ -59,7 +66,7 @@ export function runToEnd(
       grace = setTimeout(() => finish({ kind: "aborted" }), graceMilliseconds);
     };
     signal.addEventListener("abort", abort, { once: true });
-    child.once("error", (error) => finish({ kind: "not-started", reason: error.message }));
+    child.once("error", (error) => finish({ kind: "not-started", reason: errorMessage(error) }));
     child.once("exit", (code, by) => {
       const outcome: ProgramOutcome =
         code === null

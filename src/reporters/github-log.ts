@@ -9,7 +9,7 @@
  */
 import type { RunEvent, WorkRef } from "../events/event.ts";
 import type { RunView } from "../events/view.ts";
-import { eventLine } from "./event-line.ts";
+import { didNotWork, eventLine } from "./event-line.ts";
 import type { GithubCore } from "./github-core.ts";
 import { breakOldMarker, logLine } from "./github-escape.ts";
 import { createPaint } from "./paint.ts";
@@ -54,7 +54,7 @@ export function createGithubLog(
   };
 
   const printLive = (event: RunEvent): void => {
-    const live = eventLine(event, view, "quiet");
+    const live = eventLine(event, view, didNotWork(event) ? "normal" : "quiet");
     if (live !== undefined) print(live.work, event, live.text);
   };
 

@@ -8,6 +8,7 @@ import { systemClock } from "../platform/clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import { CallLedger } from "./call-ledger.ts";
 import { attempt, within } from "./deadline.ts";
+import type { ModelAddress } from "./model-error.ts";
 import type { RuntimeLife } from "./runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
 import { Translator } from "./translate.ts";
@@ -107,6 +108,7 @@ export interface CallbackSessionOptions {
   readonly session: CopilotSession;
   readonly life: RuntimeLife;
   readonly clock: Clock;
+  readonly model: ModelAddress;
   /** Absent for a session whose events go elsewhere already. */
   readonly callback?: ICopilotSessionCallbacks;
   /** Aborted by `stop`, for those who run a turn in the session meanwhile. */
@@ -143,13 +145,17 @@ export class CallbackSession implements ICopilotSession {
     return this.#options.stopped.signal;
   }
 
+  get model(): ModelAddress {
+    return this.#options.model;
+  }
+
   async sendRequest(message: string, timeout?: number): Promise<void> {
     if (timeout !== undefined && !(timeout >= 0)) {
       throw new RangeError(
         `timeout must be a number of milliseconds, 0 or more; it is ${timeout}.`,
       );
     }
-    const { session, clock, life } = this.#options;
+    const { session, clock, life, model } = this.#options;
     const outcome = await runTurn(
       session,
       message,
@@ -159,7 +165,7 @@ export class CallbackSession implements ICopilotSession {
         idleMs: timeout ?? longMs,
         onActivity: () => {},
       },
-      { clock, life },
+      { clock, life, model },
     );
     if (outcome.kind === "crashed") {
       const { crash } = outcome;
@@ -227,6 +233,7 @@ export async function startSession(
   return new CallbackSession({
     session,
     life: foreignLife,
+    model: { modelId, baseUrl: undefined },
     clock,
     callback,
     stopped: new AbortController(),
@@ -248,8 +255,8 @@ export function adoptSession(
 ): Session {
   const context =
     session instanceof CallbackSession
-      ? { clock, life: session.life, stopped: session.stopped }
-      : { clock, life: foreignLife };
+      ? { clock, life: session.life, model: session.model, stopped: session.stopped }
+      : { clock, life: foreignLife, model: { modelId, baseUrl: undefined } };
   return {
     id: session.rawSection.sessionId,
     modelId,

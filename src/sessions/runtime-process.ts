@@ -222,6 +222,8 @@ export class RuntimeProcess implements RuntimeLife {
     if (!isChildProcess(child)) return;
     if (child.pid === undefined) {
       this.#notStarted = new Promise((resolve) => child.once("error", resolve));
+      // Node would send the signal to whatever number its memory holds: 0 is our own process group.
+      child.kill = () => false;
       return;
     }
     this.#child = child;

@@ -25,6 +25,8 @@ import type { CallOrder, SharedFolders } from "./call-order.ts";
 import type { RuntimeLease, RuntimePool } from "./client.ts";
 import { attempt, onAbort, within } from "./deadline.ts";
 import { canStartProcesses } from "../permissions/rules.ts";
+import type { ModelAddress } from "./model-error.ts";
+import type { ModelProbe } from "./model-probe.ts";
 import { RuntimeNotFoundError } from "./runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { RuntimeProcess } from "./runtime-process.ts";
@@ -45,6 +47,7 @@ export interface SessionContext {
   readonly provider?: Provider | undefined;
   /** Pays for the session's models. */
   readonly gitHubToken?: string | undefined;
+  readonly probe?: ModelProbe | undefined;
   /** Beside the job tools. */
   readonly tools?: readonly Tool[] | undefined;
   /** What the run writes about itself. */
@@ -84,7 +87,9 @@ export class CopilotSessionFactory implements SessionFactory {
       labels.delete(id);
       open.delete(id);
     };
-    return { kind: "opened", session: new JobSession(opened, request.modelId, clock, closed) };
+    const { probe } = this.#options;
+    const session = new JobSession(opened, request.modelId, clock, probe, closed);
+    return { kind: "opened", session };
   }
 }
 
@@ -92,6 +97,7 @@ export class CopilotSessionFactory implements SessionFactory {
 export interface OpenSession {
   readonly session: CopilotSession;
   readonly runtime: RuntimeProcess;
+  readonly model: ModelAddress;
   /** Where denials are told; its owner sets it for the time of a turn. */
   readonly listener: { current: (activity: SessionActivity) => void };
   readonly order: CallOrder | undefined;
@@ -111,7 +117,9 @@ export async function openCopilotSession(
   request: Pick<SessionRequest, "modelId" | "workingDirectory" | "permissions"> & { id: string },
   signal: AbortSignal,
 ): Promise<OpenSession | (Opened & { kind: "crashed" })> {
-  const { clock, pool } = context;
+  const { clock, pool, probe } = context;
+  // While the runtime starts.
+  if (pool.pids.length === 0) probe?.ask();
   let lease: RuntimeLease;
   try {
     const acquiring = pool.acquire();
@@ -158,11 +166,13 @@ export async function openCopilotSession(
       asked = session;
       if (order !== undefined) session.on((event) => order.accept(event));
       let ending: Promise<void> | undefined;
+      const model = { modelId: request.modelId, baseUrl: context.provider?.baseUrl };
       return {
         session,
         runtime,
         listener,
         order,
+        model,
         stopped: new AbortController(),
         end: () =>
           (ending ??= endCopilotSession({ session, runtime, release, startsProcesses }, clock)),
@@ -263,10 +273,18 @@ class JobSession implements Session {
   readonly #closed = new AbortController();
   readonly #open: OpenSession;
   readonly #clock: Clock;
+  readonly #probe: ModelProbe | undefined;
   readonly #onClosed: () => void;
 
-  constructor(open: OpenSession, modelId: string, clock: Clock, onClosed: () => void) {
+  constructor(
+    open: OpenSession,
+    modelId: string,
+    clock: Clock,
+    probe: ModelProbe | undefined,
+    onClosed: () => void,
+  ) {
     this.#open = open;
+    this.#probe = probe;
     this.id = open.session.sessionId;
     this.modelId = modelId;
     this.#clock = clock;
@@ -291,10 +309,13 @@ class JobSession implements Session {
       session,
       prompt,
       { ...options, signal: stop.signal },
-      { clock: this.#clock, life: runtime, stopped: stopped.signal },
+      { clock: this.#clock, life: runtime, model: this.#open.model, stopped: stopped.signal },
     );
     try {
-      return await this.#running;
+      const outcome = await this.#running;
+      const { kind, statusCode } = outcome.kind === "crashed" ? outcome.crash : {};
+      if (kind === "session-error" && statusCode === undefined) this.#probe?.ask();
+      return outcome;
     } finally {
       for (const one of unsubscribe) one();
       this.#running = undefined;

@@ -11,6 +11,7 @@ import { SharedFolders } from "./call-order.ts";
 import { RuntimePool, type RuntimeKeeper } from "./client.ts";
 import { authentication, runtimeEnvironment } from "./environment.ts";
 import type { Environment } from "./environment.ts";
+import { ModelProbe } from "./model-probe.ts";
 import { rehearsalProvider, TransportRequestHandler } from "./request-handler.ts";
 import { findRuntime } from "./runtime.ts";
 import { CopilotSessionFactory, openCopilotSession, type OpenSession } from "./session.ts";
@@ -33,6 +34,8 @@ export interface SessionsOptions {
   /** Answers every model request in this process; then nothing is sent anywhere. */
   readonly transport?: ModelTransport | undefined;
   readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
+  /** Nobody answers where the models are; told within five seconds. The sessions go on trying. */
+  readonly onUnreachable?: ((server: string, reason: string) => void) | undefined;
   /** Runs whose own process was killed had left processes or files; they are gone now. */
   readonly onLeftovers?: ((runs: number) => void) | undefined;
   /** What all that is started carries in its environment as `AGENT_JOBS_RUN`. Default: a random one. */
@@ -60,6 +63,8 @@ export interface Sessions {
   startSession(request: RawSessionRequest): Promise<ICopilotSession>;
   /** An open session of the factory, as the seed's callbacks hand it out. To stop it is a crash of its turn. */
   find(sessionId: string): ICopilotSession | undefined;
+  /** Where the models are, while nobody answers there. */
+  readonly unreachable: string | undefined;
   /** Ends every runtime and all it started. Bounded, idempotent, never throws. */
   stop(): Promise<void>;
   /** The same by force and at once, for a process that has no time left. */
@@ -100,9 +105,18 @@ export function createSessions(options: SessionsOptions): Sessions {
     }),
   });
   const { gitHubToken } = access;
+  const probe =
+    transport !== undefined || behindProxy(options.environment)
+      ? undefined
+      : new ModelProbe({
+          clock,
+          provider,
+          onUnreachable: (server, reason) => options.onUnreachable?.(server, reason),
+        });
   const folders = new SharedFolders(clock);
   const kept = (options.kept ?? []).map((path) => resolve(path));
-  const context = { clock, pool, folders, kept, provider, gitHubToken, tools: options.tools };
+  const { tools } = options;
+  const context = { clock, pool, folders, kept, provider, gitHubToken, probe, tools };
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModel : undefined;
   return {
@@ -119,6 +133,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       return new CallbackSession({
         session: opened.session,
         life: opened.runtime,
+        model: opened.model,
         clock,
         callback: request.callback,
         stopped: opened.stopped,
@@ -135,18 +150,32 @@ export function createSessions(options: SessionsOptions): Sessions {
         new CallbackSession({
           session: found.session,
           life: found.runtime,
+          model: found.model,
           clock,
           stopped: found.stopped,
           end: found.end,
         })
       );
     },
-    stop: () => pool.stop(),
+    get unreachable() {
+      return probe?.unreachable;
+    },
+    stop() {
+      probe?.stop();
+      return pool.stop();
+    },
     kill: () => pool.kill(),
     get runtimePids() {
       return pool.pids;
     },
   };
+}
+
+/** Then the way to the models is the runtime's affair: a request of ours would go another one. */
+function behindProxy(environment: Environment): boolean {
+  return Object.entries(environment).some(
+    ([name, value]) => /^(?:https?|all)_proxy$/i.test(name) && (value ?? "") !== "",
+  );
 }
 
 /** What a session without any way to a model ends with. */

@@ -44,6 +44,7 @@ export class TurnState {
   #finish: Finish = { filtered: false, cut: false };
   #answer: Answer | undefined;
   #refusal: number | undefined;
+  #failure: string | undefined;
   #error: Crash | undefined;
   #fault: Crash | undefined;
   #rootQuiet = false;
@@ -70,9 +71,11 @@ export class TurnState {
         break;
       case "model.call_failure":
         this.#refusal = event.data.statusCode;
+        this.#failure = event.data.errorMessage;
         break;
       case "assistant.usage":
         this.#refusal = undefined;
+        this.#failure = undefined;
         this.#finish = finishOf(event);
         break;
       case "assistant.message": {
@@ -130,6 +133,11 @@ export class TurnState {
   /** The status with which the model server refused the last call: what a silence after it is about. */
   get refusal(): number | undefined {
     return this.#refusal;
+  }
+
+  /** What the last call failed of, in the words of the server or of the runtime. */
+  get failure(): string | undefined {
+    return this.#failure;
   }
 
   get text(): string {
@@ -201,7 +209,7 @@ function redirected(errorMessage: string): Crash | undefined {
   return {
     kind: "session-error",
     errorType: "redirect",
-    message: `The model server redirects every request again and again${last}.`,
+    message: `The model server redirects every request again and again${last}`,
   };
 }
 

@@ -11,6 +11,7 @@ import type { Clock, TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { CallLedger } from "./call-ledger.ts";
+import { atModel, type ModelAddress } from "./model-error.ts";
 import { attempt, onAbort, within } from "./deadline.ts";
 import type { RuntimeLife } from "./runtime-process.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -36,6 +37,7 @@ export interface TurnContext {
   readonly life: RuntimeLife;
   /** Aborts when somebody else than the owner of the turn ends the session: a crash. */
   readonly stopped?: AbortSignal;
+  readonly model: ModelAddress;
 }
 
 export async function runTurn(
@@ -79,9 +81,12 @@ class Turn {
   readonly #clock: Clock;
   readonly #life: RuntimeLife;
   readonly #stopped: AbortSignal | undefined;
+  readonly #model: ModelAddress;
 
-  constructor(session: TurnSession, options: TurnOptions, { clock, life, stopped }: TurnContext) {
+  constructor(session: TurnSession, options: TurnOptions, context: TurnContext) {
+    const { clock, life, stopped, model } = context;
     this.#session = session;
+    this.#model = model;
     this.#options = options;
     this.#clock = clock;
     this.#life = life;
@@ -118,7 +123,10 @@ class Turn {
   }
 
   crashed(crash: Crash): TurnOutcome {
-    return { kind: "crashed", toolCalls: this.#state.toolCalls(), crash };
+    const toolCalls = this.#state.toolCalls();
+    const { error, failure } = this.#state;
+    const told = crash === error ? atModel(crash, failure, this.#model) : crash;
+    return { kind: "crashed", toolCalls, crash: told };
   }
 
   /** Idempotent. */

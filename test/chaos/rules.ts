@@ -172,13 +172,18 @@ export function walkSubject(one: Case): Walk {
       seconds += crash.seconds;
       if (crash.limit !== undefined) decisions.push(`[OPERATION] limit-crossed ${crash.limit}`);
       const status = crash.status === undefined ? "" : ` ${crash.status}`;
+      if (crash.remedy === "retry-later") overloaded += 1;
+      const further = {
+        "give-up": 0,
+        "retry-later": 1 + FURTHER_TRIES_WHEN_OVERLOADED - overloaded,
+        retry: TRIES,
+      }[crash.remedy];
+      const tries = Math.min(TRIES, attempt + further);
       decisions.push(
-        `[SESSION CRASHED] session-crashed ${mission} ${attempt}/${TRIES} ${crash.kind}${status}`,
+        `[SESSION CRASHED] session-crashed ${mission} ${attempt}/${tries} ${crash.kind}${status}`,
       );
       closes();
-      if (crash.remedy === "retry-later") overloaded += 1;
-      const drained = overloaded > FURTHER_TRIES_WHEN_OVERLOADED || attempt === TRIES;
-      if (crash.remedy === "give-up" || drained) {
+      if (attempt === tries) {
         const advice = crash.remedy === "give-up" ? ", with advice" : "";
         decisions.push(`[DECISION] crash-budget-drained ${mission} after ${attempt}${advice}`);
         return "exhausted";
@@ -187,7 +192,7 @@ export function walkSubject(one: Case): Walk {
         decisions.push("[OPERATION] waiting");
         seconds += longestWaits[overloaded - 1] ?? 0;
       }
-      decisions.push(`[DECISION] crash-retry ${mission} ${attempt}/${TRIES - 1}`);
+      decisions.push(`[DECISION] crash-retry ${mission} ${attempt}/${tries - 1}`);
       // Statement 7: one that never came up has no successor, only another try.
       if (crash.died === true && !(lasting && next !== undefined)) restarts += 1;
     }

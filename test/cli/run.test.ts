@@ -143,7 +143,7 @@ describe("agent-jobs run, against a model server on loopback", () => {
     assert.match(stdout, /\[SESSION CRASHED\]/);
     assert.match(
       stdout,
-      /\[DECISION\] Retry budget drained because of crashing: .*Check the token or the provider's API key/,
+      /\[DECISION\] Giving up: .*Not retried: Check the token or the provider's API key/,
     );
     assert.equal(server.requests[0]?.prompt, "Greet from stdin");
   });

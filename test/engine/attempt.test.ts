@@ -73,7 +73,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
         play: ({ label }) => (label.attempt === 1 ? { crash: { kind } } : {}),
       });
       const at = decisions.indexOf(
-        `[OPERATION] Limit ${limit} = ${value} of a turn of task "t" crossed; raise it in "limits.${limit}" of the entry`,
+        `[OPERATION] Exceeded limits.${limit} of a turn of task "t": ${value} of ${value} minutes used (the default; set limits.${limit} in the entry)`,
       );
       assert.ok(at > 0, decisions.join("\n"));
       assert.match(decisions[at + 1] ?? "", /^\[SESSION CRASHED\]/);
@@ -151,11 +151,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     assert.deepEqual(outcome, { kind: "failed", reason: 'task "t" crashed: boom' });
     assert.deepEqual(sessions.opened, []);
     assert.ok(!lender.sessions.closed.includes("lent-1"));
-    assert.ok(
-      decisions.includes(
-        "[DECISION] Retry budget drained because of crashing: task prompt crashed once",
-      ),
-    );
+    assert.ok(decisions.includes("[DECISION] Giving up: task prompt crashed once"));
   });
 
   const retries = [
@@ -219,8 +215,8 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
       assert.equal(sessions.turns.length, 1);
       assert.equal(clock.now(), 0);
       assert.equal(outcome.kind, "failed");
-      const drained = decisions.find((text) => text.includes("drained"));
-      assert.match(drained ?? "", /crashed once\. .*(Check|check|shorten)/);
+      const drained = decisions.find((text) => text.includes("Giving up"));
+      assert.match(drained ?? "", /crashed once\. Not retried: .*(Check|check|shorten)/);
     });
   }
 
@@ -232,8 +228,8 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
       });
       assert.equal(sessions.turns.length, 1);
       assert.match(
-        decisions.find((text) => text.includes("drained")) ?? "",
-        /crashed once\. [A-Z]/,
+        decisions.find((text) => text.includes("Giving up")) ?? "",
+        /crashed once\. Not retried: [A-Z]/,
       );
     });
   }

@@ -194,7 +194,7 @@ describe("engine.md, statement 15: Loop", () => {
     });
     assert.ok(
       endless.decisions.includes(
-        `[OPERATION] Limit loopIterations = 3 of ${name} crossed; raise it in "limits.loopIterations" of the entry`,
+        `[OPERATION] Exceeded limits.loopIterations of ${name}: 3 of 3 iterations used (set by limits.loopIterations of the entry)`,
       ),
     );
     const planned = await run(loop({ atMost: 4, atMostReached: "succeed" }), {}, 3);

@@ -346,7 +346,7 @@ describe("engine.md, statements 8–14: a task", () => {
     assert.equal(outcome.kind, "failed");
     assert.ok(
       decisions.includes(
-        '[OPERATION] Limit modelCalls = 2 of task "t" crossed; raise it in "limits.modelCalls" of the entry',
+        '[OPERATION] Exceeded limits.modelCalls of task "t": 2 of 2 model calls used (set by limits.modelCalls of the entry)',
       ),
       decisions.join("\n"),
     );
@@ -385,7 +385,7 @@ describe("engine.md, statements 8–14: a task", () => {
     assert.deepEqual(outcome, {
       kind: "failed",
       reason:
-        'task "t" failed: limit taskMinutes = 2 crossed; raise it in "limits.taskMinutes" of the entry',
+        'task "t" failed: exceeded limits.taskMinutes: 2 of 2 minutes used (set by limits.taskMinutes of the entry)',
     });
   });
 

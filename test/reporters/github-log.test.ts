@@ -63,6 +63,12 @@ test("what matters is told at once, and the last line of the run is its result",
       "00:11 #0 gather: [SESSION CRASHED] task prompt, try 1 of 5: 502 Bad Gateway from the model server",
     ),
   );
+  // What an agent could not do is no detail.
+  assert.ok(
+    outside.includes(
+      "00:23 #1 review-correctness: [OPERATION] Denied shell npm publish --tag next: not allowed by `shell: [npm test]`",
+    ),
+  );
   assert.ok(
     outside.includes(
       "01:19 #1 review-correctness: [TASK FAILED] criteria not met: no file was read before the verdict",

@@ -99,6 +99,12 @@ export async function startModelServer(
 
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on("error", () => undefined);
+    // Whether anybody is there: no request of an agent.
+    if (incoming.method === "GET" && incoming.url?.endsWith("/models") === true) {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end('{"data":[]}');
+      return;
+    }
     const request = record(count, incoming, await text(incoming));
     count += 1;
     if (keep) requests.push(request);

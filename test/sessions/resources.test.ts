@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { describe, it } from "node:test";
 import { processesMarked } from "../../src/platform/processes.ts";
+import { runToEnd } from "../../src/platform/programs.ts";
 import { errorMessage } from "../../src/platform/system-error.ts";
 import { label, makeRig, neverAborted } from "./rig.ts";
 
@@ -44,15 +45,23 @@ describe("a process that may not open more files", { skip: process.platform !== 
       assert.equal(opened.crash.kind, "start-failed");
       assert.match(opened.crash.message, /EMFILE.*ulimit -n/);
       assert.equal((await rig.sessions.factory.open(request, neverAborted)).kind, "opened");
+      // And nobody was sent a signal for a process that never was: the first to be hit would be this one.
     });
   }
 
+  it("says so when a program does not start", async () => {
+    const { signal } = new AbortController();
+    const ended = await withFewFiles(1, () => runToEnd("true", [], { cwd: "/", env: {}, signal }));
+    assert.equal(ended.kind, "not-started");
+    assert.match(JSON.stringify(ended), /EMFILE.*ulimit -n/);
+  });
+
   it("still finds the processes of a mark", async (t) => {
-    const rig = await makeRig(t, () => ({ text: "hi" }));
     const mark = `fds-${process.pid}`;
-    const { USER } = process.env;
-    process.env["USER"] = mark;
-    const session = await rig.open().finally(() => (process.env["USER"] = USER));
+    const rigged = await makeRig(t, () => ({ text: "hi" }), {
+      environment: { ...process.env, USER: mark },
+    });
+    const session = await rigged.open();
     assert.ok((await withFewFiles(20, () => processesMarked("USER", mark))).length > 0);
     await session.close();
   });

@@ -49,7 +49,7 @@ async function stage(
       onActivity: (activity) => activities.push(activity),
       ...options,
     },
-    { clock, life },
+    { clock, life, model: { modelId: "m", baseUrl: "http://localhost/v1" } },
   );
   void outcome.then(() => {
     assert.equal(mourners.size, 0, "unsubscribed from the runtime");
@@ -167,7 +167,10 @@ describe("where a turn begins and ends", () => {
     session.play(event("session.error", { message: "No GitHub OAuth token", errorType: "query" }));
     session.play(idle());
     const result = await outcome;
-    assert.equal(result.kind === "crashed" && result.crash.message, "No GitHub OAuth token");
+    assert.equal(
+      result.kind === "crashed" && result.crash.message,
+      'No GitHub OAuth token (model "m" of the model server http://localhost/v1).',
+    );
   });
 
   it("waits for background work to end, and cancels it when it is silent for too long", async () => {
@@ -212,7 +215,7 @@ describe("crashes", () => {
       toolCalls: [{ name: "job_boolean_true", argument: "a", succeeded: true }],
       crash: {
         kind: "session-error",
-        message: "Bad",
+        message: 'The model server http://localhost/v1 answered 400 for model "m": "Bad".',
         errorType: "query",
         statusCode: 400,
         detail: '{"message":"Bad\\n  advice","errorType":"query","statusCode":400}',
@@ -225,7 +228,10 @@ describe("crashes", () => {
     const { session, clock, outcome } = await stage();
     session.play(
       userMessage("message-1"),
-      event("session.error", { message: "Bad", errorType: "q" }),
+      event("session.error", {
+        message: 'The model server http://localhost/v1 answered 400 for model "m": "Bad".',
+        errorType: "q",
+      }),
     );
     const result = await clock.runUntil(outcome);
     assert.equal(result.kind, "crashed");
@@ -250,6 +256,7 @@ describe("crashes", () => {
     const session = new PlayedSession();
     const clock = new FakeClock();
     const options = { signal: new AbortController().signal, turnMs: 1, idleMs: 1, onActivity() {} };
+    const model = { modelId: "m", baseUrl: undefined };
     const alive = { gone: false, onDeath: () => () => undefined };
     const dead = {
       gone: true,
@@ -259,8 +266,8 @@ describe("crashes", () => {
       },
     };
     for (const [context, message] of [
-      [{ clock, life: dead }, "It died."],
-      [{ clock, life: alive, stopped: AbortSignal.abort() }, "The session was stopped."],
+      [{ clock, life: dead, model }, "It died."],
+      [{ clock, life: alive, model, stopped: AbortSignal.abort() }, "The session was stopped."],
     ] as const) {
       const outcome = await clock.runUntil(runTurn(session, "prompt", options, context));
       assert.equal(outcome.kind === "crashed" && outcome.crash.message, message);
@@ -378,7 +385,10 @@ it("after an error the turn ends only when the session is quiet, so that the nex
   void outcome.then(() => (ended = true));
   session.play(
     userMessage("message-1"),
-    event("session.error", { message: "Bad", errorType: "q" }),
+    event("session.error", {
+      message: 'The model server http://localhost/v1 answered 400 for model "m": "Bad".',
+      errorType: "q",
+    }),
   );
   await settle();
   assert.equal(ended, false);

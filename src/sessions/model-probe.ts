@@ -1,0 +1,119 @@
+/**
+ * Whether anybody answers where the models are. The runtime itself says so only after it has tried for 23 seconds,
+ * and then once more for every further try.
+ *
+ * It asks for the list of models, never for a completion: while the runtime starts, and again after a crash
+ * without an answer. While nobody answers it goes on asking, so that a run that is ended can say what it waited for.
+ */
+import type { Clock } from "../engine/ports.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { within } from "./deadline.ts";
+import { serverName } from "./model-error.ts";
+import type { Provider } from "./session-config.ts";
+
+const answerMs = 4_000;
+const againMs = 5_000;
+const copilotService = "https://api.githubcopilot.com";
+
+/** Anything else is an answer, or nothing that the runtime would meet in the same way. */
+const unreachable = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ETIMEDOUT",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+export interface ModelProbeOptions {
+  readonly clock: Clock;
+  /** Undefined: GitHub's Copilot service. */
+  readonly provider: Provider | undefined;
+  /** Called when nobody answers, once until somebody does. */
+  readonly onUnreachable: (server: string, reason: string) => void;
+}
+
+export class ModelProbe {
+  #asks = false;
+  #problem: string | undefined;
+  readonly #stopped = new AbortController();
+  readonly #options: ModelProbeOptions;
+
+  constructor(options: ModelProbeOptions) {
+    this.#options = options;
+  }
+
+  /** Who does not answer now. */
+  get unreachable(): string | undefined {
+    return this.#problem === undefined ? undefined : this.#server;
+  }
+
+  /** Returns at once. */
+  ask(): void {
+    if (this.#asks) return;
+    this.#asks = true;
+    void this.#ask().finally(() => (this.#asks = false));
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  get #server(): string {
+    return serverName({ baseUrl: this.#options.provider?.baseUrl });
+  }
+
+  async #ask(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      const before = this.#problem;
+      const problem = await this.#problemNow();
+      if (signal.aborted) return;
+      this.#problem = problem;
+      if (problem === undefined) return;
+      if (before === undefined) this.#options.onUnreachable(this.#server, problem);
+      await this.#options.clock.sleep(againMs, signal);
+    }
+  }
+
+  async #problemNow(): Promise<string | undefined> {
+    const { clock, provider } = this.#options;
+    const base = (provider?.baseUrl ?? copilotService).replace(/\/+$/, "");
+    const end = new AbortController();
+    const stop = (): void => end.abort();
+    this.#stopped.signal.addEventListener("abort", stop, { once: true });
+    try {
+      const request = {
+        headers: headersOf(provider),
+        redirect: "manual",
+        signal: end.signal,
+      } as const;
+      const answered = await within(fetch(`${base}/models`, request), answerMs, clock, end.signal);
+      if (answered === undefined) return `no answer within ${answerMs / 1000} s`;
+      await answered.value.body?.cancel();
+      return undefined;
+    } catch (error) {
+      const cause = error instanceof Error ? (error.cause ?? error) : error;
+      const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : "";
+      return unreachable.has(String(code)) ? errorMessage(cause) || String(code) : undefined;
+    } finally {
+      end.abort();
+      this.#stopped.signal.removeEventListener("abort", stop);
+    }
+  }
+}
+
+function headersOf(provider: Provider | undefined): Record<string, string> {
+  const { apiKey, type } = provider ?? {};
+  if (apiKey === undefined || apiKey === "") return {};
+  switch (type) {
+    case "azure":
+      return { "api-key": apiKey };
+    case "anthropic":
+      return { "x-api-key": apiKey, "anthropic-version": "2023-06-01" };
+    case "openai":
+    case undefined:
+      return { authorization: `Bearer ${apiKey}` };
+  }
+}
