@@ -40,7 +40,18 @@ export function createVerdict(options: VerdictOptions): Verdict {
       ...withoutNoise(model.failures(), [...expectations.failures(), ...model.unused()]),
     ].map((failure) => redactor.text(failure));
 
-  const outcome = (job: RunOutcome): RunOutcome => {
+  /** What the run has advised against the model server; its reason ends with it. */
+  const advised = new Set<string>();
+  const plain = (job: RunOutcome): RunOutcome =>
+    job.kind !== "failed"
+      ? job
+      : {
+          ...job,
+          reason: [...advised].reduce((text, one) => text.replace(` ${one}`, ""), job.reason),
+        };
+
+  const outcome = (ended: RunOutcome): RunOutcome => {
+    const job = plain(ended);
     if (job.kind === "canceled") return job;
     const [failure, ...others] = honourExpectations ? failures() : ofScript();
     if (failure === undefined) return honourExpectations ? { kind: "succeeded" } : job;
@@ -52,11 +63,16 @@ export function createVerdict(options: VerdictOptions): Verdict {
     reporter: { name: "expectations", report: expectations.report.bind(expectations) },
     judged(event) {
       model.observe(event);
+      if (event.type === "decision" && event.decision.kind === "crash-budget-drained") {
+        const { advice } = event.decision;
+        if (advice !== undefined && advice !== permissionAdvice) advised.add(advice);
+      }
       if (event.type === "decision") return { ...event, decision: withoutAdvice(event.decision) };
       if (event.type !== "run.ended") return event;
       // Before everybody else hears of it, since the verdict depends on it.
-      expectations.report(redactor.event({ at: 0, ...event }));
-      return { ...event, outcome: outcome(event.outcome), jobOutcome: event.outcome };
+      const jobOutcome = plain(event.outcome);
+      expectations.report(redactor.event({ at: 0, ...event, outcome: jobOutcome }));
+      return { ...event, outcome: outcome(jobOutcome), jobOutcome };
     },
     outcome,
     failures,

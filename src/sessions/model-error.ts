@@ -1,5 +1,6 @@
 /** What went wrong at the model server, in a sentence that says where: the model, the address, the server's own words. */
 import type { Crash } from "../events/crash.ts";
+import { rehearsalProvider } from "./request-handler.ts";
 
 /** Whom a session asks. */
 export interface ModelAddress {
@@ -37,6 +38,7 @@ function said(words: string | undefined): string {
 }
 
 export function serverName({ baseUrl }: Pick<ModelAddress, "baseUrl">): string {
+  if (baseUrl === rehearsalProvider.baseUrl) return "the script of the rehearsal";
   return baseUrl === undefined
     ? "the Copilot service"
     : `the model server ${withoutSecrets(baseUrl)}`;
