@@ -77,27 +77,23 @@ const transport: ModelTransport = {
   },
 };
 
-/** Reporters see every event of every run; this one prints what the runner decided. */
-const decisions: Reporter = {
+/** Reporters see every event of every run; this one prints what starts, what ends, and what the runner decided. */
+const progress: Reporter = {
   report(event) {
+    if (event.type === "work.started")
+      console.log(`#${event.work.workId} ${event.work.taskId} started`);
     if (event.type === "decision") console.log(`  ${decisionText(event.decision)}`);
+    if (event.type === "work.ended") console.log(`#${event.work.workId} ${event.outcome.kind}`);
   },
 };
 
-const host = new JobHost({ transport, reporters: [decisions] });
+const host = new JobHost({ transport, reporters: [progress] });
 await host.installJobsEntry(entry);
 
-const succeeded = await new Promise<boolean>((resolve, reject) => {
-  host
-    .startJob("title", "a talk about rehearsing agents", process.cwd(), {
-      workStarted: (workId, taskId) => console.log(`#${workId} ${taskId} started`),
-      workStopped: (workId, ok) => console.log(`#${workId} ${ok ? "succeeded" : "failed"}`),
-      jobSucceeded: () => resolve(true),
-      jobFailed: () => resolve(false),
-      jobCanceled: () => resolve(false),
-    })
-    .catch(reject);
+const { outcome, works, view } = await host.runJob("title", {
+  userInput: "a talk about rehearsing agents",
 });
 
-console.log(succeeded ? "The job succeeded." : "The job failed.");
-process.exitCode = succeeded ? 0 : 1;
+console.log(outcome.kind === "succeeded" ? "The job succeeded." : `Not done: ${outcome.reason}`);
+console.log(`${works.length} works, ${view.totals.modelCalls} model calls.`);
+process.exitCode = outcome.kind === "succeeded" ? 0 : 1;

@@ -8,8 +8,29 @@ import { promisify } from "node:util";
 
 const file = new URL("../package-lock.json", import.meta.url);
 const lock = JSON.parse(fs.readFileSync(file, "utf8"));
-const systems = ["darwin", "win32", "android", "freebsd", "openharmony", "linux"];
-const processors = ["arm64", "x64", "ia32", "ppc64", "riscv64", "s390x", "arm"];
+const systems = [
+  "darwin",
+  "win32",
+  "android",
+  "aix",
+  "freebsd",
+  "netbsd",
+  "openbsd",
+  "openharmony",
+  "sunos",
+  "linux",
+];
+const processors = [
+  "arm64",
+  "x64",
+  "ia32",
+  "loong64",
+  "mips64el",
+  "ppc64",
+  "riscv64",
+  "s390x",
+  "arm",
+];
 
 const added = [];
 for (const { optionalDependencies = {}, dev, license } of Object.values({ ...lock.packages })) {

@@ -30,6 +30,7 @@ describe("the library", () => {
       "loadEntry",
       "permissionPresets",
       "renderMermaid",
+      "runJob",
       "runtimeVariables",
       "simplifyWork",
       "startJob",

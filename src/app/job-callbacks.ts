@@ -1,7 +1,7 @@
 /** The seed's interfaces for those who embed the runner, and the folds from events to them. */
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { decisionText } from "../events/decision.ts";
-import type { RunEvent } from "../events/event.ts";
+import type { RunEvent, RunOutcome } from "../events/event.ts";
 
 /** A running task, as `startTask` returns it. */
 export interface ICopilotTask {
@@ -18,20 +18,32 @@ export interface ICopilotTask {
   stop(): void;
 }
 
+/** What a task tells while it runs. */
 export interface ICopilotTaskCallback {
+  /** The task has ended, and its criteria hold. */
   taskSucceeded(): void;
+  /** The task has ended otherwise, or crashed. */
   taskFailed(): void;
   /** What the runner decided and why, as `[CATEGORY] text`. */
   taskDecision(reason: string): void;
-  /** Not called in borrowing mode. With a single model `isDrivingSession` is true. */
+  /**
+   * Not called in borrowing mode. `taskId` is the id of the session: the seed calls it so. With a single
+   * model `isDrivingSession` is true.
+   */
   taskSessionStarted(taskSession: ICopilotSession, taskId: string, isDrivingSession: boolean): void;
-  /** Not called in borrowing mode. */
+  /**
+   * Not called in borrowing mode. `taskId` is the id of the session. `succeeded`, for a session that served
+   * one check or one prompt: whether that went well (a check that was answered "false" did not); for one
+   * that was open when the task ended: whether the task succeeded.
+   */
   taskSessionStopped(taskSession: ICopilotSession, taskId: string, succeeded: boolean): void;
 }
 
 /** A running job, as `startJob` returns it. */
 export interface ICopilotJob {
+  /** The works that run now, by their `workIdInJob`. */
   readonly runningWorkIds: number[];
+  /** `Canceled` as soon as `stop` was called. */
   readonly status: "Executing" | "Succeeded" | "Failed" | "Canceled";
   /** What is surely not meant: a user input that no prompt of the job uses. */
   readonly warnings: readonly string[];
@@ -39,11 +51,17 @@ export interface ICopilotJob {
   stop(): void;
 }
 
+/** What a job tells while it runs; exactly one of the first three is called, last. */
 export interface ICopilotJobCallback {
+  /** The job has ended, and all that had to succeed has. */
   jobSucceeded(): void;
-  jobFailed(): void;
+  /** The job has ended otherwise. `reason` is the sentence that the log ends with. */
+  jobFailed(reason: string): void;
+  /** The job was stopped, by `stop()` or its signal. */
   jobCanceled(): void;
+  /** A work has started; in a loop, again. `workId` is its `workIdInJob`. */
   workStarted(workId: number, taskId: string): void;
+  /** A work has ended; `succeeded` is false also if it was canceled or crashed. */
   workStopped(workId: number, succeeded: boolean): void;
 }
 
@@ -62,6 +80,11 @@ export class JobFold {
     return this.#status;
   }
 
+  /** The caller has stopped the job: whatever it would have come to, it is canceled. */
+  cancel(): void {
+    if (this.#status === "Executing") this.#status = "Canceled";
+  }
+
   get runningWorkIds(): number[] {
     return [...this.#running];
   }
@@ -77,22 +100,26 @@ export class JobFold {
         this.#callback.workStopped(event.work.workId, event.outcome.kind === "succeeded");
         break;
       case "run.ended":
-        this.#end(event.outcome.kind);
+        this.#end(
+          this.#status === "Canceled"
+            ? { kind: "canceled", reason: "stopped by the caller" }
+            : event.outcome,
+        );
         break;
       default:
         break;
     }
   }
 
-  #end(outcome: "succeeded" | "failed" | "canceled"): void {
-    switch (outcome) {
+  #end(outcome: RunOutcome): void {
+    switch (outcome.kind) {
       case "succeeded":
         this.#status = "Succeeded";
         this.#callback.jobSucceeded();
         break;
       case "failed":
         this.#status = "Failed";
-        this.#callback.jobFailed();
+        this.#callback.jobFailed(outcome.reason);
         break;
       case "canceled":
         this.#status = "Canceled";
@@ -155,14 +182,14 @@ export class TaskFold {
         this.#sessions.set(event.sessionId, session);
         const isDriving = event.role !== "task";
         if (isDriving) this.#driving = session;
-        callback.taskSessionStarted(session, event.work.taskId, isDriving);
+        callback.taskSessionStarted(session, event.sessionId, isDriving);
         break;
       }
       case "session.ended": {
         const session = this.#sessions.get(event.sessionId);
         this.#sessions.delete(event.sessionId);
         if (session !== undefined)
-          callback.taskSessionStopped(session, event.work.taskId, event.succeeded);
+          callback.taskSessionStopped(session, event.sessionId, event.succeeded);
         break;
       }
       case "work.ended":

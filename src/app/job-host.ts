@@ -13,17 +13,18 @@ import type { Entry, PreparedEntry } from "../entry/model.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
 import { resolveLimits, setBy } from "../engine/limits.ts";
 import type { EnginePorts } from "../engine/ports.ts";
-import { runJob, runSingleTask, type TaskSpec } from "../engine/run-job.ts";
+import { runJob as runJobOfEngine, runSingleTask, type TaskSpec } from "../engine/run-job.ts";
 import type { RunSpec } from "../engine/job.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import { createRedactor } from "../events/redact.ts";
 import { createSink, type Reporter } from "../events/sink.ts";
 import { systemClock } from "../platform/clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
-import { adoptSession, type ICopilotSession } from "../sessions/callbacks.ts";
+import { adoptSession, modelOfSession, type ICopilotSession } from "../sessions/callbacks.ts";
 import { effectivePermissions } from "../permissions/policy.ts";
 import { createSessions, type Sessions } from "../sessions/sessions.ts";
 import { createGate } from "./gate.ts";
+import { checkHostOptions } from "./host-options.ts";
 import {
   JobFold,
   TaskFold,
@@ -32,28 +33,28 @@ import {
   type ICopilotTask,
   type ICopilotTaskCallback,
 } from "./job-callbacks.ts";
+import { noCallbacks, ResultFold, type JobResult, type RunJobOptions } from "./job-result.ts";
 import { LiveResponses, type LiveResponse } from "./live-responses.ts";
+import { SessionFeeds } from "./session-feeds.ts";
 import { gitHubTokenOf, modelServer, type JobHostOptions, type ModelAccess } from "./options.ts";
 import { knownSecrets } from "./secrets.ts";
 
-interface HelperSession {
-  readonly session: ICopilotSession;
-  readonly responses: LiveResponses;
-}
-
+/**
+ * Runs jobs and tasks of an installed entry inside an application: the installed entry, what runs, and how models
+ * are reached. Throws a `TypeError` for options that can't be meant.
+ */
 export class JobHost {
   readonly #options: JobHostOptions;
   readonly #access: ModelAccess;
-  readonly #helpers = new Map<string, HelperSession>();
+  readonly #feeds = new SessionFeeds();
   #entry: PreparedEntry | undefined;
   #sessions: Sessions | undefined;
   /** Jobs, tasks and sessions that need the runtime. */
   #users = 0;
 
   constructor(options: JobHostOptions = {}) {
+    checkHostOptions(options);
     this.#options = options;
-    // Throws at once for a preset that does not exist.
-    effectivePermissions(undefined, undefined, options.permissions);
     const environment = options.environment ?? processEnvironment();
     const gitHubToken = options.gitHubToken ?? gitHubTokenOf(environment);
     this.#access = {
@@ -91,15 +92,48 @@ export class JobHost {
     workingDirectory: string,
     callback: ICopilotJobCallback,
   ): Promise<ICopilotJob> {
+    return this.#startJob(jobName, userInput, workingDirectory, callback, []).job;
+  }
+
+  /**
+   * Runs a job of the installed entry to its end, for those who need no callbacks. Rejects only for what `startJob`
+   * rejects: a job that fails or is canceled is a result too.
+   */
+  async runJob(jobName: string, options: RunJobOptions = {}): Promise<JobResult> {
+    const { userInput = "", workingDirectory = ".", signal } = options;
+    const fold = new ResultFold();
+    const { job, ended } = this.#startJob(jobName, userInput, workingDirectory, noCallbacks, [
+      fold,
+    ]);
+    const stop = (): void => job.stop();
+    if (signal?.aborted === true) stop();
+    signal?.addEventListener("abort", stop, { once: true });
+    try {
+      await ended;
+    } finally {
+      signal?.removeEventListener("abort", stop);
+    }
+    return fold.result();
+  }
+
+  #startJob(
+    jobName: string,
+    userInput: string,
+    workingDirectory: string,
+    callback: ICopilotJobCallback,
+    folds: readonly Reporter[],
+  ): { readonly job: ICopilotJob; readonly ended: Promise<void> } {
     const entry = this.#installed();
     if (!Object.hasOwn(entry.jobs, jobName))
       throw new Error(`There is no job "${jobName}" in the entry.`);
     const fold = new JobFold(callback);
     const abort = new AbortController();
     const spec = { ...this.#spec(entry, userInput, workingDirectory), jobName };
-    this.#run([fold], spec, (ports) => runJob(spec, ports, abort.signal));
+    const ended = this.#run([fold, ...folds], spec, (ports) =>
+      runJobOfEngine(spec, ports, abort.signal),
+    );
     const unused = unusedUserInput(entry, jobName, userInput);
-    return {
+    const job: ICopilotJob = {
       warnings: unused === undefined ? [] : [unused],
       get runningWorkIds() {
         return fold.runningWorkIds;
@@ -107,13 +141,17 @@ export class JobHost {
       get status() {
         return fold.status;
       },
-      stop: () => abort.abort("stopped by the caller"),
+      stop() {
+        fold.cancel();
+        abort.abort("stopped by the caller");
+      },
     };
+    return { job, ended };
   }
 
   /**
-   * Starts a task of the installed entry. With `drivingSession` it borrows that session for everything
-   * and never replaces it; else it opens and ends sessions of its own. `exceptionHandler` is given the
+   * Starts a task of the installed entry. With `drivingSession` it borrows that session, with the model
+   * that it has, for everything, and never replaces it: a crash of it fails the task at once. Else it opens and ends sessions of its own. `exceptionHandler` is given the
    * error when the task crashes.
    */
   async startTask(
@@ -133,10 +171,13 @@ export class JobHost {
       callback,
       exceptionHandler,
       borrowed: drivingSession,
-      findSession: (id) => this.#sessions?.find(id),
+      findSession: (id) => this.#feeds.find(id),
     });
     const abort = new AbortController();
-    const modelId = taskModelIdOverride ?? entry.models.driving;
+    const modelId =
+      (drivingSession && (await modelOfSession(drivingSession, systemClock))) ??
+      taskModelIdOverride ??
+      entry.models.driving;
     const spec: TaskSpec = {
       ...this.#spec(entry, userInput, workingDirectory ?? "."),
       taskName,
@@ -146,7 +187,7 @@ export class JobHost {
         ? {}
         : { borrowed: adoptSession(drivingSession, { modelId, clock: systemClock }) }),
     };
-    this.#run([fold], spec, (ports) => runSingleTask(spec, ports, abort.signal));
+    void this.#run([fold], spec, (ports) => runSingleTask(spec, ports, abort.signal));
     return {
       get drivingSession() {
         return fold.drivingSession;
@@ -174,8 +215,7 @@ export class JobHost {
     try {
       const session = await sessions.startSession({
         onEnded: () => {
-          this.#helpers.delete(session.rawSection.sessionId);
-          responses.close();
+          this.#feeds.end(session.rawSection.sessionId);
           this.#release();
         },
         modelId,
@@ -183,39 +223,42 @@ export class JobHost {
         workingDirectory: resolve(workingDirectory),
         permissions: effectivePermissions(undefined, undefined, this.#options.permissions),
       });
-      const id = session.rawSection.sessionId;
-      this.#helpers.set(id, { session, responses });
-      return [session, id];
+      this.#feeds.start(session, responses);
+      return [session, session.rawSection.sessionId];
     } catch (error) {
       this.#release();
       throw error;
     }
   }
 
-  /** Ends a session of `helperSessionStart`; one that has ended already is fine. */
+  /**
+   * Ends a running session of this host; one that has ended already is fine. For a task that runs in it,
+   * it has crashed.
+   */
   async helperSessionStop(session: ICopilotSession): Promise<void> {
-    if (this.#helpers.has(session.rawSection.sessionId)) await session.stop();
+    await this.#feeds.find(session.rawSection.sessionId)?.stop();
   }
 
-  /** A running session of `helperSessionStart`. */
+  /** A running session of this host: one of `helperSessionStart`, or of a task that runs. */
   helperGetSession(sessionId: string): ICopilotSession | undefined {
-    return this.#helpers.get(sessionId)?.session;
+    return this.#feeds.find(sessionId);
   }
 
   /** Adds a response to the queue of a running session. */
   helperPushSessionResponse(session: ICopilotSession, response: LiveResponse): void {
-    this.#helpers.get(session.rawSection.sessionId)?.responses.push(response);
+    this.#feeds.push(session, response);
   }
 
   /**
-   * The next response of a running session, in order; undefined if none comes within `milliseconds`.
-   * One caller at a time.
+   * The next response of a session of this host, in order; undefined if none comes within `milliseconds`.
+   * One caller at a time. What a session leaves when it ends can still be taken. A session keeps 16 MB for
+   * those who take nothing; in the place of older ones stands `{ callback: "onResponsesDropped", count }`.
    */
   async takeSessionResponse(
     session: ICopilotSession,
     milliseconds: number,
   ): Promise<LiveResponse | undefined> {
-    return this.#helpers.get(session.rawSection.sessionId)?.responses.take(milliseconds);
+    return this.#feeds.take(session, milliseconds);
   }
 
   #installed(): PreparedEntry {
@@ -246,12 +289,17 @@ export class JobHost {
     folds: readonly Reporter[],
     spec: RunSpec,
     start: (ports: EnginePorts) => Promise<RunOutcome>,
-  ): void {
+  ): Promise<void> {
     const sessions = this.#acquire();
     const sink = createSink({
       clock: systemClock,
       redactor: createRedactor(knownSecrets(this.#access)),
-      reporters: [...folds, ...(this.#options.reporters ?? [])],
+      reporters: [
+        // First: the callbacks of the others may ask for what it keeps.
+        this.#feeds.reporter((id) => sessions.find(id)),
+        ...folds,
+        ...(this.#options.reporters ?? []),
+      ],
     });
     const ports = {
       sessions: sessions.factory,
@@ -265,7 +313,7 @@ export class JobHost {
         sink.emit(event);
       },
     };
-    void (async () => {
+    return (async () => {
       // Whoever starts something gets the handle first and the callbacks after it.
       await setImmediate();
       await start(ports);

@@ -7,18 +7,38 @@ type Json =
 /** One JSON object of a live feed, such as `{ callback: "onReasoning", reasoningId, delta }`. */
 export type LiveResponse = { readonly [key: string]: Json | undefined };
 
+/** What a session keeps for those who take nothing; above it the oldest responses are dropped. */
+const KEPT_BYTES = 16 * 1024 * 1024;
+
+interface Waiting {
+  readonly response: LiveResponse;
+  readonly bytes: number;
+}
+
 export class LiveResponses {
-  readonly #waiting: LiveResponse[] = [];
+  /** From `#first` on: what is before it has been taken. */
+  #waiting: Waiting[] = [];
+  #first = 0;
+  #bytes = 0;
+  /** Since the last one that was taken. */
+  #dropped = 0;
   #taker: ((response: LiveResponse | undefined) => void) | undefined;
   #closed = false;
 
   push(response: LiveResponse): void {
     if (this.#closed) return;
     const taker = this.#taker;
-    if (taker === undefined) this.#waiting.push(response);
-    else {
+    if (taker !== undefined) {
       this.#taker = undefined;
       taker(response);
+      return;
+    }
+    const bytes = Buffer.byteLength(JSON.stringify(response));
+    this.#waiting.push({ response, bytes });
+    this.#bytes += bytes;
+    while (this.#bytes > KEPT_BYTES) {
+      this.#shift();
+      this.#dropped += 1;
     }
   }
 
@@ -29,10 +49,18 @@ export class LiveResponses {
     this.#taker = undefined;
   }
 
-  /** The next one; undefined when none came within `milliseconds`, or none can come any more. */
+  /**
+   * The next one; undefined when none came within `milliseconds`, or none can come any more. In the place
+   * of what was dropped stands `{ callback: "onResponsesDropped", count }`.
+   */
   take(milliseconds: number): Promise<LiveResponse | undefined> {
     if (this.#taker !== undefined) throw new Error("Somebody waits for the next response already.");
-    const next = this.#waiting.shift();
+    if (this.#dropped > 0) {
+      const count = this.#dropped;
+      this.#dropped = 0;
+      return Promise.resolve({ callback: "onResponsesDropped", count });
+    }
+    const next = this.#shift();
     if (next !== undefined || this.#closed) return Promise.resolve(next);
     return new Promise((resolve) => {
       const timer = setTimeout(
@@ -48,6 +76,19 @@ export class LiveResponses {
         resolve(response);
       };
     });
+  }
+
+  /** In constant time on average: to shift a long array moves all of it. */
+  #shift(): LiveResponse | undefined {
+    const next = this.#waiting[this.#first];
+    if (next === undefined) return undefined;
+    this.#first += 1;
+    this.#bytes -= next.bytes;
+    if (this.#first > this.#waiting.length / 2) {
+      this.#waiting = this.#waiting.slice(this.#first);
+      this.#first = 0;
+    }
+    return next.response;
   }
 
   /** Callbacks that push what they are told. */

@@ -1,4 +1,5 @@
 /** From paths to checked input: everything that can be wrong with a run before it begins. */
+import "../entry/ajv-compiler.ts";
 import { realpathSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";

@@ -12,7 +12,9 @@ export const wireApis = ["completions", "responses"] as const;
 export interface ProviderOptions {
   /** Default: `openai`. */
   readonly type?: (typeof providerTypes)[number];
+  /** Such as `http://127.0.0.1:11434/v1`. */
   readonly baseUrl: string;
+  /** Masked in everything that is written. Default: none. */
   readonly apiKey?: string;
   /** Default: `completions`. */
   readonly wireApi?: (typeof wireApis)[number];

@@ -28,6 +28,8 @@ export interface MissionRequest {
   readonly prompt: ExpandedPrompt;
   /** 0, else the criteria retry that this is a part of. */
   readonly retry: number;
+  /** Whether a turn that completed has done what the mission is for; a session of its own ends with that. */
+  readonly wentWell: (judged: Judged) => boolean;
 }
 
 export type MissionOutcome =
@@ -51,11 +53,10 @@ export async function runMission(
     if (outcome === "stopped" || outcome.kind === "canceled") return { kind: "stopped" };
     variables.report(outcome.toolCalls);
     if (outcome.kind !== "crashed") {
-      await keeper.missionDone();
-      const { kind, toolCalls } = outcome;
-      return scope.stopped === undefined
-        ? { kind: "completed", toolCalls, cut: kind === "cut" }
-        : { kind: "stopped" };
+      const judged = { toolCalls: outcome.toolCalls, cut: outcome.kind === "cut" };
+      if (scope.stopped !== undefined) return { kind: "stopped" };
+      await keeper.missionDone(request.wentWell(judged));
+      return scope.stopped === undefined ? { kind: "completed", ...judged } : { kind: "stopped" };
     }
 
     const { crash } = outcome;
@@ -176,8 +177,8 @@ async function runTurn(
   // Of its own, so that it can be ended without its task.
   const turnScope = scope.child();
   const denials = new DenialStreak(turnScope);
-  const activities = new TurnActivities((activity) => {
-    observe(context, sessionId, activity);
+  const activities = new TurnActivities((activity, tool) => {
+    observe(context, sessionId, activity, tool);
     denials.observe(activity);
   });
   const turn = session.runTurn(prompt, {
@@ -203,29 +204,32 @@ async function runTurn(
  * would expect it. The tools that it leaves open are ended.
  */
 class TurnActivities {
-  readonly #next: (activity: SessionActivity) => void;
-  readonly #open: string[] = [];
+  readonly #next: (activity: SessionActivity, tool?: string) => void;
+  readonly #open: { readonly id: string; readonly tool: string }[] = [];
   #over = false;
 
-  constructor(next: (activity: SessionActivity) => void) {
+  /** `next` is told the name of the tool that has ended. */
+  constructor(next: (activity: SessionActivity, tool?: string) => void) {
     this.#next = next;
   }
 
   pass(activity: SessionActivity): void {
     if (this.#over) return;
-    if (activity.kind === "tool.started") this.#open.push(activity.toolCallId);
+    let tool: string | undefined;
+    if (activity.kind === "tool.started")
+      this.#open.push({ id: activity.toolCallId, tool: activity.toolName });
     if (activity.kind === "tool.ended") {
-      const index = this.#open.indexOf(activity.toolCallId);
-      if (index !== -1) this.#open.splice(index, 1);
+      const index = this.#open.findIndex(({ id }) => id === activity.toolCallId);
+      if (index !== -1) tool = this.#open.splice(index, 1)[0]?.tool;
     }
-    this.#next(activity);
+    this.#next(activity, tool);
   }
 
   end(): void {
     this.#over = true;
     const error = { message: "The turn ended before the tool did." };
-    for (const toolCallId of this.#open)
-      this.#next({ kind: "tool.ended", toolCallId, succeeded: false, error });
+    for (const { id, tool } of this.#open)
+      this.#next({ kind: "tool.ended", toolCallId: id, succeeded: false, error }, tool);
   }
 }
 

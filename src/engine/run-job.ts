@@ -53,7 +53,9 @@ export async function runJob(
       {
         loopIterations: spec.limits.loopIterations,
         runRef: (work, last) => run.ref(work, last),
-        loopLimitCrossed: () => run.limitCrossed(crossed(spec.limits, "loopIterations"), "a loop"),
+        loopLimitCrossed: (loop) => run.limitCrossed(crossed(spec.limits, "loopIterations"), loop),
+        note: (text) =>
+          ports.emit({ type: "decision", work: null, decision: { kind: "note", text } }),
       },
       job.work,
       undefined,
@@ -70,7 +72,8 @@ export async function runSingleTask(
   const { taskName: taskId, modelOverride, borrowed } = spec;
   const run = new Run(spec, ports, signal);
   const override = modelOverride === undefined ? undefined : { id: modelOverride };
-  const modelId = modelOf(spec.entry, taskId, override);
+  // Everything runs in the session that was lent, whatever the task would have had.
+  const modelId = borrowed?.modelId ?? modelOf(spec.entry, taskId, override);
   return run.whole(taskId, [{ workId: 0, taskId, modelId }], () =>
     run.task({
       workId: 0,

@@ -4,7 +4,7 @@
  * that is `session-keeper.ts`.
  */
 import type { Crash } from "../events/crash.ts";
-import type { AvailabilityField } from "../events/decision.ts";
+import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
 import { errorToDetailedString } from "../events/error-detail.ts";
 import type { PreparedTask } from "../entry/model.ts";
 import { runMission } from "./attempt.ts";
@@ -117,16 +117,18 @@ async function checkAvailability(
   }
   if (availability.condition !== undefined) {
     const { condition } = availability;
-    const mission = {
+    const judge = (judged: Judged): Verdict<AvailabilityField> =>
+      judgeCondition("condition", "availability", condition[0], judged);
+    const outcome = await runMission(context, keeper, {
       mission: "availability",
       role: "driving",
       prompt: condition,
       retry: 0,
-    } as const;
-    const outcome = await runMission(context, keeper, mission);
+      wentWell: (judged) => judge(judged).kind === "holds",
+    });
     if (outcome.kind === "stopped") return { kind: "interrupted" };
     if (outcome.kind === "exhausted") return { kind: "crashed", crash: outcome.crash };
-    const verdict = judgeCondition("condition", "availability", condition[0], outcome);
+    const verdict = judge(outcome);
     decideAvailability(context, verdict);
     if (verdict.kind !== "holds") return unavailable(context, verdict);
   }
@@ -156,6 +158,7 @@ async function runPrompt(context: TaskContext, keeper: SessionKeeper): Promise<R
     role: "task",
     prompt: task.prompt,
     retry: 0,
+    wentWell: promptWentWell(task),
   });
   if (first.kind === "stopped") return { kind: "interrupted" };
   if (first.kind === "exhausted") return { kind: "crashed", crash: first.crash };
@@ -173,6 +176,9 @@ async function runPrompt(context: TaskContext, keeper: SessionKeeper): Promise<R
   let reason = "";
   for (let retry = 0; ; retry += 1) {
     if (check.kind === "stopped") return { kind: "interrupted" };
+    // A session that was lent is not replaced: after its crash there is none to go on in.
+    if (check.kind === "exhausted" && context.mode.kind === "borrowed")
+      return { kind: "crashed", crash: check.crash };
     if (check.kind === "holds") return { kind: "succeeded" };
     if (check.kind === "fails") ({ missing, reason } = check);
     else reason = `the session crashed: ${check.crash.message}`;
@@ -198,6 +204,12 @@ type Check =
   | { readonly kind: "exhausted"; readonly crash: Crash }
   | { readonly kind: "stopped" };
 
+/** Of the session that got the prompt: what is checked of it later is the mission of another. */
+function promptWentWell({ criteria }: PreparedTask): (judged: Judged) => boolean {
+  return ({ toolCalls, cut }) =>
+    !cut && missingTools(criteria?.toolExecuted ?? [], toolCalls).length === 0;
+}
+
 /** A crash in here is a failed iteration: the crash budget and the criteria budget are separate. */
 async function retryOnce(
   context: TaskContext,
@@ -212,6 +224,7 @@ async function retryOnce(
     role: "task",
     prompt,
     retry,
+    wentWell: promptWentWell(context.task),
   });
   if (outcome.kind !== "completed") return outcome;
   return checkCriteria(context, keeper, criteria, outcome, retry);
@@ -242,11 +255,17 @@ async function checkCriteria(
     });
   }
   if (condition !== undefined) {
-    const mission = { mission: "criteria", role: "driving", prompt: condition, retry } as const;
-    const outcome = await runMission(context, keeper, mission);
+    const judge = (judged: Judged): Verdict<CriteriaField> =>
+      judgeCondition("condition", "criteria", condition[0], judged);
+    const outcome = await runMission(context, keeper, {
+      mission: "criteria",
+      role: "driving",
+      prompt: condition,
+      retry,
+      wentWell: (judged) => judge(judged).kind === "holds",
+    });
     if (outcome.kind !== "completed") return outcome;
-    const verdict = judgeCondition("condition", "criteria", condition[0], outcome);
-    const { kind, field, content, reason } = verdict;
+    const { kind, field, content, reason } = judge(outcome);
     decide(context, {
       kind: kind === "holds" ? "criteria-passed" : "criteria-failed",
       field,

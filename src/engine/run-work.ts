@@ -3,6 +3,7 @@
  * the seed and rules 15–17. Owns nothing but the order of things; what a `Ref` does is `runRef`.
  */
 import type { LoopWork, Work } from "../entry/model.ts";
+import { taskWorks } from "../entry/work.ts";
 
 /** The task that finished last along a path, with its place in the order of all finishes. */
 export interface Finished {
@@ -38,7 +39,8 @@ export interface WorkRunner {
     last: Finished | undefined,
   ) => Promise<WorkResult>;
   /** Tells that a loop was about to begin more than `loopIterations` iterations. */
-  readonly loopLimitCrossed: (reason: string) => void;
+  readonly loopLimitCrossed: (loop: string) => void;
+  readonly note: (text: string) => void;
 }
 
 /** `last`: the task that finished before this work began. */
@@ -77,31 +79,71 @@ export async function runWork(
   }
 }
 
-/** An absent condition always asks to go on: a loop with `preCondition` alone is a `while`. */
+/**
+ * Without `postCondition` nothing is redone, and without `preCondition` the body runs, as the seed has it.
+ * `atMost` makes it a loop of so many passes: an absent condition then asks for the next one.
+ */
 async function runLoop(
   runner: WorkRunner,
-  { preCondition, body, postCondition }: LoopWork<number>,
+  work: LoopWork<number>,
   last: Finished | undefined,
 ): Promise<WorkResult> {
+  const { preCondition, body, postCondition, atMost } = work;
   let latest = last;
-  for (let iteration = 1; ; iteration += 1) {
-    for (const step of [preCondition, "body", postCondition] as const) {
-      if (step === undefined) continue;
-      if (step === "body" && iteration > runner.loopIterations) {
-        const reason = `a loop did not end within ${runner.loopIterations} iterations`;
-        runner.loopLimitCrossed(reason);
-        return { kind: "unanswered", last: latest, reason, inCondition: false };
-      }
-      const run = await runWork(runner, step === "body" ? body : step[1], latest);
-      const result = step === "body" ? run : asCondition(run);
-      if (result.kind === "stopped" || result.kind === "unanswered") return result;
-      if (step === "body" && result.kind === "failed") return result;
-      latest = result.last;
-      const goesOn = step === "body" || (result.kind === "succeeded") === step[0];
-      if (!goesOn) return { kind: "succeeded", last: latest };
+  /** The end of the loop, or undefined if the condition asks it to go on. */
+  const ask = async (
+    condition: LoopWork<number>["preCondition"],
+  ): Promise<WorkResult | undefined> => {
+    if (condition === undefined) return undefined;
+    const answer = asCondition(await runWork(runner, condition[1], latest));
+    if (answer.kind === "stopped" || answer.kind === "unanswered") return answer;
+    latest = answer.last;
+    const goesOn = (answer.kind === "succeeded") === condition[0];
+    return goesOn ? undefined : { kind: "succeeded", last: latest };
+  };
+  for (let pass = 1; ; pass += 1) {
+    const before = await ask(preCondition);
+    if (before !== undefined) return before;
+    if (atMost !== undefined && pass > atMost) return afterAtMost(runner, work, atMost, latest);
+    if (pass > runner.loopIterations) {
+      const loop = loopName(work);
+      runner.loopLimitCrossed(loop);
+      const reason = `${loop} did not end within limits.loopIterations = ${runner.loopIterations}`;
+      return { kind: "unanswered", last: latest, reason, inCondition: false };
     }
+    const result = await runWork(runner, body, latest);
+    if (result.kind !== "succeeded") return result;
+    latest = result.last;
+    if (postCondition === undefined && atMost === undefined) return result;
+    const after = await ask(postCondition);
+    if (after !== undefined) return after;
   }
 }
+
+/** All passes are done, and every condition that is given has asked for another one. */
+function afterAtMost(
+  runner: WorkRunner,
+  work: LoopWork<number>,
+  atMost: number,
+  last: Finished | undefined,
+): WorkResult {
+  const { preCondition, postCondition, atMostReached = "fail" } = work;
+  if (preCondition === undefined && postCondition === undefined) return { kind: "succeeded", last };
+  const reason = `${loopName(work)} asked for another pass after atMost = ${atMost}`;
+  runner.note(reason);
+  return atMostReached === "succeed"
+    ? { kind: "succeeded", last }
+    : { kind: "failed", last, reason };
+}
+
+/** A loop has no name of its own: it is called by what it repeats. */
+function loopName({ body }: LoopWork<number>): string {
+  const tasks = [...new Set(taskWorks(body).map(({ taskId }) => JSON.stringify(taskId)))];
+  const more = tasks.length > NAMED_TASKS ? "…" : "";
+  return `the loop of ${tasks.slice(0, NAMED_TASKS).join(", ")}${more}`;
+}
+
+const NAMED_TASKS = 3;
 
 /** How a composite takes the end of its condition. */
 function asCondition(result: WorkResult): WorkResult {

@@ -71,8 +71,8 @@ export class SessionKeeper {
   }
 
   /** The mission is over: with multiple models its session has done its duty. */
-  async missionDone(): Promise<void> {
-    if (this.#context.mode.kind === "multiple") await this.end(true);
+  async missionDone(wentWell: boolean): Promise<void> {
+    if (this.#context.mode.kind === "multiple") await this.end(wentWell);
   }
 
   /** Ends the open session, if there is one. `succeeded`: as `taskSessionStopped` reports it. */

@@ -1,9 +1,10 @@
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
 import type { Decision } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
-import type { SessionActivity } from "../events/session-activity.ts";
+import { beginningOf } from "../events/cut.ts";
+import type { ModelFailed, SessionActivity } from "../events/session-activity.ts";
 import type { CallBudget, ResolvedLimits, TokenBudget } from "./limits.ts";
-import type { EnginePorts, Session } from "./ports.ts";
+import { UNKNOWN_TOOL, type EnginePorts, type Session } from "./ports.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
@@ -57,7 +58,12 @@ export function decide(context: TaskContext, decision: Decision): void {
 }
 
 /** Passes on what happens in a session, and holds it against the budgets. */
-export function observe(context: TaskContext, sessionId: string, activity: SessionActivity): void {
+export function observe(
+  context: TaskContext,
+  sessionId: string,
+  activity: SessionActivity,
+  tool?: string,
+): void {
   context.ports.emit({ type: "activity", work: context.work, sessionId, activity });
   switch (activity.kind) {
     case "model.used":
@@ -67,7 +73,22 @@ export function observe(context: TaskContext, sessionId: string, activity: Sessi
       break;
     case "model.failed":
       if (activity.statusCode === 429) context.rateLimit.met();
+      decide(context, modelCallFailed(activity));
       context.calls.fail(activity.statusCode);
+      break;
+    case "tool.ended":
+      // What our own stop has cut off is no error.
+      if (
+        !activity.succeeded &&
+        !isDenial(activity.error?.code) &&
+        context.scope.stopped === undefined
+      ) {
+        const reason = beginningOf(
+          activity.error?.message ?? "no reason was given",
+          REASON_CHARACTERS,
+        );
+        decide(context, { kind: "tool-call-failed", tool: tool ?? UNKNOWN_TOOL, reason });
+      }
       break;
     case "agent.started":
       context.calls.beforeCall();
@@ -80,4 +101,19 @@ export function observe(context: TaskContext, sessionId: string, activity: Sessi
     default:
       break;
   }
+}
+
+const REASON_CHARACTERS = 300;
+
+function modelCallFailed({ statusCode, message }: ModelFailed): Decision {
+  return {
+    kind: "model-call-failed",
+    ...(statusCode === undefined ? {} : { statusCode }),
+    ...(message === undefined ? {} : { reason: beginningOf(message, REASON_CHARACTERS) }),
+  };
+}
+
+/** A denial has a decision of its own, which says more. */
+function isDenial(code: string | undefined): boolean {
+  return code === "denied" || code === "rejected";
 }

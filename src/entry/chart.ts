@@ -34,6 +34,7 @@ export interface ChartNode {
 
 /** The first node is the start; nodes are in reading order. */
 export interface ChartGraph {
+  /** In the order of the work tree, each with its arrows. */
   readonly nodes: readonly ChartNode[];
 }
 
@@ -47,6 +48,7 @@ interface NodeInProgress extends ChartNode {
   readonly arrows: ChartArrow[];
 }
 
+/** The nodes and arrows of a work tree, for `renderMermaid` or a drawing of your own. */
 export function generateChartNodes(work: Work<number>): ChartGraph {
   const nodes: NodeInProgress[] = [];
 
@@ -90,24 +92,34 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
         return [add("join", "all done", ends)];
       }
       case "Loop": {
-        const { preCondition: before, body, postCondition: after } = part;
+        const { preCondition: before, body, postCondition: after, atMost } = part;
+        const bound = atMost === undefined ? "" : ` (at most ${atMost})`;
         const first = nodes.length;
         let open = into;
         const out: OpenArrow[] = [];
         if (before !== undefined) {
-          const outcomes = decide("go on?", draw(before[1], open));
+          const outcomes = decide(
+            `go on?${after === undefined ? bound : ""}`,
+            draw(before[1], open),
+          );
           open = [before[0] ? outcomes.succeeded : outcomes.failed];
           out.push(before[0] ? outcomes.failed : outcomes.succeeded);
         }
         open = draw(body, open);
-        // What the loop begins with has been drawn by now. Without a condition it always goes on.
-        if (after === undefined) {
+        // What the loop begins with has been drawn by now.
+        if (after !== undefined) {
+          const outcomes = decide(`again?${bound}`, draw(after[1], open));
+          connect([after[0] ? outcomes.succeeded : outcomes.failed], first);
+          return [...out, after[0] ? outcomes.failed : outcomes.succeeded];
+        }
+        if (atMost === undefined) return [...out, ...open];
+        if (before !== undefined) {
           connect(open, first);
           return out;
         }
-        const outcomes = decide("again?", draw(after[1], open));
-        connect([after[0] ? outcomes.succeeded : outcomes.failed], first);
-        return [...out, after[0] ? outcomes.failed : outcomes.succeeded];
+        const { from } = add("decision", `${atMost} times`, open);
+        connect([{ from, label: "not yet" }], first);
+        return [{ from, label: "done" }];
       }
       case "Alt": {
         const { succeeded, failed } = decide("which?", draw(part.condition, into));

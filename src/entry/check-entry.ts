@@ -188,6 +188,13 @@ class EntryChecker {
           work.works.map((part, index) => this.#checkWork([...path, "works", index], part)),
         );
       case "Loop":
+        if (
+          work.atMostReached !== undefined &&
+          work.atMost === undefined &&
+          !this.#isBroken([...path, "atMost"])
+        ) {
+          this.#add([...path, "atMostReached"], "Has no meaning without atMost.");
+        }
         return most([
           this.#checkCondition([...path, "preCondition"], work.preCondition),
           this.#checkWork([...path, "body"], work.body),

@@ -18,6 +18,7 @@ export interface Diagnostic {
 
 /** What `validateEntry` and the loaders throw. The message is that of the first diagnostic. */
 export class DiagnosticsError extends Error {
+  /** All problems, in the order of the document where there is one. */
   readonly diagnostics: readonly Diagnostic[];
   constructor(diagnostics: readonly Diagnostic[]) {
     super(diagnosticMessage(diagnostics[0] ?? { codePath: "", reason: "invalid" }));

@@ -1,5 +1,5 @@
 /** JSON as RFC 8259 has it: no comments, no trailing commas, and no key twice in an object. */
-import { type Node, parseTree, printParseErrorCode, visit } from "jsonc-parser";
+import { type Node, parseTree, printParseErrorCode, visit } from "#jsonc-parser";
 import { emptyObject, type Limits, type ReadText, type TextFault } from "./read-text.ts";
 
 type ErrorName = ReturnType<typeof printParseErrorCode>;

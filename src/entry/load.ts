@@ -5,6 +5,7 @@ import { isList, isRecord } from "./guards.ts";
 import { preparePlain, type PrepareOptions } from "./prepare.ts";
 import type { Locate, Position } from "./problem.ts";
 
+/** A prepared entry with the place of everything in it, or all that is wrong with the file. */
 export type LoadedEntry =
   | {
       readonly kind: "loaded";

@@ -37,7 +37,9 @@ export interface Criteria {
   readonly failureAction: FailureAction;
 }
 
+/** Where permissions start from: see `docs/permissions.md`. */
 export type PermissionPreset = "read-only" | "workspace" | "all";
+/** All of them, from the strictest on. */
 export const permissionPresets: readonly PermissionPreset[] = ["read-only", "workspace", "all"];
 
 /** Fields add to the preset (default `read-only`); a pattern that starts with `!` denies, and deny wins. */
@@ -50,26 +52,40 @@ export interface PermissionRules {
   readonly tools?: readonly string[];
 }
 
+/** What an agent may do: a preset, or rules that add to one. */
 export type Permissions = PermissionPreset | PermissionRules;
 
 /** Bounds of a run; all optional, all positive. Minutes may be fractions. Defaults: `defaultLimits`. */
 export interface Limits {
+  /** The whole job, which then fails. Default: 60. */
   readonly jobMinutes?: number;
+  /** Input and output of all model calls of the job. Default: none. */
   readonly tokens?: number;
+  /** One run of a task, which then fails. Default: 30. */
   readonly taskMinutes?: number;
+  /** Of one run of a task. Default: 200. */
   readonly modelCalls?: number;
+  /** One turn, which then counts as crashed. Default: 15. */
   readonly turnMinutes?: number;
+  /** Silence of a session while no tool runs; the turn then counts as crashed. Default: 5. */
   readonly idleMinutes?: number;
+  /** Iterations of one `Loop`. Default: 100. */
   readonly loopIterations?: number;
+  /** Turns at the same time; more wait. Default: 8. */
   readonly parallel?: number;
 }
 
+/** A prompt, when it may run, and what must hold after it. */
 export interface Task {
+  /** Which model does the work. Without it every work of the task has to say `modelOverride`. */
   readonly model?: Model;
+  /** What the agent is told, with variables in it. */
   readonly prompt: Prompt;
   /** Whether the prompt uses `$user-input`. Default: false. */
   readonly requireUserInput?: boolean;
+  /** What must hold before the task runs. */
   readonly availability?: Availability;
+  /** What must hold after it, and how often it is retried. */
   readonly criteria?: Criteria;
   /** Replaces the entry's permissions for this task. */
   readonly permissions?: Permissions;
@@ -103,8 +119,12 @@ export interface LoopWork<Id extends number = never> {
   /** The body runs while the work's outcome equals the boolean. */
   readonly preCondition?: readonly [boolean, Work<Id>];
   readonly body: Work<Id>;
-  /** The loop is redone while the work's outcome equals the boolean. */
+  /** The loop is redone while the work's outcome equals the boolean; without it, only as `atMost` says. */
   readonly postCondition?: readonly [boolean, Work<Id>];
+  /** How often the body runs at most. With it, an absent condition goes on. */
+  readonly atMost?: number;
+  /** What it means that a condition asks for another pass after `atMost`. Default: `fail`. */
+  readonly atMostReached?: "fail" | "succeed";
 }
 
 export interface AltWork<Id extends number = never> {
@@ -114,9 +134,11 @@ export interface AltWork<Id extends number = never> {
   readonly falseWork?: Work<Id>;
 }
 
+/** A tree of works under a name: what `startJob` runs. */
 export interface Job<Id extends number = never> {
   /** Derived from the tasks; where an author states it, it must be right. */
   readonly requireUserInput?: boolean;
+  /** What runs, in which order. */
   readonly work: Work<Id>;
 }
 
@@ -135,15 +157,24 @@ export interface DrivingSessionRetry {
   readonly retries: number;
 }
 
+/** The file: models, prompt variables, tasks, jobs, permissions, limits. `validateEntry` checks and prepares it. */
 export interface Entry<Id extends number = never> {
   readonly $schema?: string;
+  /** Model ids by category; `driving` checks conditions. */
   readonly models: Models;
+  /** Texts that prompts refer to as `$name`. */
   readonly promptVariables?: Readonly<Record<string, Prompt>>;
+  /** By name. */
   readonly tasks: Readonly<Record<string, Task>>;
+  /** By name. */
   readonly jobs: Readonly<Record<string, Job<Id>>>;
+  /** How a portal lists the jobs. */
   readonly grid?: readonly GridRow[];
+  /** Which driving models are tried, how often, when one crashes. */
   readonly drivingSessionRetries?: readonly DrivingSessionRetry[];
+  /** For every task that says nothing else. Default: `read-only`. */
   readonly permissions?: Permissions;
+  /** Bounds of a run. */
   readonly limits?: Limits;
 }
 
@@ -153,7 +184,9 @@ export interface Entry<Id extends number = never> {
  * accepts nothing else.
  */
 export interface PreparedEntry extends Entry<number> {
+  /** With every prompt expanded. */
   readonly tasks: Readonly<Record<string, PreparedTask>>;
+  /** With numbered works. */
   readonly jobs: Readonly<Record<string, PreparedJob>>;
 }
 

@@ -7,7 +7,8 @@
  * its levels) or by type; use no `uniqueItems` over objects (its comparison needs prototypes).
  */
 import type { AnySchemaObject, ErrorObject, ValidateFunction } from "ajv";
-import { Ajv2020 } from "ajv/dist/2020.js";
+import type { Ajv2020 } from "ajv/dist/2020.js";
+import { ajvCompiler } from "./ajv.ts";
 import { codePathOf, resolve } from "./code-path.ts";
 import { isList, isRecord, isText } from "./guards.ts";
 import type { Diagnostic } from "./diagnostic.ts";
@@ -68,7 +69,7 @@ export function compileSchema<T = unknown>(
   let compiled: ValidateFunction<T> | undefined;
   let ajv: Ajv2020 | undefined;
   const branches = new Map<object, ValidateFunction>();
-  const getAjv = (): Ajv2020 => (ajv ??= new Ajv2020(schemaOptions));
+  const getAjv = (): Ajv2020 => (ajv ??= new (ajvCompiler())(schemaOptions));
   const branch = (one: AnySchemaObject): ValidateFunction => {
     const known = branches.get(one);
     if (known !== undefined) return known;

@@ -187,11 +187,27 @@ const work = {
     workOf("Par", "All at once; fails if one of them fails.", { works }, ["works"]),
     workOf(
       "Loop",
-      "Repeats its body while a condition has the outcome that is waited for.",
+      "Repeats its body. Without postCondition and atMost the body runs once.",
       {
-        preCondition: condition("[outcome, work]: the body runs while the work has the outcome."),
+        preCondition: condition(
+          "[outcome, work]: asked before the body, which runs if the work has the outcome; else the loop has succeeded.",
+        ),
         body: ref("work"),
-        postCondition: condition("[outcome, work]: starts over while the work has the outcome."),
+        postCondition: condition(
+          "[outcome, work]: asked after the body; the loop starts over if the work has the outcome, else it has succeeded.",
+        ),
+        atMost: {
+          type: "integer",
+          minimum: 1,
+          description:
+            "How often the body runs at most. With it, an absent condition goes on. If a condition still asks for another pass, the loop fails.",
+        },
+        atMostReached: {
+          enum: ["fail", "succeed"],
+          default: "fail",
+          description:
+            "What it means that a condition still asks for another pass after atMost: succeed where the number was the plan.",
+        },
       },
       ["body"],
     ),

@@ -100,11 +100,11 @@ function mapParts<I extends Id, O extends Id>(
 ): Work<O> {
   switch (work.kind) {
     case "Loop": {
-      const { preCondition: before, postCondition: after } = work;
+      const { preCondition: before, postCondition: after, body, ...rest } = work;
       return {
-        kind: "Loop",
+        ...rest,
         ...(before === undefined ? {} : { preCondition: [before[0], map(before[1])] }),
-        body: map(work.body),
+        body: map(body),
         ...(after === undefined ? {} : { postCondition: [after[0], map(after[1])] }),
       };
     }

@@ -75,6 +75,13 @@ export type Decision =
       readonly target: string;
       readonly reason: string;
     }
+  /** Errors inside a session, which the runtime or the model may get over by itself. */
+  | {
+      readonly kind: "model-call-failed";
+      readonly statusCode?: number;
+      readonly reason?: string;
+    }
+  | { readonly kind: "tool-call-failed"; readonly tool: string; readonly reason: string }
   | ({ readonly kind: "limit-crossed"; readonly scope: string } & CrossedLimit)
   | { readonly kind: "task-succeeded" }
   | { readonly kind: "task-failed"; readonly reason: string }
@@ -109,6 +116,7 @@ export type DecisionCategory =
   | "DECISION"
   | "MISC";
 
+/** The category of a decision, such as `CRITERIA`. */
 export function decisionCategory(decision: Decision): DecisionCategory {
   switch (decision.kind) {
     case "availability-passed":
@@ -132,6 +140,8 @@ export function decisionCategory(decision: Decision): DecisionCategory {
     case "model-unreachable":
     case "leftovers-ended":
     case "permission-denied":
+    case "model-call-failed":
+    case "tool-call-failed":
     case "limit-crossed":
       return "OPERATION";
     case "task-succeeded":
@@ -183,6 +193,12 @@ export function decisionMessage(decision: Decision): string {
       return `Ended and removed what ${decision.runs === 1 ? "a killed run" : `${decision.runs} killed runs`} had left`;
     case "permission-denied":
       return `Denied ${decision.operation} ${decision.target}: ${decision.reason}`;
+    case "model-call-failed": {
+      const status = decision.statusCode === undefined ? "" : ` (${decision.statusCode})`;
+      return `A model call failed${status}${decision.reason === undefined ? "" : `: ${decision.reason}`}`;
+    }
+    case "tool-call-failed":
+      return `Tool call ${decision.tool} failed: ${decision.reason}`;
     case "limit-crossed":
       return `Exceeded ${limitText(decision, decision.scope)}`;
     case "task-succeeded":

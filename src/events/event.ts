@@ -45,6 +45,7 @@ export interface RunStarted {
   readonly works: readonly PlannedWork[];
 }
 
+/** How a run has ended. */
 export type RunOutcome =
   | { readonly kind: "succeeded" }
   | { readonly kind: "failed"; readonly reason: string }
@@ -63,6 +64,7 @@ export interface WorkStarted {
   readonly modelId: string;
 }
 
+/** How one run of a work has ended. */
 export type WorkOutcome =
   | { readonly kind: "succeeded" }
   /** `unanswered`: no verdict of availability or criteria, so a condition that ends so has not answered. */
@@ -101,7 +103,10 @@ export interface SessionEnded {
   readonly work: WorkRef;
   readonly sessionId: string;
   readonly role: SessionRole;
-  /** Whether its last turn ended well. */
+  /**
+   * Of a session that served one mission: whether that went well (a condition that does not hold did not).
+   * Of one that was open when the task ended: whether the task succeeded.
+   */
   readonly succeeded: boolean;
 }
 

@@ -82,6 +82,8 @@ export interface ModelFailed {
   readonly modelId?: string;
   /** HTTP status of the answer, if there was one. */
   readonly statusCode?: number;
+  /** The runtime's own words. */
+  readonly message?: string;
   readonly subAgent: boolean;
 }
 

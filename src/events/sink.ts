@@ -6,9 +6,11 @@ import { errorToDetailedString } from "./error-detail.ts";
 import type { RunEvent, RunEventBody } from "./event.ts";
 import type { Redactor } from "./redact.ts";
 
+/** Sees every event of a run, in order and redacted. Whatever it throws is kept from the run. */
 export interface Reporter {
   /** For messages about the reporter itself. */
   readonly name?: string;
+  /** Called for every event, at once. */
   report(event: RunEvent): void;
   /** Called once, after the last event. */
   close?(): Promise<void>;

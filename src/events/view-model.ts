@@ -54,13 +54,6 @@ export interface DenialEntry {
   count: number;
 }
 
-export interface OpenTool {
-  readonly name: string;
-  /** The beginning of their JSON text. */
-  readonly arguments: string;
-  readonly startedAt: number;
-}
-
 export interface OpenSession {
   readonly sessionId: string;
   readonly modelId: string;
@@ -70,17 +63,20 @@ export interface OpenSession {
   /** UTF-16 units of the answer or reasoning that is being written. */
   streamed: number;
   /** By tool call id, in the order of their start. */
-  readonly tools: Map<string, OpenTool>;
-  /** The tool call that ended last. */
-  lastTool: OpenTool | undefined;
+  readonly tools: Map<string, { readonly name: string; readonly startedAt: number }>;
 }
 
+/** One work of a job: what has become of it, why, and what it cost. */
 export interface WorkView extends Counters {
+  /** Its `workIdInJob`. */
   readonly workId: number;
+  /** The task that it runs. */
   readonly taskId: string;
   /** It is a condition, or a part of one. */
   condition: boolean;
+  /** Of its task session. */
   modelId: string;
+  /** What has become of it. */
   status: WorkStatus;
   /** Why it failed, crashed or was canceled. */
   reason: string | undefined;
@@ -92,24 +88,33 @@ export interface WorkView extends Counters {
   startedAt: number | undefined;
   /** Of all finished runs; `elapsedMs` adds the one that goes on. */
   finishedMs: number;
+  /** Those that are open now, by id. */
   readonly sessions: Map<string, OpenSession>;
   /** What the agent last said to the task's prompt. */
   lastMessage: string | undefined;
   /** The latest ones; `droppedDecisions` tells how many came before. */
   readonly decisions: DecisionEntry[];
+  /** How many decisions are not kept. */
   droppedDecisions: number;
 }
 
+/** A run as far as its events have told it: what every chart, summary and table is made from. */
 export interface RunView {
+  /** Empty until the run has started. */
   jobName: string;
+  /** As the caller named it; undefined for an entry made in code. */
   entryFile: string | undefined;
+  /** Absolute. */
   workingDirectory: string;
+  /** What has become of the run. */
   status: RunStatus;
   /** Why it failed or was canceled. */
   reason: string | undefined;
   /** What the job itself came to, where the status is the verdict on a rehearsal. */
   jobOutcome: RunOutcome | undefined;
+  /** In milliseconds since 1970; undefined until then. */
   startedAt: number | undefined;
+  /** In milliseconds since 1970; undefined until then. */
   endedAt: number | undefined;
   /** By work id, in the order of the entry. */
   readonly works: Map<number, WorkView>;
@@ -117,6 +122,7 @@ export interface RunView {
   readonly totals: Counters;
   /** About the whole job. */
   readonly decisions: DecisionEntry[];
+  /** How many decisions are not kept. */
   droppedDecisions: number;
   /** How often each kind of decision was made, of the job and of all works, dropped ones included, answers not. */
   readonly decided: Map<Decision["kind"], number>;
@@ -133,6 +139,7 @@ export const KEPT_DECISIONS = 50;
 /** Different denials kept of a run. */
 export const KEPT_DENIALS = 100;
 
+/** An empty view; `applyEvent` folds the events of a run into it. */
 export function createRunView(): RunView {
   return {
     jobName: "",

@@ -17,6 +17,8 @@ import type { SessionEvent } from "@github/copilot-sdk";
 import type { Clock } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
 import { ruleSet } from "../permissions/rules.ts";
+import { announcedCall, isCommand } from "./announced-call.ts";
+import type { Call, CallKind } from "./announced-call.ts";
 
 /** The runtime itself waits at most ten minutes for a command. */
 const waitMs = 600_000;
@@ -30,36 +32,6 @@ const announcedMs = 2_000;
 const lookMs = 250;
 /** Of a session, at work or announced. More of them are refused. */
 const maxCalls = 4_096;
-
-const commandTools: readonly string[] = ["bash", "powershell"];
-const writeTools: readonly string[] = ["create", "edit", "apply_patch"];
-
-/** `path-command`: a command whose judgement has asked where paths lead. */
-export type CallKind = "command" | "path-command" | "read" | "write";
-
-interface Call {
-  readonly id: string;
-  readonly kind: "command" | "write" | "other";
-  /** Its place in the order of the model. */
-  readonly index: number;
-  /** An edit has read its file before it asks. */
-  readonly prepared: boolean;
-  /** Asks to run in the background. */
-  readonly background: boolean;
-  /** How many commands had been opened in the folder when the call began; undefined if one was open just then. */
-  readonly commandsBefore: number | undefined;
-  state: "announced" | "waiting" | "open" | "refused";
-  /** Two calls have its id: one could stand for the other. */
-  repeated: boolean;
-  /** When it was announced; of an open command: when it was allowed, or left running. */
-  since: number;
-  /** Of an open command: its shell was seen, so if no shell runs now, it has ended. */
-  begun: boolean;
-  /** Of an open command: its call has ended, but not its shell. */
-  leftRunning: boolean;
-  /** Of an open command: it was judged by paths. */
-  byPaths: boolean;
-}
 
 /** What the sessions of one working directory share. */
 class Folder {
@@ -130,7 +102,7 @@ export class CallOrder {
   #announced = 0;
   #waitingCommands = 0;
   #interrupted = false;
-  #looking = false;
+  #looking: Promise<void> | undefined;
 
   constructor(folder: Folder, options: CallOrderOptions) {
     this.#folder = folder;
@@ -147,16 +119,21 @@ export class CallOrder {
       case "tool.execution_partial_result": {
         const call = this.#calls.get(event.data.toolCallId);
         if (call !== undefined) call.begun = true;
-        return this.#look();
+        this.#lookForOthers();
+        return;
       }
       case "session.background_tasks_changed":
-        return this.#look();
+        this.#lookForOthers();
+        return;
       case "tool.execution_complete":
         return this.#ended(
           event.data.toolCallId,
           event.data.shellExecution?.exitCode !== undefined,
         );
       case "user.message":
+        // The runtime makes some of its own, in the middle of a turn: calls may be at work.
+        this.#interrupted = false;
+        return;
       case "session.idle":
         // Nothing is at work any more but commands that run on.
         if (event.agentId !== undefined) return;
@@ -187,12 +164,18 @@ export class CallOrder {
     if (call.state === "open") return undefined;
     this.#move(call, "waiting");
     const end = this.#options.clock.now() + waitMs;
+    let looked = false;
     for (;;) {
       const step = this.#interrupted ? "the turn was canceled" : this.#step(call, kind);
       if (step === undefined) {
         call.byPaths = kind === "path-command";
         this.#move(call, "open");
         return undefined;
+      }
+      if (step === stillRuns && !looked) {
+        looked = true;
+        await Promise.all([...this.#folder.sessions].map((one) => one.#look()));
+        continue;
       }
       if (step !== wait || this.#options.clock.now() >= end) {
         this.#move(call, "refused");
@@ -281,20 +264,10 @@ export class CallOrder {
     if (this.#calls.size >= maxCalls) return;
     const { commandsOpened } = this.#folder;
     const commandIsOpen = this.#folder.has((one) => one.#open.command.size > 0);
-    const call: Call = {
-      id: callId,
-      kind: kindOf(toolName),
-      index: this.#announced,
-      prepared: toolName !== "create",
-      background: inBackground(given),
+    const call = announcedCall(callId, this.#announced, toolName, given, {
       commandsBefore: commandIsOpen ? undefined : commandsOpened,
-      state: "announced",
-      repeated: false,
       since: this.#options.clock.now(),
-      begun: false,
-      leftRunning: false,
-      byPaths: false,
-    };
+    });
     this.#announced += 1;
     this.#calls.set(callId, call);
     if (call.kind === "command" || call.kind === "write") this.#coming[call.kind].push(call);
@@ -345,29 +318,32 @@ export class CallOrder {
     const wake = (): void => timer.abort();
     const { waiting, sessions } = this.#folder;
     waiting.add(wake);
-    for (const session of sessions) session.#look();
+    for (const session of sessions) void session.#look();
     await this.#options.clock.sleep(lookMs, timer.signal);
     waiting.delete(wake);
   }
 
-  /** Finds out whether the open commands have ended, if somebody waits for that. */
-  #look(): void {
+  #lookForOthers(): void {
+    if (this.#folder.waiting.size > 0) void this.#look();
+  }
+
+  /** Finds out whether the open commands have ended. */
+  #look(): Promise<void> {
+    this.#looking ??= this.#findOut().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #findOut(): Promise<void> {
     const open = [...this.#open.command];
-    if (this.#looking || open.length === 0 || this.#folder.waiting.size === 0) return;
-    this.#looking = true;
+    if (open.length === 0) return;
     const begun = open.filter((call) => call.begun);
-    void this.#options
-      .runningShells()
-      .then((running) => {
-        // Every shell is one of an open command.
-        if (running >= open.length) for (const call of open) call.begun = true;
-        if (running > 0) return;
-        for (const call of begun) this.#over(call);
-      })
-      .catch(() => undefined)
-      .finally(() => {
-        this.#looking = false;
-      });
+    const running = await this.#options.runningShells().catch(() => undefined);
+    if (running === undefined) return;
+    // Every shell is one of an open command.
+    if (running >= open.length) for (const call of open) call.begun = true;
+    if (running === 0) for (const call of begun) this.#over(call);
   }
 
   #over(call: Call): void {
@@ -379,20 +355,3 @@ export class CallOrder {
 const wait = "wait";
 const stillRuns =
   "a command still runs and could change where paths lead; wait for its end, or stop it";
-
-function isCommand(kind: CallKind): boolean {
-  return kind === "command" || kind === "path-command";
-}
-
-function kindOf(toolName: string): Call["kind"] {
-  if (commandTools.includes(toolName)) return "command";
-  return writeTools.includes(toolName) ? "write" : "other";
-}
-
-/** Everything but the plain form of a command that is waited for. */
-function inBackground(given: unknown): boolean {
-  if (typeof given !== "object" || given === null) return false;
-  const mode: unknown = Reflect.get(given, "mode");
-  const detach: unknown = Reflect.get(given, "detach");
-  return (mode !== undefined && mode !== "sync") || (detach !== undefined && detach !== false);
-}

@@ -7,13 +7,14 @@ import type { SessionActivity } from "../events/session-activity.ts";
 import { systemClock } from "../platform/clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import { CallLedger } from "./call-ledger.ts";
-import { attempt } from "./deadline.ts";
+import { attempt, within } from "./deadline.ts";
 import type { ModelAddress } from "./model-error.ts";
 import type { RuntimeLife } from "./runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
 import { Translator } from "./translate.ts";
 import { runTurn } from "./turn.ts";
 
+/** A conversation with a model. Made by `helperSessionStart` or `startSession`. */
 export interface ICopilotSession {
   /** The SDK's own session. */
   get rawSection(): CopilotSession;
@@ -23,27 +24,40 @@ export interface ICopilotSession {
   stop(): Promise<void>;
 }
 
+/** What happens in a session while it happens; each start has its end. */
 export interface ICopilotSessionCallbacks {
+  /** The model begins to reason. */
   onStartReasoning(reasoningId: string): void;
+  /** A piece of it. */
   onReasoning(reasoningId: string, delta: string): void;
+  /** All of it. */
   onEndReasoning(reasoningId: string, completeContent: string): void;
+  /** The model begins to answer. */
   onStartMessage(messageId: string): void;
+  /** A piece of the answer. */
   onMessage(messageId: string, delta: string): void;
+  /** All of the answer. */
   onEndMessage(messageId: string, completeContent: string): void;
+  /** A tool was called; the arguments are JSON. */
   onStartToolExecution(
     toolCallId: string,
     parentToolCallId: string | undefined,
     toolName: string,
     toolArguments: string,
   ): void;
+  /** A piece of its output. */
   onToolExecution(toolCallId: string, delta: string): void;
+  /** It has ended: with a result, or with an error. */
   onEndToolExecution(
     toolCallId: string,
     result: { content: string; detailedContent?: string } | undefined,
     error: { message: string; code?: string } | undefined,
   ): void;
+  /** The model is asked. */
   onAgentStart(turnId: string): void;
+  /** The model has been asked, and its tools have run. */
   onAgentEnd(turnId: string): void;
+  /** The session is done with the prompt. */
   onIdle(): void;
 }
 
@@ -97,13 +111,14 @@ export interface CallbackSessionOptions {
   readonly model: ModelAddress;
   /** Absent for a session whose events go elsewhere already. */
   readonly callback?: ICopilotSessionCallbacks;
+  /** Aborted by `stop`, for those who run a turn in the session meanwhile. */
+  readonly stopped: AbortController;
   /** Ends the session and what it left. */
   readonly end: () => Promise<void>;
 }
 
 export class CallbackSession implements ICopilotSession {
   readonly #options: CallbackSessionOptions;
-  readonly #stopped = new AbortController();
   readonly #translator = new Translator();
   #stopping: Promise<void> | undefined;
 
@@ -130,6 +145,10 @@ export class CallbackSession implements ICopilotSession {
     return this.#options.model;
   }
 
+  get stopped(): AbortSignal {
+    return this.#options.stopped.signal;
+  }
+
   async sendRequest(message: string, timeout?: number): Promise<void> {
     if (timeout !== undefined && !(timeout >= 0)) {
       throw new RangeError(
@@ -141,7 +160,7 @@ export class CallbackSession implements ICopilotSession {
       session,
       message,
       {
-        signal: this.#stopped.signal,
+        signal: this.stopped,
         turnMs: timeout ?? longMs,
         idleMs: timeout ?? longMs,
         onActivity: () => {},
@@ -166,8 +185,8 @@ export class CallbackSession implements ICopilotSession {
   }
 
   async #stop(): Promise<void> {
-    const { session, clock, life, end } = this.#options;
-    this.#stopped.abort();
+    const { session, clock, life, end, stopped } = this.#options;
+    stopped.abort();
     if (!life.gone) await attempt(() => session.abort(), 1_500, clock);
     await end();
     this.#tell(this.#translator.close());
@@ -217,6 +236,7 @@ export async function startSession(
     model: { modelId, baseUrl: undefined },
     clock,
     callback,
+    stopped: new AbortController(),
     end: async () => {
       await attempt(() => session.disconnect(), 2_000, clock);
       await attempt(() => client.deleteSession(id), 2_000, clock);
@@ -231,19 +251,31 @@ const foreignLife: RuntimeLife = { gone: false, onDeath: () => () => {} };
 /** A session that somebody lends us, as the engine wants it. It is theirs: `close()` leaves it alone. */
 export function adoptSession(
   session: ICopilotSession,
-  options: { readonly modelId: string; readonly clock: Clock },
+  { modelId, clock }: { readonly modelId: string; readonly clock: Clock },
 ): Session {
-  const { modelId } = options;
-  const { life, model } =
+  const context =
     session instanceof CallbackSession
-      ? session
-      : { life: foreignLife, model: { modelId, baseUrl: undefined } };
+      ? { clock, life: session.life, model: session.model, stopped: session.stopped }
+      : { clock, life: foreignLife, model: { modelId, baseUrl: undefined } };
   return {
     id: session.rawSection.sessionId,
-    modelId: options.modelId,
+    modelId,
     runTurn(prompt: string, turn: TurnOptions): Promise<TurnOutcome> {
-      return runTurn(session.rawSection, prompt, turn, { clock: options.clock, life, model });
+      return runTurn(session.rawSection, prompt, turn, context);
     },
     close: () => Promise.resolve(),
   };
+}
+
+/** The model that a session talks to, as the session says; undefined if it doesn't. */
+export async function modelOfSession(
+  session: ICopilotSession,
+  clock: Clock,
+): Promise<string | undefined> {
+  try {
+    const asked = await within(session.rawSection.rpc.model.getCurrent(), 2_000, clock);
+    return asked?.value.modelId;
+  } catch {
+    return undefined;
+  }
 }

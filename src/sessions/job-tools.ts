@@ -5,8 +5,8 @@ import type { JobTool } from "../entry/model.ts";
 
 const descriptions: Readonly<Record<JobTool, readonly [tool: string, argument: string]>> = {
   job_prepare_document: [
-    "Hands over a document that you were asked to prepare. It becomes the input of what comes next. If you call it several times, the last document counts.",
-    "The whole document, or its absolute path if you were asked for a file.",
+    "Names a document that you were asked to prepare. One line is kept, its path or title, for this run of this task: the checks and retries of the task are told it. The content is not kept. If you call it several times, the last call counts.",
+    "The path or the title of the document, in one line; further lines are dropped.",
   ],
   job_boolean_true: [
     "Reports that the condition you were asked to check HOLDS. Call it exactly once you are sure; if you call both boolean tools, the last call counts.",

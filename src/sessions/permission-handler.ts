@@ -3,7 +3,8 @@ import type { PermissionRequest, PermissionRequestResult } from "@github/copilot
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import type { CallKind, CallOrder } from "./call-order.ts";
+import type { CallKind } from "./announced-call.ts";
+import type { CallOrder } from "./call-order.ts";
 import { fromRuntime } from "./permission-request.ts";
 import type { PathContext } from "../permissions/paths.ts";
 import { decidePermission, describePermissions } from "../permissions/policy.ts";

@@ -97,14 +97,14 @@ export class CopilotSessionFactory implements SessionFactory {
 export interface OpenSession {
   readonly session: CopilotSession;
   readonly runtime: RuntimeProcess;
-  /** Must be called when the session has ended. */
-  readonly release: () => void;
-  /** Whether it has a tool that could start a process. */
-  readonly startsProcesses: boolean;
   readonly model: ModelAddress;
   /** Where denials are told; its owner sets it for the time of a turn. */
   readonly listener: { current: (activity: SessionActivity) => void };
   readonly order: CallOrder | undefined;
+  /** Aborted by whoever ends the session in its owner's stead. */
+  readonly stopped: AbortController;
+  /** Ends it and every process it started, once. Bounded, never throws. */
+  readonly end: () => Promise<void>;
 }
 
 const canceled: Opened & { kind: "crashed" } = {
@@ -161,12 +161,21 @@ export async function openCopilotSession(
     const result = await create(lease, config, clock, signal);
     if (result.kind === "created") {
       const startsProcesses = canStartProcesses(request.permissions);
-      const { release } = lease;
       const { session } = result;
+      const { release } = lease;
       asked = session;
       if (order !== undefined) session.on((event) => order.accept(event));
-      const model = { modelId: request.modelId, baseUrl: context.provider?.baseUrl };
-      return { session, runtime, release, startsProcesses, listener, order, model };
+      let ending: Promise<void> | undefined;
+      return {
+        session,
+        runtime,
+        listener,
+        order,
+        model: { modelId: request.modelId, baseUrl: context.provider?.baseUrl },
+        stopped: new AbortController(),
+        end: () =>
+          (ending ??= endCopilotSession({ session, runtime, release, startsProcesses }, clock)),
+      };
     }
     return result;
   } catch (error) {
@@ -231,9 +240,14 @@ async function create(
   }
 }
 
-/** Ends a session and every process it started. Bounded, never throws. */
-export async function endCopilotSession(
-  open: Omit<OpenSession, "listener" | "order" | "model">,
+/** Bounded, never throws. */
+async function endCopilotSession(
+  open: Pick<OpenSession, "session" | "runtime"> & {
+    /** Must be called when the session has ended. */
+    readonly release: () => void;
+    /** Whether it has a tool that could start a process. */
+    readonly startsProcesses: boolean;
+  },
   clock: Clock,
 ): Promise<void> {
   const { session, runtime, release } = open;
@@ -286,7 +300,7 @@ class JobSession implements Session {
     const unsubscribe = [options.signal, this.#closed.signal].map((signal) =>
       onAbort(signal, () => stop.abort()),
     );
-    const { session, runtime, listener, order } = this.#open;
+    const { session, runtime, listener, stopped, order } = this.#open;
     // A request for permission that waits would keep an aborted turn from ending.
     if (order !== undefined) unsubscribe.push(onAbort(stop.signal, () => order.interrupt()));
     listener.current = options.onActivity;
@@ -294,7 +308,7 @@ class JobSession implements Session {
       session,
       prompt,
       { ...options, signal: stop.signal },
-      { clock: this.#clock, life: runtime, model: this.#open.model },
+      { clock: this.#clock, life: runtime, model: this.#open.model, stopped: stopped.signal },
     );
     try {
       const outcome = await this.#running;
@@ -316,7 +330,7 @@ class JobSession implements Session {
   async #close(): Promise<void> {
     this.#closed.abort();
     await this.#running;
-    await endCopilotSession(this.#open, this.#clock);
+    await this.#open.end();
     this.#onClosed();
   }
 }

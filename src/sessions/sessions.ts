@@ -14,12 +14,7 @@ import type { Environment } from "./environment.ts";
 import { ModelProbe } from "./model-probe.ts";
 import { rehearsalProvider, TransportRequestHandler } from "./request-handler.ts";
 import { findRuntime } from "./runtime.ts";
-import {
-  CopilotSessionFactory,
-  endCopilotSession,
-  openCopilotSession,
-  type OpenSession,
-} from "./session.ts";
+import { CopilotSessionFactory, openCopilotSession, type OpenSession } from "./session.ts";
 import type { Provider } from "./session-config.ts";
 import type { ModelTransport } from "./transport.ts";
 
@@ -66,7 +61,7 @@ export interface Sessions {
   readonly factory: SessionFactory;
   /** A session that belongs to no task (`helperSessionStart`). Rejects with an Error for people. */
   startSession(request: RawSessionRequest): Promise<ICopilotSession>;
-  /** An open session of the factory, as the seed's callbacks hand it out. */
+  /** An open session of the factory, as the seed's callbacks hand it out. To stop it is a crash of its turn. */
   find(sessionId: string): ICopilotSession | undefined;
   /** Where the models are, while nobody answers there. */
   readonly unreachable: string | undefined;
@@ -141,8 +136,9 @@ export function createSessions(options: SessionsOptions): Sessions {
         model: opened.model,
         clock,
         callback: request.callback,
+        stopped: opened.stopped,
         async end() {
-          await endCopilotSession(opened, clock);
+          await opened.end();
           request.onEnded?.();
         },
       });
@@ -156,7 +152,8 @@ export function createSessions(options: SessionsOptions): Sessions {
           life: found.runtime,
           model: found.model,
           clock,
-          end: () => endCopilotSession(found, clock),
+          stopped: found.stopped,
+          end: found.end,
         })
       );
     },

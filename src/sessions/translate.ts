@@ -281,11 +281,12 @@ function modelFailed(
   event: Extract<SessionEvent, { type: "model.call_failure" }>,
   subAgent: boolean,
 ): SessionActivity {
-  const { model, statusCode } = event.data;
+  const { model, statusCode, errorMessage } = event.data;
   return {
     kind: "model.failed",
     ...(model === undefined ? {} : { modelId: model }),
     ...(statusCode === undefined ? {} : { statusCode }),
+    ...(errorMessage === undefined ? {} : { message: errorMessage }),
     subAgent,
   };
 }

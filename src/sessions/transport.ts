@@ -4,14 +4,19 @@
  */
 import type { SessionLabel } from "../engine/ports.ts";
 
+/** One request of the runtime to a model. */
 export interface ModelRequest {
+  /** Of the session that asks. */
   readonly sessionId: string;
   /** What the session is for; undefined for a session that no task owns (`helperSessionStart`). */
   readonly label: SessionLabel | undefined;
   /** True when a sub-agent of the session asks. */
   readonly subAgent: boolean;
+  /** Where it would go. */
   readonly url: string;
+  /** `POST` for an answer of the model. */
   readonly method: string;
+  /** In lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** The request's body as text, as the provider's wire API has it. */
   readonly body: string;
@@ -21,6 +26,7 @@ export interface ModelRequest {
   readonly killRuntime: () => void;
 }
 
+/** Plays the model server in this process. */
 export interface ModelTransport {
   /** Answers as the model server would. A rejection reaches the runtime as a broken connection. */
   send(request: ModelRequest): Promise<Response>;

@@ -36,6 +36,8 @@ export interface TurnContext {
   readonly clock: Clock;
   readonly life: RuntimeLife;
   readonly model: ModelAddress;
+  /** Aborts when somebody else than the owner of the turn ends the session: a crash. */
+  readonly stopped?: AbortSignal;
 }
 
 export async function runTurn(
@@ -79,14 +81,20 @@ class Turn {
   readonly #clock: Clock;
   readonly #life: RuntimeLife;
   readonly #model: ModelAddress;
+  readonly #stopped: AbortSignal | undefined;
 
-  constructor(session: TurnSession, options: TurnOptions, { clock, life, model }: TurnContext) {
+  constructor(
+    session: TurnSession,
+    options: TurnOptions,
+    { clock, life, model, stopped }: TurnContext,
+  ) {
     this.#session = session;
     this.#model = model;
     this.#options = options;
     this.#clock = clock;
     this.#life = life;
     this.#deltas = new Deltas(clock, (activity) => this.#tell(activity));
+    this.#stopped = stopped;
     this.#lastEvent = clock.now();
     this.#unsubscribe = [
       session.on((event) => this.#receive(event)),
@@ -95,12 +103,14 @@ class Turn {
         this.#wake();
       }),
       onAbort(options.signal, () => this.#wake()),
+      ...(stopped === undefined ? [] : [onAbort(stopped, () => this.#wake())]),
     ];
   }
 
   async run(prompt: string): Promise<TurnOutcome> {
     const end = this.#clock.now() + this.#options.turnMs;
-    const sent = await this.#send(prompt);
+    // Nothing is sent into a session that is dead already.
+    const sent = this.#interruption() ?? (await this.#send(prompt));
     const ending = sent ?? (await this.#wait(end));
     switch (ending.kind) {
       case "idle":
@@ -185,7 +195,10 @@ class Turn {
   /** Our own abort first, always: what it causes is no crash. */
   #interruption(): Ending | undefined {
     if (this.#options.signal.aborted) return { kind: "canceled" };
-    return this.#death === undefined ? undefined : crash("runtime-died", this.#death);
+    if (this.#death !== undefined) return crash("runtime-died", this.#death);
+    return this.#stopped?.aborted === true
+      ? crash("aborted", "The session was stopped.")
+      : undefined;
   }
 
   /** Waits until something happens (true) or the time is over (false). */

@@ -88,6 +88,9 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
       const workspace = await makeWorkspace(t, {
         "entries/commit-review.yml": await example("commit-review.yml"),
         "entries/commit-review.rehearsal.yml": await example("commit-review.rehearsal.yml"),
+        // What its script reads.
+        "README.md": "# A project\n",
+        "CHANGELOG.md": "# Changelog\n",
       });
       const env = {
         RUNNER_TOOL_CACHE: join(folder, "tools"),

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { JobHost } from "../../src/app/job-host.ts";
 import type { PermissionPreset } from "../../src/entry/model.ts";
-import type { ICopilotJobCallback, ICopilotTaskCallback } from "../../src/app/job-callbacks.ts";
 import type { Entry } from "../../src/entry/model.ts";
-import { startModelServer, type Script } from "../rig/model-server.ts";
-import { makeWorkspace } from "../rig/workspace.ts";
+import type { Script } from "../rig/model-server.ts";
+import { jobLog, makeHost as makeHostWith, taskLog, type HostRig } from "./host-rig.ts";
 
 const entry: Entry = {
   models: { driving: "driver", work: "worker" },
@@ -40,65 +39,8 @@ const agreeable: Script = ({ prompt, toolResults }) =>
     ? { toolCalls: [{ name: "job_boolean_true", arguments: { argument: "yes" } }] }
     : { text: "fine" };
 
-async function makeHost(
-  t: TestContext,
-  script: Script,
-): Promise<{ host: JobHost; folder: string; prompts: () => string[] }> {
-  const server = await startModelServer(script);
-  t.after(() => server.close());
-  const workspace = await makeWorkspace(t);
-  const host = new JobHost({ provider: { baseUrl: server.baseUrl } });
-  await host.installJobsEntry(entry);
-  return {
-    host,
-    folder: workspace.path,
-    prompts: () => server.requests.map(({ prompt }) => prompt),
-  };
-}
-
-function jobLog(): { log: string[]; callback: ICopilotJobCallback; ended: Promise<void> } {
-  const log: string[] = [];
-  let end = (): void => {};
-  const ended = new Promise<void>((resolve) => (end = resolve));
-  const last = (line: string) => (): void => {
-    log.push(line);
-    end();
-  };
-  return {
-    log,
-    ended,
-    callback: {
-      jobSucceeded: last("jobSucceeded"),
-      jobFailed: last("jobFailed"),
-      jobCanceled: last("jobCanceled"),
-      workStarted: (workId, taskId) => void log.push(`workStarted ${workId} ${taskId}`),
-      workStopped: (workId, succeeded) => void log.push(`workStopped ${workId} ${succeeded}`),
-    },
-  };
-}
-
-function taskLog(): { log: string[]; callback: ICopilotTaskCallback; ended: Promise<void> } {
-  const log: string[] = [];
-  let end = (): void => {};
-  const ended = new Promise<void>((resolve) => (end = resolve));
-  const last = (line: string) => (): void => {
-    log.push(line);
-    end();
-  };
-  return {
-    log,
-    ended,
-    callback: {
-      taskSucceeded: last("taskSucceeded"),
-      taskFailed: last("taskFailed"),
-      taskDecision: (reason) => void log.push(reason.replace(/[0-9a-f-]{36}/g, "ID")),
-      taskSessionStarted: (session, taskId, isDriving) =>
-        void log.push(`started ${taskId} ${isDriving} ${typeof session.rawSection.sessionId}`),
-      taskSessionStopped: (_session, taskId, succeeded) =>
-        void log.push(`stopped ${taskId} ${succeeded}`),
-    },
-  };
-}
+const makeHost = (t: TestContext, script: Script): Promise<HostRig> =>
+  makeHostWith(t, entry, script);
 
 const noCrash = (error: unknown): void => assert.fail(String(error));
 
@@ -106,7 +48,7 @@ describe("JobHost", () => {
   it("is not made with permissions that do not exist", () => {
     // eslint-disable-next-line typescript/no-unsafe-type-assertion
     const permissions = "readonly" as PermissionPreset;
-    assert.throws(() => new JobHost({ permissions }), /"readonly".*read-only, workspace or all/);
+    assert.throws(() => new JobHost({ permissions }), /"readonly".*did you mean "read-only"/);
   });
 
   it("runs a job and tells its callbacks, in order and nothing after the end", async (t) => {
@@ -201,14 +143,14 @@ describe("JobHost", () => {
     await ended;
     assert.equal(task.status, "Succeeded");
     assert.deepEqual(log, [
-      "started check false string",
-      "[OPERATION] Task session started: ID, model given",
-      "stopped check true",
-      "[OPERATION] Task session ended: ID",
-      "started check true string",
-      "[OPERATION] Driving session started: ID, model driver",
-      "stopped check true",
-      "[OPERATION] Driving session ended: ID",
+      "started s1 false",
+      "[OPERATION] Task session started: s1, model given",
+      "stopped s1 true",
+      "[OPERATION] Task session ended: s1",
+      "started s2 true",
+      "[OPERATION] Driving session started: s2, model driver",
+      "stopped s2 true",
+      "[OPERATION] Driving session ended: s2",
       "[CRITERIA] criteria.condition holds: job_boolean_true was called: yes",
       "[TASK SUCCEEDED] Task succeeded",
       "taskSucceeded",

@@ -120,7 +120,11 @@ function checkJournal(seen: Observation, expected: Expectation, problems: string
 
 export function decisionsOf(events: readonly RunEvent[], task: string | null): string[] {
   return events.flatMap((event) =>
-    event.type === "decision" && (event.work?.taskId ?? null) === task
+    event.type === "decision" &&
+    (event.work?.taskId ?? null) === task &&
+    // How often the runtime and the model try is their own affair.
+    event.decision.kind !== "model-call-failed" &&
+    event.decision.kind !== "tool-call-failed"
       ? [decisionToken(event.decision)]
       : [],
   );

@@ -66,72 +66,6 @@ describe("engine.md, statements 15–19: a job", () => {
     ]);
   });
 
-  const loops: [string, Work, (turn: Turn) => Act, string, string][] = [
-    [
-      "while the preCondition succeeds",
-      { kind: "Loop", preCondition: [true, ref("a")], body: ref("b") },
-      ({ label }) => (label.taskId === "a" && label.run === 3 ? fail : succeed),
-      "succeeded",
-      "a:s b:s a:s b:s a:f",
-    ],
-    [
-      "while the preCondition fails",
-      { kind: "Loop", preCondition: [false, ref("a")], body: ref("b") },
-      ({ label }) => (label.taskId === "a" && label.run < 2 ? fail : succeed),
-      "succeeded",
-      "a:f b:s a:s",
-    ],
-    [
-      "not at all",
-      { kind: "Loop", preCondition: [true, ref("a")], body: ref("b") },
-      failing("a"),
-      "succeeded",
-      "a:f",
-    ],
-    [
-      "again while the postCondition succeeds",
-      { kind: "Loop", body: ref("b"), postCondition: [true, ref("c")] },
-      ({ label }) => (label.taskId === "c" && label.run === 2 ? fail : succeed),
-      "succeeded",
-      "b:s c:s b:s c:f",
-    ],
-    [
-      "again while the postCondition fails",
-      { kind: "Loop", body: ref("b"), postCondition: [false, ref("c")] },
-      ({ label }) => (label.taskId === "c" && label.run < 3 ? fail : succeed),
-      "succeeded",
-      "b:s c:f b:s c:f b:s c:s",
-    ],
-    [
-      "with both conditions",
-      {
-        kind: "Loop",
-        preCondition: [true, ref("a")],
-        body: ref("b"),
-        postCondition: [true, ref("c")],
-      },
-      ({ label }) => (label.taskId === "a" && label.run === 2 ? fail : succeed),
-      "succeeded",
-      "a:s b:s c:s a:f",
-    ],
-    [
-      "until the body fails",
-      { kind: "Loop", preCondition: [true, ref("a")], body: ref("b") },
-      ({ label }) => (label.taskId === "b" && label.run === 2 ? fail : succeed),
-      "failed",
-      "a:s b:s a:s b:f",
-    ],
-  ];
-  for (const [name, work, playing, outcome, order] of loops) {
-    it(`statement 15: Loop runs its body ${name}`, async () => {
-      const played = await run(work, playing);
-      assert.deepEqual(
-        [played.outcome.kind, played.ended.map((text) => text.slice(0, 3)).join(" ")],
-        [outcome, order],
-      );
-    });
-  }
-
   it("statement 16: a crash stops the job and what runs beside it, and the exception is reported", async () => {
     const { outcome, ended, sessions, decisions } = await run(
       { kind: "Seq", works: [par("a", "b", "c"), ref("d")] },
@@ -473,21 +407,6 @@ describe("engine.md, statements 15–19: a job", () => {
     assert.match(
       outcome.kind === "failed" ? outcome.reason : "",
       /^exceeded limits.tokens: 120 of 100 tokens used/,
-    );
-  });
-
-  it("limits: a loop fails when it would begin more than loopIterations iterations", async () => {
-    const { outcome, sessions, decisions } = await run(
-      { kind: "Loop", body: ref("a"), postCondition: [true, ref("b")] },
-      () => succeed,
-      { limits: { loopIterations: 3 } },
-    );
-    assert.equal(sessions.turns.length, 6);
-    assert.deepEqual(outcome, { kind: "failed", reason: "a loop did not end within 3 iterations" });
-    assert.ok(
-      decisions.includes(
-        "[OPERATION] Exceeded limits.loopIterations of a loop: 3 of 3 iterations used (set by limits.loopIterations of the entry)",
-      ),
     );
   });
 });

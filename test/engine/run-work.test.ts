@@ -51,10 +51,14 @@ const works = fc.letrec<{ work: Work }>((tie) => {
           pre: fc.option(fc.tuple(fc.boolean(), work), { nil: undefined }),
           body: work,
           post: fc.option(fc.tuple(fc.boolean(), work), { nil: undefined }),
+          atMost: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
+          reached: fc.constantFrom("fail" as const, "succeed" as const, undefined),
         })
-        .map(({ pre, body, post }): Work => ({
+        .map(({ pre, body, post, atMost, reached }): Work => ({
           kind: "Loop",
           body,
+          ...(atMost === undefined ? {} : { atMost }),
+          ...(atMost === undefined || reached === undefined ? {} : { atMostReached: reached }),
           ...(pre === undefined ? {} : { preCondition: pre }),
           ...(post === undefined ? {} : { postCondition: post }),
         })),
@@ -118,14 +122,20 @@ function reference(
         const answer = reference(condition[1], next, limit);
         return answer === "unanswered" ? answer : (answer === "succeeded") === condition[0];
       };
-      for (let iteration = 1; ; iteration += 1) {
-        const before = goesOn(work.preCondition);
+      const { atMost = Number.POSITIVE_INFINITY, preCondition, postCondition } = work;
+      for (let passes = 0; ; passes += 1) {
+        if (passes === atMost && preCondition === undefined && postCondition === undefined)
+          return "succeeded";
+        const before = goesOn(preCondition);
         if (before === "unanswered") return before;
         if (!before) return "succeeded";
-        if (iteration > limit) return "unanswered";
+        if (passes === atMost) return work.atMostReached === "succeed" ? "succeeded" : "failed";
+        if (passes === limit) return "unanswered";
         const body = reference(work.body, next, limit);
         if (body !== "succeeded") return body;
-        const after = goesOn(work.postCondition);
+        // Without a postcondition nothing is redone, unless a number of passes is planned.
+        if (postCondition === undefined && work.atMost === undefined) return "succeeded";
+        const after = goesOn(postCondition);
         if (after === "unanswered") return after;
         if (!after) return "succeeded";
       }
@@ -227,7 +237,12 @@ describe("runWork against a reference model", () => {
       work = { kind: level % 2 === 0 ? "Seq" : "Par", works: [work] };
     const last: Finished = { taskId: "a", order: 1 };
     const done: WorkResult = { kind: "succeeded", last };
-    const runner = { loopIterations: 1, runRef: async () => done, loopLimitCrossed: () => {} };
+    const runner = {
+      loopIterations: 1,
+      runRef: async () => done,
+      loopLimitCrossed: () => {},
+      note: () => {},
+    };
     assert.deepEqual(await runWork(runner, work, undefined), done);
   });
 });

@@ -96,7 +96,7 @@ describe("generateChartNodes", () => {
       "a -> go on?",
       "go on? -failed> b",
       "go on? -succeeded> end",
-      "b -> a",
+      "b -> end",
     ]);
     assert.deepEqual(
       arrows({ kind: "Loop", body: { kind: "Par", works: [a] }, postCondition: [true, b] }),
@@ -110,6 +110,30 @@ describe("generateChartNodes", () => {
         "again? -failed> end",
       ],
     );
+  });
+
+  it("draws how often a Loop runs its body at most", () => {
+    assert.deepEqual(arrows({ kind: "Loop", body: a, atMost: 3 }), [
+      "start -> a",
+      "a -> 3 times",
+      "3 times -not yet> a",
+      "3 times -done> end",
+    ]);
+    assert.deepEqual(arrows({ kind: "Loop", preCondition: [true, a], body: b, atMost: 3 }), [
+      "start -> a",
+      "a -> go on? (at most 3)",
+      "go on? (at most 3) -succeeded> b",
+      "go on? (at most 3) -failed> end",
+      "b -> a",
+    ]);
+    assert.deepEqual(arrows({ kind: "Loop", body: b, postCondition: [false, a], atMost: 3 }), [
+      "start -> b",
+      "b -> a",
+      "a -> again? (at most 3)",
+      "again? (at most 3) -failed> b",
+      "again? (at most 3) -succeeded> end",
+    ]);
+    assert.deepEqual(arrows({ kind: "Loop", body: a }), ["start -> a", "a -> end"]);
   });
 
   it("numbers nodes by their place in the list", () => {

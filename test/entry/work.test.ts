@@ -73,12 +73,21 @@ describe("simplifyWork", () => {
       preCondition: [true, deep],
       body: deep,
       postCondition: [false, deep],
+      atMost: 3,
+      atMostReached: "succeed",
     };
     const alt: Work = { kind: "Alt", condition: deep, trueWork: deep, falseWork: deep };
     assert.deepEqual(simplifyWork(par(loop, alt)), {
       kind: "Par",
       works: [
-        { kind: "Loop", preCondition: [true, flat], body: flat, postCondition: [false, flat] },
+        {
+          kind: "Loop",
+          preCondition: [true, flat],
+          body: flat,
+          postCondition: [false, flat],
+          atMost: 3,
+          atMostReached: "succeed",
+        },
         { kind: "Alt", condition: flat, trueWork: flat, falseWork: flat },
       ],
     });

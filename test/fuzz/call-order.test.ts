@@ -4,7 +4,8 @@ import { test } from "node:test";
 import type { SessionEvent } from "@github/copilot-sdk";
 import * as fc from "fast-check";
 import { SharedFolders } from "../../src/sessions/call-order.ts";
-import type { CallKind, CallOrder } from "../../src/sessions/call-order.ts";
+import type { CallKind } from "../../src/sessions/announced-call.ts";
+import type { CallOrder } from "../../src/sessions/call-order.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { holds } from "../rig/fuzz.ts";
 

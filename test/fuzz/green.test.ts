@@ -120,7 +120,7 @@ class Expectation {
     if (work === "Ref") return this.#task() === "succeeded";
     if (work === "Alt") return ["succeeded", "failed"].includes(this.#task());
     for (let iteration = 1; iteration <= LOOP_ITERATIONS + 1; iteration += 1) {
-      // `while` asks before the third iteration too, and only then meets the limit.
+      // `while` asks before the third iteration too, and only then meets its `atMost`.
       if (work === "do" && iteration > LOOP_ITERATIONS) return false;
       const end = this.#task();
       if (end === "unanswered" || end === "crashed") return false;
@@ -297,7 +297,15 @@ function entryOf(one: Case): {
         },
       };
     case "while":
-      return { tasks, work: { kind: "Loop", preCondition: [...asked], body: ref("body") } };
+      return {
+        tasks,
+        work: {
+          kind: "Loop",
+          preCondition: [...asked],
+          body: ref("body"),
+          atMost: LOOP_ITERATIONS,
+        },
+      };
     case "do":
       return { tasks, work: { kind: "Loop", body: ref("body"), postCondition: [...asked] } };
   }

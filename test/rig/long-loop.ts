@@ -11,7 +11,9 @@ const entry = validateEntry(
   {
     models: { driving: "d" },
     tasks: { a: { prompt: "a", model: { category: "driving" } } },
-    jobs: { job: { work: { kind: "Loop", body: { kind: "Ref", taskId: "a" } } } },
+    jobs: {
+      job: { work: { kind: "Loop", body: { kind: "Ref", taskId: "a" }, atMost: 1_000_000_000 } },
+    },
   },
   "",
 );

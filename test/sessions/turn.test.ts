@@ -252,6 +252,33 @@ describe("crashes", () => {
     assert.equal(result.kind === "crashed" && result.crash.kind, "aborted");
   });
 
+  it("a session that is dead before the turn is one, and nothing is sent to it", async () => {
+    const session = new PlayedSession();
+    const clock = new FakeClock();
+    const options = { signal: new AbortController().signal, turnMs: 1, idleMs: 1, onActivity() {} };
+    const alive = { gone: false, onDeath: () => () => undefined };
+    const dead = {
+      gone: true,
+      onDeath(listener: (reason: string) => void) {
+        listener("It died.");
+        return () => undefined;
+      },
+    };
+    for (const [context, message] of [
+      [{ clock, life: dead }, "It died."],
+      [{ clock, life: alive, stopped: AbortSignal.abort() }, "The session was stopped."],
+    ] as const) {
+      const outcome = await clock.runUntil(
+        runTurn(session, "prompt", options, {
+          ...context,
+          model: { modelId: "m", baseUrl: undefined },
+        }),
+      );
+      assert.equal(outcome.kind === "crashed" && outcome.crash.message, message);
+    }
+    assert.deepEqual(session.calls, []);
+  });
+
   it("a prompt that is not taken in 15 s is one", async () => {
     const { clock, outcome } = await stage({}, (session) => {
       session.onSend = () => new Promise(() => undefined);

@@ -1,0 +1,49 @@
+/** A job as a promise: what `JobHost.runJob` takes and gives. */
+import type { RunEvent, RunOutcome } from "../events/event.ts";
+import { applyEvent, createRunView, type RunView, type WorkView } from "../events/view.ts";
+import type { ICopilotJobCallback } from "./job-callbacks.ts";
+
+/** What a job may be told. All of it is optional. */
+export interface RunJobOptions {
+  /** For `$user-input`. Default: empty. */
+  readonly userInput?: string;
+  /** Where the agents work. Default: the current directory. */
+  readonly workingDirectory?: string;
+  /** Cancels the job; the promise is then fulfilled with the outcome `canceled`. */
+  readonly signal?: AbortSignal;
+}
+
+/** How a job has ended. */
+export interface JobResult {
+  /** `succeeded`, or `failed` or `canceled` with a reason. */
+  readonly outcome: RunOutcome;
+  /** Every work of the job, by `workId`: how it ended, why, what it cost, what the agent last said. */
+  readonly works: readonly WorkView[];
+  /** Everything that is shown of a run: totals, decisions, denials. */
+  readonly view: RunView;
+}
+
+/** Folds the events of a job into its result. */
+export class ResultFold {
+  readonly #view = createRunView();
+  #outcome: RunOutcome | undefined;
+
+  report(event: RunEvent): void {
+    applyEvent(this.#view, event);
+    if (event.type === "run.ended") this.#outcome = event.outcome;
+  }
+
+  result(): JobResult {
+    const outcome = this.#outcome ?? { kind: "failed", reason: "The job has not ended." };
+    return { outcome, works: [...this.#view.works.values()], view: this.#view };
+  }
+}
+
+/** For a job that nobody listens to. */
+export const noCallbacks: ICopilotJobCallback = {
+  jobSucceeded: () => undefined,
+  jobFailed: () => undefined,
+  jobCanceled: () => undefined,
+  workStarted: () => undefined,
+  workStopped: () => undefined,
+};

@@ -1,0 +1,33 @@
+/**
+ * The compiler of JSON Schemas, which takes longer to load than all the rest of `agent-jobs/entry`, and is needed
+ * only to say what is wrong with an entry. `ajv-compiler.ts` brings it along for those who need it anyway, and
+ * for bundlers, which don't see what is loaded on demand.
+ */
+import { createRequire } from "node:module";
+import type { Ajv2020 } from "ajv/dist/2020.js";
+
+type Compiler = typeof Ajv2020;
+
+let provided: Compiler | undefined;
+
+export function provideAjv(compiler: Compiler): void {
+  provided = compiler;
+}
+
+export function ajvCompiler(): Compiler {
+  provided ??= onDemand();
+  return provided;
+}
+
+function onDemand(): Compiler {
+  const name = "ajv/dist/2020.js";
+  try {
+    const module: { readonly Ajv2020: Compiler } = createRequire(import.meta.url)(name);
+    return module.Ajv2020;
+  } catch (error) {
+    throw new Error(
+      `To say what is wrong with the entry, the package ajv is needed, and it can't be loaded. In a bundle, import "agent-jobs" instead of "agent-jobs/entry", or keep ajv beside it.`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * `import { loadEntry } from "agent-jobs/entry"`: entries as data. Reads, checks and draws them, and loads neither
+ * the Copilot SDK nor, for an entry without faults, a compiler of schemas. Re-exports only.
+ */
+import "./bundled.ts";
+
+export {
+  availableTools,
+  permissionPresets,
+  runtimeVariables,
+  type Entry,
+  type Job,
+  type Limits,
+  type Model,
+  type Permissions,
+  type PermissionPreset,
+  type PreparedEntry,
+  type Prompt,
+  type Task,
+  type Work,
+} from "./model.ts";
+export { DiagnosticsError, diagnosticLine, type Diagnostic } from "./diagnostic.ts";
+export { expandPromptDynamic, expandPromptStatic } from "./prompt.ts";
+export { validateEntry } from "./prepare.ts";
+export { assignWorkId, simplifyWork } from "./work.ts";
+export { generateChartNodes, type ChartGraph } from "./chart.ts";
+export { renderMermaid } from "./mermaid.ts";
+export { loadEntry, type LoadedEntry } from "./load.ts";

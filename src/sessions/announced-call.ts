@@ -1,0 +1,70 @@
+/** A tool call from its announcement to its end, as far as `call-order.ts` needs to know it. */
+const commandTools: readonly string[] = ["bash", "powershell"];
+const writeTools: readonly string[] = ["create", "edit", "apply_patch"];
+
+/** `path-command`: a command whose judgement has asked where paths lead. */
+export type CallKind = "command" | "path-command" | "read" | "write";
+
+export interface Call {
+  readonly id: string;
+  readonly kind: "command" | "write" | "other";
+  /** Its place in the order of the model. */
+  readonly index: number;
+  /** An edit has read its file before it asks. */
+  readonly prepared: boolean;
+  /** Asks to run in the background. */
+  readonly background: boolean;
+  /** How many commands had been opened in the folder when the call began; undefined if one was open just then. */
+  readonly commandsBefore: number | undefined;
+  state: "announced" | "waiting" | "open" | "refused";
+  /** Two calls have its id: one could stand for the other. */
+  repeated: boolean;
+  /** When it was announced; of an open command: when it was allowed, or left running. */
+  since: number;
+  /** Of an open command: its shell was seen, so if no shell runs now, it has ended. */
+  begun: boolean;
+  /** Of an open command: its call has ended, but not its shell. */
+  leftRunning: boolean;
+  /** Of an open command: it was judged by paths. */
+  byPaths: boolean;
+}
+
+/** A call as the runtime announces it. */
+export function announcedCall(
+  id: string,
+  index: number,
+  toolName: string,
+  given: unknown,
+  at: Pick<Call, "commandsBefore" | "since">,
+): Call {
+  return {
+    id,
+    index,
+    kind: kindOf(toolName),
+    prepared: toolName !== "create",
+    background: inBackground(given),
+    state: "announced",
+    repeated: false,
+    begun: false,
+    leftRunning: false,
+    byPaths: false,
+    ...at,
+  };
+}
+
+export function isCommand(kind: CallKind): boolean {
+  return kind === "command" || kind === "path-command";
+}
+
+function kindOf(toolName: string): Call["kind"] {
+  if (commandTools.includes(toolName)) return "command";
+  return writeTools.includes(toolName) ? "write" : "other";
+}
+
+/** Everything but the plain form of a command that is waited for. */
+function inBackground(given: unknown): boolean {
+  if (typeof given !== "object" || given === null) return false;
+  const mode: unknown = Reflect.get(given, "mode");
+  const detach: unknown = Reflect.get(given, "detach");
+  return (mode !== undefined && mode !== "sync") || (detach !== undefined && detach !== false);
+}

@@ -1,0 +1,299 @@
+/** Sessions of tasks as those who embed the runner see them: lent ones, their responses, their ends. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Entry, Task } from "../../src/entry/model.ts";
+import { LiveResponses } from "../../src/app/live-responses.ts";
+import type { Reply } from "../rig/model-server.ts";
+import { until } from "../sessions/rig.ts";
+import { drain, jobLog, makeHost, taskLog, type HostRig } from "./host-rig.ts";
+
+const model = { category: "work" };
+const checked = (more: Partial<Task> = {}, same = true): Task => ({
+  model,
+  prompt: "go with $task-model",
+  availability: { condition: "job_boolean_true before?" },
+  criteria: {
+    condition: "job_boolean_true after?",
+    runConditionInSameSession: same,
+    failureAction: { retryTimes: 2 },
+  },
+  ...more,
+});
+const entry = (tasks: Entry["tasks"]): Entry => ({
+  models: { driving: "driver", work: "worker" },
+  tasks,
+  jobs: { j: { work: { kind: "Ref", taskId: "t" } } },
+});
+const answers = (tool: string): Reply => ({
+  toolCalls: [{ name: tool, arguments: { argument: "so" } }],
+});
+const yes = answers("job_boolean_true");
+const no = answers("job_boolean_false");
+const done: Reply = { text: "done" };
+const nobody = (error: unknown): void => assert.fail(String(error));
+
+/** Gives the replies for a prompt in their order; after a tool call, and when they are used up, `done`. */
+async function host(
+  t: Parameters<typeof makeHost>[0],
+  task: Task,
+  replies: Readonly<Record<string, readonly Reply[]>>,
+): Promise<HostRig> {
+  const given = new Map<string, number>();
+  return makeHost(t, entry({ t: task }), ({ prompt, toolResults }) => {
+    if (toolResults.length > 0) return done;
+    const key = Object.keys(replies).find((one) => prompt.includes(one)) ?? "";
+    const index = given.get(key) ?? 0;
+    given.set(key, index + 1);
+    return replies[key]?.[index] ?? done;
+  });
+}
+
+describe("a lent session", () => {
+  const crash: Reply = { status: 400 };
+  for (const [phase, replies, prompts] of [
+    ["availability", { "before?": [crash] }, 1],
+    ["the prompt", { "before?": [yes], go: [crash] }, 2],
+    ["criteria", { "before?": [yes], "after?": [crash] }, 3],
+    ["a retry", { "before?": [yes], "after?": [no], go: [done, crash] }, 4],
+    ["the check of a retry", { "before?": [yes], "after?": [no, crash] }, 5],
+  ] as const) {
+    it(`that crashes fails the task at once: ${phase}`, async (t) => {
+      const rig = await host(t, checked(), replies);
+      const [session] = await rig.host.helperSessionStart("lent", rig.folder);
+      const { log, callback, ended } = taskLog();
+      const errors: unknown[] = [];
+      const task = await rig.host.startTask(
+        "t",
+        "",
+        session,
+        false,
+        callback,
+        undefined,
+        rig.folder,
+        (error) => errors.push(error),
+      );
+      await ended;
+      const sent = rig.requests.filter(({ toolResults }) => toolResults.length === 0);
+      assert.equal(sent.length, prompts, "nothing is sent after the crash");
+      assert.deepEqual([task.status, log.at(-1)], ["Failed", "taskFailed"]);
+      assert.deepEqual(errors, [task.crashError]);
+      assert.match(String(task.crashError), /400/);
+      await session.stop();
+    });
+  }
+
+  it("that is stopped while a task runs in it is a crash, and so is one that was stopped before", async (t) => {
+    const rig = await host(t, checked(), { "before?": [{ hang: "before" }] });
+    const [session] = await rig.host.helperSessionStart("lent", rig.folder);
+    for (const when of ["during", "before"]) {
+      const { callback, ended } = taskLog();
+      const errors: unknown[] = [];
+      await rig.host.startTask("t", "", session, false, callback, undefined, rig.folder, (error) =>
+        errors.push(error),
+      );
+      if (when === "during") {
+        await until(() => rig.requests.length === 1, "the prompt was sent");
+        await rig.host.helperSessionStop(session);
+      }
+      await ended;
+      assert.match(String(errors), /The session was stopped/);
+    }
+    assert.equal(rig.requests.length, 1, "no prompt is sent into a dead session");
+    assert.ok(!rig.host.hasRunningSessions());
+  });
+
+  it("gives its model to $task-model, and hears every prompt that is sent to it", async (t) => {
+    const rig = await host(t, checked(), { "before?": [yes], "after?": [no, yes] });
+    const [session] = await rig.host.helperSessionStart("lent", rig.folder);
+    const { callback, ended } = taskLog();
+    await rig.host.startTask("t", "", session, false, callback, "given", rig.folder, nobody);
+    await ended;
+    const responses = await drain(rig.host, session);
+    const heard = responses.filter((one) => one["callback"] === "onGeneratedUserPrompt");
+    assert.deepEqual(
+      heard.map((one) => one["prompt"]),
+      [
+        "job_boolean_true before?",
+        "go with lent",
+        "job_boolean_true after?",
+        "go with lent",
+        "job_boolean_true after?",
+      ],
+    );
+    assert.equal(responses.filter((one) => one["callback"] === "onIdle").length, 5, "told once");
+    const started = rig.events.flatMap((one) => (one.type === "work.started" ? [one.modelId] : []));
+    assert.deepEqual(started, ["lent"]);
+    await session.stop();
+  });
+});
+
+describe("sessions of a running task", () => {
+  it("are found and read while they run, and read to the end when they are over", async (t) => {
+    const rig = await host(t, checked({}, false), { "before?": [yes], "after?": [yes] });
+    const { callback, ended, sessions } = taskLog();
+    const found: boolean[] = [];
+    await rig.host.startTask(
+      "t",
+      "",
+      undefined,
+      false,
+      {
+        ...callback,
+        taskSessionStarted(session, id, isDriving) {
+          callback.taskSessionStarted(session, id, isDriving);
+          found.push(rig.host.helperGetSession(id) === session);
+          rig.host.helperPushSessionResponse(session, { callback: "mine" });
+        },
+      },
+      undefined,
+      rig.folder,
+      nobody,
+    );
+    await ended;
+    assert.deepEqual(found, [true, true, true]);
+    const prompts = ["job_boolean_true before?", "go with worker", "job_boolean_true after?"];
+    for (const [index, session] of sessions.entries()) {
+      assert.equal(rig.host.helperGetSession(session.rawSection.sessionId), undefined);
+      const names = (await drain(rig.host, session)).map((one) => one["prompt"] ?? one["callback"]);
+      assert.deepEqual(names.slice(0, 3), ["mine", prompts[index], "onAgentStart"]);
+      assert.equal(names.at(-1), "onIdle");
+      assert.equal(await rig.host.takeSessionResponse(session, 3_600_000), undefined, "at once");
+    }
+  });
+
+  it("are stopped, which is a crash of that session for the task", async (t) => {
+    const rig = await host(t, { model, prompt: "go" }, { go: [{ hang: "before" }] });
+    const { callback, ended, log, sessions } = taskLog();
+    await rig.host.startTask("t", "", undefined, false, callback, undefined, rig.folder, nobody);
+    await until(() => rig.requests.length === 1, "the prompt was sent");
+    const [first] = sessions;
+    assert.ok(first !== undefined);
+    await rig.host.helperSessionStop(first);
+    await ended;
+    assert.deepEqual(log, [
+      "started s1 true",
+      "[OPERATION] Session started: s1, model worker",
+      "[SESSION CRASHED] task prompt, try 1 of 5: The session was stopped.",
+      "stopped s1 false",
+      "[OPERATION] Session ended: s1",
+      "[DECISION] task prompt in a new session after a crash, retry 1 of 4, model worker",
+      "started s2 true",
+      "[OPERATION] Session started: s2, model worker",
+      "[TASK SUCCEEDED] Task succeeded",
+      "stopped s2 true",
+      "[OPERATION] Session ended: s2",
+      "taskSucceeded",
+    ]);
+  });
+
+  for (const [name, task, replies, expected] of [
+    ["one session, failed", checked(), { "before?": [yes], "after?": [no, no, no] }, "s1 false"],
+    ["one session, succeeded", checked(), { "before?": [yes], "after?": [no, yes] }, "s1 true"],
+    ["availability answered false", checked({}, false), { "before?": [no] }, "s1 false"],
+    [
+      "criteria answered false, then true",
+      checked({}, false),
+      { "before?": [yes], "after?": [no, yes] },
+      "s1 true, s2 true, s3 false, s4 true, s5 true",
+    ],
+    [
+      "a check that crashed first",
+      checked(
+        {
+          criteria: {
+            toolExecuted: ["job_prepare_document"],
+            runConditionInSameSession: false,
+            failureAction: { retryTimes: 1 },
+          },
+        },
+        false,
+      ),
+      { "before?": [{ text: "" }, yes], go: [answers("job_prepare_document"), done] },
+      "s1 false, s2 true, s3 true",
+    ],
+    [
+      "tools that were not called",
+      checked(
+        {
+          criteria: {
+            toolExecuted: ["job_prepare_document"],
+            runConditionInSameSession: false,
+            failureAction: { retryTimes: 1 },
+          },
+        },
+        false,
+      ),
+      { "before?": [yes], go: [done, answers("job_prepare_document")] },
+      "s1 true, s2 false, s3 true",
+    ],
+  ] as const) {
+    it(`say at their end whether their mission went well: ${name}`, async (t) => {
+      const rig = await host(t, task, replies);
+      const { callback, ended, log } = taskLog();
+      await rig.host.startTask("t", "", undefined, false, callback, undefined, rig.folder, nobody);
+      await ended;
+      const stopped = log.flatMap((line) => line.match(/^stopped (.*)$/)?.[1] ?? []);
+      assert.equal(stopped.join(", "), expected, log.join("\n"));
+    });
+  }
+});
+
+it("errors that a session gets over are decisions", async (t) => {
+  const rig = await host(
+    t,
+    { model, prompt: "go" },
+    { go: [{ status: 500 }, { toolCalls: [{ name: "view", arguments: { path: "no/such.md" } }] }] },
+  );
+  const { callback, ended, log } = taskLog();
+  await rig.host.startTask("t", "", undefined, false, callback, undefined, rig.folder, nobody);
+  await ended;
+  assert.equal(log.at(-1), "taskSucceeded");
+  const said = log.filter((line) => line.includes("failed"));
+  assert.equal(said.length, 2, said.join("\n"));
+  assert.match(said[0] ?? "", /^\[OPERATION\] A model call failed \(500\): .*scripted 500/);
+  assert.match(said[1] ?? "", /^\[OPERATION\] Tool call view failed: Path does not exist/);
+});
+
+it("what the model is told of job_prepare_document is what happens to it", async (t) => {
+  const rig = await host(t, { model, prompt: "go" }, {});
+  const { callback, ended } = taskLog();
+  await rig.host.startTask("t", "", undefined, false, callback, undefined, rig.folder, nobody);
+  await ended;
+  const offered = JSON.stringify(rig.requests[0]?.body);
+  assert.match(offered, /One line is kept, its path or title, for this run of this task/);
+});
+
+it("a job is Canceled as soon as it is stopped", async (t) => {
+  const rig = await host(t, { model, prompt: "go" }, { go: [{ hang: "before" }] });
+  const { callback, ended, log } = jobLog();
+  const job = await rig.host.startJob("j", "", rig.folder, callback);
+  await until(() => rig.requests.length === 1, "the prompt was sent");
+  job.stop();
+  assert.equal(job.status, "Canceled");
+  assert.deepEqual(log, ["workStarted 0 t"], "the callbacks come when it is over");
+  await ended;
+  assert.deepEqual([job.status, log.at(-1)], ["Canceled", "jobCanceled"]);
+  job.stop();
+  assert.equal(job.status, "Canceled");
+});
+
+describe("responses that nobody takes", () => {
+  it("are kept up to 16 MB: the oldest are dropped, and that is said", async () => {
+    const responses = new LiveResponses();
+    const large = "x".repeat(1024 * 1024);
+    for (let index = 0; index < 40; index += 1) responses.push({ callback: "one", index, large });
+    assert.deepEqual(await responses.take(0), { callback: "onResponsesDropped", count: 25 });
+    assert.equal((await responses.take(0))?.["index"], 25);
+    responses.push({ callback: "one", large: large.repeat(17) });
+    assert.deepEqual(await responses.take(0), { callback: "onResponsesDropped", count: 15 });
+    responses.close();
+    assert.equal(await responses.take(3_600_000), undefined);
+  });
+
+  it("are taken in time that grows with their number, however many they are", async () => {
+    const responses = new LiveResponses();
+    for (let index = 0; index < 400_000; index += 1) responses.push({ index });
+    for (let index = 0; index < 400_000; index += 1)
+      assert.equal((await responses.take(0))?.["index"], index);
+  });
+});

@@ -1,0 +1,207 @@
+/** Statement 15, the loop: every way in which it can come to its end. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Task, Work } from "../../src/entry/model.ts";
+import { play, ref, type Played } from "../rig/engine.ts";
+
+const tasks: Readonly<Record<string, Task>> = Object.fromEntries(
+  ["pre", "body", "post", "x", "y"].map((name) => [
+    name,
+    {
+      model: { category: "work" },
+      prompt: name,
+      criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
+    },
+  ]),
+);
+
+/** What the tasks answer, run by run: `y` and `n`; the last counts for all further runs. */
+type Answers = Readonly<Record<string, string>>;
+
+async function run(work: Work, answers: Answers = {}, loopIterations = 100): Promise<Played> {
+  return play({
+    tasks,
+    work,
+    limits: { loopIterations },
+    play: ({ label: { taskId, run: count } }) => {
+      const given = answers[taskId] ?? "y";
+      const answer = given[Math.min(count, given.length) - 1];
+      return answer === "y" ? { tools: ["job_boolean_true"] } : {};
+    },
+  });
+}
+
+const loop = (more: Partial<Extract<Work, { kind: "Loop" }>>): Work => ({
+  kind: "Loop",
+  body: ref("body"),
+  ...more,
+});
+const pre = (outcome: boolean) => ({ preCondition: [outcome, ref("pre")] as const });
+const post = (outcome: boolean) => ({ postCondition: [outcome, ref("post")] as const });
+
+/** name; loop; answers; outcome; works in their order, by their first letters but for `pre` and `post`. */
+const cases: readonly (readonly [string, Work, Answers, "succeeded" | "failed", string])[] = [
+  ["once, without conditions", loop({}), {}, "succeeded", "body"],
+  ["once, when the preCondition holds", loop(pre(true)), {}, "succeeded", "pre body"],
+  ["once, when [false, …] fails", loop(pre(false)), { pre: "n" }, "succeeded", "pre body"],
+  [
+    "not at all, when the preCondition does not hold",
+    loop(pre(true)),
+    { pre: "n" },
+    "succeeded",
+    "pre",
+  ],
+  ["not at all, when [false, …] succeeds", loop(pre(false)), {}, "succeeded", "pre"],
+  [
+    "again, while the postCondition holds",
+    loop(post(true)),
+    { post: "yyn" },
+    "succeeded",
+    "body post body post body post",
+  ],
+  [
+    "again, while [false, …] fails",
+    loop(post(false)),
+    { post: "ny" },
+    "succeeded",
+    "body post body post",
+  ],
+  [
+    "with both, until the preCondition ends it",
+    loop({ ...pre(true), ...post(true) }),
+    { pre: "yn" },
+    "succeeded",
+    "pre body post pre",
+  ],
+  [
+    "with both, until the postCondition ends it",
+    loop({ ...pre(true), ...post(true) }),
+    { post: "yn" },
+    "succeeded",
+    "pre body post pre body post",
+  ],
+  ["until it fails", loop(post(true)), { body: "yn" }, "failed", "body post body"],
+  ["atMost times, without conditions", loop({ atMost: 3 }), {}, "succeeded", "body body body"],
+  [
+    "atMost times, while the preCondition holds, and fails if it still does",
+    loop({ ...pre(true), atMost: 2 }),
+    {},
+    "failed",
+    "pre body pre body pre",
+  ],
+  [
+    "atMost times, and succeeds if the preCondition ends it then",
+    loop({ ...pre(true), atMost: 2 }),
+    { pre: "yyn" },
+    "succeeded",
+    "pre body pre body pre",
+  ],
+  [
+    "fewer than atMost times, if the preCondition ends it",
+    loop({ ...pre(true), atMost: 5 }),
+    { pre: "yn" },
+    "succeeded",
+    "pre body pre",
+  ],
+  [
+    "atMost times, while the postCondition holds, and fails if it still does",
+    loop({ ...post(true), atMost: 2 }),
+    {},
+    "failed",
+    "body post body post",
+  ],
+  [
+    "atMost times, and succeeds if the postCondition ends it then",
+    loop({ ...post(false), atMost: 2 }),
+    { post: "ny" },
+    "succeeded",
+    "body post body post",
+  ],
+  [
+    "atMost times with both, and the preCondition has the last word",
+    loop({ ...pre(true), ...post(true), atMost: 1 }),
+    { pre: "yn" },
+    "succeeded",
+    "pre body post pre",
+  ],
+  [
+    "atMost times with both, and fails if both ask for more",
+    loop({ ...pre(true), ...post(true), atMost: 1 }),
+    {},
+    "failed",
+    "pre body post pre",
+  ],
+  [
+    "atMost times, as planned, by the preCondition",
+    loop({ ...pre(true), atMost: 2, atMostReached: "succeed" }),
+    {},
+    "succeeded",
+    "pre body pre body pre",
+  ],
+  [
+    "atMost times, as planned, by the postCondition",
+    loop({ ...post(true), atMost: 1, atMostReached: "succeed" }),
+    {},
+    "succeeded",
+    "body post",
+  ],
+  [
+    "until it fails, whatever was planned",
+    loop({ ...post(true), atMost: 5, atMostReached: "succeed" }),
+    { body: "yn" },
+    "failed",
+    "body post body",
+  ],
+];
+
+describe("engine.md, statement 15: Loop", () => {
+  for (const [name, work, answers, outcome, order] of cases) {
+    it(`runs its body ${name}`, async () => {
+      const played = await run(work, answers);
+      const works = played.ended.map((text) => text.split(":")[0]).join(" ");
+      assert.deepEqual([played.outcome.kind, works], [outcome, order]);
+    });
+  }
+
+  it("says why it failed after atMost, and notes it where that was the plan", async () => {
+    const reason = 'the loop of "body" asked for another pass after atMost = 2';
+    const failed = await run(loop({ ...post(true), atMost: 2 }));
+    assert.deepEqual(failed.outcome, { kind: "failed", reason });
+    const planned = await run(loop({ ...post(true), atMost: 2, atMostReached: "succeed" }));
+    assert.ok(planned.decisions.includes(`[MISC] ${reason}`));
+  });
+
+  it("that has failed after atMost is an answer, as its conditions have given it", async () => {
+    const asked = loop({ ...post(true), atMost: 1 });
+    const played = await run({
+      kind: "Alt",
+      condition: asked,
+      trueWork: ref("x"),
+      falseWork: ref("y"),
+    });
+    assert.equal(played.outcome.kind, "succeeded");
+    assert.deepEqual(played.ended, ["body:succeeded", "post:succeeded", "y:succeeded"]);
+  });
+
+  it("fails when it would begin more than loopIterations passes, and names itself and the field", async () => {
+    const body: Work = { kind: "Seq", works: ["body", "x", "y", "pre"].map(ref) };
+    const endless = await run({ kind: "Loop", body, postCondition: [true, ref("post")] }, {}, 3);
+    const name = 'the loop of "body", "x", "y"…';
+    assert.equal(endless.sessions.turns.length, 15);
+    assert.deepEqual(endless.outcome, {
+      kind: "failed",
+      reason: `${name} did not end within limits.loopIterations = 3`,
+    });
+    assert.ok(
+      endless.decisions.includes(
+        `[OPERATION] Exceeded limits.loopIterations of ${name}: 3 of 3 iterations used (set by limits.loopIterations of the entry)`,
+      ),
+    );
+    const planned = await run(loop({ atMost: 4, atMostReached: "succeed" }), {}, 3);
+    assert.match(
+      planned.outcome.kind === "failed" ? planned.outcome.reason : "",
+      /limits\.loopIterations = 3/,
+    );
+    assert.equal((await run(loop({ atMost: 3 }), {}, 3)).outcome.kind, "succeeded");
+  });
+});

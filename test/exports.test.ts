@@ -1,0 +1,160 @@
+/** What an application gets that installs the package. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it, test } from "node:test";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import { findRuntime } from "../src/sessions/runtime.ts";
+import { declarationsOf } from "./rig/declarations.ts";
+import { makeWorkspace } from "./rig/workspace.ts";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "../..");
+const compiled = join(root, "build/src");
+
+describe("everything that is exported", () => {
+  for (const file of ["index.d.ts", "entry/index.d.ts"]) {
+    it(`from ${file} has a text for editors to show`, () => {
+      const declared = declarationsOf(join(compiled, file));
+      assert.ok(declared.length > 20);
+      const silent = declared.flatMap(({ name, documented, silentMembers }) => [
+        ...(documented ? [] : [name]),
+        ...silentMembers.map((member) => `${name}.${member}`),
+      ]);
+      assert.deepEqual(silent, []);
+    });
+  }
+
+  it("is found by this test", async () => {
+    const declared = declarationsOf(join(compiled, "index.d.ts"));
+    const names = new Set(declared.map(({ name }) => name));
+    const library: object = await import("../src/index.ts");
+    for (const name of Object.keys(library)) assert.ok(names.has(name), name);
+  });
+});
+
+/** The packages and files that a program is bundled from. */
+async function inputsOf(code: string): Promise<string[]> {
+  const { metafile } = await build({
+    stdin: { contents: code, resolveDir: root },
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform: "node",
+    format: "esm",
+    logLevel: "silent",
+  });
+  return Object.keys(metafile.inputs);
+}
+
+test("agent-jobs/entry brings neither the SDK nor ajv along", async (t) => {
+  const inputs = await inputsOf(`import * as entry from "agent-jobs/entry"; console.log(entry);`);
+  assert.ok(inputs.some((file) => file.includes("node_modules/yaml")));
+  const others = /copilot-sdk|node_modules\/(?:ajv|vscode-jsonrpc|koffi|commander|@actions)/;
+  assert.deepEqual(
+    inputs.filter((file) => others.test(file)),
+    [],
+  );
+  const { path } = await makeWorkspace(t);
+  const { stdout } = await run(
+    process.execPath,
+    [
+      "--input-type=module",
+      "--eval",
+      `import { createRequire } from "node:module";
+       const { validateEntry, generateChartNodes, renderMermaid } = await import("agent-jobs/entry");
+       const loaded = () => Object.keys(createRequire(process.cwd() + "/x.js").cache).filter((file) => file.includes("/ajv/")).length;
+       const entry = { models: { driving: "m" }, tasks: { t: { prompt: "p", model: { category: "driving" } } }, jobs: { j: { work: { kind: "Ref", taskId: "t" } } } };
+       const prepared = validateEntry(entry, "");
+       console.log(loaded(), renderMermaid(generateChartNodes(prepared.jobs.j.work)).includes("t #35;0"));
+       try { validateEntry({ ...entry, task: 1 }, ""); } catch (error) { console.log(error.diagnostics[0].hint, loaded() > 0); }`,
+    ],
+    { cwd: root, env: { PATH: process.env["PATH"], HOME: path } },
+  );
+  assert.equal(stdout, '0 true\ndid you mean "tasks"? true\n');
+});
+
+test("a program that is bundled as an ES module runs jobs, and says what is wrong with entries", async (t) => {
+  const workspace = await makeWorkspace(t);
+  const outfile = join(workspace.path, "program.mjs");
+  await build({
+    stdin: { contents: program, resolveDir: root },
+    bundle: true,
+    outfile,
+    platform: "node",
+    format: "esm",
+    logLevel: "silent",
+  });
+  const { stdout } = await run(process.execPath, [outfile], {
+    cwd: workspace.path,
+    env: {
+      PATH: process.env["PATH"],
+      HOME: workspace.path,
+      COPILOT_CLI_PATH: findRuntime({ environment: process.env }),
+    },
+  });
+  assert.equal(stdout, '{"kind":"succeeded"} hello\nThere is no task "t".\n');
+});
+
+test("what is installed with the package is what the library and the command line import", async () => {
+  const manifest: {
+    readonly dependencies: Readonly<Record<string, string>>;
+    readonly exports: Readonly<Record<string, unknown>>;
+  } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  assert.deepEqual(Object.keys(manifest.exports), [".", "./entry", "./schema/*", "./package.json"]);
+  const { metafile } = await build({
+    entryPoints: ["index.js", "entry/index.js", "cli/main.js"].map((file) => join(compiled, file)),
+    bundle: true,
+    write: false,
+    outdir: "/",
+    metafile: true,
+    platform: "node",
+    format: "esm",
+    packages: "external",
+    logLevel: "silent",
+  });
+  const imported = new Set(
+    Object.values(metafile.inputs)
+      .flatMap(({ imports }) => imports)
+      .filter(({ external = false, path }) => external && !path.startsWith("node:"))
+      .map(({ path }) => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path),
+  );
+  // By its other name, so that bundlers take its ES modules.
+  imported.add("jsonc-parser");
+  imported.delete("#jsonc-parser");
+  assert.deepEqual([...imported].sort(), Object.keys(manifest.dependencies).sort());
+});
+
+const program = `
+import { JobHost, DiagnosticsError } from "agent-jobs";
+const entry = {
+  models: { driving: "m" },
+  tasks: { t: { prompt: "go", model: { category: "driving" } } },
+  jobs: { j: { work: { kind: "Ref", taskId: "t" } } },
+};
+const line = (value) => "data: " + JSON.stringify(value) + "\\n\\n";
+const transport = {
+  async send({ body }) {
+    const { model } = JSON.parse(body);
+    const chunk = (delta, finish_reason) => ({
+      id: "1", object: "chat.completion.chunk", created: 1, model,
+      choices: [{ index: 0, delta, finish_reason }],
+    });
+    const text = line(chunk({ role: "assistant", content: "hello" }, null)) +
+      line({ ...chunk({}, "stop"), usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } }) +
+      "data: [DONE]\\n\\n";
+    return new Response(text, { headers: { "content-type": "text/event-stream" } });
+  },
+};
+const host = new JobHost({ transport });
+await host.installJobsEntry(entry);
+const { outcome, works } = await host.runJob("j");
+console.log(JSON.stringify(outcome), works[0].lastMessage);
+try {
+  await host.installJobsEntry({ ...entry, tasks: {} });
+} catch (error) {
+  console.log(error instanceof DiagnosticsError && error.diagnostics[0].reason);
+}
+`;

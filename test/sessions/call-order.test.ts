@@ -1,0 +1,116 @@
+/** The order of calls, without a runtime; `test/fuzz/call-order.test.ts` plays it at random. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { SessionEvent } from "@github/copilot-sdk";
+import { SharedFolders } from "../../src/sessions/call-order.ts";
+import type { CallOrder } from "../../src/sessions/call-order.ts";
+import { FakeClock } from "../rig/fake-clock.ts";
+
+function event(type: string, data: object = {}): SessionEvent {
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion
+  return { type, data } as SessionEvent;
+}
+
+class Runtime {
+  readonly clock = new FakeClock();
+  readonly folders = new SharedFolders(this.clock);
+  shells = 0;
+
+  session(): CallOrder {
+    const order = this.folders.join("/folder", { shell: ["x *"], write: ["**"] }, () =>
+      Promise.resolve(this.shells),
+    );
+    assert.ok(order !== undefined);
+    return order;
+  }
+}
+
+function start(order: CallOrder, id: string, toolName: string, given: object = {}): void {
+  order.accept(event("tool.execution_start", { toolCallId: id, toolName, arguments: given }));
+}
+
+function complete(order: CallOrder, id: string): void {
+  order.accept(event("tool.execution_complete", { toolCallId: id, success: true }));
+}
+
+describe("the order of calls", () => {
+  it("refuses a file tool beside a command that runs on, and serves it once that has ended", async () => {
+    const runtime = new Runtime();
+    const { clock } = runtime;
+    const order = runtime.session();
+    start(order, "c", "bash");
+    assert.equal(await order.ask("c", "command"), undefined);
+    runtime.shells = 1;
+    complete(order, "c");
+    start(order, "v", "view");
+    assert.match((await clock.runUntil(order.ask("v", "read"))) ?? "", /still runs/);
+    start(order, "w", "view");
+    assert.match((await clock.runUntil(order.ask("w", "read"))) ?? "", /still runs/);
+    // Nobody tells, and nobody was waiting.
+    runtime.shells = 0;
+    start(order, "x", "view");
+    assert.equal(await clock.runUntil(order.ask("x", "read")), undefined);
+    assert.ok(clock.now() < 10_000);
+  });
+
+  it("forgets no call because the runtime says something in the middle of a turn", async () => {
+    const runtime = new Runtime();
+    const [order, other] = [runtime.session(), runtime.session()];
+    start(order, "v", "view");
+    assert.equal(await order.ask("v", "read"), undefined);
+    order.accept(event("user.message"));
+    start(other, "c", "bash");
+    let served = false;
+    const asked = other.ask("c", "command").then((reason) => {
+      served = true;
+      return reason;
+    });
+    await runtime.clock.sleep(0, AbortSignal.abort());
+    assert.equal(served, false, "the view is at work still");
+    complete(order, "v");
+    assert.equal(await runtime.clock.runUntil(asked), undefined);
+  });
+
+  it("refuses what asks under the name of another call, or of none", async () => {
+    const runtime = new Runtime();
+    const order = runtime.session();
+    start(order, "twice", "view");
+    start(order, "twice", "bash");
+    start(order, "view", "view");
+    assert.match((await order.ask("twice", "command")) ?? "", /same id/);
+    assert.match((await order.ask("view", "command")) ?? "", /announced as something else/);
+    assert.match((await order.ask("unknown", "read")) ?? "", /none of the calls/);
+    assert.match((await order.ask(undefined, "read")) ?? "", /none of the calls/);
+  });
+
+  it("refuses commands in the background, however that is written", async () => {
+    const order = new Runtime().session();
+    for (const [index, given] of [
+      { mode: "async" },
+      { mode: "ASYNC" },
+      { mode: null },
+      { mode: "sync", detach: true },
+      { detach: "false" },
+    ].entries()) {
+      start(order, `${index}`, "bash", given);
+      assert.match((await order.ask(`${index}`, "command")) ?? "", /background/);
+    }
+    start(order, "plain", "bash", { mode: "sync", detach: false });
+    assert.equal(await order.ask("plain", "command"), undefined);
+  });
+
+  it("leaves those alone who may run any command, or work elsewhere", async () => {
+    const runtime = new Runtime();
+    for (const permissions of ["workspace", "all", { shell: true }] as const) {
+      assert.equal(
+        runtime.folders.join("/folder", permissions, () => Promise.resolve(0)),
+        undefined,
+      );
+    }
+    const here = runtime.session();
+    start(here, "c", "bash");
+    assert.equal(await here.ask("c", "command"), undefined);
+    const elsewhere = runtime.folders.join("/other", "read-only", () => Promise.resolve(0));
+    assert.equal(await elsewhere?.ask(undefined, "read"), undefined);
+  });
+});
