@@ -141,12 +141,12 @@ export class CallbackSession implements ICopilotSession {
     return this.#options.life;
   }
 
-  get model(): ModelAddress {
-    return this.#options.model;
-  }
-
   get stopped(): AbortSignal {
     return this.#options.stopped.signal;
+  }
+
+  get model(): ModelAddress {
+    return this.#options.model;
   }
 
   async sendRequest(message: string, timeout?: number): Promise<void> {

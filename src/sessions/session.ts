@@ -166,12 +166,13 @@ export async function openCopilotSession(
       asked = session;
       if (order !== undefined) session.on((event) => order.accept(event));
       let ending: Promise<void> | undefined;
+      const model = { modelId: request.modelId, baseUrl: context.provider?.baseUrl };
       return {
         session,
         runtime,
         listener,
         order,
-        model: { modelId: request.modelId, baseUrl: context.provider?.baseUrl },
+        model,
         stopped: new AbortController(),
         end: () =>
           (ending ??= endCopilotSession({ session, runtime, release, startsProcesses }, clock)),

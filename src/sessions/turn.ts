@@ -35,9 +35,9 @@ export type TurnSession = Pick<CopilotSession, "on" | "send" | "abort"> & {
 export interface TurnContext {
   readonly clock: Clock;
   readonly life: RuntimeLife;
-  readonly model: ModelAddress;
   /** Aborts when somebody else than the owner of the turn ends the session: a crash. */
   readonly stopped?: AbortSignal;
+  readonly model: ModelAddress;
 }
 
 export async function runTurn(
@@ -80,14 +80,11 @@ class Turn {
   readonly #options: TurnOptions;
   readonly #clock: Clock;
   readonly #life: RuntimeLife;
-  readonly #model: ModelAddress;
   readonly #stopped: AbortSignal | undefined;
+  readonly #model: ModelAddress;
 
-  constructor(
-    session: TurnSession,
-    options: TurnOptions,
-    { clock, life, model, stopped }: TurnContext,
-  ) {
+  constructor(session: TurnSession, options: TurnOptions, context: TurnContext) {
+    const { clock, life, stopped, model } = context;
     this.#session = session;
     this.#model = model;
     this.#options = options;

@@ -256,6 +256,7 @@ describe("crashes", () => {
     const session = new PlayedSession();
     const clock = new FakeClock();
     const options = { signal: new AbortController().signal, turnMs: 1, idleMs: 1, onActivity() {} };
+    const model = { modelId: "m", baseUrl: undefined };
     const alive = { gone: false, onDeath: () => () => undefined };
     const dead = {
       gone: true,
@@ -265,8 +266,8 @@ describe("crashes", () => {
       },
     };
     for (const [context, message] of [
-      [{ clock, life: dead }, "It died."],
-      [{ clock, life: alive, stopped: AbortSignal.abort() }, "The session was stopped."],
+      [{ clock, life: dead, model }, "It died."],
+      [{ clock, life: alive, model, stopped: AbortSignal.abort() }, "The session was stopped."],
     ] as const) {
       const outcome = await clock.runUntil(
         runTurn(session, "prompt", options, {
