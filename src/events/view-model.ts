@@ -54,13 +54,6 @@ export interface DenialEntry {
   count: number;
 }
 
-export interface OpenTool {
-  readonly name: string;
-  /** The beginning of their JSON text. */
-  readonly arguments: string;
-  readonly startedAt: number;
-}
-
 export interface OpenSession {
   readonly sessionId: string;
   readonly modelId: string;
@@ -70,9 +63,7 @@ export interface OpenSession {
   /** UTF-16 units of the answer or reasoning that is being written. */
   streamed: number;
   /** By tool call id, in the order of their start. */
-  readonly tools: Map<string, OpenTool>;
-  /** The tool call that ended last. */
-  lastTool: OpenTool | undefined;
+  readonly tools: Map<string, { readonly name: string; readonly startedAt: number }>;
 }
 
 /** One work of a job: what has become of it, why, and what it cost. */

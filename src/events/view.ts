@@ -28,7 +28,6 @@ export type {
   DecisionEntry,
   DenialEntry,
   OpenSession,
-  OpenTool,
   RunStatus,
   RunView,
   Usage,
@@ -39,7 +38,6 @@ export type {
 const MAX_DECISION_TEXT = 2000;
 const MAX_MESSAGE = 64 * 1024;
 const MAX_DENIAL_TEXT = 500;
-const MAX_TOOL_ARGUMENTS = 200;
 
 /** How long the work has run at the time `now`, all its runs together. */
 export function elapsedMs(work: WorkView, now: number): number {
@@ -184,19 +182,13 @@ function applyActivity(
       view.lastSpeaker = work.workId;
       return;
     case "tool.started":
-      session?.tools.set(activity.toolCallId, {
-        name: activity.toolName,
-        arguments: clip(activity.toolArguments, MAX_TOOL_ARGUMENTS),
-        startedAt: at,
-      });
+      session?.tools.set(activity.toolCallId, { name: activity.toolName, startedAt: at });
       if (activity.toolName === "job_prepare_document") {
         view.reportedDocument = reportedDocument(activity.toolArguments) ?? view.reportedDocument;
       }
       return;
     case "tool.ended":
-      if (session === undefined) return;
-      session.lastTool = session.tools.get(activity.toolCallId);
-      session.tools.delete(activity.toolCallId);
+      session?.tools.delete(activity.toolCallId);
       return;
     case "model.used":
       addUsage(work, activity);
@@ -289,7 +281,6 @@ function sessionOf(
     mission: undefined,
     streamed: 0,
     tools: new Map(),
-    lastTool: undefined,
   };
   work.sessions.set(sessionId, session);
   return session;

@@ -2,7 +2,7 @@
 import { decisionText, type Decision } from "../events/decision.ts";
 import type { RunEvent, WorkRef } from "../events/event.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import type { OpenTool, RunView, WorkView } from "../events/view.ts";
+import type { RunView, WorkView } from "../events/view.ts";
 import type { Tone } from "./paint.ts";
 import { clockText, countText, oneLine, plural } from "./text.ts";
 
@@ -87,11 +87,9 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
       };
     }
     case "activity": {
-      const tool = view.works.get(event.work.workId)?.sessions.get(event.sessionId)?.lastTool;
-      const text = activityText(event.activity, tool);
-      if (text === undefined) return undefined;
-      return didNotWork(event)
-        ? { work: event.work, tone: "warn", from: "normal", text }
+      const text = activityText(event.activity);
+      return text === undefined
+        ? undefined
         : { work: event.work, tone: "faint", from: "verbose", text };
     }
     // The engine decides something of each session that starts or ends.
@@ -101,17 +99,10 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
   }
 }
 
-/**
- * A tool call that failed or was denied: the agent may get on without it, but its result may miss something.
- * Of a denial the decision tells, not the end of the call.
- */
+/** A tool call that failed or was denied: the agent may get on without it, but its result may miss something. */
 export function didNotWork(event: RunEvent): boolean {
-  if (event.type === "activity") {
-    const { activity } = event;
-    const ended = activity.kind === "tool.ended" ? activity : undefined;
-    return ended?.succeeded === false && ended.error?.code !== "denied";
-  }
-  return event.type === "decision" && event.decision.kind === "permission-denied";
+  if (event.type !== "decision") return false;
+  return event.decision.kind === "permission-denied" || event.decision.kind === "tool-call-failed";
 }
 
 function endOfWork(
@@ -192,7 +183,7 @@ function decisionStyle(decision: Decision): { readonly tone: Tone; readonly from
   }
 }
 
-function activityText(activity: SessionActivity, tool?: OpenTool): string | undefined {
+function activityText(activity: SessionActivity): string | undefined {
   switch (activity.kind) {
     case "message.ended":
       return activity.text.trim() === "" ? undefined : `message: ${activity.text}`;
@@ -203,7 +194,7 @@ function activityText(activity: SessionActivity, tool?: OpenTool): string | unde
     case "tool.ended":
       return activity.succeeded
         ? `tool done: ${activity.result?.content ?? ""}`
-        : `tool ${tool === undefined ? "" : `${tool.name} ${tool.arguments} `}failed: ${activity.error?.message ?? "no reason given"}`;
+        : `tool failed: ${activity.error?.message ?? "no reason given"}`;
     case "model.used":
       return `model call: ${activity.modelId}, tokens ${countText(activity.inputTokens)} in, ${countText(activity.outputTokens)} out, ${(activity.durationMs / 1000).toFixed(1)} s${activity.subAgent ? ", by a sub-agent" : ""}`;
     case "model.failed":

@@ -140,8 +140,8 @@ describe("a tool call that did not work is visible without --verbose", () => {
     t.after(() => server.close());
     const args = ["run", "e.json", `--provider-base-url=${server.baseUrl}`];
     const { stdout } = await runCli(args, { cwd: path });
-    assert.match(stdout, /#0 look tool view \{.*nothing-here.*\} failed: Path does not exist/);
-    assert.match(stdout, /#0 look tool no_such_tool \{\} failed: /);
+    assert.match(stdout, /\[OPERATION\] Tool call view failed: Path does not exist/);
+    assert.match(stdout, /\[OPERATION\] Tool call no_such_tool failed: /);
     assert.match(stdout, /\[OPERATION\] Denied read \/etc\/passwd/);
     assert.equal([...stdout.matchAll(/etc\/passwd/g)].length, 1, stdout);
   });

@@ -269,7 +269,12 @@ describe("crashes", () => {
       [{ clock, life: dead, model }, "It died."],
       [{ clock, life: alive, model, stopped: AbortSignal.abort() }, "The session was stopped."],
     ] as const) {
-      const outcome = await clock.runUntil(runTurn(session, "prompt", options, context));
+      const outcome = await clock.runUntil(
+        runTurn(session, "prompt", options, {
+          ...context,
+          model: { modelId: "m", baseUrl: undefined },
+        }),
+      );
       assert.equal(outcome.kind === "crashed" && outcome.crash.message, message);
     }
     assert.deepEqual(session.calls, []);
