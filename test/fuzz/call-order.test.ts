@@ -174,7 +174,7 @@ class World {
 
 for (const [name, takes, bound, cases] of [
   ["every answer ends", long, 4 * 3_600_000, 40],
-  ["nobody waits for what waits for him", short, 120_000, 250],
+  ["no call waits for one that waits for it", short, 120_000, 250],
 ] as const) {
   test(`file tools and commands never overlap, and ${name}`, async (t) => {
     let used = 0;
