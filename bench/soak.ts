@@ -16,7 +16,7 @@ import type { RunEventBody } from "../src/events/event.ts";
 import { createRedactor } from "../src/events/redact.ts";
 import { createSink } from "../src/events/sink.ts";
 import { systemClock } from "../src/platform/clock.ts";
-import { createJournal, parseJournal } from "../src/reporters/journal.ts";
+import { createJournal, parseJournal } from "../src/journal/journal.ts";
 import { effectivePermissions } from "../src/permissions/policy.ts";
 import { createSessions } from "../src/sessions/sessions.ts";
 import { startModelServer, type Reply } from "../test/rig/model-server.ts";

@@ -24,7 +24,7 @@ if (!read("CHANGELOG.md").includes(`\n## [${version}]`))
 
 // A platform without a hash can't install the runtime: the release would work on some runners only.
 const sdk = "@github/copilot-sdk";
-const hashes = read("src/action/runtime-hashes.ts");
+const hashes = read("src/runtime/runtime-hashes.ts");
 const names = Object.keys(packages[`node_modules/${sdk}`]?.optionalDependencies ?? {}).filter(
   (name) => name.startsWith(`${sdk}-`),
 );
@@ -38,7 +38,7 @@ for (const name of names) {
     );
   else if (!new RegExp(`"${platform}":\\s*"${escape(integrity)}"`).test(hashes))
     problems.push(
-      `src/action/runtime-hashes.ts has no hash for ${platform}. Run: node scripts/write-runtime-hashes.mjs`,
+      `src/runtime/runtime-hashes.ts has no hash for ${platform}. Run: node scripts/write-runtime-hashes.mjs`,
     );
 }
 

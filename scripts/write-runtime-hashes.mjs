@@ -1,10 +1,10 @@
-// Writes src/action/runtime-hashes.ts: the version of the runtime's packages and the SHA-512 of each, as
+// Writes src/runtime/runtime-hashes.ts: the version of the runtime's packages and the SHA-512 of each, as
 // package-lock.json has them. Run it after every change of the version of @github/copilot-sdk.
 // With --check it writes nothing and fails if the file is not what the lock says.
 import fs from "node:fs";
 
 const root = new URL("..", import.meta.url);
-const target = new URL("src/action/runtime-hashes.ts", root);
+const target = new URL("src/runtime/runtime-hashes.ts", root);
 const sdk = "@github/copilot-sdk";
 
 const read = (name) => JSON.parse(fs.readFileSync(new URL(name, root), "utf8"));
@@ -54,7 +54,7 @@ if (!process.argv.includes("--check")) {
   if (content(current) !== content(text)) fs.writeFileSync(target, text);
 } else if (content(current) !== content(text)) {
   console.error(
-    "src/action/runtime-hashes.ts is stale. Run: node scripts/write-runtime-hashes.mjs",
+    "src/runtime/runtime-hashes.ts is stale. Run: node scripts/write-runtime-hashes.mjs",
   );
   process.exitCode = 1;
 }

@@ -7,9 +7,9 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
-import { entrySchema } from "../src/entry/schema.ts";
-import { schemaOptions } from "../src/entry/schema-check.ts";
-import { rehearsalSchema } from "../src/rehearsal/schema.ts";
+import { entrySchema } from "../src/entry/entry-schema.ts";
+import { schemaOptions } from "../src/document/schema-check.ts";
+import { rehearsalSchema } from "../src/rehearsal/format/rehearsal-schema.ts";
 
 /** As a module that needs nothing else; it says yes or no only. `unicode` would bring a helper to count with. */
 function compiled(schema: object): string {

@@ -3,7 +3,7 @@
  * functions belong to one default `JobHost`. See `docs/library.md`.
  */
 import "./entry/bundled.ts";
-import "./entry/ajv-compiler.ts";
+import "./document/ajv-compiler.ts";
 
 export * from "./entry/index.ts";
 export { loadEntry } from "./app/load.ts";

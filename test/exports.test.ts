@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it, test } from "node:test";
 import { promisify } from "node:util";
 import { build } from "esbuild";
-import { findRuntime } from "../src/sessions/runtime.ts";
+import { findRuntime } from "../src/runtime/find-runtime.ts";
 import { declarationsOf } from "./rig/declarations.ts";
 import { makeWorkspace } from "./rig/workspace.ts";
 

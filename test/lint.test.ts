@@ -46,7 +46,7 @@ describe("the folder rules of the design, as lint enforces them", () => {
     ["src/sessions/a.ts", "../engine/run-job.ts"],
     ["src/sessions/a.ts", "../entry/prepare.ts"],
     ["src/sessions/a.ts", "../app/run.ts"],
-    ["src/rehearsal/a.ts", "../entry/load.ts"],
+    ["src/rehearsal/a.ts", "../entry/load-entry.ts"],
     ["src/rehearsal/a.ts", "../sessions/session.ts"],
     ["src/rehearsal/a.ts", "@github/copilot-sdk"],
     ["src/reporters/a.ts", "../engine/ports.ts"],
@@ -55,7 +55,7 @@ describe("the folder rules of the design, as lint enforces them", () => {
     ["src/app/a.ts", "../cli/main.ts"],
     ["src/app/a.ts", "@github/copilot-sdk"],
     ["src/cli/a.ts", "../engine/run-job.ts"],
-    ["src/cli/a.ts", "../reporters/terminal.ts"],
+    ["src/cli/a.ts", "../reporters/text.ts"],
     ["src/index.ts", "./cli/main.ts"],
   ];
   for (const [file, from] of refused) {
@@ -65,7 +65,7 @@ describe("the folder rules of the design, as lint enforces them", () => {
   }
 
   const allowed: [string, string][] = [
-    ["src/entry/a.ts", "yaml"],
+    ["src/document/a.ts", "yaml"],
     ["src/events/a.ts", "../entry/model.ts"],
     ["src/engine/a.ts", "../events/event.ts"],
     ["src/permissions/a.ts", "../entry/glob.ts"],

@@ -19,11 +19,11 @@ import {
   type Outputs,
 } from "../app/github.ts";
 import { executeRun, prepareRun, type RunReport } from "../app/run.ts";
-import { RuntimeNotFoundError } from "../app/runtime.ts";
+import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { knownSecrets } from "../app/secrets.ts";
 import { UsageError } from "../app/usage-error.ts";
 import { version } from "../app/version.ts";
-import { DiagnosticsError, type Diagnostic } from "../entry/diagnostic.ts";
+import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { createRedactor, type Redactor } from "../events/redact.ts";
 import type { Cancellation } from "../app/cancellation.ts";
 import { isInputName } from "./input-table.ts";
@@ -42,9 +42,9 @@ import {
   userInputOf,
   type Setting,
 } from "./preparation.ts";
-import { isInside } from "./paths.ts";
+import { isInside } from "./workspace-paths.ts";
 import { runnerCore, type RunnerCore } from "./runner-core.ts";
-import { ensureRuntime, keeperOf } from "./runtime.ts";
+import { ensureRuntime, keeperOf } from "../runtime/provide-runtime.ts";
 import { Stop } from "./stop.ts";
 import { modelKey } from "./tokens.ts";
 

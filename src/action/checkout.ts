@@ -7,7 +7,7 @@ import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { sha } from "./event.ts";
+import { sha } from "./webhook-event.ts";
 
 export interface Checkout {
   /** Absolute: the folder that has the `.git`. */

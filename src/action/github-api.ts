@@ -3,7 +3,7 @@
  * nothing: it is loaded with the first question. It finds proxies by itself. A request that
  * fails is sent again, a few times, and after the wait that GitHub asks for: one bad moment refuses no run.
  */
-import { isRecord } from "../entry/guards.ts";
+import { isRecord } from "../document/guards.ts";
 import { systemClock } from "../platform/clock.ts";
 
 export interface GithubApi {

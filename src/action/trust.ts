@@ -10,7 +10,7 @@
  *   `GITHUB_SHA`, and nobody but people with write access decided what that commit holds. Else there is a `baseRef`:
  *   what decides about the run (the entry, the rehearsal) comes from that commit, never from the work tree.
  */
-import { sha, type Actor, type EventFacts } from "./event.ts";
+import { sha, type Actor, type EventFacts } from "./webhook-event.ts";
 
 export interface TrustOptions {
   readonly allowUntrusted: boolean;

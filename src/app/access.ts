@@ -1,5 +1,5 @@
 import { noModel } from "../sessions/sessions.ts";
-import { findRuntime, RuntimeNotFoundError } from "../sessions/runtime.ts";
+import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import type { ModelAccess } from "./options.ts";
 import { UsageError } from "./usage-error.ts";
 

@@ -1,5 +1,5 @@
 /** A run on GitHub, composed for the action: the reporter of a prepared run, and what is said without a run. */
-import { diagnosticLine, type Diagnostic } from "../entry/diagnostic.ts";
+import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import type { Reporter } from "../events/sink.ts";
 import { applyEvent, createRunView } from "../events/view.ts";
 import {
@@ -13,9 +13,9 @@ import {
   type GithubOptions,
   type OutputName,
   type Result,
-} from "../reporters/github.ts";
+} from "../reporters/github/github-reporter.ts";
 import { systemClock } from "../platform/clock.ts";
-import { breakOldMarker, inline, logLine } from "../reporters/github-escape.ts";
+import { breakOldMarker, inline, logLine } from "../reporters/github/escape.ts";
 import { chartOf, type PreparedRun } from "./run.ts";
 
 export type { GithubCore, OutputName, Result };

@@ -1,7 +1,7 @@
 /** Checks the options of a `JobHost` when it is made: a program in JavaScript has no types to do that. */
 import { validateEntry } from "../entry/prepare.ts";
-import { DiagnosticsError } from "../entry/diagnostic.ts";
-import { didYouMean, suggest } from "../entry/suggest.ts";
+import { DiagnosticsError } from "../document/diagnostic.ts";
+import { didYouMean, suggest } from "../document/suggest.ts";
 import { permissionPresets } from "../entry/model.ts";
 import { providerTypes, wireApis, type JobHostOptions, type ProviderOptions } from "./options.ts";
 

@@ -1,15 +1,15 @@
 /** From paths to checked input: everything that can be wrong with a run before it begins. */
-import "../entry/ajv-compiler.ts";
+import "../document/ajv-compiler.ts";
 import { realpathSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { DiagnosticsError, type Diagnostic } from "../entry/diagnostic.ts";
-import { documentLimits } from "../entry/document.ts";
-import { loadEntry as loadFrom, type LoadedEntry } from "../entry/load.ts";
+import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
+import { documentLimits } from "../document/read-document.ts";
+import { loadEntry as loadFrom, type LoadedEntry } from "../entry/load-entry.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { unmatchable } from "../permissions/patterns.ts";
-import { loadScript } from "../rehearsal/load.ts";
-import type { Script } from "../rehearsal/script.ts";
+import { loadScript } from "../rehearsal/format/load-script.ts";
+import type { Script } from "../rehearsal/format/script.ts";
 import { UsageError } from "./usage-error.ts";
 
 export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }>;

@@ -1,7 +1,7 @@
 import type { LimitSources } from "../engine/limits.ts";
 import type { Limits, PermissionPreset } from "../entry/model.ts";
 import type { Reporter } from "../events/sink.ts";
-import type { TerminalStream } from "../reporters/terminal.ts";
+import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
 import type { RuntimeKeeper, SessionsOptions, Tool } from "../sessions/sessions.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 

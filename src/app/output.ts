@@ -6,9 +6,9 @@
  *   agent, an entry or a server wrote.
  */
 import { systemClock } from "../platform/clock.ts";
-import { BoundedOutput, type OutputStream } from "../reporters/bounded-output.ts";
-import { breakOldMarker, withoutCommands } from "../reporters/github-escape.ts";
-import type { TerminalStream } from "../reporters/terminal.ts";
+import { BoundedOutput, type OutputStream } from "../reporters/terminal/bounded-output.ts";
+import { breakOldMarker, withoutCommands } from "../reporters/github/escape.ts";
+import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
 
 export interface Looks {
   readonly colors: boolean;

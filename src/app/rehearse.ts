@@ -1,8 +1,8 @@
 /** Rehearsal files as tests: each is run as it says, and held against what it expects. */
-import { DiagnosticsError, type Diagnostic } from "../entry/diagnostic.ts";
+import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import pLimit from "p-limit";
 import { systemClock } from "../platform/clock.ts";
-import type { TerminalStream } from "../reporters/terminal.ts";
+import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
 import { readRehearsal } from "./load.ts";
 import type { ModelAccess } from "./options.ts";
 import { executeRun, prepareRehearsal, type RunSignals } from "./run.ts";

@@ -8,8 +8,8 @@ import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import type { Redactor } from "../events/redact.ts";
 import type { Reporter } from "../events/sink.ts";
 import { createExpectations } from "../rehearsal/expectations.ts";
-import type { ScriptedModel } from "../rehearsal/model.ts";
-import type { Script } from "../rehearsal/script.ts";
+import type { ScriptedModel } from "../rehearsal/player/scripted-model.ts";
+import type { Script } from "../rehearsal/format/script.ts";
 
 export interface VerdictOptions {
   readonly script: Script;

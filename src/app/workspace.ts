@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { runGit } from "../platform/git.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
-import type { Workspace } from "../rehearsal/script.ts";
+import type { Workspace } from "../rehearsal/format/script.ts";
 import type { ModelAccess } from "./options.ts";
 import { UsageError } from "./usage-error.ts";
 

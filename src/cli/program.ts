@@ -4,7 +4,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { providerTypes, wireApis } from "../app/options.ts";
 import { withoutSecrets } from "../app/secrets.ts";
 import { UsageError } from "../app/usage-error.ts";
-import { DiagnosticsError, diagnosticLine } from "../entry/diagnostic.ts";
+import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { permissionPresets } from "../entry/model.ts";
 import { version } from "../app/version.ts";
 import { chart } from "./chart.ts";

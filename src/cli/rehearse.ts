@@ -1,5 +1,5 @@
 import { rehearseFiles, type RehearsalReport } from "../app/rehearse.ts";
-import { diagnosticLine } from "../entry/diagnostic.ts";
+import { diagnosticLine } from "../document/diagnostic.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
 import { output } from "./output.ts";
 import { cancelFromTerminal } from "./signals.ts";

@@ -4,7 +4,7 @@ import { gitHubTokenOf, type ProviderOptions, type RunOptions } from "../app/opt
 import { executeRun, prepareRun } from "../app/run.ts";
 import { withoutSecrets } from "../app/secrets.ts";
 import { UsageError } from "../app/usage-error.ts";
-import { diagnosticLine } from "../entry/diagnostic.ts";
+import { diagnosticLine } from "../document/diagnostic.ts";
 import type { PermissionPreset } from "../entry/model.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
 import { output } from "./output.ts";

@@ -1,6 +1,6 @@
 import { UsageError } from "../app/usage-error.ts";
-import { entrySchema } from "../entry/schema.ts";
-import { rehearsalSchema } from "../rehearsal/schema.ts";
+import { entrySchema } from "../entry/entry-schema.ts";
+import { rehearsalSchema } from "../rehearsal/format/rehearsal-schema.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
 import { output } from "./output.ts";
 

@@ -4,7 +4,7 @@ import {
   diagnosticLine,
   diagnosticMessage,
   type Diagnostic,
-} from "../entry/diagnostic.ts";
+} from "../document/diagnostic.ts";
 import { exitCode, type ExitCode } from "./exit-code.ts";
 import { output } from "./output.ts";
 

@@ -3,20 +3,11 @@
  * on the Copilot runtime, `platform/` the clock; the engine's tests fake both.
  */
 import type { Permissions } from "../entry/model.ts";
+import type { Clock } from "../events/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { RunEventBody, WorkRef } from "../events/event.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-
-export interface Clock {
-  /**
-   * Milliseconds since the epoch, of a clock that only goes forward and never jumps: the difference of two
-   * readings is the time that has passed, whatever happens to the time of the system.
-   */
-  now(): number;
-  /** Resolves after `milliseconds`, or at once when `signal` aborts; it never rejects. The one way to wait. */
-  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
-}
 
 /** At most `limits.parallel` turns at once. Resolves with undefined, without running, if `signal` aborts first. */
 export interface TurnGate {

@@ -5,7 +5,7 @@
  * Invariants: while the limit holds at most one turn begins at a time, and only after a pause; the first
  * answer of the model server lifts it for all; nobody waits longer than `LONGEST_PAUSE_MS` in one go.
  */
-import type { Clock } from "./ports.ts";
+import type { Clock } from "../events/clock.ts";
 
 const SHORTEST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 60_000;

@@ -5,7 +5,7 @@
  */
 import { crashText, type Crash } from "../events/crash.ts";
 import { limitText, type CrossedLimit } from "../events/decision.ts";
-import type { Clock } from "./ports.ts";
+import type { Clock } from "../events/clock.ts";
 
 export type StopReason =
   | { readonly kind: "canceled"; readonly reason: string }

@@ -15,11 +15,11 @@ import {
 } from "./model.ts";
 import { PromptExpander } from "./prompt-expander.ts";
 import { trailPath } from "./prompt.ts";
-import { isRecord } from "./guards.ts";
-import type { Path, Problem } from "./problem.ts";
-import type { Salvaged } from "./salvage.ts";
-import { entryCheck } from "./schema.ts";
-import { suggestion } from "./suggest.ts";
+import { isRecord } from "../document/guards.ts";
+import type { Path, Problem } from "../document/problem.ts";
+import type { Salvaged } from "../document/salvage.ts";
+import { entryCheck } from "./entry-schema.ts";
+import { suggestion } from "../document/suggest.ts";
 
 /** The keys that the author wrote, whether or not what is behind them is sound. */
 export interface EntryNames {

@@ -19,10 +19,10 @@ export {
   type Task,
   type Work,
 } from "./model.ts";
-export { DiagnosticsError, diagnosticLine, type Diagnostic } from "./diagnostic.ts";
+export { DiagnosticsError, diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 export { expandPromptDynamic, expandPromptStatic } from "./prompt.ts";
 export { validateEntry } from "./prepare.ts";
 export { assignWorkId, simplifyWork } from "./work.ts";
 export { generateChartNodes, type ChartGraph } from "./chart.ts";
 export { renderMermaid } from "./mermaid.ts";
-export { loadEntry, type LoadedEntry } from "./load.ts";
+export { loadEntry, type LoadedEntry } from "./load-entry.ts";

@@ -1,6 +1,6 @@
 /** Raw value in, prepared entry or all of its problems out. (Seed: JobsData.md, validateEntry.) */
 import { checkEntry, entryNames, type EntryNames } from "./check-entry.ts";
-import { type Diagnostic, DiagnosticsError } from "./diagnostic.ts";
+import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type {
   Entry,
   ExpandedPrompt,
@@ -11,12 +11,12 @@ import type {
   Prompt,
   Task,
 } from "./model.ts";
-import { isList, isRecord, isText } from "./guards.ts";
-import { plainCopy } from "./plain.ts";
-import { type Place, type Problem, toDiagnostics } from "./problem.ts";
+import { isList, isRecord, isText } from "../document/guards.ts";
+import { plainCopy } from "../document/plain.ts";
+import { type Place, type Problem, toDiagnostics } from "../document/problem.ts";
 import { PromptExpander } from "./prompt-expander.ts";
-import { salvage } from "./salvage.ts";
-import { entryCheck } from "./schema.ts";
+import { salvage } from "../document/salvage.ts";
+import { entryCheck } from "./entry-schema.ts";
 import { type CommandPatternCheck, entryWarnings } from "./warnings.ts";
 import { assignWorkId, simplifyWork, taskWorks } from "./work.ts";
 

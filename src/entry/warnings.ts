@@ -1,8 +1,8 @@
 /** What is valid and yet surely not what its author meant. Only for entries without problems. Pure. */
 import type { Entry, Permissions, PreparedEntry, Prompt, Task, Work } from "./model.ts";
-import type { Path, Problem } from "./problem.ts";
+import type { Path, Problem } from "../document/problem.ts";
 import { promptText, variablePattern } from "./prompt-expander.ts";
-import { entryCheck } from "./schema.ts";
+import { entryCheck } from "./entry-schema.ts";
 import { taskWorks } from "./work.ts";
 
 /** Why no command can match a pattern of `permissions.shell`; undefined if one can. */

@@ -2,6 +2,7 @@
  * From the engine to the reporters. Owns the stamp (`at` never runs backwards), the one redaction and the
  * isolation: whatever a reporter does, the run and the other reporters go on.
  */
+import type { Clock } from "./clock.ts";
 import { errorToDetailedString } from "./error-detail.ts";
 import type { RunEvent, RunEventBody } from "./event.ts";
 import type { Redactor } from "./redact.ts";
@@ -30,13 +31,8 @@ export interface Sink {
   close(): Promise<readonly ReporterFailure[]>;
 }
 
-export interface SinkClock {
-  now(): number;
-  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
-}
-
 export interface SinkOptions {
-  readonly clock: SinkClock;
+  readonly clock: Clock;
   readonly redactor: Redactor;
   readonly reporters: readonly Reporter[];
 }

@@ -1,6 +1,6 @@
 /** Matches the commands of a shell line against the patterns of `permissions.shell`. */
 import { findDenial, readDenial } from "./denials.ts";
-import { gitCommand } from "./git.ts";
+import { gitCommand } from "./git-commands.ts";
 import { anywhereObjection, baseName, objectionsTo } from "./objections.ts";
 import type { Judge, LeadsOut, Objection, Objections } from "./objections.ts";
 import { isPrivate } from "./private-files.ts";

@@ -5,7 +5,7 @@
  */
 import { readArguments } from "./command-options.ts";
 import type { Arguments } from "./command-options.ts";
-import { gitCommand } from "./git.ts";
+import { gitCommand } from "./git-commands.ts";
 import { isPrivate } from "./private-files.ts";
 import { programs } from "./programs.ts";
 import type { Program } from "./programs.ts";

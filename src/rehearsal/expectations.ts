@@ -5,8 +5,8 @@
  */
 import { decisionText } from "../events/decision.ts";
 import type { PlannedWork, RunEvent, RunOutcome, WorkEnded } from "../events/event.ts";
-import type { ExpectedDecision, Expectation } from "./script.ts";
-import { describeCondition, fillIn, mismatch, quote } from "./text-condition.ts";
+import type { ExpectedDecision, Expectation } from "./format/script.ts";
+import { describeCondition, fillIn, mismatch, quote } from "./format/text-condition.ts";
 import { happened, wished, workFailures, type WorkTally } from "./work-expectations.ts";
 
 export interface Expectations {

@@ -1,6 +1,6 @@
 /** Which works ran and how they ended, against what was expected. */
-import type { WorkResult } from "./rehearsal-file.ts";
-import type { ExpectedWork, Place } from "./script.ts";
+import type { WorkResult } from "./format/rehearsal-file.ts";
+import type { ExpectedWork, Place } from "./format/script.ts";
 
 export interface WorkTally {
   readonly workId: number;

@@ -14,7 +14,7 @@
  * the end of the turn, by the end of the session); what isn't known is refused.
  */
 import type { SessionEvent } from "@github/copilot-sdk";
-import type { Clock } from "../engine/ports.ts";
+import type { Clock } from "../events/clock.ts";
 import type { Permissions } from "../entry/model.ts";
 import { ruleSet } from "../permissions/rules.ts";
 import { announcedCall, isCommand } from "./announced-call.ts";

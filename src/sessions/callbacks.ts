@@ -2,14 +2,15 @@
 import type { CopilotClient, CopilotSession } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
-import type { Clock, Session, TurnOptions, TurnOutcome } from "../engine/ports.ts";
+import type { Clock } from "../events/clock.ts";
+import type { Session, TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { systemClock } from "../platform/clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import { CallLedger } from "./call-ledger.ts";
-import { attempt, within } from "./deadline.ts";
+import { attempt, within } from "../runtime/deadline.ts";
 import type { ModelAddress } from "./model-error.ts";
-import type { RuntimeLife } from "./runtime-process.ts";
+import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
 import { Translator } from "./translate.ts";
 import { runTurn } from "./turn.ts";

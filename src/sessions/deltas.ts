@@ -2,7 +2,7 @@
  * Deltas may come by the thousand in a second: those of one text are joined, and passed on a few times a
  * second. Nothing is lost and the order stays; the last ones of a text come before whatever follows it.
  */
-import type { Clock } from "../engine/ports.ts";
+import type { Clock } from "../events/clock.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 
 const everyMs = 50;

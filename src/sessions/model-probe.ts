@@ -5,9 +5,9 @@
  * It asks for the list of models, never for a completion: while the runtime starts, and again after a crash
  * without an answer. While nobody answers it goes on asking, so that a run that is ended can say what it waited for.
  */
-import type { Clock } from "../engine/ports.ts";
+import type { Clock } from "../events/clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { within } from "./deadline.ts";
+import { within } from "../runtime/deadline.ts";
 import { serverName } from "./model-error.ts";
 import type { Provider } from "./session-config.ts";
 

@@ -1,6 +1,6 @@
 /** What a session of ours is, in the SDK's words: lean, quiet, and with nothing that we did not name. */
 import type { SessionConfig, Tool } from "@github/copilot-sdk";
-import type { Clock } from "../engine/ports.ts";
+import type { Clock } from "../events/clock.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { jobTools } from "./job-tools.ts";

@@ -7,8 +7,8 @@
 import type { CopilotSession, SessionConfig, Tool } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
+import type { Clock } from "../events/clock.ts";
 import type {
-  Clock,
   Opened,
   Session,
   SessionFactory,
@@ -22,14 +22,14 @@ import type { SessionActivity } from "../events/session-activity.ts";
 import { isDirectory, realPathOf } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import type { CallOrder, SharedFolders } from "./call-order.ts";
-import type { RuntimeLease, RuntimePool } from "./client.ts";
-import { attempt, onAbort, within } from "./deadline.ts";
+import type { RuntimeLease, RuntimePool } from "../runtime/runtime-pool.ts";
+import { attempt, onAbort, within } from "../runtime/deadline.ts";
 import { canStartProcesses } from "../permissions/rules.ts";
 import type { ModelAddress } from "./model-error.ts";
 import type { ModelProbe } from "./model-probe.ts";
-import { RuntimeNotFoundError } from "./runtime.ts";
+import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import type { RuntimeProcess } from "./runtime-process.ts";
+import type { RuntimeProcess } from "../runtime/runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
 import type { Provider } from "./session-config.ts";
 import { runTurn } from "./turn.ts";

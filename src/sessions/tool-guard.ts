@@ -3,9 +3,9 @@
  * does not return, hides a thrown text from the model, and takes a result of any size (its trap 9).
  */
 import type { Tool, ToolHandler, ToolResultObject } from "@github/copilot-sdk";
-import type { Clock } from "../engine/ports.ts";
+import type { Clock } from "../events/clock.ts";
 import { beginningOf } from "../events/cut.ts";
-import { within } from "./deadline.ts";
+import { within } from "../runtime/deadline.ts";
 import { errorMessage } from "../platform/system-error.ts";
 
 const handlerMs = 60_000;

@@ -7,13 +7,14 @@
  * of the runtime, or by our own abort, which always wins over a crash that it caused.
  */
 import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
-import type { Clock, TurnOptions, TurnOutcome } from "../engine/ports.ts";
+import type { Clock } from "../events/clock.ts";
+import type { TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { CallLedger } from "./call-ledger.ts";
 import { atModel, type ModelAddress } from "./model-error.ts";
-import { attempt, onAbort, within } from "./deadline.ts";
-import type { RuntimeLife } from "./runtime-process.ts";
+import { attempt, onAbort, within } from "../runtime/deadline.ts";
+import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { Deltas } from "./deltas.ts";
 import { Translator } from "./translate.ts";

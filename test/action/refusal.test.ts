@@ -1,7 +1,7 @@
 /** What a refusal says, whether it fails the step, and who can lift it. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readEvent } from "../../src/action/event.ts";
+import { readEvent } from "../../src/action/webhook-event.ts";
 import { decideTrust, type TrustDecision } from "../../src/action/trust.ts";
 import { eventSha, readFixture } from "../rig/runner.ts";
 import { makeRepository } from "../rig/workspace.ts";

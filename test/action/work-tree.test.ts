@@ -1,7 +1,7 @@
 /** Whether the work tree may say what is run: every event, whatever is checked out. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readEvent } from "../../src/action/event.ts";
+import { readEvent } from "../../src/action/webhook-event.ts";
 import { decideTrust } from "../../src/action/trust.ts";
 import { eventSha, readFixture } from "../rig/runner.ts";
 

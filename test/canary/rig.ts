@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { findRuntime } from "../../src/sessions/runtime.ts";
+import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { startCli } from "../rig/cli.ts";
 import {
   startModelServer,

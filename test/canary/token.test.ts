@@ -7,7 +7,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { findRuntime } from "../../src/sessions/runtime.ts";
+import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { listen } from "../rig/listen.ts";
 import { parseRequest, streamedBody, type RecordedRequest } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";

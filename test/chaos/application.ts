@@ -6,8 +6,8 @@ import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { JobHost, validateEntry, type Tool } from "../../src/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { createJournal } from "../../src/reporters/journal.ts";
-import { createTerminalReporter } from "../../src/reporters/terminal.ts";
+import { createJournal } from "../../src/journal/journal.ts";
+import { createTerminalReporter } from "../../src/reporters/terminal/terminal-reporter.ts";
 
 const tool = (name: string, handler: NonNullable<Tool["handler"]>): Tool => ({
   name,

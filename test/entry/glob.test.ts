@@ -3,7 +3,7 @@ import { describe, it, test } from "node:test";
 import * as fc from "fast-check";
 import picomatch from "picomatch";
 import { partsMatch, readGlob } from "../../src/entry/glob.ts";
-import { DiagnosticsError } from "../../src/entry/diagnostic.ts";
+import { DiagnosticsError } from "../../src/document/diagnostic.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 
 function matches(glob: string, path: string, anyCase = false): boolean {

@@ -1,8 +1,8 @@
 /** Errors in entries that say what to do. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { diagnosticLine } from "../../src/entry/diagnostic.ts";
-import { loadEntry } from "../../src/entry/load.ts";
+import { diagnosticLine } from "../../src/document/diagnostic.ts";
+import { loadEntry } from "../../src/entry/load-entry.ts";
 
 function lines(text: string | Uint8Array): string[] {
   const loaded = loadEntry(text, "e.yml");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import { DiagnosticsError } from "../../src/entry/diagnostic.ts";
+import { DiagnosticsError } from "../../src/document/diagnostic.ts";
 import { prepareEntry, validateEntry } from "../../src/entry/prepare.ts";
 import {
   entryWith,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import { DiagnosticsError } from "../../src/entry/diagnostic.ts";
+import { DiagnosticsError } from "../../src/document/diagnostic.ts";
 import { type Prompt, runtimeVariables } from "../../src/entry/model.ts";
 import { promptLimits } from "../../src/entry/prompt-expander.ts";
 import { expandPromptDynamic, expandPromptStatic } from "../../src/entry/prompt.ts";

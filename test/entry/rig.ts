@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
-import { type Diagnostic, diagnosticLine, diagnosticMessage } from "../../src/entry/diagnostic.ts";
-import { readDocument } from "../../src/entry/document.ts";
-import { loadEntry } from "../../src/entry/load.ts";
+import {
+  type Diagnostic,
+  diagnosticLine,
+  diagnosticMessage,
+} from "../../src/document/diagnostic.ts";
+import { readDocument } from "../../src/document/read-document.ts";
+import { loadEntry } from "../../src/entry/load-entry.ts";
 import type { PreparedEntry, Work } from "../../src/entry/model.ts";
 import { prepareEntry } from "../../src/entry/prepare.ts";
 

@@ -5,8 +5,8 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { parse } from "yaml";
 import { validate as isEntry } from "../../src/entry/schema-accepts.generated.ts";
-import { compileSchema } from "../../src/entry/schema-check.ts";
-import { entrySchema } from "../../src/entry/schema.ts";
+import { compileSchema } from "../../src/document/schema-check.ts";
+import { entrySchema } from "../../src/entry/entry-schema.ts";
 
 const schema = compileSchema(entrySchema, "entry");
 const root = join(import.meta.dirname, "..", "..", "..");

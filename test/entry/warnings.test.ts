@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { loadEntry } from "../../src/app/load.ts";
-import { diagnosticLine } from "../../src/entry/diagnostic.ts";
+import { diagnosticLine } from "../../src/document/diagnostic.ts";
 import { prepareEntry } from "../../src/entry/prepare.ts";
 import { unusedUserInput } from "../../src/entry/warnings.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { rehearsalSchema } from "../../src/rehearsal/schema.ts";
+import { rehearsalSchema } from "../../src/rehearsal/format/rehearsal-schema.ts";
 import { refused } from "./rig.ts";
 
 // From build/test/rehearsal, or wherever else the tests were compiled to.

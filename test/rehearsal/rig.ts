@@ -1,9 +1,12 @@
 /** A stand-in for the runtime: it asks the scripted model as the runtime was seen to ask. */
 import assert from "node:assert/strict";
-import { diagnosticLine } from "../../src/entry/diagnostic.ts";
-import { loadScript } from "../../src/rehearsal/load.ts";
-import { createScriptedModel, type ScriptedModel } from "../../src/rehearsal/model.ts";
-import type { Script } from "../../src/rehearsal/script.ts";
+import { diagnosticLine } from "../../src/document/diagnostic.ts";
+import { loadScript } from "../../src/rehearsal/format/load-script.ts";
+import {
+  createScriptedModel,
+  type ScriptedModel,
+} from "../../src/rehearsal/player/scripted-model.ts";
+import type { Script } from "../../src/rehearsal/format/script.ts";
 import type { ModelRequest, ModelTransport } from "../../src/sessions/transport.ts";
 
 export const FILE = "tests/a.rehearsal.yml";

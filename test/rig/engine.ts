@@ -1,6 +1,7 @@
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Entry, Limits, Task, Work } from "../../src/entry/model.ts";
-import type { Clock, TurnGate } from "../../src/engine/ports.ts";
+import type { Clock } from "../../src/events/clock.ts";
+import type { TurnGate } from "../../src/engine/ports.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import { runJob, runSingleTask, type TaskSpec } from "../../src/engine/run-job.ts";
 import type { Crash } from "../../src/events/crash.ts";

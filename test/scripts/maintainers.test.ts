@@ -104,9 +104,9 @@ describe("runtime.yml", { timeout: 300_000 }, () => {
     assert.deepEqual(changed.trim().split("\n"), [
       "dist/index.js",
       "package-lock.json",
-      "src/action/runtime-hashes.ts",
+      "src/runtime/runtime-hashes.ts",
     ]);
-    const hashes = await result.server.git("show", `${branch}:src/action/runtime-hashes.ts`);
+    const hashes = await result.server.git("show", `${branch}:src/runtime/runtime-hashes.ts`);
     for (const platform of platforms)
       assert.match(hashes, new RegExp(`"${platform}":\\s+"sha512-`));
     assert.match(hashes, /runtimesWithoutHash: readonly string\[\] = \[\];/);

@@ -39,7 +39,7 @@ export async function makeProject(
     dependencies: { [sdk]: version },
     scripts: {
       lockfile: "npm install --package-lock-only && node scripts/complete-lockfile.mjs",
-      bundle: "node --eval \"fs.cpSync('src/action/runtime-hashes.ts', 'dist/index.js')\"",
+      bundle: "node --eval \"fs.cpSync('src/runtime/runtime-hashes.ts', 'dist/index.js')\"",
     },
   };
   const locked = packages.map(({ name, ...fields }) => {
@@ -63,7 +63,7 @@ export async function makeProject(
     "package.json": `${JSON.stringify(manifest, null, 2)}\n`,
     "package-lock.json": `${JSON.stringify(lock, null, 2)}\n`,
     "CHANGELOG.md": "# Changelog\n\n## [1.2.3] - 2026-01-01\n\nThe first.\n",
-    "src/action/runtime-hashes.ts": "",
+    "src/runtime/runtime-hashes.ts": "",
     "dist/index.js": "",
     ".npmrc": "omit-lockfile-registry-resolved=true\nfund=false\naudit=false\n",
     ".gitignore": "node_modules\n",

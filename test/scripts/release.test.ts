@@ -49,12 +49,12 @@ describe("scripts/check-release.mjs", () => {
   it("refuses hashes that are not those of the lock file", async (t) => {
     const project = await makeProject(t, all);
     await run(project, "write-runtime-hashes.mjs");
-    const file = "src/action/runtime-hashes.ts";
+    const file = "src/runtime/runtime-hashes.ts";
     const text = await project.read(file);
     await project.write(file, text.replace("AAAA", "BBBB"));
     const { code, stderr } = await run(project, "check-release.mjs", [], github);
     assert.equal(code, 1);
-    assert.match(stderr, /^::error::src\/action\/runtime-hashes\.ts has no hash for darwin-arm64/);
+    assert.match(stderr, /^::error::src\/runtime\/runtime-hashes\.ts has no hash for darwin-arm64/);
   });
 
   it("names everything else that does not hold, at once", async (t) => {

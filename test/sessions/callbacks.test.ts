@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import { systemClock } from "../../src/platform/clock.ts";
 import { adoptSession, startSession } from "../../src/sessions/callbacks.ts";
-import { findRuntime } from "../../src/sessions/runtime.ts";
+import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { TransportRequestHandler } from "../../src/sessions/request-handler.ts";
 import { parseRequest, streamedBody } from "../rig/model-server.ts";
 import { callbackLog, completed, crashOf, makeRig, turn, until } from "./rig.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, symlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { findRuntime } from "../../src/sessions/runtime.ts";
+import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import type { RuntimeKeeper } from "../../src/sessions/sessions.ts";
 import { isRunning } from "../../src/platform/processes.ts";
 import { makeWorkspace } from "../rig/workspace.ts";

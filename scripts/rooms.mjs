@@ -1,0 +1,191 @@
+// Which room of src/ may import which, and which packages: the one table. From it are made the folder rules
+// of .oxlintrc.json and the table of docs/design.md: npm run rooms. With --check it only fails if they are stale.
+import fs from "node:fs";
+
+/**
+ * `folders`: the parts of a room. `imports`: other rooms, or single files of one. `node`: all of Node's
+ * modules (true), or these. Rooms come after those that they may import.
+ */
+export const rooms = {
+  platform: { holds: "clock, files, processes, environment", imports: [], node: true },
+  document: {
+    holds: "text to a value with positions (JSON, YAML), schemas, diagnostics",
+    imports: [],
+    packages: ["ajv", "yaml", "#jsonc-parser"],
+    node: ["module"],
+  },
+  entry: {
+    holds: "the model of an entry, its schema, prompts, validation, work trees, charts",
+    imports: ["document"],
+    node: ["module"],
+  },
+  events: {
+    holds: "the union of events, decisions, crashes, redaction, the sink, the view of a run",
+    imports: ["entry"],
+  },
+  permissions: {
+    holds: "what an agent may do: a pure policy over requests in our own words",
+    imports: ["entry/model.ts", "entry/glob.ts"],
+    node: ["path", "os", "url"],
+  },
+  runtime: {
+    holds: "the Copilot runtime: find, install, start, pool and end it",
+    imports: ["platform", "events"],
+    packages: ["@github/copilot-sdk"],
+    node: true,
+  },
+  engine: {
+    holds: "ports; a job, a work, a task; the prompt loop; criteria; limits; scopes",
+    imports: ["entry", "events"],
+  },
+  sessions: {
+    holds: "the SDK: sessions, turns, translation of events, job tools, the adapter to permissions",
+    imports: ["engine/ports.ts", "events", "permissions", "runtime", "platform", "entry/model.ts"],
+    packages: ["@github/copilot-sdk"],
+    node: true,
+  },
+  rehearsal: {
+    holds: "the format of a rehearsal, the scripted model, expectations, recording",
+    folders: ["format", "player", "recorder"],
+    imports: ["document", "events", "sessions/transport.ts"],
+    packages: ["re2js", "yaml"],
+    node: true,
+  },
+  journal: {
+    holds: "writing and reading a run's events",
+    imports: ["events", "platform"],
+    node: true,
+  },
+  report: { holds: "folds of a run into text", imports: ["entry", "events", "journal"] },
+  reporters: {
+    holds: "a run for people: at a terminal, on GitHub",
+    folders: ["terminal", "github"],
+    imports: ["document", "entry", "events", "journal", "report", "platform"],
+    packages: ["log-update", "string-width", "@actions/core"],
+    node: true,
+  },
+  app: {
+    holds: "the composition root: options to a wired run; JobHost; what the edges share",
+    imports: [
+      "document",
+      "entry",
+      "events",
+      "permissions",
+      "runtime",
+      "engine",
+      "sessions",
+      "rehearsal",
+      "journal",
+      "report",
+      "reporters",
+      "platform",
+    ],
+    packages: ["p-limit"],
+    node: true,
+  },
+  action: {
+    holds: "the GitHub Action: inputs, trust, outputs",
+    imports: ["app", "document", "entry", "events", "runtime", "platform"],
+    packages: ["@actions/core", "@actions/github"],
+    node: true,
+  },
+  cli: {
+    holds: "the command line: arguments to options, an outcome to an exit code",
+    imports: ["app", "document", "entry", "rehearsal", "journal", "report"],
+    packages: ["commander"],
+    node: true,
+  },
+};
+
+/** What `src/index.ts`, which only re-exports, may name. */
+export const library = ["app", "document", "engine", "entry", "events", "journal", "sessions"];
+
+const config = new URL("../.oxlintrc.json", import.meta.url);
+const page = new URL("../docs/design.md", import.meta.url);
+const begin = "<!-- rooms: npm run rooms -->";
+const end = "<!-- /rooms -->";
+
+function patterns({ imports, packages = [], node = [] }, own, up) {
+  const others = imports.flatMap((one) =>
+    one.endsWith(".ts")
+      ? [`!${up}${one}`]
+      : [`!${up}${one}/*`, ...(rooms[one].folders ?? []).map((part) => `!${up}${one}/${part}/*`)],
+  );
+  const modules = node === true ? ["!node:*", "!node:*/*"] : node.map((one) => `!node:${one}`);
+  const named = packages.flatMap((one) => [
+    `!${one}`,
+    ...(one.startsWith("#") ? [] : [`!${one}/**`]),
+  ]);
+  return ["*", ...own, ...others, ...named, ...modules];
+}
+
+function rule(files, group, message) {
+  return {
+    files: [files],
+    rules: { "no-restricted-imports": ["error", { patterns: [{ group, message }] }] },
+  };
+}
+
+function rulesOf([name, room]) {
+  const { folders = [], imports } = room;
+  const message = `${name}/ may import ${imports.length === 0 ? "no other room" : imports.join(", ")} (scripts/rooms.mjs)`;
+  const inside = folders.map((part) => `!./${part}/*`);
+  const beside = ["!./*", "!../*.ts", ...folders.map((part) => `!../${part}/*`)];
+  return [
+    rule(`src/${name}/*.ts`, patterns(room, ["!./*", ...inside], "../"), message),
+    ...folders.map((part) =>
+      rule(`src/${name}/${part}/**`, patterns(room, beside, "../../"), message),
+    ),
+  ];
+}
+
+const isOurs = ({ rules }) => "no-restricted-imports" in rules;
+
+function lintConfig(text) {
+  const { overrides, ...rest } = JSON.parse(text);
+  const index = patterns({ imports: library }, [], "./");
+  const made = [
+    ...Object.entries(rooms).flatMap(rulesOf),
+    rule("src/index.ts", index, "src/index.ts only re-exports (scripts/rooms.mjs)"),
+  ];
+  return { ...rest, overrides: [...made, ...overrides.filter((one) => !isOurs(one))] };
+}
+
+function table() {
+  const list = (names) =>
+    names.length === 0 ? "–" : names.map((name) => `\`${name}\``).join(", ");
+  const rows = Object.entries(rooms).map(([name, { holds, imports, packages = [] }]) => {
+    const all = name === "app" ? "everything above" : list(imports);
+    return `| \`${name}\` | ${holds} | ${all} | ${list(packages)} |`;
+  });
+  return ["| room | holds | may import | packages |", "| --- | --- | --- | --- |", ...rows].join(
+    "\n",
+  );
+}
+
+function designPage(text) {
+  const [before, rest] = text.split(begin);
+  const [, after] = (rest ?? "").split(end);
+  if (after === undefined) throw new Error(`docs/design.md has no ${begin} … ${end}.`);
+  return `${before}${begin}\n\n${table()}\n\n${end}${after}`;
+}
+
+if (process.argv[1] === new URL(import.meta.url).pathname) {
+  const { format } = await import("prettier");
+  const made = [
+    [
+      config,
+      (text) => format(JSON.stringify(lintConfig(text)), { parser: "json", printWidth: 100 }),
+    ],
+    [page, (text) => format(designPage(text), { parser: "markdown", printWidth: 100 })],
+  ];
+  for (const [file, make] of made) {
+    const text = fs.readFileSync(file, "utf8");
+    const fresh = await make(text);
+    if (fresh === text) continue;
+    if (process.argv.includes("--check")) {
+      console.error(`${file.pathname} is stale. Run: npm run rooms`);
+      process.exitCode = 1;
+    } else fs.writeFileSync(file, fresh);
+  }
+}

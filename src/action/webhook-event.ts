@@ -1,0 +1,127 @@
+/** What an event says about who caused it and what it is about. Everything is read with suspicion: it is JSON. */
+import { isRecord } from "../document/guards.ts";
+
+export interface Actor {
+  readonly login: string;
+  readonly bot: boolean;
+}
+
+export interface PullRequestFacts {
+  /** Its head is in another repository, or nobody can tell. */
+  readonly fork: boolean;
+  readonly baseSha: string | undefined;
+}
+
+export interface EventFacts {
+  readonly name: string;
+  /** Its payload is an object. */
+  readonly readable: boolean;
+  /** Everybody that the event names as its cause; empty if it names nobody. */
+  readonly actors: readonly Actor[];
+  readonly pullRequest: PullRequestFacts | undefined;
+  /** The number of the pull request that a comment is about; `unknown` if it is about one without saying which. */
+  readonly commentedPullRequest: number | "unknown" | undefined;
+  /** For `workflow_run`: whether the run above was for a fork's head, or nobody can tell. */
+  readonly upstreamFork: boolean;
+  /** For `workflow_run`: the event of the run above. */
+  readonly upstreamEvent: string | undefined;
+  /** Who has started the run again; undefined for its first attempt. */
+  readonly restartedBy: Actor | undefined;
+}
+
+export interface RunnerEvent {
+  readonly name: string;
+  readonly payload: unknown;
+  /** `GITHUB_ACTOR`: also in later attempts the one who began the first. */
+  readonly actor: string | undefined;
+  /** `GITHUB_TRIGGERING_ACTOR` */
+  readonly triggeringActor?: string | undefined;
+  /** `GITHUB_RUN_ATTEMPT` */
+  readonly attempt?: string | undefined;
+}
+
+export function readEvent(event: RunnerEvent): EventFacts {
+  const { name, payload, actor, triggeringActor } = event;
+  const pullRequest = at(payload, "pull_request");
+  const upstream = at(payload, "workflow_run");
+  const upstreamEvent = at(upstream, "event");
+  const repository = at(payload, "repository");
+  return {
+    name,
+    readable: isRecord(payload),
+    actors:
+      name === "workflow_run"
+        ? distinct([accountOf(at(upstream, "actor"))])
+        : distinct([accountOf(at(payload, "sender")), actorOf(actor)]),
+    pullRequest: isRecord(pullRequest)
+      ? {
+          fork: !sameRepository(at(pullRequest, "head", "repo"), at(pullRequest, "base", "repo")),
+          baseSha: sha(at(pullRequest, "base", "sha")),
+        }
+      : undefined,
+    commentedPullRequest: commentedPullRequest(at(payload, "issue")),
+    upstreamFork: !sameRepository(at(upstream, "head_repository"), repository),
+    upstreamEvent: typeof upstreamEvent === "string" ? upstreamEvent : undefined,
+    restartedBy: isLaterAttempt(event) ? actorOf(triggeringActor) : undefined,
+  };
+}
+
+/** Where the runner does not count: only a person other than the actor can have started it again. */
+function isLaterAttempt({ attempt = "", actor, triggeringActor }: RunnerEvent): boolean {
+  return attempt === ""
+    ? triggeringActor?.toLowerCase() !== actor?.toLowerCase()
+    : /^\d+$/.test(attempt) && Number(attempt) > 1;
+}
+
+function commentedPullRequest(issue: unknown): number | "unknown" | undefined {
+  if ((at(issue, "pull_request") ?? undefined) === undefined) return undefined;
+  const number = at(issue, "number");
+  return typeof number === "number" && Number.isSafeInteger(number) ? number : "unknown";
+}
+
+function at(value: unknown, ...keys: readonly string[]): unknown {
+  let found = value;
+  for (const key of keys) {
+    if (!isRecord(found) || !Object.hasOwn(found, key)) return undefined;
+    found = found[key];
+  }
+  return found;
+}
+
+/** A repository that was deleted is null, and no repository is the same as that one. */
+function sameRepository(one: unknown, other: unknown): boolean {
+  const [a, b] = [at(one, "id"), at(other, "id")];
+  return typeof a === "number" && a === b;
+}
+
+function accountOf(account: unknown): Actor | undefined {
+  const login = at(account, "login");
+  if (typeof login !== "string" || login === "") return undefined;
+  return { login, bot: at(account, "type") === "Bot" || isBotName(login) };
+}
+
+function actorOf(login: string | undefined): Actor | undefined {
+  return login === undefined || login === "" ? undefined : { login, bot: isBotName(login) };
+}
+
+/** No person's login can end like this. It says that it is a bot, not that it is to be trusted. */
+function isBotName(login: string): boolean {
+  return login.endsWith("[bot]");
+}
+
+function distinct(actors: readonly (Actor | undefined)[]): Actor[] {
+  const known = new Map<string, Actor>();
+  for (const actor of actors) {
+    if (actor === undefined) continue;
+    const key = actor.login.toLowerCase();
+    known.set(key, { ...actor, bot: actor.bot || known.get(key)?.bot === true });
+  }
+  return [...known.values()];
+}
+
+/** A commit, and nothing that git or an address could take for something else. */
+export function sha(value: unknown): string | undefined {
+  return typeof value === "string" && /^[0-9a-f]{40}([0-9a-f]{24})?$/.test(value)
+    ? value
+    : undefined;
+}

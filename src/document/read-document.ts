@@ -1,0 +1,149 @@
+/**
+ * Text to value, with positions: the one place where text that a person wrote is parsed.
+ *
+ * Invariants: bad input of any kind becomes diagnostics, never a throw. Size and nesting are checked
+ * before anything that recurses sees the text. Objects in the result have no prototype, so that
+ * `__proto__`, `constructor` and `toString` are keys like any other and a look-up of a missing key
+ * finds nothing. The value may share parts (YAML aliases), but is never cyclic, and written out in
+ * full it is no larger than the size limit.
+ */
+import type { Diagnostic } from "./diagnostic.ts";
+import { readJson } from "./json.ts";
+import { readYaml } from "./yaml.ts";
+import type { Locate, Position } from "./problem.ts";
+import { textPositions } from "./text-position.ts";
+
+export type { Locate, Path, Place, Position } from "./problem.ts";
+
+export const documentLimits = {
+  /** 10 MB, in UTF-8; also the limit of a YAML document with all its aliases written out. */
+  bytes: 10_000_000,
+  /** Lists and objects inside one another. */
+  nesting: 100,
+} as const;
+
+export type DocumentFormat = "json" | "yaml";
+
+export type ReadDocument =
+  | {
+      readonly kind: "read";
+      readonly value: unknown;
+      /** The position of the value at `path`, or of its nearest parent that exists. */
+      readonly locate: Locate;
+    }
+  | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
+
+/** The format that a file name stands for; undefined for every other name. */
+export function formatOfFile(fileName: string): DocumentFormat | undefined {
+  const extension = /\.([^./\\]+)$/.exec(fileName)?.[1]?.toLowerCase();
+  if (extension === "json") return "json";
+  return extension === "yml" || extension === "yaml" ? "yaml" : undefined;
+}
+
+export function readDocument(
+  source: string | Uint8Array,
+  options: { readonly file?: string; readonly format: DocumentFormat },
+): ReadDocument {
+  const { file, format } = options;
+  const rejected = (reason: string, hint?: string, position?: Position): ReadDocument => ({
+    kind: "rejected",
+    diagnostics: [
+      {
+        ...(file === undefined ? {} : { file }),
+        ...position,
+        codePath: "",
+        reason,
+        ...(hint === undefined ? {} : { hint }),
+      },
+    ],
+  });
+
+  const bytes = typeof source === "string" ? utf8Length(source) : source.length;
+  if (bytes > documentLimits.bytes) {
+    const size = (bytes / 1e6).toFixed(1);
+    return rejected(`The file has ${size} MB; at most ${documentLimits.bytes / 1e6} MB are read.`);
+  }
+  const text = typeof source === "string" ? source.replace(/^\uFEFF/, "") : decode(source);
+  if (text === undefined) {
+    const where = typeof source === "string" ? "" : `: ${byteAt(source, invalidByte(source))}`;
+    return rejected(`The file is not text in UTF-8${where}.`, "save it as UTF-8");
+  }
+  if (text.includes("\0")) {
+    const raw = typeof source === "string" ? new TextEncoder().encode(source) : source;
+    return rejected(`The file is binary, not text: ${byteAt(raw, raw.indexOf(0))}.`);
+  }
+  if (text.trim() === "") return rejected("The file is empty.");
+
+  const read = format === "json" ? readJson(text, documentLimits) : readYaml(text, documentLimits);
+  const positionOf = textPositions(text);
+  switch (read.kind) {
+    case "read":
+      return {
+        kind: "read",
+        value: read.value,
+        locate: (path) => positionOf(read.offsetOf(path)),
+      };
+    case "rejected":
+      return {
+        kind: "rejected",
+        diagnostics: read.faults.map(({ offset, reason, hint }) => ({
+          ...(file === undefined ? {} : { file }),
+          ...positionOf(Math.min(offset, text.length)),
+          codePath: "",
+          reason,
+          ...(hint === undefined ? {} : { hint }),
+        })),
+      };
+  }
+}
+
+/** Without the byte order mark; undefined for what is not UTF-8. */
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The first byte counts as 1, as the first column does. */
+function byteAt(bytes: Uint8Array, index: number): string {
+  return `byte ${index + 1} is 0x${(bytes[index] ?? 0).toString(16).padStart(2, "0")}`;
+}
+
+/** The index of the first byte that belongs to no character. */
+function invalidByte(bytes: Uint8Array): number {
+  // How much of it is fine: a part is, or ends in the middle of a character.
+  const begin = (length: number): string =>
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length), { stream: true });
+  const isFine = (length: number): boolean => {
+    try {
+      begin(length);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  let low = 0;
+  let high = bytes.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (isFine(middle)) low = middle;
+    else high = middle - 1;
+  }
+  // The character that is cut short begins where the last whole one ends.
+  return new TextEncoder().encode(begin(low)).length + byteOrderMark(bytes);
+}
+
+/** Its length; decoding leaves it out. */
+function byteOrderMark(bytes: Uint8Array): number {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+}
+
+function utf8Length(text: string): number {
+  // A UTF-16 unit takes one to three bytes: most texts need no counting.
+  if (text.length > documentLimits.bytes || text.length * 3 <= documentLimits.bytes) {
+    return text.length;
+  }
+  return new TextEncoder().encode(text).length;
+}

@@ -1,0 +1,67 @@
+import type { Diagnostic } from "../document/diagnostic.ts";
+import { formatOfFile, readDocument } from "../document/read-document.ts";
+import type { PreparedEntry } from "./model.ts";
+import { isList, isRecord } from "../document/guards.ts";
+import { preparePlain, type PrepareOptions } from "./prepare.ts";
+import type { Locate, Position } from "../document/problem.ts";
+
+/** A prepared entry with the place of everything in it, or all that is wrong with the file. */
+export type LoadedEntry =
+  | {
+      readonly kind: "loaded";
+      readonly entry: PreparedEntry;
+      /** As the caller named it. */
+      readonly file: string;
+      /** The position of the value at a path such as `["jobs", "review", "work"]`. */
+      readonly locate: Locate;
+      readonly locateTask: (taskName: string) => Position;
+      /** What is valid and yet surely not meant. */
+      readonly warnings: readonly Diagnostic[];
+    }
+  | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
+
+/** The text of an entry file, prepared, or every problem at its line and column. */
+export function loadEntry(
+  text: string | Uint8Array,
+  file: string,
+  options: Pick<PrepareOptions, "checkCommandPattern"> = {},
+): LoadedEntry {
+  const format = formatOfFile(file);
+  if (format === undefined) {
+    const reason = "The name of an entry file must end in .json, .yml or .yaml.";
+    return { kind: "rejected", diagnostics: [{ file, codePath: "", reason }] };
+  }
+  const document = readDocument(text, { file, format });
+  if (document.kind === "rejected") return document;
+
+  const { value, locate } = document;
+  if (isRehearsal(value)) {
+    const reason = "This is a rehearsal, not an entry.";
+    const hint = `run it with agent-jobs rehearse, or an entry with --rehearse ${file}`;
+    return { kind: "rejected", diagnostics: [{ file, codePath: "", reason, hint }] };
+  }
+  const prepared = preparePlain(value, { ...options, file, locate });
+  switch (prepared.kind) {
+    case "rejected":
+      return prepared;
+    case "prepared":
+      return {
+        kind: "loaded",
+        entry: prepared.entry,
+        warnings: prepared.warnings,
+        file,
+        locate,
+        locateTask: (taskName) => locate(["tasks", taskName]),
+      };
+  }
+}
+
+/** By what a rehearsal must have, and an entry can't. */
+function isRehearsal(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    typeof value["entry"] === "string" &&
+    isList(value["sessions"]) &&
+    !("models" in value || "tasks" in value || "jobs" in value)
+  );
+}

@@ -1,0 +1,10 @@
+/** Time, handed in wherever something waits, so that no test has to. `platform/clock.ts` is the real one. */
+export interface Clock {
+  /**
+   * Milliseconds since the epoch, of a clock that only goes forward and never jumps: the difference of two
+   * readings is the time that has passed, even if the system's time is changed.
+   */
+  now(): number;
+  /** Resolves after `milliseconds`, or at once when `signal` aborts. Never rejects. */
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,252 @@
+/** Text to script: the document loader, the schema, then what a schema can't say. */
+import { dirname, isAbsolute, join } from "node:path";
+import type { Diagnostic } from "../../document/diagnostic.ts";
+import { formatOfFile, readDocument } from "../../document/read-document.ts";
+import {
+  compileSchema,
+  toDiagnostics,
+  type Path,
+  type Problem,
+} from "../../document/schema-check.ts";
+import type { RehearsalFile, RuleFields, TurnFields } from "./rehearsal-file.ts";
+import { replyProblems, toReply, withImpliedEnd } from "./replies.ts";
+import { rehearsalSchema } from "./rehearsal-schema.ts";
+import type {
+  ExpectedDecision,
+  Expectation,
+  ExpectedWork,
+  Rule,
+  Script,
+  Turn,
+  Workspace,
+} from "./script.ts";
+import { toCondition } from "./text-condition.ts";
+import { isBranchName, refusedName } from "./workspace-name.ts";
+
+export type LoadedScript =
+  | { readonly kind: "loaded"; readonly script: Script }
+  | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
+
+type WorkspaceField = NonNullable<RehearsalFile["workspace"]>;
+
+const schema = compileSchema<RehearsalFile>(rehearsalSchema, "rehearsal");
+
+/**
+ * `file` as the user named it: messages show it, and the paths in the rehearsal are relative to its
+ * folder. Unless its extension says JSON it is YAML, of which JSON is a part.
+ */
+export function loadScript(source: string | Uint8Array, file: string): LoadedScript {
+  const format = formatOfFile(file) ?? "yaml";
+  const read = readDocument(source, { file, format });
+  if (read.kind === "rejected") return read;
+  const { value, locate } = read;
+  const place = { file, locate };
+  if (!schema.accepts(value)) {
+    return { kind: "rejected", diagnostics: schema.diagnose(value, place) };
+  }
+  const builder = new Builder(file, (path) => {
+    const { line, column } = locate(path);
+    return `${schema.codePath(path).replace(/^rehearsal\.?/, "")} (${file}:${line}:${column})`;
+  });
+  const script = builder.script(value);
+  return builder.problems.length === 0
+    ? { kind: "loaded", script }
+    : { kind: "rejected", diagnostics: toDiagnostics(builder.problems, place) };
+}
+
+class Builder {
+  readonly problems: Problem[] = [];
+  readonly #file: string;
+  readonly #place: (path: Path) => string;
+
+  constructor(file: string, place: (path: Path) => string) {
+    this.#file = file;
+    this.#place = place;
+  }
+
+  script(value: RehearsalFile): Script {
+    const { description, job, userInput, workingDirectory, workspace, permissions } = value;
+    return {
+      file: this.#file,
+      ...(description === undefined ? {} : { description }),
+      entryFile: this.#beside(value.entry),
+      ...(job === undefined ? {} : { job }),
+      ...(userInput === undefined ? {} : { userInput }),
+      ...(workingDirectory === undefined
+        ? {}
+        : { workingDirectory: this.#beside(workingDirectory) }),
+      ...(workspace === undefined
+        ? {}
+        : { workspace: this.#workspace(workspace, workingDirectory !== undefined) }),
+      models: value.models ?? {},
+      ...(permissions === undefined ? {} : { permissions }),
+      limits: value.limits ?? {},
+      rules: value.sessions.map((rule, index) => this.#rule(rule, ["sessions", index])),
+      expect: this.#expectation(value),
+    };
+  }
+
+  #beside(path: string): string {
+    return isAbsolute(path) ? path : join(dirname(this.#file), path);
+  }
+
+  #workspace(
+    { files = {}, git = false, commits = [] }: WorkspaceField,
+    alsoDirectory: boolean,
+  ): Workspace {
+    if (alsoDirectory) {
+      this.#problem(["workspace"], "A rehearsal has a workingDirectory or a workspace, not both.");
+    }
+    this.#checkNames(files, ["workspace", "files"]);
+    for (const [index, { branch, files: changed }] of commits.entries()) {
+      const path = ["workspace", "commits", index];
+      this.#checkNames(changed, [...path, "files"]);
+      if (branch !== undefined && !isBranchName(branch)) {
+        this.#problem([...path, "branch"], "This is not a name for a branch.");
+      }
+    }
+    return { files, git, commits };
+  }
+
+  #checkNames(files: Readonly<Record<string, unknown>>, path: Path): void {
+    for (const name of Object.keys(files)) {
+      const why = refusedName(name);
+      if (why !== undefined) this.#problem([...path, name], why.reason, why.hint);
+    }
+  }
+
+  #problem(path: Path, reason: string, hint?: string): void {
+    const problem = { path, codePath: schema.codePath(path), reason };
+    this.problems.push(hint === undefined ? problem : { ...problem, hint });
+  }
+
+  #rule(fields: RuleFields, path: Path): Rule {
+    const { turns, repeat = 1, optional, subAgent, ...selectors } = fields;
+    const built = turns.map((turn, index) =>
+      this.#turn(typeof turn === "string" ? { text: turn } : turn, [...path, "turns", index]),
+    );
+    const death = built.findIndex(({ replies }) => replies.some(({ play }) => play.kind === "die"));
+    if (death !== -1 && death < built.length - 1) {
+      this.#problem(
+        [...path, "turns", death + 1],
+        "This turn can't be played: the runtime died in the turn before, and the session with it.",
+        'what follows happens in a new session: give it a rule of its own, with "attempt: 2"',
+      );
+    }
+    const [first, ...rest] = built;
+    if (first === undefined) throw new Error("The schema asks for at least one turn.");
+    return {
+      place: this.#place(path),
+      selectors: { ...selectors, subAgent: subAgent === true },
+      repeat,
+      optional: optional === true,
+      turns: [first, ...rest],
+    };
+  }
+
+  #turn({ prompt, replies, ...own }: TurnFields, path: Path): Turn {
+    const hasOwn = Object.keys(own).length > 0;
+    if (replies !== undefined && hasOwn) {
+      const names = Object.keys(own).join(", ");
+      this.#problem(
+        [...path, Object.keys(own)[0] ?? ""],
+        `A turn has either "replies" or the fields of its only reply (${names}), not both.`,
+        'move them into "replies"',
+      );
+    }
+    if (replies === undefined && !hasOwn) {
+      this.#problem(path, "This turn has no reply.", "say what the model answers, such as a text");
+    }
+    const list =
+      replies === undefined
+        ? [{ fields: own, path }]
+        : replies.map((reply, index) => ({
+            fields: typeof reply === "string" ? { text: reply } : reply,
+            path: [...path, "replies", index],
+          }));
+    for (const { path: at, reason, hint } of replyProblems(list)) this.#problem(at, reason, hint);
+    const built = list.map((reply) =>
+      toReply(
+        reply.fields,
+        (below) => this.#place([...reply.path, ...below]),
+        (condition, name) => this.#condition(condition, [...reply.path, name]),
+      ),
+    );
+    const place = this.#place(path);
+    const condition = this.#condition(prompt, [...path, "prompt"]);
+    return {
+      place,
+      ...(condition === undefined ? {} : { prompt: condition }),
+      replies: withImpliedEnd(built, place),
+    };
+  }
+
+  #condition(field: Parameters<typeof toCondition>[0] | undefined, path: Path) {
+    if (field === undefined) return undefined;
+    const condition = toCondition(field);
+    if ("problem" in condition) {
+      this.#problem([...path, "matches"], condition.problem, condition.hint);
+      return { contains: [], excludes: [] };
+    }
+    return condition;
+  }
+
+  #expectation({ expect = {} }: RehearsalFile): Expectation {
+    const { result = "succeeded", reason, works, decisions = {} } = expect;
+    const failure = this.#condition(reason, ["expect", "reason"]);
+    if (failure !== undefined && result === "succeeded") {
+      this.#problem(
+        ["expect", "reason"],
+        "A job that succeeds has no reason.",
+        'say "result: failed"',
+      );
+    }
+    const list = (name: "include" | "sequence" | "exclude"): ExpectedDecision[] =>
+      (decisions[name] ?? []).map((field, index) => {
+        const path = ["expect", "decisions", name, index];
+        const condition = this.#condition(field, path) ?? { contains: [], excludes: [] };
+        return { place: this.#place(path), condition };
+      });
+    return {
+      place: this.#place(["expect"]),
+      result,
+      ...(failure === undefined ? {} : { reason: failure }),
+      ...(works === undefined
+        ? {}
+        : {
+            works: {
+              place: this.#place(["expect", "works"]),
+              items: works.map((work, index) => this.#work(work, ["expect", "works", index])),
+            },
+          }),
+      include: list("include"),
+      sequence: list("sequence"),
+      exclude: list("exclude"),
+    };
+  }
+
+  #work({ outcome, ...rest }: WorkOf<RehearsalFile>, path: Path): ExpectedWork {
+    const { runs, attempts, retries, crashes } = rest;
+    if (outcome === "skipped") {
+      const stray = Object.entries({ runs, attempts, retries, crashes }).find(
+        ([, count]) => count !== undefined,
+      );
+      if (stray !== undefined) {
+        this.#problem([...path, stray[0]], `A skipped work has no "${stray[0]}".`);
+      }
+    }
+    if (typeof outcome !== "string" && runs !== undefined && runs !== outcome.length) {
+      this.#problem(
+        [...path, "runs"],
+        `"outcome" lists ${outcome.length} runs, but "runs" is ${runs}.`,
+        'leave "runs" out',
+      );
+    }
+    const place = this.#place(path);
+    if (outcome === "skipped") return { ...rest, place, outcome: { kind: "skipped" } };
+    if (typeof outcome === "string") return { ...rest, place, outcome: { kind: "last", outcome } };
+    return { ...rest, place, outcome: { kind: "each", outcomes: outcome } };
+  }
+}
+
+type WorkOf<T extends RehearsalFile> = NonNullable<NonNullable<T["expect"]>["works"]>[number];

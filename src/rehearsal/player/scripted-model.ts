@@ -1,0 +1,247 @@
+/**
+ * The scripted model: a `ModelTransport` that answers from a script, and keeps account of what did not
+ * fit and of what was not used.
+ *
+ * Where a conversation stands is read from the request itself (its prompts and answers), never counted
+ * here: the runtime repeats a failed request by itself, and a repeated request must get the same answer.
+ * Only what is told so (`times`) changes from one repetition to the next.
+ */
+import type { RunEventBody } from "../../events/event.ts";
+import type { ModelRequest, ModelTransport } from "../../sessions/transport.ts";
+import { chooseRule, describeRequest } from "./matching.ts";
+import type { Reply, Script, Turn } from "../format/script.ts";
+import { fillIn, mismatch } from "../format/text-condition.ts";
+import { ToolCalls } from "./tool-calls.ts";
+import { unusedParts, type PlayedRule } from "./usage.ts";
+import {
+  callIdOf,
+  decodeRequest,
+  encodeAnswer,
+  encodeCut,
+  encodeError,
+  encodeHang,
+  never,
+  type ChatRequest,
+} from "./wire.ts";
+
+export interface ScriptedModel extends ModelTransport {
+  /** What the run asked for although the script does not expect it, one sentence each. */
+  failures(): readonly string[];
+  /** What the script expects although the run did not ask for it; meaningful once the run is over. */
+  unused(): readonly string[];
+  /** Every event of the run: how the calls of its tools ended. */
+  observe(event: RunEventBody): void;
+  /** Tool calls that did not end as the script says, one sentence each; meaningful once the run is over. */
+  toolFailures(): readonly string[];
+}
+
+export interface ScriptedModelOptions {
+  readonly clock: { sleep(milliseconds: number, signal?: AbortSignal): Promise<void> };
+  /** Absolute; what `${workingDirectory}` stands for. */
+  readonly workingDirectory: string;
+}
+
+export function createScriptedModel(script: Script, options: ScriptedModelOptions): ScriptedModel {
+  return new Model(script, options);
+}
+
+interface Conversation {
+  readonly number: number;
+  readonly played: PlayedRule;
+  readonly given: Map<Reply, number>;
+}
+
+type Choice = { readonly reply: Reply } | { readonly problem: string };
+
+class Model implements ScriptedModel {
+  readonly #rules: readonly PlayedRule[];
+  readonly #clock: ScriptedModelOptions["clock"];
+  readonly #fill: (template: string) => string;
+  readonly #conversations = new Map<string, Conversation>();
+  readonly #failures = new Set<string>();
+  readonly #calls: ToolCalls;
+
+  constructor(script: Script, { clock, workingDirectory }: ScriptedModelOptions) {
+    this.#rules = script.rules.map((rule) => ({
+      rule,
+      used: 0,
+      played: new Set(),
+      given: new Map(),
+    }));
+    this.#clock = clock;
+    this.#fill = (template) => fillIn(template, workingDirectory);
+    this.#calls = new ToolCalls(this.#fill);
+  }
+
+  failures(): readonly string[] {
+    return [...this.#failures];
+  }
+
+  unused(): readonly string[] {
+    return this.#rules.flatMap(unusedParts);
+  }
+
+  observe(event: RunEventBody): void {
+    if (event.type === "activity") this.#calls.observe(event.activity);
+  }
+
+  toolFailures(): readonly string[] {
+    return this.#calls.failures();
+  }
+
+  async send(request: ModelRequest): Promise<Response> {
+    const decoded = decodeRequest(request.url, request.method, request.body);
+    if (decoded.kind === "other") return this.#fail(`${decoded.reason}.`);
+    const { chat } = decoded;
+    for (const { callId, text } of chat.toolResults) this.#calls.returned(callId, text);
+    const found = this.#conversation(request, chat);
+    if ("problem" in found) return this.#fail(found.problem);
+    const choice = this.#choose(found, request, chat);
+    if ("problem" in choice) return this.#fail(choice.problem);
+    return this.#play(choice.reply, found, request, chat);
+  }
+
+  /** The answer is a 400: no retry can mend it, so the run fails at once and with this text. */
+  #fail(problem: string): Response {
+    this.#failures.add(problem);
+    return encodeError(400, `Rehearsal: ${problem}`);
+  }
+
+  #conversation(request: ModelRequest, chat: ChatRequest): Conversation | { problem: string } {
+    // Two sub-agents of one session are told apart by the prompt they began with.
+    const key = `${request.sessionId}\n${request.subAgent ? chat.opening : ""}`;
+    const known = this.#conversations.get(key);
+    if (known !== undefined) return known;
+    const choice = chooseRule(this.#rules, request, chat, this.#fill);
+    if (choice.kind === "none") {
+      return { problem: `no rule expects ${describeRequest(request, chat)}. ${choice.why}` };
+    }
+    choice.rule.used += 1;
+    const number = this.#conversations.size + 1;
+    const conversation = { number, played: choice.rule, given: new Map<Reply, number>() };
+    this.#conversations.set(key, conversation);
+    return conversation;
+  }
+
+  #choose(conversation: Conversation, request: ModelRequest, chat: ChatRequest): Choice {
+    const { rule, played } = conversation.played;
+    const refuse = (problem: string): Choice => ({
+      problem: `${problem}. It was ${describeRequest(request, chat)}.`,
+    });
+    const count = chat.prompts.length;
+    const turn = rule.turns[count - 1];
+    if (turn === undefined) {
+      return refuse(
+        `${rule.place} has ${plural(rule.turns.length, "turn")}, but its session got prompt number ${count}`,
+      );
+    }
+    if (turn.prompt !== undefined) {
+      const why = mismatch(turn.prompt, chat.prompts.at(-1) ?? "", this.#fill);
+      if (why !== undefined) return refuse(`${turn.place} does not fit: the prompt ${why}`);
+    }
+    played.add(turn);
+    const reply = nextReply(turn, chat.answered, conversation);
+    if (reply === undefined) {
+      return refuse(
+        `${turn.place} has no reply left: it answers ${plural(chat.answered, "time")}, and the session asked once more`,
+      );
+    }
+    if (reply.toolResults !== undefined) {
+      const returned = chat.toolResults.map(({ text }) => text).join("\n");
+      const why = mismatch(reply.toolResults, returned, this.#fill);
+      if (why !== undefined) {
+        return refuse(
+          `${reply.place} does not fit: what the tools returned ${why}; it is ${JSON.stringify(returned.slice(0, 500))}`,
+        );
+      }
+    }
+    return notOffered(reply, chat) ?? { reply };
+  }
+
+  async #play(
+    reply: Reply,
+    conversation: Conversation,
+    request: ModelRequest,
+    chat: ChatRequest,
+  ): Promise<Response> {
+    const { given, played } = conversation;
+    const times = (given.get(reply) ?? 0) + 1;
+    given.set(reply, times);
+    played.played.add(reply);
+    played.given.set(reply, Math.max(times, played.given.get(reply) ?? 0));
+
+    const id = `rehearsal_${conversation.number}_${chat.prompts.length}_${chat.answered + 1}`;
+    if (reply.delayMs > 0) await this.#clock.sleep(reply.delayMs, request.signal);
+    const { play } = reply;
+    switch (play.kind) {
+      case "answer":
+        for (const [index, tool] of play.tools.entries()) {
+          this.#calls.given(callIdOf(id, index), tool);
+        }
+        return encodeAnswer(chat, id, {
+          ...play,
+          text: this.#fill(play.text),
+          reasoning: this.#fill(play.reasoning),
+          tools: play.tools.map((tool) => ({ ...tool, input: this.#input(tool.input) })),
+        });
+      case "error": {
+        const { status, message, headers } = play;
+        // Without this header the runtime repeats the request for up to a minute.
+        const final = play.times === undefined ? { "x-should-retry": "false" } : {};
+        return encodeError(status, this.#fill(message), { ...final, ...headers });
+      }
+      case "cut":
+        return encodeCut(chat, id, play.partial);
+      case "hang":
+        return encodeHang(chat, id, play.partial, request.signal);
+      case "die":
+        request.killRuntime();
+        return never(request.signal);
+    }
+  }
+
+  /** In JSON a path must be escaped, on Windows. */
+  #input(input: string): string {
+    if (!input.includes("${workingDirectory}")) return input;
+    try {
+      return JSON.stringify(JSON.parse(input), (_key, value: unknown) =>
+        typeof value === "string" ? this.#fill(value) : value,
+      );
+    } catch {
+      return this.#fill(input);
+    }
+  }
+}
+
+/**
+ * The reply after `answered` answers. Errors and cuts leave no trace in the request: they are passed over
+ * once they were given as often as they say.
+ */
+function nextReply(turn: Turn, answered: number, { given }: Conversation): Reply | undefined {
+  let before = answered;
+  for (const reply of turn.replies) {
+    const { play } = reply;
+    if (play.kind === "answer") {
+      if (before === 0) return reply;
+      before -= 1;
+      continue;
+    }
+    const times = play.kind === "error" || play.kind === "cut" ? play.times : undefined;
+    if (times === undefined || (given.get(reply) ?? 0) < times) return reply;
+  }
+  return undefined;
+}
+
+function notOffered({ place, play }: Reply, { offeredTools }: ChatRequest): Choice | undefined {
+  if (play.kind !== "answer") return undefined;
+  const stranger = play.tools.find(({ name, unknown }) => !unknown && !offeredTools.has(name));
+  if (stranger === undefined) return undefined;
+  const names = [...offeredTools.keys()].join(", ");
+  return {
+    problem: `${place} calls the tool ${JSON.stringify(stranger.name)}, which this session does not offer to its model. It offers: ${names === "" ? "none" : names}. (To rehearse a model's mistake, add "unknown: true" to the call.)`,
+  };
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,90 @@
+/**
+ * How the tool calls of a script ended, against what the script says of each. Calls of one answer run side by side,
+ * so what happened is told apart by the id of the call, never by its place in the list.
+ */
+import type { SessionActivity, ToolError } from "../../events/session-activity.ts";
+import type { ToolUse } from "../format/script.ts";
+import { quote } from "../format/text-condition.ts";
+
+interface Call {
+  readonly tool: ToolUse;
+  /** What the model was told. */
+  returned: string | undefined;
+  ending: "open" | "succeeded" | ToolError;
+}
+
+export class ToolCalls {
+  readonly #calls = new Map<string, Call>();
+  readonly #fill: (template: string) => string;
+
+  constructor(fill: (template: string) => string) {
+    this.#fill = fill;
+  }
+
+  /** A call that was sent to the runtime; sent again, it is the same one. */
+  given(callId: string, tool: ToolUse): void {
+    if (this.#calls.has(callId)) return;
+    this.#calls.set(callId, { tool, returned: undefined, ending: "open" });
+  }
+
+  returned(callId: string, text: string): void {
+    const call = this.#calls.get(callId);
+    if (call !== undefined) call.returned = text;
+  }
+
+  observe(activity: SessionActivity): void {
+    if (activity.kind !== "tool.ended" && activity.kind !== "sub-agent.tool.failed") return;
+    const call = this.#calls.get(activity.toolCallId);
+    if (call === undefined) return;
+    const succeeded = activity.kind === "tool.ended" && activity.succeeded;
+    call.ending = succeeded ? "succeeded" : (activity.error ?? { message: "" });
+  }
+
+  failures(): readonly string[] {
+    const failures = [...this.#calls.values()].flatMap((call) => {
+      const why = this.#judge(call);
+      if (why === undefined) return [];
+      return [`${call.tool.place}: the call of ${JSON.stringify(call.tool.name)} ${why}`];
+    });
+    return [...new Set(failures)];
+  }
+
+  #judge({ tool, returned, ending }: Call): string | undefined {
+    const { expected } = tool;
+    // A sub-agent's calls are only heard of when they fail.
+    const succeeded = ending === "succeeded" || (ending === "open" && returned !== undefined);
+    const error = typeof ending === "string" || ending.code === "unfinished" ? undefined : ending;
+    const message = error === undefined ? "" : error.message || (returned ?? "");
+    switch (expected.kind) {
+      case "succeeds":
+        // One that was stopped with its turn has not failed: the turn says what happened.
+        if (error === undefined) return undefined;
+        return error.code === "denied"
+          ? `was denied: ${quote(deniedWhy(message))}. If it is meant to be, say "denied: true" at the call.`
+          : `failed: ${quote(message)}. If it is meant to, say "fails: TEXT" at the call, with a part of this error.`;
+      case "denied":
+        if (error?.code === "denied") return undefined;
+        return `should have been denied, but it ${ended(succeeded, message)}.`;
+      case "fails": {
+        const text = this.#fill(expected.text);
+        if (error === undefined) {
+          const wanted = text === "" ? "" : ` with ${quote(text)}`;
+          return `should have failed${wanted}, but it ${ended(succeeded, "")}.`;
+        }
+        if (message.includes(text) || (returned ?? "").includes(text)) return undefined;
+        return `should have failed with ${quote(text)}, but its error is ${quote(message)}.`;
+      }
+    }
+  }
+}
+
+function ended(succeeded: boolean, message: string): string {
+  if (succeeded) return "succeeded";
+  return message === "" ? "did not end" : `failed: ${quote(message)}`;
+}
+
+/** Our own sentence, without the runtime's before it. */
+function deniedWhy(message: string): string {
+  const at = message.indexOf("Denied: ");
+  return at === -1 ? message : message.slice(at + "Denied: ".length);
+}

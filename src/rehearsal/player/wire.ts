@@ -1,0 +1,232 @@
+/**
+ * OpenAI chat completions: what a rehearsal must read of a request, and how it answers. Nothing of
+ * rules or scripts is known here.
+ */
+import type { Answer, Partial } from "../format/script.ts";
+
+export interface ChatRequest {
+  readonly model: string;
+  readonly stream: boolean;
+  /** The prompts of the conversation so far, as they were sent; the last one is being answered. */
+  readonly prompts: readonly [string, ...string[]];
+  /** The first user message, untouched: what tells one conversation of a sub-agent from another. */
+  readonly opening: string;
+  /** How many answers the newest prompt has had already. */
+  readonly answered: number;
+  /** What the tools of the last answer returned, in the order in which they ended. */
+  readonly toolResults: readonly { readonly callId: string; readonly text: string }[];
+  readonly offeredTools: ReadonlyMap<string, "function" | "custom">;
+}
+
+export type DecodedRequest =
+  | { readonly kind: "chat"; readonly chat: ChatRequest }
+  | { readonly kind: "other"; readonly reason: string };
+
+export function decodeRequest(url: string, method: string, body: string): DecodedRequest {
+  const request = method === "GET" || method === "HEAD" ? undefined : parsed(body);
+  const messages = isRecord(request) ? request["messages"] : undefined;
+  if (!isRecord(request) || !Array.isArray(messages)) {
+    return {
+      kind: "other",
+      reason: `${method} ${pathOf(url)} is no request for a chat completion; a rehearsal plays the wire API "completions" only`,
+    };
+  }
+  const turns = messages.filter(isRecord);
+  const users = turns.flatMap((message, index) =>
+    message["role"] === "user" ? [{ index, text: textOf(message["content"]) }] : [],
+  );
+  // The runtime also speaks as the user (images, notices); only real prompts carry the time.
+  const timed = users.filter(({ text }) => PROMPT_TIME.test(text));
+  const prompts = timed.length > 0 ? timed : users;
+  const [first] = prompts;
+  const last = prompts.at(-1);
+  if (first === undefined || last === undefined) {
+    return { kind: "other", reason: `${method} ${pathOf(url)} has no message of the user` };
+  }
+  const since = turns.slice(last.index + 1);
+  const lastAnswer = since.findLastIndex((message) => message["role"] === "assistant");
+  return {
+    kind: "chat",
+    chat: {
+      model: stringOf(request["model"]),
+      stream: request["stream"] === true,
+      prompts: [promptOf(first.text), ...prompts.slice(1).map(({ text }) => promptOf(text))],
+      opening: users[0]?.text ?? first.text,
+      answered: since.filter((message) => message["role"] === "assistant").length,
+      toolResults: since
+        .slice(lastAnswer + 1)
+        .filter((message) => message["role"] === "tool")
+        .map((message) => ({
+          callId: stringOf(message["tool_call_id"]),
+          text: textOf(message["content"]),
+        })),
+      offeredTools: offeredTools(request["tools"]),
+    },
+  };
+}
+
+/** What the runtime puts before every prompt. */
+const PROMPT_TIME = /^<current_datetime>[^<]*<\/current_datetime>\n*/;
+
+function promptOf(message: string): string {
+  return message.replace(PROMPT_TIME, "");
+}
+
+function offeredTools(tools: unknown): Map<string, "function" | "custom"> {
+  const offered = new Map<string, "function" | "custom">();
+  for (const tool of Array.isArray(tools) ? tools : []) {
+    if (!isRecord(tool)) continue;
+    const { function: plain, custom } = tool;
+    if (isRecord(plain)) offered.set(stringOf(plain["name"]), "function");
+    if (isRecord(custom)) offered.set(stringOf(custom["name"]), "custom");
+  }
+  return offered;
+}
+
+/** The id of an answer also names its tool calls, so it must be unique within a session. */
+export function encodeAnswer(chat: ChatRequest, id: string, answer: Answer): Response {
+  const calls = answer.tools.map(({ name, input }, index) => {
+    const callId = callIdOf(id, index);
+    return chat.offeredTools.get(name) === "custom"
+      ? { id: callId, type: "custom", custom: { name, input } }
+      : { id: callId, type: "function", function: { name, arguments: input } };
+  });
+  const finish = calls.length > 0 ? "tool_calls" : "stop";
+  const { input, output } = answer.usage;
+  const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+  if (chat.stream) {
+    return streamed([
+      ...deltas(chat, id, answer),
+      ...calls.map((call, index) => chunk(chat, id, { tool_calls: [{ index, ...call }] })),
+      chunk(chat, id, {}, finish),
+      event(JSON.stringify({ ...envelope(chat, id), choices: [], usage })),
+      event("[DONE]"),
+    ]);
+  }
+  const message = {
+    role: "assistant",
+    content: answer.text === "" && calls.length > 0 ? null : answer.text,
+    ...(answer.reasoning === "" ? {} : { reasoning_content: answer.reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+  const choices = [{ index: 0, message, finish_reason: finish }];
+  const body = { ...envelope(chat, id), object: "chat.completion", choices, usage };
+  return Response.json(body);
+}
+
+/** The runtime tells what happens to a call by this id. */
+export function callIdOf(answerId: string, index: number): string {
+  return `${answerId}_${index}`;
+}
+
+/** An answer whose connection breaks before its end. */
+export function encodeCut(chat: ChatRequest, id: string, partial: Partial): Response {
+  return streamed(deltas(chat, id, partial), () =>
+    Promise.reject(new Error("The connection was cut by the rehearsal.")),
+  );
+}
+
+/** An answer that never ends; `signal` is the request's. */
+export function encodeHang(
+  chat: ChatRequest,
+  id: string,
+  partial: Partial,
+  signal: AbortSignal,
+): Response {
+  return streamed(deltas(chat, id, partial), () => never(signal));
+}
+
+/** Rejects when `signal` aborts, and does nothing until then. */
+export function never(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const giveUp = (): void => reject(new Error("The request was given up."));
+    if (signal.aborted) giveUp();
+    else signal.addEventListener("abort", giveUp, { once: true });
+  });
+}
+
+export function encodeError(
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return Response.json({ error: { message, type: "rehearsal", code: null } }, { status, headers });
+}
+
+/** A few deltas, as a model would send them, and never half a character. */
+function deltas(chat: ChatRequest, id: string, { text, reasoning }: Partial): string[] {
+  return [
+    chunk(chat, id, { role: "assistant" }),
+    ...pieces(reasoning).map((piece) => chunk(chat, id, { reasoning_content: piece })),
+    ...pieces(text).map((piece) => chunk(chat, id, { content: piece })),
+  ];
+}
+
+const PIECES = 3;
+
+function pieces(text: string): string[] {
+  const result: string[] = [];
+  for (let from = 0, left = PIECES; from < text.length; left -= 1) {
+    let to = left <= 1 ? text.length : from + Math.ceil((text.length - from) / left);
+    const unit = text.charCodeAt(to - 1);
+    if (to < text.length && unit >= 0xd800 && unit < 0xdc00) to += 1;
+    result.push(text.slice(from, to));
+    from = to;
+  }
+  return result;
+}
+
+function envelope(chat: ChatRequest, id: string) {
+  return { id, object: "chat.completion.chunk", created: 0, model: chat.model };
+}
+
+function chunk(chat: ChatRequest, id: string, delta: object, finish: string | null = null): string {
+  const choices = [{ index: 0, delta, finish_reason: finish }];
+  return event(JSON.stringify({ ...envelope(chat, id), choices }));
+}
+
+function event(data: string): string {
+  return `data: ${data}\n\n`;
+}
+
+/** One event at a time, as it is read; then `afterwards`, and only then the end. */
+function streamed(events: readonly string[], afterwards?: () => Promise<never>): Response {
+  const encoder = new TextEncoder();
+  let next = 0;
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const event = events[next];
+      next += 1;
+      if (event !== undefined) controller.enqueue(encoder.encode(event));
+      else if (afterwards === undefined) controller.close();
+      else await afterwards();
+    },
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((part) => (isRecord(part) ? stringOf(part["text"]) : "")).join("");
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function pathOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).pathname : url;
+}
+
+function stringOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

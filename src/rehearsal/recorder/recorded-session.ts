@@ -1,0 +1,113 @@
+/** What a recording keeps of a session, and the rules that play it again. */
+import type { Crash } from "../../events/crash.ts";
+import type { SessionStarted, WorkRef } from "../../events/event.ts";
+import { playedCrash, recordedPrompt, type RecordedReply } from "./recorded-turn.ts";
+import type { RuleFields, TurnFields } from "../format/rehearsal-file.ts";
+
+export interface RecordedTurn {
+  readonly prompt: string;
+  readonly replies: RecordedReply[];
+  /** `open`: the run ended before the turn did. */
+  state: "open" | "completed" | "crashed" | "canceled";
+  crash: Crash | undefined;
+}
+
+export interface RecordedSession {
+  readonly work: WorkRef;
+  readonly role: SessionStarted["role"] | undefined;
+  readonly retry: number;
+  readonly attempt: number;
+  readonly turns: RecordedTurn[];
+  readonly subAgents: RecordedReply[][];
+  /** Reported, but the reply that it belongs to is still to come. */
+  usage: { readonly input: number; readonly output: number } | undefined;
+}
+
+export interface ReplayContext {
+  readonly workingDirectory: string;
+  /** Whether other works ran at the same time. */
+  readonly overlapped: (workId: number) => boolean;
+  /** Whether a replay may stop this work at another point than the run did. */
+  readonly stoppable: (workId: number) => boolean;
+}
+
+/** In what the sessions of one work differ: that is what a rule has to name. */
+interface Differences {
+  run: boolean;
+  retry: boolean;
+  attempt: boolean;
+}
+
+export function recordedRules(
+  sessions: readonly RecordedSession[],
+  context: ReplayContext,
+): RuleFields[] {
+  const differences = new Map<number, Differences>();
+  for (const { work, retry, attempt } of sessions) {
+    const known = differences.get(work.workId) ?? { run: false, retry: false, attempt: false };
+    known.run ||= work.run > 1;
+    known.retry ||= retry > 0;
+    known.attempt ||= attempt > 1;
+    differences.set(work.workId, known);
+  }
+  return sessions.flatMap((session) =>
+    sessionRules(session, differences.get(session.work.workId), context),
+  );
+}
+
+const hang = { hang: true } as const;
+
+function sessionRules(
+  session: RecordedSession,
+  differ: Differences | undefined,
+  context: ReplayContext,
+): RuleFields[] {
+  const { turns, subAgents, work, role, retry, attempt } = session;
+  const selectors = {
+    task: work.taskId,
+    workId: work.workId,
+    ...(differ?.run === true ? { run: work.run } : {}),
+    ...(role === "task" || role === "driving" ? { role } : {}),
+    ...(differ?.retry === true ? { retry } : {}),
+    ...(differ?.attempt === true ? { attempt } : {}),
+  };
+  const differs = context.stoppable(work.workId);
+  const unsure = differs || turns.some(({ state }) => state === "open" || state === "canceled");
+  const optional = unsure ? ({ optional: true } as const) : {};
+  const played = turns.map((turn) => turnFields(turn, context.overlapped(work.workId), context));
+  // Where the run was stopped between two turns a replay may have come further.
+  if (differs && turns.at(-1)?.state === "completed") played.push(hang);
+  return [
+    ...(turns.length === 0 ? [] : [{ ...selectors, ...optional, turns: played }]),
+    ...subAgents.map((replies) => ({
+      ...selectors,
+      subAgent: true as const,
+      ...optional,
+      turns: [{ replies: replies.map(({ fields }) => fields) }],
+    })),
+  ];
+}
+
+function turnFields(
+  { prompt, replies, state, crash }: RecordedTurn,
+  overlapped: boolean,
+  { workingDirectory }: ReplayContext,
+): TurnFields {
+  const condition = recordedPrompt(prompt, workingDirectory);
+  const start = condition === undefined ? {} : { prompt: condition };
+  const all = replies.map(({ fields }) => fields);
+  const last = all.at(-1);
+  const end =
+    state === "open" || state === "canceled"
+      ? hang
+      : crash === undefined
+        ? undefined
+        : playedCrash(crash, overlapped, last);
+  if (end !== undefined) {
+    // An answer without tools ends a turn: what follows can only come in its place.
+    if (last !== undefined && last.tools === undefined) all.pop();
+    all.push(end);
+  }
+  const [only = { text: "" }] = all;
+  return all.length > 1 ? { ...start, replies: all } : { ...start, ...only };
+}

@@ -1,0 +1,138 @@
+/** What a recording writes of one turn: enough of its prompt, the answers, and how it crashed. */
+import { crashRemedy, type Crash } from "../../events/crash.ts";
+import type { ModelReplied, ToolError } from "../../events/session-activity.ts";
+import type { ConditionField, ReplyFields } from "../format/rehearsal-file.ts";
+import { takeOut } from "../format/text-condition.ts";
+
+const LONGEST_LINE = 200;
+/** What stands where a secret stood. A replay knows the secret, or another one. */
+const MASK = "***";
+
+/** Its first and its last line: the crash prefix, the task, and what a retry adds. */
+export function recordedPrompt(
+  prompt: string,
+  workingDirectory: string,
+): ConditionField | undefined {
+  const lines = prompt.split(/\r?\n/).filter((line) => line.trim() !== "");
+  const ends = [lines[0] ?? "", lines.at(-1) ?? ""];
+  const pieces = ends.flatMap((line) => line.slice(0, LONGEST_LINE).split(MASK));
+  const contains = [...new Set(pieces)]
+    .filter((piece) => piece.trim() !== "")
+    .map((piece) => takeOut(piece, workingDirectory));
+  const [only] = contains;
+  if (only === undefined) return undefined;
+  return contains.length === 1 ? only : { contains };
+}
+
+/** A reply that can be told later how its tool calls ended. */
+export interface RecordedReply {
+  fields: ReplyFields;
+  /** The ids of its calls; one that is used twice tells nothing. */
+  readonly callIds: readonly (string | undefined)[];
+}
+
+export function recordedReply(
+  { text, reasoning = "", toolCalls }: ModelReplied,
+  usage: { readonly input: number; readonly output: number } | undefined,
+  workingDirectory: string,
+): RecordedReply {
+  const tools = toolCalls.map(({ name, arguments: given }) => ({
+    name,
+    arguments: recordedArguments(given, workingDirectory),
+  }));
+  const callIds = toolCalls.map(({ id }) => id);
+  const fields = {
+    ...(reasoning === "" ? {} : { reasoning: takeOut(reasoning, workingDirectory) }),
+    ...(text === "" && tools.length > 0 ? {} : { text: takeOut(text, workingDirectory) }),
+    ...(tools.length === 0 ? {} : { tools }),
+    ...(usage === undefined || (usage.input === 0 && usage.output === 0) ? {} : { usage }),
+  };
+  return {
+    fields,
+    callIds: callIds.map((id, at) => (callIds.indexOf(id, at + 1) === -1 ? id : undefined)),
+  };
+}
+
+function recordedArguments(
+  given: unknown,
+  workingDirectory: string,
+): string | Readonly<Record<string, unknown>> {
+  if (typeof given === "string") return takeOut(given, workingDirectory);
+  const copy: unknown = JSON.parse(
+    JSON.stringify(given ?? {}, (_key, value: unknown) =>
+      typeof value === "string" ? takeOut(value, workingDirectory) : value,
+    ),
+  );
+  return isRecord(copy) ? copy : JSON.stringify(copy);
+}
+
+/**
+ * The reply that makes a turn crash as it did; undefined if its last answer does so already. Crashes
+ * without a status become a 408: like them it is worth a retry, and it takes no time. So does a death of
+ * the runtime beside other works: a replay would not hit their sessions where the run did, so each
+ * crashes for itself.
+ */
+export function playedCrash(
+  crash: Crash,
+  overlapped: boolean,
+  last: ReplyFields | undefined,
+): ReplyFields | undefined {
+  switch (crash.kind) {
+    case "runtime-died":
+      return overlapped ? { error: { status: 408, message: crash.message } } : { die: true };
+    case "idle-deadline":
+    case "turn-deadline":
+      return { hang: true };
+    case "empty-answer":
+      return last === undefined ? { text: "" } : undefined;
+    // The same denials end the turn again.
+    case "denied":
+      return undefined;
+    case "session-error":
+    case "answer-too-long":
+    case "start-failed":
+    case "aborted":
+    case "internal": {
+      const status = crash.statusCode ?? (crashRemedy(crash).kind === "give-up" ? 401 : 408);
+      return { error: { status: Math.min(Math.max(status, 400), 599), message: crash.message } };
+    }
+  }
+}
+
+/** The runtime's own words for a call of a tool that it does not have. */
+const NO_SUCH_TOOL = /^Tool '.+' does not exist/;
+
+/**
+ * A call that failed, or was denied, says so in the recording: else its replay would be red. The newest call of that
+ * id is meant, because some models number theirs anew in every answer.
+ */
+export function markFailed(
+  replies: readonly RecordedReply[],
+  callId: string,
+  { message, code }: ToolError,
+  workingDirectory: string,
+): void {
+  // It was stopped with its turn, and will be again.
+  if (code === "unfinished") return;
+  const reply = replies.findLast(({ callIds }) => callIds.includes(callId));
+  if (reply === undefined) return;
+  const { tools = [] } = reply.fields;
+  const marked = tools.map((tool, index) => {
+    if (reply.callIds[index] !== callId) return tool;
+    if (code === "denied") return { ...tool, denied: true as const };
+    if (NO_SUCH_TOOL.test(message)) return { ...tool, unknown: true as const };
+    return { ...tool, fails: takeOut(lastingPart(message), workingDirectory) };
+  });
+  reply.fields = { ...reply.fields, tools: marked };
+}
+
+/** Of the first line what stands longest without a secret in it. */
+function lastingPart(message: string): string {
+  const line = message.split(/\r?\n/).find((one) => one.trim() !== "") ?? "";
+  const pieces = line.split(MASK).map((piece) => piece.trim().slice(0, LONGEST_LINE));
+  return pieces.reduce((best, piece) => (piece.length > best.length ? piece : best), "");
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,76 @@
+/** How the works of a recorded run ended, and what of it a replay can be held to. */
+import type { RunEvent } from "../../events/event.ts";
+import type { WorkFields, WorkResult } from "../format/rehearsal-file.ts";
+
+interface RecordedWork {
+  readonly workId: number;
+  readonly taskId: string;
+  readonly outcomes: WorkResult[];
+  retries: number;
+  crashes: number;
+  /** Another work ran at the same time. */
+  overlapped: boolean;
+}
+
+export class RecordedWorks {
+  readonly #works = new Map<number, RecordedWork>();
+  readonly #running = new Set<RecordedWork>();
+
+  report(event: RunEvent): void {
+    if (event.type === "run.started") {
+      for (const { workId, taskId } of event.works) {
+        const counters = { retries: 0, crashes: 0, overlapped: false };
+        this.#works.set(workId, { workId, taskId, outcomes: [], ...counters });
+      }
+      return;
+    }
+    const work =
+      "work" in event && event.work !== null ? this.#works.get(event.work.workId) : undefined;
+    if (work === undefined) return;
+    if (event.type === "work.started") {
+      this.#running.add(work);
+      if (this.#running.size > 1) for (const one of this.#running) one.overlapped = true;
+    }
+    if (event.type === "work.ended") {
+      this.#running.delete(work);
+      work.outcomes.push(event.outcome.kind);
+    }
+    if (event.type === "decision" && event.decision.kind === "criteria-retry") work.retries += 1;
+    if (event.type === "decision" && event.decision.kind === "session-crashed") work.crashes += 1;
+  }
+
+  /** The works beside which others ran. */
+  overlapped(): ReadonlySet<number> {
+    const works = [...this.#works.values()].filter(({ overlapped }) => overlapped);
+    return new Set(works.map(({ workId }) => workId));
+  }
+
+  /** Undefined where works may differ. */
+  expectation(): readonly WorkFields[] | undefined {
+    if (this.torn()) return undefined;
+    return [...this.#works.values()].map(({ taskId, workId, outcomes, retries, crashes }) => {
+      const [first] = outcomes;
+      if (first === undefined) return { task: taskId, workId, outcome: "skipped" };
+      const uniform = outcomes.every((outcome) => outcome === first);
+      return {
+        task: taskId,
+        workId,
+        outcome: uniform ? first : outcomes,
+        ...(uniform && outcomes.length > 1 ? { runs: outcomes.length } : {}),
+        ...(retries > 0 ? { retries } : {}),
+        ...(crashes > 0 ? { crashes } : {}),
+      };
+    });
+  }
+
+  /**
+   * Whether a crash or a cancel stopped works that ran at the same time: how far each had come by then
+   * is a matter of time, so a replay may stop them at other points.
+   */
+  torn(): boolean {
+    return [...this.#works.values()].some(
+      ({ overlapped, outcomes }) =>
+        overlapped && outcomes.some((one) => one === "crashed" || one === "canceled"),
+    );
+  }
+}

@@ -1,0 +1,242 @@
+/**
+ * A recording: a run's events, folded into a rehearsal that replays to the same result.
+ *
+ * It sees nothing but events, so it works with every provider and wire API, and secrets are gone before
+ * it looks. What the model said is kept word for word; of a prompt only enough to notice that it changed.
+ * A session is selected by all that tells it from the other sessions of its work, so that parallel and
+ * looped works find their own lines again.
+ *
+ * A replay is faster than the run was. So nothing in it may depend on what happens at the same time
+ * elsewhere: see `ReplayContext`.
+ */
+import type { Decision } from "../../events/decision.ts";
+import type { RunEvent, RunOutcome, WorkRef } from "../../events/event.ts";
+import type { ModelReplied, SessionActivity, ToolEnded } from "../../events/session-activity.ts";
+import { recordedRules, type RecordedSession, type RecordedTurn } from "./recorded-session.ts";
+import { markFailed, recordedReply, type RecordedReply } from "./recorded-turn.ts";
+import { RecordedWorks } from "./recorded-works.ts";
+import type { RehearsalFile, RehearsalLimits, RuleFields } from "../format/rehearsal-file.ts";
+
+export interface RecorderOptions {
+  /** The entry file, relative to where the recording will be. */
+  readonly entry: string;
+  readonly job: string;
+  /** Already redacted: it does not come from an event. */
+  readonly userInput?: string;
+  /** Relative to where the recording will be. */
+  readonly workingDirectory?: string;
+  /** What the run was told to use instead of what its entry says. */
+  readonly models?: Readonly<Record<string, string>>;
+  readonly permissions?: "read-only" | "workspace" | "all";
+  readonly limits?: RehearsalLimits;
+}
+
+/** A reporter, as the sink has them. */
+export interface Recorder {
+  readonly name: string;
+  report(event: RunEvent): void;
+  /** Complete once the run has ended. */
+  toRehearsal(): RehearsalFile;
+}
+
+export function createRecorder(options: RecorderOptions): Recorder {
+  return new Recording(options);
+}
+
+/** What comes after the run was torn: nothing that its result depends on. */
+const anythingElse: RuleFields = { repeat: "any", optional: true, turns: [{ hang: true }] };
+
+class Recording implements Recorder {
+  readonly name = "recording";
+  readonly #options: RecorderOptions;
+  readonly #works = new RecordedWorks();
+  readonly #sessions: RecordedSession[] = [];
+  readonly #open = new Map<string, RecordedSession>();
+  /** By work: the session whose turn crashed last, until its decision says why. */
+  readonly #crashed = new Map<number, RecordedSession>();
+  /** By work: the criteria retry that goes on. */
+  readonly #retries = new Map<number, number>();
+  /** The longest limit in minutes, of a job or a task, that was crossed. */
+  #waitedMinutes = 0;
+  #workingDirectory = "";
+  #outcome: RunOutcome | undefined;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  report(event: RunEvent): void {
+    this.#works.report(event);
+    switch (event.type) {
+      case "run.started":
+        this.#workingDirectory = event.workingDirectory;
+        break;
+      case "run.ended":
+        this.#outcome = event.jobOutcome ?? event.outcome;
+        break;
+      case "work.started":
+        this.#retries.delete(event.work.workId);
+        this.#crashed.delete(event.work.workId);
+        break;
+      case "session.started":
+        this.#start(event.sessionId, event);
+        break;
+      case "session.ended":
+        this.#open.delete(event.sessionId);
+        break;
+      case "turn.started": {
+        // A borrowed session was started by somebody else.
+        const session =
+          this.#open.get(event.sessionId) ??
+          this.#start(event.sessionId, { ...event, role: undefined });
+        session.turns.push(newTurn(event.prompt));
+        break;
+      }
+      case "turn.ended": {
+        const session = this.#open.get(event.sessionId);
+        const turn = session?.turns.at(-1);
+        if (session === undefined || turn === undefined) break;
+        turn.state = event.outcome;
+        session.usage = undefined;
+        if (event.outcome === "crashed") this.#crashed.set(event.work.workId, session);
+        break;
+      }
+      case "activity":
+        this.#act(event.sessionId, event.activity);
+        break;
+      case "decision":
+        this.#decide(event.work, event.decision);
+        break;
+      case "work.ended":
+        break;
+    }
+  }
+
+  toRehearsal(): RehearsalFile {
+    const { entry, job, userInput, workingDirectory, models, permissions } = this.#options;
+    const outcome = this.#outcome ?? { kind: "canceled" };
+    const limits = this.#limits();
+    const works = this.#works.expectation();
+    const overlapped = this.#works.overlapped();
+    const torn = this.#works.torn();
+    const context = {
+      workingDirectory: this.#workingDirectory,
+      overlapped: (workId: number) => overlapped.has(workId),
+      stoppable: (workId: number) => torn && overlapped.has(workId),
+    };
+    return {
+      entry,
+      job,
+      ...(userInput === undefined ? {} : { userInput }),
+      ...(workingDirectory === undefined ? {} : { workingDirectory }),
+      ...(models === undefined ? {} : { models }),
+      ...(permissions === undefined ? {} : { permissions }),
+      ...(limits === undefined ? {} : { limits }),
+      sessions: [...recordedRules(this.#sessions, context), ...(torn ? [anythingElse] : [])],
+      expect: { result: outcome.kind, ...(works === undefined ? {} : { works }) },
+    };
+  }
+
+  #start(
+    id: string,
+    { work, role, retry, attempt }: Pick<RecordedSession, "work" | "role" | "retry" | "attempt">,
+  ): RecordedSession {
+    const session = newSession({ work, role, retry, attempt });
+    this.#sessions.push(session);
+    this.#open.set(id, session);
+    return session;
+  }
+
+  #act(sessionId: string, activity: SessionActivity): void {
+    const session = this.#open.get(sessionId);
+    const turn = session?.turns.at(-1);
+    if (session === undefined || turn === undefined) return;
+    switch (activity.kind) {
+      case "model.used": {
+        if (activity.subAgent) break;
+        const { input, output } = session.usage ?? { input: 0, output: 0 };
+        session.usage = {
+          input: input + activity.inputTokens,
+          output: output + activity.outputTokens,
+        };
+        break;
+      }
+      case "model.replied":
+        if (activity.subAgent) {
+          this.#subAgentReplied(session, activity);
+        } else {
+          turn.replies.push(recordedReply(activity, session.usage, this.#workingDirectory));
+          session.usage = undefined;
+        }
+        break;
+      case "tool.ended":
+        if (!activity.succeeded) this.#failed(turn.replies, activity);
+        break;
+      case "sub-agent.tool.failed":
+        this.#failed(session.subAgents.flat(), activity);
+        break;
+      default:
+        break;
+    }
+  }
+
+  #failed(
+    replies: readonly RecordedReply[],
+    { toolCallId, error = { message: "" } }: Pick<ToolEnded, "toolCallId" | "error">,
+  ): void {
+    markFailed(replies, toolCallId, error, this.#workingDirectory);
+  }
+
+  /** A sub-agent is over with its first answer that calls no tool. */
+  #subAgentReplied({ subAgents }: RecordedSession, activity: ModelReplied): void {
+    const reply = recordedReply(activity, undefined, this.#workingDirectory);
+    const current = subAgents.at(-1);
+    if (current?.at(-1)?.fields.tools === undefined) subAgents.push([reply]);
+    else current.push(reply);
+  }
+
+  #decide(work: WorkRef | null, decision: Decision): void {
+    if (decision.kind === "limit-crossed" && /^(job|task)Minutes$/.test(decision.limit)) {
+      this.#waitedMinutes = Math.max(this.#waitedMinutes, decision.value);
+    }
+    if (work === null) return;
+    if (decision.kind === "criteria-retry") this.#retries.set(work.workId, decision.retry);
+    if (decision.kind !== "session-crashed") return;
+    const { crash, attempt } = decision;
+    const turn = this.#crashed.get(work.workId)?.turns.at(-1);
+    this.#crashed.delete(work.workId);
+    if (turn !== undefined) {
+      turn.crash = crash;
+      return;
+    }
+    // The session did not even start. In a replay it starts, and crashes on its first prompt.
+    const retry = this.#retries.get(work.workId) ?? 0;
+    const failed = newSession({ work, role: undefined, retry, attempt });
+    failed.turns.push({ ...newTurn(""), state: "crashed", crash });
+    this.#sessions.push(failed);
+  }
+
+  #limits(): RehearsalLimits | undefined {
+    const { limits } = this.#options;
+    if (this.#waitedMinutes > 0) {
+      // A hang must last until that limit is crossed again.
+      const longer = this.#waitedMinutes + 1;
+      return { ...limits, turnMinutes: longer, idleMinutes: longer };
+    }
+    const hangs = this.#sessions.some(({ turns }) =>
+      turns.some(({ crash }) => crash?.kind === "idle-deadline" || crash?.kind === "turn-deadline"),
+    );
+    // Nothing else in a replay is silent for so long, so that a hang need not take as long as it did.
+    return hangs ? { ...limits, idleMinutes: 0.1 } : limits;
+  }
+}
+
+function newTurn(prompt: string): RecordedTurn {
+  return { prompt, replies: [], state: "open", crash: undefined };
+}
+
+function newSession(
+  of: Pick<RecordedSession, "work" | "role" | "retry" | "attempt">,
+): RecordedSession {
+  return { ...of, turns: [], subAgents: [], usage: undefined };
+}

@@ -1,0 +1,227 @@
+/**
+ * What is worth an annotation, and which of too many: tasks that failed, then what went wrong on the way. GitHub shows ten of each level for a
+ * step: where there are more, the tenth says how many.
+ */
+import type { Diagnostic } from "../../document/diagnostic.ts";
+import { diagnosticMessage } from "../../document/diagnostic.ts";
+import type { Decision } from "../../events/decision.ts";
+import type { DecisionEntry, RunView, WorkView } from "../../events/view.ts";
+import { breakOldMarker, logLine } from "./escape.ts";
+import { wentBadly } from "./layout.ts";
+import { harmless, plural } from "../text.ts";
+
+export interface Annotation {
+  readonly level: Level;
+  /** At most 4096 UTF-16 units. */
+  readonly message: string;
+  readonly title: string;
+  readonly file?: string;
+  readonly startLine?: number;
+}
+
+type Level = "error" | "warning" | "notice";
+
+export interface AnnotationOptions {
+  readonly annotations: "all" | "errors" | "off";
+  /** Relative to the workspace, with `/`. */
+  readonly entryFile: string;
+  /** 1-based line of a task in the entry file. */
+  readonly lineOf: (taskId: string) => number | undefined;
+  /** The path of the journal, if one is written. */
+  readonly journal?: string;
+}
+
+const PER_LEVEL = 10;
+const MAX_MESSAGE = 4096;
+const MAX_TITLE = 200;
+
+interface Candidate extends Annotation {
+  /** The most important first. */
+  readonly rank: number;
+  readonly at: number;
+  /** How many times just this happened. */
+  count: number;
+}
+
+/** In the order in which they should be said: what failed first is the first. */
+export function chooseAnnotations(view: RunView, options: AnnotationOptions): Annotation[] {
+  if (options.annotations === "off") return [];
+  const works = [...view.works.values()];
+  const candidates = merged([
+    ...resultOf(view, options),
+    ...works.flatMap((work) => failureOf(work, options)),
+    ...works.flatMap((work) => work.decisions.flatMap((entry) => warningOf(entry, work, options))),
+  ]);
+  const levels: readonly Level[] =
+    options.annotations === "errors" ? ["error"] : ["error", "warning", "notice"];
+  // What went wrong in a rehearsal that went as it should was meant to.
+  const meant = view.status === "succeeded" && view.jobOutcome !== undefined;
+  return levels
+    .filter((level) => level !== "error" || !meant)
+    .flatMap((level) => {
+      const ofLevel = candidates.filter((candidate) => candidate.level === level);
+      const kept = ofLevel.reduce((sum, { count }) => sum + count, 0);
+      const forgotten = level === "warning" ? Math.max(0, warnings(view) - kept) : 0;
+      return limited(level, ofLevel, forgotten, options);
+    });
+}
+
+/** What is wrong with an entry: an error at each line, at most ten. */
+export function diagnosticAnnotations(
+  diagnostics: readonly Diagnostic[],
+  entryFile: string,
+): Annotation[] {
+  const candidates = diagnostics.map((diagnostic, index): Candidate => {
+    const { line, hint, severity = "error" } = diagnostic;
+    const message = diagnosticMessage(diagnostic) + (hint === undefined ? "" : `\n${hint}`);
+    return {
+      level: severity,
+      title: severity === "error" ? "Invalid entry" : "Entry",
+      message: bounded(message),
+      file: diagnostic.file ?? entryFile,
+      ...(line === undefined ? {} : { startLine: line }),
+      rank: 0,
+      at: index,
+      count: 1,
+    };
+  });
+  return limited(candidates[0]?.level ?? "error", candidates, 0, { entryFile });
+}
+
+/** Reasons that have no place in a file, at most ten. */
+export function reasonAnnotations(level: Level, reasons: readonly string[]): Annotation[] {
+  const candidates = reasons.map((reason, at): Candidate => {
+    const message = breakOldMarker(reason).slice(0, MAX_MESSAGE);
+    return { level, title: "agent-jobs", message, rank: 0, at, count: 1 };
+  });
+  return limited(level, candidates, 0, {});
+}
+
+function limited(
+  level: Level,
+  candidates: readonly Candidate[],
+  forgotten: number,
+  { entryFile: file, journal }: Partial<Pick<AnnotationOptions, "entryFile" | "journal">>,
+): Annotation[] {
+  const sorted = candidates.toSorted((a, b) => a.rank - b.rank || a.at - b.at);
+  const all = sorted.length + (forgotten > 0 ? 1 : 0);
+  const shown = all > PER_LEVEL ? sorted.slice(0, PER_LEVEL - 1) : sorted;
+  const more =
+    forgotten + sorted.slice(shown.length).reduce((sum, candidate) => sum + candidate.count, 0);
+  const said = shown.map(({ rank: _rank, at: _at, count, ...annotation }): Annotation => {
+    if (count === 1) return annotation;
+    return { ...annotation, message: bounded(annotation.message, ` (${count} times)`) };
+  });
+  if (more === 0) return said;
+  const where = journal === undefined ? "the log has" : "the log and the journal have";
+  const message = `GitHub shows ${PER_LEVEL} annotations of a level: ${where} the others.`;
+  const title = `And ${plural(more, `more ${level}`)}`;
+  return [...said, { level, title, message, ...(file === undefined ? {} : { file }) }];
+}
+
+function resultOf(view: RunView, { entryFile }: AnnotationOptions): Candidate[] {
+  const job = `Job ${logLine(view.jobName, 100)}`;
+  const about = { file: entryFile, rank: 0, at: 0, count: 1 };
+  switch (view.status) {
+    case "succeeded":
+      return [{ ...about, level: "notice", title: `${job} succeeded`, message: totals(view) }];
+    case "failed": {
+      // A job may fail although no task did, by a limit: then nothing else would be an error.
+      const level = [...view.works.values()].some(wentBadly) ? "notice" : "error";
+      const message = bounded(view.reason ?? "", `\n${totals(view)}`);
+      return [{ ...about, level, title: `${job} failed`, message }];
+    }
+    case "canceled": {
+      const message = bounded(view.reason ?? "", `\n${totals(view)}`);
+      return [{ ...about, level: "notice", title: `${job} was cancelled`, message }];
+    }
+    case "pending":
+    case "running":
+      return [];
+  }
+}
+
+function totals({ works, totals: { modelCalls, inputTokens, outputTokens } }: RunView): string {
+  return `${plural(works.size, "work")}, ${plural(modelCalls, "model call")}, ${inputTokens} tokens in, ${outputTokens} out`;
+}
+
+function failureOf(work: WorkView, options: AnnotationOptions): Candidate[] {
+  if (!wentBadly(work)) return [];
+  const title = `TASK FAILED: ${work.taskId}`;
+  const at = work.endedAt ?? 0;
+  return [about(work, options, { level: "error", title, text: work.reason ?? "", rank: 1, at })];
+}
+
+function warningOf(entry: DecisionEntry, work: WorkView, options: AnnotationOptions): Candidate[] {
+  const rank = warningRank(entry.kind);
+  if (rank === undefined || entry.answer) return [];
+  const { at, text } = entry;
+  const title = `${entry.category}: ${work.taskId}`;
+  return [about(work, options, { level: "warning", title, text, rank, at })];
+}
+
+function about(
+  { taskId }: WorkView,
+  { entryFile, lineOf }: AnnotationOptions,
+  {
+    title,
+    text,
+    ...rest
+  }: Pick<Candidate, "level" | "title" | "rank" | "at"> & {
+    readonly text: string;
+  },
+): Candidate {
+  const line = lineOf(taskId);
+  return {
+    ...rest,
+    title: logLine(title, MAX_TITLE),
+    message: bounded(text),
+    file: entryFile,
+    ...(line === undefined ? {} : { startLine: line }),
+    count: 1,
+  };
+}
+
+/** What happened on the way. How a task ended is told of the task, once. */
+function warningRank(kind: Decision["kind"]): number | undefined {
+  switch (kind) {
+    case "session-crashed":
+      return 1;
+    case "criteria-failed":
+      return 2;
+    case "permission-denied":
+      return 3;
+    default:
+      return undefined;
+  }
+}
+
+/** How many there were, those included that the view no longer holds. */
+function warnings(view: RunView): number {
+  let sum = 0;
+  for (const [kind, count] of view.decided) if (warningRank(kind) !== undefined) sum += count;
+  return sum;
+}
+
+/** The same said several times (by the runs of a loop) is said once. */
+function merged(candidates: readonly Candidate[]): Candidate[] {
+  const known = new Map<string, Candidate>();
+  for (const candidate of candidates) {
+    const { level, title, message } = candidate;
+    const key = JSON.stringify([level, title, message]);
+    const same = known.get(key);
+    if (same === undefined) known.set(key, candidate);
+    else same.count += candidate.count;
+  }
+  return [...known.values()];
+}
+
+/** At most `MAX_MESSAGE` units, the end included; not cut inside a character. */
+function bounded(text: string, end = ""): string {
+  // Twice the length is enough to fill it, and keeps megabytes out of the expressions.
+  const whole = breakOldMarker(harmless(text.slice(0, 2 * MAX_MESSAGE)));
+  const room = MAX_MESSAGE - end.length;
+  if (whole.length <= room) return whole + end;
+  const cut = whole.slice(0, room - 1).replace(/[\uD800-\uDBFF]$/, "");
+  return `${cut}…${end}`;
+}

@@ -1,0 +1,155 @@
+/** The sections of the job summary that tell what was decided and what was said. */
+import type { DecisionEntry, RunView, WorkView } from "../../events/view.ts";
+import { code, fenced, inline } from "./escape.ts";
+import { durationText, result, wentBadly, wholeItems } from "./layout.ts";
+import { nameOf, worksOf, type Section } from "./section.ts";
+import { harmless, plural } from "../text.ts";
+
+const MAX_DECISION = 500;
+const MAX_SAID = 2000;
+
+/** What the agent said last, as it said it. */
+export function finalMessageSection(view: RunView): Section {
+  const speaker = view.lastSpeaker === undefined ? undefined : view.works.get(view.lastSpeaker);
+  const said = harmless(speaker?.lastMessage ?? "").trim();
+  const render = (text: string): string =>
+    speaker === undefined || text === ""
+      ? ""
+      : `### What the agent finally said\n\n<details>\n<summary>${nameOf(speaker)}</summary>\n\n${fenced(text, "text")}\n\n</details>`;
+  const whole = render(said);
+  return {
+    name: "what the agent finally said",
+    rank: 6,
+    empty: whole === "",
+    render: (room) => {
+      if (Buffer.byteLength(whole) <= room) return { text: whole, whole: true };
+      // Every character has at most three bytes per unit; 1000 for what is around it.
+      const fits = Math.floor((room - 1000) / 5);
+      return { text: fits < 200 ? "" : render(`${said.slice(0, fits)}…`), whole: false };
+    },
+  };
+}
+
+/** Up to this many works that went well have a fold on the page; more share one. */
+const SEPARATE = 8;
+
+/**
+ * A fold for each work, and one for the job: those that need a look first. Each also holds what the agent
+ * last said in it, where that is not told elsewhere.
+ */
+export function decisionSections(view: RunView): Section[] {
+  const start = view.startedAt ?? 0;
+  const works = worksOf(view).filter(
+    (work) => told(work.decisions).length > 0 || work.lastMessage !== undefined,
+  );
+  const calm = works.filter((work) => result(work).word === "succeeded");
+  const others = works.filter((work) => result(work).word !== "succeeded");
+  const sections = others
+    .toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)) || a.workId - b.workId)
+    .map((work) => foldSection(workFold(work, view, start), wentBadly(work) ? 4 : 8));
+  if (told(view.decisions).length > 0) {
+    const count = told(view.decisions).length + view.droppedDecisions;
+    const title = `The whole job, ${plural(count, "decision")}`;
+    const name = "decisions about the whole job";
+    sections.unshift(foldSection({ ...view, name, title, said: "", start }, 7));
+  }
+  const folds = calm.map((work) => workFold(work, view, start));
+  return folds.length <= SEPARATE
+    ? [...sections, ...folds.map((fold) => foldSection(fold, 9))]
+    : [...sections, sharedFold(folds)];
+}
+
+/** Which sessions there were is for the journal. */
+function told(decisions: readonly DecisionEntry[]): readonly DecisionEntry[] {
+  return decisions.filter(({ kind }) => kind !== "session-started" && kind !== "session-ended");
+}
+
+interface Fold extends Pick<WorkView, "decisions" | "droppedDecisions"> {
+  readonly name: string;
+  readonly title: string;
+  /** Markdown that may be left out. */
+  readonly said: string;
+  readonly start: number;
+}
+
+function workFold(work: WorkView, view: RunView, start: number): Fold {
+  const { decisions, droppedDecisions, lastMessage } = work;
+  const { sign, word } = result(work);
+  const count = told(decisions).length + droppedDecisions;
+  const counted = count === 0 ? "" : `, ${plural(count, "decision")}`;
+  const title = `${nameOf(work)} ${sign} ${word}${counted}`;
+  const name = `decisions of ${nameOf(work)}`;
+  const words = work.workId === view.lastSpeaker ? "" : harmless(lastMessage ?? "").trim();
+  const cut = words.length > MAX_SAID ? `${words.slice(0, MAX_SAID)}…` : words;
+  const said = cut === "" ? "" : `\nThe agent last said:\n\n${fenced(cut, "text")}\n`;
+  return { decisions, droppedDecisions, name, title, said, start };
+}
+
+function foldSection(fold: Fold, rank: number): Section {
+  return {
+    name: fold.name,
+    rank,
+    heading: "### Decisions",
+    empty: false,
+    render: (room) => renderFold(fold, room),
+    // Decisions that the view dropped say nothing about the room.
+    ...(fold.droppedDecisions > 0 ? { optional: true } : {}),
+  };
+}
+
+/** Without what was said, then without the oldest decisions: the latest tell what came of it. */
+function renderFold(
+  { decisions, droppedDecisions, title, said, start }: Fold,
+  room: number,
+): ReturnType<Section["render"]> {
+  const head = `<details>\n<summary>${title}</summary>\n\n`;
+  const columns = `| Time | Category | Decision |\n| ---: | --- | --- |\n`;
+  const left = room - Buffer.byteLength(head) - 300;
+  const rows = told(decisions)
+    .map((entry) => decisionRow(entry, start))
+    .toReversed();
+  const kept = wholeItems(rows, left);
+  if (left < 0 || (kept.length === 0 && rows.length > 0)) return { text: "", whole: false };
+  const missing = droppedDecisions + rows.length - kept.length;
+  const before = missing > 0 ? `| | | ${plural(missing, "earlier decision")} left out |\n` : "";
+  const log = kept.length === 0 ? "" : `${columns}${before}${kept.toReversed().join("")}`;
+  const saidFits = Buffer.byteLength(log) + Buffer.byteLength(said) <= left;
+  return {
+    text: `${head}${log}${saidFits ? said : ""}\n</details>`,
+    whole: missing === 0 && saidFits,
+  };
+}
+
+function sharedFold(folds: readonly Fold[]): Section {
+  return {
+    name: `decisions of ${plural(folds.length, "work")} that succeeded`,
+    rank: 9,
+    heading: "### Decisions",
+    empty: false,
+    optional: true,
+    render: (room) => {
+      const head = `<details>\n<summary>✓ ${plural(folds.length, "work")} that succeeded at once</summary>\n\n`;
+      let left = room - Buffer.byteLength(head) - 100;
+      let whole = true;
+      const texts: string[] = [];
+      for (const fold of folds) {
+        const rendered = renderFold(fold, left);
+        whole &&= rendered.whole;
+        if (rendered.text === "") break;
+        texts.push(rendered.text);
+        left -= Buffer.byteLength(rendered.text) + 2;
+      }
+      if (texts.length === 0) return { text: "", whole: false };
+      return { text: `${head}${texts.join("\n\n")}\n\n</details>`, whole };
+    },
+  };
+}
+
+function decisionRow(
+  { at, run, kind, category, answer, text }: DecisionEntry,
+  start: number,
+): string {
+  const said = answer && kind === "task-failed" ? "ANSWERED NO" : category;
+  const which = run > 1 ? `run ${run}: ` : "";
+  return `| ${durationText(at - start)} | ${code(said, 40)} | ${which}${inline(text, MAX_DECISION)} |\n`;
+}

@@ -1,0 +1,78 @@
+/**
+ * Text that somebody else wrote, made fit for GitHub: for the log, which its runner searches for commands,
+ * and for Markdown, in which it makes links, images, mentions and references.
+ *
+ * - `logLine`: neither syntax of a workflow command is left, provided that something of ours stands before
+ *   it (`::cmd::` counts at the start of a trimmed line only).
+ * - `inline`: literal text in a paragraph, a table cell or an HTML element.
+ * - `fenced`: a block of literal text.
+ */
+import { oneLine } from "../text.ts";
+
+/**
+ * The runner compares with the rules of a language, which overlook characters that are not seen; so they
+ * may stand inside a marker.
+ */
+const overlooked = String.raw`[\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\uFFFD]*`;
+const oldMarker = new RegExp(`(?<=#${overlooked}#${overlooked})\\[`, "gu");
+
+/** One line that may follow a text of ours in the log. */
+export function logLine(text: string, length: number): string {
+  return breakOldMarker(oneLine(text, length));
+}
+
+/** `##[cmd]` is a command wherever it stands. Keeps line ends. */
+export function breakOldMarker(text: string, bracket = " ["): string {
+  return text.replace(oldMarker, bracket);
+}
+
+const newCommand = new RegExp(
+  String.raw`^(?:\s|${overlooked.slice(0, -1)})*(?=:${overlooked}:)`,
+  "u",
+);
+
+/** Lines that may stand in a log as they are: `| ` is put before what the runner would take for a command. */
+export function withoutCommands(lines: string): string {
+  return lines
+    .split(/(\r\n|\r|\n)/)
+    .map((line) => breakOldMarker(line).replace(newCommand, "$&| "))
+    .join("");
+}
+
+/**
+ * Signs that mean something in Markdown or HTML, as numeric entities. A text may be a whole paragraph or
+ * list item, so what would make it a heading, a list or a rule is escaped at its start.
+ */
+const signs = /[&<>"'\\`*_[\]{}|~#@$^]|^[-+=]|(?<=^\d{1,9})[.)]/g;
+
+/**
+ * GitHub looks for these in the finished page, where entities no longer help. A word joiner stands in
+ * them: it can't be seen, and no line is broken at it.
+ */
+const references: readonly (readonly [RegExp, string])[] = [
+  [/@(?=[\p{L}\p{N}_-])/gu, "@\u2060"],
+  [/#(?=\d)/g, "#\u2060"],
+  [/(GH-)(?=\d)/gi, "$1\u2060"],
+  [/:(?=\/\/)/g, ":\u2060"],
+  [/(www)(?=\.)/gi, "$1\u2060"],
+  [/(mailto|xmpp):/gi, "$1:\u2060"],
+];
+
+/** Literal text on one line: no markup, mention, reference, link or image is left of it. */
+export function inline(text: string, length: number): string {
+  let result = oneLine(text, length);
+  for (const [reference, broken] of references) result = result.replace(reference, broken);
+  return result.replace(signs, (sign) => `&#${sign.charCodeAt(0)};`);
+}
+
+/** A name in the font of code; also inside HTML. */
+export function code(text: string, length: number): string {
+  return `<code>${inline(text, length)}</code>`;
+}
+
+/** A block of literal text, in a fence that nothing in it can close. */
+export function fenced(text: string, language: string): string {
+  const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language}\n${text.trimEnd()}\n${fence}`;
+}

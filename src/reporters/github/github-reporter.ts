@@ -1,0 +1,104 @@
+/**
+ * A run on GitHub: groups in the log, annotations, the job summary. What each of them says is in the
+ * `github-*` files beside this one; this one owns the order and that everything is said once.
+ */
+import type { Reporter } from "../../events/sink.ts";
+import { applyEvent, createRunView } from "../../events/view.ts";
+import { chooseAnnotations, type Annotation, type AnnotationOptions } from "./annotations.ts";
+import { runningWorks, stillRunning } from "../doing.ts";
+import type { GithubCore } from "./github-core.ts";
+import { logLine } from "./escape.ts";
+import { Heartbeat, type HeartbeatClock } from "../heartbeat.ts";
+import { createGithubLog } from "./step-log.ts";
+import { renderSummary, type SummaryOptions } from "./summary.ts";
+import { clockText } from "../text.ts";
+
+export {
+  chooseAnnotations,
+  diagnosticAnnotations,
+  reasonAnnotations,
+  type Annotation,
+  type AnnotationOptions,
+} from "./annotations.ts";
+export type { Annotate, GithubCore } from "./github-core.ts";
+export { chartDetail } from "./layout.ts";
+export { outputsOf, type OutputName, type OutputsOptions, type Result } from "./step-outputs.ts";
+export { renderSummary, type SummaryOptions } from "./summary.ts";
+
+const MAX_STILL = 1000;
+
+export interface GithubOptions extends SummaryOptions, AnnotationOptions {
+  readonly core: GithubCore;
+  /** For `::stop-commands::`: long, and nobody's guess. */
+  readonly randomToken: () => string;
+  readonly clock: HeartbeatClock;
+}
+
+export interface GithubReporter extends Reporter {
+  /**
+   * The rest of the log, the annotations and the summary, from what is known so far: after the run, or in
+   * the middle of it when the process has to end. A second call does nothing more, and no later event
+   * is reported. Rejects if the summary can't be written; everything else has been said by then.
+   */
+  finish(): Promise<void>;
+}
+
+export function createGithubReporter(options: GithubOptions): GithubReporter {
+  const { core } = options;
+  const view = createRunView();
+  const heartbeat = new Heartbeat(options.clock, (now) => {
+    if (runningWorks(view).length === 0) return;
+    const time = clockText(now - (view.startedAt ?? now));
+    core.info(`${time} ${logLine(stillRunning(view, now), MAX_STILL)}`);
+  });
+  const watched = {
+    ...core,
+    info(message: string): void {
+      heartbeat.printed();
+      core.info(message);
+    },
+  };
+  const log = createGithubLog(watched, options.randomToken, view, options.journal !== undefined);
+  let lastAt = 0;
+  let finished: Promise<void> | undefined;
+
+  const finish = async (): Promise<void> => {
+    heartbeat.stop();
+    if (view.status === "pending" || view.status === "running") {
+      const reason = "the process was stopped before the job came to its end";
+      applyEvent(view, {
+        at: lastAt,
+        type: "run.ended",
+        outcome: { kind: "canceled", reason },
+      });
+    }
+    log.end();
+    for (const annotation of chooseAnnotations(view, options)) annotate(core, annotation);
+    const summary = renderSummary(view, options);
+    if (summary !== "") await core.writeSummary(summary);
+  };
+
+  return {
+    name: "summary",
+    report(event) {
+      if (finished !== undefined) return;
+      lastAt = event.at;
+      applyEvent(view, event);
+      log.report(event);
+      if (event.type === "run.started") heartbeat.start();
+      if (event.type === "run.ended") heartbeat.stop();
+    },
+    finish() {
+      finished ??= finish();
+      return finished;
+    },
+    close() {
+      return this.finish();
+    },
+  };
+}
+
+/** Says an annotation. The port escapes it. */
+export function annotate(core: GithubCore, { level, message, ...properties }: Annotation): void {
+  core[level](message, properties);
+}

@@ -1,0 +1,57 @@
+/** A part of the job summary that can be rendered into a given room. */
+import type { RunView, WorkView } from "../../events/view.ts";
+import { code } from "./escape.ts";
+import { wholeItems } from "./layout.ts";
+
+export interface Section {
+  /** For the note about what was left out; harmless Markdown. */
+  readonly name: string;
+  /** What has the least is kept the longest. */
+  readonly rank: number;
+  /** Stands once above all sections that share it. */
+  readonly heading?: string;
+  /** Nothing to say. */
+  readonly empty: boolean;
+  /** That it is missing says nothing about the room for others. */
+  readonly optional?: boolean;
+  /** At most `room` bytes of UTF-8. */
+  readonly render: (room: number) => Rendered;
+}
+
+export interface Rendered {
+  readonly text: string;
+  /** False: something is missing. */
+  readonly whole: boolean;
+}
+
+export function listSection(
+  name: string,
+  rank: number,
+  head: string,
+  items: readonly string[],
+): Section {
+  return {
+    name,
+    rank,
+    empty: items.length === 0,
+    render: (room) => {
+      const kept = wholeItems(items, room - Buffer.byteLength(head));
+      const text = kept.length === 0 ? "" : (head + kept.join("")).trimEnd();
+      return { text, whole: kept.length === items.length };
+    },
+  };
+}
+
+export function worksOf(view: RunView): WorkView[] {
+  return [...view.works.values()].sort((a, b) => a.workId - b.workId);
+}
+
+export function nameOf({
+  workId,
+  taskId,
+}: {
+  readonly workId: number;
+  readonly taskId: string;
+}): string {
+  return `<b>#${workId}</b> ${code(taskId, 100)}`;
+}

@@ -1,0 +1,186 @@
+/**
+ * The run in the log of a GitHub step. Works run at the same time, and a group can neither be nested nor
+ * left and entered again: so the lines of a work are kept until it ends, then printed as one group. What
+ * a person wants to know at once (a start, a crash, a failure) is a line of its own before that.
+ *
+ * - What is kept of a work is bounded: its first and its last lines.
+ * - No text of an agent, a tool or an entry can be a workflow command: a line begins with something of ours,
+ *   its old markers are broken, and a group's content stands between `::stop-commands::` and its token.
+ */
+import type { RunEvent, WorkRef } from "../../events/event.ts";
+import type { RunView } from "../../events/view.ts";
+import { didNotWork, eventLine } from "../event-line.ts";
+import type { GithubCore } from "./github-core.ts";
+import { breakOldMarker, logLine } from "./escape.ts";
+import { createPaint } from "../paint.ts";
+import { clockText, paragraph, plural } from "../text.ts";
+import { worksTable } from "../works-table.ts";
+
+/** Lines kept of a work that runs, and the length of each in UTF-16 units. */
+const HEAD = 100;
+const TAIL = 300;
+const LENGTH = 1000;
+const SAID_LINES = 60;
+const SAID_LENGTH = 16_000;
+
+interface Kept {
+  readonly work: WorkRef;
+  readonly head: string[];
+  readonly tail: string[];
+  left: number;
+}
+
+export interface GithubLog {
+  /** `view` holds the event already. */
+  report(event: RunEvent): void;
+  /** Prints what is kept of works that did not end. */
+  end(): void;
+}
+
+export function createGithubLog(
+  core: Pick<GithubCore, "info" | "startGroup" | "endGroup">,
+  randomToken: () => string,
+  view: RunView,
+  hasJournal: boolean,
+): GithubLog {
+  const where = hasJournal ? ": see the journal" : "";
+  const running = new Map<number, Kept>();
+
+  const time = (event: RunEvent): string => clockText(event.at - (view.startedAt ?? event.at));
+
+  const print = (work: WorkRef | null, event: RunEvent, text: string): void => {
+    const name = work === null ? "" : `${nameOf(work)}: `;
+    core.info(`${time(event)} ${logLine(name + text, LENGTH)}`);
+  };
+
+  const printLive = (event: RunEvent): void => {
+    const live = eventLine(event, view, didNotWork(event) ? "normal" : "quiet");
+    if (live !== undefined) print(live.work, event, live.text);
+  };
+
+  const printGroup = (kept: Kept, title: string): void => {
+    core.startGroup(logLine(`${nameOf(kept.work)} ${title}`, LENGTH));
+    const token = randomToken();
+    core.info(`::stop-commands::${token}`);
+    try {
+      for (const line of kept.head) core.info(line);
+      if (kept.left > 0) core.info(`… ${plural(kept.left, "line")} left out${where}`);
+      for (const line of kept.tail) core.info(line);
+    } finally {
+      core.info(`::${token}::`);
+      core.endGroup();
+    }
+  };
+
+  const keptOf = (work: WorkRef): Kept => {
+    const known = running.get(work.workId);
+    if (known !== undefined) return known;
+    const kept = { work, head: [], tail: [], left: 0 };
+    running.set(work.workId, kept);
+    return kept;
+  };
+
+  const flush = (workId: number, title: string): void => {
+    const kept = running.get(workId);
+    if (kept === undefined) return;
+    running.delete(workId);
+    printGroup(kept, title);
+  };
+
+  return {
+    report(event) {
+      switch (event.type) {
+        case "run.started":
+        case "run.ended":
+          if (event.type === "run.ended") this.end();
+          for (const line of runLines(event, view, time(event))) core.info(line);
+          return;
+        case "work.ended":
+          printLive(event);
+          keep(keptOf(event.work), linesOf(event, view), time(event));
+          flush(event.work.workId, ended(event, view));
+          return;
+        default: {
+          printLive(event);
+          if (event.type === "work.started") {
+            print(event.work, event, `started, model ${event.modelId}`);
+          }
+          if (event.work !== null) keep(keptOf(event.work), linesOf(event, view), time(event));
+        }
+      }
+    },
+    end() {
+      for (const workId of running.keys()) flush(workId, "did not come to its end");
+    },
+  };
+}
+
+function nameOf({ workId, taskId, run }: WorkRef): string {
+  return `#${workId} ${taskId}${run > 1 ? ` run ${run}` : ""}`;
+}
+
+function ended(event: Extract<RunEvent, { type: "work.ended" }>, view: RunView): string {
+  const work = view.works.get(event.work.workId);
+  const { outcome } = event;
+  const kind =
+    outcome.kind === "canceled"
+      ? "cancelled"
+      : work?.status === "answered-no"
+        ? "answered no"
+        : outcome.kind;
+  if (work === undefined) return kind;
+  return `${kind} after ${clockText(work.finishedMs)}, ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}`;
+}
+
+/** What the group of the work says of an event. The first line follows the time, the others are indented. */
+function linesOf(event: RunEvent, view: RunView): readonly string[] {
+  if (event.type === "activity" && event.activity.kind === "message.ended") {
+    const { text } = event.activity;
+    if (text.trim() === "") return [];
+    return ["says:", ...paragraph(text, SAID_LINES, SAID_LENGTH).map((line) => `  ${line}`)];
+  }
+  // The message has been told by the event before.
+  if (event.type === "turn.ended") return [];
+  const line = eventLine(event, view, "verbose");
+  return line === undefined ? [] : [line.text];
+}
+
+function keep(kept: Kept, lines: readonly string[], time: string): void {
+  for (const [index, text] of lines.entries()) {
+    // `| ` keeps a line of an agent from being the start of a line.
+    const line = index === 0 ? `${time} ${logLine(text, LENGTH)}` : `      | ${cut(text)}`;
+    if (kept.head.length < HEAD) {
+      kept.head.push(line);
+      continue;
+    }
+    kept.tail.push(line);
+    if (kept.tail.length > TAIL) {
+      kept.tail.shift();
+      kept.left += 1;
+    }
+  }
+}
+
+/** Of a line that is harmless already; keeps its indentation. */
+function cut(line: string): string {
+  return breakOldMarker(line.length > LENGTH ? `${line.slice(0, LENGTH - 1)}…` : line).trimEnd();
+}
+
+function runLines(
+  event: Extract<RunEvent, { type: "run.started" | "run.ended" }>,
+  view: RunView,
+  time: string,
+): readonly string[] {
+  const job = `${time} job ${view.jobName}`;
+  if (event.type === "run.started") {
+    return [logLine(`${job} started: ${plural(event.works.length, "work")}`, LENGTH)];
+  }
+  const { outcome } = event;
+  const result =
+    outcome.kind === "succeeded"
+      ? `${job} succeeded`
+      : `${job} ${outcome.kind === "canceled" ? "was cancelled" : "failed"}: ${outcome.reason}`;
+  // Each row begins with a number, or with a word of ours.
+  const table = worksTable(view, 120, createPaint(false)).map((row) => `  ${breakOldMarker(row)}`);
+  return [...table, logLine(result, 2000)];
+}

@@ -1,0 +1,169 @@
+/**
+ * The outputs of the step. A later step should take them through `env`, and Linux starts no process with a
+ * variable of 128 kB or more: so all of them together stay below that. `decisions` gives way, from the oldest on.
+ */
+import { elapsedMs, type RunView } from "../../events/view.ts";
+import type { DecisionEntry } from "../../events/view.ts";
+
+export type OutputName =
+  | "result"
+  | "reason"
+  | "rehearsed"
+  | "failed-tasks"
+  | "decisions"
+  | "reported-document"
+  | "journal"
+  | "model-calls"
+  | "input-tokens"
+  | "output-tokens"
+  | "cost"
+  | "duration-seconds";
+
+export type Result = "success" | "failure" | "skipped" | "cancelled";
+
+export interface OutputsOptions {
+  readonly journal?: string;
+  /** The rehearsal file that played the model. */
+  readonly rehearsal?: string;
+  /** Over what the view says, such as `skipped` for a run that was refused. */
+  readonly result?: Result;
+  readonly reason?: string;
+}
+
+/** In bytes of UTF-8; the sum is under 128,000. */
+const MAX_DECISIONS = 80_000;
+const MAX_FAILED = 16_000;
+const MAX_TEXT = 8_000;
+const MAX_PATH = 4_000;
+
+export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<OutputName, string> {
+  const { totals } = view;
+  const failed = [...view.works.values()].filter(
+    ({ status }) => status === "failed" || status === "crashed",
+  );
+  return {
+    result: options.result ?? resultOf(view),
+    reason: cutToBytes(options.reason ?? view.reason ?? "", MAX_TEXT),
+    rehearsed: String(options.rehearsal !== undefined),
+    "failed-tasks": jsonArray([...new Set(failed.map(({ taskId }) => taskId))], MAX_FAILED),
+    decisions: decisionsOf(view, options.journal !== undefined),
+    "reported-document": cutToBytes(view.reportedDocument ?? "", MAX_TEXT),
+    journal: cutToBytes(options.journal ?? "", MAX_PATH),
+    "model-calls": String(totals.modelCalls),
+    "input-tokens": String(totals.inputTokens),
+    "output-tokens": String(totals.outputTokens),
+    cost: String(Math.round(totals.cost * 1e6) / 1e6),
+    "duration-seconds": String(Math.round(durationMs(view) / 100) / 10),
+  };
+}
+
+/** Of the whole run; of one that has no end yet, up to the last thing that is known of it. */
+export function durationMs(view: RunView): number {
+  const start = view.startedAt;
+  if (start === undefined) return 0;
+  if (view.endedAt !== undefined) return Math.max(0, view.endedAt - start);
+  const known = [...view.works.values()].map((work) => elapsedMs(work, work.startedAt ?? start));
+  return Math.max(0, ...known);
+}
+
+function resultOf(view: RunView): Result {
+  switch (view.status) {
+    case "succeeded":
+      return "success";
+    case "failed":
+      return "failure";
+    case "canceled":
+    case "pending":
+    case "running":
+      return "cancelled";
+  }
+}
+
+interface Decided {
+  /** ISO 8601; the start of the line of time is the event's own clock. */
+  readonly at: string;
+  readonly task: string | null;
+  readonly work: number | null;
+  readonly run: number;
+  readonly category: string;
+  readonly text: string;
+}
+
+function decisionsOf(view: RunView, hasJournal: boolean): string {
+  const of = (entry: DecisionEntry, task: string | null, work: number | null) => ({
+    time: entry.at,
+    said: {
+      at: isoTime(entry.at),
+      task,
+      work,
+      run: entry.run,
+      category: entry.category,
+      text: entry.text,
+    } satisfies Decided,
+  });
+  const all = [
+    ...view.decisions.map((entry) => of(entry, null, null)),
+    ...[...view.works.values()].flatMap(({ decisions, taskId, workId }) =>
+      decisions.map((entry) => of(entry, taskId, workId)),
+    ),
+  ].sort((a, b) => a.time - b.time);
+  const dropped = [...view.works.values()].reduce(
+    (sum, work) => sum + work.droppedDecisions,
+    view.droppedDecisions,
+  );
+  return latest(
+    all.map(({ said }) => said),
+    dropped,
+    hasJournal,
+  );
+}
+
+/** As many as there is room for, the latest ones, behind a line that tells how many are missing. */
+function latest(all: readonly Decided[], dropped: number, hasJournal: boolean): string {
+  const texts: string[] = [];
+  let room = MAX_DECISIONS - 300;
+  for (const one of all.toReversed()) {
+    const text = JSON.stringify(one);
+    room -= Buffer.byteLength(text) + 1;
+    if (room < 0) break;
+    texts.unshift(text);
+  }
+  const missing = dropped + all.length - texts.length;
+  if (missing > 0) {
+    const said: Decided = {
+      at: all[all.length - texts.length]?.at ?? isoTime(0),
+      task: null,
+      work: null,
+      run: 0,
+      category: "MISC",
+      text: `${missing} older decisions are left out here${hasJournal ? "; the journal holds them" : ""}`,
+    };
+    texts.unshift(JSON.stringify(said));
+  }
+  return `[${texts.join(",")}]`;
+}
+
+function jsonArray(names: readonly string[], length: number): string {
+  const texts: string[] = [];
+  let room = length;
+  for (const name of names) {
+    const text = JSON.stringify(name);
+    room -= Buffer.byteLength(text) + 1;
+    if (room < 0) break;
+    texts.push(text);
+  }
+  return `[${texts.join(",")}]`;
+}
+
+function isoTime(at: number): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? "" : date.toISOString();
+}
+
+/** Not cut inside of a character. */
+function cutToBytes(text: string, bytes: number): string {
+  const short = text.slice(0, bytes);
+  if (short === text && Buffer.byteLength(text) <= bytes) return text;
+  const { read } = new TextEncoder().encodeInto(short, new Uint8Array(bytes - 3));
+  return `${short.slice(0, read)}…`;
+}

@@ -1,0 +1,97 @@
+/**
+ * An output whose reader may be slow, or stall. What it has not taken yet is kept, up to a bound: beyond it the
+ * oldest texts are dropped, and a line says so. At the end the reader is waited for.
+ */
+import type { TerminalStream } from "./terminal-reporter.ts";
+
+/** Of a stream of Node. */
+export interface OutputStream extends TerminalStream {
+  readonly writableLength: number;
+  readonly destroyed: boolean;
+  write(text: string, done?: () => void): boolean;
+}
+
+export interface OutputClock {
+  sleep(milliseconds: number): Promise<void>;
+}
+
+/** UTF-16 units kept for a reader that is behind. */
+const KEPT = 8 * 1024 * 1024;
+/** What the stream gets at once: it reports no progress within it. */
+const CHUNK = 64 * 1024;
+/** How often `end` checks whether the reader goes on. */
+const POLL_MS = 50;
+
+export class BoundedOutput {
+  readonly #stream: OutputStream;
+  readonly #bound: number;
+  #kept: string[] = [];
+  #length = 0;
+  /** Something was dropped, and no line says so yet. */
+  #gap = false;
+  #incomplete = false;
+  #progress = 0;
+
+  constructor(stream: OutputStream, bound = KEPT) {
+    this.#stream = stream;
+    this.#bound = bound;
+  }
+
+  write(text: string): void {
+    // A reader that has gone (`| head`) is no reason to keep anything.
+    if (this.#stream.destroyed) return;
+    this.#kept.push(text);
+    this.#length += text.length;
+    this.#flush();
+    if (this.#length > this.#bound) this.#drop();
+  }
+
+  /** Waits for the reader. Resolves with the reason if something was lost. */
+  async end(patienceMs: number, clock: OutputClock): Promise<string | undefined> {
+    let progress = this.#progress;
+    let waited = 0;
+    while (this.#length + this.#stream.writableLength > 0 && !this.#stream.destroyed) {
+      if (waited >= patienceMs) return `nothing was read for ${patienceMs / 1000} s`;
+      await clock.sleep(POLL_MS);
+      waited = progress === this.#progress ? waited + POLL_MS : 0;
+      progress = this.#progress;
+    }
+    return this.#incomplete ? "its reader was too slow, so the middle was left out" : undefined;
+  }
+
+  /** To half of the bound, so that the cost of dropping is shared by many writes. */
+  #drop(): void {
+    let count = 0;
+    for (; this.#length > this.#bound / 2 && count < this.#kept.length - 1; count += 1) {
+      this.#length -= this.#kept[count]?.length ?? 0;
+    }
+    if (count === 0) return;
+    this.#kept = this.#kept.slice(count);
+    this.#gap = true;
+    this.#incomplete = true;
+  }
+
+  #flush(): void {
+    // A stream writes at once what its reader takes; then there is nothing to wait for.
+    while (this.#kept.length > 0 && this.#stream.writableLength === 0) {
+      const chunk = this.#take();
+      this.#stream.write(chunk, () => {
+        this.#progress += 1;
+        this.#flush();
+      });
+    }
+  }
+
+  #take(): string {
+    let count = 0;
+    let length = 0;
+    for (; count < this.#kept.length && length < CHUNK; count += 1) {
+      length += this.#kept[count]?.length ?? 0;
+    }
+    const chunk = this.#kept.splice(0, count).join("");
+    this.#length -= length;
+    if (!this.#gap) return chunk;
+    this.#gap = false;
+    return `… some lines are missing here: the output was read too slowly\n${chunk}`;
+  }
+}

@@ -1,0 +1,219 @@
+/**
+ * The running works, below the log, redrawn ten times a second. Owns the bottom of the terminal between
+ * `start` and `stop`; everything else that wants to be printed meanwhile goes through `print`.
+ *
+ * - Each refresh is one write: erase, new log lines, new frame. Nobody sees a half of it.
+ * - The cursor is never hidden, so that no way to die can leave it hidden.
+ * - A frame has fewer lines than the terminal, and each line fewer columns: the terminal wraps none of them.
+ *   When it gets narrower it wraps those already drawn; they are erased at their new height.
+ */
+import { Writable } from "node:stream";
+import { createLogUpdate } from "log-update";
+import stringWidth from "string-width";
+import type { RunView, WorkView } from "../../events/view.ts";
+import { busySession, doing, phaseOf, runningLabel, runningWorks } from "../doing.ts";
+import type { Paint } from "../paint.ts";
+import { clockText, countText, cutMiddle, cutTo, fitName, oneLine, plural } from "../text.ts";
+
+export interface LiveStream {
+  write(text: string): unknown;
+  readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
+}
+
+export interface LiveClock {
+  now(): number;
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+export interface LiveView {
+  start(): void;
+  /** Whole lines, each with its LF, above the frame. */
+  print(lines: string): void;
+  /** Removes the frame and writes what is left to print. Idempotent; `start` begins anew. */
+  stop(): void;
+}
+
+const REFRESH_MS = 100;
+/** So much text is written at once, without waiting for the next refresh. */
+const MAX_WAITING = 64 * 1024;
+
+export function createLiveView(
+  stream: LiveStream,
+  clock: LiveClock,
+  view: RunView,
+  paint: Paint,
+  /** `line`: the totals alone, as a sign of life. */
+  form: "full" | "line" = "full",
+): LiveView {
+  const canvas = new Canvas(stream);
+  const log = createLogUpdate(canvas, { showCursor: true });
+  let drawn: readonly string[] = [];
+  let drawnColumns = 0;
+  let waiting = "";
+  let ticks = 0;
+  let running: AbortController | undefined;
+
+  const erase = (): void => {
+    if (drawn.length === 0) return;
+    if (canvas.columns < drawnColumns) {
+      const height = drawn.reduce((sum, line) => sum + rowsOf(line, canvas.columns), 0);
+      canvas.write(`\u001B[${height}A\u001B[J`);
+      log.done();
+    } else {
+      log.clear();
+    }
+    drawn = [];
+  };
+
+  const refresh = (): void => {
+    if (waiting !== "" || canvas.columns !== drawnColumns) erase();
+    canvas.write(waiting);
+    waiting = "";
+    const whole = frame(view, clock.now(), canvas.columns, canvas.rows, ticks, paint);
+    const sign = spinner[ticks % spinner.length] ?? "";
+    drawn =
+      form === "full"
+        ? whole
+        : whole.slice(0, 1).map((head) => cutTo(`${sign} ${head}`, canvas.columns - 1));
+    drawnColumns = canvas.columns;
+    ticks += 1;
+    if (drawn.length > 0) log(drawn.join("\n"));
+    else log.clear();
+    canvas.flush();
+  };
+
+  const keepRefreshing = async (signal: AbortSignal): Promise<void> => {
+    for (;;) {
+      await clock.sleep(REFRESH_MS, signal);
+      if (signal.aborted) return;
+      refresh();
+    }
+  };
+
+  return {
+    start() {
+      if (running !== undefined) return;
+      running = new AbortController();
+      void keepRefreshing(running.signal);
+    },
+    print(lines) {
+      waiting += lines;
+      if (running === undefined || waiting.length > MAX_WAITING) {
+        erase();
+        canvas.write(waiting);
+        waiting = "";
+        canvas.flush();
+      }
+    },
+    stop() {
+      running?.abort();
+      running = undefined;
+      erase();
+      canvas.write(waiting);
+      waiting = "";
+      canvas.flush();
+    },
+  };
+}
+
+/** Collects what is drawn, until `flush` writes it at once as one synchronised update. */
+class Canvas extends Writable {
+  readonly #stream: LiveStream;
+  #collected = "";
+
+  constructor(stream: LiveStream) {
+    super({ decodeStrings: false });
+    this.#stream = stream;
+  }
+
+  get columns(): number {
+    return Math.max(1, this.#stream.columns ?? 80);
+  }
+
+  get rows(): number {
+    return Math.max(1, this.#stream.rows ?? 24);
+  }
+
+  override write(chunk: unknown): boolean {
+    this.#collected += String(chunk);
+    return true;
+  }
+
+  flush(): void {
+    if (this.#collected === "") return;
+    this.#stream.write(`\u001B[?2026h${this.#collected}\u001B[?2026l`);
+    this.#collected = "";
+  }
+}
+
+function rowsOf(line: string, columns: number): number {
+  return Math.max(1, Math.ceil(stringWidth(line) / columns));
+}
+
+const spinner = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/** Exported for its test: the lines of one frame. */
+export function frame(
+  view: RunView,
+  now: number,
+  columns: number,
+  rows: number,
+  tick: number,
+  paint: Paint,
+): string[] {
+  const width = columns - 1;
+  const works = [...view.works.values()];
+  const running = runningWorks(view);
+  if (running.length === 0) return [];
+  const done = works.filter(({ status }) => status !== "pending" && status !== "running").length;
+  const queued = running.filter((work) => phaseOf(work) === "queued").length;
+  const { totals } = view;
+  const mark = spinner[tick % spinner.length] ?? "";
+  const facts = [
+    `${running.length - queued} running`,
+    ...(queued > 0 ? [`${queued} queued`] : []),
+    `${done} of ${works.length} done`,
+    clockText(now - (view.startedAt ?? now)),
+    plural(totals.modelCalls, "model call"),
+    `${countText(totals.inputTokens + totals.outputTokens)} tokens`,
+  ];
+  const head = cutTo(facts.join(", "), width);
+  // At most 60 % of the terminal: the log above stays readable.
+  const room = Math.max(0, Math.floor(rows * 0.6) - 1);
+  const shown = running.length <= room ? running : running.slice(0, Math.max(0, room - 1));
+  const label = Math.min(
+    Math.max(8, Math.floor(width * 0.4)),
+    Math.max(0, ...shown.map((work) => stringWidth(runningLabel(work)))),
+  );
+  const lines = [
+    paint("faint", head),
+    ...shown.map((work) => workLine(work, now, width, label, mark, paint)),
+  ];
+  if (shown.length < running.length && room > 0) {
+    lines.push(paint("faint", cutTo(`… and ${running.length - shown.length} more`, width)));
+  }
+  return lines;
+}
+
+function workLine(
+  work: WorkView,
+  now: number,
+  width: number,
+  label: number,
+  mark: string,
+  paint: Paint,
+): string {
+  const session = busySession(work) ?? [...work.sessions.values()].at(-1);
+  const details = [doing(work, now)];
+  // On a narrow terminal the tool is worth more than the model.
+  if (width >= 50) details.unshift(plural(work.modelCalls, "call"));
+  if (width >= 64) details.unshift(oneLine(session?.modelId ?? work.modelId, 100));
+  const sign = phaseOf(work) === "queued" ? "·" : mark;
+  const start = `${sign} ${fitName(runningLabel(work), label)}`;
+  // Of the run that goes on, not of all: that is what a person who watches wants to know.
+  const rest = ` ${clockText(now - (work.startedAt ?? now))} ${details.join(", ")}`;
+  return (
+    paint("name", cutMiddle(start, width)) + cutTo(rest, Math.max(0, width - stringWidth(start)))
+  );
+}

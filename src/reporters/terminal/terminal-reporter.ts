@@ -1,0 +1,155 @@
+/**
+ * The run for a person at a terminal, or for a log file: one line per event, and at the end what came of it.
+ * Owns the layout; what is said of an event is in `event-line.ts`, the live view in `live.ts`.
+ *
+ * The last line is exactly `job NAME succeeded`, `job NAME failed: REASON` or `job NAME canceled: REASON`;
+ * nothing follows it. Text of an agent, a tool or an entry never reaches the terminal raw.
+ */
+import stringWidth from "string-width";
+import type { RunEvent, RunOutcome, WorkRef } from "../../events/event.ts";
+import type { Reporter } from "../../events/sink.ts";
+import { applyEvent, createRunView, type RunView } from "../../events/view.ts";
+import { eventLine, type Verbosity } from "../event-line.ts";
+import { createLiveView, type LiveClock, type LiveStream } from "./live-view.ts";
+import { createPaint } from "../paint.ts";
+import { runningWorks, stillRunning } from "../doing.ts";
+import { Heartbeat } from "../heartbeat.ts";
+import { clockText, cutMiddle, harmless, oneLine, paragraph } from "../text.ts";
+import { worksTable } from "../works-table.ts";
+
+export interface TerminalStream extends LiveStream {
+  readonly isTTY?: boolean | undefined;
+}
+
+export interface TerminalOptions {
+  readonly stream: TerminalStream;
+  readonly verbosity: Verbosity;
+  readonly colors: boolean;
+  /** A view of the running works below the log, of one line with `quiet`; takes effect on a TTY only. */
+  readonly live: boolean;
+  readonly clock: LiveClock;
+  /** The chart of what ran, as text (Mermaid), for the end. */
+  readonly chart?: (view: RunView) => string;
+}
+
+/** Without a terminal there is no width to keep to. */
+const LOG_COLUMNS = 120;
+const MAX_LABEL = 32;
+const MAX_STILL = 600;
+const SAID_LINES = 20;
+const SAID_LENGTH = 4000;
+
+export function createTerminalReporter(options: TerminalOptions): Reporter {
+  const { stream, verbosity, clock } = options;
+  const tty = stream.isTTY === true;
+  const paint = createPaint(options.colors);
+  const view = createRunView();
+  const live =
+    options.live && tty
+      ? createLiveView(stream, clock, view, paint, verbosity === "quiet" ? "line" : "full")
+      : undefined;
+  let labelWidth = 0;
+  let over = false;
+
+  const heartbeat = new Heartbeat(clock, (now) => {
+    if (runningWorks(view).length === 0) return;
+    const time = paint("faint", clockText(now - (view.startedAt ?? now)));
+    print(`${time} ${paint("faint", oneLine(stillRunning(view, now), MAX_STILL))}`);
+  });
+
+  const print = (line: string): void => {
+    heartbeat.printed();
+    if (live === undefined) stream.write(`${line}\n`);
+    else live.print(`${line}\n`);
+  };
+
+  const label = (work: WorkRef | null): string => {
+    if (work === null) return "";
+    const name = workLabel(work);
+    const padding = " ".repeat(Math.max(0, labelWidth - stringWidth(name)) + 1);
+    return paint("name", name) + padding;
+  };
+
+  const printEvent = (event: RunEvent): void => {
+    const line = eventLine(event, view, verbosity);
+    if (line === undefined) return;
+    const time = paint("faint", clockText(event.at - (view.startedAt ?? event.at)));
+    print(`${time} ${label(line.work)}${paint(line.tone, line.text)}`);
+  };
+
+  const printEnd = (outcome: RunOutcome): void => {
+    live?.stop();
+    heartbeat.stop();
+    if (verbosity !== "quiet") {
+      for (const section of [lastWords(view), chartLines(view, options.chart)]) {
+        if (section.length > 0) print(["", ...section].join("\n"));
+      }
+      print(
+        ["", ...worksTable(view, tty ? (stream.columns ?? 80) : LOG_COLUMNS, paint)].join("\n"),
+      );
+      print("");
+    }
+    const tone = outcome.kind === "succeeded" ? "good" : outcome.kind === "failed" ? "bad" : "warn";
+    print(paint(tone, lastLine(view.jobName, outcome)));
+    over = true;
+  };
+
+  return {
+    name: "terminal",
+    report(event) {
+      if (over) return;
+      applyEvent(view, event);
+      if (event.type === "run.started") {
+        labelWidth = Math.max(
+          0,
+          ...event.works.map((planned) => stringWidth(workLabel({ ...planned, run: 1 }))),
+        );
+        // Aligned texts are worth a third of a narrow terminal, not more.
+        if (tty) labelWidth = Math.min(labelWidth, Math.floor((stream.columns ?? 80) / 3));
+        live?.start();
+        // Who asked for quiet asked for silence; a view that moves is a sign of life itself.
+        if (live === undefined && verbosity !== "quiet") heartbeat.start();
+      }
+      if (event.type === "run.ended") printEnd(event.outcome);
+      else printEvent(event);
+    },
+    async close() {
+      live?.stop();
+      heartbeat.stop();
+    },
+  };
+}
+
+function workLabel(work: WorkRef): string {
+  const name = cutMiddle(oneLine(`#${work.workId} ${work.taskId}`, 200), MAX_LABEL);
+  return work.run > 1 ? `${name} run ${work.run}` : name;
+}
+
+function lastWords(view: RunView): string[] {
+  const speaker = view.lastSpeaker === undefined ? undefined : view.works.get(view.lastSpeaker);
+  if (speaker?.lastMessage === undefined) return [];
+  const label = workLabel({ ...speaker, run: speaker.runs });
+  return [
+    `${label} said:`,
+    ...paragraph(speaker.lastMessage, SAID_LINES, SAID_LENGTH).map((line) => `  ${line}`.trimEnd()),
+  ];
+}
+
+function chartLines(view: RunView, chart: TerminalOptions["chart"]): string[] {
+  if (chart === undefined) return [];
+  try {
+    const text = harmless(chart(view)).trimEnd();
+    return text === "" ? [] : text.split("\n");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return [`The chart could not be drawn: ${oneLine(why, 200)}`];
+  }
+}
+
+function lastLine(jobName: string, outcome: RunOutcome): string {
+  const end =
+    outcome.kind === "succeeded"
+      ? "succeeded"
+      : `${outcome.kind}: ${oneLine(outcome.reason, 2000)}`;
+  return `job ${oneLine(jobName, 200)} ${end}`;
+}

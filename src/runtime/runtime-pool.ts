@@ -1,0 +1,225 @@
+/**
+ * The one runtime that all sessions share.
+ *
+ * Invariants: at most one runtime starts at a time, whoever asks; a dead one is replaced once, for
+ * everybody who needs it; one that has served its share of sessions is replaced too, and stopped when the
+ * last of them has closed (it keeps some memory of every session); `stop()` leaves no process and no file.
+ */
+import { join } from "node:path";
+import type { Clock } from "../events/clock.ts";
+import { removeDirectory, removeDirectoryNow } from "../platform/files.ts";
+import { endMarkedProcesses, killMarkedProcesses, sendSignal } from "../platform/processes.ts";
+import { makeRunFolder, reapDeadRuns, RUN_MARK } from "../platform/run-folder.ts";
+import type { RunFolder } from "../platform/run-folder.ts";
+import { RuntimeProcess } from "./runtime-process.ts";
+import type { RuntimeProcessOptions } from "./runtime-process.ts";
+
+/** Measured: a runtime keeps about 0.2 MB of every session that it has ended. */
+const sessionsPerRuntime = 250;
+
+/** Looks after the files of the runtime. */
+export interface RuntimeKeeper {
+  /** What is wrong with a runtime's files; undefined if nothing is known to be. Asked once, while it starts. */
+  examine(path: string): Promise<string | undefined>;
+  /** Installs it again and returns its path. Asked once at most. Rejects with an Error for people. */
+  reinstall(problem: string): Promise<string>;
+}
+
+export interface RuntimePoolOptions {
+  readonly clock: Clock;
+  /** What to start; `path` is a runtime that was installed again. Called for every start: it may throw an Error for people. */
+  readonly configure: (path?: string) => Omit<RuntimeProcessOptions, "clock" | "directory">;
+  /** For a runtime that may have been damaged since it was installed. */
+  readonly keeper?: RuntimeKeeper | undefined;
+  readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
+  /** Called before the first runtime starts, if killed runs of before have left something. */
+  readonly onLeftovers?: ((runs: number) => void) | undefined;
+  /** The value of `AGENT_JOBS_RUN` in the environment of all that is started; default: a random one. */
+  readonly mark?: string | undefined;
+  /** How many sessions one runtime serves. Default: 250. */
+  readonly sessionsPerRuntime?: number | undefined;
+}
+
+/** The use of a runtime by one session. */
+export interface RuntimeLease {
+  readonly runtime: RuntimeProcess;
+  /** The session has ended, or did not come up. Idempotent. */
+  readonly release: () => void;
+}
+
+interface Served {
+  /** Sessions that were given this runtime, and those of them that still have it. */
+  opened: number;
+  readonly open: Set<RuntimeLease>;
+  retired: boolean;
+}
+
+export class RuntimePool {
+  #current: Promise<RuntimeProcess> | undefined;
+  /** Every runtime that may still have a process or a file. */
+  readonly #running = new Map<RuntimeProcess, Served>();
+  #root: Promise<RunFolder> | undefined;
+  #folder: RunFolder | undefined;
+  #started = 0;
+  /** Why the runtime before the next one is gone. */
+  #lastLoss: string | undefined;
+  #stopping: Promise<void> | undefined;
+  #examined = false;
+  /** Of the runtime that was installed again. */
+  #path: string | undefined;
+  readonly #options: RuntimePoolOptions;
+
+  constructor(options: RuntimePoolOptions) {
+    this.#options = options;
+  }
+
+  get pids(): readonly number[] {
+    return [...this.#running.keys()]
+      .map((runtime) => runtime.pid)
+      .filter((pid) => pid !== undefined);
+  }
+
+  /**
+   * The running runtime for one more session; started, or started again, if need be. Rejects with an Error
+   * for people. Whoever gets a lease has to release it.
+   */
+  async acquire(): Promise<RuntimeLease> {
+    for (;;) {
+      if (this.#stopping !== undefined) throw new Error("The sessions have been stopped.");
+      this.#current ??= this.#start();
+      const current = this.#current;
+      const runtime = await current;
+      // Whether it still answers is being asked: nobody new has to wait for one that does not.
+      if (runtime.mute) await runtime.doubt();
+      const served = this.#running.get(runtime);
+      if (served?.retired === true) continue;
+      if (!runtime.gone && served !== undefined) return this.#lease(runtime, served);
+      // It died while it started or since; whoever sees it first makes way for its successor.
+      if (this.#current === current) {
+        this.#lastLoss = runtime.loss;
+        this.#current = undefined;
+      }
+    }
+  }
+
+  #lease(runtime: RuntimeProcess, served: Served): RuntimeLease {
+    const lease: RuntimeLease = {
+      runtime,
+      release: () => {
+        served.open.delete(lease);
+        if (served.retired && served.open.size === 0) void this.#bury(runtime);
+      },
+    };
+    served.open.add(lease);
+    served.opened += 1;
+    if (served.opened >= (this.#options.sessionsPerRuntime ?? sessionsPerRuntime)) {
+      served.retired = true;
+      this.#current = undefined;
+    }
+    return lease;
+  }
+
+  /** Ends all runtimes and what they started by force, and removes their files, before it returns. */
+  kill(): void {
+    for (const pid of this.pids) sendSignal(pid, "SIGKILL");
+    if (this.#folder === undefined) return;
+    killMarkedProcesses(RUN_MARK, this.#folder.mark);
+    removeDirectoryNow(this.#folder.path);
+  }
+
+  /** Ends all runtimes, and what sessions that were not closed have left. Bounded, idempotent, never throws. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #start(): Promise<RuntimeProcess> {
+    try {
+      // A full disk may have room for the next try.
+      this.#root ??= this.#prepare().catch((error: unknown) => {
+        this.#root = undefined;
+        throw error;
+      });
+      const folder = await this.#root;
+      const runtime = await this.#launchSound(folder);
+      runtime.onDeath(() => void this.#bury(runtime));
+      if (this.#lastLoss !== undefined) this.#tellRestarted(this.#lastLoss);
+      this.#lastLoss = undefined;
+      return runtime;
+    } catch (error) {
+      this.#current = undefined;
+      throw error;
+    }
+  }
+
+  /** The first start tells whether the runtime is sound: no session is opened on one that isn't. */
+  async #launchSound(folder: RunFolder): Promise<RuntimeProcess> {
+    const { keeper, configure } = this.#options;
+    if (keeper === undefined || this.#examined) return this.#launch(folder);
+    this.#examined = true;
+    const [damage, started] = await Promise.all([
+      keeper.examine(configure().path),
+      this.#launch(folder).catch((error: unknown) =>
+        error instanceof Error ? error : new Error(String(error)),
+      ),
+    ]);
+    let problem = damage;
+    if (started instanceof Error) {
+      problem ??= `it does not start (${started.message.split("\n")[0] ?? ""})`;
+    } else {
+      if (problem === undefined) return started;
+      await this.#bury(started);
+    }
+    this.#path = await keeper.reinstall(problem);
+    return this.#launch(folder);
+  }
+
+  async #launch({ path, mark }: RunFolder): Promise<RuntimeProcess> {
+    this.#started += 1;
+    const configuration = this.#options.configure(this.#path);
+    const runtime = new RuntimeProcess({
+      ...configuration,
+      environment: { ...configuration.environment, [RUN_MARK]: mark },
+      clock: this.#options.clock,
+      directory: join(path, `runtime-${this.#started}`),
+    });
+    this.#running.set(runtime, { opened: 0, open: new Set(), retired: false });
+    await runtime.start().catch((error: unknown) => {
+      this.#running.delete(runtime);
+      throw error;
+    });
+    return runtime;
+  }
+
+  /** A folder of our own, and none of those who can't clean up after themselves any more. */
+  async #prepare(): Promise<RunFolder> {
+    const folder = await makeRunFolder("", this.#options.mark);
+    this.#folder = folder;
+    const { length } = await reapDeadRuns();
+    if (length > 0) this.#options.onLeftovers?.(length);
+    return folder;
+  }
+
+  async #bury(runtime: RuntimeProcess): Promise<void> {
+    await runtime.stop();
+    this.#running.delete(runtime);
+  }
+
+  #tellRestarted(reason: string): void {
+    try {
+      this.#options.onRuntimeRestarted?.(reason);
+    } catch {
+      // A listener's fault is not the session's.
+    }
+  }
+
+  async #stop(): Promise<void> {
+    await this.#current?.catch(() => undefined);
+    await Promise.all([...this.#running.keys()].map((runtime) => runtime.stop()));
+    this.#running.clear();
+    const root = await this.#root?.catch(() => undefined);
+    if (root === undefined) return;
+    await endMarkedProcesses(RUN_MARK, root.mark).catch(() => undefined);
+    await removeDirectory(root.path).catch(() => undefined);
+  }
+}

@@ -1,0 +1,292 @@
+/**
+ * One running Copilot runtime: a client of the SDK and the child process under it.
+ *
+ * Owns: the child, from spawn until it is surely gone, and the folder it writes to. Knows when it died:
+ * the SDK does not say so, and no call that is pending then ever settles (traps 2 and 3), so every call
+ * to the runtime is raced against its death and a deadline.
+ */
+import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
+import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilot-sdk";
+import type { ChildProcess } from "node:child_process";
+import { join } from "node:path";
+import type { Clock } from "../events/clock.ts";
+import { endOf } from "../events/cut.ts";
+import { makeDirectory, removeDirectory } from "../platform/files.ts";
+import { isRunning, residentBytes, sendSignal, waitUntilGone } from "../platform/processes.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { tolerateBrokenPipes } from "./broken-pipe.ts";
+import { attempt, within } from "./deadline.ts";
+import type { Authentication } from "./runtime-environment.ts";
+
+export const startMs = 15_000;
+const stopMs = 5_000;
+/** Ctrl-C reaches the runtime as well as us: a death this soon before our own cancel is no crash. */
+export const graceMs = 250;
+const pingEveryMs = 1_000;
+const pingMs = 5_000;
+/** After a call that was left unanswered for some seconds already. */
+const doubtMs = 2_000;
+const memoryEveryMs = 2_000;
+/** Measured: 200 turns at once take 0.9 GB. What a hostile stream makes it collect has no bound. */
+const memoryBytes = 4_000_000_000;
+const silent = "The Copilot runtime does not answer any more.";
+
+/** What a turn needs to know of the runtime below it. */
+export interface RuntimeLife {
+  /** True from the moment the process ended, which is a little before its death is declared. */
+  readonly gone: boolean;
+  /**
+   * Calls the listener once when the runtime is dead (at once if it is already); never on an orderly stop.
+   * Returns the way to unsubscribe. Not a promise: those keep every waiter for as long as they live.
+   */
+  onDeath(listener: (reason: string) => void): () => void;
+}
+
+export interface RuntimeProcessOptions {
+  readonly clock: Clock;
+  readonly path: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly authentication: Authentication;
+  /** Empty folder for everything that this runtime writes; removed when it ends. */
+  readonly directory: string;
+  /** Made anew for each process; `kill` ends that very process. */
+  readonly requestHandler?: ((kill: () => void) => CopilotRequestHandler) | undefined;
+  /** The runtime is ended when it has more memory than that. Default: 4 GB. Known on Linux only. */
+  readonly memoryBytes?: number | undefined;
+  /** How to get at the client's child; the default reads the private field that holds it. */
+  readonly childOf?: (client: CopilotClient) => unknown;
+}
+
+export class RuntimeProcess implements RuntimeLife {
+  readonly client: CopilotClient;
+  readonly outputDirectory: string;
+  /** It has left a step of an ending unanswered: nobody waits for it politely any more. */
+  mute = false;
+  readonly #temporary: string;
+  readonly #mourners = new Set<(reason: string) => void>();
+  #dead: string | undefined;
+  #loss: string | undefined;
+  #stopped = false;
+  #ending: Promise<void> | undefined;
+  #asking: Promise<void> | undefined;
+  #child: ChildProcess | undefined;
+  /** Why the child could not be started, as the system says it a moment later. */
+  #notStarted: Promise<unknown> | undefined;
+  #pid: number | undefined;
+  #errors = "";
+  #restore = (): void => {};
+  readonly #ended = new AbortController();
+  readonly #options: RuntimeProcessOptions;
+
+  constructor(options: RuntimeProcessOptions) {
+    this.#options = options;
+    this.outputDirectory = join(options.directory, "output");
+    this.#temporary = join(options.directory, "tmp");
+    const { authentication } = options;
+    const clientOptions: CopilotClientOptions = {
+      mode: "empty",
+      connection: RuntimeConnection.forStdio({ path: options.path }),
+      env: {
+        ...options.environment,
+        ...authentication.environment,
+        // Detached shells leave their logs there, and agents what they like: it ends with the runtime.
+        ...Object.fromEntries(["TMPDIR", "TMP", "TEMP"].map((name) => [name, this.#temporary])),
+      },
+      baseDirectory: join(options.directory, "home"),
+      workingDirectory: options.directory,
+      logLevel: "error",
+      useLoggedInUser: authentication.useLoggedInUser,
+      ...(options.requestHandler === undefined
+        ? {}
+        : { requestHandler: options.requestHandler(() => this.kill()) }),
+    };
+    this.client = new CopilotClient(clientOptions);
+  }
+
+  get gone(): boolean {
+    return this.#stopped || this.#loss !== undefined;
+  }
+
+  /** Why it is gone, if it went by itself. */
+  get loss(): string | undefined {
+    return this.#loss;
+  }
+
+  onDeath(listener: (reason: string) => void): () => void {
+    if (this.#dead !== undefined) listener(this.#dead);
+    else this.#mourners.add(listener);
+    return () => this.#mourners.delete(listener);
+  }
+
+  /** Undefined before the start, or if the SDK does not let us see its child. */
+  get pid(): number | undefined {
+    return this.#pid;
+  }
+
+  /** What the runtime wrote to its standard error: the last 4 KB. */
+  get errors(): string {
+    return this.#errors;
+  }
+
+  /** Rejects with an Error that says why; the process is ended and its folder removed then. */
+  async start(): Promise<void> {
+    this.#restore = tolerateBrokenPipes();
+    try {
+      await makeDirectory(this.outputDirectory);
+      await makeDirectory(this.#temporary);
+      const starting = this.client.start();
+      this.#watchChild();
+      const outcome = await within(
+        Promise.race([
+          starting.then(() => "started" as const),
+          new Promise<Error>((resolve) => {
+            this.onDeath((reason) => resolve(new Error(reason)));
+          }),
+        ]),
+        startMs,
+        this.#options.clock,
+      );
+      if (outcome === undefined) {
+        throw new Error(`The Copilot runtime did not start within ${startMs / 1000} s.`);
+      }
+      if (outcome.value instanceof Error) throw outcome.value;
+      if (this.#child === undefined) void this.#watchByPing();
+      else void this.#watchMemory();
+    } catch (error) {
+      // Of a child that was not started at all, the SDK only sees that it has no pipes.
+      const message = errorMessage((await this.#notStarted) ?? error);
+      this.#loss ??= message;
+      await this.stop();
+      const errors = this.#errors === "" ? "" : `\n${this.#errors.trim()}`;
+      throw new Error(`${message}${errors}`, { cause: error });
+    }
+  }
+
+  /**
+   * It left a call unanswered, or the call failed. If it leaves a ping unanswered too, it is as good as dead, and declared so:
+   * else every further session would wait for it in vain. Bounded, never throws.
+   */
+  doubt(): Promise<void> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #ask(): Promise<void> {
+    if (this.gone || this.#ending !== undefined) return;
+    const { clock } = this.#options;
+    const { signal } = this.#ended;
+    const ping = await within(this.client.ping(), doubtMs, clock, signal).catch(() => "broken");
+    // Who ends tells why, a moment after the connection is broken.
+    if (ping === "broken") await clock.sleep(graceMs, signal);
+    if (typeof ping === "object") this.mute = false;
+    else await this.#lost(silent);
+  }
+
+  /** Ends the process at once, as a crash would. */
+  kill(): void {
+    if (this.#pid !== undefined) sendSignal(this.#pid, "SIGKILL");
+  }
+
+  /** Ends the process, orderly if it lets us, and removes what it wrote. Bounded, idempotent, never throws. */
+  stop(): Promise<void> {
+    this.#ending ??= this.#stop();
+    return this.#ending;
+  }
+
+  async #stop(): Promise<void> {
+    this.#ended.abort();
+    const { clock } = this.#options;
+    if (this.#loss === undefined && !this.mute) {
+      await attempt(() => this.client.stop(), stopMs, clock);
+    }
+    // Clears what a failed stop or a dead child left in the client: timers, the connection.
+    await attempt(() => this.client.forceStop(), stopMs, clock);
+    if (this.#pid !== undefined && isRunning(this.#pid)) {
+      this.kill();
+      await waitUntilGone([this.#pid], 2_000);
+    }
+    this.#stopped = true;
+    this.#restore();
+    await removeDirectory(this.#options.directory).catch(() => undefined);
+  }
+
+  /**
+   * The SDK keeps its child to itself, tells nobody when it ends and copies its standard error to ours.
+   * The field is private: if it is not there one day, we ask by ping instead, and the copy stays.
+   */
+  #watchChild(): void {
+    const { childOf = privateChild } = this.#options;
+    const child = childOf(this.client);
+    if (!isChildProcess(child)) return;
+    if (child.pid === undefined) {
+      this.#notStarted = new Promise((resolve) => child.once("error", resolve));
+      // Node would send the signal to whatever number its memory holds: 0 is our own process group.
+      child.kill = () => false;
+      return;
+    }
+    this.#child = child;
+    this.#pid = child.pid;
+    child.stderr?.removeAllListeners("data");
+    child.stderr?.on("data", (data: Buffer) => {
+      this.#errors = endOf(this.#errors + data.toString(), 4096);
+    });
+    const ended = (how: string): void => {
+      void this.#lost(`The Copilot runtime ended unexpectedly (${how}).`);
+    };
+    child.once("exit", (code, signal) => ended(signal ?? `exit code ${code}`));
+    child.once("error", (error) => ended(error.message));
+  }
+
+  async #watchByPing(): Promise<void> {
+    const { clock } = this.#options;
+    const { signal } = this.#ended;
+    while (!signal.aborted && !this.gone) {
+      await clock.sleep(pingEveryMs, signal);
+      if (signal.aborted) return;
+      if ((await attempt(() => this.client.ping(), pingMs, clock)) !== "done") {
+        await this.#lost(silent);
+      }
+    }
+  }
+
+  /** Else the machine would end it, or us, or something else that needs memory at that moment. */
+  async #watchMemory(): Promise<void> {
+    const { clock } = this.#options;
+    const { signal } = this.#ended;
+    const most = this.#options.memoryBytes ?? memoryBytes;
+    while (this.#pid !== undefined && !signal.aborted && !this.gone) {
+      await clock.sleep(memoryEveryMs, signal);
+      if (((await residentBytes(this.#pid)) ?? 0) <= most || this.gone) continue;
+      const lost = this.#lost(
+        `The Copilot runtime took more than ${most / 1e9} GB of memory and was ended.`,
+      );
+      this.kill();
+      return lost;
+    }
+  }
+
+  async #lost(reason: string): Promise<void> {
+    if (this.gone || this.#ended.signal.aborted) return;
+    this.#loss = reason;
+    await this.#options.clock.sleep(graceMs, this.#ended.signal);
+    if (this.#ending !== undefined) return;
+    this.#dead = reason;
+    for (const mourner of this.#mourners) mourner(reason);
+    this.#mourners.clear();
+  }
+}
+
+function privateChild(client: CopilotClient): unknown {
+  return Reflect.get(client, "cliProcess");
+}
+
+function isChildProcess(value: unknown): value is ChildProcess {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "once" in value &&
+    typeof value.once === "function"
+  );
+}

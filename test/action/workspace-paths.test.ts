@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { mkdir, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { insideWorkspace, isInside } from "../../src/action/workspace-paths.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+
+async function makeFolders(
+  test: Parameters<typeof makeWorkspace>[0],
+): Promise<{ readonly workspace: string; readonly outside: string }> {
+  const { path } = await makeWorkspace(test, {
+    "work/entries/a.yml": "",
+    "outside/secret.yml": "",
+  });
+  const workspace = join(path, "work");
+  const outside = join(path, "outside");
+  await symlink(outside, join(workspace, "out"));
+  await symlink("entries", join(workspace, "in"));
+  await symlink(join(outside, "not-yet"), join(workspace, "dangling"));
+  return { workspace, outside };
+}
+
+describe("a path of an input", () => {
+  for (const [value, path] of [
+    ["entries/a.yml", "entries/a.yml"],
+    ["./entries/../entries/a.yml", "entries/a.yml"],
+    [".", "."],
+    ["new/folder/journal.jsonl", "new/folder/journal.jsonl"],
+    ["in/a.yml", "in/a.yml"],
+    ["..name/a.yml", "..name/a.yml"],
+  ] as const) {
+    it(`may be ${value}`, async (t) => {
+      const { workspace } = await makeFolders(t);
+      assert.deepEqual(await insideWorkspace(workspace, "entry", value), { kind: "inside", path });
+    });
+  }
+
+  it("may be absolute if it leads into the workspace", async (t) => {
+    const { workspace } = await makeFolders(t);
+    const checked = await insideWorkspace(workspace, "entry", join(workspace, "entries/a.yml"));
+    assert.deepEqual(checked, { kind: "inside", path: "entries/a.yml" });
+  });
+
+  for (const value of [
+    "..",
+    "../outside/secret.yml",
+    "entries/../../outside/secret.yml",
+    "/etc/passwd",
+    "out/secret.yml",
+    "out/new-file",
+    "out",
+    "dangling",
+    "dangling/below",
+    "a\0b",
+  ]) {
+    it(`may not be ${JSON.stringify(value)}`, async (t) => {
+      const { workspace } = await makeFolders(t);
+      const checked = await insideWorkspace(workspace, "journal", value);
+      assert.equal(checked.kind, "outside");
+      assert.ok(checked.kind === "outside");
+      assert.match(checked.problem, /^`journal` is ".*may not leave it\.$/s);
+    });
+  }
+
+  it("is judged right in a workspace that is itself behind a link", async (t) => {
+    const { workspace, outside } = await makeFolders(t);
+    const link = join(outside, "link");
+    await symlink(workspace, link);
+    const checked = await insideWorkspace(link, "entry", "entries/a.yml");
+    assert.deepEqual(checked, { kind: "inside", path: "entries/a.yml" });
+    assert.equal((await insideWorkspace(link, "entry", "out/secret.yml")).kind, "outside");
+  });
+
+  it("of a program counts as in the workspace wherever its links lead from", async (t) => {
+    const { workspace, outside } = await makeFolders(t);
+    await mkdir(join(workspace, "bin"));
+    await symlink(join(workspace, "bin"), join(outside, "bin"));
+    assert.equal(await isInside(workspace, join(outside, "bin", "runtime")), true);
+    assert.equal(await isInside(workspace, join(outside, "secret.yml")), false);
+  });
+});

@@ -1,0 +1,263 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
+import { rehearsalSchema } from "../../../src/rehearsal/format/rehearsal-schema.ts";
+import type { ToolUse } from "../../../src/rehearsal/format/script.ts";
+import { FILE, refused, script } from "../rig.ts";
+
+const turn = (yaml: string): string[] =>
+  refused(`entry: a.yml\nsessions:\n  - turns:\n      - ${yaml}`);
+
+test("paths in a rehearsal are relative to its folder", () => {
+  const { entryFile, workingDirectory } = script("  - turns: [Hi]", "workingDirectory: ..");
+  assert.deepEqual([entryFile, workingDirectory], ["tests/a.yml", "."]);
+  const absolute = loadScript("entry: /b/a.yml\nsessions: []", FILE);
+  assert.equal(absolute.kind === "loaded" && absolute.script.entryFile, "/b/a.yml");
+});
+
+test("JSON is read as well, by the file's extension", () => {
+  const json = JSON.stringify({ entry: "a.yml", sessions: [{ turns: ["Hi"] }] });
+  const loaded = loadScript(json, "a.rehearsal.json");
+  assert.equal(loaded.kind, "loaded");
+  const broken = loadScript("{", "a.json");
+  assert.equal(broken.kind, "rejected");
+});
+
+const bare = ({ name, input, unknown }: ToolUse): object => ({ name, input, unknown });
+
+test("shorthands mean what they stand for", () => {
+  const [rule] = script(`
+  - turns:
+      - Hi
+      - prompt: Say no
+        text: No
+      - prompt: { contains: Both, excludes: [One, Two] }
+        replies:
+          - tools: [{ name: bash, arguments: { command: ls } }]
+          - Done`).rules;
+  assert.deepEqual(
+    rule?.turns.map(({ prompt, replies }) => [
+      prompt,
+      replies.map(({ play }) =>
+        play.kind === "answer" ? [play.text, play.tools.map(bare)] : play,
+      ),
+    ]),
+    [
+      [undefined, [["Hi", []]]],
+      [{ contains: ["Say no"], excludes: [] }, [["No", []]]],
+      [
+        { contains: ["Both"], excludes: ["One", "Two"] },
+        [
+          ["", [{ name: "bash", input: '{"command":"ls"}', unknown: false }]],
+          ["Done", []],
+        ],
+      ],
+    ],
+  );
+});
+
+test("a job is expected to succeed unless the rehearsal says otherwise", () => {
+  assert.equal(script("  []").expect.result, "succeeded");
+  assert.equal(script("  []", "expect: { result: failed }").expect.result, "failed");
+});
+
+test("every part knows its place", () => {
+  const loaded = script(
+    "  - turns:\n      - replies:\n          - Hi",
+    "expect:\n  works:\n    - { task: a, outcome: failed }\n  decisions:\n    include: [x]",
+  );
+  assert.equal(loaded.rules[0]?.place, "sessions[0] (tests/a.rehearsal.yml:3:5)");
+  assert.equal(
+    loaded.rules[0]?.turns[0].replies[0]?.place,
+    "sessions[0].turns[0].replies[0] (tests/a.rehearsal.yml:5:13)",
+  );
+  assert.equal(loaded.expect.works?.items[0]?.place, "expect.works[0] (tests/a.rehearsal.yml:8:7)");
+  assert.equal(
+    loaded.expect.include[0]?.place,
+    "expect.decisions.include[0] (tests/a.rehearsal.yml:10:15)",
+  );
+});
+
+test("faults of the schema are reported with a position and all at once", () => {
+  assert.deepEqual(
+    refused(`entry: a.yml
+sessions:
+  - tasks: a
+    repeat: none
+    turns: [{ error: 200 }, { prompt: {} }, { wait: 3 }]
+expect: { works: [{ task: a, outcome: succeded }] }`),
+    [
+      'tests/a.rehearsal.yml:3:12: rehearsal.sessions[0].tasks: Unknown field "tasks". (did you mean "task"?)',
+      'tests/a.rehearsal.yml:4:13: rehearsal.sessions[0].repeat: Must be a whole number or "any", not the text "none".',
+      "tests/a.rehearsal.yml:5:22: rehearsal.sessions[0].turns[0].error: Must be at least 400, not 200.",
+      "tests/a.rehearsal.yml:5:39: rehearsal.sessions[0].turns[1].prompt: Must have at least one field.",
+      'tests/a.rehearsal.yml:5:53: rehearsal.sessions[0].turns[2].wait: Unknown field "wait". (known are prompt, replies, text, reasoning, tools, toolResults, delay, usage, error, cut, hang, die, times)',
+      'tests/a.rehearsal.yml:6:39: rehearsal.expect.works[0].outcome: Must be "succeeded", "failed", "crashed", "canceled" or "skipped", not the text "succeded". (did you mean "succeeded"?)',
+    ],
+  );
+  assert.deepEqual(refused("sessions: []"), [
+    "tests/a.rehearsal.yml:1:1: rehearsal.entry: This field is required.",
+  ]);
+  assert.deepEqual(refused("[]"), [
+    "tests/a.rehearsal.yml:1:1: rehearsal: Must be an object, not a list.",
+  ]);
+  assert.deepEqual(refused(""), ["tests/a.rehearsal.yml: The file is empty."]);
+});
+
+const contradictions: readonly (readonly [what: string, yaml: string, message: string])[] = [
+  [
+    "a turn with both replies and the fields of one",
+    "{ text: a, replies: [b] }",
+    '4:17: rehearsal.sessions[0].turns[0].text: A turn has either "replies" or the fields of its only reply (text), not both. (move them into "replies")',
+  ],
+  [
+    "a turn without a reply",
+    "{ prompt: a }",
+    "4:9: rehearsal.sessions[0].turns[0]: This turn has no reply. (say what the model answers, such as a text)",
+  ],
+  [
+    "a reply that says nothing",
+    "{ delay: 3 }",
+    '4:9: rehearsal.sessions[0].turns[0]: This reply says nothing. (give it a "text", "tools" or an "error"; an empty "text" is an empty answer)',
+  ],
+  [
+    "a reply after a final error",
+    "{ replies: [{ error: 503 }, a] }",
+    '4:37: rehearsal.sessions[0].turns[0].replies[1]: This reply can\'t be given: "error" before it happens on every request. (say with "times" how often it happens)',
+  ],
+  [
+    "a reply after a hang",
+    "{ replies: [{ hang: true }, a] }",
+    '4:37: rehearsal.sessions[0].turns[0].replies[1]: This reply can\'t be given: "hang" before it happens on every request.',
+  ],
+  [
+    "two endings",
+    "{ cut: true, hang: true }",
+    '4:28: rehearsal.sessions[0].turns[0].hang: A reply is either "cut" or "hang".',
+  ],
+  [
+    "tools in an answer that never ends",
+    "{ cut: true, tools: [{ name: bash }] }",
+    '4:29: rehearsal.sessions[0].turns[0].tools: A reply with "cut" never ends, so it has no "tools".',
+  ],
+  [
+    "a text before an error",
+    "{ error: 500, text: a }",
+    '4:29: rehearsal.sessions[0].turns[0].text: Nothing arrives before "error".',
+  ],
+  [
+    "times of an answer",
+    "{ text: a, times: 2 }",
+    '4:27: rehearsal.sessions[0].turns[0].times: Only "error" and "cut" can have "times".',
+  ],
+  [
+    "times of a hang",
+    "{ hang: true, times: 2 }",
+    '4:30: rehearsal.sessions[0].turns[0].times: Only "error" and "cut" can have "times".',
+  ],
+  [
+    "tool results without tools",
+    "{ replies: [{ text: a }, { text: b, toolResults: c }] }",
+    "4:58: rehearsal.sessions[0].turns[0].replies[1].toolResults: The reply before this one calls no tools.",
+  ],
+  [
+    "a turn after the death of the runtime",
+    "{ die: true }\n      - Hi",
+    '5:9: rehearsal.sessions[0].turns[1]: This turn can\'t be played: the runtime died in the turn before, and the session with it. (what follows happens in a new session: give it a rule of its own, with "attempt: 2")',
+  ],
+  [
+    "a broken regular expression",
+    "{ prompt: { matches: '(' }, text: a }",
+    "4:30: rehearsal.sessions[0].turns[0].prompt.matches: This is no valid regular expression.",
+  ],
+];
+
+for (const [what, yaml, message] of contradictions) {
+  test(`${what} is refused`, () => {
+    assert.deepEqual(turn(yaml), [`tests/a.rehearsal.yml:${message}`]);
+  });
+}
+
+test("tool results are looked at across an error that passes", () => {
+  assert.deepEqual(
+    turn(
+      "{ replies: [{ tools: [{ name: bash }] }, { error: 503, times: 1 }, { text: b, toolResults: c }] }",
+    ),
+    [],
+  );
+});
+
+const expectations: readonly (readonly [what: string, yaml: string, message: string])[] = [
+  [
+    "a reason of a success",
+    "{ reason: a }",
+    '3:19: rehearsal.expect.reason: A job that succeeds has no reason. (say "result: failed")',
+  ],
+  [
+    "a skipped work that ran",
+    "{ works: [{ task: a, outcome: skipped, retries: 1 }] }",
+    '3:57: rehearsal.expect.works[0].retries: A skipped work has no "retries".',
+  ],
+  [
+    "two numbers of runs",
+    "{ works: [{ task: a, outcome: [failed, succeeded], runs: 3 }] }",
+    '3:66: rehearsal.expect.works[0].runs: "outcome" lists 2 runs, but "runs" is 3. (leave "runs" out)',
+  ],
+];
+
+for (const [what, yaml, message] of expectations) {
+  test(`an expectation of ${what} is refused`, () => {
+    assert.deepEqual(refused(`entry: a.yml\nsessions: []\nexpect: ${yaml}`), [
+      `tests/a.rehearsal.yml:${message}`,
+    ]);
+  });
+}
+
+test("a workspace stays within itself", () => {
+  const files = (name: string): string[] =>
+    refused(`entry: a.yml\nsessions: []\nworkspace: { files: { ${JSON.stringify(name)}: x } }`);
+  assert.deepEqual(files("a/b.txt"), []);
+  for (const name of ["../a", "/a", "a/../b", "./a", "a/", "a\\b", "C:/a", ".."]) {
+    assert.equal(files(name).length, 1, name);
+    assert.match(files(name)[0] ?? "", /This is not a path within the workspace\./);
+  }
+  assert.deepEqual(refused("entry: a.yml\nsessions: []\nworkingDirectory: .\nworkspace: {}"), [
+    "tests/a.rehearsal.yml:4:12: rehearsal.workspace: A rehearsal has a workingDirectory or a workspace, not both.",
+  ]);
+});
+
+test("the schema is a JSON Schema, which the check takes for granted", () => {
+  const ajv = new Ajv2020();
+  assert.equal(ajv.validateSchema(rehearsalSchema), true, ajv.errorsText());
+});
+
+test("every field of the schema is described", () => {
+  const undescribed: string[] = [];
+  const visit = (schema: unknown, path: string): void => {
+    if (typeof schema !== "object" || schema === null) return;
+    for (const [key, value] of Object.entries(schema)) {
+      if (key === "properties") {
+        for (const [name, field] of Object.entries(Object(value))) {
+          if (typeof Object(field).description !== "string") undescribed.push(`${path}.${name}`);
+          visit(field, `${path}.${name}`);
+        }
+      } else if (key === "items" || key === "anyOf") visit(value, path);
+    }
+  };
+  visit(rehearsalSchema, "rehearsal");
+  assert.deepEqual(undescribed, []);
+});
+
+test("limits of a rehearsal are the numbers that an entry may have", () => {
+  for (const name of ["tokens", "modelCalls", "loopIterations", "parallel"]) {
+    for (const value of ["0.5", "0", "-1", ".inf", ".nan"]) {
+      const problems = refused(`entry: a.yml\nlimits: { ${name}: ${value} }\nsessions: []`);
+      assert.ok(problems.length > 0, `${name}: ${value}`);
+    }
+  }
+  for (const value of ["0", "-1", ".inf", ".nan"]) {
+    const problems = refused(`entry: a.yml\nlimits: { turnMinutes: ${value} }\nsessions: []`);
+    assert.ok(problems.length > 0, value);
+  }
+});

@@ -1,0 +1,190 @@
+/** What the scripted model says about a run that its script does not fit: to the letter. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  ask,
+  assistant,
+  label,
+  play,
+  prompt,
+  system,
+  tool,
+  type Ask,
+  type Message,
+} from "../rig.ts";
+
+const REVIEW =
+  'a session of task "review" (workId 0, run 1, role task, model "gpt-test", retry 0, attempt 1)';
+const hello = [system, prompt("Hello there")];
+const HELLO = `${REVIEW} with the prompt "Hello there"`;
+const at = (position: string): string => `(tests/a.rehearsal.yml:${position})`;
+
+async function failure(
+  sessions: string,
+  messages: readonly Message[] = hello,
+  options: Ask = {},
+): Promise<string> {
+  const { model } = play(sessions);
+  await ask(model, messages, options);
+  return model.failures().join("\n");
+}
+
+test("no rule: none at all", async () => {
+  assert.equal(await failure("  []"), `no rule expects ${HELLO}. The rehearsal has no rules.`);
+});
+
+const selectors: readonly (readonly [rule: string, why: string])[] = [
+  ["task: fix", 'it is for task "fix", not "review"'],
+  ["role: driving", 'it is for role "driving", not "task"'],
+  ["model: big", 'it is for model "big", not "gpt-test"'],
+  ["workId: 2", "it is for workId 2, not 0"],
+  ["run: 2", "it is for run 2, not 1"],
+  ["retry: 1", "it is for retry 1, not 0"],
+  ["attempt: 2", "it is for attempt 2, not 1"],
+  ["subAgent: true", "it is for a sub-agent"],
+  ["task: fix, run: 2", 'it is for task "fix", not "review"; it is for run 2, not 1'],
+];
+
+for (const [rule, why] of selectors) {
+  test(`no rule: the nearest has ${rule}`, async () => {
+    assert.equal(
+      await failure(`  - { ${rule}, turns: [Hi] }`),
+      `no rule expects ${HELLO}. The nearest rule is sessions[0] ${at("3:5")}: ${why}.`,
+    );
+  });
+}
+
+test("no rule: the nearest expects another prompt", async () => {
+  const why = async (condition: string): Promise<string> => {
+    const text = await failure(`  - turns: [{ prompt: ${condition}, text: Hi }]`);
+    const start = `no rule expects ${HELLO}. The nearest rule is sessions[0] ${at("3:5")}: its first turn does not fit: the prompt `;
+    assert.ok(text.startsWith(start), text);
+    return text.slice(start.length);
+  };
+  assert.equal(await why("Goodbye"), 'does not contain "Goodbye".');
+  assert.equal(await why("{ contains: [Hello, Bye] }"), 'does not contain "Bye".');
+  assert.equal(await why("{ excludes: there }"), 'contains "there", which it must not.');
+  assert.equal(await why("{ equals: Hello }"), 'is not equal to "Hello".');
+  assert.equal(await why('{ matches: "^there" }'), "does not match /^there/.");
+});
+
+test("no rule: the nearest is used up, and it is the one that differs least", async () => {
+  const { model } = play(
+    "  - { task: fix, turns: [A] }\n  - turns: [B]\n  - { run: 9, turns: [C] }",
+  );
+  await ask(model, hello, { sessionId: "1" });
+  await ask(model, hello, { sessionId: "2" });
+  assert.deepEqual(model.failures(), [
+    `no rule expects ${HELLO}. The nearest rule is sessions[1] ${at("4:5")}: it is used up (repeat: 1).`,
+  ]);
+});
+
+test("no rule: for a session of no task, and for a sub-agent", async () => {
+  assert.equal(
+    await failure("  - { task: a, turns: [Hi] }", hello, { label: undefined }),
+    `no rule expects a session of no task (model "gpt-test") with the prompt "Hello there". The nearest rule is sessions[0] ${at("3:5")}: it is for task "a", this session has none.`,
+  );
+  assert.equal(
+    await failure("  - turns: [Hi]", hello, { subAgent: true }),
+    `no rule expects a sub-agent of ${HELLO}. The nearest rule is sessions[0] ${at("3:5")}: it is not for a sub-agent.`,
+  );
+});
+
+test("a long prompt is shown by its ends", async () => {
+  const text = await failure("  []", [system, prompt(`${"a".repeat(300)} and ${"b".repeat(300)}`)]);
+  assert.equal(
+    text,
+    `no rule expects ${REVIEW} with the prompt "${"a".repeat(80)}" … "${"b".repeat(80)}" (605 characters). The rehearsal has no rules.`,
+  );
+});
+
+test("a later prompt does not fit its turn", async () => {
+  assert.equal(
+    await failure("  - turns: [Hi, { prompt: more, text: Yes }]", [
+      ...hello,
+      assistant("Hi"),
+      prompt("Less"),
+    ]),
+    `sessions[0].turns[1] ${at("3:17")} does not fit: the prompt does not contain "more". It was ${REVIEW} with the prompt "Less".`,
+  );
+});
+
+test("more prompts than turns", async () => {
+  const log = [...hello, assistant("Hi"), prompt("More")];
+  assert.equal(
+    await failure("  - turns: [Hi]", log),
+    `sessions[0] ${at("3:5")} has 1 turn, but its session got prompt number 2. It was ${REVIEW} with the prompt "More".`,
+  );
+});
+
+test("more requests than replies", async () => {
+  assert.equal(
+    await failure("  - turns: [Hi]", [...hello, assistant("Hi")]),
+    `sessions[0].turns[0] ${at("3:13")} has no reply left: it answers 1 time, and the session asked once more. It was ${HELLO}.`,
+  );
+});
+
+test("tool results that do not fit", async () => {
+  const text = await failure(
+    "  - turns: [{ replies: [{ tools: [{ name: bash }] }, { text: Hi, toolResults: ok }] }]",
+    [...hello, assistant(null), tool("not"), tool("found")],
+  );
+  assert.equal(
+    text,
+    `sessions[0].turns[0].replies[1] ${at("3:54")} does not fit: what the tools returned does not contain "ok"; it is "not\\nfound". It was ${HELLO}.`,
+  );
+});
+
+test("a tool that the session does not offer", async () => {
+  assert.equal(
+    await failure("  - turns: [{ tools: [{ name: bash }, { name: grep }] }]"),
+    `sessions[0].turns[0] ${at("3:13")} calls the tool "grep", which this session does not offer to its model. It offers: bash, view, rg, glob, job_boolean_true, job_boolean_false, job_prepare_document, apply_patch. (To rehearse a model's mistake, add "unknown: true" to the call.)`,
+  );
+  assert.match(
+    await failure("  - turns: [{ tools: [{ name: bash }] }]", hello, { tools: [] }),
+    /It offers: none\./,
+  );
+});
+
+test("a request that is none for a chat completion", async () => {
+  const wrong = async (options: Ask): Promise<string> => failure("  - turns: [Hi]", hello, options);
+  const why =
+    'is no request for a chat completion; a rehearsal plays the wire API "completions" only.';
+  const url = "http://rehearsal.invalid/v1/responses";
+  assert.equal(await wrong({ url, body: '{"input":"Hello"}' }), `POST /v1/responses ${why}`);
+  assert.equal(await wrong({ body: "{" }), `POST /v1/chat/completions ${why}`);
+  assert.equal(await wrong({ method: "GET" }), `GET /v1/chat/completions ${why}`);
+  assert.equal(
+    await failure("  - turns: [Hi]", [system]),
+    "POST /v1/chat/completions has no message of the user.",
+  );
+});
+
+test("the same failure is told once", async () => {
+  const { model } = play("  []");
+  await ask(model, hello);
+  await ask(model, hello);
+  assert.equal(model.failures().length, 1);
+});
+
+test("what was not used", async () => {
+  const { model } = play(`
+  - { task: fix, turns: [A] }
+  - { repeat: 3, turns: [B] }
+  - { task: fix, repeat: any, turns: [C] }`);
+  await ask(model, hello, { sessionId: "1" });
+  await ask(model, hello, { sessionId: "2", label: { ...label, run: 2 } });
+  assert.deepEqual(model.unused(), [
+    `sessions[0] ${at("4:5")} was never used: no session fitted it.`,
+    `sessions[1] ${at("5:5")} was used by 2 of 3 sessions.`,
+    `sessions[2] ${at("6:5")} was never used: no session fitted it.`,
+  ]);
+});
+
+test("a reply after an answer that ends the turn", async () => {
+  const { model } = play("  - turns: [{ replies: [Hi, Again] }]");
+  await ask(model, hello);
+  assert.deepEqual(model.unused(), [
+    `sessions[0].turns[0].replies[1] ${at("3:29")} was never given. A reply that calls no tool ends the turn.`,
+  ]);
+});

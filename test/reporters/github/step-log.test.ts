@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import type { RunEvent } from "../../../src/events/event.ts";
+import * as arbitrary from "../../events/samples.ts";
+import { report } from "./rig.ts";
+import { allCommandsOf, commandsOf } from "./runner.ts";
+import * as samples from "./samples.ts";
+
+/** The names of the groups, each with its lines. */
+function groupsOf(lines: readonly string[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  let open: string[] | undefined;
+  for (const line of lines) {
+    if (line.startsWith("::group::")) {
+      assert.equal(open, undefined, "groups are not nested");
+      open = [];
+      groups.set(line.slice("::group::".length), open);
+    } else if (line === "::endgroup::") {
+      assert.ok(open !== undefined);
+      open = undefined;
+    } else open?.push(line);
+  }
+  assert.equal(open, undefined, "every group is closed");
+  return groups;
+}
+
+test("each work has one group, whole, though works run at the same time", async () => {
+  const { lines } = await report(samples.failure().events);
+  const groups = groupsOf(lines);
+  assert.deepEqual(
+    [...groups.keys()],
+    [
+      "#0 gather succeeded after 00:23, 2 attempts, 1 model call",
+      "#2 review-tests succeeded after 00:14, 1 attempt, 1 model call",
+      "#1 review-correctness failed after 00:56, 2 attempts, 2 model calls",
+      "#3 review-docs crashed after 01:29, 3 attempts, 0 model calls",
+    ],
+  );
+  const review = groups.get("#1 review-correctness failed after 00:56, 2 attempts, 2 model calls");
+  assert.deepEqual(review?.slice(0, 3), [
+    "::stop-commands::token-3",
+    "00:23 started, model gpt-5.4-mini",
+    "00:23 [OPERATION] Denied shell npm publish --tag next: not allowed by `shell: [npm test]`",
+  ]);
+  assert.ok(review?.includes("      |   Looks good to me."));
+  assert.equal(review?.at(-1), "::token-3::");
+});
+
+test("what matters is told at once, and the last line of the run is its result", async () => {
+  const { lines } = await report(samples.failure().events, { annotations: "off" });
+  const outside: string[] = [];
+  let inside = false;
+  for (const line of lines) {
+    if (line.startsWith("::group::")) inside = true;
+    if (!inside) outside.push(line);
+    if (line === "::endgroup::") inside = false;
+  }
+  assert.equal(outside[0], "00:00 job review started: 5 works");
+  assert.equal(outside[1], "00:00 #0 gather: started, model gpt-5.4-mini");
+  assert.ok(
+    outside.includes(
+      "00:11 #0 gather: [SESSION CRASHED] task prompt, try 1 of 5: 502 Bad Gateway from the model server",
+    ),
+  );
+  // What an agent could not do is no detail.
+  assert.ok(
+    outside.includes(
+      "00:23 #1 review-correctness: [OPERATION] Denied shell npm publish --tag next: not allowed by `shell: [npm test]`",
+    ),
+  );
+  assert.ok(
+    outside.includes(
+      "01:19 #1 review-correctness: [TASK FAILED] criteria not met: no file was read before the verdict",
+    ),
+  );
+  assert.equal(
+    outside.at(-1),
+    '01:52 job review failed: task "review-docs" crashed: 503 Service Unavailable',
+  );
+});
+
+test("a work that was never reported as ended has its group when the reporter finishes", async () => {
+  const { lines } = await report(samples.canceled().events);
+  assert.deepEqual([...groupsOf(lines).keys()].slice(1), [
+    "#1 review-correctness did not come to its end",
+    "#2 review-tests did not come to its end",
+  ]);
+});
+
+test("of a work that says very much the first and the last lines are kept", async () => {
+  const telling = new samples.Telling("job", ["talk"]).start(0);
+  for (let step = 0; step < 4000; step += 1) {
+    telling.decide(0, { kind: "note", text: `step ${step} ${"x".repeat(2000)}` });
+  }
+  const { events } = telling.end(0, { kind: "succeeded" });
+  const { lines } = await report(events, { annotations: "off", journal: "j.jsonl" });
+  assert.ok(lines.length < 500, `${lines.length}`);
+  assert.ok(lines.every((line) => line.length < 1100));
+  assert.ok(lines.some((line) => line.includes("step 0 ")));
+  assert.ok(lines.some((line) => line.includes("step 3999 ")));
+  assert.ok(lines.some((line) => /^… \d+ lines left out: see the journal$/.test(line)));
+  const unkept = await report(events, { annotations: "off" });
+  assert.ok(unkept.lines.some((line) => /^… \d+ lines left out$/.test(line)));
+});
+
+/** Markers, whole and in pieces, with what a comparison may overlook between them. */
+const pieces = [
+  "::",
+  ":",
+  "##[",
+  "#",
+  "[",
+  "]",
+  "\n",
+  "\r",
+  "\u2028",
+  "\u0085",
+  " ",
+  "\t",
+  "\u001B[1m",
+  "\u200B",
+  "\u00AD",
+  "\u200D",
+  "\uFE0F",
+  "\u0301",
+  "\u0000",
+  "\uFEFF",
+  "\u{E0041}",
+  "\u034F",
+  "error",
+  "set-env name=A",
+  "add-mask",
+  "stop-commands",
+  "token-1",
+  "ENDGROUP",
+] as const;
+const marker = fc.oneof(fc.constantFrom(...pieces), fc.string({ unit: "binary", maxLength: 5 }));
+const nasty = fc.array(marker, { maxLength: 30 }).map((parts) => parts.join(""));
+const attack = fc.oneof(
+  nasty,
+  fc.constantFrom("::error::x", "##[error]x", "a\n::add-mask::e", "# #\u00AD#\u200B[group]x"),
+);
+
+function hostileRun(text: string): RunEvent[] {
+  const telling = new samples.Telling(text, [text, "calm"], text)
+    .start(0)
+    .start(1)
+    .decide(0, { kind: "note", text })
+    .deny(0, text, text, text)
+    .crash(0, text, 1)
+    .turn(0, text)
+    .act(0, { kind: "tool.started", toolCallId: "t", toolName: text, toolArguments: text })
+    .act(0, { kind: "tool.ended", toolCallId: "t", succeeded: true, result: { content: text } })
+    .end(0, { kind: "failed", reason: text })
+    .turn(1, text)
+    .decide(null, { kind: "note", text })
+    .over({ kind: "failed", reason: text });
+  return [...telling.events];
+}
+
+test("no text can be a command for the runner, in either syntax, inside and outside of groups", async () => {
+  await fc.assert(
+    fc.asyncProperty(attack, async (text) => {
+      const { output } = await report(hostileRun(text), { annotations: "off" });
+      assert.deepEqual(
+        commandsOf(output).map(({ name }) => name),
+        ["group", "stop-commands", "endgroup", "group", "stop-commands", "endgroup"],
+      );
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("the broken markers alone would be enough, should commands ever not be stopped", async () => {
+  await fc.assert(
+    fc.asyncProperty(attack, async (text) => {
+      const { output } = await report(hostileRun(text), { annotations: "off" });
+      assert.equal(allCommandsOf(output).length, 6);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("an annotation is one command, whatever it says", async () => {
+  await fc.assert(
+    fc.asyncProperty(attack, async (text) => {
+      const { output } = await report(hostileRun(text));
+      const commands = commandsOf(output).filter(({ name }) => !/group|stop/.test(name));
+      assert.ok(commands.every(({ name }) => ["error", "warning", "notice"].includes(name)));
+      // One failed task; a denial (its decision) and a crash; the result.
+      assert.deepEqual(
+        commands.map(({ name }) => name),
+        ["error", "warning", "warning", "notice"],
+      );
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("whatever the events and their order, groups are whole and nothing throws", async () => {
+  await fc.assert(
+    fc.asyncProperty(arbitrary.events, async (events) => {
+      const { lines } = await report(events);
+      groupsOf(lines);
+    }),
+    { numRuns: 200 },
+  );
+});

@@ -1,0 +1,194 @@
+/** Nothing is left: no process with our session's mark, no file. This file's process has a TMPDIR of its own. */
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { isRunning, processesMarked } from "../../src/platform/processes.ts";
+import type { Script } from "../rig/model-server.ts";
+import { completed, crashOf, label, makeRig, turn, until, type Rig } from "../sessions/rig.ts";
+
+const temporary = realpathSync(mkdtempSync(join(tmpdir(), "agent-jobs-test-")));
+process.env["TMPDIR"] = temporary;
+after(() => rmSync(temporary, { recursive: true, force: true }));
+
+/** What is in our temporary directory but for the tests' own workspaces. */
+function left(): string[] {
+  return readdirSync(temporary).filter((name) => !name.startsWith("agent-jobs-test-"));
+}
+
+const background: Script = ({ toolResults }) =>
+  toolResults.length > 0
+    ? { text: "Started." }
+    : {
+        toolCalls: [
+          { name: "bash", arguments: { command: "sleep 301", description: "d", mode: "async" } },
+          {
+            name: "bash",
+            arguments: { command: "sleep 302", description: "d", mode: "async", detach: true },
+          },
+          {
+            name: "bash",
+            arguments: { command: "nohup sleep 303 >/dev/null 2>&1 & echo $!", description: "d" },
+          },
+          {
+            name: "bash",
+            arguments: {
+              command: "setsid sh -c 'trap \"\" TERM; sleep 304' >/dev/null 2>&1 & echo $!",
+              description: "d",
+            },
+          },
+        ],
+      };
+
+test("close() ends every process that the session left, and no other", async (t) => {
+  const rig = await makeRig(t, background);
+  const session = await rig.open({ permissions: "workspace" });
+  const other = await rig.open({ permissions: "workspace" });
+  const options = { idleMs: 6_000 };
+  await Promise.all([turn(session, "Go", options), turn(other, "Go", options)]);
+  const mark = "COPILOT_AGENT_SESSION_ID";
+  assert.notDeepEqual(await processesMarked(mark, session.id), []);
+  const others = await processesMarked(mark, other.id);
+  assert.notDeepEqual(others, []);
+  await session.close();
+  assert.deepEqual(await processesMarked(mark, session.id), []);
+  assert.deepEqual(
+    others.filter((pid) => !isRunning(pid)),
+    [],
+    "close() ended a process of another session",
+  );
+  await other.close();
+  assert.deepEqual(await processesMarked(mark, other.id), []);
+});
+
+test("a background process outlives neither a dead runtime nor close()", async (t) => {
+  const rig = await makeRig(t, (request) =>
+    request.prompt === "hang" ? { hang: "before" } : background(request),
+  );
+  const session = await rig.open({ permissions: "workspace" });
+  completed(await turn(session, "Go", { idleMs: 6_000 }));
+  const hanging = turn(session, "hang");
+  await until(() => rig.server.requests.some(({ prompt }) => prompt === "hang"), "the request");
+  for (const pid of rig.sessions.runtimePids) process.kill(pid, "SIGKILL");
+  assert.equal(crashOf(await hanging).kind, "runtime-died");
+  await session.close();
+  assert.deepEqual(await processesMarked("COPILOT_AGENT_SESSION_ID", session.id), []);
+});
+
+test("after close() and stop() no file is left, whatever the session did", async (t) => {
+  const rig = await makeRig(t, ({ toolResults }) =>
+    toolResults.length > 0
+      ? { text: "Done." }
+      : {
+          toolCalls: [
+            // More than the runtime keeps in memory: it goes to a file.
+            { name: "bash", arguments: { command: "seq 1 100000", description: "d" } },
+            {
+              name: "bash",
+              arguments: { command: "mktemp -d > /dev/null; pwd", description: "d" },
+            },
+          ],
+        },
+  );
+  const session = await rig.open({ permissions: "workspace" });
+  completed(await turn(session, "Go"));
+  assert.equal(left().filter((name) => name.startsWith("agent-jobs-")).length, 1);
+  await session.close();
+  await rig.sessions.stop();
+  assert.deepEqual(left(), []);
+});
+
+/** The folders that the running runtime keeps for its sessions. */
+function stored(): string[] {
+  return left()
+    .map((name) => join(temporary, name, "runtime-1", "home", "session-state"))
+    .flatMap((folder) => (existsSync(folder) ? readdirSync(folder) : []));
+}
+
+test("a closed session leaves no file while the runtime goes on", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "ok" }));
+  const sessions = await Promise.all([rig.open(), rig.open(), rig.open()]);
+  for (const session of sessions) completed(await turn(session, "Go"));
+  assert.deepEqual(stored().toSorted(), sessions.map(({ id }) => id).toSorted());
+  await sessions[0]?.close();
+  await sessions[1]?.close();
+  assert.deepEqual(stored(), [sessions[2]?.id]);
+  await sessions[2]?.close();
+  assert.deepEqual(stored(), []);
+});
+
+test("a cancel at any moment of opening a session leaves nothing of it", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "ok" }));
+  await (await rig.open()).close();
+  const kinds = await Promise.all(
+    Array.from({ length: 24 }, async (_, i) => {
+      const cancel = new AbortController();
+      setTimeout(() => cancel.abort(), i * 4);
+      const opened = await rig.sessions.factory.open(
+        {
+          label: label("claude-test"),
+          modelId: "claude-test",
+          workingDirectory: rig.workspace.path,
+          permissions: "read-only",
+        },
+        cancel.signal,
+      );
+      if (opened.kind === "opened") await opened.session.close();
+      return opened.kind === "opened" ? "opened" : opened.crash.kind;
+    }),
+  );
+  assert.ok(kinds.includes("aborted"));
+  assert.ok(
+    kinds.every((kind) => kind === "opened" || kind === "aborted"),
+    kinds.join(),
+  );
+  await until(() => stored().length === 0, `late sessions are ended: ${stored().join()}`);
+});
+
+test("a killed runtime leaves no file either", async (t) => {
+  const rig = await makeRig(t, () => ({ hang: "before" }));
+  const session = await rig.open();
+  const running = turn(session, "Go");
+  await until(() => rig.server.requests.length > 0, "the request");
+  for (const pid of rig.sessions.runtimePids) process.kill(pid, "SIGKILL");
+  crashOf(await running);
+  await session.close();
+  await rig.sessions.stop();
+  assert.deepEqual(left(), []);
+});
+
+test("stop() without close() ends everything all the same, within seconds", async (t) => {
+  const rig = await makeRig(t, () => ({ hang: "before" }));
+  const session = await rig.open();
+  const running = turn(session, "Go");
+  await until(() => rig.server.requests.length > 0, "the request");
+  const pids = [...rig.sessions.runtimePids];
+  const start = performance.now();
+  await rig.sessions.stop();
+  assert.ok(performance.now() - start < 8_000);
+  assert.deepEqual(
+    pids.filter((pid) => isRunning(pid)),
+    [],
+  );
+  await session.close();
+  const { outcome } = await running;
+  assert.equal(outcome.kind, "canceled");
+  assert.deepEqual(left(), []);
+});
+
+for (const [how, stop] of [
+  ["stop()", (rig) => rig.sessions.stop()],
+  ["kill()", (rig) => rig.sessions.kill()],
+] as const satisfies readonly (readonly [string, (rig: Rig) => unknown])[]) {
+  test(`${how} without close() ends what the session started, also what has left its process group`, async (t) => {
+    const rig = await makeRig(t, background);
+    const session = await rig.open({ permissions: "workspace" });
+    await turn(session, "Go", { idleMs: 6_000 });
+    const mark = "COPILOT_AGENT_SESSION_ID";
+    assert.notDeepEqual(await processesMarked(mark, session.id), []);
+    await stop(rig);
+    await until(async () => (await processesMarked(mark, session.id)).length === 0, "their end");
+    await until(() => left().length === 0, `the end of ${left().join()}`);
+  });
+}

@@ -1,0 +1,411 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import {
+  appendFile,
+  chmod,
+  mkdir,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { describe, it } from "node:test";
+import { promisify } from "node:util";
+import { findNpm } from "../../src/runtime/npm.ts";
+import { runtimeHashes, runtimeVersion } from "../../src/runtime/runtime-hashes.ts";
+import { isRunning, waitUntilGone } from "../../src/platform/processes.ts";
+import { integrityOf, makeRuntimeRig, platform } from "./install-rig.ts";
+
+const run = promisify(execFile);
+const inCache = join("agent-jobs-runtime", runtimeVersion, platform);
+const executable = join("prebuilds", platform, "copilot-runtime");
+
+/** The message of the error that says why there is no runtime. */
+async function refusal(ensured: Promise<string>): Promise<string> {
+  const error: unknown = await ensured.then(assert.fail, (error: unknown) => error);
+  assert.ok(error instanceof Error && error.name === "RuntimeNotFoundError", String(error));
+  return error.message;
+}
+
+describe("choosing the runtime of the action", () => {
+  it("takes the input, then COPILOT_CLI_PATH, then a package, then the tool cache, and runs no npm", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm("exit 9");
+    const place = async (name: string): Promise<string> => {
+      const path = await rig.workspace.write(name, "#!/bin/sh\n");
+      await chmod(path, 0o755);
+      return path;
+    };
+    const cached = await place(join("tools", inCache, executable));
+    const root = `action/node_modules/@github/copilot-sdk-${platform}`;
+    const packaged = await place(join(root, executable));
+    const named = await place("named");
+    const variable = await place("variable");
+    const environment = { COPILOT_CLI_PATH: variable };
+    await rig.workspace.write(join(root, "package.json"), `{ "version": "${runtimeVersion}" }`);
+    assert.equal(await rig.ensure({ runtimePath: named, environment }), named);
+    assert.equal(await rig.ensure({ runtimePath: "", environment }), variable);
+    assert.equal(await rig.ensure(), packaged);
+    await rig.workspace.write(join(root, "package.json"), '{ "version": "1.0.13" }');
+    assert.equal(await rig.ensure(), cached, "a package of another version is not ours");
+    assert.deepEqual(await rig.calls(), []);
+    assert.deepEqual(
+      rig.log.map((line) => line.replace(/^.*\(/, "(")),
+      [
+        "(the input runtime-path).",
+        "(COPILOT_CLI_PATH).",
+        "(the package next to the action).",
+        `(version ${runtimeVersion} in the tool cache).`,
+      ],
+    );
+  });
+
+  it("takes nothing else for a path that was named and is wrong", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    const missing = join(rig.workspace.path, "missing");
+    assert.match(
+      await refusal(rig.ensure({ runtimePath: missing })),
+      /^The input `runtime-path` leads to .*missing, but there is no such file\./,
+    );
+    assert.match(
+      await refusal(rig.ensure({ environment: { COPILOT_CLI_PATH: rig.workspace.path } })),
+      /^COPILOT_CLI_PATH leads to .*, but that is a directory/,
+    );
+  });
+
+  it("says which platforms it installs on when there is no hash for this one", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    assert.match(
+      await refusal(rig.ensure({ platform: "plan9-mips" })),
+      /there is no package of it for plan9-mips\. Installed by the action on: linux-x64\..*`runtime-path`.*COPILOT_CLI_PATH/,
+    );
+  });
+
+  it("never looks into the current directory, which may be somebody else's checkout", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm("exit 9");
+    const root = `checkout/node_modules/@github/copilot-sdk-${platform}`;
+    await chmod(await rig.workspace.write(join(root, executable), "#!/bin/sh\n"), 0o755);
+    await rig.workspace.write(join(root, "package.json"), `{ "version": "${runtimeVersion}" }`);
+    const before = process.cwd();
+    process.chdir(join(rig.workspace.path, "checkout"));
+    t.after(() => process.chdir(before));
+    const message = await refusal(
+      rig.ensure({ searchFrom: join(before, ".."), limits: { ...bounds, waits: [] } }),
+    );
+    assert.match(message, /npm ended with exit code 9/);
+  });
+});
+
+const bounds = { tryMilliseconds: 10_000, totalMilliseconds: 20_000 };
+
+describe("a workspace whose files may be a stranger's", () => {
+  it("gives no runtime: not from a tool cache in it, nor from a package next to us", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm('cp "$PACKAGE" "$TO/"');
+    const theirs = async (name: string): Promise<string> => {
+      const path = await rig.workspace.write(join("checkout", name), "#!/bin/sh\n");
+      await chmod(path, 0o755);
+      return path;
+    };
+    const checkout = join(rig.workspace.path, "checkout");
+    await theirs(join("tools", inCache, executable));
+    const root = `node_modules/@github/copilot-sdk-${platform}`;
+    const packaged = await theirs(join(root, executable));
+    await theirs(join(root, "../../../dist/index.js"));
+    await rig.workspace.write(
+      join("checkout", root, "package.json"),
+      `{ "version": "${runtimeVersion}" }`,
+    );
+    const PATH = [join(rig.workspace.path, "bin"), process.env["PATH"]].join(delimiter);
+    const environment = { PATH, GITHUB_WORKSPACE: checkout };
+    const toolCacheDirectory = join(checkout, "tools");
+    const ensured = await rig.ensure({ environment, toolCacheDirectory });
+    assert.equal(ensured, join(rig.temporary, inCache, executable));
+    const searchFrom = join(checkout, "dist");
+    assert.equal(
+      await rig.ensure({ environment, searchFrom }),
+      packaged,
+      "believed, it may be used",
+    );
+    const other = await rig.ensure({ environment, searchFrom, distrusted: checkout });
+    assert.ok(!other.startsWith(checkout), other);
+    const inside = { toolCacheDirectory, temporaryDirectory: join(checkout, "temporary") };
+    assert.match(
+      await refusal(rig.ensure({ environment, ...inside })),
+      /There is no place for the Copilot runtime/,
+    );
+  });
+
+  it("gives no npm, node, tar or gzip, and what is started sees no token", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    const checkout = join(rig.workspace.path, "checkout");
+    const canary = join(rig.workspace.path, "canary");
+    for (const name of ["npm", "node", "tar", "gzip", "sh", "cp", "env"]) {
+      const path = await rig.workspace.write(
+        join("checkout/node_modules/.bin", name),
+        `#!/bin/bash\necho ${name} >> '${canary}'\nexit 9\n`,
+      );
+      await chmod(path, 0o755);
+    }
+    await rig.npm(
+      `env > '${join(rig.workspace.path, "seen")}'; cp "$PACKAGE" "$TO/"; node --version`,
+    );
+    const before = process.cwd();
+    process.chdir(checkout);
+    t.after(() => process.chdir(before));
+    const theirs = [join(checkout, "node_modules/.bin"), "node_modules/.bin", ""];
+    const secrets = ["GITHUB_TOKEN", "ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "MY_OWN"];
+    await rig.ensure({
+      environment: {
+        PATH: [...theirs, join(rig.workspace.path, "bin"), process.env["PATH"]].join(delimiter),
+        GITHUB_WORKSPACE: checkout,
+        ...Object.fromEntries(secrets.map((name) => [name, "secret-x"])),
+        NODE_OPTIONS: `--require=${canary}`,
+      },
+    });
+    await assert.rejects(stat(canary), { code: "ENOENT" });
+    const seen = await readFile(join(rig.workspace.path, "seen"), "utf8");
+    assert.match(seen, /^PATH=/m);
+    assert.doesNotMatch(seen, /secret-x|NODE_OPTIONS/);
+  });
+});
+
+describe("installing the runtime", () => {
+  it("unpacks it into the tool cache with its executable bits, and finds it there the next time", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm('cp "$PACKAGE" "$TO/"');
+    const path = await rig.ensure();
+    assert.equal(path, join(rig.toolCache, inCache, executable));
+    const rg = join(rig.toolCache, inCache, "ripgrep", "rg");
+    for (const file of [path, rg]) assert.equal((await stat(file)).mode & 0o111, 0o111);
+    assert.equal(await rig.ensure(), path);
+    const [call, ...more] = await rig.calls();
+    assert.deepEqual(more, []);
+    assert.match(String(call), / pack @github\/copilot-sdk-linux-x64@\d[\d.]+ .*--ignore-scripts/);
+    assert.ok(call?.startsWith(rig.temporary), "npm runs in a folder of ours, not in the checkout");
+    assert.deepEqual(await rig.leftovers(), []);
+    assert.match(
+      rig.log.join("\n"),
+      /Downloading .* attempt 1 of 3.*\nDownloaded .* MB.*\nUnpacked/,
+    );
+  });
+
+  it("refuses a package with a wrong SHA-512 at once, and deletes it", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm('cp "$PACKAGE" "$TO/"');
+    const expected = integrityOf(Buffer.from("another package"));
+    const message = await refusal(rig.ensure({ hashes: { [platform]: expected } }));
+    assert.match(message, /the package has the wrong SHA-512: expected sha512-.*, got sha512-/);
+    assert.ok(message.includes(expected) && message.includes(rig.package.integrity));
+    assert.equal((await rig.calls()).length, 1);
+    assert.deepEqual(await rig.leftovers(), []);
+    await assert.rejects(stat(join(rig.toolCache, inCache)), { code: "ENOENT" });
+  });
+
+  it("downloads again when the first one was cut", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    const cut = join(rig.workspace.path, "cut.tgz");
+    await writeFile(cut, await readFile(rig.package.file));
+    await truncate(cut, 200);
+    await rig.npm(`if [ $TRY = 1 ]; then cp '${cut}' "$TO/"; else cp "$PACKAGE" "$TO/"; fi`);
+    assert.equal(await rig.ensure(), join(rig.toolCache, inCache, executable));
+    assert.equal((await rig.calls()).length, 2);
+    assert.match(
+      rig.log.join("\n"),
+      /the download is cut or damaged \(200 bytes\)\. Retrying in 0\.01 s/,
+    );
+  });
+
+  it("gives up after three tries, and says what npm said without credentials or commands", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm(
+      "echo 'npm error code ECONNRESET' >&2; " +
+        "echo 'npm error https://user:secret@registry.example ::error::x ##[error]y' >&2; exit 1",
+    );
+    const message = await refusal(rig.ensure());
+    assert.equal((await rig.calls()).length, 3);
+    assert.match(message, /exit code 1: code ECONNRESET; https:\/\/registry\.example/);
+    assert.match(message, /`runtime-path`/);
+    for (const text of [message, ...rig.log]) assert.doesNotMatch(text, /secret|::|##\[/);
+    assert.deepEqual(await rig.leftovers(), []);
+  });
+
+  it("does not try again what can't be mended", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm("echo 'npm error code E404' >&2; exit 1");
+    assert.match(await refusal(rig.ensure()), /code E404/);
+    assert.equal((await rig.calls()).length, 1);
+    const noNpm = { PATH: "" };
+    if (findNpm(noNpm) === undefined)
+      assert.match(await refusal(rig.ensure({ environment: noNpm })), /actions\/setup-node/);
+  });
+
+  it("ends a hanging npm, with all it has started, at the limit of a try and of the whole", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    const pids = join(rig.workspace.path, "pids");
+    await rig.npm(`sleep 300 & echo "$! $$" >> '${pids}'; wait`);
+    const limits = { tryMilliseconds: 300, totalMilliseconds: 20_000, waits: [10] };
+    assert.match(await refusal(rig.ensure({ limits })), /npm did not end in time/);
+    assert.equal((await rig.calls()).length, 2);
+    const whole = { tryMilliseconds: 20_000, totalMilliseconds: 400, waits: [10] };
+    assert.match(await refusal(rig.ensure({ limits: whole })), /it took longer than 0\.4 s/);
+    const started = (await readFile(pids, "utf8")).trim().split(/\s+/).map(Number);
+    assert.equal(started.length, 6);
+    await waitUntilGone(started, 2000);
+    assert.deepEqual(
+      started.filter((pid) => isRunning(pid)),
+      [],
+    );
+    assert.deepEqual(await rig.leftovers(), []);
+  });
+
+  it("stops when the run is cancelled", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm("sleep 300");
+    const controller = new AbortController();
+    const ensured = refusal(rig.ensure({ signal: controller.signal }));
+    setTimeout(() => controller.abort(), 200);
+    assert.match(await ensured, /it was cancelled/);
+  });
+
+  it("is safe when several install at once, and mends a broken one", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm('cp "$PACKAGE" "$TO/"');
+    await rig.workspace.write(join("tools", inCache, "half"), "of an install");
+    const paths = await Promise.all(Array.from({ length: 8 }, () => rig.ensure()));
+    assert.deepEqual([...new Set(paths)], [join(rig.toolCache, inCache, executable)]);
+    const { stdout } = await run(paths[0] ?? "");
+    assert.equal(stdout, "runtime\n");
+    assert.deepEqual(await rig.leftovers(), []);
+  });
+
+  it("clears what a killed install left an hour ago", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm('cp "$PACKAGE" "$TO/"');
+    const parent = join(rig.toolCache, inCache, "..");
+    for (const name of [".unpacking-old", ".unpacking-new"])
+      await mkdir(join(parent, name), { recursive: true });
+    const longAgo = new Date(Date.now() - 2 * 3_600_000);
+    await utimes(join(parent, ".unpacking-old"), longAgo, longAgo);
+    await rig.ensure();
+    assert.deepEqual(
+      (await rig.leftovers()).map((name) => name.replace(/^.*\//, "")),
+      [".unpacking-new"],
+    );
+  });
+
+  it("keeps it in the temporary directory when there is no tool cache that can be written to", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm('cp "$PACKAGE" "$TO/"');
+    const file = await rig.workspace.write("a-file", "");
+    const expected = join(rig.temporary, inCache, executable);
+    assert.equal(await rig.ensure({ toolCacheDirectory: join(file, "tools") }), expected);
+    assert.match(
+      rig.warnings.join(),
+      /^The tool cache \(RUNNER_TOOL_CACHE\) can't hold the Copilot runtime: \/.*a-file.* It is installed into .*, for this job only\.$/,
+    );
+    assert.equal(await rig.ensure({ toolCacheDirectory: undefined }), expected);
+  });
+});
+
+describe("a tool cache that can't be made or written", () => {
+  for (const toolCacheDirectory of ["/proc/nope", "/sys/nope/deeper", "/dev/null/tools"]) {
+    it(`is replaced by the temporary directory within seconds: ${toolCacheDirectory}`, async (t) => {
+      const rig = await makeRuntimeRig(t);
+      await rig.npm('cp "$PACKAGE" "$TO/"');
+      const before = performance.now();
+      assert.equal(
+        await rig.ensure({ toolCacheDirectory }),
+        join(rig.temporary, inCache, executable),
+      );
+      assert.ok(performance.now() - before < 20_000);
+      assert.equal(rig.warnings.length, 1);
+      assert.ok(rig.warnings[0]?.includes(toolCacheDirectory));
+    });
+  }
+
+  it("fails within seconds if the temporary directory can't be made either", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    const places = { toolCacheDirectory: "/proc/nope", temporaryDirectory: "/proc/nope-either" };
+    assert.match(await refusal(rig.ensure(places)), /no place .*\/proc\/nope.*\/proc\/nope-either/);
+    assert.deepEqual(await rig.calls(), []);
+  });
+});
+
+describe("a runtime in the tool cache that was damaged", () => {
+  const rg = join("ripgrep", "rg");
+  type Damage = (at: (...names: string[]) => string) => Promise<unknown>;
+  const damages: readonly (readonly [string, RegExp, Damage])[] = [
+    [
+      "a file is shorter",
+      /copilot-runtime has 5 bytes, not \d+/,
+      (at) => truncate(at(executable), 5),
+    ],
+    ["a file is longer", /rg has \d+ bytes, not \d+/, (at) => appendFile(at(rg), "x")],
+    ["a file is gone", /rg is missing/, (at) => rm(at(rg))],
+    [
+      "a byte is another one",
+      /rg is not what was installed \(SHA-256\)/,
+      (at) => writeFile(at(rg), "#!/bin/sh!"),
+    ],
+    ["the note is cut", /can't be read/, (at) => truncate(at("agent-jobs-files.json"), 7)],
+    [
+      "the note is empty",
+      /can't be understood/,
+      (at) => writeFile(at("agent-jobs-files.json"), "{}"),
+    ],
+  ];
+  for (const [what, expected, damage] of damages) {
+    it(`is seen, and installed again: ${what}`, async (t) => {
+      const rig = await makeRuntimeRig(t);
+      await rig.npm('cp "$PACKAGE" "$TO/"');
+      const path = await rig.ensure();
+      const keeper = rig.keeper(path);
+      assert.equal(await keeper?.examine(path), undefined);
+      await damage((...names) => join(rig.toolCache, inCache, ...names));
+      const problem = await keeper?.examine(path);
+      assert.match(problem ?? "", expected);
+      assert.equal(await keeper?.reinstall(problem ?? ""), path);
+      assert.equal(await keeper?.examine(path), undefined);
+      assert.equal((await rig.calls()).length, 2);
+      assert.equal(rig.warnings.length, 1);
+      assert.match(rig.warnings[0] ?? "", /is damaged: .*\. It is installed again\.$/);
+      assert.deepEqual(await rig.leftovers(), []);
+    });
+  }
+
+  it("is not known to be if nothing was noted, and one of another place is not ours", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm('cp "$PACKAGE" "$TO/"');
+    const path = await rig.ensure();
+    await rm(join(rig.toolCache, inCache, "agent-jobs-files.json"));
+    assert.equal(await rig.keeper(path)?.examine(path), undefined);
+    assert.equal(rig.keeper(rig.package.file), undefined);
+  });
+
+  it("is said to be when it can't be installed again", async (t) => {
+    const rig = await makeRuntimeRig(t);
+    await rig.npm('cp "$PACKAGE" "$TO/"');
+    const path = await rig.ensure();
+    await rig.npm("echo 'npm error code E404' >&2; exit 1");
+    const keeper = rig.keeper(path);
+    assert.ok(keeper !== undefined);
+    assert.match(await refusal(keeper.reinstall("rg is missing")), /can't be installed: .*E404/);
+    assert.match(rig.warnings.join(), /rg is missing/);
+  });
+});
+
+describe("the committed hashes", () => {
+  it("are what the lock file says, for the version that package.json pins", async () => {
+    const root = new URL("../../../", import.meta.url);
+    const script = new URL("scripts/write-runtime-hashes.mjs", root);
+    await run(process.execPath, [script.pathname, "--check"]);
+    const text = await readFile(new URL("package.json", root), "utf8");
+    assert.ok(text.includes(`"@github/copilot-sdk": "${runtimeVersion}"`));
+    assert.ok("linux-x64" in runtimeHashes && "linuxmusl-x64" in runtimeHashes);
+  });
+});

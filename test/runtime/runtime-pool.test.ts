@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { chmod, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { systemClock } from "../../src/platform/clock.ts";
+import { isRunning, processesMarked, waitUntilGone } from "../../src/platform/processes.ts";
+import { authentication, runtimeEnvironment } from "../../src/runtime/runtime-environment.ts";
+import { findRuntime, platformName } from "../../src/runtime/find-runtime.ts";
+import { RuntimeProcess } from "../../src/runtime/runtime-process.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { until } from "../sessions/rig.ts";
+
+describe("finding the runtime", () => {
+  it("takes the option first, then COPILOT_CLI_PATH, then the package of the platform", async (t) => {
+    const workspace = await makeWorkspace(t);
+    const { path } = workspace;
+    for (const name of ["one", "two"])
+      await chmod(await workspace.write(name, "#!/bin/sh\n"), 0o755);
+    const environment = { COPILOT_CLI_PATH: join(path, "two") };
+    assert.equal(findRuntime({ runtimePath: join(path, "one"), environment }), join(path, "one"));
+    assert.equal(findRuntime({ environment }), join(path, "two"));
+    assert.match(findRuntime({ environment: { COPILOT_CLI_PATH: "" } }), /copilot-runtime/);
+    assert.ok(findRuntime({ environment: {} }).includes(`copilot-sdk-${platformName()}`));
+  });
+
+  it("says what is wrong with a path, and the ways to fix it", async (t) => {
+    const workspace = await makeWorkspace(t);
+    const { path } = workspace;
+    await workspace.write("plain", "text");
+    await workspace.write("empty", "");
+    await symlink(join(path, "nowhere"), join(path, "dangling"));
+    // The beginning of a program for another system.
+    await workspace.write("foreign", process.platform === "win32" ? "\x7fELF" : "MZ");
+    await chmod(join(path, "foreign"), 0o755);
+    const cases = [
+      ["missing", /no such file/],
+      ["dangling", /no such file/],
+      [".", /a directory/],
+      ["empty", /empty/],
+      ["plain", /not executable/],
+      ["foreign", new RegExp(`another platform, not for ${platformName()}`)],
+    ] as const;
+    for (const [name, reason] of cases) {
+      const wrong = join(path, name);
+      assert.throws(
+        () => findRuntime({ runtimePath: wrong, environment: {} }),
+        (error: unknown) => {
+          assert.ok(error instanceof Error);
+          assert.match(error.message, reason);
+          assert.match(error.message, /npm ci.*--runtime-path.*COPILOT_CLI_PATH/);
+          assert.ok(error.message.includes(path));
+          return true;
+        },
+      );
+    }
+    assert.throws(
+      () => findRuntime({ environment: { COPILOT_CLI_PATH: "/no/such" } }),
+      /^RuntimeNotFoundError: COPILOT_CLI_PATH leads to \/no\/such/,
+    );
+  });
+});
+
+describe("the runtime's environment", () => {
+  it("is the allow-list, whatever the case, and what we add", () => {
+    const source = {
+      PATH: "/bin",
+      Path: "C:\\bin",
+      SystemRoot: "C:\\Windows",
+      LC_CTYPE: "C",
+      HOME: undefined,
+      INPUT_TOKEN: "x",
+      PATH_TO_SECRET: "x",
+      MY_CI: "x",
+      https_proxy: "http://u:p@host:1/",
+      HTTP_PROXY: "user:pass@host:1",
+      ALL_PROXY: "socks5://user:p@ss:w@host:1",
+      NO_PROXY: "a@b.example",
+    };
+    assert.deepEqual(runtimeEnvironment(source, { EXTRA: "1" }), {
+      PATH: "/bin",
+      Path: "C:\\bin",
+      SystemRoot: "C:\\Windows",
+      LC_CTYPE: "C",
+      https_proxy: "http://host:1/",
+      HTTP_PROXY: "host:1",
+      ALL_PROXY: "socks5://host:1",
+      NO_PROXY: "a@b.example",
+      COPILOT_DISABLE_LOGIN_SHELL_ENV: "1",
+      EXTRA: "1",
+    });
+  });
+
+  it("carries an installation token, and no other; with a provider none goes anywhere", () => {
+    const none = { environment: {}, useLoggedInUser: false };
+    const of = (gitHubToken: string | undefined, hasProvider = false): unknown =>
+      authentication({ gitHubToken, hasProvider });
+    assert.deepEqual(of("ghs_abc.def"), {
+      environment: { COPILOT_GITHUB_TOKEN: "ghs_abc.def" },
+      useLoggedInUser: true,
+    });
+    assert.deepEqual(of("github_pat_x"), { ...none, gitHubToken: "github_pat_x" });
+    assert.deepEqual(of("gho_x"), { ...none, gitHubToken: "gho_x" });
+    assert.deepEqual(of(undefined), none);
+    assert.deepEqual(of(""), none);
+    assert.deepEqual(of("ghs_abc", true), none);
+    assert.deepEqual(of("github_pat_x", true), none);
+  });
+});
+
+describe("watching a runtime", () => {
+  it("notices its death by ping when the SDK does not let us see its process", async (t) => {
+    const { path } = await makeWorkspace(t);
+    const directory = join(path, "runtime");
+    const runtime = new RuntimeProcess({
+      // A grace of a quarter of a second and a ping of five, ten times as fast.
+      clock: {
+        now: () => systemClock.now(),
+        sleep: (ms, signal) => systemClock.sleep(ms / 10, signal),
+      },
+      path: findRuntime({ environment: process.env }),
+      environment: runtimeEnvironment(process.env),
+      authentication: authentication({ hasProvider: true }),
+      directory,
+      childOf: () => undefined,
+    });
+    t.after(() => runtime.stop());
+    await runtime.start();
+    assert.equal(runtime.pid, undefined);
+    const pids = await processesMarked("COPILOT_HOME", join(directory, "home"));
+    assert.equal(pids.length, 1);
+    const deaths: string[] = [];
+    runtime.onDeath((reason) => deaths.push(reason));
+    for (const pid of pids) process.kill(pid, "SIGKILL");
+    await until(() => deaths.length > 0, "the death");
+    assert.match(deaths[0] ?? "", /does not answer/);
+    assert.equal(runtime.gone, true);
+  });
+
+  it("ends it when it takes too much memory, and says so", async (t) => {
+    const { path } = await makeWorkspace(t);
+    const runtime = new RuntimeProcess({
+      clock: {
+        now: () => systemClock.now(),
+        sleep: (ms, signal) => systemClock.sleep(ms / 10, signal),
+      },
+      path: findRuntime({ environment: process.env }),
+      environment: runtimeEnvironment(process.env),
+      authentication: authentication({ hasProvider: true }),
+      directory: join(path, "runtime"),
+      memoryBytes: 20e6,
+    });
+    t.after(() => runtime.stop());
+    const deaths: string[] = [];
+    runtime.onDeath((reason) => deaths.push(reason));
+    await runtime.start();
+    const pid = runtime.pid ?? 0;
+    await until(() => deaths.length > 0, "the death");
+    assert.match(deaths[0] ?? "", /more than 0.02 GB of memory/);
+    await until(() => !isRunning(pid), "the end of the process");
+  });
+
+  it("keeps what the runtime writes to its standard error out of ours, and in the message", async (t) => {
+    const workspace = await makeWorkspace(t);
+    const program = await workspace.write(
+      "talkative",
+      "#!/bin/sh\necho 'the reason' >&2\nexit 3\n",
+    );
+    await chmod(program, 0o755);
+    const written: string[] = [];
+    t.mock.method(process.stderr, "write", (text: unknown) => written.push(String(text)) > 0);
+    const runtime = new RuntimeProcess({
+      clock: systemClock,
+      path: program,
+      environment: {},
+      authentication: authentication({ hasProvider: true }),
+      directory: join(workspace.path, "runtime"),
+    });
+    await assert.rejects(runtime.start(), /the reason/);
+    await systemClock.sleep(50);
+    t.mock.restoreAll();
+    assert.doesNotMatch(written.join(""), /the reason/);
+  });
+
+  it("an orderly stop is no death, and leaves neither process nor file", async (t) => {
+    const { path } = await makeWorkspace(t);
+    const directory = join(path, "runtime");
+    const runtime = new RuntimeProcess({
+      clock: systemClock,
+      path: findRuntime({ environment: process.env }),
+      environment: runtimeEnvironment(process.env),
+      authentication: authentication({ hasProvider: true }),
+      directory,
+    });
+    const deaths: string[] = [];
+    runtime.onDeath((reason) => deaths.push(reason));
+    await runtime.start();
+    const { pid } = runtime;
+    assert.ok(pid !== undefined && isRunning(pid));
+    await Promise.all([runtime.stop(), runtime.stop()]);
+    assert.ok(await waitUntilGone([pid], 0));
+    await systemClock.sleep(400);
+    assert.deepEqual(deaths, []);
+    assert.equal(runtime.gone, true);
+  });
+});
