@@ -49,9 +49,9 @@ function debugLine(event: RunEvent, session: Naming, tool: Naming): string {
     case "session.ended":
       return `${workName(event.work)} ${session(event.sessionId)} ended ${event.role} ${event.succeeded ? "ok" : "bad"}`;
     case "turn.started":
-      return `${workName(event.work)} ${session(event.sessionId)} turn ${event.mission} retry ${event.retry} attempt ${event.attempt}: ${quoted(event.prompt)}`;
+      return `${workName(event.work)} ${session(event.sessionId)} turn ${event.purpose} retry ${event.retry} attempt ${event.attempt}: ${quoted(event.prompt)}`;
     case "turn.ended":
-      return `${workName(event.work)} ${session(event.sessionId)} turn ${event.mission} ${event.outcome}`;
+      return `${workName(event.work)} ${session(event.sessionId)} turn ${event.purpose} ${event.outcome}`;
     case "activity":
       return `${workName(event.work)} ${session(event.sessionId)} ${acted(event.activity, tool)}`;
   }

@@ -53,7 +53,7 @@ test("the same run at another time with other ids gives the same lines", () => {
 });
 
 function decide(decision: Decision): RunEvent {
-  return { at: 1, type: "decision", work: { ...samples.review, run: 2 }, decision };
+  return { at: 1, runId: "run", type: "decision", work: { ...samples.review, run: 2 }, decision };
 }
 
 test("what changes from run to run is left out of decisions, and lines stay lines", () => {
