@@ -9,9 +9,11 @@
  * - Times are the events' own `at`, in milliseconds.
  */
 import { decisionCategory, decisionMessage, type Decision, type SessionRole } from "./decision.ts";
-import type { RunEvent, WorkOutcome, WorkRef } from "./event.ts";
+import type { RunEvent, RunStarted, WorkOutcome, WorkRef } from "./event.ts";
+import { plannedWorks, type RunPlan } from "./plan.ts";
 import type { ModelUsed, PermissionDenied, SessionActivity } from "./session-activity.ts";
 import {
+  createRunView,
   KEPT_DECISIONS,
   KEPT_DENIALS,
   noCounters,
@@ -44,6 +46,17 @@ export function elapsedMs(work: WorkView, now: number): number {
   return work.finishedMs + (work.startedAt === undefined ? 0 : Math.max(0, now - work.startedAt));
 }
 
+/** The runs that the events belong to, by `runId`, in the order of their first events. */
+export function viewsOf(events: Iterable<RunEvent>): ReadonlyMap<string, RunView> {
+  const views = new Map<string, RunView>();
+  for (const event of events) {
+    const view = views.get(event.runId) ?? createRunView();
+    views.set(event.runId, view);
+    applyEvent(view, event);
+  }
+  return views;
+}
+
 /** Changes `view` in place. */
 export function applyEvent(view: RunView, event: RunEvent): void {
   switch (event.type) {
@@ -53,10 +66,12 @@ export function applyEvent(view: RunView, event: RunEvent): void {
       view.workingDirectory = event.workingDirectory;
       view.status = "running";
       view.startedAt = event.at;
-      for (const planned of event.works) {
+      view.runId = event.runId;
+      view.plan = planIn(event);
+      for (const planned of plannedWorks(event.work)) {
         const work = workOf(view, { ...planned, run: 0 });
         work.modelId = planned.modelId;
-        work.condition = planned.condition === true;
+        work.condition = planned.condition;
       }
       return;
     case "run.ended":
@@ -120,6 +135,11 @@ export function applyEvent(view: RunView, event: RunEvent): void {
       applyActivity(view, workOf(view, event.work), event.sessionId, event.activity, event.at);
       return;
   }
+}
+
+function planIn(started: RunStarted): RunPlan {
+  const { version, entryFingerprint, models, limits, permissions, userInput, work } = started;
+  return { version, entryFingerprint, models, limits, permissions, userInput, work };
 }
 
 /** A work that fails as a condition has answered, unless a limit or a crash kept it from its answer. */

@@ -4,7 +4,8 @@
  * for one by one.
  */
 import { decisionText } from "../events/decision.ts";
-import type { PlannedWork, RunEvent, RunOutcome, WorkEnded } from "../events/event.ts";
+import type { RunEvent, RunOutcome, WorkEnded } from "../events/event.ts";
+import { plannedWorks, type PlannedWork } from "../events/plan.ts";
 import type { ExpectedDecision, Expectation } from "./format/script.ts";
 import { describeCondition, fillIn, mismatch, quote } from "./format/text-condition.ts";
 import { happened, wished, workFailures, type WorkTally } from "./work-expectations.ts";
@@ -43,7 +44,7 @@ class Fold implements Expectations {
     switch (event.type) {
       case "run.started":
         this.#workingDirectory = event.workingDirectory;
-        for (const work of event.works) this.#works.set(work.workId, newTally(work));
+        for (const work of plannedWorks(event.work)) this.#works.set(work.workId, newTally(work));
         break;
       case "run.ended":
         this.#outcome = event.jobOutcome ?? event.outcome;

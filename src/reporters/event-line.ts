@@ -5,6 +5,7 @@ import type { SessionActivity } from "../events/session-activity.ts";
 import type { RunView, WorkView } from "../events/view.ts";
 import type { Tone } from "./paint.ts";
 import { clockText, countText, oneLine, plural } from "./text.ts";
+import { plannedWorks } from "../events/plan.ts";
 
 export type Verbosity = "quiet" | "normal" | "verbose";
 
@@ -41,7 +42,7 @@ interface Candidate extends EventLine {
 function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candidate | undefined {
   switch (event.type) {
     case "run.started": {
-      const text = `job ${event.jobName} started: ${plural(event.works.length, "work")} in ${event.workingDirectory}`;
+      const text = `job ${event.jobName} started: ${plural(plannedWorks(event.work).length, "work")} in ${event.workingDirectory}`;
       return { work: null, tone: "plain", from: "normal", text };
     }
     case "run.ended":

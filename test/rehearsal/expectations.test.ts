@@ -4,6 +4,7 @@ import type { Decision } from "../../src/events/decision.ts";
 import type { RunEventBody, RunOutcome, WorkOutcome } from "../../src/events/event.ts";
 import { createExpectations } from "../../src/rehearsal/expectations.ts";
 import { script } from "./rig.ts";
+import { plannedTasks } from "../rig/plan.ts";
 
 const at = (position: string): string => `(tests/a.rehearsal.yml:${position})`;
 const crash = { kind: "session-error", message: "boom" } as const;
@@ -16,11 +17,11 @@ class Run {
       type: "run.started",
       jobName: "job",
       workingDirectory: "/repo",
-      works: [
-        { workId: 0, taskId: "review", modelId: "small" },
-        { workId: 1, taskId: "fix", modelId: "small" },
-        { workId: 2, taskId: "review", modelId: "big" },
-      ],
+      ...plannedTasks([
+        ["review", "small"],
+        ["fix", "small"],
+        ["review", "big"],
+      ]),
     },
   ];
   readonly #runs = new Map<number, number>();

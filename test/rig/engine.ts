@@ -10,6 +10,7 @@ import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
 import type { SessionFactory, SessionRequest } from "../../src/engine/ports.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { FakeSessions, type Act, type Turn } from "./fake-sessions.ts";
+import { identity } from "./plan.ts";
 
 export const openGate: TurnGate = {
   run: (turn, signal) => (signal.aborted ? Promise.resolve(undefined) : turn()),
@@ -78,6 +79,7 @@ export async function play(setup: Setup): Promise<Played> {
     userInput: setup.userInput ?? "",
     workingDirectory: "/workspace",
     limits: resolveLimits(entry.limits, setup.limits),
+    ...identity,
     permissionsOf: () => "read-only" as const,
   };
   const running =

@@ -9,6 +9,7 @@ import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Rig } from "../sessions/rig.ts";
 import { openGate } from "./engine.ts";
+import { identity } from "./plan.ts";
 
 export interface RealRun {
   readonly outcome: RunOutcome;
@@ -59,6 +60,7 @@ export async function runOn(
       userInput: "",
       workingDirectory: rig.workspace.path,
       limits: resolveLimits(entry.limits),
+      ...identity,
       permissionsOf: () => setup.permissions ?? "read-only",
     },
     ports,

@@ -15,6 +15,7 @@ import { breakOldMarker, logLine } from "./escape.ts";
 import { createPaint } from "../paint.ts";
 import { clockText, paragraph, plural } from "../text.ts";
 import { worksTable } from "../works-table.ts";
+import { plannedWorks } from "../../events/plan.ts";
 
 /** Lines kept of a work that runs, and the length of each in UTF-16 units. */
 const HEAD = 100;
@@ -173,7 +174,7 @@ function runLines(
 ): readonly string[] {
   const job = `${time} job ${view.jobName}`;
   if (event.type === "run.started") {
-    return [logLine(`${job} started: ${plural(event.works.length, "work")}`, LENGTH)];
+    return [logLine(`${job} started: ${plural(plannedWorks(event.work).length, "work")}`, LENGTH)];
   }
   const { outcome } = event;
   const result =

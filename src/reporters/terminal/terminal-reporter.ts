@@ -7,6 +7,7 @@
  */
 import stringWidth from "string-width";
 import type { RunEvent, RunOutcome, WorkRef } from "../../events/event.ts";
+import { plannedWorks } from "../../events/plan.ts";
 import type { Reporter } from "../../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../../events/view.ts";
 import { eventLine, type Verbosity } from "../event-line.ts";
@@ -102,7 +103,9 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
       if (event.type === "run.started") {
         labelWidth = Math.max(
           0,
-          ...event.works.map((planned) => stringWidth(workLabel({ ...planned, run: 1 }))),
+          ...plannedWorks(event.work).map((planned) =>
+            stringWidth(workLabel({ ...planned, run: 1 })),
+          ),
         );
         // Aligned texts are worth a third of a narrow terminal, not more.
         if (tty) labelWidth = Math.min(labelWidth, Math.floor((stream.columns ?? 80) / 3));

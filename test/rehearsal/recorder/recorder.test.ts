@@ -14,6 +14,7 @@ import {
 import type { RehearsalFile } from "../../../src/rehearsal/format/rehearsal-file.ts";
 import { renderRehearsal } from "../../../src/rehearsal/format/render-rehearsal.ts";
 import { fillIn, takeOut } from "../../../src/rehearsal/format/text-condition.ts";
+import { plannedTasks } from "../../rig/plan.ts";
 
 const work = { workId: 0, taskId: "review", run: 1 };
 const options = { entry: "a.yml", job: "job" };
@@ -25,8 +26,8 @@ class Run {
 
   constructor(changes: Partial<RecorderOptions> = {}) {
     this.recorder = createRecorder({ ...options, ...changes });
-    const works = [{ workId: 0, taskId: "review", modelId: "m" }];
-    this.tell({ type: "run.started", jobName: "job", workingDirectory: "/home/me/repo", works });
+    const plan = plannedTasks([["review", "m"]]);
+    this.tell({ type: "run.started", jobName: "job", workingDirectory: "/home/me/repo", ...plan });
     this.tell({ type: "work.started", work, modelId: "m" });
   }
 
@@ -380,8 +381,8 @@ test("sub-agents get rules of their own, one for each conversation", () => {
 test("works that ran beside one that crashed may be stopped elsewhere in a replay", () => {
   const other = { workId: 1, taskId: "fix", run: 1 };
   const run = new Run();
-  const works = [work, other].map(({ workId, taskId }) => ({ workId, taskId, modelId: "m" }));
-  run.tell({ type: "run.started", jobName: "job", workingDirectory: "/w", works });
+  const plan = plannedTasks([work, other].map(({ taskId }) => [taskId, "m"]));
+  run.tell({ type: "run.started", jobName: "job", workingDirectory: "/w", ...plan });
   run.tell({ type: "work.started", work, modelId: "m" });
   run.tell({ type: "work.started", work: other, modelId: "m" });
   run.session("s").turn("s", "Do it").reply("Done").ended();

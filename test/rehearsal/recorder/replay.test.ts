@@ -27,6 +27,7 @@ import {
   never,
 } from "../../../src/rehearsal/player/wire.ts";
 import { SimulatedRuntime } from "./simulated-runtime.ts";
+import { identity } from "../../rig/plan.ts";
 
 const behaviours = [
   "text",
@@ -139,6 +140,7 @@ async function run(
         userInput: "",
         workingDirectory: "/repo",
         limits: resolveLimits(entry.limits, limits, { loopIterations: 3 }),
+        ...identity,
         permissionsOf: () => "read-only",
       },
       {
