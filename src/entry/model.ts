@@ -104,7 +104,10 @@ export type TaskWork<Id extends number = never> = {
   readonly modelOverride?: Model;
 } & ([Id] extends [never] ? { readonly workIdInJob?: number } : { readonly workIdInJob: Id });
 
-export interface SequentialWork<Id extends number = never, Ref extends TaskWork<Id> = TaskWork<Id>> {
+export interface SequentialWork<
+  Id extends number = never,
+  Ref extends TaskWork<Id> = TaskWork<Id>,
+> {
   readonly kind: "Seq";
   readonly works: readonly Work<Id, Ref>[];
 }

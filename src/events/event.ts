@@ -1,5 +1,5 @@
 import type { Crash } from "./crash.ts";
-import type { Decision, Purpose, SessionRole } from "./decision.ts";
+import type { MadeDecision, Purpose, SessionRole } from "./decision.ts";
 import type { RunPlan } from "./plan.ts";
 import type { SessionActivity } from "./session-activity.ts";
 
@@ -78,11 +78,14 @@ export interface WorkEnded {
   readonly outcome: WorkOutcome;
 }
 
-/** `work` is null for a decision about the whole job. */
+/**
+ * A decision that no other event says; `decisionOf` has the others too. `work` is null for one about the whole
+ * job.
+ */
 export interface Decided {
   readonly type: "decision";
   readonly work: WorkRef | null;
-  readonly decision: Decision;
+  readonly decision: MadeDecision;
 }
 
 export interface SessionStarted {

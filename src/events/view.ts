@@ -8,7 +8,15 @@
  *   totals, its open sessions and its last decisions.
  * - Times are the events' own `at`, in milliseconds.
  */
-import { decisionCategory, decisionMessage, type Decision, type SessionRole } from "./decision.ts";
+import {
+  decisionCategory,
+  decisionMessage,
+  decisionTraits,
+  withoutDetail,
+  type Decision,
+  type SessionRole,
+} from "./decision.ts";
+import { decisionOf } from "./decision-of.ts";
 import type { RunEvent, RunStarted, WorkOutcome, WorkRef } from "./event.ts";
 import { plannedWorks, type RunPlan } from "./plan.ts";
 import type { ModelUsed, PermissionDenied, SessionActivity } from "./session-activity.ts";
@@ -59,6 +67,12 @@ export function viewsOf(events: Iterable<RunEvent>): ReadonlyMap<string, RunView
 
 /** Changes `view` in place. */
 export function applyEvent(view: RunView, event: RunEvent): void {
+  applyItself(view, event);
+  const told = decisionOf(event);
+  if (told !== undefined) applyDecision(view, told.work, told.decision, event.at);
+}
+
+function applyItself(view: RunView, event: RunEvent): void {
   switch (event.type) {
     case "run.started":
       view.jobName = event.jobName;
@@ -108,7 +122,6 @@ export function applyEvent(view: RunView, event: RunEvent): void {
       return;
     }
     case "decision":
-      applyDecision(view, event.work, event.decision, event.at);
       return;
     case "session.started":
       sessionOf(workOf(view, event.work), event.sessionId, event.modelId, event.role);
@@ -147,17 +160,9 @@ function isAnswer(work: WorkView, outcome: WorkOutcome): boolean {
   return work.condition && outcome.kind === "failed" && outcome.unanswered !== true;
 }
 
-/** Of a condition these say no more than "no". */
-const answers: ReadonlySet<Decision["kind"]> = new Set<Decision["kind"]>([
-  "availability-failed",
-  "availability-drained",
-  "criteria-failed",
-  "criteria-budget-drained",
-]);
-
 function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, at: number): void {
   const work = ref === null ? undefined : workOf(view, ref);
-  const answer = work?.condition === true && answers.has(decision.kind);
+  const answer = work?.condition === true && decisionTraits(decision.kind).answer === true;
   const entry = {
     at,
     run: ref?.run ?? 0,
@@ -215,20 +220,12 @@ function applyActivity(
       addUsage(view.totals, activity);
       return;
     case "permission.denied":
-      // The engine also makes a decision of it: counted here, once.
       count(view, work, "denials", 1);
       keepDenial(view, work, activity);
       return;
     default:
       return;
   }
-}
-
-/** The stack of a crash is for the journal. */
-function withoutDetail(decision: Decision): Decision {
-  if (decision.kind !== "session-crashed") return decision;
-  const { detail: _detail, ...crash } = decision.crash;
-  return { ...decision, crash };
 }
 
 function keepDenial(view: RunView, { workId, taskId }: WorkView, denied: PermissionDenied): void {

@@ -1,6 +1,6 @@
 /** Events for tests: arbitrary ones in any order, and one run that makes sense. */
 import * as fc from "fast-check";
-import type { Decision } from "../../src/events/decision.ts";
+import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEvent, RunEventBody, WorkRef } from "../../src/events/event.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import type { PlannedRef, PlannedTree } from "../../src/events/plan.ts";
@@ -18,7 +18,7 @@ const role = fc.constantFrom("driving" as const, "task" as const, "both" as cons
 const purpose = fc.constantFrom("availability" as const, "prompt" as const, "criteria" as const);
 const crash = fc.record({ kind: fc.constant("session-error" as const), message: text });
 
-export const decision: fc.Arbitrary<Decision> = fc.oneof(
+export const decision: fc.Arbitrary<MadeDecision> = fc.oneof(
   fc.record({
     kind: fc.constantFrom("criteria-failed" as const, "criteria-passed" as const),
     field: fc.constant("condition" as const),
@@ -238,7 +238,7 @@ export function story(): RunEvent[] {
     purpose,
     outcome,
   });
-  const decide = (decision: Decision): RunEventBody => ({
+  const decide = (decision: MadeDecision): RunEventBody => ({
     type: "decision",
     work: review,
     decision,

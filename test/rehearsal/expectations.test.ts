@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Decision } from "../../src/events/decision.ts";
+import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEventBody, RunOutcome, WorkOutcome } from "../../src/events/event.ts";
 import { createExpectations } from "../../src/rehearsal/expectations.ts";
 import { script } from "./rig.ts";
@@ -26,7 +26,7 @@ class Run {
   ];
   readonly #runs = new Map<number, number>();
 
-  work(workId: number, outcome: WorkOutcome, ...decisions: readonly Decision[]): this {
+  work(workId: number, outcome: WorkOutcome, ...decisions: readonly MadeDecision[]): this {
     const run = (this.#runs.get(workId) ?? 0) + 1;
     this.#runs.set(workId, run);
     const work = { workId, taskId: workId === 1 ? "fix" : "review", run };
@@ -140,8 +140,8 @@ test("works of one task are told apart by id or model, else taken in order", () 
 });
 
 test("works: runs, attempts, retries and crashes", () => {
-  const retry: Decision = { kind: "criteria-retry", retry: 1, of: 2, reason: "no" };
-  const crashed: Decision = {
+  const retry: MadeDecision = { kind: "criteria-retry", retry: 1, of: 2, reason: "no" };
+  const crashed: MadeDecision = {
     kind: "session-crashed",
     purpose: "prompt",
     attempt: 1,

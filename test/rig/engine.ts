@@ -11,6 +11,7 @@ import type { SessionFactory, SessionRequest } from "../../src/engine/ports.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { FakeSessions, type Act, type Turn } from "./fake-sessions.ts";
 import { identity } from "./plan.ts";
+import { decisionOf } from "../../src/events/decision-of.ts";
 
 export const openGate: TurnGate = {
   run: (turn, signal) => (signal.aborted ? Promise.resolve(undefined) : turn()),
@@ -96,9 +97,10 @@ export async function play(setup: Setup): Promise<Played> {
     events,
     sessions,
     clock,
-    decisions: events.flatMap((event) =>
-      event.type === "decision" ? [decisionText(event.decision)] : [],
-    ),
+    decisions: events.flatMap((event) => {
+      const told = decisionOf(event);
+      return told === undefined ? [] : [decisionText(told.decision)];
+    }),
     ended: events.flatMap((event) =>
       event.type === "work.ended" ? [`${event.work.taskId}:${event.outcome.kind}`] : [],
     ),

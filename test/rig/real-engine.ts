@@ -10,6 +10,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import type { Rig } from "../sessions/rig.ts";
 import { openGate } from "./engine.ts";
 import { identity } from "./plan.ts";
+import { decisionOf } from "../../src/events/decision-of.ts";
 
 export interface RealRun {
   readonly outcome: RunOutcome;
@@ -69,9 +70,10 @@ export async function runOn(
   return {
     outcome,
     events,
-    decisions: events.flatMap((event) =>
-      event.type === "decision" ? [decisionText(event.decision)] : [],
-    ),
+    decisions: events.flatMap((event) => {
+      const told = decisionOf(event);
+      return told === undefined ? [] : [decisionText(told.decision)];
+    }),
     ended: events.flatMap((event) =>
       event.type === "work.ended" ? [`${event.work.taskId}:${event.outcome.kind}`] : [],
     ),

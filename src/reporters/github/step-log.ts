@@ -9,7 +9,7 @@
  */
 import type { RunEvent, WorkRef } from "../../events/event.ts";
 import type { RunView } from "../../events/view.ts";
-import { didNotWork, eventLine } from "../event-line.ts";
+import { eventLines, isUrgent } from "../event-line.ts";
 import type { GithubCore } from "./github-core.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
 import { createPaint } from "../paint.ts";
@@ -55,8 +55,9 @@ export function createGithubLog(
   };
 
   const printLive = (event: RunEvent): void => {
-    const live = eventLine(event, view, didNotWork(event) ? "normal" : "quiet");
-    if (live !== undefined) print(live.work, event, live.text);
+    for (const line of eventLines(event, view, isUrgent(event) ? "normal" : "quiet")) {
+      print(line.work, event, line.text);
+    }
   };
 
   const printGroup = (kept: Kept, title: string): void => {
@@ -142,8 +143,7 @@ function linesOf(event: RunEvent, view: RunView): readonly string[] {
   }
   // The message has been told by the event before.
   if (event.type === "turn.ended") return [];
-  const line = eventLine(event, view, "verbose");
-  return line === undefined ? [] : [line.text];
+  return eventLines(event, view, "verbose").map(({ text }) => text);
 }
 
 function keep(kept: Kept, lines: readonly string[], time: string): void {

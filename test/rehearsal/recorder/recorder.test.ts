@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { Crash } from "../../../src/events/crash.ts";
-import type { Decision, Purpose, SessionRole } from "../../../src/events/decision.ts";
+import type { MadeDecision, Purpose, SessionRole } from "../../../src/events/decision.ts";
 import type { RunEventBody, RunOutcome, WorkOutcome } from "../../../src/events/event.ts";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
 import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
@@ -85,7 +85,7 @@ class Run {
     });
   }
 
-  decide(decision: Decision): this {
+  decide(decision: MadeDecision): this {
     return this.tell({ type: "decision", work, decision });
   }
 
@@ -304,7 +304,12 @@ test("a hang is replayed quickly, but outlasts a limit that was crossed", () => 
       .ended("crashed")
       .crashed({ kind: "idle-deadline" });
   assert.deepEqual(hung().over().limits, { parallel: 2, idleMinutes: 0.1 });
-  const crossed: Decision = { kind: "limit-crossed", limit: "taskMinutes", value: 30, scope: "" };
+  const crossed: MadeDecision = {
+    kind: "limit-crossed",
+    limit: "taskMinutes",
+    value: 30,
+    scope: "",
+  };
   assert.deepEqual(hung().decide(crossed).over().limits, {
     parallel: 2,
     turnMinutes: 31,

@@ -1,5 +1,5 @@
 /** Runs as GitHub would show them: told in a few lines each, folded into a view. */
-import type { Decision } from "../../../src/events/decision.ts";
+import type { MadeDecision } from "../../../src/events/decision.ts";
 import type { RunEvent, RunEventBody, RunOutcome, WorkOutcome } from "../../../src/events/event.ts";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
 import { applyEvent, createRunView, type RunView } from "../../../src/events/view.ts";
@@ -65,7 +65,7 @@ export class Telling {
     });
   }
 
-  decide(workId: number | null, decision: Decision): this {
+  decide(workId: number | null, decision: MadeDecision): this {
     const work = workId === null ? null : this.ref(workId);
     return this.say({ type: "decision", work, decision });
   }
@@ -150,10 +150,7 @@ export class Telling {
   }
 
   deny(workId: number, operation: string, target: string, reason: string): this {
-    return this.act(workId, { kind: "permission.denied", operation, target, reason }).decide(
-      workId,
-      { kind: "permission-denied", operation, target, reason },
-    );
+    return this.act(workId, { kind: "permission.denied", operation, target, reason });
   }
 
   end(workId: number, outcome: WorkOutcome, run = 1): this {
