@@ -6,9 +6,11 @@ import { UNKNOWN_TOOL, type SessionActivity } from "./session-activity.ts";
 
 const REASON_CHARACTERS = 300;
 
+/** A decision, and the work that it is about. */
 export interface Told {
   /** Null: it is about the whole job. */
   readonly work: WorkRef | null;
+  /** What was decided, and why. */
   readonly decision: Decision;
 }
 
