@@ -16,7 +16,8 @@ import {
 } from "../reporters/github/github-reporter.ts";
 import { systemClock } from "../platform/clock.ts";
 import { breakOldMarker, inline, logLine } from "../reporters/github/escape.ts";
-import { chartOf, type PreparedRun } from "./run.ts";
+import type { PreparedRun } from "./prepare-run.ts";
+import { chartOf } from "./run.ts";
 
 export type { GithubCore, OutputName, Result };
 export type Outputs = Readonly<Record<OutputName, string>>;

@@ -1,7 +1,6 @@
-import { chooseJob, readEntry } from "../app/load.ts";
+import { chooseJob, readEntry } from "../app/entry-files.ts";
 import { chartOf } from "../app/run.ts";
-import { output } from "./output.ts";
-import { exitCode, type ExitCode } from "./exit-code.ts";
+import { exitCode, output, type ExitCode } from "./process.ts";
 
 export async function chart(entryFile: string, job: string | undefined): Promise<ExitCode> {
   const { entry } = await readEntry(entryFile);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { permissionPresets } from "../../src/entry/model.ts";
-import { providerTypes, wireApis } from "../../src/app/options.ts";
+import { providerTypes, wireApis } from "../../src/app/options-provider.ts";
 import { outputsWithoutRun } from "../../src/app/github.ts";
 import {
   inputTable,
