@@ -101,7 +101,7 @@ export class JobHost {
     } finally {
       unsubscribe?.();
     }
-    return fold.result();
+    return fold.result(run.runId);
   }
 
   #startJob(

@@ -1,13 +1,13 @@
 /**
- * From the engine to the reporters. Owns the stamp (`at`, which never runs backwards, and `runId`), the one redaction and the
- * isolation: whatever a reporter does, the run and the other reporters go on. An `Audience` may hear several runs.
+ * From the engine to the reporters. Owns the stamp (`at`, which never runs backwards, and `runId`), the one
+ * redaction, and the isolation: whatever a reporter does, the runs and the other reporters go on.
  */
 import type { Clock } from "./clock.ts";
 import { errorToDetailedString } from "./error-detail.ts";
 import type { RunEvent, RunEventBody } from "./event.ts";
 import type { Redactor } from "./redact.ts";
 
-/** Sees every event of a run, or of all runs of a host: in order and redacted. Whatever it throws is kept from the runs. */
+/** Sees every event of a run, or of all runs of a host, in order and redacted. Its errors never reach a run. */
 export interface Reporter {
   /** For messages about the reporter itself. */
   readonly name?: string;
