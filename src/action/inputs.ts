@@ -12,20 +12,7 @@ import {
 } from "../app/options.ts";
 import { readProvider, type ProviderOptions } from "../app/options-provider.ts";
 import type { PermissionPreset } from "../entry/model.ts";
-import {
-  allowUntrustedValues,
-  inPlaceValues,
-  annotationValues,
-  failOnValues,
-  inputTable,
-  inputVariable,
-  onRefusedValues,
-  permissionValues,
-  providerTypeValues,
-  summaryValues,
-  wireApiValues,
-  type InputName,
-} from "./input-table.ts";
+import { inputDefaults, inputValues, inputVariable, type InputName } from "./input-table.ts";
 
 /** How a workflow writes the name of an input. */
 export const asInput: WriteName = (name) => `\`${name}\``;
@@ -35,6 +22,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export function readEnvironment(): Environment {
   return process.env;
 }
+
+type ValueOf<Name extends keyof typeof inputValues> = (typeof inputValues)[Name][number];
 
 /** Paths are as they were given. */
 export interface Inputs {
@@ -53,13 +42,13 @@ export interface Inputs {
   readonly inPlace: boolean;
   readonly record: string | undefined;
   readonly journal: string | undefined;
-  readonly summary: (typeof summaryValues)[number];
-  readonly annotations: (typeof annotationValues)[number];
-  readonly failOn: (typeof failOnValues)[number];
+  readonly summary: ValueOf<"summary">;
+  readonly annotations: ValueOf<"annotations">;
+  readonly failOn: ValueOf<"fail-on">;
   readonly allowedBots: readonly string[];
   readonly allowedUsers: readonly string[];
   /** Undefined: by what was refused. */
-  readonly onRefused: (typeof onRefusedValues)[number] | undefined;
+  readonly onRefused: ValueOf<"on-refused"> | undefined;
   readonly allowUntrusted: boolean;
   readonly timeoutMinutes: number | undefined;
 }
@@ -87,26 +76,26 @@ export function readInputs(environment: Environment): ReadInputs {
     userInputFile,
     workingDirectory: reader.text("working-directory"),
     models: reader.models(),
-    permissions: reader.optional("permissions", permissionValues),
+    permissions: reader.optional("permissions", inputValues.permissions),
     maxParallel: reader.number("max-parallel", "a whole number"),
     gitHubToken: gitHubToken(environment),
     provider: reader.provider(),
     runtimePath: reader.text("runtime-path"),
     rehearse: reader.text("rehearse"),
-    inPlace: reader.choice("in-place", inPlaceValues) === "true",
+    inPlace: reader.choice("in-place", inputValues["in-place"]) === "true",
     record: reader.text("record"),
     journal: reader.text("journal"),
-    summary: reader.choice("summary", summaryValues),
-    annotations: reader.choice("annotations", annotationValues),
-    failOn: reader.choice("fail-on", failOnValues),
+    summary: reader.choice("summary", inputValues.summary),
+    annotations: reader.choice("annotations", inputValues.annotations),
+    failOn: reader.choice("fail-on", inputValues["fail-on"]),
     allowedBots: reader.logins(
       "allowed-bots",
       /^[A-Za-z0-9][A-Za-z0-9_-]*(\[bot\])?$/,
       "dependabot[bot]",
     ),
     allowedUsers: reader.logins("allowed-users", /^[A-Za-z0-9][A-Za-z0-9_-]*$/, "octocat"),
-    onRefused: reader.optional("on-refused", onRefusedValues),
-    allowUntrusted: reader.choice("allow-untrusted", allowUntrustedValues) === "true",
+    onRefused: reader.optional("on-refused", inputValues["on-refused"]),
+    allowUntrusted: reader.choice("allow-untrusted", inputValues["allow-untrusted"]) === "true",
     timeoutMinutes: reader.number("timeout-minutes", "a number"),
   };
   return { inputs, problems };
@@ -142,7 +131,7 @@ class Reader {
 
   /** What was given, else the default; undefined for an empty default. */
   text(name: InputName): string | undefined {
-    return present(this.#environment[inputVariable(name)]) ?? present(inputTable[name].default);
+    return present(this.#environment[inputVariable(name)]) ?? present(inputDefaults[name]);
   }
 
   lines(name: InputName): string[] {
@@ -203,14 +192,14 @@ class Reader {
     const given = <T extends string>(name: InputName, values: readonly T[]): T | undefined => {
       const value = this.optional(name, values);
       // The runner hands a default over like a value that was given.
-      return value === inputTable[name].default ? undefined : value;
+      return value === inputDefaults[name] ? undefined : value;
     };
     const { provider, problems } = readProvider(
       {
         baseUrl: this.text("provider-base-url"),
         apiKey: this.text("provider-api-key"),
-        type: given("provider-type", providerTypeValues),
-        wireApi: given("provider-wire-api", wireApiValues),
+        type: given("provider-type", inputValues["provider-type"]),
+        wireApi: given("provider-wire-api", inputValues["provider-wire-api"]),
       },
       asInput,
     );

@@ -5,7 +5,7 @@ import { createOutput } from "../app/output.ts";
 /** Everything that the command line prints. */
 export const output = createOutput(process.stdout, process.stderr, process.env);
 
-/** What the process tells who started it; documented in the README. */
+/** What the process tells who started it; documented in docs/cli.md. */
 export const exitCode = {
   success: 0,
   /** The job failed; for `rehearse`: an expectation or a rule did. */

@@ -3,13 +3,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { JobHost } from "../../src/app/job-host.ts";
-import type { JobHostOptions } from "../../src/app/host-options.ts";
 import type { Entry } from "../../src/entry/model.ts";
 import type { RunEvent } from "../../src/events/event.ts";
-import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { jobLog, makeHost } from "./host-rig.ts";
@@ -58,38 +56,55 @@ describe("a JobHost with many jobs", () => {
     const recipe = recipes.find((code) => code.includes("createRunView()")) ?? "";
     const server = await startModelServer(({ prompt }) => ({ text: `hello ${prompt}` }));
     t.after(() => server.close());
-    const { path } = await makeWorkspace(t);
-    const provider = { baseUrl: server.baseUrl };
-    class Host extends JobHost {
-      constructor(options: JobHostOptions) {
-        super({ ...options, provider });
+    // What the page says, played as it stands: only the model server is ours.
+    const lines = await play(
+      t,
+      `import { applyEvent, createRunView, JobHost as Library } from LIBRARY;
+      class JobHost extends Library {
+        constructor(options) { super({ ...options, provider: PROVIDER }); }
       }
-    }
-    // What the page says, played as it stands.
-    const play = new Function(
-      ...["JobHost", "createRunView", "applyEvent"],
-      `${recipe}\nreturn { host, views };`,
-    ) as (...given: unknown[]) => { host: JobHost; views: Map<string, RunView> };
-    const { host, views } = play(Host, createRunView, applyEvent);
-    await host.installJobsEntry(entry);
-    const jobs = await Promise.all(
-      Array.from({ length: 10 }, async (_, index) => {
-        const { callback, ended } = jobLog();
-        const job = await host.startJob("greet", `number ${index}`, path, callback);
-        return { job, ended, index };
-      }),
+      ${recipe}
+      await host.installJobsEntry(ENTRY);
+      const nothing = () => undefined;
+      await Promise.all(Array.from({ length: 10 }, (_, index) => new Promise((resolve) => {
+        const started = host.startJob("greet", "number " + index, ".", {
+          workStarted: nothing, workStopped: nothing, jobFailed: resolve, jobCanceled: resolve,
+          async jobSucceeded() {
+            const { status, works } = views.get((await started).runId);
+            console.log([index, status, ...[...works.values()].map((work) => work.lastMessage)].join());
+            resolve();
+          },
+        });
+      })));
+      await host.close();
+      console.log(views.size);`,
+      server.baseUrl,
     );
-    await Promise.all(jobs.map(({ ended }) => ended));
-    await host.close();
-    assert.equal(views.size, 10);
-    for (const { job, index } of jobs) {
-      const view = views.get(job.runId);
-      assert.equal(view?.status, "succeeded");
-      const [work] = view?.works.values() ?? [];
-      assert.match(work?.lastMessage ?? "", new RegExp(`number ${index}$`));
-    }
+    const wanted = Array.from(
+      { length: 10 },
+      (_, index) => `${index},succeeded,hello Greet number ${index}`,
+    );
+    assert.equal(lines.pop(), "10");
+    assert.deepEqual(lines.toSorted(), wanted);
   });
 });
+
+/** The lines that a program prints which uses the library as an application does. It must exit by itself. */
+async function play(t: TestContext, program: string, baseUrl: string): Promise<string[]> {
+  const { path } = await makeWorkspace(t);
+  const library = pathToFileURL(new URL("build/src/index.js", root).pathname).href;
+  const code = program
+    .replace("LIBRARY", () => JSON.stringify(library))
+    .replace("PROVIDER", () => JSON.stringify({ baseUrl }))
+    .replace("ENTRY", () => JSON.stringify(entry));
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", code], {
+    cwd: path,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [output] = await Promise.all([text(child.stdout), once(child, "exit")]);
+  assert.equal(child.exitCode, 0);
+  return output.trim().split("\n");
+}
 
 describe("JobHost.close", () => {
   it("cancels jobs, ends sessions, closes reporters once, and nothing starts afterwards", async (t) => {
@@ -151,22 +166,17 @@ describe("JobHost.close", () => {
     it(`or its absence lets the process exit: ${end}`, async (t) => {
       const server = await startModelServer(() => ({ text: "hello" }));
       t.after(() => server.close());
-      const { path } = await makeWorkspace(t);
-      const library = pathToFileURL(new URL("build/src/index.js", root).pathname).href;
-      const program = `
-        import { JobHost } from ${JSON.stringify(library)};
-        const host = new JobHost({ provider: { baseUrl: ${JSON.stringify(server.baseUrl)} } });
-        await host.installJobsEntry(${JSON.stringify(entry)});
+      const lines = await play(
+        t,
+        `import { JobHost } from LIBRARY;
+        const host = new JobHost({ provider: PROVIDER });
+        await host.installJobsEntry(ENTRY);
         const { outcome } = await host.runJob("greet", { userInput: "you" });
         ${end};
-        console.log(outcome.kind);`;
-      const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
-        cwd: path,
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      const [output] = await Promise.all([text(child.stdout), once(child, "exit")]);
-      assert.equal(output, "succeeded\n");
-      assert.equal(child.exitCode, 0);
+        console.log(outcome.kind);`,
+        server.baseUrl,
+      );
+      assert.deepEqual(lines, ["succeeded"]);
     });
   }
 });
