@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { rehearseFiles } from "../../../src/app/rehearse.ts";
-import { executeRun, prepareRun } from "../../../src/app/run.ts";
+import { prepareRun } from "../../../src/app/prepare-run.ts";
+import { executeRun } from "../../../src/app/run.ts";
 import { makeWorkspace } from "../../rig/workspace.ts";
 
 const entry = `
