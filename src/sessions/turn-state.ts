@@ -68,6 +68,8 @@ export class TurnState {
         this.#rootQuiet = false;
         // The model is asked again: what it said before is not its last word.
         this.#answer = undefined;
+        // Its calls may have the ids of those before, which have ended.
+        this.#latest.clear();
         break;
       case "model.call_failure":
         this.#refusal = event.data.statusCode;
