@@ -8,7 +8,8 @@
  */
 import { resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { validateEntry } from "../entry/prepare.ts";
+import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
+import { prepareEntry } from "../entry/prepare.ts";
 import type { Entry, PreparedEntry } from "../entry/model.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
 import { resolveLimits, setBy } from "../engine/limits.ts";
@@ -21,6 +22,7 @@ import { createSink, type Reporter } from "../events/sink.ts";
 import { systemClock } from "../platform/clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
 import { adoptSession, modelOfSession, type ICopilotSession } from "../sessions/callbacks.ts";
+import { unmatchable } from "../permissions/patterns.ts";
 import { effectivePermissions } from "../permissions/policy.ts";
 import { createSessions, type Sessions } from "../sessions/sessions.ts";
 import { createGate } from "./gate.ts";
@@ -48,6 +50,7 @@ export class JobHost {
   readonly #access: ModelAccess;
   readonly #feeds = new SessionFeeds();
   #entry: PreparedEntry | undefined;
+  #warnings: readonly Diagnostic[] = [];
   #sessions: Sessions | undefined;
   /** Jobs, tasks and sessions that need the runtime. */
   #users = 0;
@@ -69,7 +72,15 @@ export class JobHost {
     if (this.hasRunningSessions()) {
       throw new Error("An entry can't be installed while sessions are running.");
     }
-    this.#entry = validateEntry(entry, "");
+    const result = prepareEntry(entry, { checkCommandPattern: unmatchable });
+    if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
+    this.#entry = result.entry;
+    this.#warnings = result.warnings;
+  }
+
+  /** What the installed entry says that is valid and surely not meant. */
+  get entryWarnings(): readonly Diagnostic[] {
+    return this.#warnings;
   }
 
   /** The installed entry. Throws if there is none. */
