@@ -124,7 +124,12 @@ function head(cells: readonly string[]): void {
 async function wire(script: string): Promise<Map<string, number>> {
   const path = join(temporary, `${script}.sh`);
   const result = join(temporary, `${script}.json`);
-  const command = [process.execPath, join(sides, "wire.js"), findRuntime({ environment: {} }), result];
+  const command = [
+    process.execPath,
+    join(sides, "wire.js"),
+    findRuntime({ environment: {} }),
+    result,
+  ];
   await writeFile(path, `#!/bin/sh\nexec ${command.map((part) => `'${part}'`).join(" ")} "$@"\n`, {
     mode: 0o755,
   });

@@ -28,7 +28,9 @@ function watch(peaks: Map<string, number>): void {
 }
 
 function cpuOfEndedChildren(): number {
-  const fields = read("/proc/self/stat").replace(/^.*\) /, "").split(" ");
+  const fields = read("/proc/self/stat")
+    .replace(/^.*\) /, "")
+    .split(" ");
   const [user = "0", system = "0"] = fields.slice(13, 15);
   return ((Number(user) + Number(system)) * 1000) / ticksPerSecond;
 }

@@ -24,7 +24,7 @@ import { endMarkedProcesses } from "../platform/processes.ts";
 import type { CallOrder, SharedFolders } from "./call-order.ts";
 import type { RuntimeLease, RuntimePool } from "../runtime/runtime-pool.ts";
 import { attempt, onAbort, within } from "../runtime/deadline.ts";
-import { canStartProcesses } from "../permissions/rules.ts";
+import { canStartProcesses, mayReadPrivateFiles } from "../permissions/rules.ts";
 import type { ModelAddress } from "./model-error.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
@@ -120,9 +120,10 @@ export async function openCopilotSession(
   const { clock, pool, probe } = context;
   // While the runtime starts.
   if (pool.pids.length === 0) probe?.ask();
+  const searches = mayReadPrivateFiles(request.permissions) ? "open" : "guarded";
   let lease: RuntimeLease;
   try {
-    const acquiring = pool.acquire();
+    const acquiring = pool.acquire(searches);
     const acquired = await untilAborted(acquiring, signal);
     if (acquired === undefined) {
       void acquiring.then(
@@ -153,6 +154,7 @@ export async function openCopilotSession(
     ...request,
     ...context,
     outputDirectory: runtime.outputDirectory,
+    searches,
     kept: [...context.kept, dirname(runtime.outputDirectory)],
     order,
     onActivity: (activity) => listener.current(activity),
