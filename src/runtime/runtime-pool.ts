@@ -41,7 +41,7 @@ export interface RuntimePoolOptions {
   /** For a runtime that may have been damaged since it was installed. */
   readonly keeper?: RuntimeKeeper | undefined;
   readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
-  /** Called before the first runtime starts, if killed runs of before have left something. */
+  /** Called before the first session opens, if killed runs of before have left something. */
   readonly onLeftovers?: ((runs: number) => void) | undefined;
   /** The value of `AGENT_JOBS_RUN` in the environment of all that is started; default: a random one. */
   readonly mark?: string | undefined;
@@ -70,6 +70,7 @@ export class RuntimePool {
   readonly #running = new Map<RuntimeProcess, Served>();
   #root: Promise<RunFolder> | undefined;
   #folder: RunFolder | undefined;
+  #reaping: Promise<void> | undefined;
   #started = 0;
   /** Why the runtime before the next one is gone. */
   readonly #lastLoss = new Map<Searches, string>();
@@ -152,7 +153,8 @@ export class RuntimePool {
         throw error;
       });
       const folder = await this.#root;
-      const runtime = await this.#launchSound(folder, searches);
+      this.#reaping ??= this.#reap();
+      const [runtime] = await Promise.all([this.#launchSound(folder, searches), this.#reaping]);
       runtime.onDeath(() => void this.#bury(runtime));
       const loss = this.#lastLoss.get(searches);
       if (loss !== undefined) this.#tellRestarted(loss);
@@ -203,17 +205,21 @@ export class RuntimePool {
     return runtime;
   }
 
-  /** A folder of our own, and none of those who can't clean up after themselves any more. */
+  /** A folder of our own. */
   async #prepare(): Promise<RunFolder> {
     const folder = await makeRunFolder("", this.#options.mark);
     this.#folder = folder;
-    const { length } = await reapDeadRuns();
-    if (length > 0) this.#options.onLeftovers?.(length);
     return folder;
   }
 
+  /** Ends what those have left who can't clean up after themselves any more. */
+  async #reap(): Promise<void> {
+    const { length } = await reapDeadRuns();
+    if (length > 0) this.#options.onLeftovers?.(length);
+  }
+
   async #bury(runtime: RuntimeProcess): Promise<void> {
-    await runtime.stop();
+    await runtime.stop({ hasSessions: false });
     this.#running.delete(runtime);
   }
 
@@ -227,7 +233,11 @@ export class RuntimePool {
 
   async #stop(): Promise<void> {
     await Promise.allSettled(this.#current.values());
-    await Promise.all([...this.#running.keys()].map((runtime) => runtime.stop()));
+    await Promise.all(
+      Array.from(this.#running, ([runtime, { open }]) =>
+        runtime.stop({ hasSessions: open.size > 0 }),
+      ),
+    );
     this.#running.clear();
     const root = await this.#root?.catch(() => undefined);
     if (root === undefined) return;

@@ -118,8 +118,7 @@ export async function openCopilotSession(
   signal: AbortSignal,
 ): Promise<OpenSession | (Opened & { kind: "crashed" })> {
   const { clock, pool, probe } = context;
-  // While the runtime starts.
-  if (pool.pids.length === 0) probe?.ask();
+  if (pool.pids.length === 0) probe?.watch();
   const searches = mayReadPrivateFiles(request.permissions) ? "open" : "guarded";
   let lease: RuntimeLease;
   try {
@@ -317,6 +316,7 @@ class JobSession implements Session {
       const outcome = await this.#running;
       const { kind, statusCode } = outcome.kind === "crashed" ? outcome.crash : {};
       if (kind === "session-error" && statusCode === undefined) this.#probe?.ask();
+      if (outcome.kind === "completed") this.#probe?.answered();
       return outcome;
     } finally {
       for (const one of unsubscribe) one();
