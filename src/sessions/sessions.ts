@@ -16,6 +16,7 @@ import { ModelProbe } from "./model-probe.ts";
 import { copilotService, isReachedDirectly } from "./model-server.ts";
 import { rehearsalProvider, TransportRequestHandler } from "./request-handler.ts";
 import { findRuntime } from "../runtime/find-runtime.ts";
+import { searchConfiguration } from "./search-configuration.ts";
 import { CopilotSessionFactory, openCopilotSession, type OpenSession } from "./session.ts";
 import type { Provider } from "./session-config.ts";
 import type { ModelTransport } from "./transport.ts";
@@ -94,8 +95,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     mark: options.mark,
     keeper: options.runtimeKeeper,
     sessionsPerRuntime: options.sessionsPerRuntime,
-    configure: (path = findRuntime(options)) => ({
+    configure: (searches, path = findRuntime(options)) => ({
       path,
+      searchConfiguration: searches === "guarded" ? searchConfiguration() : undefined,
       environment: runtimeEnvironment(options.environment),
       authentication: access,
       requestHandler:
