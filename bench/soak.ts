@@ -12,6 +12,7 @@ import { parseArgs } from "node:util";
 import { createGate } from "../src/app/gate.ts";
 import { resolveLimits } from "../src/engine/limits.ts";
 import { runJob } from "../src/engine/run-job.ts";
+import { RateLimit } from "../src/engine/rate-limit.ts";
 import type { RunEventBody } from "../src/events/event.ts";
 import { createRedactor } from "../src/events/redact.ts";
 import { createSink, newRunId } from "../src/events/sink.ts";
@@ -89,6 +90,7 @@ const sessions = createSessions({
 const entry = soakEntry();
 const limits = resolveLimits(undefined, { jobMinutes: 2, parallel });
 const gate = createGate(parallel);
+const rateLimit = new RateLimit(systemClock);
 
 const problems: string[] = [];
 const ends = new Map<KindName, Map<string, number>>();
@@ -123,7 +125,7 @@ async function play(kind: KindName, number: number): Promise<void> {
       permissionsOf: (taskId) =>
         effectivePermissions(entry.permissions, entry.tasks[taskId]?.permissions, undefined),
     },
-    { sessions: sessions.factory, clock: systemClock, gate, random: Math.random, emit },
+    { sessions: sessions.factory, clock: systemClock, gate, rateLimit, random: Math.random, emit },
     abort.signal,
   );
   aborts.delete(number);

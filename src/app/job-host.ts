@@ -15,6 +15,7 @@ import { resolveLimits, setBy } from "../engine/limits.ts";
 import type { EnginePorts } from "../engine/ports.ts";
 import { runJob as runJobOfEngine, runSingleTask, type TaskSpec } from "../engine/run-job.ts";
 import type { RunSpec } from "../engine/job.ts";
+import { RateLimit } from "../engine/rate-limit.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import { createRedactor } from "../events/redact.ts";
 import { createSink, newRunId, type Reporter } from "../events/sink.ts";
@@ -306,6 +307,7 @@ export class JobHost {
       sessions: sessions.factory,
       clock: systemClock,
       gate: createGate(spec.limits.parallel),
+      rateLimit: new RateLimit(systemClock),
       random: Math.random,
       awaited: () => sessions.unreachable,
       emit: (event: RunEventBody): void => {

@@ -12,6 +12,7 @@ import { taskWorks } from "../entry/work.ts";
 import { resolveLimits, setBy, type ResolvedLimits } from "../engine/limits.ts";
 import type { EnginePorts } from "../engine/ports.ts";
 import { runJob } from "../engine/run-job.ts";
+import { RateLimit } from "../engine/rate-limit.ts";
 import type { RunOutcome } from "../events/event.ts";
 import { createRedactor } from "../events/redact.ts";
 import { createSink, newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
@@ -255,6 +256,7 @@ async function execute(
     sessions: sessions.factory,
     clock,
     gate: createGate(limits.parallel),
+    rateLimit: new RateLimit(clock),
     random: Math.random,
     awaited: () => sessions.unreachable,
     emit: (event) => sink.emit(verdict?.judged(event) ?? event),

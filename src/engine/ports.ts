@@ -8,6 +8,7 @@ import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { RunEventBody, WorkRef } from "../events/event.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
+import type { RateLimit } from "./rate-limit.ts";
 
 /** At most `limits.parallel` turns at once. Resolves with undefined, without running, if `signal` aborts first. */
 export interface TurnGate {
@@ -29,6 +30,31 @@ export interface SessionRequest {
   readonly modelId: string;
   readonly workingDirectory: string;
   readonly permissions: Permissions;
+  /** Beside the tools that every session has. */
+  readonly tools?: readonly SessionTool[];
+  /** Default: the runtime's own. `append`: after it; `replace`: instead of it, its rules of safety included. */
+  readonly systemPrompt?: { readonly mode: "append" | "replace"; readonly text: string };
+}
+
+/** A tool whose handler runs in this process. */
+export interface SessionTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. The runtime shows it to the model and checks nothing against it. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** Absent: the `tools` of the permissions decide. `always`: whoever gives the tool vouches for it. */
+  readonly allowed?: "always";
+  /** What it throws is told to the model as a failure. Bounded in time and in size. */
+  readonly run: (
+    given: unknown,
+    call: { readonly toolCallId: string; readonly sessionId: string },
+  ) => ToolAnswer | Promise<ToolAnswer>;
+}
+
+/** What the model reads of a call. */
+export interface ToolAnswer {
+  readonly succeeded: boolean;
+  readonly text: string;
 }
 
 export type Opened =
@@ -73,8 +99,8 @@ export const UNKNOWN_TOOL = "unknown";
 /** A tool call of the root conversation, in the order of `tool.execution_start`. */
 export interface ToolCall {
   readonly name: string;
-  /** The `argument` of a job tool; undefined for every other tool. */
-  readonly argument?: string;
+  /** As the model gave them: nothing has checked them. */
+  readonly arguments?: unknown;
   readonly succeeded: boolean;
 }
 
@@ -82,6 +108,8 @@ export interface EnginePorts {
   readonly sessions: SessionFactory;
   readonly clock: Clock;
   readonly gate: TurnGate;
+  /** One for all runs of a host: they share the model server. */
+  readonly rateLimit: RateLimit;
   /** Uniform in [0, 1), for the jitter of waits. */
   readonly random: () => number;
   /** Who does not answer, while there are no models to be had. */

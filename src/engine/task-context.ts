@@ -1,11 +1,8 @@
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
 import type { Decision } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
-import { beginningOf } from "../events/cut.ts";
-import type { ModelFailed, SessionActivity } from "../events/session-activity.ts";
-import type { CallBudget, ResolvedLimits, TokenBudget } from "./limits.ts";
-import { UNKNOWN_TOOL, type EnginePorts, type Session } from "./ports.ts";
-import type { RateLimit } from "./rate-limit.ts";
+import type { Budgets, ResolvedLimits } from "./limits.ts";
+import type { EnginePorts, Session } from "./ports.ts";
 import type { Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
@@ -31,17 +28,15 @@ export interface TaskContext {
   readonly limits: ResolvedLimits;
   readonly variables: Variables;
   readonly scope: Scope;
-  readonly calls: CallBudget;
-  readonly tokens: TokenBudget;
-  readonly rateLimit: RateLimit;
-  /** Of the run: the try that began last, whose it ever was. */
-  readonly latestTry: LatestTry;
+  readonly budgets: Budgets;
+  /** Of the run: the attempt that began last, whose it ever was. */
+  readonly latest: LatestAttempt;
   /** Unique in the run. */
   readonly nextTurnId: () => string;
   readonly ports: EnginePorts;
 }
 
-export interface LatestTry {
+export interface LatestAttempt {
   attempt: number;
   attempts: number;
 }
@@ -49,7 +44,7 @@ export interface LatestTry {
 /** What is waited for now, for a sentence that says why something ended. */
 export function waitingFor(
   { awaited }: EnginePorts,
-  { attempt, attempts }: LatestTry,
+  { attempt, attempts }: LatestAttempt,
 ): { readonly waitingFor?: string } {
   const server = awaited?.();
   return server === undefined ? {} : { waitingFor: `${server}, attempt ${attempt} of ${attempts}` };
@@ -57,65 +52,4 @@ export function waitingFor(
 
 export function decide(context: TaskContext, decision: Decision): void {
   context.ports.emit({ type: "decision", work: context.work, decision });
-}
-
-/** Passes on what happens in a session, and holds it against the budgets. */
-export function observe(
-  context: TaskContext,
-  turn: { readonly sessionId: string; readonly turnId: string },
-  activity: SessionActivity,
-  tool?: string,
-): void {
-  context.ports.emit({ type: "activity", work: context.work, ...turn, activity });
-  switch (activity.kind) {
-    case "model.used":
-      context.calls.spend();
-      context.tokens.spend(activity);
-      context.rateLimit.lifted();
-      break;
-    case "model.failed":
-      if (activity.statusCode === 429) context.rateLimit.met();
-      decide(context, modelCallFailed(activity));
-      context.calls.fail(activity.statusCode);
-      break;
-    case "tool.ended":
-      // What our own stop has cut off is no error.
-      if (
-        !activity.succeeded &&
-        !isDenial(activity.error?.code) &&
-        context.scope.stopped === undefined
-      ) {
-        const reason = beginningOf(
-          activity.error?.message ?? "no reason was given",
-          REASON_CHARACTERS,
-        );
-        decide(context, { kind: "tool-call-failed", tool: tool ?? UNKNOWN_TOOL, reason });
-      }
-      break;
-    case "agent.started":
-      context.calls.beforeCall();
-      break;
-    case "permission.denied": {
-      const { operation, target, reason } = activity;
-      decide(context, { kind: "permission-denied", operation, target, reason });
-      break;
-    }
-    default:
-      break;
-  }
-}
-
-const REASON_CHARACTERS = 300;
-
-function modelCallFailed({ statusCode, message }: ModelFailed): Decision {
-  return {
-    kind: "model-call-failed",
-    ...(statusCode === undefined ? {} : { statusCode }),
-    ...(message === undefined ? {} : { reason: beginningOf(message, REASON_CHARACTERS) }),
-  };
-}
-
-/** A denial has a decision of its own, which says more. */
-function isDenial(code: string | undefined): boolean {
-  return code === "denied" || code === "rejected";
 }

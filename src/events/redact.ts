@@ -90,9 +90,9 @@ function mask(text: string, spans: Span[]): string {
 type Text = (text: string) => string;
 
 /** Fields whose strings are words of our vocabulary. */
-const fixedWords = new Set(["type", "kind", "role", "purpose", "field", "outcome", "errorType"]);
+const fixedWords = new Set(["type", "kind", "role", "purpose", "field", "outcome", "cause"]);
 /** Fields whose strings are JSON: a secret may be hidden there behind escapes. */
-const jsonFields = new Set(["toolArguments", "detail"]);
+const jsonFields = new Set(["arguments", "detail"]);
 
 function redactEvent(event: RunEvent, text: Text): RunEvent {
   if (event.type === "activity") {

@@ -69,7 +69,7 @@ function outcomeText(outcome: RunOutcome | WorkOutcome): string {
     case "canceled":
       return `${outcome.kind}: ${quoted(outcome.reason)}`;
     case "crashed":
-      return `crashed: ${outcome.crash.kind} ${quoted(outcome.crash.message)}`;
+      return `crashed: ${outcome.crash.cause} ${quoted(outcome.crash.message)}`;
   }
 }
 
@@ -98,7 +98,7 @@ function acted(activity: SessionActivity, tool: Naming): string {
     case "message.ended":
       return `${activity.kind} ${quoted(activity.text)}`;
     case "tool.started":
-      return `tool.started ${tool(activity.toolCallId)} ${activity.toolName} ${oneLine(activity.toolArguments)}`;
+      return `tool.started ${tool(activity.toolCallId)} ${activity.toolName} ${oneLine(JSON.stringify(activity.arguments))}`;
     case "tool.delta":
       return `tool.delta ${tool(activity.toolCallId)} ${quoted(activity.text)}`;
     case "tool.ended":

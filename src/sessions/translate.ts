@@ -165,7 +165,7 @@ export class Translator {
         toolCallId,
         ...(parentToolCallId === undefined ? {} : { parentToolCallId }),
         toolName,
-        toolArguments: JSON.stringify(event.data.arguments ?? {}),
+        arguments: event.data.arguments ?? {},
       },
     ];
   }

@@ -6,7 +6,7 @@ import { createExpectations } from "../../src/rehearsal/expectations.ts";
 import { script } from "./rig.ts";
 
 const at = (position: string): string => `(tests/a.rehearsal.yml:${position})`;
-const crash = { kind: "session-error", message: "boom" } as const;
+const crash = { cause: "session-error", message: "boom" } as const;
 const failed: WorkOutcome = { kind: "failed", reason: "criteria not met" };
 
 /** A job of three works: 0 and 2 are of task "review" on two models, 1 is of task "fix". */

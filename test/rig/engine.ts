@@ -2,6 +2,7 @@ import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Entry, Limits, Task, Work } from "../../src/entry/model.ts";
 import type { Clock } from "../../src/events/clock.ts";
 import type { TurnGate } from "../../src/engine/ports.ts";
+import { RateLimit } from "../../src/engine/rate-limit.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import { runJob, runSingleTask, type TaskSpec } from "../../src/engine/run-job.ts";
 import type { Crash } from "../../src/events/crash.ts";
@@ -67,6 +68,7 @@ export async function play(setup: Setup): Promise<Played> {
     sessions: setup.factory ?? sessions,
     clock,
     gate: setup.gate?.(clock) ?? openGate,
+    rateLimit: new RateLimit(clock),
     random: () => 0,
     emit: (event: RunEventBody): void => {
       events.push(event);

@@ -2,6 +2,7 @@
  * outcome, the timers that are left, and the heap after every tenth of it. */
 import { runJob } from "../../src/engine/run-job.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
+import { RateLimit } from "../../src/engine/rate-limit.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import { openGate } from "./engine.ts";
 import { FakeClock } from "./fake-clock.ts";
@@ -38,6 +39,7 @@ const outcome = await runJob(
   {
     clock,
     gate: openGate,
+    rateLimit: new RateLimit(clock),
     random: () => 0,
     sessions: { open: async () => ({ kind: "opened", session }) },
     emit: (event) => {

@@ -2,6 +2,7 @@
 import type { EnginePorts } from "../../src/engine/ports.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import { runJob } from "../../src/engine/run-job.ts";
+import { RateLimit } from "../../src/engine/rate-limit.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Limits, Permissions, Task, Work } from "../../src/entry/model.ts";
 import { decisionText } from "../../src/events/decision.ts";
@@ -46,6 +47,7 @@ export async function runOn(
     sessions: rig.sessions.factory,
     clock: systemClock,
     gate: openGate,
+    rateLimit: new RateLimit(systemClock),
     random: () => 0,
     emit: (event) => {
       events.push(event);
