@@ -24,6 +24,7 @@ import { processEnvironment } from "../platform/environment.ts";
 import { adoptSession, modelOfSession, type ICopilotSession } from "../sessions/callbacks.ts";
 import { effectivePermissions } from "../permissions/policy.ts";
 import { createSessions, type Sessions } from "../sessions/sessions.ts";
+import { entryFingerprint } from "./fingerprint.ts";
 import { createGate } from "./gate.ts";
 import { checkHostOptions } from "./host-options.ts";
 import {
@@ -39,6 +40,7 @@ import { LiveResponses, type LiveResponse } from "./live-responses.ts";
 import { SessionFeeds } from "./session-feeds.ts";
 import { gitHubTokenOf, modelServer, type JobHostOptions, type ModelAccess } from "./options.ts";
 import { knownSecrets } from "./secrets.ts";
+import { version } from "./version.ts";
 
 /**
  * Runs jobs and tasks of an installed entry inside an application: the installed entry, what runs, and how models
@@ -271,6 +273,8 @@ export class JobHost {
   #spec(entry: PreparedEntry, userInput: string, workingDirectory: string): RunSpec {
     return {
       entry,
+      version,
+      entryFingerprint: entryFingerprint(entry),
       userInput,
       workingDirectory: resolve(workingDirectory),
       limits: resolveLimits(entry.limits, {

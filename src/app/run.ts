@@ -3,8 +3,6 @@
  * events or as the `RunReport`; everything that can be wrong beforehand is thrown by `prepareRun`.
  */
 import { resolve } from "node:path";
-import { generateChartNodes } from "../entry/chart.ts";
-import { renderMermaid, type NodeStatus } from "../entry/mermaid.ts";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
@@ -16,16 +14,18 @@ import { RateLimit } from "../engine/rate-limit.ts";
 import type { RunOutcome } from "../events/event.ts";
 import { createRedactor } from "../events/redact.ts";
 import { createSink, newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
-import { applyEvent, createRunView, type RunView, type WorkView } from "../events/view.ts";
+import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { createJournal } from "../journal/journal.ts";
+import { chartOf } from "../report/chart.ts";
 import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
 import { effectivePermissions } from "../permissions/policy.ts";
 import { ruleSet } from "../permissions/rules.ts";
 import { createSessions } from "../sessions/sessions.ts";
 import { checkAccess } from "./access.ts";
+import { entryFingerprint } from "./fingerprint.ts";
 import { createGate } from "./gate.ts";
 import {
   checkOutputs,
@@ -42,6 +42,7 @@ import { knownSecrets } from "./secrets.ts";
 import { UsageError } from "./usage-error.ts";
 import { copyWorkingDirectory } from "./working-copy.ts";
 import { createVerdict } from "./verdict.ts";
+import { version } from "./version.ts";
 import { makeWorkspace } from "./workspace.ts";
 
 /** Checked input: nothing of it can be refused any more. */
@@ -221,7 +222,7 @@ async function execute(
     options.record === undefined
       ? undefined
       : createRecording(options.record, prepared, options, redactor),
-    options.terminal && openTerminal(options.terminal, (shown) => chartOf(entry, jobName, shown)),
+    options.terminal && openTerminal(options.terminal),
     verdict?.reporter,
     ...(options.reporters ?? []),
   ];
@@ -265,6 +266,8 @@ async function execute(
   const outcome = await runJob(
     {
       entry,
+      version,
+      entryFingerprint: entryFingerprint(loaded.entry),
       jobName,
       entryFile: loaded.file,
       userInput,
@@ -303,12 +306,12 @@ function ownFiles({ journal, record, environment }: RunOptions): string[] {
   );
 }
 
-function openTerminal(
-  { chart: charted = false, ...terminal }: NonNullable<RunOptions["terminal"]>,
-  chart: (view: RunView) => string,
-): Reporter {
+function openTerminal({
+  chart = false,
+  ...terminal
+}: NonNullable<RunOptions["terminal"]>): Reporter {
   const options = { ...terminal, clock: systemClock };
-  return createTerminalReporter(charted ? { ...options, chart } : options);
+  return createTerminalReporter(chart ? { ...options, chart: chartOf } : options);
 }
 
 function openJournal(path: string): Reporter {
@@ -317,42 +320,5 @@ function openJournal(path: string): Reporter {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`The journal ${path} can't be written: ${why}`);
-  }
-}
-
-/** The job as a Mermaid flowchart in which every node shows how it ended. */
-export function chartOf(
-  entry: PreparedEntry,
-  jobName: string,
-  view?: RunView,
-  detailOf?: (workId: number) => string | undefined,
-): string {
-  const job = entry.jobs[jobName];
-  if (job === undefined) return "";
-  const graph = generateChartNodes(job.work);
-  if (view === undefined) return renderMermaid(graph);
-  return renderMermaid(graph, {
-    statusOf: (workId) => {
-      const work = view.works.get(workId);
-      return work === undefined ? undefined : nodeStatus(work);
-    },
-    ...(detailOf === undefined ? {} : { detailOf }),
-  });
-}
-
-function nodeStatus(work: WorkView): NodeStatus {
-  switch (work.status) {
-    case "crashed":
-      return "failed";
-    case "succeeded":
-      return work.attempts > work.runs ? "retried" : "succeeded";
-    case "answered-no":
-      return "answered";
-    case "pending":
-    case "running":
-    case "failed":
-    case "canceled":
-    case "skipped":
-      return work.status;
   }
 }

@@ -4,12 +4,12 @@
  * budgets hold for each turn of a model, whoever asks for it. It knows sessions and turns, and nothing of tasks.
  */
 import { crashRemedy, type Crash, type Overload, type Remedy } from "../events/crash.ts";
-import type { Decision, Purpose } from "../events/decision.ts";
-import type { Decided, SessionActed, TurnEnded, TurnStarted } from "../events/event.ts";
+import type { MadeDecision, Purpose } from "../events/decision.ts";
 import type { Attempts } from "./attempts.ts";
-import { crossed, DenialStreak, minutes, type Budgets, type ResolvedLimits } from "./limits.ts";
-import type { EnginePorts, Session, TurnOutcome } from "./ports.ts";
-import { STOP_GRACE_MS, unlessStopped, type Scope } from "./scope.ts";
+import { crossed, DenialStreak, minutes } from "./limits.ts";
+import type { Session, TurnOutcome } from "./ports.ts";
+import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
+import type { Sender } from "./sender.ts";
 import { TurnWatch } from "./turn-watch.ts";
 
 export const SESSION_CRASH_PREFIX =
@@ -19,31 +19,6 @@ export const SESSION_CRASH_PREFIX =
 const OVERLOADED_RETRIES = 2;
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 120_000;
-
-/** Who sends prompts: the same for all of a task, of a workflow, of a conversation. */
-export interface Sender {
-  readonly ports: Pick<EnginePorts, "clock" | "gate" | "rateLimit" | "random" | "awaited">;
-  /** Stops everything that is under way. */
-  readonly scope: Scope;
-  readonly limits: ResolvedLimits;
-  readonly budgets: Budgets;
-  /** What the turns belong to, in a sentence: `task "review"`. */
-  readonly subject: string;
-  readonly emit: (event: PromptEvent) => void;
-  /** Unique in the run. */
-  readonly nextTurnId: () => string;
-  /** Called when an attempt begins. */
-  readonly onAttempt?: (attempt: number, attempts: number) => void;
-}
-
-type WithoutWork<Event> = Omit<Event, "work">;
-
-/** The events of a turn. Whoever emits them adds the work that they belong to. */
-export type PromptEvent =
-  | WithoutWork<TurnStarted>
-  | WithoutWork<TurnEnded>
-  | WithoutWork<SessionActed>
-  | WithoutWork<Decided>;
 
 export interface Prompt {
   readonly purpose: Purpose;
@@ -118,7 +93,7 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
   }
 }
 
-function decide(sender: Sender, decision: Decision): void {
+function decide(sender: Sender, decision: MadeDecision): void {
   sender.emit({ type: "decision", decision });
 }
 

@@ -1,5 +1,5 @@
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
-import type { Decision } from "../events/decision.ts";
+import type { MadeDecision } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Budgets, ResolvedLimits } from "./limits.ts";
 import type { EnginePorts, Session } from "./ports.ts";
@@ -50,6 +50,6 @@ export function waitingFor(
   return server === undefined ? {} : { waitingFor: `${server}, attempt ${attempt} of ${attempts}` };
 }
 
-export function decide(context: TaskContext, decision: Decision): void {
+export function decide(context: TaskContext, decision: MadeDecision): void {
   context.ports.emit({ type: "decision", work: context.work, decision });
 }

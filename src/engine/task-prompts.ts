@@ -7,7 +7,8 @@ import type { Crash } from "../events/crash.ts";
 import type { Purpose } from "../events/decision.ts";
 import { roundRobin, sameModel, type Attempts } from "./attempts.ts";
 import type { Judged } from "./criteria.ts";
-import { sendPrompt, type Sender } from "./send-prompt.ts";
+import { sendPrompt } from "./send-prompt.ts";
+import type { Sender } from "./sender.ts";
 import { SessionKeeper } from "./session-keeper.ts";
 import type { TaskContext } from "./task-context.ts";
 
