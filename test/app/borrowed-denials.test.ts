@@ -25,6 +25,7 @@ for (const [times, outcome] of [
   test(`${times} denials in a borrowed session are events and decisions, and the task has ${outcome}`, async (t) => {
     const { host, folder, events } = await makeHost(t, entry, stubborn(times));
     const [session] = await host.helperSessionStart("lent", folder);
+    t.after(() => session.stop());
     const { log, callback, ended } = taskLog();
     const crashes: unknown[] = [];
     await host.startTask("write", "", session, true, callback, undefined, folder, (crash) =>
@@ -46,6 +47,5 @@ for (const [times, outcome] of [
     if (outcome === "taskFailed") {
       assert.ok(log.some((line) => /^\[SESSION CRASHED\].*denied 10 times in a row/.test(line)));
     }
-    await session.stop();
   });
 }

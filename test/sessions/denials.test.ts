@@ -31,6 +31,7 @@ describe("denials in the stream of a turn", () => {
       permissions,
       callback: callbackLog([]),
     });
+    t.after(() => lent.stop());
     const own = await rig.open({ permissions });
     for (const session of [own, adopt(lent)]) {
       const run = await turn(session, "Write");
@@ -47,7 +48,6 @@ describe("denials in the stream of a turn", () => {
     const before = await turn(adopt(lent), "Nothing");
     await lent.sendRequest("Write");
     assert.deepEqual(denials(before), []);
-    await lent.stop();
   });
 
   it("are seen in a session of somebody else's client, who decides by themselves", async (t) => {
