@@ -1,6 +1,6 @@
 /**
  * From the environment that the runner makes for us to typed inputs; all problems at once. The only file
- * of this room that reads the environment. Paths are checked in `paths.ts`: that takes the file system.
+ * of this room that reads the environment. Paths are checked in `workspace-paths.ts`: that takes the file system.
  */
 import type { ProviderOptions } from "../app/options.ts";
 import type { PermissionPreset } from "../entry/model.ts";

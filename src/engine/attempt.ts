@@ -1,5 +1,5 @@
 /**
- * The one crash-retry loop (`sendMonitoredPrompt` of the seed). It sends one prompt for one mission
+ * The one crash-retry loop. It sends one prompt for one mission
  * and tries again after crashes, as the budget of the mission and the remedy of the crash allow.
  */
 import { crashRemedy, type Crash, type Remedy } from "../events/crash.ts";
@@ -251,7 +251,7 @@ interface Tries {
   readonly models: Iterator<string>;
 }
 
-/** Rules 4 and 5: how many tries a mission may make, and with which models. */
+/** Statements 4 and 5 of docs/engine.md: how many tries a mission may make, and with which models. */
 function triesOf(context: TaskContext, role: "driving" | "task"): Tries {
   const { entry, mode, modelId } = context;
   const { driving } = entry.models;

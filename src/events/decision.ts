@@ -225,7 +225,7 @@ function unitOf(limit: string): string {
   return { modelCalls: "model calls", loopIterations: "iterations" }[limit] ?? limit;
 }
 
-/** `[CATEGORY] text`: the form of the seed's `taskDecision`. */
+/** `[CATEGORY] text`: what `taskDecision` of the library gets. */
 export function decisionText(decision: Decision): string {
   return `[${decisionCategory(decision)}] ${decisionMessage(decision)}`;
 }

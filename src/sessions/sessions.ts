@@ -62,7 +62,7 @@ export interface Sessions {
   readonly factory: SessionFactory;
   /** A session that belongs to no task (`helperSessionStart`). Rejects with an Error for people. */
   startSession(request: RawSessionRequest): Promise<ICopilotSession>;
-  /** An open session of the factory, as the seed's callbacks hand it out. To stop it is a crash of its turn. */
+  /** An open session of the factory, as the callbacks of the library hand it out. To stop it is a crash of its turn. */
   find(sessionId: string): ICopilotSession | undefined;
   /** Where the models are, while nobody answers there. */
   readonly unreachable: string | undefined;

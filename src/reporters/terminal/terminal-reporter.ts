@@ -1,6 +1,6 @@
 /**
  * The run for a person at a terminal, or for a log file: one line per event, and at the end what came of it.
- * Owns the layout; what is said of an event is in `event-line.ts`, the live view in `live.ts`.
+ * Owns the layout; what is said of an event is in `event-line.ts`, the live view in `live-view.ts`.
  *
  * The last line is exactly `job NAME succeeded`, `job NAME failed: REASON` or `job NAME canceled: REASON`;
  * nothing follows it. Text of an agent, a tool or an entry never reaches the terminal raw.
