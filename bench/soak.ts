@@ -14,7 +14,7 @@ import { resolveLimits } from "../src/engine/limits.ts";
 import { runJob } from "../src/engine/run-job.ts";
 import type { RunEventBody } from "../src/events/event.ts";
 import { createRedactor } from "../src/events/redact.ts";
-import { createSink } from "../src/events/sink.ts";
+import { createSink, newRunId } from "../src/events/sink.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { createJournal, parseJournal } from "../src/journal/journal.ts";
 import { effectivePermissions } from "../src/permissions/policy.ts";
@@ -99,6 +99,7 @@ let crashes = 0;
 async function play(kind: KindName, number: number): Promise<void> {
   const journal = join(at.journals, `${number}.jsonl`);
   const sink = createSink({
+    runId: newRunId(),
     clock: systemClock,
     redactor: createRedactor([]),
     reporters: [createJournal(journal, () => systemClock.now())],

@@ -17,7 +17,7 @@ import { runJob as runJobOfEngine, runSingleTask, type TaskSpec } from "../engin
 import type { RunSpec } from "../engine/job.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import { createRedactor } from "../events/redact.ts";
-import { createSink, type Reporter } from "../events/sink.ts";
+import { createSink, newRunId, type Reporter } from "../events/sink.ts";
 import { systemClock } from "../platform/clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
 import { adoptSession, modelOfSession, type ICopilotSession } from "../sessions/callbacks.ts";
@@ -292,6 +292,7 @@ export class JobHost {
   ): Promise<void> {
     const sessions = this.#acquire();
     const sink = createSink({
+      runId: newRunId(),
       clock: systemClock,
       redactor: createRedactor(knownSecrets(this.#access)),
       reporters: [

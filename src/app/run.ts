@@ -14,7 +14,7 @@ import type { EnginePorts } from "../engine/ports.ts";
 import { runJob } from "../engine/run-job.ts";
 import type { RunOutcome } from "../events/event.ts";
 import { createRedactor } from "../events/redact.ts";
-import { createSink, type Reporter, type ReporterFailure } from "../events/sink.ts";
+import { createSink, newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView, type WorkView } from "../events/view.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createScriptedModel } from "../rehearsal/player/scripted-model.ts";
@@ -225,6 +225,7 @@ async function execute(
     ...(options.reporters ?? []),
   ];
   const sink = createSink({
+    runId: newRunId(),
     clock,
     redactor,
     reporters: reporters.filter((reporter) => reporter !== undefined),

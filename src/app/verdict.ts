@@ -71,7 +71,7 @@ export function createVerdict(options: VerdictOptions): Verdict {
       if (event.type !== "run.ended") return event;
       // Before everybody else hears of it, since the verdict depends on it.
       const jobOutcome = plain(event.outcome);
-      expectations.report(redactor.event({ at: 0, ...event, outcome: jobOutcome }));
+      expectations.report(redactor.event({ at: 0, runId: "", ...event, outcome: jobOutcome }));
       return { ...event, outcome: outcome(jobOutcome), jobOutcome };
     },
     outcome,

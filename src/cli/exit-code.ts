@@ -1,4 +1,4 @@
-/** What the process tells who started it; documented in the README. */
+/** What the process tells who started it; documented in docs/cli.md. */
 export const exitCode = {
   success: 0,
   /** The job failed; for `rehearse`: an expectation or a rule did. */

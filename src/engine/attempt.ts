@@ -1,9 +1,9 @@
 /**
- * The one crash-retry loop. It sends one prompt for one mission
- * and tries again after crashes, as the budget of the mission and the remedy of the crash allow.
+ * The one crash-retry loop. It sends one prompt for one purpose
+ * and makes further attempts after crashes, as the budget of the purpose and the remedy of the crash allow.
  */
 import { crashRemedy, type Crash, type Remedy } from "../events/crash.ts";
-import type { Mission } from "../events/decision.ts";
+import type { Purpose } from "../events/decision.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import type { ExpandedPrompt } from "../entry/model.ts";
 import { crossed, DenialStreak, minutes } from "./limits.ts";
@@ -23,12 +23,12 @@ const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 120_000;
 
 export interface MissionRequest {
-  readonly mission: Mission;
+  readonly purpose: Purpose;
   readonly role: "driving" | "task";
   readonly prompt: ExpandedPrompt;
   /** 0, else the criteria retry that this is a part of. */
   readonly retry: number;
-  /** Whether a turn that completed has done what the mission is for; a session of its own ends with that. */
+  /** Whether a turn that completed has served its purpose; a session of its own ends with that. */
   readonly wentWell: (judged: Judged) => boolean;
 }
 
@@ -70,7 +70,7 @@ export async function runMission(
     const attempts = Math.min(tries, attempt + furtherTries(remedy, overloaded));
     decide(context, {
       kind: "session-crashed",
-      mission: request.mission,
+      purpose: request.purpose,
       attempt,
       attempts,
       crash,
@@ -80,7 +80,7 @@ export async function runMission(
       const advice = remedy.kind === "give-up" ? { advice: remedy.advice } : {};
       decide(context, {
         kind: "crash-budget-drained",
-        mission: request.mission,
+        purpose: request.purpose,
         attempts: attempt,
         ...advice,
       });
@@ -94,7 +94,7 @@ export async function runMission(
     const awaited = context.ports.awaited?.();
     decide(context, {
       kind: "crash-retry",
-      mission: request.mission,
+      purpose: request.purpose,
       retry: attempt,
       of: attempts - 1,
       modelId,
@@ -161,15 +161,17 @@ async function runTurn(
 ): Promise<Tried> {
   const { scope, ports, work, limits, variables } = context;
   if (scope.stopped !== undefined) return "stopped";
-  const { mission, retry } = request;
+  const { purpose, retry } = request;
   const prompt = (attempt > 1 ? SESSION_CRASH_PREFIX : "") + variables.expand(request.prompt);
   const sessionId = session.id;
+  const turnId = context.nextTurnId();
   ports.emit({
     type: "turn.started",
     work,
     sessionId,
+    turnId,
     modelId: session.modelId,
-    mission,
+    purpose,
     retry,
     attempt,
     prompt,
@@ -178,7 +180,7 @@ async function runTurn(
   const turnScope = scope.child();
   const denials = new DenialStreak(turnScope);
   const activities = new TurnActivities((activity, tool) => {
-    observe(context, sessionId, activity, tool);
+    observe(context, { sessionId, turnId }, activity, tool);
     denials.observe(activity);
   });
   const turn = session.runTurn(prompt, {
@@ -195,7 +197,7 @@ async function runTurn(
       ? asCrash(result, denials.crash)
       : { kind: "canceled" as const, toolCalls: [] };
   const ended = outcome.kind === "cut" ? "completed" : outcome.kind;
-  ports.emit({ type: "turn.ended", work, sessionId, mission, outcome: ended });
+  ports.emit({ type: "turn.ended", work, sessionId, turnId, purpose, outcome: ended });
   return outcome;
 }
 
@@ -251,7 +253,7 @@ interface Tries {
   readonly models: Iterator<string>;
 }
 
-/** Statements 4 and 5 of docs/engine.md: how many tries a mission may make, and with which models. */
+/** Statements 4 and 5 of docs/engine.md: how many attempts a purpose may have, and with which models. */
 function triesOf(context: TaskContext, role: "driving" | "task"): Tries {
   const { entry, mode, modelId } = context;
   const { driving } = entry.models;

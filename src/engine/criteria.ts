@@ -64,7 +64,7 @@ export function judgePreviousTask(
  */
 export function judgeCondition<Field extends AvailabilityField | CriteriaField>(
   field: Field,
-  mission: "availability" | "criteria",
+  purpose: "availability" | "criteria",
   condition: string,
   { toolCalls, cut }: Judged,
 ): Verdict<Field> {
@@ -79,7 +79,7 @@ export function judgeCondition<Field extends AvailabilityField | CriteriaField>(
     return verdict("void", `the verdict is void: a call of ${failed.name} failed`);
   if (cut) return verdict("void", ANSWER_CUT);
   const refused =
-    mission === "availability"
+    purpose === "availability"
       ? toolCalls.findLast((call) => call.name === "job_prerequisite_failed")
       : undefined;
   if (refused !== undefined)

@@ -110,6 +110,7 @@ class Run {
   /** By work id, so bounded by the size of the job's tree. */
   readonly #runs = new Map<number, number>();
   #finishes = 0;
+  #turns = 0;
 
   constructor(spec: RunSpec, ports: EnginePorts, signal: AbortSignal | undefined) {
     this.#spec = spec;
@@ -223,6 +224,7 @@ class Run {
         tokens: this.#tokens,
         rateLimit: this.#rateLimit,
         latestTry: this.#latestTry,
+        nextTurnId: () => `turn-${(this.#turns += 1)}`,
         ports: this.#ports,
       },
       start.availability,

@@ -1,5 +1,5 @@
 /**
- * Which session serves a mission, and when it ends. Owns the sessions of one run of one task and
+ * Which session serves a purpose, and when it ends. Owns the sessions of one run of one task and
  * reports their starts and ends; knows nothing of prompts, retries or verdicts.
  *
  * Invariants: at most one session is open; a crashed session is never used again; every session
@@ -70,7 +70,7 @@ export class SessionKeeper {
     return { kind: "ready", session };
   }
 
-  /** The mission is over: with multiple models its session has done its duty. */
+  /** The purpose is served: with multiple models its session is no longer needed. */
   async missionDone(wentWell: boolean): Promise<void> {
     if (this.#context.mode.kind === "multiple") await this.end(wentWell);
   }

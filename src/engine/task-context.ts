@@ -10,7 +10,7 @@ import type { Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
 /**
- * Who owns the sessions of a task. `single`: one for everything; `multiple`: one for each mission;
+ * Who owns the sessions of a task. `single`: one for everything; `multiple`: one for each purpose;
  * `borrowed`: the caller lends one, which is never replaced and never closed.
  */
 export type SessionMode =
@@ -36,6 +36,8 @@ export interface TaskContext {
   readonly rateLimit: RateLimit;
   /** Of the run: the try that began last, whose it ever was. */
   readonly latestTry: LatestTry;
+  /** Unique in the run. */
+  readonly nextTurnId: () => string;
   readonly ports: EnginePorts;
 }
 
@@ -60,11 +62,11 @@ export function decide(context: TaskContext, decision: Decision): void {
 /** Passes on what happens in a session, and holds it against the budgets. */
 export function observe(
   context: TaskContext,
-  sessionId: string,
+  turn: { readonly sessionId: string; readonly turnId: string },
   activity: SessionActivity,
   tool?: string,
 ): void {
-  context.ports.emit({ type: "activity", work: context.work, sessionId, activity });
+  context.ports.emit({ type: "activity", work: context.work, ...turn, activity });
   switch (activity.kind) {
     case "model.used":
       context.calls.spend();

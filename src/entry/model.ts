@@ -32,7 +32,7 @@ export interface Criteria {
   /** Tools that must have run, successfully, in the last turn of the task session. */
   readonly toolExecuted?: readonly string[];
   readonly condition?: Prompt;
-  /** `false` puts driving and task missions into sessions of their own. Default: true. */
+  /** `false` puts availability and criteria checks into sessions of their own. Default: true. */
   readonly runConditionInSameSession?: boolean;
   readonly failureAction: FailureAction;
 }

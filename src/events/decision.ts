@@ -28,14 +28,14 @@ export type Decision =
     }
   | {
       readonly kind: "session-crashed";
-      readonly mission: Mission;
+      readonly purpose: Purpose;
       readonly attempt: number;
       readonly attempts: number;
       readonly crash: Crash;
     }
   | {
       readonly kind: "crash-retry";
-      readonly mission: Mission;
+      readonly purpose: Purpose;
       readonly retry: number;
       readonly of: number;
       readonly modelId: string;
@@ -50,7 +50,7 @@ export type Decision =
     }
   | {
       readonly kind: "crash-budget-drained";
-      readonly mission: Mission;
+      readonly purpose: Purpose;
       readonly attempts: number;
       readonly advice?: string;
     }
@@ -102,7 +102,7 @@ export interface CrossedLimit {
 export type AvailabilityField = "previousTasks" | "condition";
 export type CriteriaField = "toolExecuted" | "condition";
 /** What a turn is for. */
-export type Mission = "availability" | "prompt" | "criteria";
+export type Purpose = "availability" | "prompt" | "criteria";
 /** `both`: the one session of a task that runs in a single model, or a borrowed one. */
 export type SessionRole = "driving" | "task" | "both";
 
@@ -165,16 +165,16 @@ export function decisionMessage(decision: Decision): string {
     case "criteria-failed":
       return `criteria.${decision.field} does not hold: ${decision.reason} (${decision.field} = ${decision.content})`;
     case "session-crashed":
-      return `${missionName(decision.mission)}${tryOf(decision)}: ${decision.crash.message}${decision.crash.detail === undefined ? "" : ` ${decision.crash.detail}`}`;
+      return `${purposeName(decision.purpose)}${tryOf(decision)}: ${decision.crash.message}${decision.crash.detail === undefined ? "" : ` ${decision.crash.detail}`}`;
     case "crash-retry":
       if (decision.waitingFor !== undefined) {
-        return `Waiting for ${decision.waitingFor}, attempt ${decision.retry + 1} of ${decision.of + 1}: ${missionName(decision.mission)} in a new session, model ${decision.modelId}`;
+        return `Waiting for ${decision.waitingFor}, attempt ${decision.retry + 1} of ${decision.of + 1}: ${purposeName(decision.purpose)} in a new session, model ${decision.modelId}`;
       }
-      return `${missionName(decision.mission)} in a new session after a crash, retry ${decision.retry} of ${decision.of}, model ${decision.modelId}`;
+      return `${purposeName(decision.purpose)} in a new session after a crash, retry ${decision.retry} of ${decision.of}, model ${decision.modelId}`;
     case "criteria-retry":
       return `retry ${decision.retry} of ${decision.of}: ${decision.reason}`;
     case "crash-budget-drained":
-      return `Giving up: ${missionName(decision.mission)} crashed ${times(decision.attempts)}${decision.advice === undefined ? "" : `. Not retried: ${decision.advice}`}`;
+      return `Giving up: ${purposeName(decision.purpose)} crashed ${times(decision.attempts)}${decision.advice === undefined ? "" : `. Not retried: ${decision.advice}`}`;
     case "criteria-budget-drained":
       return `Retry budget drained because of criteria failure after ${decision.retries} ${decision.retries === 1 ? "retry" : "retries"}: ${decision.reason}`;
     case "availability-drained":
@@ -235,8 +235,8 @@ function tryOf({ attempt, attempts }: { attempt: number; attempts: number }): st
   return attempts === 1 ? "" : `, try ${attempt} of ${attempts}`;
 }
 
-function missionName(mission: Mission): string {
-  switch (mission) {
+function purposeName(purpose: Purpose): string {
+  switch (purpose) {
     case "availability":
       return "availability check";
     case "prompt":

@@ -1,12 +1,20 @@
 import type { Crash } from "./crash.ts";
-import type { Decision, Mission, SessionRole } from "./decision.ts";
+import type { Decision, Purpose, SessionRole } from "./decision.ts";
 import type { SessionActivity } from "./session-activity.ts";
 
 /**
  * The one union of everything that happens in a run. The engine emits the bodies, the sink stamps
  * and redacts them; the journal, the terminal, the summary and a recording are folds over them.
  */
-export type RunEvent = { readonly at: number } & RunEventBody;
+export type RunEvent = RunStamp & RunEventBody;
+
+/** What the sink adds to every event. */
+export interface RunStamp {
+  /** In milliseconds since 1970; never runs backwards within a run. */
+  readonly at: number;
+  /** Unique for every run, so that events of concurrent runs can be told apart. */
+  readonly runId: string;
+}
 
 export type RunEventBody =
   | RunStarted
@@ -104,7 +112,7 @@ export interface SessionEnded {
   readonly sessionId: string;
   readonly role: SessionRole;
   /**
-   * Of a session that served one mission: whether that went well (a condition that does not hold did not).
+   * Of a session that served one purpose: whether that went well (a condition that does not hold did not).
    * Of one that was open when the task ended: whether the task succeeded.
    */
   readonly succeeded: boolean;
@@ -114,11 +122,13 @@ export interface TurnStarted {
   readonly type: "turn.started";
   readonly work: WorkRef;
   readonly sessionId: string;
+  /** Unique in the run. */
+  readonly turnId: string;
   readonly modelId: string;
-  readonly mission: Mission;
+  readonly purpose: Purpose;
   /** 0 for the first time, else the number of the criteria retry. */
   readonly retry: number;
-  /** 1 for the first try, else after crashes. */
+  /** 1, else one more after every crash. */
   readonly attempt: number;
   readonly prompt: string;
 }
@@ -127,7 +137,8 @@ export interface TurnEnded {
   readonly type: "turn.ended";
   readonly work: WorkRef;
   readonly sessionId: string;
-  readonly mission: Mission;
+  readonly turnId: string;
+  readonly purpose: Purpose;
   readonly outcome: "completed" | "crashed" | "canceled";
 }
 
@@ -135,5 +146,7 @@ export interface SessionActed {
   readonly type: "activity";
   readonly work: WorkRef;
   readonly sessionId: string;
+  /** Of the turn in which it happened. */
+  readonly turnId: string;
   readonly activity: SessionActivity;
 }

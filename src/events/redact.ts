@@ -90,7 +90,7 @@ function mask(text: string, spans: Span[]): string {
 type Text = (text: string) => string;
 
 /** Fields whose strings are words of our vocabulary. */
-const fixedWords = new Set(["type", "kind", "role", "mission", "field", "outcome", "errorType"]);
+const fixedWords = new Set(["type", "kind", "role", "purpose", "field", "outcome", "errorType"]);
 /** Fields whose strings are JSON: a secret may be hidden there behind escapes. */
 const jsonFields = new Set(["toolArguments", "detail"]);
 

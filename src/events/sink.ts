@@ -1,5 +1,5 @@
 /**
- * From the engine to the reporters. Owns the stamp (`at` never runs backwards), the one redaction and the
+ * From the engine to the reporters. Owns the stamp (`at`, which never runs backwards, and `runId`), the one redaction and the
  * isolation: whatever a reporter does, the run and the other reporters go on.
  */
 import type { Clock } from "./clock.ts";
@@ -32,6 +32,8 @@ export interface Sink {
 }
 
 export interface SinkOptions {
+  /** Of the run whose events it gets: `newRunId()`. */
+  readonly runId: string;
   readonly clock: Clock;
   readonly redactor: Redactor;
   readonly reporters: readonly Reporter[];
@@ -39,7 +41,12 @@ export interface SinkOptions {
 
 const CLOSE_MS = 2000;
 
-export function createSink({ clock, redactor, reporters }: SinkOptions): Sink {
+/** A new id for a run, unique everywhere. */
+export function newRunId(): string {
+  return globalThis.crypto.randomUUID();
+}
+
+export function createSink({ runId, clock, redactor, reporters }: SinkOptions): Sink {
   const failures = new Map<string, ReporterFailure>();
   const waiting: RunEventBody[] = [];
   let busy = false;
@@ -56,7 +63,7 @@ export function createSink({ clock, redactor, reporters }: SinkOptions): Sink {
     last = Math.max(last, clock.now());
     let event: RunEvent;
     try {
-      event = redactor.event({ at: last, ...body });
+      event = redactor.event({ at: last, runId, ...body });
     } catch (error) {
       // Rather an event too few than a secret too many.
       fail("redactor", error);

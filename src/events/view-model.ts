@@ -1,5 +1,5 @@
 /** What a `RunView` holds: see `view.ts`, which folds events into it. */
-import type { Decision, DecisionCategory, Mission, SessionRole } from "./decision.ts";
+import type { Decision, DecisionCategory, Purpose, SessionRole } from "./decision.ts";
 import type { RunOutcome } from "./event.ts";
 
 export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "canceled";
@@ -59,7 +59,7 @@ export interface OpenSession {
   readonly modelId: string;
   readonly role: SessionRole;
   /** What its current turn is for; undefined between turns. */
-  mission: Mission | undefined;
+  purpose: Purpose | undefined;
   /** UTF-16 units of the answer or reasoning that is being written. */
   streamed: number;
   /** By tool call id, in the order of their start. */

@@ -104,15 +104,15 @@ export function applyEvent(view: RunView, event: RunEvent): void {
     case "turn.started": {
       const work = workOf(view, event.work);
       const session = sessionOf(work, event.sessionId, event.modelId, "both");
-      session.mission = event.mission;
+      session.purpose = event.purpose;
       session.tools.clear();
       session.streamed = 0;
-      if (event.mission === "prompt") count(view, work, "attempts", 1);
+      if (event.purpose === "prompt") count(view, work, "attempts", 1);
       return;
     }
     case "turn.ended": {
       const session = workOf(view, event.work).sessions.get(event.sessionId);
-      if (session !== undefined) session.mission = undefined;
+      if (session !== undefined) session.purpose = undefined;
       session?.tools.clear();
       return;
     }
@@ -177,7 +177,7 @@ function applyActivity(
       return;
     case "message.ended":
       if (session !== undefined) session.streamed = 0;
-      if (activity.text.trim() === "" || (session?.mission ?? "prompt") !== "prompt") return;
+      if (activity.text.trim() === "" || (session?.purpose ?? "prompt") !== "prompt") return;
       work.lastMessage = clip(activity.text, MAX_MESSAGE);
       view.lastSpeaker = work.workId;
       return;
@@ -278,7 +278,7 @@ function sessionOf(
     sessionId,
     modelId,
     role,
-    mission: undefined,
+    purpose: undefined,
     streamed: 0,
     tools: new Map(),
   };

@@ -55,7 +55,7 @@ class Fold implements Expectations {
         this.#tally(event.work.workId, (tally) => this.#end(tally, event));
         break;
       case "turn.started":
-        if (event.mission === "prompt") {
+        if (event.purpose === "prompt") {
           this.#tally(event.work.workId, (tally) => (tally.attempts += 1));
         }
         break;

@@ -72,11 +72,11 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
         work: event.work,
         tone: "faint",
         from: "verbose",
-        text: `${event.mission} turn${repeat}: ${event.prompt}`,
+        text: `${event.purpose} turn${repeat}: ${event.prompt}`,
       };
     }
     case "turn.ended": {
-      if (event.mission !== "prompt" || event.outcome !== "completed") return undefined;
+      if (event.purpose !== "prompt" || event.outcome !== "completed") return undefined;
       const said = view.works.get(event.work.workId)?.lastMessage;
       if (said === undefined) return undefined;
       return {

@@ -126,7 +126,7 @@ describe("JobHost", () => {
     await ended;
   });
 
-  it("runs a task with sessions of its own, one for each mission, and tells every decision", async (t) => {
+  it("runs a task with sessions of its own, one for each purpose, and tells every decision", async (t) => {
     const { host, folder } = await makeHost(t, agreeable);
     const { log, callback, ended } = taskLog();
     const task = await host.startTask(

@@ -150,7 +150,7 @@ function longTurns({ failure }: Case, events: readonly RunEvent[]): string[] {
       .slice(index)
       .find((other) => other.type === "turn.ended" && other.sessionId === event.sessionId);
     const took = (end?.at ?? event.at) - event.at;
-    return took <= limit + AFTER_LIMIT_MS ? [] : [`a turn of ${event.mission} took ${took} ms`];
+    return took <= limit + AFTER_LIMIT_MS ? [] : [`a turn of ${event.purpose} took ${took} ms`];
   });
 }
 

@@ -13,7 +13,7 @@ const workRef: fc.Arbitrary<WorkRef> = fc.record({
 });
 const sessionId = fc.constantFrom("x", "y", "z");
 const role = fc.constantFrom("driving" as const, "task" as const, "both" as const);
-const mission = fc.constantFrom("availability" as const, "prompt" as const, "criteria" as const);
+const purpose = fc.constantFrom("availability" as const, "prompt" as const, "criteria" as const);
 const crash = fc.record({ kind: fc.constant("session-error" as const), message: text });
 
 export const decision: fc.Arbitrary<Decision> = fc.oneof(
@@ -25,7 +25,7 @@ export const decision: fc.Arbitrary<Decision> = fc.oneof(
   }),
   fc.record({
     kind: fc.constant("session-crashed" as const),
-    mission,
+    purpose,
     attempt: count,
     attempts: count,
     crash,
@@ -129,8 +129,9 @@ export const body: fc.Arbitrary<RunEventBody> = fc.oneof(
     type: fc.constant("turn.started" as const),
     work: workRef,
     sessionId,
+    turnId: sessionId,
     modelId: text,
-    mission,
+    purpose,
     retry: count,
     attempt: count,
     prompt: text,
@@ -139,10 +140,17 @@ export const body: fc.Arbitrary<RunEventBody> = fc.oneof(
     type: fc.constant("turn.ended" as const),
     work: workRef,
     sessionId,
-    mission,
+    turnId: sessionId,
+    purpose,
     outcome: fc.constantFrom("completed" as const, "crashed" as const, "canceled" as const),
   }),
-  fc.record({ type: fc.constant("activity" as const), work: workRef, sessionId, activity }),
+  fc.record({
+    type: fc.constant("activity" as const),
+    work: workRef,
+    sessionId,
+    turnId: sessionId,
+    activity,
+  }),
 );
 
 /** In any order, with a clock that may stand still but not run backwards. */
@@ -150,7 +158,7 @@ export const events: fc.Arbitrary<RunEvent[]> = fc
   .array(fc.tuple(fc.nat({ max: 5000 }), body), { maxLength: 60 })
   .map((steps) => {
     let at = 0;
-    return steps.map(([wait, body]) => ({ at: (at += wait), ...body }));
+    return steps.map(([wait, body]) => ({ at: (at += wait), runId: "run", ...body }));
   });
 
 export const review: WorkRef = { workId: 0, taskId: "review", run: 1 };
@@ -161,6 +169,7 @@ export function story(): RunEvent[] {
     type: "activity",
     work: review,
     sessionId,
+    turnId: "turn-1",
     activity,
   });
   const open = (sessionId: string, attempt: number): RunEventBody => ({
@@ -176,17 +185,25 @@ export function story(): RunEvent[] {
     type: "turn.started",
     work: review,
     sessionId,
+    turnId: "turn-1",
     modelId: "m1",
-    mission: "prompt",
+    purpose: "prompt",
     retry,
     attempt,
     prompt: "Review it.",
   });
   const ended = (
     sessionId: string,
-    mission: "prompt" | "criteria",
+    purpose: "prompt" | "criteria",
     outcome: "completed" | "crashed",
-  ): RunEventBody => ({ type: "turn.ended", work: review, sessionId, mission, outcome });
+  ): RunEventBody => ({
+    type: "turn.ended",
+    work: review,
+    sessionId,
+    turnId: "turn-1",
+    purpose,
+    outcome,
+  });
   const decide = (decision: Decision): RunEventBody => ({
     type: "decision",
     work: review,
@@ -224,9 +241,9 @@ export function story(): RunEvent[] {
     open("uuid-1", 1),
     turn("uuid-1", 0, 1),
     ended("uuid-1", "prompt", "crashed"),
-    decide({ kind: "session-crashed", mission: "prompt", attempt: 1, attempts: 5, crash }),
+    decide({ kind: "session-crashed", purpose: "prompt", attempt: 1, attempts: 5, crash }),
     { type: "session.ended", work: review, sessionId: "uuid-1", role: "both", succeeded: false },
-    decide({ kind: "crash-retry", mission: "prompt", retry: 1, of: 4, modelId: "m1" }),
+    decide({ kind: "crash-retry", purpose: "prompt", retry: 1, of: 4, modelId: "m1" }),
     open("uuid-2", 2),
     turn("uuid-2", 0, 2),
     act({ kind: "message.delta", messageId: "m", text: "I " }, "uuid-2"),
@@ -258,5 +275,5 @@ export function story(): RunEvent[] {
     { type: "work.ended", work: review, outcome: { kind: "succeeded" } },
     { type: "run.ended", outcome: { kind: "failed", reason: "publish is missing" } },
   ];
-  return bodies.map((body, index) => ({ at: 10_000 + index * 1000, ...body }));
+  return bodies.map((body, index) => ({ at: 10_000 + index * 1000, runId: "run", ...body }));
 }

@@ -22,8 +22,8 @@ function fold(events: readonly RunEvent[]): RunView {
 function at(at: number, run: number, type: "work.started" | "work.ended"): RunEvent {
   const work = { ...samples.review, run };
   return type === "work.started"
-    ? { at, type, work, modelId: "m" }
-    : { at, type, work, outcome: { kind: "succeeded" } };
+    ? { at, runId: "run", type, work, modelId: "m" }
+    : { at, runId: "run", type, work, outcome: { kind: "succeeded" } };
 }
 
 const counters: readonly (keyof Counters)[] = [
@@ -104,7 +104,12 @@ test("a work that never ran is skipped at the end, one that still ran is cancele
   assert.equal(view.works.get(1)?.status, "skipped");
   const cut = fold([
     ...events.slice(0, 4),
-    { at: 50_000, type: "run.ended", outcome: { kind: "canceled", reason: "SIGINT" } },
+    {
+      at: 50_000,
+      runId: "run",
+      type: "run.ended",
+      outcome: { kind: "canceled", reason: "SIGINT" },
+    },
   ]);
   assert.equal(cut.works.get(0)?.status, "canceled");
   assert.equal(cut.status, "canceled");
@@ -118,7 +123,7 @@ test("while it runs, the view tells what runs and for how long", () => {
   assert.ok(work !== undefined && session !== undefined);
   assert.equal(work.status, "running");
   assert.equal(elapsedMs(work, 20_000), 9000);
-  assert.equal(session.mission, "prompt");
+  assert.equal(session.purpose, "prompt");
   assert.deepEqual(
     [...session.tools.values()],
     [{ name: "job_prepare_document", startedAt: 21_000 }],
@@ -135,13 +140,23 @@ test("sessions and tools that were never reported as ended do not stay open", ()
         ?.sessions.values() ?? []),
     ].reduce((sum, session) => sum + 1 + session.tools.size, 0);
   assert.equal(open([]), 2);
-  const turn = { at: 30_000, work, sessionId: "uuid-2", mission: "prompt" } as const;
+  const turn = {
+    at: 30_000,
+    runId: "run",
+    work,
+    sessionId: "uuid-2",
+    turnId: "turn-3",
+    purpose: "prompt",
+  } as const;
   assert.equal(open([{ ...turn, type: "turn.ended", outcome: "crashed" }]), 1);
   assert.equal(
     open([{ ...turn, type: "turn.started", modelId: "m", retry: 1, attempt: 1, prompt: "" }]),
     1,
   );
-  assert.equal(open([{ at: 1, type: "work.ended", work, outcome: { kind: "succeeded" } }]), 0);
+  assert.equal(
+    open([{ at: 1, runId: "run", type: "work.ended", work, outcome: { kind: "succeeded" } }]),
+    0,
+  );
 });
 
 test("a run of a work that was never reported as ended is counted up to the next", () => {
@@ -154,20 +169,24 @@ test("what is said in a check is not what the agent said to its task", () => {
   const check: RunEvent[] = [
     {
       at: 1,
+      runId: "run",
       type: "turn.started",
       work: samples.review,
       sessionId: "c",
+      turnId: "turn-1",
       modelId: "m",
-      mission: "criteria",
+      purpose: "criteria",
       retry: 0,
       attempt: 1,
       prompt: "?",
     },
     {
       at: 1,
+      runId: "run",
       type: "activity",
       work: samples.review,
       sessionId: "c",
+      turnId: "turn-1",
       activity: { kind: "message.ended", messageId: "m", text: "Yes." },
     },
   ];
@@ -181,13 +200,16 @@ test("a denial is counted once, though the engine also decides something of it",
   const view = fold([
     {
       at: 1,
+      runId: "run",
       type: "activity",
       work: samples.review,
       sessionId: "s",
+      turnId: "turn-1",
       activity: { kind: "permission.denied", ...denied },
     },
     {
       at: 1,
+      runId: "run",
       type: "decision",
       work: samples.review,
       decision: { kind: "permission-denied", ...denied },
@@ -199,9 +221,11 @@ test("a denial is counted once, though the engine also decides something of it",
 test("the same denial is kept once with its count, and of many different ones the first", () => {
   const denied = (target: string): RunEvent => ({
     at: 1,
+    runId: "run",
     type: "activity",
     work: samples.review,
     sessionId: "s",
+    turnId: "turn-1",
     activity: { kind: "permission.denied", operation: "shell", target, reason: "x".repeat(9000) },
   });
   const view = fold([
@@ -220,11 +244,12 @@ test("the same denial is kept once with its count, and of many different ones th
 test("decisions are counted by kind, those that were dropped too, and told without a stack", () => {
   const crashed: RunEvent = {
     at: 1,
+    runId: "run",
     type: "decision",
     work: samples.review,
     decision: {
       kind: "session-crashed",
-      mission: "prompt",
+      purpose: "prompt",
       attempt: 1,
       attempts: 5,
       crash: { kind: "internal", message: "Oh.", detail: '{"stack":"at x"}' },
@@ -232,6 +257,7 @@ test("decisions are counted by kind, those that were dropped too, and told witho
   };
   const note: RunEvent = {
     at: 2,
+    runId: "run",
     type: "decision",
     work: null,
     decision: { kind: "note", text: "n" },

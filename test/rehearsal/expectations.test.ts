@@ -30,11 +30,11 @@ class Run {
     this.#runs.set(workId, run);
     const work = { workId, taskId: workId === 1 ? "fix" : "review", run };
     const modelId = workId === 2 ? "big" : "small";
-    const turn = { sessionId: "s", modelId, retry: 0, attempt: 1, prompt: "p" };
+    const turn = { sessionId: "s", turnId: "turn-1", modelId, retry: 0, attempt: 1, prompt: "p" };
     this.events.push(
       { type: "work.started", work, modelId },
-      { type: "turn.started", work, mission: "prompt", ...turn },
-      { type: "turn.started", work, mission: "criteria", ...turn },
+      { type: "turn.started", work, purpose: "prompt", ...turn },
+      { type: "turn.started", work, purpose: "criteria", ...turn },
       ...decisions.map((decision): RunEventBody => ({ type: "decision", work, decision })),
       { type: "work.ended", work, outcome },
     );
@@ -56,7 +56,7 @@ class Run {
 
 function failures(expect: string, { events }: Run): readonly string[] {
   const expectations = createExpectations(script("  []", `expect: ${expect}`).expect);
-  for (const [at, event] of events.entries()) expectations.report({ at, ...event });
+  for (const [at, event] of events.entries()) expectations.report({ at, runId: "run", ...event });
   return expectations.failures();
 }
 
@@ -142,7 +142,7 @@ test("works: runs, attempts, retries and crashes", () => {
   const retry: Decision = { kind: "criteria-retry", retry: 1, of: 2, reason: "no" };
   const crashed: Decision = {
     kind: "session-crashed",
-    mission: "prompt",
+    purpose: "prompt",
     attempt: 1,
     attempts: 5,
     crash,
@@ -223,8 +223,8 @@ test("a long run is not kept", () => {
   const expectations = createExpectations(expect);
   for (let n = 0; n < 100_000; n += 1) {
     const decision = { kind: "note", text: `note ${n}` } as const;
-    expectations.report({ at: n, type: "decision", work: null, decision });
+    expectations.report({ at: n, runId: "run", type: "decision", work: null, decision });
   }
-  expectations.report({ at: 0, type: "run.ended", outcome: { kind: "succeeded" } });
+  expectations.report({ at: 0, runId: "run", type: "run.ended", outcome: { kind: "succeeded" } });
   assert.equal(expectations.failures().length, 1);
 });

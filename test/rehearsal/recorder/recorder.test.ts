@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { Crash } from "../../../src/events/crash.ts";
-import type { Decision, Mission, SessionRole } from "../../../src/events/decision.ts";
+import type { Decision, Purpose, SessionRole } from "../../../src/events/decision.ts";
 import type { RunEventBody, RunOutcome, WorkOutcome } from "../../../src/events/event.ts";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
 import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
@@ -32,7 +32,7 @@ class Run {
 
   tell(event: RunEventBody): this {
     this.#at += 1;
-    this.recorder.report({ at: this.#at, ...event });
+    this.recorder.report({ at: this.#at, runId: "run", ...event });
     return this;
   }
 
@@ -48,13 +48,13 @@ class Run {
     });
   }
 
-  turn(sessionId: string, prompt: string, mission: Mission = "prompt"): this {
-    const of = { work, sessionId, modelId: "m", mission, retry: 0, attempt: 1 };
+  turn(sessionId: string, prompt: string, purpose: Purpose = "prompt"): this {
+    const of = { work, sessionId, turnId: "turn-1", modelId: "m", purpose, retry: 0, attempt: 1 };
     return this.tell({ type: "turn.started", ...of, prompt });
   }
 
   act(sessionId: string, activity: SessionActivity): this {
-    return this.tell({ type: "activity", work, sessionId, activity });
+    return this.tell({ type: "activity", work, sessionId, turnId: "turn-1", activity });
   }
 
   reply(text: string, ...tools: readonly (readonly [string, unknown])[]): this {
@@ -74,7 +74,14 @@ class Run {
   }
 
   ended(outcome: "completed" | "crashed" | "canceled" = "completed"): this {
-    return this.tell({ type: "turn.ended", work, sessionId: "s", mission: "prompt", outcome });
+    return this.tell({
+      type: "turn.ended",
+      work,
+      sessionId: "s",
+      turnId: "turn-1",
+      purpose: "prompt",
+      outcome,
+    });
   }
 
   decide(decision: Decision): this {
@@ -85,7 +92,7 @@ class Run {
     const whole: Crash = { kind: "session-error", message: "boom", ...crash };
     return this.decide({
       kind: "session-crashed",
-      mission: "prompt",
+      purpose: "prompt",
       attempt,
       attempts: 5,
       crash: whole,
@@ -253,7 +260,9 @@ test("a rule names what the sessions of its work differ in", () => {
   run.session("s", 1, 1, "task").turn("s", "B").reply("b").ended();
   const of = { work: again, sessionId: "s", modelId: "m", retry: 0, attempt: 1 } as const;
   run.tell({ type: "session.started", ...of, role: "task" });
-  run.tell({ type: "turn.started", ...of, mission: "prompt", prompt: "C" }).reply("c");
+  run
+    .tell({ type: "turn.started", ...of, turnId: "turn-1", purpose: "prompt", prompt: "C" })
+    .reply("c");
   const common = { task: "review", workId: 0 };
   assert.deepEqual(run.over().sessions, [
     { ...common, run: 1, role: "driving", retry: 0, turns: [{ prompt: "A", text: "a" }] },

@@ -147,7 +147,7 @@ async function run(
         gate: openGate,
         random: () => 0,
         emit: (body) => {
-          const event = { at: clock.now(), ...body };
+          const event = { at: clock.now(), runId: "run", ...body };
           events.push(event);
           report(event);
         },

@@ -33,7 +33,7 @@ export class Telling {
   }
 
   say(body: RunEventBody): this {
-    this.events.push({ at: this.#at, ...body });
+    this.events.push({ at: this.#at, runId: "run", ...body });
     return this;
   }
 
@@ -69,6 +69,7 @@ export class Telling {
       type: "activity",
       work: this.ref(workId),
       sessionId: `s${workId}`,
+      turnId: "turn-1",
       activity,
     });
   }
@@ -81,8 +82,9 @@ export class Telling {
       type: "turn.started",
       work,
       sessionId,
+      turnId: "turn-1",
       modelId: "gpt-5.4-mini",
-      mission: "prompt",
+      purpose: "prompt",
       retry: 0,
       attempt: 1,
       prompt: "Do your part.",
@@ -99,7 +101,14 @@ export class Telling {
       subAgent: false,
     })
       .act(workId, { kind: "message.ended", messageId: "m", text })
-      .say({ type: "turn.ended", work, sessionId, mission: "prompt", outcome: "completed" });
+      .say({
+        type: "turn.ended",
+        work,
+        sessionId,
+        turnId: "turn-1",
+        purpose: "prompt",
+        outcome: "completed",
+      });
   }
 
   crash(workId: number, message: string, attempt: number): this {
@@ -109,17 +118,25 @@ export class Telling {
       type: "turn.started",
       work,
       sessionId,
+      turnId: "turn-1",
       modelId: "gpt-5.4-mini",
-      mission: "prompt",
+      purpose: "prompt",
       retry: 0,
       attempt,
       prompt: "Do your part.",
     })
       .wait(11)
-      .say({ type: "turn.ended", work, sessionId, mission: "prompt", outcome: "crashed" })
+      .say({
+        type: "turn.ended",
+        work,
+        sessionId,
+        turnId: "turn-1",
+        purpose: "prompt",
+        outcome: "crashed",
+      })
       .decide(workId, {
         kind: "session-crashed",
-        mission: "prompt",
+        purpose: "prompt",
         attempt,
         attempts: 5,
         crash: { kind: "session-error", message, statusCode: 502, detail: '{"stack":"at …"}' },
@@ -219,7 +236,7 @@ export function failure(): Sample {
     .crash(0, "502 Bad Gateway from the model server", 1)
     .decide(0, {
       kind: "crash-retry",
-      mission: "prompt",
+      purpose: "prompt",
       retry: 1,
       of: 4,
       modelId: "gpt-5.4-mini",
@@ -250,7 +267,7 @@ export function failure(): Sample {
   for (const attempt of [1, 2, 3]) telling.crash(3, "503 Service Unavailable", attempt);
   const crash = { kind: "session-error", message: "503 Service Unavailable" } as const;
   telling
-    .decide(3, { kind: "crash-budget-drained", mission: "prompt", attempts: 3 })
+    .decide(3, { kind: "crash-budget-drained", purpose: "prompt", attempts: 3 })
     .decide(3, { kind: "task-failed", reason: `crashed: ${crash.message}` })
     .say({
       type: "work.ended",

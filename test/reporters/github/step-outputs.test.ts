@@ -87,6 +87,7 @@ test("all outputs together stay below the limit and are well-formed, whatever ha
         for (let id = 100; id < 200; id += 1) {
           applyEvent(view, {
             at: 0,
+            runId: "run",
             type: "work.ended",
             work: { workId: id, taskId: sign.repeat(id * 20), run: 1 },
             outcome: { kind: "failed", reason: long },
