@@ -44,7 +44,15 @@ export const rooms = {
   },
   sessions: {
     holds: "the SDK: sessions, turns, translation of events, job tools, the adapter to permissions",
-    imports: ["engine/ports.ts", "events", "permissions", "runtime", "platform", "entry/model.ts"],
+    imports: [
+      "engine/ports.ts",
+      "events",
+      "permissions",
+      "runtime",
+      "platform",
+      "entry/model.ts",
+      "document/guards.ts",
+    ],
     packages: ["@github/copilot-sdk"],
     node: true,
   },

@@ -151,6 +151,25 @@ describe("documents and comments", () => {
   });
 });
 
+describe("source files", () => {
+  it("export no value that nothing imports", () => {
+    const source = new Map(code.map((file) => [file, read(file)]));
+    const exported = [...source]
+      .filter(([file]) => file.startsWith("src/"))
+      .flatMap(([file, text]) =>
+        [...text.matchAll(/^export (?:async )?(?:const|let|function\*?|class) (\w+)/gm)].map(
+          ([, name = ""]) => ({ file, name }),
+        ),
+      );
+    assert.ok(exported.length > 300);
+    const unused = exported.filter(({ file, name }) => {
+      const word = new RegExp(`\\b${name}\\b`);
+      return ![...source].some(([other, text]) => other !== file && word.test(text));
+    });
+    assert.deepEqual(unused, []);
+  });
+});
+
 describe("pages", () => {
   it("link to files and headings that exist", () => {
     assert.ok(pages.length > 20);

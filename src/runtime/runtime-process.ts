@@ -18,7 +18,7 @@ import { tolerateBrokenPipes } from "./broken-pipe.ts";
 import { attempt, within } from "./deadline.ts";
 import type { Authentication } from "./runtime-environment.ts";
 
-export const startMs = 15_000;
+const startMs = 15_000;
 const stopMs = 5_000;
 /** Ctrl-C reaches the runtime as well as us: a death this soon before our own cancel is no crash. */
 export const graceMs = 250;

@@ -9,6 +9,7 @@ import { fromRuntime } from "./permission-request.ts";
 import type { PathContext } from "../permissions/paths.ts";
 import { decidePermission, describePermissions } from "../permissions/policy.ts";
 import type { PermissionDecision } from "../permissions/policy.ts";
+import { errorMessage } from "../platform/system-error.ts";
 
 export interface PermissionHandlerOptions {
   readonly permissions: Permissions;
@@ -136,7 +137,7 @@ function decide(policy: () => PermissionDecision): PermissionDecision {
       kind: "denied",
       operation: "tool",
       target: "this request",
-      reason: `it could not be checked (${error instanceof Error ? error.message : String(error)})`,
+      reason: `it could not be checked (${errorMessage(error)})`,
     };
   }
 }

@@ -7,6 +7,7 @@ import type { Clock } from "../events/clock.ts";
 import { beginningOf } from "../events/cut.ts";
 import { within } from "../runtime/deadline.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { isRecord } from "../document/guards.ts";
 
 const handlerMs = 60_000;
 /** More than a model can make use of; the runtime keeps a result in the conversation. */
@@ -40,12 +41,7 @@ function bounded(result: unknown): unknown {
 }
 
 function hasText(result: unknown): result is { readonly textResultForLlm: string } {
-  return (
-    typeof result === "object" &&
-    result !== null &&
-    "textResultForLlm" in result &&
-    typeof result.textResultForLlm === "string"
-  );
+  return isRecord(result) && typeof result["textResultForLlm"] === "string";
 }
 
 function cut(text: string): string {

@@ -6,6 +6,7 @@ import type { SessionEvent } from "@github/copilot-sdk";
 import { availableTools } from "../entry/model.ts";
 import type { ToolCall } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
+import { isRecord } from "../document/guards.ts";
 
 /**
  * No model of today writes a tenth of that. A longer answer is cut off while it comes: what is kept of it, in
@@ -225,10 +226,7 @@ function toolCall(
 ): Pick<Call, "name" | "argument"> {
   const { toolName: name, arguments: given } = event.data;
   if (!(availableTools as readonly string[]).includes(name)) return { name };
-  const argument =
-    typeof given === "object" && given !== null && !Array.isArray(given)
-      ? given["argument"]
-      : undefined;
+  const argument = isRecord(given) ? given["argument"] : undefined;
   return typeof argument === "string" ? { name, argument } : { name };
 }
 

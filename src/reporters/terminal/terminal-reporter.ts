@@ -16,6 +16,7 @@ import { runningWorks, stillRunning } from "../doing.ts";
 import { Heartbeat } from "../heartbeat.ts";
 import { clockText, cutMiddle, harmless, oneLine, paragraph } from "../text.ts";
 import { worksTable } from "../works-table.ts";
+import { errorMessage } from "../../platform/system-error.ts";
 
 export interface TerminalStream extends LiveStream {
   readonly isTTY?: boolean | undefined;
@@ -141,7 +142,7 @@ function chartLines(view: RunView, chart: TerminalOptions["chart"]): string[] {
     const text = harmless(chart(view)).trimEnd();
     return text === "" ? [] : text.split("\n");
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     return [`The chart could not be drawn: ${oneLine(why, 200)}`];
   }
 }
