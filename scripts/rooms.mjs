@@ -72,7 +72,7 @@ export const rooms = {
   reporters: {
     holds: "a run for people: at a terminal, on GitHub",
     folders: ["terminal", "github"],
-    imports: ["document", "entry", "events", "journal", "report", "platform"],
+    imports: ["document", "entry", "events", "journal", "report", "platform", "generated"],
     packages: ["log-update", "string-width", "@actions/core"],
     node: true,
   },

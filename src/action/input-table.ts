@@ -5,7 +5,7 @@
  */
 import { providerTypes, wireApis } from "../app/options.ts";
 import { permissionPresets } from "../entry/model.ts";
-import { inputDefaults } from "../generated/action-inputs.ts";
+import { inputDefaults } from "../generated/action-manifest.ts";
 
 export { inputDefaults };
 export type InputName = keyof typeof inputDefaults;
