@@ -163,8 +163,10 @@ describe("source files", () => {
       );
     assert.ok(exported.length > 300);
     const unused = exported.filter(({ file, name }) => {
-      const word = new RegExp(`\\b${name}\\b`);
-      return ![...source].some(([other, text]) => other !== file && word.test(text));
+      const imported = new RegExp(
+        `[{,]\\s*${name}\\b[^;"]*\\}\\s*(?:from|= await import\\()\\s*"[^"]*/${basename(file)}"`,
+      );
+      return ![...source.values()].some((text) => imported.test(text));
     });
     assert.deepEqual(unused, []);
   });

@@ -21,7 +21,7 @@ import type { Authentication } from "./runtime-environment.ts";
 const startMs = 15_000;
 const stopMs = 5_000;
 /** Ctrl-C reaches the runtime as well as us: a death this soon before our own cancel is no crash. */
-export const graceMs = 250;
+const graceMs = 250;
 const pingEveryMs = 1_000;
 const pingMs = 5_000;
 /** After a call that was left unanswered for some seconds already. */
