@@ -46,7 +46,8 @@ export default async function* report(source) {
         const path = [];
         for (let level = 0; level < nesting; level += 1) path.push(parents.get(`${file}:${level}`));
         // What fails under the name of its file is the file as a whole.
-        const title = resolve(name) === data.file ? file : `${file}: ${[...path, name].join(" > ")}`;
+        const title =
+          resolve(name) === data.file ? file : `${file}: ${[...path, name].join(" > ")}`;
         failed.push(title);
         yield `${dots % width === 0 ? "" : "\n"}\n✖ ${title}\n${indented(reasonOf(error))}\n`;
         // A file that ends before its tests do, or fails to load, says why on its own.

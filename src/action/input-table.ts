@@ -3,7 +3,7 @@
  * `action.yml`, which also has what people read. They are here once more because the runner is not the only
  * one who starts us, and because an empty input means its default too.
  */
-import { providerTypes, wireApis } from "../app/options.ts";
+import { providerTypes, wireApis } from "../app/options-provider.ts";
 import { permissionPresets } from "../entry/model.ts";
 import { inputDefaults } from "../generated/action-manifest.ts";
 
@@ -26,10 +26,6 @@ export const inputValues = {
     ? readonly string[]
     : readonly [(typeof inputDefaults)[Name], ...string[]];
 };
-
-export function isInputName(name: string): name is InputName {
-  return Object.hasOwn(inputDefaults, name);
-}
 
 /** The name of the environment variable in which the runner hands an input over: hyphens stay. */
 export function inputVariable(name: InputName): string {
