@@ -19,6 +19,7 @@ import type { PreparedRun, RunOptions } from "./prepare-run.ts";
 import { createRecording } from "./recording.ts";
 import { createVerdict } from "./verdict.ts";
 import { version } from "./version.ts";
+import { errorMessage } from "../platform/system-error.ts";
 
 export interface RunSignals {
   /** Cancels the run; its report is complete within five seconds. */
@@ -179,7 +180,7 @@ function openJournal(path: string): Reporter {
   try {
     return createJournal(path, () => systemClock.now());
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     throw new UsageError(`The journal ${path} can't be written: ${why}`);
   }
 }
