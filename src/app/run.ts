@@ -6,7 +6,7 @@ import type { RunOutcome } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { createJournal } from "../journal/journal.ts";
-import { effectivePermissions } from "../permissions/policy.ts";
+import { effectivePermissions } from "../permissions/rules.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import { chartOf } from "../report/chart.ts";

@@ -15,7 +15,7 @@ import type { RuntimeKeeper } from "./runtime-pool.ts";
 import { systemClock } from "../platform/clock.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { isInWorkspace, isWithin } from "../platform/search-path.ts";
-import type { Environment } from "./npm.ts";
+import type { Environment } from "../platform/environment.ts";
 import { damageOf } from "./installed-files.ts";
 import { runtimeHashes, runtimesWithoutHash, runtimeVersion } from "../generated/runtime-hashes.ts";
 import { type InstallLimits, installRuntime, waysToHaveIt } from "./install-runtime.ts";

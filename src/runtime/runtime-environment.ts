@@ -4,8 +4,6 @@
  */
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 
-export type { Environment };
-
 /** The part of `source` on the allow-list, and `extra` on top of it. */
 export function runtimeEnvironment(
   source: Environment,

@@ -11,7 +11,7 @@ import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
 import { SharedFolders } from "./call-order.ts";
 import { RuntimePool, type RuntimeKeeper } from "../runtime/runtime-pool.ts";
 import { authentication, runtimeEnvironment } from "../runtime/runtime-environment.ts";
-import type { Environment } from "../runtime/runtime-environment.ts";
+import type { Environment } from "../platform/environment.ts";
 import { ModelProbe } from "./model-probe.ts";
 import { copilotService, isReachedDirectly } from "./model-server.ts";
 import { rehearsalProvider, TransportRequestHandler } from "./request-handler.ts";
