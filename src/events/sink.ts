@@ -54,19 +54,21 @@ export function createSink({ clock, redactor, reporters }: SinkOptions): Sink {
 
   const deliver = (body: RunEventBody): void => {
     last = Math.max(last, clock.now());
-    let event: RunEvent;
+    let events: readonly RunEvent[];
     try {
-      event = redactor.event({ at: last, ...body });
+      events = redactor.events({ at: last, ...body });
     } catch (error) {
       // Rather an event too few than a secret too many.
       fail("redactor", error);
       return;
     }
-    for (const [index, reporter] of reporters.entries()) {
-      try {
-        reporter.report(event);
-      } catch (error) {
-        fail(nameOf(reporter, index), error);
+    for (const event of events) {
+      for (const [index, reporter] of reporters.entries()) {
+        try {
+          reporter.report(event);
+        } catch (error) {
+          fail(nameOf(reporter, index), error);
+        }
       }
     }
   };
