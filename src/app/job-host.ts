@@ -222,6 +222,7 @@ export class JobHost {
     workingDirectory = ".",
   ): Promise<[ICopilotSession, string]> {
     const responses = new LiveResponses();
+    const redactor = createRedactor(knownSecrets(this.#access));
     const sessions = this.#acquire();
     try {
       const session = await sessions.startSession({
@@ -231,6 +232,7 @@ export class JobHost {
         },
         modelId,
         callback: responses.callbacks(),
+        shown: (activity) => redactor.activities("", activity),
         workingDirectory: resolve(workingDirectory),
         permissions: effectivePermissions(undefined, undefined, this.#options.permissions),
       });

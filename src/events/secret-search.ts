@@ -142,7 +142,7 @@ class Search {
       }
     }
     if (plain.from !== undefined && isStillQuoted(plain)) {
-      if (!this.#take(plain.length)) return [{ from: 0, to: length }];
+      if (!this.#take(plain.length)) return [{ from: 0, to: endOfWords(source, length) }];
       for (const { from, to } of this.scan(plain.bytes, plain.length, nested)) {
         spans.push(placed(source, length, plain, from, to));
       }
@@ -249,6 +249,13 @@ function placed(
 ): Span {
   if (origin === undefined) return { from, to };
   return { from: origin[from] ?? 0, to: endOfPlain(source, length, origin[to - 1] ?? 0) };
+}
+
+/** White space at the end is no part of a secret. */
+function endOfWords(source: Uint8Array, length: number): number {
+  let end = length;
+  while (end > 0 && (source[end - 1] ?? 0) <= 0x20) end -= 1;
+  return end;
 }
 
 /** Nothing was left out between the first and the last byte. */
