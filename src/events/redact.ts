@@ -18,7 +18,7 @@ import { isDelta, OpenTexts } from "./open-texts.ts";
 import { credentialSpans } from "./secret-patterns.ts";
 import { createSecretSearch } from "./secret-search.ts";
 import type { SessionActivity } from "./session-activity.ts";
-import { createTextStream, type Masking, type TextStream } from "./text-stream.ts";
+import { createTextStream, redactedWhole, type Masking, type TextStream } from "./text-stream.ts";
 
 export interface Redactor {
   readonly text: (text: string) => string;
@@ -53,11 +53,9 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   const known = new Set(secrets);
   let masking: Masking | undefined;
 
-  const stream = (): TextStream => createTextStream(() => (masking ??= createMasking(known)));
-  const text = (original: string): string => {
-    const { push, end } = stream();
-    return push(original) + end();
-  };
+  const current = (): Masking => (masking ??= createMasking(known));
+  const stream = (): TextStream => createTextStream(current);
+  const text = (original: string): string => redactedWhole(original, current);
   const whole = <T>(value: T): T => redactFields(value, bounded(text));
   const runs = new OpenTexts<RunEvent>(stream);
   const alone = new OpenTexts<SessionActivity>(stream);

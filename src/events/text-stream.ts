@@ -37,6 +37,14 @@ export function createTextStream(masking: () => Masking): TextStream {
   return new Stream(masking);
 }
 
+/** A text that is there as a whole. In most there is nothing to mask, and to see that takes one search. */
+export function redactedWhole(text: string, masking: () => Masking): string {
+  const { spans, reach } = masking();
+  if (text.length < reach * 2 && spans(text).length === 0) return text;
+  const { push, end } = createTextStream(masking);
+  return push(text) + end();
+}
+
 class Stream implements TextStream {
   readonly #masking: () => Masking;
   readonly #finder: CutFinder;
@@ -65,21 +73,27 @@ class Stream implements TextStream {
   };
 
   readonly end = (): string => {
-    const rest = this.#masked ? "" : redacted(this.#held.join(""), this.#masking());
+    const rest = this.#take();
+    return this.#masked ? "" : redacted(rest, this.#masking());
+  };
+
+  /** What is held back, which is nothing afterwards. */
+  #take(): string {
+    if (this.#length === 0) return "";
+    const held = this.#held.join("");
     this.#held = [];
     this.#length = 0;
-    return rest;
-  };
+    return held;
+  }
 
   #read(part: string): string {
     const segments: string[] = [];
     let from = 0;
     this.#finder.read(part, (offset) => {
-      const segment = this.#held.join("") + part.slice(from, offset);
-      if (!this.#masked) segments.push(segment);
+      // White space that ends what is masked is no part of it.
+      if (this.#masked) segments.push(part.slice(offset - 1, offset).replace(/\S/, ""));
+      else segments.push(this.#take() + part.slice(from, offset));
       this.#masked = false;
-      this.#held = [];
-      this.#length = 0;
       from = offset;
     });
     const passed = redactedSegments(segments, this.#masking());

@@ -159,6 +159,28 @@ test("a secret in a text without a safe place is found wherever the window ends"
   await holds(t, property, 40);
 });
 
+test("what is held back is a few words of ordinary text, and bounded in any other", () => {
+  const longest = Math.max(...known.map((secret) => Buffer.byteLength(secret)));
+  for (const [fill, most] of [
+    ["The quick brown fox jumps over the lazy dog. ", 40],
+    ["const first = list.map(({ id }) => id);\n", 40],
+    ["文字が流れてくる。", 1],
+    ["QUJDREVGR0hJSktM", 2 * (16 * 1024 + 8 * (longest + 8))],
+    ["12 34 ", 2 * (16 * 1024 + 8 * (longest + 8))],
+  ] as const) {
+    const { push, end } = redactor.stream();
+    let held = 0;
+    let worst = 0;
+    for (const piece of fill.repeat(Math.ceil(200_000 / fill.length)).match(/[^]{1,5}/g) ?? []) {
+      held += piece.length - push(piece).length;
+      worst = Math.max(worst, held);
+    }
+    assert.ok(worst <= most, `${fill}: ${worst}`);
+    assert.equal(held - end().length, 0);
+    assert.equal(end(), "", "nothing is kept");
+  }
+});
+
 test("the cost of a stream is linear in the text, however small the pieces", () => {
   const { stream } = redactor;
   for (const [name, fill] of Object.entries({
