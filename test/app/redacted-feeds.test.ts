@@ -48,7 +48,10 @@ function assertFeed(responses: readonly LiveResponse[]): void {
   ] as const) {
     const pieces = responses.filter(({ callback }) => callback === `on${kind}`);
     const end = responses.findIndex(({ callback }) => callback === `onEnd${kind}`);
-    assert.equal(pieces.map(({ delta }) => delta).join(""), shown(word));
+    assert.equal(
+      pieces.map(({ delta }) => (typeof delta === "string" ? delta : "")).join(""),
+      shown(word),
+    );
     assert.equal(responses[end]?.["completeContent"], shown(word));
     assert.ok(responses.lastIndexOf(pieces.at(-1) ?? {}) < end, "the rest comes before the end");
     assert.ok(pieces.length > 1, "it does not wait for the end");
