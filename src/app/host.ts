@@ -103,6 +103,7 @@ export class Host {
   readonly #runs = new Map<string, ActiveRun>();
   readonly #lent = new Set<ICopilotSession>();
   #redactor: Redactor | undefined;
+  #sessionsOfNoRun = 0;
   #sessions: Sessions | undefined;
   /** Runs and sessions that need the runtime. */
   #users = 0;
@@ -222,9 +223,12 @@ export class Host {
   async startSession(request: RawSessionRequest): Promise<ICopilotSession> {
     this.ensureOpen();
     const sessions = this.#acquire();
+    const { redactor } = this;
+    const key = `session of no run ${(this.#sessionsOfNoRun += 1)}`;
     const session: ICopilotSession = await sessions
       .startSession({
         ...request,
+        shown: (activity) => redactor.activities(key, activity),
         onEnded: () => {
           this.#lent.delete(session);
           request.onEnded?.();

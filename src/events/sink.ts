@@ -55,15 +55,15 @@ export function createSink({ runId, clock, redactor, reporters }: SinkOptions): 
 
   const deliver = (body: RunEventBody): void => {
     last = Math.max(last, clock.now());
-    let event: RunEvent;
+    let events: readonly RunEvent[];
     try {
-      event = redactor.event({ at: last, runId, ...body });
+      events = redactor.events({ at: last, runId, ...body });
     } catch (error) {
       // Rather an event too few than a secret too many.
       audience.fail("redactor", error);
       return;
     }
-    audience.report(event);
+    for (const event of events) audience.report(event);
   };
 
   return {

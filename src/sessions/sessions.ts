@@ -6,6 +6,7 @@ import type { Clock } from "../events/clock.ts";
 import type { SessionFactory, SessionLabel } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
+import type { SessionActivity } from "../events/session-activity.ts";
 import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
 import { SharedFolders } from "./call-order.ts";
@@ -56,6 +57,8 @@ export interface SessionsOptions {
 export interface RawSessionRequest {
   readonly modelId: string;
   readonly callback: ICopilotSessionCallbacks;
+  /** What the callback is told in the place of an activity, such as one without secrets. Default: the activity. */
+  readonly shown?: ((activity: SessionActivity) => readonly SessionActivity[]) | undefined;
   readonly workingDirectory: string;
   readonly permissions: Permissions;
   /** Called once, when the session has ended, whoever stopped it. */
@@ -147,6 +150,7 @@ export function createSessions(options: SessionsOptions): Sessions {
         denials: opened.denials,
         clock,
         callback: request.callback,
+        shown: request.shown,
         stopped: opened.stopped,
         async end() {
           await opened.end();
