@@ -15,7 +15,7 @@ import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scr
 import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
 import { checkAccess } from "./access.ts";
 import { Host } from "./host.ts";
-import { UsageError } from "./options.ts";
+import { asFlag, UsageError } from "./options.ts";
 import type { PreparedRun, RunOptions } from "./prepare-run.ts";
 import { createRecording } from "./recording.ts";
 import { createVerdict } from "./verdict.ts";
@@ -53,7 +53,7 @@ export async function executeRun(
   const { script, workingDirectory } = prepared;
   try {
     // Not in `prepareRun`: an edge may check an entry first and install the runtime then.
-    checkAccess(options, script !== undefined);
+    checkAccess(options, script !== undefined, options.write ?? asFlag);
     const model = script && createScriptedModel(script, { clock: systemClock, workingDirectory });
     const host = openHost(options, model);
     const { lastCall } = signals;
