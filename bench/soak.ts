@@ -122,6 +122,8 @@ async function play(kind: KindName, number: number): Promise<void> {
       userInput: String(number),
       workingDirectory: at.work,
       limits,
+      version: "0.0.0",
+      entryFingerprint: "",
       permissionsOf: (taskId) =>
         effectivePermissions(entry.permissions, entry.tasks[taskId]?.permissions, undefined),
     },

@@ -95,7 +95,7 @@ export const rooms = {
   },
   cli: {
     holds: "the command line: arguments to options, an outcome to an exit code",
-    imports: ["app", "document", "entry", "rehearsal", "journal", "report"],
+    imports: ["app", "document", "entry", "events", "rehearsal", "journal", "report"],
     packages: ["commander"],
     node: true,
   },

@@ -11,7 +11,7 @@ import { setImmediate } from "node:timers/promises";
 import { RateLimit } from "../engine/rate-limit.ts";
 import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
 import type { Clock } from "../events/clock.ts";
-import type { Decision } from "../events/decision.ts";
+import type { MadeDecision } from "../events/decision.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import { createRedactor, type Redactor } from "../events/redact.ts";
 import {
@@ -86,7 +86,7 @@ export interface RunEnd {
 interface ActiveRun extends HostRun {
   readonly parallel: number;
   /** Passes an event on once the run has told its start. */
-  tell(decision: Decision): void;
+  tell(decision: MadeDecision): void;
 }
 
 /** A run ends within five seconds of its cancel; then its own reporters have two. */
@@ -108,7 +108,7 @@ export class Host {
   #users = 0;
   /** Those of earlier, until they have ended. */
   readonly #ending = new Map<Sessions, Promise<void>>();
-  #unreachable: Decision | undefined;
+  #unreachable: MadeDecision | undefined;
   #closing: Promise<readonly ReporterFailure[]> | undefined;
 
   constructor(options: HostOptions) {
@@ -306,7 +306,7 @@ export class Host {
     };
   }
 
-  #tell(decision: Decision): void {
+  #tell(decision: MadeDecision): void {
     for (const run of this.#runs.values()) run.tell(decision);
   }
 

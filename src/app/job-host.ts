@@ -31,6 +31,7 @@ import {
 import { noCallbacks, ResultFold, type JobResult, type RunJobOptions } from "./job-result.ts";
 import { LiveResponses, type LiveResponse } from "./live-responses.ts";
 import { gitHubTokenOf } from "./options-provider.ts";
+import { runSpec } from "./run-spec.ts";
 import { SessionFeeds } from "./session-feeds.ts";
 
 /**
@@ -259,21 +260,14 @@ export class JobHost {
   }
 
   #spec(entry: PreparedEntry, userInput: string, workingDirectory: string): RunSpec {
-    return {
+    const { limits, permissions } = this.#options;
+    return runSpec({
       entry,
       userInput,
       workingDirectory: resolve(workingDirectory),
-      limits: resolveLimits(entry.limits, {
-        ...this.#options.limits,
-        setBy: setBy(this.#options.limits, "the JobHost"),
-      }),
-      permissionsOf: (taskId) =>
-        effectivePermissions(
-          entry.permissions,
-          entry.tasks[taskId]?.permissions,
-          this.#options.permissions,
-        ),
-    };
+      limits: resolveLimits(entry.limits, { ...limits, setBy: setBy(limits, "the JobHost") }),
+      permissions,
+    });
   }
 
   /** The folds hear the run before anybody else. */

@@ -2,22 +2,20 @@
  * One run on a host: executed, shown and reported. Everything that a front-end shows comes to it as events or
  * as the `RunReport`. What is checked beforehand is in `prepare-run.ts`.
  */
-import { generateChartNodes } from "../entry/chart.ts";
-import { renderMermaid, type NodeStatus } from "../entry/mermaid.ts";
-import type { PreparedEntry } from "../entry/model.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
-import { applyEvent, createRunView, type RunView, type WorkView } from "../events/view.ts";
+import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { createJournal } from "../journal/journal.ts";
-import { effectivePermissions } from "../permissions/policy.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
+import { chartOf } from "../report/chart.ts";
 import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
 import { checkAccess } from "./access.ts";
 import { Host } from "./host.ts";
 import { asFlag, UsageError } from "./options.ts";
 import type { PreparedRun, RunOptions } from "./prepare-run.ts";
 import { createRecording } from "./recording.ts";
+import { runSpec } from "./run-spec.ts";
 import { createVerdict } from "./verdict.ts";
 
 export interface RunSignals {
@@ -114,24 +112,22 @@ async function runOn(
     options.record === undefined
       ? undefined
       : createRecording(options.record, prepared, options, redactor),
-    options.terminal && openTerminal(options.terminal, (shown) => chartOf(entry, jobName, shown)),
+    options.terminal && openTerminal(options.terminal),
     verdict?.reporter,
     ...(options.reporters ?? []),
   ];
   const run = host.run(
     {
-      entry,
+      ...runSpec({
+        entry,
+        fingerprintOf: loaded.entry,
+        entryFile: loaded.file,
+        userInput,
+        workingDirectory,
+        limits,
+        permissions: prepared.permissions,
+      }),
       jobName,
-      entryFile: loaded.file,
-      userInput,
-      workingDirectory,
-      limits,
-      permissionsOf: (taskId) =>
-        effectivePermissions(
-          entry.permissions,
-          entry.tasks[taskId]?.permissions,
-          prepared.permissions,
-        ),
     },
     {
       signal,
@@ -165,12 +161,12 @@ function ownFiles({ journal, record, environment }: RunOptions): string[] {
   );
 }
 
-function openTerminal(
-  { chart: charted = false, ...terminal }: NonNullable<RunOptions["terminal"]>,
-  chart: (view: RunView) => string,
-): Reporter {
+function openTerminal({
+  chart = false,
+  ...terminal
+}: NonNullable<RunOptions["terminal"]>): Reporter {
   const options = { ...terminal, clock: systemClock };
-  return createTerminalReporter(charted ? { ...options, chart } : options);
+  return createTerminalReporter(chart ? { ...options, chart: chartOf } : options);
 }
 
 function openJournal(path: string): Reporter {
@@ -179,42 +175,5 @@ function openJournal(path: string): Reporter {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`The journal ${path} can't be written: ${why}`);
-  }
-}
-
-/** The job as a Mermaid flowchart in which every node shows how it ended. */
-export function chartOf(
-  entry: PreparedEntry,
-  jobName: string,
-  view?: RunView,
-  detailOf?: (workId: number) => string | undefined,
-): string {
-  const job = entry.jobs[jobName];
-  if (job === undefined) return "";
-  const graph = generateChartNodes(job.work);
-  if (view === undefined) return renderMermaid(graph);
-  return renderMermaid(graph, {
-    statusOf: (workId) => {
-      const work = view.works.get(workId);
-      return work === undefined ? undefined : nodeStatus(work);
-    },
-    ...(detailOf === undefined ? {} : { detailOf }),
-  });
-}
-
-function nodeStatus(work: WorkView): NodeStatus {
-  switch (work.status) {
-    case "crashed":
-      return "failed";
-    case "succeeded":
-      return work.attempts > work.runs ? "retried" : "succeeded";
-    case "answered-no":
-      return "answered";
-    case "pending":
-    case "running":
-    case "failed":
-    case "canceled":
-    case "skipped":
-      return work.status;
   }
 }

@@ -13,8 +13,8 @@ import {
 import { providerTypes, wireApis } from "../app/options-provider.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { permissionPresets } from "../entry/model.ts";
-import { version } from "../app/version.ts";
-import { chart } from "./chart.ts";
+import { version } from "../app/run-spec.ts";
+import { chart, type ChartFlags } from "./chart.ts";
 import { list } from "./list.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
 import { rehearse, type RehearseFlags } from "./rehearse.ts";
@@ -97,11 +97,15 @@ Exit codes: 0 success, 1 the job failed (rehearse: an expectation or a rule fail
     );
 
   program
-    .command("chart <entry> [job]")
+    .command("chart [entry] [job]")
     .description(
       "print a job as a Mermaid flowchart (the job may be left out if there is just one)",
     )
-    .action(async (entry: string, job: string | undefined) => end(await chart(entry, job)));
+    .option("--journal <file>", "instead: the job of a run, with how every task of it ended")
+    .option("--run <id>", "which run of the journal (default: the last)")
+    .action(async (entry: string | undefined, job: string | undefined, flags: ChartFlags) =>
+      end(await chart(entry, job, flags)),
+    );
 
   program
     .command("rehearse <rehearsal...>")

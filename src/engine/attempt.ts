@@ -4,7 +4,7 @@
  */
 import { crashRemedy, type Crash, type Remedy } from "../events/crash.ts";
 import type { Purpose } from "../events/decision.ts";
-import type { SessionActivity } from "../events/session-activity.ts";
+import type { SessionActivity, ToolEnded } from "../events/session-activity.ts";
 import type { ExpandedPrompt } from "../entry/model.ts";
 import { crossed, DenialStreak, minutes } from "./limits.ts";
 import type { Judged } from "./criteria.ts";
@@ -179,8 +179,8 @@ async function runTurn(
   // Of its own, so that it can be ended without its task.
   const turnScope = scope.child();
   const denials = new DenialStreak(turnScope);
-  const activities = new TurnActivities((activity, tool) => {
-    observe(context, { sessionId, turnId }, activity, tool);
+  const activities = new TurnActivities((activity) => {
+    observe(context, { sessionId, turnId }, activity);
     denials.observe(activity);
   });
   const turn = session.runTurn(prompt, {
@@ -206,32 +206,33 @@ async function runTurn(
  * would expect it. The tools that it leaves open are ended.
  */
 class TurnActivities {
-  readonly #next: (activity: SessionActivity, tool?: string) => void;
+  readonly #next: (activity: SessionActivity) => void;
   readonly #open: { readonly id: string; readonly tool: string }[] = [];
   #over = false;
 
-  /** `next` is told the name of the tool that has ended. */
-  constructor(next: (activity: SessionActivity, tool?: string) => void) {
+  /** `next` is told the names of the tools that end. */
+  constructor(next: (activity: SessionActivity) => void) {
     this.#next = next;
   }
 
   pass(activity: SessionActivity): void {
     if (this.#over) return;
-    let tool: string | undefined;
     if (activity.kind === "tool.started")
       this.#open.push({ id: activity.toolCallId, tool: activity.toolName });
-    if (activity.kind === "tool.ended") {
-      const index = this.#open.findIndex(({ id }) => id === activity.toolCallId);
-      if (index !== -1) tool = this.#open.splice(index, 1)[0]?.tool;
-    }
-    this.#next(activity, tool);
+    this.#next(activity.kind === "tool.ended" ? this.#named(activity) : activity);
   }
 
   end(): void {
     this.#over = true;
     const error = { message: "The turn ended before the tool did." };
-    for (const { id, tool } of this.#open)
-      this.#next({ kind: "tool.ended", toolCallId: id, succeeded: false, error }, tool);
+    for (const { id: toolCallId, tool: toolName } of this.#open)
+      this.#next({ kind: "tool.ended", toolCallId, toolName, succeeded: false, error });
+  }
+
+  #named(ended: ToolEnded): ToolEnded {
+    const index = this.#open.findIndex(({ id }) => id === ended.toolCallId);
+    const [call] = index === -1 ? [] : this.#open.splice(index, 1);
+    return call === undefined ? ended : { ...ended, toolName: call.tool };
   }
 }
 

@@ -1,7 +1,8 @@
 /** Judgements over the tool calls of a turn: pure, so that each rule reads like its statement. */
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
 import type { JobTool, PreparedTask } from "../entry/model.ts";
-import { UNKNOWN_TOOL, type ToolCall } from "./ports.ts";
+import { UNKNOWN_TOOL } from "../events/session-activity.ts";
+import type { ToolCall } from "./ports.ts";
 
 export interface Verdict<Field> {
   /** `void`: the check does not hold, and that is nobody's answer. */

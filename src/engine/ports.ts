@@ -68,9 +68,6 @@ export type TurnOutcome =
   | { readonly kind: "crashed"; readonly toolCalls: readonly ToolCall[]; readonly crash: Crash }
   | { readonly kind: "canceled"; readonly toolCalls: readonly ToolCall[] };
 
-/** The name of a tool call that failed and of which nothing else is known. */
-export const UNKNOWN_TOOL = "unknown";
-
 /** A tool call of the root conversation, in the order of `tool.execution_start`. */
 export interface ToolCall {
   readonly name: string;

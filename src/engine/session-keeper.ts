@@ -9,7 +9,7 @@ import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { Session } from "./ports.ts";
 import { unlessStopped } from "./scope.ts";
-import { decide, type TaskContext } from "./task-context.ts";
+import type { TaskContext } from "./task-context.ts";
 
 export interface Request {
   readonly role: "driving" | "task";
@@ -66,7 +66,6 @@ export class SessionKeeper {
       retry,
       attempt,
     });
-    decide(this.#context, { kind: "session-started", sessionId: session.id, modelId, role });
     return { kind: "ready", session };
   }
 
@@ -84,6 +83,5 @@ export class SessionKeeper {
     const { session, role } = open;
     await unlessStopped(scope, ports.clock, STOP_GRACE_MS, session.close());
     ports.emit({ type: "session.ended", work, sessionId: session.id, role, succeeded });
-    decide(this.#context, { kind: "session-ended", sessionId: session.id, role });
   }
 }

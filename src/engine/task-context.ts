@@ -1,10 +1,9 @@
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
-import type { Decision } from "../events/decision.ts";
+import type { MadeDecision } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
-import { beginningOf } from "../events/cut.ts";
-import type { ModelFailed, SessionActivity } from "../events/session-activity.ts";
+import type { SessionActivity } from "../events/session-activity.ts";
 import type { CallBudget, ResolvedLimits, TokenBudget } from "./limits.ts";
-import { UNKNOWN_TOOL, type EnginePorts, type Session } from "./ports.ts";
+import type { EnginePorts, Session } from "./ports.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
@@ -55,7 +54,7 @@ export function waitingFor(
   return server === undefined ? {} : { waitingFor: `${server}, attempt ${attempt} of ${attempts}` };
 }
 
-export function decide(context: TaskContext, decision: Decision): void {
+export function decide(context: TaskContext, decision: MadeDecision): void {
   context.ports.emit({ type: "decision", work: context.work, decision });
 }
 
@@ -63,9 +62,9 @@ export function decide(context: TaskContext, decision: Decision): void {
 export function observe(
   context: TaskContext,
   turn: { readonly sessionId: string; readonly turnId: string },
-  activity: SessionActivity,
-  tool?: string,
+  happened: SessionActivity,
 ): void {
+  const activity = context.scope.stopped === undefined ? happened : cutOff(happened);
   context.ports.emit({ type: "activity", work: context.work, ...turn, activity });
   switch (activity.kind) {
     case "model.used":
@@ -75,47 +74,19 @@ export function observe(
       break;
     case "model.failed":
       if (activity.statusCode === 429) context.rateLimit.met();
-      decide(context, modelCallFailed(activity));
       context.calls.fail(activity.statusCode);
-      break;
-    case "tool.ended":
-      // What our own stop has cut off is no error.
-      if (
-        !activity.succeeded &&
-        !isDenial(activity.error?.code) &&
-        context.scope.stopped === undefined
-      ) {
-        const reason = beginningOf(
-          activity.error?.message ?? "no reason was given",
-          REASON_CHARACTERS,
-        );
-        decide(context, { kind: "tool-call-failed", tool: tool ?? UNKNOWN_TOOL, reason });
-      }
       break;
     case "agent.started":
       context.calls.beforeCall();
       break;
-    case "permission.denied": {
-      const { operation, target, reason } = activity;
-      decide(context, { kind: "permission-denied", operation, target, reason });
-      break;
-    }
     default:
       break;
   }
 }
 
-const REASON_CHARACTERS = 300;
-
-function modelCallFailed({ statusCode, message }: ModelFailed): Decision {
-  return {
-    kind: "model-call-failed",
-    ...(statusCode === undefined ? {} : { statusCode }),
-    ...(message === undefined ? {} : { reason: beginningOf(message, REASON_CHARACTERS) }),
-  };
-}
-
-/** A denial has a decision of its own, which says more. */
-function isDenial(code: string | undefined): boolean {
-  return code === "denied" || code === "rejected";
+/** What the stop of the task has cut off is no error. */
+function cutOff(activity: SessionActivity): SessionActivity {
+  return activity.kind === "tool.ended" && !activity.succeeded
+    ? { ...activity, stopped: true }
+    : activity;
 }

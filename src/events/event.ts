@@ -1,5 +1,6 @@
 import type { Crash } from "./crash.ts";
-import type { Decision, Purpose, SessionRole } from "./decision.ts";
+import type { MadeDecision, Purpose, SessionRole } from "./decision.ts";
+import type { RunPlan } from "./plan.ts";
 import type { SessionActivity } from "./session-activity.ts";
 
 /**
@@ -35,22 +36,12 @@ export interface WorkRef {
   readonly run: number;
 }
 
-export interface PlannedWork {
-  readonly workId: number;
-  readonly taskId: string;
-  readonly modelId: string;
-  /** It is a condition, or a part of one: that it fails is an answer. */
-  readonly condition?: true;
-}
-
-export interface RunStarted {
+export interface RunStarted extends RunPlan {
   readonly type: "run.started";
   readonly jobName: string;
   /** The entry file as the user named it; absent for an entry built in code. */
   readonly entryFile?: string;
   readonly workingDirectory: string;
-  /** Every `Ref` of the job, in the order of their ids. */
-  readonly works: readonly PlannedWork[];
 }
 
 /** How a run has ended. */
@@ -87,11 +78,14 @@ export interface WorkEnded {
   readonly outcome: WorkOutcome;
 }
 
-/** `work` is null for a decision about the whole job. */
+/**
+ * A decision that no other event says; `decisionOf` has the others too. `work` is null for one about the whole
+ * job.
+ */
 export interface Decided {
   readonly type: "decision";
   readonly work: WorkRef | null;
-  readonly decision: Decision;
+  readonly decision: MadeDecision;
 }
 
 export interface SessionStarted {

@@ -30,10 +30,17 @@ export interface ToolStarted {
 export interface ToolEnded {
   readonly kind: "tool.ended";
   readonly toolCallId: string;
+  /** Absent: no start of this call was seen. */
+  readonly toolName?: string;
   readonly succeeded: boolean;
+  /** It did not succeed, and its task had been stopped by then: that is no error. */
+  readonly stopped?: true;
   readonly result?: { readonly content: string; readonly detailedContent?: string };
   readonly error?: ToolError;
 }
+
+/** The name of a tool call that failed and of which nothing else is known. */
+export const UNKNOWN_TOOL = "unknown";
 
 /** A tool call of a sub-agent that did not succeed. Nothing else is said of the calls of sub-agents. */
 export interface SubAgentToolFailed {

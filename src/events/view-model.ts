@@ -1,6 +1,7 @@
 /** What a `RunView` holds: see `view.ts`, which folds events into it. */
 import type { Decision, DecisionCategory, Purpose, SessionRole } from "./decision.ts";
 import type { RunOutcome } from "./event.ts";
+import type { RunPlan } from "./plan.ts";
 
 export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "canceled";
 /**
@@ -101,6 +102,10 @@ export interface WorkView extends Counters {
 /** A run as far as its events have told it: what every chart, summary and table is made from. */
 export interface RunView {
   /** Empty until the run has started. */
+  runId: string;
+  /** What the run was to do; undefined until it has started. */
+  plan: RunPlan | undefined;
+  /** Empty until the run has started. */
   jobName: string;
   /** As the caller named it; undefined for an entry made in code. */
   entryFile: string | undefined;
@@ -142,6 +147,8 @@ export const KEPT_DENIALS = 100;
 /** An empty view; `applyEvent` folds the events of a run into it. */
 export function createRunView(): RunView {
   return {
+    runId: "",
+    plan: undefined,
     jobName: "",
     entryFile: undefined,
     workingDirectory: "",

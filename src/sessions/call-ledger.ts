@@ -7,7 +7,7 @@
  * neither the answer nor the start of any call of it, only the ends.
  */
 import type { SessionEvent } from "@github/copilot-sdk";
-import { UNKNOWN_TOOL } from "../engine/ports.ts";
+import { UNKNOWN_TOOL } from "../events/session-activity.ts";
 
 type Ended = Extract<SessionEvent, { type: "tool.execution_complete" }>;
 

@@ -120,11 +120,8 @@ function checkJournal(seen: Observation, expected: Expectation, problems: string
 
 export function decisionsOf(events: readonly RunEvent[], task: string | null): string[] {
   return events.flatMap((event) =>
-    event.type === "decision" &&
-    (event.work?.taskId ?? null) === task &&
-    // How often the runtime and the model try is their own affair.
-    event.decision.kind !== "model-call-failed" &&
-    event.decision.kind !== "tool-call-failed"
+    // How often the runtime and the model try is their own affair: what other events say is not here.
+    event.type === "decision" && (event.work?.taskId ?? null) === task
       ? [decisionToken(event.decision)]
       : [],
   );

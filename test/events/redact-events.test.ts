@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import { planned, ref } from "../rig/plan.ts";
 import { createRedactor } from "../../src/events/redact.ts";
 import * as samples from "./samples.ts";
 
@@ -121,6 +122,24 @@ test("an event keeps a megabyte of text at most, and a cut leaves no part of a s
   });
   assert.ok(!JSON.stringify(event).includes(secret.slice(0, 6)));
   assert.deepEqual(redactor.event(event), event);
+});
+
+test("the plan of a run is redacted, the names that an entry gives too", () => {
+  const event = redactor.event({
+    at: 1,
+    runId: "run",
+    type: "run.started",
+    jobName: "job",
+    workingDirectory: "/w",
+    ...planned(ref(0, "task", `model-${secret}`)),
+    models: { driving: secret, [secret]: "m" },
+    permissions: { [`task-${secret}`]: { preset: "read-only", url: [`https://a/${secret}`] } },
+    userInput: `my key is ${secret}`,
+  });
+  assert.ok(event.type === "run.started" && !JSON.stringify(event).includes(secret));
+  assert.deepEqual(event.models, { driving: "***", "***": "m" });
+  assert.deepEqual(Object.keys(event.permissions), ["task-***"]);
+  assert.equal(event.userInput, "my key is ***");
 });
 
 test("the text of a delta never passes: a secret may be split over two", () => {

@@ -1,8 +1,10 @@
 /** Events for tests: arbitrary ones in any order, and one run that makes sense. */
 import * as fc from "fast-check";
-import type { Decision } from "../../src/events/decision.ts";
+import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEvent, RunEventBody, WorkRef } from "../../src/events/event.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
+import type { PlannedRef, PlannedTree } from "../../src/events/plan.ts";
+import { planned, plannedTasks, ref } from "../rig/plan.ts";
 
 const text = fc.oneof(fc.string({ maxLength: 20 }), fc.string({ unit: "binary", maxLength: 20 }));
 const count = fc.nat({ max: 5000 });
@@ -16,7 +18,7 @@ const role = fc.constantFrom("driving" as const, "task" as const, "both" as cons
 const purpose = fc.constantFrom("availability" as const, "prompt" as const, "criteria" as const);
 const crash = fc.record({ kind: fc.constant("session-error" as const), message: text });
 
-export const decision: fc.Arbitrary<Decision> = fc.oneof(
+export const decision: fc.Arbitrary<MadeDecision> = fc.oneof(
   fc.record({
     kind: fc.constantFrom("criteria-failed" as const, "criteria-passed" as const),
     field: fc.constant("condition" as const),
@@ -91,15 +93,47 @@ const runOutcome = fc.oneof(
   }),
 );
 
+const { tree } = fc.letrec<{ ref: PlannedRef; tree: PlannedTree }>((tie) => ({
+  ref: fc.record({
+    kind: fc.constant("Ref" as const),
+    workIdInJob: fc.nat({ max: 6 }),
+    taskId: fc.constantFrom("a", "b"),
+    modelId: text,
+  }),
+  tree: fc.oneof(
+    { maxDepth: 3 },
+    tie("ref"),
+    fc.record({
+      kind: fc.constantFrom("Seq" as const, "Par" as const),
+      works: fc.array(tie("tree"), { maxLength: 3 }),
+    }),
+    fc.record({ kind: fc.constant("Loop" as const), body: tie("tree") }),
+    fc.record({
+      kind: fc.constant("Loop" as const),
+      body: tie("tree"),
+      postCondition: fc.tuple(fc.boolean(), tie("tree")),
+      atMost: fc.integer({ min: 1, max: 9 }),
+    }),
+    fc.record({
+      kind: fc.constant("Alt" as const),
+      condition: tie("tree"),
+      trueWork: tie("tree"),
+    }),
+  ),
+}));
+
 export const body: fc.Arbitrary<RunEventBody> = fc.oneof(
   fc.record({
     type: fc.constant("run.started" as const),
     jobName: text,
     workingDirectory: text,
-    works: fc.array(
-      fc.record({ workId: fc.nat({ max: 6 }), taskId: fc.constantFrom("a", "b"), modelId: text }),
-      { maxLength: 4 },
-    ),
+    version: text,
+    entryFingerprint: text,
+    models: fc.record({ driving: text }),
+    limits: fc.constant(planned(ref(0, "a")).limits),
+    permissions: fc.constant({ a: "read-only" as const }),
+    userInput: text,
+    work: tree,
   }),
   fc.record({ type: fc.constant("run.ended" as const), outcome: runOutcome }),
   fc.record({ type: fc.constant("work.started" as const), work: workRef, modelId: text }),
@@ -204,7 +238,7 @@ export function story(): RunEvent[] {
     purpose,
     outcome,
   });
-  const decide = (decision: Decision): RunEventBody => ({
+  const decide = (decision: MadeDecision): RunEventBody => ({
     type: "decision",
     work: review,
     decision,
@@ -232,10 +266,10 @@ export function story(): RunEvent[] {
       jobName: "nightly",
       entryFile: "jobs.yml",
       workingDirectory: "repo",
-      works: [
-        { workId: 0, taskId: "review", modelId: "m1" },
-        { workId: 1, taskId: "publish", modelId: "m2" },
-      ],
+      ...plannedTasks([
+        ["review", "m1"],
+        ["publish", "m2"],
+      ]),
     },
     { type: "work.started", work: review, modelId: "m1" },
     open("uuid-1", 1),

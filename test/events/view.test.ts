@@ -12,6 +12,8 @@ import {
   type RunView,
 } from "../../src/events/view.ts";
 import * as samples from "./samples.ts";
+import type { SessionActivity } from "../../src/events/session-activity.ts";
+import { beginningOf } from "../../src/events/cut.ts";
 
 function fold(events: readonly RunEvent[]): RunView {
   const view = createRunView();
@@ -93,7 +95,17 @@ test("a run is folded into what came of it", () => {
   assert.equal(elapsedMs(work, 99_000), 22_000);
   assert.deepEqual(
     work.decisions.map(({ category }) => category),
-    ["SESSION CRASHED", "DECISION", "CRITERIA", "DECISION", "TASK SUCCEEDED"],
+    [
+      "OPERATION",
+      "SESSION CRASHED",
+      "OPERATION",
+      "DECISION",
+      "OPERATION",
+      "CRITERIA",
+      "DECISION",
+      "OPERATION",
+      "TASK SUCCEEDED",
+    ],
   );
   assert.equal(work.sessions.size, 0);
 });
@@ -195,26 +207,39 @@ test("what is said in a check is not what the agent said to its task", () => {
   assert.equal(view.lastSpeaker, 0);
 });
 
-test("a denial is counted once, though the engine also decides something of it", () => {
-  const denied = { operation: "shell", target: "rm", reason: "no" };
+test("an event that amounts to a decision is one, once", () => {
+  const turn = { work: samples.review, sessionId: "s", turnId: "turn-1" };
+  const act = (activity: SessionActivity): RunEvent => ({
+    at: 1,
+    runId: "run",
+    type: "activity",
+    ...turn,
+    activity,
+  });
+  const session = { ...turn, role: "both", modelId: "m", retry: 0, attempt: 1 } as const;
+  const failed = { kind: "tool.ended", toolCallId: "c", succeeded: false } as const;
   const view = fold([
-    {
-      at: 1,
-      runId: "run",
-      type: "activity",
-      work: samples.review,
-      sessionId: "s",
-      turnId: "turn-1",
-      activity: { kind: "permission.denied", ...denied },
-    },
-    {
-      at: 1,
-      runId: "run",
-      type: "decision",
-      work: samples.review,
-      decision: { kind: "permission-denied", ...denied },
-    },
+    { at: 1, runId: "run", type: "session.started", ...session },
+    act({ kind: "permission.denied", operation: "shell", target: "rm", reason: "no" }),
+    act({ kind: "model.failed", statusCode: 502, message: "Bad gateway", subAgent: false }),
+    act({ ...failed, toolName: "bash", error: { message: "word ".repeat(99) } }),
+    act(failed),
+    act({ ...failed, error: { message: "Denied: rm", code: "denied" } }),
+    act({ ...failed, stopped: true }),
+    act({ kind: "tool.ended", toolCallId: "c", succeeded: true }),
+    { at: 1, runId: "run", type: "session.ended", ...session, succeeded: true },
   ]);
+  assert.deepEqual(
+    view.works.get(0)?.decisions.map(({ category, text }) => `[${category}] ${text}`),
+    [
+      "[OPERATION] Session started: s, model m",
+      "[OPERATION] Denied shell rm: no",
+      "[OPERATION] A model call failed (502): Bad gateway",
+      `[OPERATION] Tool call bash failed: ${beginningOf("word ".repeat(99), 300)}`,
+      "[OPERATION] Tool call unknown failed: no reason was given",
+      "[OPERATION] Session ended: s",
+    ],
+  );
   assert.equal(view.totals.denials, 1);
 });
 
@@ -310,7 +335,8 @@ test("a loop of thousands of runs leaves no more behind than a short one", () =>
     for (let run = 1; run <= runs; run += 1) {
       const work = { ...samples.review, run };
       for (const event of samples.story().slice(1, -1)) {
-        if ("work" in event && event.type !== "session.ended") applyEvent(view, { ...event, work });
+        if (event.type === "run.started" || event.type === "run.ended") continue;
+        if (event.type !== "session.ended") applyEvent(view, { ...event, work });
       }
     }
   };
@@ -323,5 +349,5 @@ test("a loop of thousands of runs leaves no more behind than a short one", () =>
   assert.ok(size() < before + 200, `${before} → ${size()}`);
   const work = view.works.get(0);
   assert.equal(work?.decisions.length, KEPT_DECISIONS);
-  assert.equal(work.droppedDecisions + KEPT_DECISIONS, 3020 * 5);
+  assert.equal(work.droppedDecisions + KEPT_DECISIONS, 3020 * 7);
 });

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Decision } from "../../src/events/decision.ts";
+import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEventBody, RunOutcome, WorkOutcome } from "../../src/events/event.ts";
 import { createExpectations } from "../../src/rehearsal/expectations.ts";
 import { script } from "./rig.ts";
+import { plannedTasks } from "../rig/plan.ts";
 
 const at = (position: string): string => `(tests/a.rehearsal.yml:${position})`;
 const crash = { kind: "session-error", message: "boom" } as const;
@@ -16,16 +17,16 @@ class Run {
       type: "run.started",
       jobName: "job",
       workingDirectory: "/repo",
-      works: [
-        { workId: 0, taskId: "review", modelId: "small" },
-        { workId: 1, taskId: "fix", modelId: "small" },
-        { workId: 2, taskId: "review", modelId: "big" },
-      ],
+      ...plannedTasks([
+        ["review", "small"],
+        ["fix", "small"],
+        ["review", "big"],
+      ]),
     },
   ];
   readonly #runs = new Map<number, number>();
 
-  work(workId: number, outcome: WorkOutcome, ...decisions: readonly Decision[]): this {
+  work(workId: number, outcome: WorkOutcome, ...decisions: readonly MadeDecision[]): this {
     const run = (this.#runs.get(workId) ?? 0) + 1;
     this.#runs.set(workId, run);
     const work = { workId, taskId: workId === 1 ? "fix" : "review", run };
@@ -139,8 +140,8 @@ test("works of one task are told apart by id or model, else taken in order", () 
 });
 
 test("works: runs, attempts, retries and crashes", () => {
-  const retry: Decision = { kind: "criteria-retry", retry: 1, of: 2, reason: "no" };
-  const crashed: Decision = {
+  const retry: MadeDecision = { kind: "criteria-retry", retry: 1, of: 2, reason: "no" };
+  const crashed: MadeDecision = {
     kind: "session-crashed",
     purpose: "prompt",
     attempt: 1,

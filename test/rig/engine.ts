@@ -11,6 +11,8 @@ import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
 import type { SessionFactory, SessionRequest } from "../../src/engine/ports.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { FakeSessions, type Act, type Turn } from "./fake-sessions.ts";
+import { identity } from "./plan.ts";
+import { decisionOf } from "../../src/events/decision-of.ts";
 
 export const openGate: TurnGate = {
   run: (turn, signal) => (signal.aborted ? Promise.resolve(undefined) : turn()),
@@ -80,6 +82,7 @@ export async function play(setup: Setup): Promise<Played> {
     userInput: setup.userInput ?? "",
     workingDirectory: "/workspace",
     limits: resolveLimits(entry.limits, setup.limits),
+    ...identity,
     permissionsOf: () => "read-only" as const,
   };
   const running =
@@ -96,9 +99,10 @@ export async function play(setup: Setup): Promise<Played> {
     events,
     sessions,
     clock,
-    decisions: events.flatMap((event) =>
-      event.type === "decision" ? [decisionText(event.decision)] : [],
-    ),
+    decisions: events.flatMap((event) => {
+      const told = decisionOf(event);
+      return told === undefined ? [] : [decisionText(told.decision)];
+    }),
     ended: events.flatMap((event) =>
       event.type === "work.ended" ? [`${event.work.taskId}:${event.outcome.kind}`] : [],
     ),

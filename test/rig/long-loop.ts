@@ -6,6 +6,7 @@ import { resolveLimits } from "../../src/engine/limits.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import { openGate } from "./engine.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { identity } from "./plan.ts";
 
 const iterations = Number(process.argv[2]);
 const entry = validateEntry(
@@ -34,6 +35,7 @@ const outcome = await runJob(
     userInput: "",
     workingDirectory: "/",
     limits: resolveLimits({ loopIterations: iterations }),
+    ...identity,
     permissionsOf: () => "read-only",
   },
   {

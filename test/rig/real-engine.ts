@@ -10,6 +10,8 @@ import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Rig } from "../sessions/rig.ts";
 import { openGate } from "./engine.ts";
+import { identity } from "./plan.ts";
+import { decisionOf } from "../../src/events/decision-of.ts";
 
 export interface RealRun {
   readonly outcome: RunOutcome;
@@ -61,6 +63,7 @@ export async function runOn(
       userInput: "",
       workingDirectory: rig.workspace.path,
       limits: resolveLimits(entry.limits),
+      ...identity,
       permissionsOf: () => setup.permissions ?? "read-only",
     },
     ports,
@@ -69,9 +72,10 @@ export async function runOn(
   return {
     outcome,
     events,
-    decisions: events.flatMap((event) =>
-      event.type === "decision" ? [decisionText(event.decision)] : [],
-    ),
+    decisions: events.flatMap((event) => {
+      const told = decisionOf(event);
+      return told === undefined ? [] : [decisionText(told.decision)];
+    }),
     ended: events.flatMap((event) =>
       event.type === "work.ended" ? [`${event.work.taskId}:${event.outcome.kind}`] : [],
     ),

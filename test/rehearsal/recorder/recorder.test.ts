@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { Crash } from "../../../src/events/crash.ts";
-import type { Decision, Purpose, SessionRole } from "../../../src/events/decision.ts";
+import type { MadeDecision, Purpose, SessionRole } from "../../../src/events/decision.ts";
 import type { RunEventBody, RunOutcome, WorkOutcome } from "../../../src/events/event.ts";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
 import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
@@ -14,6 +14,7 @@ import {
 import type { RehearsalFile } from "../../../src/rehearsal/format/rehearsal-file.ts";
 import { renderRehearsal } from "../../../src/rehearsal/format/render-rehearsal.ts";
 import { fillIn, takeOut } from "../../../src/rehearsal/format/text-condition.ts";
+import { plannedTasks } from "../../rig/plan.ts";
 
 const work = { workId: 0, taskId: "review", run: 1 };
 const options = { entry: "a.yml", job: "job" };
@@ -25,8 +26,8 @@ class Run {
 
   constructor(changes: Partial<RecorderOptions> = {}) {
     this.recorder = createRecorder({ ...options, ...changes });
-    const works = [{ workId: 0, taskId: "review", modelId: "m" }];
-    this.tell({ type: "run.started", jobName: "job", workingDirectory: "/home/me/repo", works });
+    const plan = plannedTasks([["review", "m"]]);
+    this.tell({ type: "run.started", jobName: "job", workingDirectory: "/home/me/repo", ...plan });
     this.tell({ type: "work.started", work, modelId: "m" });
   }
 
@@ -84,7 +85,7 @@ class Run {
     });
   }
 
-  decide(decision: Decision): this {
+  decide(decision: MadeDecision): this {
     return this.tell({ type: "decision", work, decision });
   }
 
@@ -303,7 +304,12 @@ test("a hang is replayed quickly, but outlasts a limit that was crossed", () => 
       .ended("crashed")
       .crashed({ kind: "idle-deadline" });
   assert.deepEqual(hung().over().limits, { parallel: 2, idleMinutes: 0.1 });
-  const crossed: Decision = { kind: "limit-crossed", limit: "taskMinutes", value: 30, scope: "" };
+  const crossed: MadeDecision = {
+    kind: "limit-crossed",
+    limit: "taskMinutes",
+    value: 30,
+    scope: "",
+  };
   assert.deepEqual(hung().decide(crossed).over().limits, {
     parallel: 2,
     turnMinutes: 31,
@@ -380,8 +386,8 @@ test("sub-agents get rules of their own, one for each conversation", () => {
 test("works that ran beside one that crashed may be stopped elsewhere in a replay", () => {
   const other = { workId: 1, taskId: "fix", run: 1 };
   const run = new Run();
-  const works = [work, other].map(({ workId, taskId }) => ({ workId, taskId, modelId: "m" }));
-  run.tell({ type: "run.started", jobName: "job", workingDirectory: "/w", works });
+  const plan = plannedTasks([work, other].map(({ taskId }) => [taskId, "m"]));
+  run.tell({ type: "run.started", jobName: "job", workingDirectory: "/w", ...plan });
   run.tell({ type: "work.started", work, modelId: "m" });
   run.tell({ type: "work.started", work: other, modelId: "m" });
   run.session("s").turn("s", "Do it").reply("Done").ended();

@@ -28,6 +28,8 @@ import {
   never,
 } from "../../../src/rehearsal/player/wire.ts";
 import { SimulatedRuntime } from "./simulated-runtime.ts";
+import { identity } from "../../rig/plan.ts";
+import { decisionOf } from "../../../src/events/decision-of.ts";
 
 const behaviours = [
   "text",
@@ -140,6 +142,7 @@ async function run(
         userInput: "",
         workingDirectory: "/repo",
         limits: resolveLimits(entry.limits, limits, { loopIterations: 3 }),
+        ...identity,
         permissionsOf: () => "read-only",
       },
       {
@@ -188,8 +191,8 @@ async function recordAndReplay(
 }
 
 function line(event: RunEvent): string[] {
-  if (event.type === "decision")
-    return [`${event.work?.taskId ?? "job"} ${decisionText(event.decision)}`];
+  const told = decisionOf(event);
+  if (told !== undefined) return [`${told.work?.taskId ?? "job"} ${decisionText(told.decision)}`];
   if (event.type === "work.ended") return [`${event.work.taskId} ended: ${event.outcome.kind}`];
   if (event.type === "turn.started") return [`${event.work.taskId} prompt: ${event.prompt}`];
   return [];

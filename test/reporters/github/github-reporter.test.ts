@@ -5,6 +5,7 @@ import { options, report } from "./rig.ts";
 import { commandsOf } from "./runner.ts";
 import * as samples from "./samples.ts";
 import { ManualClock } from "../terminal/screen.ts";
+import { plannedTasks } from "../../rig/plan.ts";
 
 test("the annotations come through @actions/core with file and line, after the log", async () => {
   const { output, lines } = await report(samples.failure().events);
@@ -97,14 +98,14 @@ test("the log has a line at least every minute while something runs", async () =
     core: { ...core, ...rest },
   });
   const work = { workId: 0, taskId: "##[error]a\n::error::b", run: 1 };
-  const works = [{ workId: 0, taskId: work.taskId, modelId: "m" }];
+  const plan = plannedTasks([[work.taskId, "m"]]);
   reporter.report({
     at: 0,
     runId: "run",
     type: "run.started",
     jobName: "j",
     workingDirectory: "w",
-    works,
+    ...plan,
   });
   reporter.report({ at: 0, runId: "run", type: "work.started", work, modelId: "m" });
   await clock.pass(60_000);

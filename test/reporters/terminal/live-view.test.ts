@@ -7,6 +7,7 @@ import { applyEvent, createRunView, type RunView } from "../../../src/events/vie
 import { createLiveView, frame, type LiveView } from "../../../src/reporters/terminal/live-view.ts";
 import { createPaint } from "../../../src/reporters/paint.ts";
 import { ManualClock, Screen } from "./screen.ts";
+import { plannedTasks } from "../../rig/plan.ts";
 
 const plain = createPaint(false);
 
@@ -29,11 +30,7 @@ function rig(columns: number, rows: number, works: number): Rig {
     type: "run.started",
     jobName: "j",
     workingDirectory: "w",
-    works: Array.from({ length: works }, (_, workId) => ({
-      workId,
-      taskId: `task-${workId}`,
-      modelId: "gpt-5",
-    })),
+    ...plannedTasks(Array.from({ length: works }, (_, index) => [`task-${index}`, "gpt-5"])),
   });
   for (let workId = 0; workId < works; workId += 1) {
     const work = { workId, taskId: `task-${workId}`, run: 1 };

@@ -9,6 +9,7 @@ import {
 } from "../../../src/reporters/terminal/terminal-reporter.ts";
 import * as samples from "../../events/samples.ts";
 import { ManualClock, Screen } from "./screen.ts";
+import { plannedTasks } from "../../rig/plan.ts";
 
 function run(events: readonly RunEvent[], options: Partial<TerminalOptions> = {}): string {
   let text = "";
@@ -106,7 +107,7 @@ test("in a loop the line names the run", () => {
   assert.match(run([start, again]), /00:02 #0 review run 2 started, model m1\n/);
 });
 
-test("one event is at most one line, and no text of others controls the terminal", () => {
+test("an event is at most a line, and one for what was decided, and no text of others controls the terminal", () => {
   fc.assert(
     fc.property(
       samples.events,
@@ -114,7 +115,8 @@ test("one event is at most one line, and no text of others controls the terminal
       (events, verbosity) => {
         const told = events.filter(({ type }) => type !== "run.ended");
         const text = run(told, { verbosity });
-        assert.ok(text.split("\n").length - 1 <= told.length);
+        const decided = told.filter((event) => event.type === "activity").length;
+        assert.ok(text.split("\n").length - 1 <= told.length + decided);
         assert.doesNotMatch(
           run(events, { verbosity }),
           /[^\P{Cc}\n]|[\u202A-\u202E\u2066-\u2069]/u,
@@ -214,7 +216,7 @@ test("the table keeps to the width of the terminal, also with wide names", () =>
       type: "run.started",
       jobName: "j",
       workingDirectory: "w",
-      works: names.map((taskId, workId) => ({ workId, taskId, modelId: "m" })),
+      ...plannedTasks(names.map((taskId) => [taskId, "m"])),
     },
     { at: 1, runId: "run", type: "run.ended", outcome: { kind: "succeeded" } },
   ];
@@ -232,10 +234,10 @@ test("the table keeps to the width of the terminal, also with wide names", () =>
 });
 
 test("of very many works the table shows those that failed and counts the rest", () => {
-  const works = Array.from({ length: 500 }, (_, workId) => ({ workId, taskId: "t", modelId: "m" }));
+  const plan = plannedTasks(Array.from({ length: 500 }, () => ["t", "m"]));
   const failed = { workId: 444, taskId: "t", run: 1 };
   const text = run([
-    { at: 0, runId: "run", type: "run.started", jobName: "j", workingDirectory: "w", works },
+    { at: 0, runId: "run", type: "run.started", jobName: "j", workingDirectory: "w", ...plan },
     {
       at: 1,
       runId: "run",
@@ -269,8 +271,8 @@ function going(options: Partial<TerminalOptions>): {
   });
   const emit = (body: RunEventBody): void =>
     reporter.report({ at: clock.now(), runId: "run", ...body });
-  const works = [{ workId: 0, taskId: "review", modelId: "m" }];
-  emit({ type: "run.started", jobName: "j", workingDirectory: "w", works });
+  const plan = plannedTasks([["review", "m"]]);
+  emit({ type: "run.started", jobName: "j", workingDirectory: "w", ...plan });
   emit({ type: "work.started", work: review, modelId: "m" });
   return { clock, emit, text: () => text };
 }
