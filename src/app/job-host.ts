@@ -10,9 +10,11 @@ import { resolveLimits, setBy } from "../engine/limits.ts";
 import type { RunSpec } from "../engine/job.ts";
 import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
 import type { Entry, PreparedEntry } from "../entry/model.ts";
-import { validateEntry } from "../entry/prepare.ts";
+import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
+import { prepareEntry } from "../entry/prepare.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
+import { unmatchable } from "../permissions/patterns.ts";
 import { effectivePermissions } from "../permissions/policy.ts";
 import { systemClock } from "../platform/clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
@@ -43,6 +45,7 @@ export class JobHost {
   readonly #host: Host;
   readonly #feeds = new SessionFeeds();
   #entry: PreparedEntry | undefined;
+  #warnings: readonly Diagnostic[] = [];
 
   constructor(options: JobHostOptions = {}) {
     checkHostOptions(options);
@@ -62,7 +65,15 @@ export class JobHost {
     if (this.hasRunningSessions()) {
       throw new Error("An entry can't be installed while sessions are running.");
     }
-    this.#entry = validateEntry(entry, "");
+    const result = prepareEntry(entry, { checkCommandPattern: unmatchable });
+    if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
+    this.#entry = result.entry;
+    this.#warnings = result.warnings;
+  }
+
+  /** What the installed entry says that is valid and surely not meant. */
+  get entryWarnings(): readonly Diagnostic[] {
+    return this.#warnings;
   }
 
   /** The installed entry. Throws if there is none. */
