@@ -9,10 +9,12 @@ import { createJournal } from "../journal/journal.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import { chartOf } from "../report/chart.ts";
+import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
+import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
-import { checkAccess } from "./access.ts";
 import { Host } from "./host.ts";
-import { asFlag, UsageError } from "./options.ts";
+import { asFlag, UsageError, type WriteName } from "./options.ts";
+import type { ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare-run.ts";
 import { createRecording } from "./recording.ts";
 import { runSpec } from "./run-spec.ts";
@@ -175,5 +177,22 @@ function openJournal(path: string): Reporter {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`The journal ${path} can't be written: ${why}`);
+  }
+}
+
+/** Refuses a run that could not reach a model, or has no runtime to reach it with, before it starts. */
+function checkAccess(
+  { provider, gitHubToken, runtimePath, environment }: ModelAccess,
+  rehearsed: boolean,
+  write: WriteName,
+): void {
+  if (!rehearsed && provider === undefined && (gitHubToken ?? "") === "") {
+    throw new UsageError(noModel(write("provider-base-url"), write("rehearse")));
+  }
+  try {
+    findRuntime({ environment, runtimePath, pathOption: write("runtime-path") });
+  } catch (error) {
+    if (error instanceof RuntimeNotFoundError) throw new UsageError(error.message);
+    throw error;
   }
 }
