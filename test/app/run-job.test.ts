@@ -106,9 +106,10 @@ describe("runJob", () => {
 
   it("tells that nobody answers where the models are, as every edge does", async () => {
     const abort = new AbortController();
+    const server = await startModelServer(() => ({}));
+    await server.close();
     const host = new JobHost({
-      // Nothing listens on this port.
-      provider: { baseUrl: "http://127.0.0.1:1/v1" },
+      provider: { baseUrl: server.baseUrl },
       reporters: [
         {
           report: (event) => {
@@ -121,7 +122,7 @@ describe("runJob", () => {
     await host.installJobsEntry(entry);
     const { outcome } = await host.runJob("greet", { signal: abort.signal });
     assert.deepEqual(outcome, { kind: "canceled", reason: "stopped by the caller" });
-    assert.match(String(abort.signal.reason), /^unreachable: .*127\.0\.0\.1:1/);
+    assert.match(String(abort.signal.reason), /^unreachable: .*127\.0\.0\.1/);
   });
 
   it("rejects for what startJob rejects", async (t) => {
