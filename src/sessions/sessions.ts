@@ -144,6 +144,7 @@ export function createSessions(options: SessionsOptions): Sessions {
         session: opened.session,
         life: opened.runtime,
         model: opened.model,
+        denials: opened.denials,
         clock,
         callback: request.callback,
         stopped: opened.stopped,
@@ -161,6 +162,7 @@ export function createSessions(options: SessionsOptions): Sessions {
           session: found.session,
           life: found.runtime,
           model: found.model,
+          denials: found.denials,
           clock,
           stopped: found.stopped,
           end: found.end,
@@ -192,7 +194,6 @@ export function noModel(serverOption: string, scriptOption: string): string {
 
 /** What a session of the library without any way to a model ends with; the other edges refuse before. */
 const noModelCrash: Crash = {
-  kind: "start-failed",
-  errorType: "configuration",
+  cause: "configuration",
   message: noModel("`provider`", "`transport`"),
 };
