@@ -138,7 +138,10 @@ export class Audience {
 
   /** Closes every reporter that is still here, within two seconds. Never rejects; to be called once. */
   async close(): Promise<readonly ReporterFailure[]> {
-    await Promise.all([...this.#reporters].map(([reporter, name]) => this.#close(reporter, name)));
+    const reporters = [...this.#reporters];
+    // The close of a reporter is the last that it hears.
+    this.#reporters.clear();
+    await Promise.all(reporters.map(([reporter, name]) => this.#close(reporter, name)));
     return [...this.#failures.values()];
   }
 

@@ -131,7 +131,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   const { tools } = options;
   const context = { clock, pool, folders, kept, provider, gitHubToken, probe, tools };
   const refusal =
-    provider === undefined && (options.gitHubToken ?? "") === "" ? noModel : undefined;
+    provider === undefined && (options.gitHubToken ?? "") === "" ? noModelCrash : undefined;
   return {
     factory: new CopilotSessionFactory({ ...context, labels, open, refusal }),
     async startSession(request) {
@@ -187,11 +187,17 @@ export function createSessions(options: SessionsOptions): Sessions {
   };
 }
 
-/** What a session without any way to a model ends with. */
-export const noModel: Crash = {
-  cause: "configuration",
-  message:
+/** Why there is nothing to talk to, with the options for a model server and for a script in its place. */
+export function noModel(serverOption: string, scriptOption: string): string {
+  return (
     "There is no model to talk to. Give a GitHub token with the permission for Copilot requests " +
     "(COPILOT_GITHUB_TOKEN, GH_TOKEN or GITHUB_TOKEN), or a model server of your own " +
-    "(--provider-base-url), or rehearse with a script (--rehearse).",
+    `(${serverOption}), or let a script answer (${scriptOption}).`
+  );
+}
+
+/** What a session of the library without any way to a model ends with; the other edges refuse before. */
+const noModelCrash: Crash = {
+  cause: "configuration",
+  message: noModel("`provider`", "`transport`"),
 };
