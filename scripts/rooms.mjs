@@ -69,7 +69,7 @@ export const rooms = {
     node: true,
   },
   app: {
-    holds: "the composition root: options to a wired run; JobHost; what the edges share",
+    holds: "the composition root: options, the host, a run on it, JobHost; what the edges share",
     imports: [
       "document",
       "entry",

@@ -105,7 +105,7 @@ export interface EnginePorts {
   readonly sessions: SessionFactory;
   readonly clock: Clock;
   readonly gate: TurnGate;
-  /** One for all runs of a host: they share the model server. */
+  /** Shared, as the gate is, by all runs that use the same models. */
   readonly rateLimit: RateLimit;
   /** Uniform in [0, 1), for the jitter of waits. */
   readonly random: () => number;

@@ -31,10 +31,12 @@ export interface TaskContext {
   /** Of `limits.taskMinutes`. */
   readonly deadlines: Deadlines;
   readonly budgets: Budgets;
-  /** Of the run: the attempt that began last, whose it ever was. */
+  /** The attempt of this task that began last. */
   readonly latest: LatestAttempt;
   /** Unique in the run. */
   readonly nextTurnId: () => string;
+  /** The attempt that began last in the run, whichever task's it is. */
+  readonly latestOfRun: LatestAttempt;
   readonly ports: EnginePorts;
 }
 

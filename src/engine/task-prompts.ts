@@ -36,7 +36,7 @@ export class TaskPrompts {
   readonly #sender: Sender;
 
   constructor(context: TaskContext) {
-    const { ports, scope, limits, budgets, latest, work, nextTurnId } = context;
+    const { ports, scope, limits, budgets, latest, latestOfRun, work, nextTurnId } = context;
     this.#context = context;
     this.#keeper = new SessionKeeper(context);
     this.#sender = {
@@ -47,7 +47,9 @@ export class TaskPrompts {
       nextTurnId,
       subject: `task "${work.taskId}"`,
       emit: (event) => ports.emit({ ...event, work }),
-      onAttempt: (attempt, attempts) => Object.assign(latest, { attempt, attempts }),
+      onAttempt: (attempt, attempts) => {
+        for (const one of [latest, latestOfRun]) Object.assign(one, { attempt, attempts });
+      },
     };
   }
 

@@ -99,6 +99,7 @@ const fixedWords = new Set([
   "outcome",
   "cause",
   "atMostReached",
+  "finish",
 ]);
 /** Fields whose keys are not ours either: a model's arguments, names that an entry gives. */
 const foreignFields = new Set(["arguments", "models", "permissions"]);

@@ -234,6 +234,7 @@ export async function startSession(
       workingDirectory,
       permissions: "read-only",
       outputDirectory: tmpdir(),
+      searches: "open",
       onActivity: denials.tell,
       clock,
     }),

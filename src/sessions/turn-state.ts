@@ -5,6 +5,7 @@
 import type { SessionEvent } from "@github/copilot-sdk";
 import type { ToolCall } from "../engine/ports.ts";
 import type { Crash, Refusal } from "../events/crash.ts";
+import type { AnswerFinish } from "../events/session-activity.ts";
 import {
   modelCrash,
   redirectLoop,
@@ -27,16 +28,10 @@ interface Call {
   ambiguous: boolean;
 }
 
-/** How the model ended an answer. */
-interface Finish {
-  /** A content filter has blocked it: the text is then the runtime's own, or only a part. */
-  readonly filtered: boolean;
-  /** The model's output limit has cut it. */
-  readonly cut: boolean;
-}
-
 /** One answer of the root conversation. */
-export interface Answer extends Finish {
+export interface Answer {
+  /** After a content filter the text is the runtime's own, or only a part. */
+  readonly finish: AnswerFinish | undefined;
   /** Neither text (white space is none) nor a tool call. */
   readonly empty: boolean;
 }
@@ -61,7 +56,7 @@ export class TurnState {
   readonly #asked: ModelAddress;
   #phase: TurnPhase = { at: "working" };
   #text = "";
-  #finish: Finish = { filtered: false, cut: false };
+  #finish: AnswerFinish | undefined;
   #answer: Answer | undefined;
   /** The last call of the model, if it failed. */
   #failure: { readonly status: number | undefined; readonly words: string | undefined } | undefined;
@@ -89,6 +84,8 @@ export class TurnState {
         if (this.#phase.at === "answered") this.#phase = { at: "working" };
         // The model is asked again: what it said before is not its last word.
         this.#answer = undefined;
+        // Its calls may have the ids of those before, which have ended.
+        this.#latest.clear();
         break;
       case "model.call_failure":
         this.#failure = { status: event.data.statusCode, words: event.data.errorMessage };
@@ -100,9 +97,9 @@ export class TurnState {
       case "assistant.message": {
         const { content, toolRequests = [] } = event.data;
         const empty = content.trim() === "" && toolRequests.length === 0;
-        this.#answer = { ...this.#finish, empty };
+        this.#answer = { finish: this.#finish, empty };
         // After a content filter the text is the runtime's own, not the model's (its trap 16).
-        if (content !== "" && !this.#finish.filtered) this.#text = content;
+        if (content !== "" && this.#finish !== "content_filter") this.#text = content;
         break;
       }
       case "session.error":
@@ -231,16 +228,18 @@ function toolKey(
 /** The runtime speaks the vocabulary of OpenAI for every wire API; some servers of that API do not. */
 const cutReasons = new Set(["length", "max_tokens", "max_output_tokens"]);
 
-function finishOf({ data }: Extract<SessionEvent, { type: "assistant.usage" }>): Finish {
-  return {
-    filtered: data.contentFilterTriggered === true || data.finishReason === "content_filter",
-    cut: cutReasons.has(data.finishReason ?? ""),
-  };
+/** Why the answer of a call ended early; undefined: it is whole. */
+export function finishOf({
+  data,
+}: Extract<SessionEvent, { type: "assistant.usage" }>): AnswerFinish | undefined {
+  if (data.contentFilterTriggered === true || data.finishReason === "content_filter")
+    return "content_filter";
+  return cutReasons.has(data.finishReason ?? "") ? "length" : undefined;
 }
 
 /** Why an answer is none. */
 export function emptyAnswer(answer: Answer | undefined): Crash {
-  return answer?.filtered === true
+  return answer?.finish === "content_filter"
     ? { cause: "filtered", message: "The model's answer was blocked by its content filter." }
     : {
         cause: "empty-answer",

@@ -30,6 +30,8 @@ export interface Setup {
   readonly refuse?: (request: SessionRequest) => Crash | undefined;
   readonly gate?: (clock: Clock) => TurnGate;
   readonly signal?: AbortSignal;
+  /** Where nobody answers, if so. */
+  readonly awaited?: () => string | undefined;
   /** Instead of the fake sessions. */
   readonly factory?: SessionFactory;
   /** Sees every event as it happens. */
@@ -72,6 +74,7 @@ export async function play(setup: Setup): Promise<Played> {
     gate: setup.gate?.(clock) ?? openGate,
     rateLimit: new RateLimit(clock),
     random: () => 0,
+    ...(setup.awaited === undefined ? {} : { awaited: setup.awaited }),
     emit: (event: RunEventBody): void => {
       events.push(event);
       setup.onEvent?.(event, clock);

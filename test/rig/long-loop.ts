@@ -1,8 +1,8 @@
 /** Runs a loop over one task on the engine, as often as the argument says, and prints its
  * outcome, the timers that are left, and the heap after every tenth of it. */
+import { RateLimit } from "../../src/engine/rate-limit.ts";
 import { runJob } from "../../src/engine/run-job.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
-import { RateLimit } from "../../src/engine/rate-limit.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import { openGate } from "./engine.ts";
 import { FakeClock } from "./fake-clock.ts";

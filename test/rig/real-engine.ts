@@ -1,8 +1,8 @@
 /** Jobs on the real engine and the real runtime, with a model that a test scripts. */
 import type { EnginePorts } from "../../src/engine/ports.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
-import { runJob } from "../../src/engine/run-job.ts";
 import { RateLimit } from "../../src/engine/rate-limit.ts";
+import { runJob } from "../../src/engine/run-job.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Limits, Permissions, Task, Work } from "../../src/entry/model.ts";
 import { decisionText } from "../../src/events/decision.ts";
