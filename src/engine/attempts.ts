@@ -1,4 +1,4 @@
-/** How often a prompt may be sent, and to which models: rules 4 and 5 of `docs/engine.md`. */
+/** How often a prompt may be sent, and to which models: statements 4 and 5 of `docs/engine.md`. */
 
 export interface Attempts {
   readonly count: number;

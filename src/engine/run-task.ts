@@ -1,6 +1,6 @@
 /**
- * One run of one task: availability, prompt, criteria, retries. Source: "Running Tasks" of the seed
- * and rules 8–14 of `docs/engine.md`. How a prompt reaches a session is in
+ * One run of one task: availability, prompt, criteria, retries: statements
+ * 8–14 of `docs/engine.md`. How a prompt reaches a session is in
  * `send-prompt.ts`, which session that is in `session-keeper.ts`.
  */
 import type { Crash } from "../events/crash.ts";
@@ -98,7 +98,7 @@ async function runPhases(
   }
 }
 
-/** Rule 10. Undefined when the task may run. */
+/** Statement 10. Undefined when the task may run. */
 async function checkAvailability(
   context: TaskContext,
   prompts: TaskPrompts,
@@ -146,7 +146,7 @@ function unavailable(context: TaskContext, { kind, reason }: Verdict<Availabilit
   return { kind: "failed", reason: `not available: ${reason}`, answer: kind === "fails" };
 }
 
-/** Rules 11–13: the prompt, its criteria, and the retries that the failure action allows. */
+/** Statements 11–13: the prompt, its criteria, and the retries that the failure action allows. */
 async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Result> {
   const { task } = context;
   const first = await prompts.send({
@@ -226,7 +226,7 @@ async function retryOnce(
   return checkCriteria(context, prompts, criteria, outcome, retry);
 }
 
-/** Rule 11: the tools first; only when they were called, the condition. */
+/** Statement 11: the tools first; only when they were called, the condition. */
 async function checkCriteria(
   context: TaskContext,
   prompts: TaskPrompts,

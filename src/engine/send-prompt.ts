@@ -1,5 +1,5 @@
 /**
- * The one crash-retry loop (`sendMonitoredPrompt` of the seed). It sends a prompt, and sends it again after
+ * The one crash-retry loop. It sends a prompt, and sends it again after
  * crashes, as the attempts and the remedy of the crash allow. Every front-end sends through it, so limits and
  * budgets hold for each turn of a model, whoever asks for it. It knows sessions and turns, and nothing of tasks.
  */

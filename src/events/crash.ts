@@ -78,7 +78,7 @@ export function crashText(crash: Crash): string {
 export const permissionAdvice =
   'Allow in "permissions" what the task needs (each denial names it), or say in the prompt how to do without.';
 
-/** Rule 6 of running tasks: which crashes are worth a retry. */
+/** Statement 6 of docs/engine.md: which crashes are worth another attempt. */
 export function crashRemedy(crash: Crash | Refusal): Remedy {
   switch (crash.cause) {
     case "auth":

@@ -70,7 +70,7 @@ export type MadeDecision =
   | { readonly kind: "task-failed"; readonly reason: string }
   | { readonly kind: "note"; readonly text: string };
 
-/** What another event says already: `decisionsOf` makes it from that. */
+/** What another event says already: `decisionOf` makes it from that. */
 export type DerivedDecision =
   | {
       readonly kind: "session-started";
@@ -327,7 +327,7 @@ export function decisionMessage<Kind extends DecisionKind>(
   return row.message(decision);
 }
 
-/** `[CATEGORY] text`: the form of the seed's `taskDecision`. */
+/** `[CATEGORY] text`: what `taskDecision` of the library gets. */
 export function decisionText(decision: Decision): string {
   return `[${table[decision.kind].category}] ${decisionMessage(decision)}`;
 }

@@ -245,7 +245,7 @@ function keepDenial(view: RunView, { workId, taskId }: WorkView, denied: Permiss
   }
 }
 
-/** The rule of `$reported-document` (seeds/jobs-data.md, "Tools and Runtime Variables"). */
+/** The value of `$reported-document` (docs/entry-format.md): the first line of what the tool was given. */
 function reportedDocument(given: unknown): string | undefined {
   if (typeof given !== "object" || given === null || !("argument" in given)) return undefined;
   return typeof given.argument === "string"

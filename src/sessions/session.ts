@@ -260,7 +260,7 @@ async function endCopilotSession(
     if ((await attempt(step, closeStepMs, clock)) !== "late") continue;
     runtime.leftUnanswered();
   }
-  // Async, detached and nohup shells outlive all of that, and a dead runtime too (trap 13).
+  // Some shells outlive all of that, and a dead runtime too (docs/runtime-notes.md#leftover-processes).
   if (open.startsProcesses)
     await endMarkedProcesses("COPILOT_AGENT_SESSION_ID", session.sessionId).catch(() => undefined);
   release();
