@@ -13,6 +13,7 @@
  * - The words of our own vocabulary (`type`, `kind`, `role`…) are never touched, or a secret such as
  *   `decision` would break every fold.
  */
+import { permissionPresets } from "../entry/model.ts";
 import type { RunEvent } from "./event.ts";
 import { credentialSpans, type Span } from "./secret-patterns.ts";
 import { createSecretSearch, type SecretSearch } from "./secret-search.ts";
@@ -99,9 +100,8 @@ const fixedWords = new Set([
   "outcome",
   "errorType",
   "atMostReached",
+  "preset",
 ]);
-/** Fields whose keys are not ours either: a model's arguments, names that an entry gives. */
-const foreignFields = new Set(["arguments", "models", "permissions"]);
 /** Fields whose strings are JSON: a secret may be hidden there behind escapes. */
 const jsonFields = new Set(["toolArguments", "detail"]);
 
@@ -127,10 +127,22 @@ function redactFields<T>(value: T, text: Text): T {
       if (fixedWords.has(key)) return item;
       return jsonFields.has(key) ? redactJson(item, text) : text(item);
     }
-    return foreignFields.has(key)
-      ? redactForeign(item, text, new Map(), 0)
-      : redactFields(item, text);
+    switch (key) {
+      case "arguments":
+      case "models":
+        return redactForeign(item, text, new Map(), 0);
+      case "permissions":
+        return isObject(item) ? redactRecord(item, text, (one) => ruled(one, text)) : item;
+      default:
+        return redactFields(item, text);
+    }
   });
+}
+
+/** What a task may do: a preset, which is a word of ours, or rules. */
+function ruled(item: unknown, text: Text): unknown {
+  if (typeof item !== "string") return redactFields(item, text);
+  return permissionPresets.some((preset) => preset === item) ? item : text(item);
 }
 
 /** A copy if `change` changed anything. The copy has the fields of the original, hence its type. */
@@ -180,7 +192,7 @@ function redactForeign(
   seen.set(value, "[circular]");
   const result = Array.isArray(value)
     ? redactList(value, text, seen, depth)
-    : redactRecord(value, text, seen, depth);
+    : redactRecord(value, text, (item) => redactForeign(item, text, seen, depth + 1));
   seen.set(value, result);
   return result;
 }
@@ -195,20 +207,20 @@ function redactList(
   return copy.every((item, index) => item === list[index]) ? list : copy;
 }
 
-function redactRecord(
-  record: object,
-  text: Text,
-  seen: Map<object, unknown>,
-  depth: number,
-): object {
+/** The names are not ours either. */
+function redactRecord(record: object, text: Text, redact: (item: unknown) => unknown): object {
   const copy = new Map<string, unknown>();
   let changed = false;
   for (const [key, item] of Object.entries(record)) {
     let name = text(key);
     for (let n = 2; copy.has(name); n += 1) name = `${text(key)} ${n}`;
-    const redacted = redactForeign(item, text, seen, depth + 1);
+    const redacted = redact(item);
     changed ||= name !== key || redacted !== item;
     copy.set(name, redacted);
   }
   return changed ? Object.fromEntries(copy) : record;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
