@@ -16,7 +16,8 @@ import type { RunEventBody } from "../src/events/event.ts";
 import { createRedactor } from "../src/events/redact.ts";
 import { createSink, newRunId } from "../src/events/sink.ts";
 import { systemClock } from "../src/platform/clock.ts";
-import { createJournal, parseJournal } from "../src/journal/journal.ts";
+import { parseJournal } from "../src/journal/read.ts";
+import { createJournal } from "../src/journal/write.ts";
 import { effectivePermissions } from "../src/permissions/policy.ts";
 import { createSessions } from "../src/sessions/sessions.ts";
 import { startModelServer, type Reply } from "../test/rig/model-server.ts";
@@ -102,7 +103,7 @@ async function play(kind: KindName, number: number): Promise<void> {
     runId: newRunId(),
     clock: systemClock,
     redactor: createRedactor([]),
-    reporters: [createJournal(journal, () => systemClock.now())],
+    reporters: [createJournal(journal)],
   });
   let count = 0;
   const emit = (event: RunEventBody): void => {

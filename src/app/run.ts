@@ -17,7 +17,7 @@ import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import { createJournal } from "../journal/journal.ts";
+import { createJournal } from "../journal/write.ts";
 import { chartOf } from "../report/chart.ts";
 import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
 import { effectivePermissions } from "../permissions/policy.ts";
@@ -314,7 +314,7 @@ function openTerminal({
 
 function openJournal(path: string): Reporter {
   try {
-    return createJournal(path, () => systemClock.now());
+    return createJournal(path);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`The journal ${path} can't be written: ${why}`);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { executeRun, prepareRun } from "../../src/app/run.ts";
 import { applyEvent, createRunView, viewsOf, type RunView } from "../../src/events/view.ts";
-import { parseJournal } from "../../src/journal/journal.ts";
+import { parseJournal } from "../../src/journal/read.ts";
 import { chartOf } from "../../src/report/chart.ts";
 import { renderSummary } from "../../src/reporters/github/summary.ts";
 import { chartDetail } from "../../src/reporters/github/github-reporter.ts";
