@@ -17,7 +17,7 @@ import {
 import { systemClock } from "../platform/clock.ts";
 import { breakOldMarker, inline, logLine } from "../reporters/github/escape.ts";
 import { chartOf } from "../report/chart.ts";
-import type { PreparedRun } from "./run.ts";
+import type { PreparedRun } from "./prepare-run.ts";
 
 export type { GithubCore, OutputName, Result };
 export type Outputs = Readonly<Record<OutputName, string>>;

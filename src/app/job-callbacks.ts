@@ -42,6 +42,8 @@ export interface ICopilotTaskCallback {
 
 /** A running job, as `startJob` returns it. */
 export interface ICopilotJob {
+  /** Of all events of the job. */
+  readonly runId: string;
   /** The works that run now, by their `workIdInJob`. */
   readonly runningWorkIds: number[];
   /** `Canceled` as soon as `stop` was called. */

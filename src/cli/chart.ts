@@ -1,13 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { generateChartNodes } from "../entry/chart.ts";
 import { renderMermaid } from "../entry/mermaid.ts";
-import { chooseJob, readEntry } from "../app/load.ts";
-import { UsageError } from "../app/usage-error.ts";
+import { chooseJob, readEntry } from "../app/entry-files.ts";
+import { UsageError } from "../app/options.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
 import { parseJournal } from "../journal/read.ts";
 import { chartOf } from "../report/chart.ts";
-import { output } from "./output.ts";
-import { exitCode, type ExitCode } from "./exit-code.ts";
+import { exitCode, output, type ExitCode } from "./process.ts";
 
 export interface ChartFlags {
   readonly journal?: string;

@@ -48,7 +48,9 @@ export async function runMission(
   let modelId = nextModel();
   let overloaded = 0;
   for (let attempt = 1; ; attempt += 1) {
-    Object.assign(context.latestTry, { attempt, attempts: tries });
+    for (const latest of [context.latestTry, context.latestOfRun]) {
+      Object.assign(latest, { attempt, attempts: tries });
+    }
     const outcome = await tryOnce(context, keeper, request, modelId, attempt);
     if (outcome === "stopped" || outcome.kind === "canceled") return { kind: "stopped" };
     variables.report(outcome.toolCalls);

@@ -8,6 +8,7 @@ import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { RunEventBody, WorkRef } from "../events/event.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
+import type { RateLimit } from "./rate-limit.ts";
 
 /** At most `limits.parallel` turns at once. Resolves with undefined, without running, if `signal` aborts first. */
 export interface TurnGate {
@@ -79,6 +80,8 @@ export interface EnginePorts {
   readonly sessions: SessionFactory;
   readonly clock: Clock;
   readonly gate: TurnGate;
+  /** Shared, as the gate is, by all runs that use the same models. */
+  readonly rateLimit: RateLimit;
   /** Uniform in [0, 1), for the jitter of waits. */
   readonly random: () => number;
   /** Who does not answer, while there are no models to be had. */

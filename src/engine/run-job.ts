@@ -13,7 +13,6 @@ import type { RunSpec } from "./job.ts";
 import { CallBudget, crossed, minutes, TokenBudget } from "./limits.ts";
 import { modelOf, planOf, planOfTask } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
-import { RateLimit } from "./rate-limit.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
 import { runWork, type Finished, type WorkResult } from "./run-work.ts";
 import { Scope, stopAfter, stopText, type StopReason } from "./scope.ts";
@@ -93,7 +92,6 @@ class Run {
   readonly #ports: EnginePorts;
   readonly #scope: Scope;
   readonly #tokens: TokenBudget;
-  readonly #rateLimit: RateLimit;
   readonly #latestTry: LatestTry = { attempt: 1, attempts: 1 };
   /** By work id, so bounded by the size of the job's tree. */
   readonly #runs = new Map<number, number>();
@@ -104,7 +102,6 @@ class Run {
     this.#spec = spec;
     this.#ports = ports;
     this.#scope = Scope.root(signal);
-    this.#rateLimit = new RateLimit(ports.clock);
     this.#tokens = new TokenBudget(spec.limits, this.#scope);
   }
 
@@ -210,8 +207,9 @@ class Run {
         scope,
         calls: new CallBudget(limits, scope),
         tokens: this.#tokens,
-        rateLimit: this.#rateLimit,
-        latestTry: this.#latestTry,
+        rateLimit: this.#ports.rateLimit,
+        latestTry: { attempt: 1, attempts: 1 },
+        latestOfRun: this.#latestTry,
         nextTurnId: () => `turn-${(this.#turns += 1)}`,
         ports: this.#ports,
       },

@@ -33,10 +33,12 @@ export interface TaskContext {
   readonly calls: CallBudget;
   readonly tokens: TokenBudget;
   readonly rateLimit: RateLimit;
-  /** Of the run: the try that began last, whose it ever was. */
+  /** The attempt of this task that began last. */
   readonly latestTry: LatestTry;
   /** Unique in the run. */
   readonly nextTurnId: () => string;
+  /** The attempt that began last in the run, whichever task's it is. */
+  readonly latestOfRun: LatestTry;
   readonly ports: EnginePorts;
 }
 

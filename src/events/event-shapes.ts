@@ -26,7 +26,7 @@ import type {
   WorkRef,
 } from "./event.ts";
 import type { PlannedLimit, PlannedLimits, PlannedTree } from "./plan.ts";
-import type { SessionActivity, ToolEnded, ToolError } from "./session-activity.ts";
+import type { AnswerFinish, SessionActivity, ToolEnded, ToolError } from "./session-activity.ts";
 import {
   anything,
   both,
@@ -190,6 +190,7 @@ const activity = tagged<SessionActivity, "kind">("kind", {
     reasoningTokens: number,
     cost: number,
     durationMs: number,
+    finish: optional(words<AnswerFinish>({ length: true, content_filter: true })),
     subAgent: flag,
   },
   "model.failed": {

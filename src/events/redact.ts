@@ -101,6 +101,7 @@ const fixedWords = new Set([
   "errorType",
   "atMostReached",
   "preset",
+  "finish",
 ]);
 /** Fields whose strings are JSON: a secret may be hidden there behind escapes. */
 const jsonFields = new Set(["toolArguments", "detail"]);

@@ -80,8 +80,12 @@ export interface ModelUsed {
   /** In the runtime's own unit (premium requests); 0 with a provider of one's own. */
   readonly cost: number;
   readonly durationMs: number;
+  /** Why the answer ended early: at the output limit, or by a content filter. Absent: it is whole. */
+  readonly finish?: AnswerFinish;
   readonly subAgent: boolean;
 }
+
+export type AnswerFinish = "length" | "content_filter";
 
 /** A model call that failed. The runtime may try again by itself; what becomes of the turn comes later. */
 export interface ModelFailed {

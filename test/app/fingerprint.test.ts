@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { entryFingerprint } from "../../src/app/fingerprint.ts";
-import { readEntry } from "../../src/app/load.ts";
+import { readEntry } from "../../src/app/entry-files.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const entry = `models: { driving: m, small: s }

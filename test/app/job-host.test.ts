@@ -100,6 +100,16 @@ describe("JobHost", () => {
       host.startJob("toString", "", folder, callback),
       /There is no job "toString"/,
     );
+    const warned = new JobHost();
+    assert.deepEqual(warned.entryWarnings, []);
+    await warned.installJobsEntry({
+      ...entry,
+      permissions: { shell: ["npm test && npm run lint"] },
+      promptVariables: { unused: ["nobody reads this"] },
+    });
+    const warnings = warned.entryWarnings.map(({ codePath }) => codePath).join("\n");
+    assert.match(warnings, /permissions/);
+    assert.match(warnings, /unused/);
     await assert.rejects(
       new JobHost().installJobsEntry({
         ...entry,

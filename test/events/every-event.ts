@@ -85,6 +85,7 @@ const activities: {
     reasoningTokens: 1,
     cost: 1,
     durationMs: 1,
+    finish: "length",
     subAgent: false,
   },
   "model.failed": { modelId: "m", statusCode: 502, message: "m", subAgent: false },

@@ -2,6 +2,7 @@ import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Entry, Limits, Task, Work } from "../../src/entry/model.ts";
 import type { Clock } from "../../src/events/clock.ts";
 import type { TurnGate } from "../../src/engine/ports.ts";
+import { RateLimit } from "../../src/engine/rate-limit.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import { runJob, runSingleTask, type TaskSpec } from "../../src/engine/run-job.ts";
 import type { Crash } from "../../src/events/crash.ts";
@@ -29,6 +30,8 @@ export interface Setup {
   readonly refuse?: (request: SessionRequest) => Crash | undefined;
   readonly gate?: (clock: Clock) => TurnGate;
   readonly signal?: AbortSignal;
+  /** Where nobody answers, if so. */
+  readonly awaited?: () => string | undefined;
   /** Instead of the fake sessions. */
   readonly factory?: SessionFactory;
   /** Sees every event as it happens. */
@@ -69,7 +72,9 @@ export async function play(setup: Setup): Promise<Played> {
     sessions: setup.factory ?? sessions,
     clock,
     gate: setup.gate?.(clock) ?? openGate,
+    rateLimit: new RateLimit(clock),
     random: () => 0,
+    ...(setup.awaited === undefined ? {} : { awaited: setup.awaited }),
     emit: (event: RunEventBody): void => {
       events.push(event);
       setup.onEvent?.(event, clock);

@@ -6,6 +6,7 @@ import { diagnosticLine } from "../../../src/document/diagnostic.ts";
 import { validateEntry } from "../../../src/entry/prepare.ts";
 import type { Entry, PreparedEntry, Task, Work } from "../../../src/entry/model.ts";
 import { resolveLimits } from "../../../src/engine/limits.ts";
+import { RateLimit } from "../../../src/engine/rate-limit.ts";
 import { runJob } from "../../../src/engine/run-job.ts";
 import { decisionText } from "../../../src/events/decision.ts";
 import type { RunEvent } from "../../../src/events/event.ts";
@@ -148,6 +149,7 @@ async function run(
         sessions: new SimulatedRuntime(transport, clock),
         clock,
         gate: openGate,
+        rateLimit: new RateLimit(clock),
         random: () => 0,
         emit: (body) => {
           const event = { at: clock.now(), runId: "run", ...body };
