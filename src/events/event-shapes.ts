@@ -54,25 +54,29 @@ const role = words<SessionRole>({ driving: true, task: true, both: true });
 const availabilityField = words<AvailabilityField>({ previousTasks: true, condition: true });
 const criteriaField = words<CriteriaField>({ toolExecuted: true, condition: true });
 
-const crash = record<Crash>({
-  kind: words<Crash["kind"]>({
-    "runtime-died": true,
-    "session-error": true,
-    "start-failed": true,
-    "turn-deadline": true,
-    "idle-deadline": true,
-    "empty-answer": true,
-    "answer-too-long": true,
-    aborted: true,
-    denied: true,
-    internal: true,
-  }),
+const crashKind = words<Crash["kind"]>({
+  "runtime-died": true,
+  "session-error": true,
+  "start-failed": true,
+  "turn-deadline": true,
+  "idle-deadline": true,
+  "empty-answer": true,
+  "answer-too-long": true,
+  aborted: true,
+  denied: true,
+  internal: true,
+});
+const crashFields = record<Crash>({
+  kind: crashKind,
   message: text,
   statusCode: optional(number),
   errorType: optional(text),
   retryAfterMs: optional(number),
   detail: optional(text),
 });
+
+/** Where it is named by a word, that is its kind. */
+const crash: Shape<Crash> = { ...crashFields, is: crashKind.is };
 
 const availability = { field: availabilityField, content: text, reason: text };
 const criteria = { field: criteriaField, content: text, reason: text };
