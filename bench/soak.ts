@@ -14,7 +14,7 @@ import { resolveLimits } from "../src/engine/limits.ts";
 import type { Reporter } from "../src/events/sink.ts";
 import { parseJournal } from "../src/journal/read.ts";
 import { createJournal } from "../src/journal/write.ts";
-import { effectivePermissions } from "../src/permissions/policy.ts";
+import { effectivePermissions } from "../src/permissions/rules.ts";
 import { createSessions, type Sessions } from "../src/sessions/sessions.ts";
 import { startModelServer, type Reply } from "../test/rig/model-server.ts";
 import { jobOf, kindOf, kinds, soakEntry, type Kind, type KindName } from "./soak-kinds.ts";

@@ -3,6 +3,7 @@ import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
 import type { JobTool, PreparedTask } from "../entry/model.ts";
 import { UNKNOWN_TOOL } from "../events/session-activity.ts";
 import type { ToolCall } from "./ports.ts";
+import { argumentOf } from "./variables.ts";
 
 export interface Verdict<Field> {
   /** `void`: the check does not hold, and that is nobody's answer. */
@@ -28,7 +29,7 @@ const verdictTools: readonly string[] = [
   UNKNOWN_TOOL,
 ] satisfies (JobTool | typeof UNKNOWN_TOOL)[];
 
-/** Rule 10, first half: the task that finished last before this one must be in the list. */
+/** Statement 10 of docs/engine.md, first half: the task that finished last before this one must be in the list. */
 export function judgePreviousTask(
   previousTasks: readonly string[],
   previousTask: string | undefined,
@@ -84,17 +85,17 @@ export function judgeCondition<Field extends AvailabilityField | CriteriaField>(
       ? toolCalls.findLast((call) => call.name === "job_prerequisite_failed")
       : undefined;
   if (refused !== undefined)
-    return verdict("fails", `job_prerequisite_failed was called: ${refused.argument ?? ""}`);
+    return verdict("fails", `job_prerequisite_failed was called: ${argumentOf(refused) ?? ""}`);
   const last = toolCalls.findLast(
     (call) => call.name === "job_boolean_true" || call.name === "job_boolean_false",
   );
   if (last === undefined)
     return verdict("fails", "neither job_boolean_true nor job_boolean_false was called");
-  const reason = `${last.name} was called: ${last.argument ?? ""}`;
+  const reason = `${last.name} was called: ${argumentOf(last) ?? ""}`;
   return verdict(last.name === "job_boolean_true" ? "holds" : "fails", reason);
 }
 
-/** Rule 11: the tools of the list that the last turn of the task session did not run successfully. */
+/** Statement 11: the tools of the list that the last turn of the task session did not run successfully. */
 export function missingTools(
   toolExecuted: readonly string[],
   toolCalls: readonly ToolCall[],
@@ -103,7 +104,7 @@ export function missingTools(
   return [...new Set(toolExecuted)].filter((tool) => !executed.has(tool));
 }
 
-/** Rule 12: what a retry sends. Parts are one empty line apart. */
+/** Statement 12: what a retry sends. Parts are one empty line apart. */
 export function retryPrompt(task: PreparedTask, missing: readonly string[]): readonly [string] {
   const parts = [task.prompt[0].replace(/(?:\r?\n)+$/, "")];
   if (missing.length > 0) parts.push(`## Required Tool Not Called: ${missing.join(", ")}`);

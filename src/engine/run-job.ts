@@ -1,5 +1,5 @@
 /**
- * A job from its first event to its last. Source: "Running Jobs" of the seed and rules 15–19.
+ * A job from its first event to its last: statements 15–19 of docs/engine.md.
  *
  * Owns the scope of the job, its counters and the numbering of runs. Invariants: `run.started` is the
  * first event and `run.ended` the last; every `work.started` has its `work.ended`; nothing here grows
@@ -16,7 +16,7 @@ import type { EnginePorts, Session } from "./ports.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
 import { runWork, type Finished, type WorkResult } from "./run-work.ts";
 import { Scope, stopAfter, stopText, type StopReason } from "./scope.ts";
-import { waitingFor, type LatestTry } from "./task-context.ts";
+import { waitingFor, type LatestAttempt } from "./task-context.ts";
 import { Variables } from "./variables.ts";
 
 export interface JobSpec extends RunSpec {
@@ -92,7 +92,7 @@ class Run {
   readonly #ports: EnginePorts;
   readonly #scope: Scope;
   readonly #tokens: TokenBudget;
-  readonly #latestTry: LatestTry = { attempt: 1, attempts: 1 };
+  readonly #latest: LatestAttempt = { attempt: 1, attempts: 1 };
   /** By work id, so bounded by the size of the job's tree. */
   readonly #runs = new Map<number, number>();
   #finishes = 0;
@@ -144,7 +144,7 @@ class Run {
   #stopped(): StopReason | undefined {
     const { stopped } = this.#scope;
     return stopped?.kind === "limit"
-      ? { ...stopped, ...waitingFor(this.#ports, this.#latestTry) }
+      ? { ...stopped, ...waitingFor(this.#ports, this.#latest) }
       : stopped;
   }
 
@@ -167,7 +167,7 @@ class Run {
     const outcome = await this.#runTask(start, run, scope);
     scope.dispose();
     if (outcome.kind === "crashed") {
-      // Rule 16: what else runs is stopped at once.
+      // Statement 16: what else runs is stopped at once.
       this.#scope.stop({ kind: "task-crashed", taskId, crash: outcome.crash });
     }
     emit({ type: "work.ended", work, outcome: reported(outcome) });
@@ -187,7 +187,7 @@ class Run {
     const task = entry.tasks[taskId];
     if (task === undefined) {
       const message = `There is no task "${taskId}" in the entry.`;
-      return { kind: "crashed", crash: { kind: "internal", message } };
+      return { kind: "crashed", crash: { cause: "internal", message } };
     }
     const multiple = task.criteria?.runConditionInSameSession === false;
     return runTask(
@@ -205,11 +205,9 @@ class Run {
         limits,
         variables: new Variables(entry, userInput, modelId),
         scope,
-        calls: new CallBudget(limits, scope),
-        tokens: this.#tokens,
-        rateLimit: this.#ports.rateLimit,
-        latestTry: { attempt: 1, attempts: 1 },
-        latestOfRun: this.#latestTry,
+        budgets: { calls: new CallBudget(limits, scope), tokens: this.#tokens },
+        latest: { attempt: 1, attempts: 1 },
+        latestOfRun: this.#latest,
         nextTurnId: () => `turn-${(this.#turns += 1)}`,
         ports: this.#ports,
       },

@@ -6,7 +6,7 @@ import type {
   PermissionRules,
   Permissions,
 } from "../entry/model.ts";
-import type { Crash } from "./crash.ts";
+import type { Crash, Refusal } from "./crash.ts";
 import type {
   AvailabilityField,
   CriteriaField,
@@ -32,6 +32,7 @@ import {
   both,
   dictionary,
   either,
+  exactly,
   flag,
   list,
   nested,
@@ -54,29 +55,58 @@ const role = words<SessionRole>({ driving: true, task: true, both: true });
 const availabilityField = words<AvailabilityField>({ previousTasks: true, condition: true });
 const criteriaField = words<CriteriaField>({ toolExecuted: true, condition: true });
 
-const crashKind = words<Crash["kind"]>({
-  "runtime-died": true,
-  "session-error": true,
-  "start-failed": true,
-  "turn-deadline": true,
-  "idle-deadline": true,
-  "empty-answer": true,
-  "answer-too-long": true,
-  aborted: true,
-  denied: true,
-  internal: true,
-});
-const crashFields = record<Crash>({
-  kind: crashKind,
-  message: text,
-  statusCode: optional(number),
-  errorType: optional(text),
-  retryAfterMs: optional(number),
-  detail: optional(text),
-});
+const said = { message: text, detail: optional(text) };
+const statusIfAny = { status: optional(number), ...said };
+const retryAfterMs = optional(number);
 
-/** Where it is named by a word, that is its kind. */
-const crash: Shape<Crash> = { ...crashFields, is: crashKind.is };
+type Causes<T extends { readonly cause: string }> = {
+  readonly [Cause in T["cause"]]: Fields<Omit<Extract<T, { readonly cause: Cause }>, "cause">>;
+};
+
+const refusals: Causes<Refusal> = {
+  auth: { status: optional(exactly(401)) },
+  forbidden: { status: exactly(403) },
+  "not-found": { status: exactly(404) },
+  "too-large": { status: exactly(413) },
+  rejected: { status: number },
+  "rate-limited": { status: exactly(429), retryAfterMs },
+  overloaded: { status: number, retryAfterMs },
+};
+
+const crashes: Causes<Crash> = {
+  auth: { ...refusals.auth, ...said },
+  forbidden: { ...refusals.forbidden, ...said },
+  "not-found": { ...refusals["not-found"], ...said },
+  "too-large": { ...refusals["too-large"], ...said },
+  rejected: { ...refusals.rejected, ...said },
+  "rate-limited": { ...refusals["rate-limited"], ...said },
+  overloaded: { ...refusals.overloaded, ...said },
+  "no-tools": statusIfAny,
+  redirect: said,
+  unreachable: said,
+  "session-error": statusIfAny,
+  "empty-answer": said,
+  filtered: said,
+  "answer-too-long": said,
+  deadline: {
+    ...said,
+    limit: words<"turnMinutes" | "idleMinutes">({ turnMinutes: true, idleMinutes: true }),
+    refusal: optional(tagged<Refusal, "cause">("cause", refusals)),
+  },
+  denied: said,
+  aborted: said,
+  "runtime-died": said,
+  "start-failed": said,
+  "not-installed": said,
+  configuration: said,
+  internal: said,
+};
+
+/** Where it is named by a word, that is its cause. */
+const crash: Shape<Crash> = {
+  ...tagged<Crash, "cause">("cause", crashes),
+  is: Object.keys(crashes),
+};
 
 const availability = { field: availabilityField, content: text, reason: text };
 const criteria = { field: criteriaField, content: text, reason: text };
@@ -157,7 +187,7 @@ const activity = tagged<SessionActivity, "kind">("kind", {
     toolCallId: text,
     parentToolCallId: optional(text),
     toolName: text,
-    toolArguments: text,
+    arguments: anything,
   },
   "tool.delta": { toolCallId: text, text },
   "tool.ended": {

@@ -25,7 +25,7 @@ export interface Redactor {
   readonly addSecret: (secret: string) => void;
 }
 
-const MASK = "***";
+export const MASK = "***";
 const MAX_DEPTH = 100;
 /** UTF-16 units of all texts of an event together. */
 const MAX_EVENT = 1024 * 1024;
@@ -98,13 +98,13 @@ const fixedWords = new Set([
   "purpose",
   "field",
   "outcome",
-  "errorType",
+  "cause",
   "atMostReached",
   "preset",
   "finish",
 ]);
 /** Fields whose strings are JSON: a secret may be hidden there behind escapes. */
-const jsonFields = new Set(["toolArguments", "detail"]);
+const jsonFields = new Set(["arguments", "detail"]);
 
 function redactEvent(event: RunEvent, text: Text): RunEvent {
   if (event.type === "activity") {

@@ -39,6 +39,11 @@ export const flag: Shape<boolean> = simple(
 export const yes: Shape<true> = simple("other", "true", (value) => value === true);
 export const anything: Shape<unknown> = simple("other", "anything", () => true);
 
+/** This number. */
+export function exactly<const Value extends number>(value: Value): Shape<Value> {
+  return simple("number", String(value), (found) => found === value);
+}
+
 /** One of these words; the object makes sure that none is forgotten. */
 export function words<Word extends string>(of: Readonly<Record<Word, true>>): Shape<Word> {
   const known: readonly string[] = Object.keys(of);

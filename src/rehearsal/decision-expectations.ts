@@ -59,8 +59,8 @@ function describeField({ name, value }: ExpectedField): string {
     : `${name} is ${JSON.stringify(value)}`;
 }
 
-/** Of a crash its kind. */
+/** Of a crash its cause. */
 function fieldOf(decision: Told["decision"], name: string): unknown {
-  if (name === "crash") return "crash" in decision ? decision.crash.kind : undefined;
+  if (name === "crash") return "crash" in decision ? decision.crash.cause : undefined;
   return Object.hasOwn(decision, name) ? Reflect.get(decision, name) : undefined;
 }

@@ -1,15 +1,15 @@
 /** One event of every kind, with every field that it may have. */
+import type { Crash } from "../../src/events/crash.ts";
 import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEventBody, WorkOutcome } from "../../src/events/event.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { planned, ref } from "../rig/plan.ts";
 
 const crash = {
-  kind: "session-error",
-  message: "Bad gateway",
-  statusCode: 502,
-  errorType: "query",
+  cause: "overloaded",
+  status: 502,
   retryAfterMs: 10,
+  message: "Bad gateway",
   detail: "{}",
 } as const;
 const availability = { field: "condition", content: "c", reason: "r" } as const;
@@ -57,7 +57,12 @@ const activities: {
   "message.started": { messageId: "i" },
   "message.delta": { messageId: "i", text: "t" },
   "message.ended": { messageId: "i", text: "t" },
-  "tool.started": { toolCallId: "i", parentToolCallId: "p", toolName: "n", toolArguments: "{}" },
+  "tool.started": {
+    toolCallId: "i",
+    parentToolCallId: "p",
+    toolName: "n",
+    arguments: { any: ["thing"] },
+  },
   "tool.delta": { toolCallId: "i", text: "t" },
   "tool.ended": {
     toolCallId: "i",
@@ -91,6 +96,32 @@ const activities: {
   "model.failed": { modelId: "m", statusCode: 502, message: "m", subAgent: false },
   "permission.denied": { operation: "o", target: "t", reason: "r" },
 };
+
+const said = { message: "m", detail: "{}" };
+const otherCrashes: readonly Crash[] = [
+  { cause: "auth", status: 401, ...said },
+  { cause: "forbidden", status: 403, ...said },
+  { cause: "not-found", status: 404, ...said },
+  { cause: "too-large", status: 413, ...said },
+  { cause: "rejected", status: 400, ...said },
+  { cause: "rate-limited", status: 429, retryAfterMs: 1, ...said },
+  { cause: "no-tools", status: 400, ...said },
+  { cause: "session-error", status: 0, ...said },
+  {
+    cause: "deadline",
+    limit: "idleMinutes",
+    refusal: { cause: "overloaded", status: 503, retryAfterMs: 1 },
+    ...said,
+  },
+  ...(["redirect", "unreachable", "empty-answer", "filtered", "answer-too-long"] as const).map(
+    (cause) => ({ cause, ...said }),
+  ),
+  ...(["denied", "aborted", "runtime-died", "start-failed", "not-installed"] as const).map(
+    (cause) => ({ cause, ...said }),
+  ),
+  { cause: "configuration", ...said },
+  { cause: "internal", ...said },
+];
 
 const work = { workId: 0, taskId: "a", run: 1 };
 const session = { work, sessionId: "s" };
@@ -139,6 +170,11 @@ export const everyEvent: readonly RunEventBody[] = [
   { type: "run.ended", outcome: { kind: "canceled", reason: "r" } },
   { type: "work.started", work, modelId: "m" },
   ...outcomes.map((outcome): RunEventBody => ({ type: "work.ended", work, outcome })),
+  ...otherCrashes.map((other): RunEventBody => ({
+    type: "work.ended",
+    work,
+    outcome: { kind: "crashed", crash: other },
+  })),
   { type: "session.started", ...session, modelId: "m", role: "both", retry: 0, attempt: 1 },
   { type: "session.ended", ...session, role: "driving", succeeded: true },
   {

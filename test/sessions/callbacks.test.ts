@@ -23,7 +23,7 @@ const script = ({ toolResults }: { readonly toolResults: readonly string[] }): o
         ],
       };
 
-test("every callback of the seed is called, in its order", async (t) => {
+test("every callback of a session is called, in its order", async (t) => {
   const rig = await makeRig(t, script);
   const log: unknown[][] = [];
   const session = await rig.sessions.startSession({
@@ -120,8 +120,8 @@ test("a lent session runs turns of the engine, and closing it leaves it alone", 
   assert.deepEqual(completed(await turn(adopted, "Hello")), {
     kind: "completed",
     toolCalls: [
-      { name: "job_boolean_true", argument: "yes", succeeded: true },
-      { name: "job_boolean_false", succeeded: false },
+      { name: "job_boolean_true", arguments: { argument: "yes" }, succeeded: true },
+      { name: "job_boolean_false", arguments: {}, succeeded: false },
     ],
     text: "Done.",
   });
@@ -130,11 +130,11 @@ test("a lent session runs turns of the engine, and closing it leaves it alone", 
   const running = turn(adopted, "hang");
   await until(() => rig.server.requests.some(({ prompt }) => prompt === "hang"), "the request");
   for (const pid of rig.sessions.runtimePids) process.kill(pid, "SIGKILL");
-  assert.equal(crashOf(await running).kind, "runtime-died");
+  assert.equal(crashOf(await running).cause, "runtime-died");
   await lent.stop();
 });
 
-test("startSession works on any client of the SDK, as the seed says", async (t) => {
+test("startSession works on any client of the SDK", async (t) => {
   const baseDirectory = await mkdtemp(join(tmpdir(), "agent-jobs-test-"));
   const client = new CopilotClient({
     mode: "empty",
