@@ -130,6 +130,17 @@ test("a line that was changed, dropped, moved or put in is noticed, and the othe
   );
 });
 
+test("a line that was changed together with its hash is noticed by the next one", () => {
+  const lines = sealed([note("1"), note("2"), note("3")]);
+  const [, first = ""] = sealed([note("another 1")]);
+  const { events, problems } = parseJournal(lines.with(1, first).join(""));
+  assert.deepEqual(
+    problems.map(({ line, reason }) => `${line}: ${reason}`),
+    ["3: The line does not follow the one before it: one of them was changed."],
+  );
+  assert.deepEqual(events, [note("another 1"), note("2"), note("3")]);
+});
+
 test("a torn last line is reported, and everything before it is read", async (t) => {
   const text = sealed(samples.story()).join("");
   await holds(
