@@ -132,7 +132,7 @@ class Step {
     };
     const paths = await checkPaths(setting);
     this.#entryFile = paths.entry;
-    // Before the key: a fork's pull request has none, and is to be told why nothing runs.
+    // Before the key: a fork's pull request has none, and should report why nothing runs.
     const sources = await trustedSources(setting, paths);
     this.#baseFolder = sources.baseFolder;
     const key = modelKey(inputs);
@@ -178,7 +178,7 @@ class Step {
       const { lastCall } = this.#cancellation;
       const report = await executeRun(prepared, ready, { signal, lastCall });
       const failures = report.reporterFailures.map(
-        ({ reporter, message }) => `The ${reporter} is not complete: ${message}`,
+        ({ reporter, message }) => `The ${reporter} is incomplete: ${message}`,
       );
       for (const failure of failures) this.#warn(failure);
       const outputs = this.#githubRun.outputs();
@@ -203,11 +203,11 @@ class Step {
   }
 
   #tellRehearsal(file: string, { rehearsalFailures }: RunReport): void {
-    sayLine(this.#core, `Rehearsal: the answers came from ${file}; no model was asked.`);
+    sayLine(this.#core, `Rehearsal: ${file} played the model.`);
     for (const failure of rehearsalFailures) sayLine(this.#core, `Rehearsal: ${failure}`);
   }
 
-  /** There was no run, for a reason that is known (or a defect of ours). */
+  /** There was no run, for a known reason or because of a bug. */
   async #endWithoutRun(error: unknown): Promise<Ending> {
     const canceled = this.#cancellation.signal.aborted;
     const result = canceled ? "cancelled" : error instanceof Stop ? error.result : "failure";
@@ -229,11 +229,11 @@ class Step {
     try {
       await this.#core.writeSummary(markdown);
     } catch (error) {
-      this.#warn(`The summary is not written: ${errorMessage(error)}`);
+      this.#warn(`Can't write the summary: ${errorMessage(error)}`);
     }
   }
 
-  /** Tells the person what is wrong, and returns the sentences. */
+  /** Reports what is wrong, and returns the sentences. */
   #say(error: unknown): readonly string[] {
     if (error instanceof DiagnosticsError) {
       const diagnostics = error.diagnostics.map((diagnostic) => this.#shown(diagnostic));
@@ -281,7 +281,7 @@ class Step {
       write();
       return true;
     } catch (error) {
-      this.#warn(`The ${what} can't be written: ${errorMessage(error)}`);
+      this.#warn(`Can't write the ${what}: ${errorMessage(error)}`);
       return false;
     }
   }
@@ -295,7 +295,9 @@ function enter(workspace: string): void {
   try {
     process.chdir(workspace);
   } catch {
-    throw new Stop("failure", [`The workspace ${workspace} is not there: check out first.`]);
+    throw new Stop("failure", [
+      `The workspace ${workspace} doesn't exist. Run actions/checkout before this step.`,
+    ]);
   }
 }
 
@@ -303,7 +305,7 @@ function enter(workspace: string): void {
 async function checkRehearsed(folder: string, workspace: string): Promise<void> {
   if (await isInside(workspace, folder)) return;
   throw new Stop("failure", [
-    `The working directory ${folder} that the rehearsal names is not in the workspace.`,
+    `The working directory of the rehearsal, ${folder}, is not in the workspace.`,
   ]);
 }
 
@@ -311,5 +313,5 @@ function reasonsOf(error: unknown): readonly string[] {
   if (error instanceof Stop) return error.reasons;
   if (error instanceof UsageError || error instanceof RuntimeNotFoundError) return [error.message];
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return [`This is a defect of agent-jobs, please report it. ${text}`];
+  return [`This is a bug in agent-jobs. Please report it. ${text}`];
 }

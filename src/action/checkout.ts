@@ -65,7 +65,7 @@ async function linkedFolder(root: string, file: string): Promise<string | undefi
   return path === undefined ? undefined : resolve(root, path);
 }
 
-/** What each work tree has of its own; all other references are shared. */
+/** The references of one worktree. All others are shared. */
 function isOwn(name: string): boolean {
   return name === "HEAD" || /^refs\/(?:bisect|worktree|rewritten)\//.test(name);
 }

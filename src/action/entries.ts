@@ -12,9 +12,9 @@ export async function missingEntry(workspace: string, path: string): Promise<str
 /** A sentence that names the entries of the workspace. */
 export async function entriesThere(workspace: string): Promise<string> {
   const entries = await findEntries(workspace);
-  if (entries.length === 0) return "No entry is there.";
+  if (entries.length === 0) return "The workspace has no entries.";
   const more = entries.length > SHOWN ? ` and ${entries.length - SHOWN} more` : "";
-  return `Entries that are there: ${entries.slice(0, SHOWN).join(", ")}${more}.`;
+  return `The workspace has these entries: ${entries.slice(0, SHOWN).join(", ")}${more}.`;
 }
 
 const SHOWN = 10;
@@ -51,7 +51,7 @@ function isLookedInto(name: string): boolean {
   return name !== ".git" && name !== "node_modules";
 }
 
-/** By the three fields that each entry has; whether it is valid, `validate` says. */
+/** Recognized by the three fields that each entry has, valid or not. */
 async function looksLikeEntry(path: string): Promise<boolean> {
   try {
     const handle = await open(path, "r");

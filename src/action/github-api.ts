@@ -31,7 +31,7 @@ export interface GithubApiOptions {
 const LIMIT_MS = 10_000;
 /** Before the second attempt and the third. */
 const WAITS_MS = [1_000, 3_000];
-/** A longer wait than this is not waited: the run says how long it would have been. */
+/** The longest wait. If GitHub asks for a longer one, the run reports it and gives up. */
 const LONGEST_WAIT_MS = 60_000;
 const MAX_BYTES = 1_000_000;
 
@@ -60,7 +60,8 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
       if ("data" in answer) return answer.data;
       const { message, attempts, retryAfter = 0 } = answer.failure;
       const wait = Math.max(retryAfter, WAITS_MS[attempt - 1] ?? 0);
-      const asked = retryAfter > LONGEST_WAIT_MS ? `, and asks to wait ${seconds(retryAfter)}` : "";
+      const asked =
+        retryAfter > LONGEST_WAIT_MS ? `, and asked to wait ${seconds(retryAfter)}` : "";
       if (attempt >= attempts || asked !== "" || options.signal?.aborted === true) {
         throw new Error(`${message}${asked}${attempt > 1 ? `, ${attempt} times` : ""}`);
       }
@@ -74,7 +75,7 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
         username,
       });
       const permission = isRecord(data) ? data["permission"] : undefined;
-      if (typeof permission !== "string") throw new Error("GitHub did not say which it is");
+      if (typeof permission !== "string") throw new Error("GitHub's response has no permission");
       return permission;
     },
     async isForkPullRequest(number) {
@@ -112,7 +113,7 @@ async function createClient({ token, repository, apiUrl }: GithubApiOptions): Pr
   if (owner === undefined || repo === undefined) {
     throw new Error("GITHUB_REPOSITORY does not name a repository");
   }
-  if (token === undefined) throw new Error("there is no GitHub token to ask with");
+  if (token === undefined) throw new Error("there is no GitHub token");
   const { getOctokit } = await import("@actions/github");
   const octokit = getOctokit(token, apiUrl ? { baseUrl: apiUrl } : {});
   return { owner, repo, request: (route, values) => octokit.request(route, values) };
@@ -138,11 +139,11 @@ function failureOf(error: unknown, timedOut: boolean, now: number): Failure {
     return { message: `GitHub did not answer within ${seconds(LIMIT_MS)}`, attempts: 2 };
   }
   const text = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
-  // Octokit says 500 of a request that had no answer as well; only an answer has headers.
+  // Octokit also reports 500 for a request without a response. Only a response has headers.
   const response = isRecord(error) ? error["response"] : undefined;
   const status = isRecord(response) ? response["status"] : undefined;
   if (!isRecord(response) || typeof status !== "number") {
-    return { message: `GitHub can't be reached (${text})`, attempts: WAITS_MS.length + 1 };
+    return { message: `GitHub is unreachable (${text})`, attempts: WAITS_MS.length + 1 };
   }
   const retryAfter = waitOf(isRecord(response["headers"]) ? response["headers"] : {}, now);
   const limited = retryAfter !== undefined || /rate limit|abuse/i.test(text);
@@ -153,7 +154,7 @@ function failureOf(error: unknown, timedOut: boolean, now: number): Failure {
   };
 }
 
-/** A token that was just made is sometimes not known yet: what is refused is asked once more. */
+/** A new token is sometimes not known yet, so a refused request is sent once more. */
 function attemptsFor(status: number, limited: boolean): number {
   if (limited || status === 408 || status === 429 || status >= 500) return WAITS_MS.length + 1;
   return status === 401 || status === 403 ? 2 : 1;

@@ -63,11 +63,11 @@ export function readInputs(environment: Environment): ReadInputs {
   const problems: string[] = [];
   const reader = new Reader(environment, problems);
   const entry = reader.text("entry");
-  if (entry === undefined) problems.push("`entry` is missing: name the entry file.");
+  if (entry === undefined) problems.push("The input `entry` is required.");
   const userInput = reader.text("user-input");
   const userInputFile = reader.text("user-input-file");
   if (userInput !== undefined && userInputFile !== undefined) {
-    problems.push("`user-input` and `user-input-file` exclude each other.");
+    problems.push("`user-input` and `user-input-file` can't be used together.");
   }
   const inputs: Inputs = {
     entry: entry ?? "",
@@ -182,7 +182,7 @@ class Reader {
       if (form.test(login)) continue;
       const isBot = name === "allowed-users" && login.endsWith("[bot]");
       this.#problems.push(
-        `\`${name}\` has the line ${JSON.stringify(login)}; a line must be one login, such as ${example}, without wildcards.${isBot ? " List bots in `allowed-bots`." : ""}`,
+        `\`${name}\` has the line ${JSON.stringify(login)}. A line must be a login, for example ${example}, without wildcards.${isBot ? " List bots in `allowed-bots`." : ""}`,
       );
     }
     return logins;

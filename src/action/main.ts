@@ -13,5 +13,5 @@ const cancellation = cancelOnSignals({
 });
 const { runAction } = await import("./action.ts");
 process.exitCode = (await runAction(cancellation)) === "failed" ? 1 : 0;
-// Nothing of ours holds the process open any more; what a dependency may still hold does not either.
+// Exits even if a dependency still keeps the process alive.
 setTimeout(() => process.exit(), 1_000).unref();

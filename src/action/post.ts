@@ -10,7 +10,7 @@ if (isMark(mark)) {
   await reapDeadRuns();
   runnerCore.info(
     left.length === 0
-      ? "Nothing is left of the run."
-      : `Ended ${left.length} processes that the run had left.`,
+      ? "The run left no processes."
+      : `Ended ${left.length} processes that the run left behind.`,
   );
 }

@@ -63,11 +63,11 @@ export async function checkPaths({ inputs, workspace }: Setting): Promise<Paths>
 export interface Sources {
   readonly entryFile: string;
   readonly rehearse: string | undefined;
-  /** The folder whose files stand for those of the workspace; undefined for the workspace itself. */
+  /** The folder whose files replace those of the workspace. Undefined for the workspace itself. */
   readonly baseFolder: string | undefined;
 }
 
-/** Throws a `Stop` unless whoever caused the event may start an agent. */
+/** Throws a `Stop` unless the users who triggered the event may start an agent. */
 export async function trustedSources(setting: Setting, paths: Paths): Promise<Sources> {
   const { inputs, environment, core } = setting;
   const event = readEvent({
@@ -78,7 +78,7 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
     attempt: environment["GITHUB_RUN_ATTEMPT"],
   });
   const api = createGithubApi({
-    // A token that pays for models may not be allowed to ask about people.
+    // A token for models may lack the permission to look up users.
     token: environment["GITHUB_TOKEN"] || inputs.gitHubToken,
     repository: environment["GITHUB_REPOSITORY"],
     apiUrl: environment["GITHUB_API_URL"],
@@ -140,7 +140,7 @@ async function checkedOut(
     const checkouts = await Promise.all([...new Set(folders)].map((folder) => checkoutOf(folder)));
     return checkouts.map((checkout) => checkout?.commit);
   };
-  // A link may lead into another checkout than the one that it is in.
+  // A link may lead into another checkout.
   const real = (path: string): Promise<string> => realpath(path).catch(() => path);
   const folder = resolve(workspace, workingDirectory);
   const fileFolders = async (...files: readonly (string | undefined)[]): Promise<string[]> => {
@@ -159,7 +159,7 @@ async function payloadOf(path: string | undefined): Promise<unknown> {
   try {
     return path === undefined ? undefined : JSON.parse(await readFile(path, "utf8"));
   } catch {
-    // What can't be read says nothing; trust knows what to make of that.
+    // An unreadable commit is unknown, and `trust.ts` decides what that means.
     return undefined;
   }
 }
@@ -175,7 +175,7 @@ async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setti
     const absolute = resolve(workspace, path);
     if (isBelow(workspace, absolute) || (await isInside(workspace, absolute))) {
       throw new Stop("failure", [
-        `\`${name}\` leads into the workspace, which may hold what an untrusted person wrote: it is not started.`,
+        `\`${name}\` leads into the workspace, which may contain untrusted files, so it is not started.`,
       ]);
     }
   }
@@ -214,8 +214,8 @@ async function fromBase(
 }
 
 const howToReadTheBase =
-  "What is checked out may be somebody else's, so this file is read from a commit of the repository through GitHub's API: " +
-  "it has to be in that commit, and the token needs `contents: read`. To use the file that is checked out, check out the " +
+  "The checkout may contain untrusted files, so this file is read from a commit of the repository through GitHub's API. " +
+  "The commit must contain the file, and the token needs `contents: read`. To use the file of the checkout, check out the " +
   "commit of the event: actions/checkout without `ref` and `repository`, in an image that has git.";
 
 /** A path of the workspace as the repository calls it: a checkout may be in a folder (`path:` of actions/checkout). */
@@ -237,7 +237,7 @@ export async function userInputOf(
   if (raw === undefined) return undefined;
   const { text, cut } = cleanEventText(raw);
   if (cut > 0) {
-    core.warning(`The user input is too long: its last ${cut} characters were cut off.`, {
+    core.warning(`The user input is too long. Its last ${cut} characters were cut off.`, {
       title: "agent-jobs",
     });
   }

@@ -1,4 +1,4 @@
-/** Why there is no run, said by whoever finds out; `action.ts` makes the end of the step of it. */
+/** Thrown by whatever finds a reason not to run. `action.ts` turns it into the result of the step. */
 export class Stop extends Error {
   override readonly name = "Stop";
   readonly result: "failure" | "skipped";

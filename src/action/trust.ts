@@ -2,9 +2,9 @@
  * Who may start an agent, and which commit says what it does. Decides alone, over what the event says and what the
  * ports answer; whatever can't be found out counts against the event.
  *
- * - Nobody is asked about a fork's pull request: it is skipped before anything else happens.
- * - A bot is trusted if its very login is listed, and never because of what GitHub says of its permission.
- * - Who has write access may start the run of anybody's event again: then they have caused it.
+ * - A fork's pull request is skipped before GitHub is asked anything.
+ * - A bot is trusted if its exact login is listed, and never because of its permission on GitHub.
+ * - A user with write access may re-run the run of any user, and then counts as its cause.
  * - `allow-untrusted` turns every other answer into `allowed`.
  * - Whatever the event: the work tree is believed only where everything that is used of it is checked out at
  *   `GITHUB_SHA`, and nobody but people with write access decided what that commit holds. Else there is a `baseRef`:
@@ -16,7 +16,7 @@ import { errorMessage } from "../platform/system-error.ts";
 export interface TrustOptions {
   readonly allowUntrusted: boolean;
   readonly allowedBots: readonly string[];
-  /** Logins of people who may although they have no write access. */
+  /** Logins of users who may start an agent without write access. */
   readonly allowedUsers: readonly string[];
   /** `GITHUB_SHA`: on most events a commit of a branch that only people with write access change. */
   readonly eventSha: string | undefined;
@@ -24,7 +24,7 @@ export interface TrustOptions {
   readonly onRunner: boolean;
 }
 
-/** The commits that are checked out; undefined where there is none, or nobody can tell. */
+/** The commits that are checked out. Undefined if there is none or it is unknown. */
 export interface CheckedOut {
   /** Where the agent works and where its input is. */
   readonly work: readonly (string | undefined)[];
@@ -41,7 +41,7 @@ export interface TrustPorts {
 }
 
 export type TrustDecision =
-  /** Without a `baseRef`, the work tree may be believed. */
+  /** Without a `baseRef`, the checkout is trusted. */
   | { readonly kind: "trusted"; readonly reason: string; readonly baseRef: string | undefined }
   /** Not trusted, and yet to be run. */
   | { readonly kind: "allowed"; readonly reason: string; readonly baseRef: string }
@@ -49,7 +49,7 @@ export type TrustDecision =
   | {
       readonly kind: "refused";
       readonly reason: string;
-      /** The event came by itself: nobody waits for what an agent would have made of it. */
+      /** Nobody triggered the event to get an answer. */
       readonly unattended: boolean;
     };
 
@@ -71,7 +71,7 @@ const withoutSecrets = new Set([
 ]);
 const enough = new Set(["admin", "maintain", "write"]);
 
-/** What somebody does to be answered. */
+/** Events that a user triggers to get an answer. */
 const answered = new Set([
   "issue_comment",
   "commit_comment",
@@ -91,17 +91,17 @@ export async function decideTrust(
   if (verdict.kind === "trusted" || !options.allowUntrusted) return verdict;
   const baseRef = baseRefOf(event, options);
   return baseRef === undefined
-    ? refused(`${verdict.reason} Nor does the event say what its base is.`)
+    ? refused(`${verdict.reason} The event doesn't name its base, either.`)
     : { kind: "allowed", reason: verdict.reason, baseRef };
 
   async function judge(): Promise<Verdict> {
     if (unchecked.has(event.name)) {
-      return judgeTree(options, ports, `\`${event.name}\` needs write access to cause`);
+      return judgeTree(options, ports, `\`${event.name}\` requires write access`);
     }
     if (isForkEvent(event)) return skip;
     if (isIncomplete(event)) {
       return refused(
-        `The event \`${event.name}\` does not say what it is about. The runner sets GITHUB_EVENT_NAME and GITHUB_EVENT_PATH: leave them as they are.`,
+        `The event \`${event.name}\` has no subject. Don't change GITHUB_EVENT_NAME and GITHUB_EVENT_PATH, which the runner sets.`,
       );
     }
     const cause = await judgeCause(event, options, ports);
@@ -119,7 +119,7 @@ function refused(reason: string, unattended = false): Verdict {
 
 const skip: Verdict = {
   kind: "skipped",
-  reason: `The pull request comes from a fork: it gets no secrets, and people without write access decide what it holds. A maintainer can push its branch to this repository. With \`allow-untrusted: true\` it would run, with the entry of its base: ${page}`,
+  reason: `The pull request comes from a fork, which gets no secrets and contains files of users without write access. A maintainer can push the branch to this repository. With \`allow-untrusted: true\`, the job would run with the entry of the base: ${page}`,
 };
 
 function isForkEvent(event: EventFacts): boolean {
@@ -142,14 +142,14 @@ async function judgeCause(
   if (event.name === "workflow_run" && event.upstreamEvent === "schedule" && !event.upstreamFork) {
     return {
       kind: "trusted",
-      reason: "the run before it was started by the repository's schedule",
+      reason: "the triggering run was started by the repository's schedule",
     };
   }
   const { restartedBy } = event;
   if (restartedBy !== undefined && !restartedBy.bot) {
     const standing = await standingOf(restartedBy, options, ports);
     if (standing.kind === "trusted") {
-      return { kind: "trusted", reason: `started again by ${standing.reason}` };
+      return { kind: "trusted", reason: `re-run by ${standing.reason}` };
     }
   }
   if (event.actors.length === 0) {
@@ -183,16 +183,16 @@ async function standingOf(
   try {
     const permission = await ports.permissionOf(login);
     return enough.has(permission)
-      ? { kind: "trusted", reason: `${login} may write to the repository` }
+      ? { kind: "trusted", reason: `${login} has write access` }
       : { kind: "stranger", login, permission };
   } catch (error) {
     return { kind: "unknown", login, why: errorMessage(error) };
   }
 }
 
-const runAgain = "somebody with write access starts this run again (“Re-run jobs”)";
+const runAgain = "let a user with write access re-run the job (“Re-run jobs”)";
 
-/** Everybody at once, with what would help in each case. */
+/** Names all users at once, with advice for each case. */
 function notTrusted(
   event: EventFacts,
   standings: readonly Standing[],
@@ -208,43 +208,43 @@ function notTrusted(
         ? [`the bot ${logins}, which is not in`, "it", "it"]
         : [`the bots ${logins}, which are not in`, "them", "they"];
     sentences.push(
-      `The event was caused by ${which} \`allowed-bots\`. List ${them} there if ${they} may start agents, or ${runAgain}.`,
+      `The event was triggered by ${which} \`allowed-bots\`. Add ${them} if ${they} may start agents, or ${runAgain}.`,
     );
   }
   if (strangers.length > 0) {
     const people = strangers.map(
       ({ login, permission }) =>
-        `${login}, who may not write to the repository (permission: ${permission})`,
+        `${login}, who has no write access to the repository (permission: ${permission})`,
     );
     sentences.push(
-      `The event was caused by ${people.join(", and by ")}. List them in \`allowed-users\` if they may start agents, or ${runAgain}. \`allow-untrusted: true\` lets everybody start one: read ${page} before.`,
+      `The event was triggered by ${people.join(", and by ")}. Add them to \`allowed-users\` if they may start agents, or ${runAgain}. Before you set \`allow-untrusted: true\`, which lets everybody start an agent, read ${page}`,
     );
   }
   for (const { login, why } of unknown) {
     sentences.push(
-      `The event was caused by ${login}, whose permission can't be found out: ${why}. ${helpToAsk(why)}`,
+      `The event was triggered by ${login}, whose permission can't be verified: ${why}. ${helpToAsk(why)}`,
     );
   }
   const unattended = unknown.length === 0 && (strangers.length === 0 || !answered.has(event.name));
   return { kind: "refused", reason: sentences.join(" "), unattended };
 }
 
-/** What helps if GitHub does not say who somebody is. */
+/** Advice if GitHub doesn't return a permission. */
 function helpToAsk(why: string): string {
   return /answered 40[134]|no GitHub token/.test(why)
-    ? "The built-in token may ask: give it to the step as `env: { GITHUB_TOKEN: ${{ github.token }} }`."
-    : "Run the job again when GitHub can be reached.";
+    ? "The built-in token may check permissions: set `env: { GITHUB_TOKEN: ${{ github.token }} }` on the step."
+    : "Re-run the job when GitHub is reachable.";
 }
 
 function notNamed({ name }: EventFacts): Cause {
   return {
     kind: "refused",
-    reason: `The event \`${name}\` does not say who caused it, so nobody's permission can be checked.`,
+    reason: `The event \`${name}\` doesn't name the user who triggered it, so no permission can be checked.`,
     unattended: false,
   };
 }
 
-/** What runs with secrets on the base must not work where a fork is checked out, nor do what its files say. */
+/** A run with secrets must not work in a fork's checkout, or follow its files. */
 async function judgeFork(
   event: EventFacts,
   { eventSha }: TrustOptions,
@@ -256,14 +256,14 @@ async function judgeFork(
   return baseRef !== undefined && areAt(work, baseRef)
     ? { kind: "trusted", reason, baseRef }
     : refused(
-        `\`${event.name}\` runs with secrets (${reason}), and what is checked out is not the commit of the event itself: it may be the fork's. ${howToCheckOut}`,
+        `\`${event.name}\` runs with secrets (${reason}), and the checkout is not at the event's commit, so it may contain the fork's files. ${howToCheckOut}`,
       );
 }
 
 const howToCheckOut =
-  "Check out the event's own commit (actions/checkout without `ref`, in an image that has git), and let the agent work there; the fork's change can be in a folder below, as data.";
+  "Check out the event's own commit (actions/checkout without `ref`, in an image that has git), and let the agent work there. The fork's files can be in a subfolder, as data.";
 
-/** The event says nothing of a fork, and yet a step before us may have checked one out: the usual slash command does. */
+/** The event doesn't mention a fork, but an earlier step may have checked one out, as the common slash command does. */
 async function judgeTree(
   { eventSha, onRunner }: TrustOptions,
   ports: TrustPorts,
@@ -273,13 +273,13 @@ async function judgeTree(
   const commit = sha(eventSha);
   if (commit === undefined) {
     return refused(
-      "GITHUB_SHA does not name a commit, so what is checked out can't be compared with the commit of the event. The runner sets it: leave it as it is.",
+      "GITHUB_SHA doesn't name a commit, so the checkout can't be compared with the event's commit. Don't change GITHUB_SHA, which the runner sets.",
     );
   }
   const { work, files } = await ports.checkedOut();
   return areAt(work, commit) && areAt(files, commit)
     ? { kind: "trusted", reason, baseRef: undefined }
-    : { kind: "trusted", reason: `${reason}; the work tree is not GITHUB_SHA`, baseRef: commit };
+    : { kind: "trusted", reason: `${reason}; the checkout is not at GITHUB_SHA`, baseRef: commit };
 }
 
 function areAt(heads: readonly (string | undefined)[], commit: string): boolean {
@@ -290,13 +290,13 @@ function areAt(heads: readonly (string | undefined)[], commit: string): boolean 
 async function forkOf(event: EventFacts, ports: TrustPorts): Promise<string | undefined> {
   const { name, pullRequest, commentedPullRequest } = event;
   if (name === "workflow_run") {
-    return event.upstreamFork ? "the run before it was for a fork" : undefined;
+    return event.upstreamFork ? "the triggering run was for a fork" : undefined;
   }
   if (pullRequest !== undefined) {
     return pullRequest.fork ? "the pull request comes from a fork" : undefined;
   }
   if (commentedPullRequest === undefined) return undefined;
-  const unknown = "it can't be found out whether the pull request comes from a fork";
+  const unknown = "it is unknown whether the pull request comes from a fork";
   if (commentedPullRequest === "unknown") return unknown;
   try {
     return (await ports.isForkPullRequest(commentedPullRequest))
@@ -307,7 +307,7 @@ async function forkOf(event: EventFacts, ports: TrustPorts): Promise<string | un
   }
 }
 
-/** A commit that the event's cause had no say in. On `pull_request`, `GITHUB_SHA` holds the head merged in. */
+/** A commit that the event's cause can't influence. On `pull_request`, `GITHUB_SHA` contains the merged head. */
 function baseRefOf(event: EventFacts, { eventSha }: TrustOptions): string | undefined {
   return withoutSecrets.has(event.name) ? event.pullRequest?.baseSha : sha(eventSha);
 }

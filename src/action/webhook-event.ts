@@ -1,4 +1,4 @@
-/** What an event says about who caused it and what it is about. Everything is read with suspicion: it is JSON. */
+/** Reads the cause and the subject of an event. The payload is untrusted JSON, so every field is checked. */
 import { isRecord } from "../document/guards.ts";
 
 export interface Actor {
@@ -7,7 +7,7 @@ export interface Actor {
 }
 
 export interface PullRequestFacts {
-  /** Its head is in another repository, or nobody can tell. */
+  /** Its head is in another repository, or that is unknown. */
   readonly fork: boolean;
   readonly baseSha: string | undefined;
 }
@@ -16,16 +16,16 @@ export interface EventFacts {
   readonly name: string;
   /** Its payload is an object. */
   readonly readable: boolean;
-  /** Everybody that the event names as its cause; empty if it names nobody. */
+  /** All users that the event names as its cause. */
   readonly actors: readonly Actor[];
   readonly pullRequest: PullRequestFacts | undefined;
-  /** The number of the pull request that a comment is about; `unknown` if it is about one without saying which. */
+  /** The number of the pull request that a comment belongs to. `unknown` if the payload has no number. */
   readonly commentedPullRequest: number | "unknown" | undefined;
-  /** For `workflow_run`: whether the run above was for a fork's head, or nobody can tell. */
+  /** For `workflow_run`: whether the triggering run was for a fork's head, or that is unknown. */
   readonly upstreamFork: boolean;
   /** For `workflow_run`: the event of the run above. */
   readonly upstreamEvent: string | undefined;
-  /** Who has started the run again; undefined for its first attempt. */
+  /** The user who re-ran the run. Undefined for the first attempt. */
   readonly restartedBy: Actor | undefined;
 }
 
@@ -104,7 +104,7 @@ function actorOf(login: string | undefined): Actor | undefined {
   return login === undefined || login === "" ? undefined : { login, bot: isBotName(login) };
 }
 
-/** No person's login can end like this. It says that it is a bot, not that it is to be trusted. */
+/** No user's login can end like this. It identifies a bot, but doesn't make it trusted. */
 function isBotName(login: string): boolean {
   return login.endsWith("[bot]");
 }

@@ -22,14 +22,14 @@ export async function insideWorkspace(
 ): Promise<CheckedPath> {
   const outside = (how: string): CheckedPath => ({
     kind: "outside",
-    problem: `\`${name}\` is ${JSON.stringify(value)}, which ${how}. Paths are relative to the workspace and may not leave it.`,
+    problem: `\`${name}\` is ${JSON.stringify(value)}, which ${how}. Paths are relative to the workspace and must not leave it.`,
   });
-  if (value.includes("\0")) return outside("is no path");
+  if (value.includes("\0")) return outside("is not a path");
   const absolute = resolve(workspace, value);
   const path = relative(workspace, absolute);
   if (leaves(path)) return outside("leads out of the workspace");
   const real = await realTarget(absolute);
-  if (real === undefined) return outside("is or passes a link that leads nowhere");
+  if (real === undefined) return outside("contains a broken link");
   if (leaves(relative(await realpath(workspace), real))) {
     return outside("leads out of the workspace through a link");
   }
@@ -52,7 +52,7 @@ async function realTarget(path: string): Promise<string | undefined> {
   try {
     return await realpath(path);
   } catch {
-    // A link that exists but leads nowhere: whoever writes to it writes to its target.
+    // A broken link: writing to it creates its target.
     if ((await lstat(path).catch(() => undefined)) !== undefined) return undefined;
   }
   const parent = dirname(path);

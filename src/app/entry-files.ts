@@ -59,17 +59,17 @@ async function readText(file: string): Promise<Uint8Array> {
     if (found.isDirectory()) throw refuse("This is a folder, not a file.");
     if (!found.isFile()) throw refuse("This is not a regular file.");
     if (found.size > documentLimits.bytes)
-      throw refuse(`The file has ${found.size} bytes; at most ${documentLimits.bytes} are read.`);
+      throw refuse(`The file has ${found.size} bytes. The maximum is ${documentLimits.bytes}.`);
     return await readFile(file);
   } catch (error) {
     if (error instanceof DiagnosticsError) throw error;
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "ENOENT" || code === "ENOTDIR") {
-      throw refuse("There is no such file.", `looked for ${resolve(file)}`);
+      throw refuse("The file doesn't exist.", `looked for ${resolve(file)}`);
     }
     if (code === "EACCES" || code === "EPERM")
-      throw refuse("The file may not be read: permission denied.");
-    throw refuse(`The file can't be read: ${errorMessage(error)}.`);
+      throw refuse("Can't read the file: permission denied.");
+    throw refuse(`Can't read the file: ${errorMessage(error)}.`);
   }
 }
 
@@ -83,7 +83,7 @@ export function chooseJob(entry: PreparedEntry, jobName: string | undefined): st
   }
   const [only, ...others] = names;
   if (only !== undefined && others.length === 0) return only;
-  throw new UsageError(`Name the job. ${known}`);
+  throw new UsageError(`The entry has several jobs. Name one. ${known}`);
 }
 
 /** The entry with other model ids for some of its categories. */
@@ -96,7 +96,7 @@ export function overrideModels(
     if (!Object.hasOwn(entry.models, category)) {
       const known = Object.keys(entry.models).join(", ");
       throw new UsageError(
-        `There is no model category ${JSON.stringify(category)} in the entry; it has: ${known}.`,
+        `There is no model category ${JSON.stringify(category)} in the entry. It has: ${known}.`,
       );
     }
   }

@@ -103,7 +103,7 @@ export function reportReasons(
   const annotations = shown ? reasonAnnotations(level, reasons) : [];
   for (const annotation of annotations) annotate(core, annotation);
   if (reasons.length <= annotations.length) return;
-  for (const reason of reasons) sayLine(core, `No run: ${reason}`);
+  for (const reason of reasons) sayLine(core, `Not started: ${reason}`);
 }
 
 /** GitHub shows ten warnings of a step, and the run may have some of its own. */

@@ -68,7 +68,7 @@ const providerFields: Readonly<Record<keyof ProviderOptions, Check>> = {
 export function checkHostOptions(options: unknown): void {
   const problems = problemsOf(options, "", hostFields, []);
   if (problems.length === 0) return;
-  throw new TypeError(`The options of JobHost are wrong: ${problems.join("; ")}.`);
+  throw new TypeError(`Invalid options of JobHost: ${problems.join("; ")}.`);
 }
 
 function problemsOf(
@@ -85,7 +85,7 @@ function problemsOf(
     const known = Object.keys(checks);
     const guess = suggest(field, known);
     const hint = guess === undefined ? `known are ${known.join(", ")}` : didYouMean(guess);
-    return [`${nameOf(field)} is unknown: ${hint}`];
+    return [`${nameOf(field)} is not an option: ${hint}`];
   });
   const missing = required.filter((field) => value[field] === undefined);
   return [...found, ...missing.map((field) => `${nameOf(field)} is missing`)];

@@ -341,5 +341,5 @@ export class Host {
 }
 
 function closed(): Error {
-  return new Error("The host is closed: nothing can be started on it any more.");
+  return new Error("The host is closed.");
 }

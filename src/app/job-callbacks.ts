@@ -162,7 +162,7 @@ export class TaskFold {
 
   get drivingSession(): ICopilotSession {
     if (this.#driving === undefined)
-      throw new Error("The task has not started a driving session yet.");
+      throw new Error("The task has not opened a driving session yet.");
     return this.#driving;
   }
 

@@ -63,7 +63,7 @@ export class JobHost {
   /** Checks the entry and uses it from now on. Rejects with its diagnostics, or while anything runs. */
   async installJobsEntry(entry: Entry): Promise<void> {
     if (this.hasRunningSessions()) {
-      throw new Error("An entry can't be installed while sessions are running.");
+      throw new Error("Can't install an entry while a job, a task or a session is running.");
     }
     const result = prepareEntry(entry, { checkCommandPattern: unmatchable });
     if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
@@ -266,7 +266,7 @@ export class JobHost {
 
   #installed(): PreparedEntry {
     if (this.#entry === undefined)
-      throw new Error("No entry is installed: call installJobsEntry first.");
+      throw new Error("No entry is installed. Call installJobsEntry first.");
     return this.#entry;
   }
 
@@ -296,5 +296,5 @@ export class JobHost {
 }
 
 function warnOf({ reporter, message }: ReporterFailure): void {
-  process.emitWarning(`The ${reporter} is not complete: ${message}`, "AgentJobsWarning");
+  process.emitWarning(`The ${reporter} is incomplete: ${message}`, "AgentJobsWarning");
 }

@@ -54,7 +54,8 @@ export class LiveResponses {
    * of what was dropped stands `{ callback: "onResponsesDropped", count }`.
    */
   take(milliseconds: number): Promise<LiveResponse | undefined> {
-    if (this.#taker !== undefined) throw new Error("Somebody waits for the next response already.");
+    if (this.#taker !== undefined)
+      throw new Error("Another caller is already waiting for the next response.");
     if (this.#dropped > 0) {
       const count = this.#dropped;
       this.#dropped = 0;

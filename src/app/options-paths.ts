@@ -16,7 +16,7 @@ export function checkOutputs(
     if (path === undefined) continue;
     const other = taken.get(identity(path));
     if (other !== undefined) {
-      throw new UsageError(`The ${what} ${path} would overwrite ${other}: name another file.`);
+      throw new UsageError(`The ${what} ${path} would overwrite ${other}. Choose another file.`);
     }
     taken.set(identity(path), path);
   }

@@ -67,7 +67,7 @@ export function addressProblem(baseUrl: string, keyOption: string): string | und
     return "must be an http or https address, such as http://127.0.0.1:11434/v1";
   }
   if (url.username !== "" || url.password !== "") {
-    return `holds a name or a password: give the key with ${keyOption}`;
+    return `contains a user name or a password: pass the key with ${keyOption} instead`;
   }
   return undefined;
 }

@@ -23,7 +23,7 @@ export const asFlag: WriteName = (option) => `--${option}`;
 
 export type Parsed<T> =
   | { readonly kind: "value"; readonly value: T }
-  /** A phrase that follows the name, such as `must be a number over 0, not "soon"`. */
+  /** A phrase that follows the name, such as `must be a number greater than 0, not "soon"`. */
   | { readonly kind: "wrong"; readonly problem: string };
 
 /** Decimal digits only: `1e3`, `0x10` and `Infinity` are slips. */
@@ -32,7 +32,7 @@ export function parseNumber(text: string, kind: "a whole number" | "a number"): 
   const fits = kind === "a number" ? Number.isFinite(value) : Number.isSafeInteger(value);
   return fits && value > 0
     ? { kind: "value", value }
-    : wrong(`must be ${kind} over 0, not ${JSON.stringify(text)}`);
+    : wrong(`must be ${kind} greater than 0, not ${JSON.stringify(text)}`);
 }
 
 /** One of the values, letter by letter. */
@@ -41,7 +41,7 @@ export function parseChoice<T extends string>(text: string, values: readonly T[]
   if (value !== undefined) return { kind: "value", value };
   const guess = suggest(text, values);
   const hint = guess === undefined ? "" : ` (${didYouMean(guess)})`;
-  return wrong(`can't be ${JSON.stringify(text)}; it can be: ${values.join(", ")}${hint}`);
+  return wrong(`must be one of ${values.join(", ")}, not ${JSON.stringify(text)}${hint}`);
 }
 
 /** Model ids by category of the entry. */
@@ -52,7 +52,7 @@ export function parseModel(text: string, models: Models = {}): Parsed<Models> {
   const [, before = "", after = ""] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
   const [category, id] = [before.trim(), after.trim()];
   if (category === "" || id === "") {
-    return wrong("must have the form category=id, such as driving=gpt-5-mini");
+    return wrong("must have the form category=id, for example driving=gpt-5-mini");
   }
   if (Object.hasOwn(models, category)) {
     return wrong(`names the category ${JSON.stringify(category)} twice`);

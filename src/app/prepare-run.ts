@@ -120,7 +120,7 @@ async function prepareLoaded(
   const userInput = options.userInput ?? script?.userInput;
   if (entry.jobs[jobName]?.requireUserInput === true && userInput === undefined) {
     throw new UsageError(
-      `The job "${jobName}" needs user input: give it with ${write("user-input")} or ${write("user-input-file")}.`,
+      `The job "${jobName}" requires user input. Pass it with ${write("user-input")} or ${write("user-input-file")}.`,
     );
   }
   const named = options.workingDirectory ?? script?.workingDirectory;

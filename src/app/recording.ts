@@ -26,7 +26,7 @@ export function createRecording(
     file = new OwnFile("recording", path);
   } catch (error) {
     const why = errorMessage(error);
-    throw new UsageError(`The recording ${path} can't be written: ${why}`);
+    throw new UsageError(`Can't write the recording ${path}: ${why}`);
   }
   const { loaded, entry, jobName, userInput, namedDirectory, permissions, script } = prepared;
   // A folder made for the run is gone after it: a replay makes it again.

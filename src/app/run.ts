@@ -177,7 +177,7 @@ function openJournal(path: string): Reporter {
     return createJournal(path);
   } catch (error) {
     const why = errorMessage(error);
-    throw new UsageError(`The journal ${path} can't be written: ${why}`);
+    throw new UsageError(`Can't write the journal ${path}: ${why}`);
   }
 }
 

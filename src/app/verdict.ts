@@ -56,7 +56,7 @@ export function createVerdict(options: VerdictOptions): Verdict {
     const [failure, ...others] = honourExpectations ? failures() : ofScript();
     if (failure === undefined) return honourExpectations ? { kind: "succeeded" } : job;
     const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-    return { kind: "failed", reason: `the rehearsal does not fit: ${failure}${more}` };
+    return { kind: "failed", reason: `the rehearsal doesn't match the run: ${failure}${more}` };
   };
 
   return {
@@ -97,5 +97,8 @@ function withoutNoise(unexpected: readonly string[], others: readonly string[]):
   const count = others.length === 1 ? "1 more line follows" : `${others.length} more lines follow`;
   return others.length === 0
     ? unexpected
-    : [...unexpected, `(${count} from that: expectations not met, parts of the script not used)`];
+    : [
+        ...unexpected,
+        `(${count} as a consequence: unmet expectations, unused parts of the script)`,
+      ];
 }

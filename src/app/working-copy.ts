@@ -50,7 +50,7 @@ export async function copyWorkingDirectory(
     } catch (error) {
       const why = errorMessage(error);
       throw new UsageError(
-        `The rehearsal works in a copy of ${root}, which can't be made: ${why}. Run it in the folder itself with ${inPlace}, or give the rehearsal a workspace.`,
+        `Can't copy ${root} for the rehearsal: ${why}. Use ${inPlace} to work in the folder itself, or add a workspace to the rehearsal.`,
       );
     }
   });

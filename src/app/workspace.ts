@@ -28,7 +28,7 @@ export async function makeWorkspace(
       if (workspace.git || workspace.commits.length > 0) await repository.make(workspace);
     } catch (error) {
       const why = errorMessage(error);
-      throw new UsageError(`The workspace of the rehearsal can't be made: ${why}`);
+      throw new UsageError(`Can't create the workspace of the rehearsal: ${why}`);
     }
   });
 }

@@ -19,7 +19,7 @@ process.exitCode = await runProgram(args);
 const patienceMs = process.exitCode === exitCode.canceled ? 500 : 60_000;
 lost ??= await output.end(patienceMs);
 if (lost !== undefined) {
-  output.printError(`agent-jobs: the output is not complete: ${lost}`);
+  output.printError(`agent-jobs: the output is incomplete: ${lost}`);
   process.exitCode ||= exitCode.failed;
 }
 // Nothing of ours holds the process open any more; what a dependency may still hold does not either.

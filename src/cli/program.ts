@@ -41,7 +41,7 @@ export async function runProgram(args: readonly string[]): Promise<ExitCode> {
       say(`agent-jobs: ${error.message}`);
       return exitCode.usage;
     }
-    say(`agent-jobs: this is a defect of agent-jobs, please report it.\n${inspect(error)}`);
+    say(`agent-jobs: this is a bug in agent-jobs. Please report it.\n${inspect(error)}`);
     return exitCode.failed;
   }
 }
@@ -53,9 +53,9 @@ function say(text: string): void {
 
 function createProgram(end: (code: ExitCode) => void): Command {
   const program = new Command("agent-jobs")
-    .description("Runs AI-agent work the way a test runner runs tests.")
+    .description("Runs AI agents the way a test runner runs tests.")
     .version(version)
-    .showHelpAfterError("(agent-jobs --help lists the commands and their options)")
+    .showHelpAfterError("(run agent-jobs --help for a list of commands)")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => output.print(text.trimEnd()),
@@ -64,12 +64,12 @@ function createProgram(end: (code: ExitCode) => void): Command {
     .addHelpText(
       "after",
       `
-Exit codes: 0 success, 1 the job failed (rehearse: an expectation or a rule failed),
-            2 wrong usage, a missing user input or an invalid entry, 130 canceled.`,
+Exit codes: 0 success, 1 the job or a rehearsal failed,
+            2 wrong usage, a missing user input, or an invalid entry, 130 canceled.`,
     );
 
   addRunOptions(program.command("run <entry> [job]"))
-    .description("run a job of an entry (the job may be left out if the entry has just one)")
+    .description("run a job (the name may be omitted if the entry has only one job)")
     .action(async (entry: string, job: string | undefined, flags: RunFlags) =>
       end(await run(entry, job, flags)),
     );
@@ -77,10 +77,10 @@ Exit codes: 0 success, 1 the job failed (rehearse: an expectation or a rule fail
   program
     .command("validate <entry...>")
     .description(
-      "report all problems of entries and rehearsals (*.rehearsal.*), as file:line:column: codePath: reason",
+      "report all problems of entries and rehearsals (*.rehearsal.*), as file:line:column: place: reason",
     )
-    .addOption(choice("--format <format>", "how to print them", validateFormats).default("text"))
-    .option("--strict", "let warnings count as errors")
+    .addOption(choice("--format <format>", "output format", validateFormats).default("text"))
+    .option("--strict", "treat warnings as errors")
     .action(
       async (
         files: string[],
@@ -90,17 +90,15 @@ Exit codes: 0 success, 1 the job failed (rehearse: an expectation or a rule fail
 
   program
     .command("list <entry>")
-    .description("list the jobs of an entry: the input they need, their tasks and models")
-    .option("--json", "as JSON")
+    .description("list the jobs of an entry with their user input, tasks and models")
+    .option("--json", "print JSON")
     .action(async (entry: string, { json }: { json?: true }) =>
       end(await list(entry, json === true)),
     );
 
   program
     .command("chart [entry] [job]")
-    .description(
-      "print a job as a Mermaid flowchart (the job may be left out if there is just one)",
-    )
+    .description("print a job as a Mermaid flowchart")
     .option("--journal <file>", "instead: the job of a run, with how every task of it ended")
     .option("--run <id>", "which run of the journal (default: the last)")
     .action(async (entry: string | undefined, job: string | undefined, flags: ChartFlags) =>
@@ -109,16 +107,16 @@ Exit codes: 0 success, 1 the job failed (rehearse: an expectation or a rule fail
 
   program
     .command("rehearse <rehearsal...>")
-    .description("run rehearsal files as tests: script and expectations, one line each")
-    .option("--working-directory <dir>", "where the rehearsals that name no folder run", ".")
-    .option("--in-place", "work in that folder itself, where a copy of it is the default")
-    .option("--runtime-path <path>", "the Copilot runtime to use")
-    .option("--verbose", "show what happens in each run")
+    .description("run rehearsals as tests")
+    .option("--working-directory <dir>", "folder for rehearsals that don't name one", ".")
+    .option("--in-place", "work in the folder itself instead of a copy")
+    .option("--runtime-path <path>", "path of the Copilot runtime")
+    .option("--verbose", "print the log of each run")
     .action(async (files: string[], flags: RehearseFlags) => end(await rehearse(files, flags)));
 
   program
     .command("schema")
-    .description("print the JSON Schema of an entry or of a rehearsal")
+    .description("print the JSON Schema of entries or rehearsals")
     .argument("[kind]", "entry or rehearsal", "entry")
     .action((kind: string) => end(schema(kind)));
 
@@ -128,14 +126,17 @@ Exit codes: 0 success, 1 the job failed (rehearse: an expectation or a rule fail
 function addRunOptions(command: Command): Command {
   return command
     .addOption(
-      new Option("--user-input <text>", "what $user-input stands for").conflicts("userInputFile"),
+      new Option("--user-input <text>", "the text of $user-input").conflicts("userInputFile"),
     )
-    .option("--user-input-file <path>", "read the user input from a file; - is stdin")
-    .option("--working-directory <dir>", "where the agent works (default: the current directory)")
-    .option("--rehearse <file>", "let the script of a rehearsal file play the model")
-    .option("--in-place", "with --rehearse: work in the folder itself, not in a copy of it")
-    .option("--record <file>", "keep the model exchanges of this run as a rehearsal")
-    .option("--journal <file>", "write every event as a line of JSON")
+    .option("--user-input-file <path>", "read the user input from a file (- for stdin)")
+    .option(
+      "--working-directory <dir>",
+      "folder in which the agent works (default: the current directory)",
+    )
+    .option("--rehearse <file>", "let the script of a rehearsal play the model")
+    .option("--in-place", "with --rehearse: work in the folder itself instead of a copy")
+    .option("--record <file>", "record this run as a rehearsal")
+    .option("--journal <file>", "write every event to a file, as JSON lines")
     .option(
       "--model <category=id>",
       "use another model for a category (repeatable)",
@@ -144,32 +145,42 @@ function addRunOptions(command: Command): Command {
     .addOption(
       choice(
         "--permissions <preset>",
-        "what the agent may do where the entry does not say, and at most where it does",
+        "default permissions, and an upper bound for those of the entry",
         permissionPresets,
       ),
     )
     .option(
       "--max-parallel <n>",
-      "turns at once (default: limits.parallel, 8)",
+      "maximum number of concurrent turns; overrides limits.parallel",
       by((text) => parseNumber(text, "a whole number")),
     )
     .addOption(
-      choice("--provider-type <type>", "kind of model server (default: openai)", providerTypes),
+      choice("--provider-type <type>", "type of the model server (default: openai)", providerTypes),
     )
     .option(
       "--provider-base-url <url>",
-      "a model server of your own; no GitHub token is needed then",
+      "address of your own model server; requires no GitHub token",
     )
-    .addOption(new Option("--provider-api-key <key>", "its key").env("AGENT_JOBS_PROVIDER_API_KEY"))
-    .addOption(choice("--provider-wire-api <api>", "its API (default: completions)", wireApis))
-    .option("--runtime-path <path>", "the Copilot runtime to use")
+    .addOption(
+      new Option("--provider-api-key <key>", "key of the model server").env(
+        "AGENT_JOBS_PROVIDER_API_KEY",
+      ),
+    )
+    .addOption(
+      choice(
+        "--provider-wire-api <api>",
+        "API of the model server (default: completions)",
+        wireApis,
+      ),
+    )
+    .option("--runtime-path <path>", "path of the Copilot runtime")
     .option(
       "--timeout-minutes <n>",
-      "limit of the whole job, over limits.jobMinutes",
+      "time limit of the job; overrides limits.jobMinutes",
       by((text) => parseNumber(text, "a number")),
     )
-    .option("--chart", "print the chart of what ran, as Mermaid text")
-    .addOption(new Option("--quiet", "print failures and the end only").conflicts("verbose"))
+    .option("--chart", "print a Mermaid chart of what ran")
+    .addOption(new Option("--quiet", "print only failures and the end").conflicts("verbose"))
     .option("--verbose", "also print sessions, tool calls and messages");
 }
 

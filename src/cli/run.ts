@@ -46,7 +46,7 @@ export async function run(
     }
     const { outcome, reporterFailures, complete } = await executeRun(prepared, options, signals);
     for (const { reporter, message } of reporterFailures) {
-      output.printError(`agent-jobs: warning: the ${reporter} is not complete: ${message}`);
+      output.printError(`agent-jobs: warning: the ${reporter} is incomplete: ${message}`);
     }
     switch (outcome.kind) {
       case "succeeded":
@@ -67,7 +67,9 @@ async function runOptions(
   flags: RunFlags,
 ): Promise<RunOptions> {
   if (flags.inPlace === true && flags.rehearse === undefined) {
-    throw new UsageError("--in-place needs --rehearse: any other run works in the folder itself.");
+    throw new UsageError(
+      "--in-place requires --rehearse. Other runs always work in the folder itself.",
+    );
   }
   const environment = process.env;
   const stream = output.terminal;

@@ -11,7 +11,7 @@ export function schema(kind: string): ExitCode {
   const chosen = Object.hasOwn(schemas, kind) ? schemas[kind] : undefined;
   if (chosen === undefined) {
     throw new UsageError(
-      `There is no schema "${kind}"; there are: ${Object.keys(schemas).join(", ")}.`,
+      `Unknown schema "${kind}". Known schemas: ${Object.keys(schemas).join(", ")}.`,
     );
   }
   output.printJson(chosen);

@@ -26,7 +26,7 @@ function onDemand(): Compiler {
     return module.Ajv2020;
   } catch (error) {
     throw new Error(
-      `To say what is wrong with the entry, the package ajv is needed, and it can't be loaded. In a bundle, import "agent-jobs" instead of "agent-jobs/entry", or keep ajv beside it.`,
+      `The entry is invalid, but the package ajv, which is needed to explain why, can't be loaded. In a bundle, import "agent-jobs" instead of "agent-jobs/entry", or install ajv next to the bundle.`,
       { cause: error },
     );
   }

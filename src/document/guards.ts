@@ -1,4 +1,4 @@
-/** Any object that is not a list; its fields are unknown until somebody looks. */
+/** Any object that is not a list. The types of its fields are unknown. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -56,7 +56,7 @@ export function readJson(text: string, limits: Limits): ReadText {
 
 const noComments = {
   reason: "Comments are not allowed in JSON.",
-  hint: "a YAML file (.yml) may have them",
+  hint: "a YAML file (.yml) may have comments",
 };
 
 /**
@@ -67,7 +67,7 @@ function scan(text: string, limit: number): TextFault | undefined {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
-      case 0x22: // a string: on to its end
+      case 0x22: // a string: skip to its end
         for (at++; at < text.length && text.charCodeAt(at) !== 0x22; at++) {
           const unit = text.charCodeAt(at);
           if (unit === 0x5c) at++;
@@ -95,7 +95,7 @@ function scan(text: string, limit: number): TextFault | undefined {
 
 function syntaxFault(text: string, code: ErrorName, offset: number): TextFault {
   if (text.slice(offset).trim() === "" && code !== "InvalidCommentToken") {
-    return { offset, reason: "The file ends in the middle of its JSON.", hint: "is it complete?" };
+    return { offset, reason: "The file ends in the middle of a value.", hint: "is it complete?" };
   }
   const found = JSON.stringify(/^\w+|^[^]/u.exec(text.slice(offset, offset + 20))?.[0] ?? "");
   return { offset, ...describe(code, found) };
@@ -120,11 +120,11 @@ function describe(code: ErrorName, found: string): { reason: string; hint?: stri
     case "EndOfFileExpected":
       return { reason: `Expected the end of the file, found ${found}.` };
     case "InvalidSymbol":
-      return { reason: `${found} is not JSON.`, hint: "text is written in double quotes" };
+      return { reason: `${found} is not JSON.`, hint: "put texts in double quotes" };
     case "UnexpectedEndOfString":
-      return { reason: "A string is not closed on its line.", hint: "a line break in it is \\n" };
+      return { reason: "A string is not closed on its line.", hint: "write \\n for a line break" };
     case "InvalidCharacter":
-      return { reason: "A string holds a control character.", hint: "a tab in it is \\t" };
+      return { reason: "A string contains a control character.", hint: "write \\t for a tab" };
     case "InvalidNumberFormat":
     case "UnexpectedEndOfComment":
     case "UnexpectedEndOfNumber":

@@ -31,7 +31,7 @@ export type ReadDocument =
     }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
 
-/** The format that a file name stands for; undefined for every other name. */
+/** The format of a file, by its name. Undefined for other names. */
 export function formatOfFile(fileName: string): DocumentFormat | undefined {
   const extension = /\.([^./\\]+)$/.exec(fileName)?.[1]?.toLowerCase();
   if (extension === "json") return "json";
@@ -59,16 +59,16 @@ export function readDocument(
   const bytes = typeof source === "string" ? utf8Length(source) : source.length;
   if (bytes > documentLimits.bytes) {
     const size = (bytes / 1e6).toFixed(1);
-    return rejected(`The file has ${size} MB; at most ${documentLimits.bytes / 1e6} MB are read.`);
+    return rejected(`The file has ${size} MB. The maximum is ${documentLimits.bytes / 1e6} MB.`);
   }
   const text = typeof source === "string" ? source.replace(/^\uFEFF/, "") : decode(source);
   if (text === undefined) {
     const where = typeof source === "string" ? "" : `: ${byteAt(source, invalidByte(source))}`;
-    return rejected(`The file is not text in UTF-8${where}.`, "save it as UTF-8");
+    return rejected(`The file is not UTF-8 text${where}.`, "save it as UTF-8");
   }
   if (text.includes("\0")) {
     const raw = typeof source === "string" ? new TextEncoder().encode(source) : source;
-    return rejected(`The file is binary, not text: ${byteAt(raw, raw.indexOf(0))}.`);
+    return rejected(`The file is binary: ${byteAt(raw, raw.indexOf(0))}.`);
   }
   if (text.trim() === "") return rejected("The file is empty.");
 

@@ -30,7 +30,7 @@ function remove(root: unknown, path: Path): void {
   else if (isRecord(parent)) Reflect.deleteProperty(parent, last);
 }
 
-/** The schema has spoken: this only tells the compiler. */
+/** The schema has checked this. The cast is for the compiler. */
 function isSalvaged<T>(value: unknown): value is Salvaged<T> {
   return isRecord(value);
 }

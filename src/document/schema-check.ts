@@ -22,7 +22,7 @@ import { type Explained, explain } from "./schema-reason.ts";
 export const reportedProblems = 20_000;
 
 export interface CompiledSchema<T> {
-  /** Whether the value is as the schema says. */
+  /** Whether the value matches the schema. */
   accepts(value: unknown): value is T;
   /** What is wrong, up to about `reportedProblems`; empty for an accepted value. */
   problems(value: unknown): Problem[];
@@ -47,7 +47,7 @@ export const schemaOptions = {
   // be half of the time that a start spends here.
   meta: false,
   validateSchema: false,
-  // To make the validating code smaller or faster takes longer than to run it once as it is.
+  // Optimizing the generated code takes longer than running it once.
   code: { optimize: false },
   inlineRefs: false,
   // Reported as results, never to the console.
@@ -140,7 +140,7 @@ function withoutNoise(found: readonly Found[]): Explained[] {
   });
 }
 
-/** A JSON pointer as a path; the value tells an index from a key that is a number. */
+/** A JSON pointer as a path. The value decides whether a number is an index or a key. */
 function pathOf(value: unknown, pointer: string): Path {
   const path: (string | number)[] = [];
   let current = value;

@@ -28,13 +28,15 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
       const meant = suggest(name, known);
       const unknown = { path: [...path, name], reason: `Unknown field ${JSON.stringify(name)}.` };
       if (meant !== undefined) return { ...unknown, hint: didYouMean(meant), meant };
-      return known.length === 0 ? unknown : { ...unknown, hint: `known are ${known.join(", ")}` };
+      return known.length === 0
+        ? unknown
+        : { ...unknown, hint: `known fields: ${known.join(", ")}` };
     }
     case "type":
     case "anyOf":
     case "oneOf": {
       const types = [params["types"] ?? schema].flat().filter(isText);
-      if (types.length === 0) return { path, reason: "Has none of the possible forms." };
+      if (types.length === 0) return { path, reason: "Has none of the allowed forms." };
       return { path, reason: `Must be ${either(types)}, not ${describe(error.data)}.` };
     }
     case "enum": {
@@ -73,11 +75,11 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
     case "maxProperties":
       return explainSize(error, path);
     default:
-      return { path, reason: `Is not as expected: ${error.message ?? error.keyword}.` };
+      return { path, reason: `Is invalid: ${error.message ?? error.keyword}.` };
   }
 }
 
-/** A union whose cases are told apart by a constant in a field. */
+/** A union whose cases are distinguished by a constant in a field. */
 function explainTag(error: ErrorObject, path: Path, root: object): Explained {
   const params: Readonly<Record<string, unknown>> = error.params;
   const tag = String(params["tag"]);
@@ -102,7 +104,7 @@ function explainSize(error: ErrorObject, path: Path): Explained {
   return { path, reason: `Must have ${bound} ${count(error.schema, "field")}.` };
 }
 
-/** The constants that tell the branches apart. */
+/** The constants that distinguish the branches. */
 function tagValues(branches: unknown, tag: string, root: object): string[] {
   if (!isList(branches)) return [];
   return branches.filter(isRecord).flatMap((branch) => {

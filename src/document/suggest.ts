@@ -1,4 +1,4 @@
-/** Words longer than this are not compared: nobody needs a hint for them, and it costs the square. */
+/** Longer words are not compared, because the time is quadratic. */
 const longestWord = 64;
 
 /** The candidate that `word` is most likely a misspelling of, if there is one. */

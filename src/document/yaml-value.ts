@@ -17,7 +17,7 @@ import { emptyObject, type Limits, type TextFault } from "./read-text.ts";
 export interface ConvertedYaml {
   readonly value: unknown;
   readonly faults: readonly TextFault[];
-  /** What each alias stands for. */
+  /** The value of each alias. */
   readonly targets: ReadonlyMap<Alias, Node>;
 }
 
@@ -40,7 +40,7 @@ class Converter {
   readonly #limits: Limits;
   /** About the length of the text, had it been written without aliases. */
   #size = 0;
-  /** The deepest level reached since somebody last looked. */
+  /** The deepest level reached since the last reset. */
   #deepest = 0;
   #stopped = false;
 
@@ -79,7 +79,7 @@ class Converter {
     this.#size += node.source?.length ?? 0;
     if (value === null || typeof value === "string") return value;
     if (typeof value === "number" || typeof value === "boolean") return value;
-    this.#fault(node, "This value is neither text, a number, true, false nor null.");
+    this.#fault(node, "A value must be a text, a number, true, false or null.");
     return null;
   }
 
@@ -93,7 +93,7 @@ class Converter {
       }
       const key = this.#key(pair.key);
       if (key === undefined) {
-        this.#fault(pair.key, "A key must be text.", "put it in quotes");
+        this.#fault(pair.key, "A key must be a text.", "put it in quotes");
       } else if (key in object) {
         this.#fault(pair.key, `Duplicate key ${JSON.stringify(key)}.`);
       } else {
@@ -147,7 +147,7 @@ class Converter {
     this.#size += size;
     if (this.#size > this.#limits.bytes) {
       const limit = this.#limits.bytes / 1e6;
-      this.#fault(alias, `With its aliases written out the file has more than ${limit} MB.`);
+      this.#fault(alias, `With all aliases expanded, the file has more than ${limit} MB.`);
       this.#stopped = true;
     }
     this.#reach(alias, depth + height);
@@ -192,7 +192,7 @@ export function yamlOffsets(root: Node, targets: ReadonlyMap<Alias, Node>): (pat
         const keyNode = isAlias(pair.key) ? targets.get(pair.key) : pair.key;
         if (!isScalar(keyNode)) continue;
         const text = typeof keyNode.value === "string" ? keyNode.value : keyNode.source;
-        // An empty value has no place of its own.
+        // An empty value has no position of its own.
         const place = isEmpty(pair.value) ? pair.key : pair.value;
         if (text !== undefined) known.set(text, place);
       }

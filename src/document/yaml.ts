@@ -30,7 +30,11 @@ export function readYaml(text: string, limits: Limits): ReadText {
     return rejected(offset, `Not valid YAML: ${sentence(fault.message)}`, quoteHint(text, offset));
   }
   if (second !== undefined) {
-    return rejected(second.range[0], "The file holds more than one YAML document.", "remove ---");
+    return rejected(
+      second.range[0],
+      "The file contains more than one YAML document.",
+      "remove ---",
+    );
   }
   if (document.contents === null) return rejected(0, "The file is empty.");
 

@@ -78,7 +78,7 @@ export function judgeCondition<Field extends AvailabilityField | CriteriaField>(
   });
   const failed = toolCalls.find((call) => !call.succeeded && verdictTools.includes(call.name));
   if (failed !== undefined)
-    return verdict("void", `the verdict is void: a call of ${failed.name} failed`);
+    return verdict("void", `a call of ${failed.name} failed, so there is no verdict`);
   if (cut) return verdict("void", ANSWER_CUT);
   const refused =
     purpose === "availability"

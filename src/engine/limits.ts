@@ -155,7 +155,7 @@ export class DenialStreak {
     this.#denied = true;
     this.#answers += 1;
     if (this.#answers < DENIALS_IN_A_ROW || this.#crash !== undefined) return;
-    const message = `The agent was denied ${DENIALS_IN_A_ROW} times in a row, at last ${operation} of ${target}.`;
+    const message = `The agent was denied ${DENIALS_IN_A_ROW} times in a row, most recently ${operation} of ${target}.`;
     this.#crash = { cause: "denied", message };
     this.#turn.stop({ kind: "canceled", reason: message });
   }

@@ -247,7 +247,7 @@ async function checkCriteria(
       kind: "criteria-passed",
       field: "toolExecuted",
       content,
-      reason: "all of them were called",
+      reason: "all tools were called",
     });
   }
   if (condition !== undefined) {

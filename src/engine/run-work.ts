@@ -108,7 +108,7 @@ async function runLoop(
     if (pass > runner.loopIterations) {
       const loop = loopName(work);
       runner.loopLimitCrossed(loop);
-      const reason = `${loop} did not end within limits.loopIterations = ${runner.loopIterations}`;
+      const reason = `${loop} exceeded limits.loopIterations (${runner.loopIterations})`;
       return { kind: "unanswered", last: latest, reason, inCondition: false };
     }
     const result = await runWork(runner, body, latest);
@@ -129,7 +129,7 @@ function afterAtMost(
 ): WorkResult {
   const { preCondition, postCondition, atMostReached = "fail" } = work;
   if (preCondition === undefined && postCondition === undefined) return { kind: "succeeded", last };
-  const reason = `${loopName(work)} asked for another pass after atMost = ${atMost}`;
+  const reason = `${loopName(work)} would need more than ${atMost} passes (atMost)`;
   runner.note(reason);
   return atMostReached === "succeed"
     ? { kind: "succeeded", last }
@@ -149,7 +149,7 @@ const NAMED_TASKS = 3;
 function asCondition(result: WorkResult): WorkResult {
   return result.kind !== "unanswered" || result.inCondition
     ? result
-    : { ...result, inCondition: true, reason: `a condition never answered: ${result.reason}` };
+    : { ...result, inCondition: true, reason: `a condition did not answer: ${result.reason}` };
 }
 
 /** `Par` has waited for all: it failed if any did; the last task is the one that finished last. */

@@ -196,7 +196,7 @@ async function runTurn(
 
 const abortedByOthers: Crash = {
   cause: "aborted",
-  message: "The turn was aborted, but not by this run.",
+  message: "The turn was aborted from outside this run.",
 };
 
 /** A turn that says it was canceled was ended for its denials; else somebody else has aborted it. */

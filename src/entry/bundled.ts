@@ -1,6 +1,6 @@
 /**
  * For applications that are bundled as an ES module: packages in CommonJS ask for Node's own modules by `require`,
- * which is not there in such a bundle unless somebody defines it (`Dynamic require of "util" is not supported`).
+ * which doesn't exist in such a bundle unless it is defined (`Dynamic require of "util" is not supported`).
  * So it is defined, globally, where this runs from a file that is not ours. Has to be imported first.
  */
 import { createRequire } from "node:module";

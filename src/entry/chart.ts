@@ -87,7 +87,7 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
       case "Seq":
         return part.works.reduce((arrows, one) => draw(one, arrows), into);
       case "Par": {
-        const fork = add("fork", "all of", into);
+        const fork = add("fork", "in parallel", into);
         const ends = part.works.flatMap((one) => draw(one, [fork]));
         return [add("join", "all done", ends)];
       }
@@ -99,7 +99,7 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
         const out: OpenArrow[] = [];
         if (before !== undefined) {
           const outcomes = decide(
-            `go on?${after === undefined ? bound : ""}`,
+            `continue?${after === undefined ? bound : ""}`,
             draw(before[1], open),
           );
           open = [before[0] ? outcomes.succeeded : outcomes.failed];

@@ -128,7 +128,7 @@ class EntryChecker {
       for (const [index, pattern] of (permissions[field] ?? []).entries()) {
         const reason = pattern === undefined ? [] : readGlob(pattern.replace(/^!/, ""));
         if (typeof reason === "string")
-          this.#add([...path, field, index], `Is no glob: ${reason}.`);
+          this.#add([...path, field, index], `Is not a valid glob: ${reason}.`);
       }
     }
   }
@@ -144,7 +144,7 @@ class EntryChecker {
     );
   }
 
-  /** Whether the prompt uses `$user-input`; undefined if that can't be said. */
+  /** Whether the prompt uses `$user-input`; undefined if that is unknown. */
   #checkPrompt(
     path: Path,
     prompt: Salvaged<Prompt> | undefined,
@@ -196,7 +196,7 @@ class EntryChecker {
           work.atMost === undefined &&
           !this.#isBroken([...path, "atMost"])
         ) {
-          this.#add([...path, "atMostReached"], "Has no meaning without atMost.");
+          this.#add([...path, "atMostReached"], "Requires atMost.");
         }
         return most([
           this.#checkCondition([...path, "preCondition"], work.preCondition),
@@ -238,7 +238,7 @@ class EntryChecker {
     const quoted = JSON.stringify(taskId);
     const hasModel = task.model !== undefined || this.#isBroken(["tasks", taskId, "model"]);
     if (!hasModel && modelOverride === undefined && !this.#isBroken(overridePath)) {
-      this.#add(overridePath, `Must be given, because task ${quoted} has no model.`);
+      this.#add(overridePath, `This field is required, because task ${quoted} has no model.`);
     }
     if (this.#isBroken(["tasks", taskId, "requireUserInput"])) return "unknown";
     return task.requireUserInput === true ? { of: quoted } : "none";

@@ -6,13 +6,13 @@
  * model, and `*a*a*a*b` must not take seconds. Matching takes time in proportion to the path.
  */
 
-/** One of the patterns that a glob stands for, in parts between slashes. */
+/** One of the patterns that a glob expands to, as segments between slashes. */
 export interface Glob {
   readonly text: string;
   readonly parts: readonly Part[];
 }
 
-/** A text to the letter, any number of folders, or a pattern for one name. */
+/** A literal name, any number of folders, or a pattern for one name. */
 export type Part =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "folders" }
@@ -31,7 +31,7 @@ interface CharacterSet {
 const longest = 1_000;
 const mostAlternatives = 100;
 
-/** The patterns that a glob stands for, braces expanded; or why it can't be read. */
+/** The patterns that a glob expands to, or why it is invalid. */
 export function readGlob(glob: string): readonly Glob[] | string {
   if (glob === "") return "a glob must not be empty";
   if (glob.length > longest) return `a glob must not be longer than ${longest} characters`;
@@ -50,7 +50,7 @@ function expand(glob: string): readonly string[] {
   let done: readonly string[] = [""];
   const add = (texts: readonly string[]): void => {
     if (done.length * texts.length > mostAlternatives) {
-      throw new Unreadable(`it stands for more than ${mostAlternatives} patterns`);
+      throw new Unreadable(`it expands to more than ${mostAlternatives} patterns`);
     }
     done = done.flatMap((before) => texts.map((text) => before + text));
   };
@@ -91,7 +91,7 @@ function readBraces(
       if (depth > 0) continue;
       const last = glob.slice(from, at);
       if (choices.length === 0 && /^(?:-?\d+|[a-z])\.\.(?:-?\d+|[a-z])/i.test(last)) {
-        throw new Unreadable("a range in braces can't be read: write {1,2,3}");
+        throw new Unreadable("ranges in braces are not supported: write {1,2,3}");
       }
       return { end: at + 1, choices: choices.length === 0 ? undefined : [...choices, last] };
     }
@@ -106,7 +106,7 @@ function readPattern(text: string): Glob {
   for (const part of splitParts(whole)) {
     if (part === "" || part === ".") continue;
     if (part === ".." && parts.some(({ kind }) => kind !== "text")) {
-      throw new Unreadable("it can't be said where .. leads behind a wildcard");
+      throw new Unreadable(".. after a wildcard is ambiguous");
     }
     if (part !== "**") parts.push(readPart(part));
     // Twice the same: once.
@@ -134,7 +134,7 @@ function readPart(part: string): Part {
     const char = part[at] ?? "";
     if (part[at + 1] === "(" && "!@+?*".includes(char)) {
       throw new Unreadable(
-        `extended globs such as ${char}(…) can't be read: write \\( for a bracket`,
+        `extended globs such as ${char}(…) are not supported: write \\( for a parenthesis`,
       );
     }
     if (char === "*") {
@@ -161,7 +161,8 @@ function setLength(glob: string, start: number): number {
   if (glob[at] === "!" || glob[at] === "^") at += 1;
   if (glob[at] === "]") at += 1;
   for (; at < glob.length && glob[at] !== "/"; at += 1) {
-    if (glob.startsWith("[:", at)) throw new Unreadable("names such as [:alpha:] can't be read");
+    if (glob.startsWith("[:", at))
+      throw new Unreadable("character classes such as [:alpha:] are not supported");
     if (glob[at] === "\\") at += 1;
     else if (glob[at] === "]") return at + 1 - start;
   }
@@ -186,7 +187,7 @@ function readSet(content: string): CharacterSet {
   return { not, ranges };
 }
 
-/** Whether the parts of a pattern match the names on the way to a file. */
+/** Whether the segments of a pattern match the names of a path. */
 export function partsMatch(
   parts: readonly Part[],
   names: readonly string[],

@@ -15,7 +15,7 @@ export type LoadedEntry =
       /** The position of the value at a path such as `["jobs", "review", "work"]`. */
       readonly locate: Locate;
       readonly locateTask: (taskName: string) => Position;
-      /** What is valid and yet surely not meant. */
+      /** Valid, but probably not intended. */
       readonly warnings: readonly Diagnostic[];
     }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
@@ -37,7 +37,7 @@ export function loadEntry(
   const { value, locate } = document;
   if (isRehearsal(value)) {
     const reason = "This is a rehearsal, not an entry.";
-    const hint = `run it with agent-jobs rehearse, or an entry with --rehearse ${file}`;
+    const hint = `run it with agent-jobs rehearse, or pass it with --rehearse ${file}`;
     return { kind: "rejected", diagnostics: [{ file, codePath: "", reason, hint }] };
   }
   const prepared = preparePlain(value, { ...options, file, locate });

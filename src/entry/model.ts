@@ -77,9 +77,9 @@ export interface Limits {
 
 /** A prompt, when it may run, and what must hold after it. */
 export interface Task {
-  /** Which model does the work. Without it every work of the task has to say `modelOverride`. */
+  /** The model that does the work. Without it, every work of the task needs a `modelOverride`. */
   readonly model?: Model;
-  /** What the agent is told, with variables in it. */
+  /** The prompt, which may contain variables. */
   readonly prompt: Prompt;
   /** Whether the prompt uses `$user-input`. Default: false. */
   readonly requireUserInput?: boolean;
@@ -122,11 +122,11 @@ export interface LoopWork<Id extends number = never, Ref extends TaskWork<Id> = 
   /** The body runs while the work's outcome equals the boolean. */
   readonly preCondition?: readonly [boolean, Work<Id, Ref>];
   readonly body: Work<Id, Ref>;
-  /** The loop is redone while the work's outcome equals the boolean; without it, only as `atMost` says. */
+  /** The loop repeats while the work's outcome equals the boolean. Without it, only `atMost` repeats the loop. */
   readonly postCondition?: readonly [boolean, Work<Id, Ref>];
   /** How often the body runs at most. With it, an absent condition goes on. */
   readonly atMost?: number;
-  /** What it means that a condition asks for another pass after `atMost`. Default: `fail`. */
+  /** The outcome if a condition asks for another pass after `atMost` passes. Default: `fail`. */
   readonly atMostReached?: "fail" | "succeed";
 }
 
@@ -175,7 +175,7 @@ export interface Entry<Id extends number = never> {
   readonly grid?: readonly GridRow[];
   /** Which driving models are tried, how often, when one crashes. */
   readonly drivingSessionRetries?: readonly DrivingSessionRetry[];
-  /** For every task that says nothing else. Default: `read-only`. */
+  /** For every task without permissions of its own. Default: `read-only`. */
   readonly permissions?: Permissions;
   /** Bounds of a run. */
   readonly limits?: Limits;

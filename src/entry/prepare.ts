@@ -23,7 +23,7 @@ export type PrepareResult =
   | {
       readonly kind: "prepared";
       readonly entry: PreparedEntry;
-      /** What is valid and yet surely not meant. */
+      /** Valid, but probably not intended. */
       readonly warnings: readonly Diagnostic[];
     }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
@@ -72,7 +72,7 @@ export function preparePlain(data: unknown, options: PrepareOptions): PrepareRes
   }
   const { problems: found, complete } = entryCheck.inspect(data);
   const schemaProblems = found.map((problem) => withModelHint(problem, data, names));
-  // With faults unreported, what is left would not be sound.
+  // If there are unreported faults, the rest would be inconsistent.
   if (!complete) return rejected(schemaProblems, options);
   const sound = salvage<Entry>(data, schemaProblems);
   const problems = sound === undefined ? [] : checkEntry(sound, names, schemaProblems);

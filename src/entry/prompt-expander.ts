@@ -73,7 +73,7 @@ export class PromptExpander {
   readonly #said = new Set<string>();
   #total = 0;
 
-  /** Null stands for a variable whose fault has been reported already. */
+  /** Null: the fault of this variable has already been reported. */
   constructor(lookUp: (name: string) => Prompt | null | undefined) {
     this.#lookUp = lookUp;
   }
@@ -110,7 +110,10 @@ export class PromptExpander {
     this.#total += top.text.length;
     if (this.#total <= promptLimits.entry) return;
     this.#total -= top.text.length;
-    this.#drop(top, `The expanded prompts have more than ${promptLimits.entry} characters in all.`);
+    this.#drop(
+      top,
+      `All expanded prompts together have more than ${promptLimits.entry} characters.`,
+    );
   }
 
   /** Gives up a text for its size. */
@@ -121,7 +124,7 @@ export class PromptExpander {
     top.tail = "plain";
   }
 
-  /** Reads on in the frame, to its end or to a variable that has to be expanded first. */
+  /** Continues in the frame, to its end or to a variable that has to be expanded first. */
   #advance(top: Frame): "entered" | "done" {
     const pattern = new RegExp(variablePattern);
     for (;;) {
@@ -185,7 +188,7 @@ export class PromptExpander {
       to.complete = false;
     }
     if (to.text.length + text.length > promptLimits.prompt) {
-      return this.#drop(to, `The prompt expands to over ${promptLimits.prompt} characters.`);
+      return this.#drop(to, `The prompt expands to more than ${promptLimits.prompt} characters.`);
     }
     to.text += text;
     to.tail = to.tail === "runtime" && text === "-" ? "runtime-hyphen" : piece.tail;

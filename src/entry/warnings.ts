@@ -1,4 +1,4 @@
-/** What is valid and yet surely not what its author meant. Only for entries without problems. Pure. */
+/** Finds what is valid but probably not what the author intended. Only for valid entries. Pure. */
 import type { Entry, Permissions, PreparedEntry, Prompt, Task, Work } from "./model.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import { promptText, variablePattern } from "./prompt-expander.ts";
@@ -34,7 +34,7 @@ export function unusedUserInput(
   const prompts = taskWorks(job.work).flatMap(({ taskId }) => promptsOf(entry.tasks[taskId]));
   return prompts.some((prompt) => variablesOf(prompt).includes("user-input"))
     ? undefined
-    : `The user input is not used: no prompt of the job ${JSON.stringify(jobName)} has $user-input.`;
+    : `The user input is not used: no prompt of the job ${JSON.stringify(jobName)} contains $user-input.`;
 }
 
 function warning(path: Path, reason: string, hint?: string): Problem {
@@ -56,7 +56,7 @@ function patternWarnings(
       warning(
         [...path, "shell", index],
         `No command can match this pattern: ${reason}.`,
-        "a pattern is the words of one command; give each command of a line its own",
+        "a pattern matches a single command: write one for each command of a line",
       ),
     ];
   });
@@ -132,13 +132,13 @@ function loopWarnings(path: Path, work: Work): Problem[] {
   if (work.kind !== "Loop" || work.postCondition !== undefined || "atMost" in work) return below;
   const own = warning(
     path,
-    "This loop can't come round again, because it has no postCondition.",
-    "give it a postCondition, or atMost",
+    "This loop never repeats, because it has no postCondition.",
+    "add a postCondition or atMost",
   );
   return [own, ...below];
 }
 
-/** The tasks that may have finished last; `undefined` among them stands for none yet. */
+/** The tasks that may have finished last. `undefined` means that no task has finished. */
 type Last = ReadonlySet<string | undefined>;
 
 /** What a work makes of that: its own last tasks, and whether it may end without having run any. */
@@ -179,7 +179,7 @@ function neverAvailable(entry: Entry, taskId: string, last: Last): string | unde
   if (wanted === undefined || wanted.some((name) => last.has(name))) return undefined;
   const before = [...last].map((name) => (name === undefined ? "none" : JSON.stringify(name)));
   const asked = some(wanted.map((name) => JSON.stringify(name)));
-  return `Task ${JSON.stringify(taskId)} is never available here: its previousTasks has ${asked}, and the task before it is ${some(before)}.`;
+  return `Task ${JSON.stringify(taskId)} is never available here: its previousTasks contains ${asked}, but the task before it is ${some(before)}.`;
 }
 
 function some(names: readonly string[]): string {

@@ -35,7 +35,7 @@ export function assignWorkId(work: Work): Work<number> {
   return mapRefs(work, (ref): TaskWork<number> => ({ ...ref, workIdInJob: next++ }));
 }
 
-/** The tree with other tasks in the place of its own; they are visited in reading order. */
+/** Maps the tasks of the tree, in reading order. */
 export function mapRefs<I extends Id, O extends Id, To extends TaskWork<O>>(
   work: Work<I>,
   change: (ref: TaskWork<I>) => To,

@@ -76,40 +76,38 @@ export function crashText(crash: Crash): string {
 
 /** The one advice that is not about the model server: it helps in a rehearsal too. */
 export const permissionAdvice =
-  'Allow in "permissions" what the task needs (each denial names it), or say in the prompt how to do without.';
+  'Allow what the task needs in "permissions" (each denial names it), or change the prompt so that the task works without it.';
 
 /** Statement 6 of docs/engine.md: which crashes are worth another attempt. */
 export function crashRemedy(crash: Crash | Refusal): Remedy {
   switch (crash.cause) {
     case "auth":
-      return giveUp(
-        "Check the token or the provider's API key: the model server did not accept it.",
-      );
+      return giveUp("Check the token or the provider's API key. The model server rejected it.");
     case "forbidden":
       return giveUp(
-        "The token is known but may not use this model: check its permissions and the plan.",
+        "Check the permissions of the token and your plan. The token may not use this model.",
       );
     case "not-found":
       return giveUp(
-        "Check the model id and the provider's base URL: the model server does not know them.",
+        "Check the model id and the provider's base URL. The model server doesn't know them.",
       );
     case "too-large":
       return giveUp(
-        "The conversation is too large for the model server: shorten the prompt or what it reads.",
+        "Shorten the prompt, or let the agent read less. The conversation is too large for the model server.",
       );
     case "rejected":
       return giveUp(
-        "The model server rejected the request itself: a retry would send the same. Check the model id and the length of the prompt.",
+        "Check the model id and the length of the prompt. The model server rejected the request, and a retry would send the same.",
       );
     case "no-tools":
-      return giveUp("Choose a model that can call tools: agents need them.");
+      return giveUp("Choose a model that supports tools.");
     case "redirect":
-      return giveUp("Check the provider's base URL: no answer comes from it.");
+      return giveUp("Check the provider's base URL. The server doesn't answer.");
     case "denied":
       return giveUp(permissionAdvice);
     case "not-installed":
     case "configuration":
-      return giveUp("What is missing has to be installed or named first.");
+      return giveUp("Install the missing part, or set its path.");
     case "rate-limited":
     case "overloaded":
       return { kind: "retry-later", overload: crash };

@@ -58,7 +58,7 @@ function ofActivity(activity: SessionActivity): Decision | undefined {
     case "tool.ended": {
       const { succeeded, stopped = false, toolName, error } = activity;
       if (succeeded || stopped || isDenial(error?.code)) return undefined;
-      const reason = beginningOf(error?.message ?? "no reason was given", REASON_CHARACTERS);
+      const reason = beginningOf(error?.message ?? "no reason given", REASON_CHARACTERS);
       return { kind: "tool-call-failed", tool: toolName ?? UNKNOWN_TOOL, reason };
     }
     default:

@@ -174,7 +174,7 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     severity: "error",
     audience: everybody,
     answer: true,
-    message: ({ reason }) => `No retry: availability failed: ${reason}`,
+    message: ({ reason }) => `Not retried: the task is not available: ${reason}`,
   },
   "criteria-passed": {
     category: "CRITERIA",
@@ -202,7 +202,7 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     audience: everybody,
     answer: true,
     message: ({ retries, reason }) =>
-      `Retry budget drained because of criteria failure after ${retries} ${retries === 1 ? "retry" : "retries"}: ${reason}`,
+      `Giving up after ${retries} ${retries === 1 ? "retry" : "retries"}: ${reason}`,
   },
   "session-crashed": {
     category: "SESSION CRASHED",
@@ -220,7 +220,7 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     audience: most,
     message: ({ purpose, retry, of, modelId, waitingFor }) =>
       waitingFor === undefined
-        ? `${purposeName(purpose)} in a new session after a crash, retry ${retry} of ${of}, model ${modelId}`
+        ? `${purposeName(purpose)} in a new session after a crash, attempt ${retry + 1} of ${of + 1}, model ${modelId}`
         : `Waiting for ${waitingFor}, attempt ${retry + 1} of ${of + 1}: ${purposeName(purpose)} in a new session, model ${modelId}`,
   },
   "crash-budget-drained": {
@@ -247,15 +247,14 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     category: "OPERATION",
     severity: "error",
     audience: everybody,
-    message: ({ server, reason }) =>
-      `No connection to ${server}: ${reason}. The run goes on trying`,
+    message: ({ server, reason }) => `Can't connect to ${server}: ${reason}. Still trying`,
   },
   "leftovers-ended": {
     category: "OPERATION",
     severity: "warning",
     audience: most,
     message: ({ runs }) =>
-      `Ended and removed what ${runs === 1 ? "a killed run" : `${runs} killed runs`} had left`,
+      `Ended and removed what ${runs === 1 ? "a killed run" : `${runs} killed runs`} left behind`,
   },
   "limit-crossed": {
     category: "OPERATION",
@@ -356,7 +355,7 @@ function unitOf(limit: string): string {
 
 /** Of a single attempt there is nothing to count. */
 function attemptOf({ attempt, attempts }: { attempt: number; attempts: number }): string {
-  return attempts === 1 ? "" : `, try ${attempt} of ${attempts}`;
+  return attempts === 1 ? "" : `, attempt ${attempt} of ${attempts}`;
 }
 
 function purposeName(purpose: Purpose): string {

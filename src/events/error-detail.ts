@@ -32,7 +32,7 @@ export function errorToDetailedString(err: unknown): string {
         : { name: "NonError", message: briefly(err, budget), value: describe(err, budget, 0) };
     return JSON.stringify(detail);
   } catch {
-    return '{"name":"NonError","message":"An error that cannot be described"}';
+    return '{"name":"NonError","message":"An error that cannot be inspected"}';
   }
 }
 
@@ -129,7 +129,7 @@ function addFields(
 function guarded(value: object, budget: Budget, depth: number, make: () => unknown): unknown {
   if (budget.open.has(value)) return "[circular]";
   if (depth >= MAX_DEPTH) return "[too deep]";
-  if (budget.left <= 0) return "[left out: too long]";
+  if (budget.left <= 0) return "[omitted: too long]";
   budget.open.add(value);
   // A shape costs too, else many small objects would get past the bound.
   budget.left -= 16;

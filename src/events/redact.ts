@@ -125,7 +125,7 @@ function bounded(text: Text): Text {
     left = Math.max(0, left - original.length);
     if (original.length <= Math.max(room, ALWAYS_KEPT)) return text(original);
     const kept = text(original.slice(0, room)).slice(0, -CUT_EDGE);
-    return `${kept}… (${original.length - kept.length} characters left out)`;
+    return `${kept}… (${original.length - kept.length} characters omitted)`;
   };
 }
 

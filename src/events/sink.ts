@@ -151,7 +151,7 @@ export class Audience {
       const closed = (reporter.close?.() ?? Promise.resolve()).then(() => true);
       const late = this.#options.clock.sleep(CLOSE_MS, timeout.signal).then(() => false);
       if (!(await Promise.race([closed, late]))) {
-        this.fail(name, new Error(`It did not close within ${CLOSE_MS} ms.`));
+        this.fail(name, new Error(`The reporter did not close within ${CLOSE_MS} ms.`));
       }
     } catch (error) {
       this.fail(name, error);

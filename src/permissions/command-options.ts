@@ -3,7 +3,7 @@
  * harmless, and which are operands. Pure; what the programs are is in `programs.ts` and `git-commands.ts`.
  */
 
-/** Options that can neither run a program, nor write a file, nor read one that is not an operand. */
+/** Options that don't run a program, don't write a file, and only read files that are operands. */
 export interface Options {
   /**
    * Letters; one with `:` takes a value, one with `=` only as the next word, one with `?` the rest of its
@@ -31,7 +31,7 @@ export interface Arguments {
   readonly values: ReadonlyMap<number, string>;
   /** Every known option that is there. */
   readonly seen: ReadonlySet<string>;
-  /** Whether every option was known, so that operands and values are surely told apart. */
+  /** Whether every option was known, so that operands and option values are certain. */
   readonly exact: boolean;
 }
 

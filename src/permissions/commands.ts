@@ -17,7 +17,7 @@ const maxWords = 2_000;
 /** Parts of the paths that the file system is asked about: each takes some calls. */
 const maxParts = 1_000;
 
-/** By its words alone, where nobody knows the files: whatever is not below the working directory. */
+/** Judged by the words alone, without looking at files: everything outside the working directory. */
 const byWords: LeadsOut = (path) => path.startsWith("/");
 
 /**
@@ -36,27 +36,27 @@ export function decideShell(
   // PowerShell reads quotes, backslashes and separators in its own way.
   if (platform === "win32") {
     return refused(
-      "patterns of permissions.shell can't be checked on Windows, where commands are read by PowerShell; only shell: true without denials allows them there",
+      "patterns of permissions.shell can't be checked on Windows, where PowerShell reads the commands; use shell: true without denials",
     );
   }
   if (Buffer.byteLength(line) > maxBytes) {
     return refused(
-      `the command is too long to be checked against the patterns of permissions.shell: it may have ${maxBytes} bytes`,
+      `the command is too long to be checked against permissions.shell: the maximum is ${maxBytes} bytes`,
     );
   }
   const reading = readShell(line);
   if (reading.kind === "opaque") {
     return refused(
-      `the command can't be checked against the patterns of permissions.shell: ${reading.reason}. Use plain commands`,
+      `the command can't be checked against permissions.shell: ${reading.reason}. Use plain commands`,
     );
   }
   if (allow !== true && reading.background) {
-    return refused("where patterns allow commands, none may run in the background (&)");
+    return refused("commands that are allowed by patterns must not run in the background (&)");
   }
   const { commands, expanded = new Set<string>() } = reading;
   if (commands.reduce((sum, command) => sum + command.length, 0) > maxWords) {
     return refused(
-      `the command has too many words to be checked against the patterns of permissions.shell: ${maxWords} are allowed`,
+      `the command has too many words to be checked against permissions.shell: the maximum is ${maxWords}`,
     );
   }
   const denials = deny.map(readDenial);
@@ -71,7 +71,7 @@ export function decideShell(
     const reason = patterns === undefined ? undefined : refusal(command, patterns, judge);
     if (paths.tooMany) {
       return refused(
-        `the command has too many paths to be checked: ${maxParts} parts of paths are allowed`,
+        `the command has too many paths to be checked: the maximum is ${maxParts} path segments`,
       );
     }
     if (reason !== undefined) return refused(reason);
@@ -79,7 +79,7 @@ export function decideShell(
   return { allowed: true };
 }
 
-/** Asks about each path once, and about so many. */
+/** Checks each path once, and at most this many. */
 class AskedPaths {
   tooMany = false;
   readonly #ask: LeadsOut;
@@ -222,7 +222,7 @@ function spelledOut(
   }
 }
 
-/** `-o*` names `-o`; `-n*` names no other letter, and `--*` only options of programs that nobody knows. */
+/** `-o*` names `-o`; `-n*` names no other letter, and `--*` names only options of unknown programs. */
 function namesOption(
   command: readonly string[],
   index: number,
@@ -243,7 +243,7 @@ function explain(
   objection: Objection | undefined,
 ): string {
   const word = command[index] ?? "";
-  const why = objection?.reason ?? "which the shell would replace";
+  const why = objection?.reason ?? "which the shell would expand";
   const spelled = command.join(" ");
   const ways =
     spelled.length > maxShown || command.some((one) => /\s|^$|\*/.test(one))
@@ -253,7 +253,7 @@ function explain(
     ways.push(`"${[...pattern.words, "**"].join(" ")}", which allows any arguments`);
   }
   const advice = ways.length === 0 ? "" : `. These would allow it: ${ways.join(", or ")}`;
-  return `"${shortened(command)}" has ${shortened([word])}, ${why}, and "${pattern.text}" does not spell it out${advice}`;
+  return `"${shortened(command)}" contains ${shortened([word])}, ${why}, and "${pattern.text}" doesn't name it${advice}`;
 }
 
 function isKnown([program = ""]: readonly string[]): boolean {

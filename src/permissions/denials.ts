@@ -7,7 +7,7 @@ import { readShell } from "./shell-reading.ts";
 import { wildcardMatches } from "./wildcard.ts";
 
 export interface Denial {
-  /** As it is written, without the `!`. */
+  /** As written, without the `!`. */
   readonly pattern: string;
   readonly words: readonly DeniedWord[];
 }
@@ -63,7 +63,7 @@ export function findDenial(
 
 interface ReadWord {
   readonly text: string;
-  /** What it may stand for as the name of a program or a subcommand. */
+  /** The names of programs or subcommands that it may match. */
   readonly names: readonly string[];
   readonly option: boolean;
 }

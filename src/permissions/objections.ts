@@ -35,7 +35,7 @@ const outside: Objection = {
 };
 const expanded: Objection = {
   kind: "program",
-  reason: "which the shell would replace by names that can't be checked",
+  reason: "which the shell would expand to names that can't be checked",
 };
 const script: Objection = {
   kind: "program",
@@ -109,13 +109,13 @@ function judgeGit(words: readonly string[], judge: Judge, found: Found): void {
   });
   // What can't be the name of a subcommand is none.
   if (options === undefined && /^[a-z\d]/i.test(sub.name)) {
-    found.set(at, { kind: "subcommand", reason: "which is no subcommand whose options are known" });
+    found.set(at, { kind: "subcommand", reason: "which is not a subcommand with known options" });
   }
   const given = readArguments(words, at + 1, options ?? {});
   given.unknown.forEach((index) => found.set(index, option));
   for (const index of gitPaths(sub.name, given)) {
     const word = words[index] ?? "";
-    // What it takes up or compares may be no file of the repository; everything else is in it.
+    // The files that it adds or compares may be outside the repository. All others are inside.
     const reads = ["diff", "difftool", "add", "stash"].includes(sub.name);
     const objection = reads
       ? fileObjection(word, judge)
@@ -131,7 +131,7 @@ function gitPaths(name: string, given: Arguments): readonly number[] {
   return hasPattern ? given.operands.slice(1) : given.operands;
 }
 
-/** A program that nobody knows: whatever could be an option is one, whatever could be a path is one. */
+/** An unknown program: every word that could be an option or a path counts as one. */
 function judgeUnknown(words: readonly string[], judge: Judge, found: Found): void {
   for (const [index, word] of words.entries()) {
     if (index === 0 || word === "-" || word === "--") continue;
@@ -175,7 +175,7 @@ function urlObjection(word: string): Objection | undefined {
   // curl expands braces and brackets, and knows `file:`.
   return /^https?:\/\/[^\s{}[\]]+$/i.test(word)
     ? undefined
-    : { kind: "program", reason: "which is no plain address of http or https" };
+    : { kind: "program", reason: "which is not a plain http or https address" };
 }
 
 // Some programs know that a slash in brackets ends nothing, others don't: none in there.

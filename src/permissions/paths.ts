@@ -10,7 +10,7 @@ export interface PathContext {
   readonly realpath: (path: string) => string;
   /** Whether there is anything of that name, be it a link that leads nowhere. */
   readonly isThere: (path: string) => boolean;
-  /** What a symbolic link says; undefined for everything else. Does not throw. */
+  /** The target of a symbolic link. Undefined for everything else. Does not throw. */
   readonly linkTarget: (path: string) => string | undefined;
 }
 
@@ -41,7 +41,7 @@ export function realLocation(path: string, context: PathContext): string | undef
   return walk(path, sep === "/" ? "/" : /[\\/]/, context);
 }
 
-/** What these hold depends on who asks, and the runtime is another process than we: `/proc/self/cwd`. */
+/** These paths mean something else in each process (`/proc/self/cwd`), and the runtime is another process. */
 const ofProcess = /^\/(?:proc|dev\/(?:fd|std(?:in|out|err)))(?:\/|$)/;
 
 const maxLinks = 40;
@@ -80,7 +80,7 @@ function walk(path: string, separator: string | RegExp, context: PathContext): s
     // In the system's own spelling of it: letters in another case, short names.
     return join(context.realpath(at), ...missing);
   } catch {
-    // A loop, a folder that we may not enter, a link that was just changed: who knows where it ends.
+    // A loop, an inaccessible folder, or a link that just changed: the target is unknown.
     return undefined;
   }
 }
@@ -89,7 +89,7 @@ function isThere(path: string, context: PathContext): boolean {
   try {
     return context.isThere(path);
   } catch {
-    // Something is there that we may not look at: the end of the walk finds out.
+    // Something exists that can't be accessed. The end of the walk decides.
     return true;
   }
 }

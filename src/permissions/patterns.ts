@@ -1,4 +1,4 @@
-/** What can be said of a pattern of `permissions.shell` before any command comes. Pure. */
+/** Checks of a pattern of `permissions.shell` that need no command. Pure. */
 import { readShell } from "./shell-reading.ts";
 
 /**
@@ -7,13 +7,13 @@ import { readShell } from "./shell-reading.ts";
  */
 export function unmatchable(pattern: string): string | undefined {
   const words = pattern.trim().split(/\s+/);
-  // What a wildcard stands for is a plain text at best.
+  // A wildcard only matches plain text.
   const text = words.join(" ").replaceAll("*", "x");
   const reading = readShell(text);
   if (reading.kind === "opaque") return reading.reason;
   const [first = [], ...others] = reading.commands;
   if (others.length > 0)
-    return `it is ${others.length + 1} commands, and each is matched by itself`;
+    return `it contains ${others.length + 1} commands, and each command is matched on its own`;
   return first.join(" ") === text && first.length === words.length
     ? undefined
     : "quotes, backslashes and comments are not part of the words of a command";

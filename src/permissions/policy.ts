@@ -33,7 +33,7 @@ export type PermissionDecision =
 export interface PermissionContext extends PathContext {
   /** Default: this machine's. */
   readonly platform?: NodeJS.Platform;
-  /** What `~` stands for in a denial. Default: the user's. */
+  /** The folder that `~` means in a denial. Default: the user's home. */
   readonly home?: string;
   /** Files, and folders with all they hold, that the run writes about itself: no file tool writes to them. Absolute. */
   readonly kept?: readonly string[];
@@ -60,24 +60,24 @@ export function decidePermission(
       if (refusal !== undefined) return denied(operation, target, refusal);
       return rules.everything
         ? { kind: "allowed" }
-        : denied(operation, target, "only the preset all allows that");
+        : denied(operation, target, `only the preset "all" allows it`);
     }
   }
 }
 
-/** One sentence for the model: what it may do, so that it can go on in another way. */
+/** One sentence for the model about what it may do instead. */
 export function describePermissions(permissions: Permissions): string {
   const { everything, writes, read, write, shell, url } = ruleSet(permissions);
-  if (everything) return "Everything is allowed but what is denied by name.";
-  const parts = [`read and search files under the working directory${also(read)}`];
-  if (writes) parts.push(`write files under the working directory${also(write)}`);
+  if (everything) return "Everything is allowed, except for what is denied explicitly.";
+  const parts = [`read and search files in the working directory${also(read)}`];
+  if (writes) parts.push(`write files in the working directory${also(write)}`);
   else if (write.allow.length > 0) parts.push(`write ${write.allow.join(", ")}`);
   if (shell.allow === true) parts.push("run shell commands");
   else if (shell.allow.length > 0) {
     parts.push(`run shell commands that match ${shell.allow.map((p) => `"${p}"`).join(", ")}`);
   }
   if (url.allow.length > 0) parts.push(`fetch ${url.allow.join(", ")}`);
-  return `You may ${parts.join("; ")}; call the job tools; nothing else.`;
+  return `You may only ${parts.join("; ")}; and call the job tools.`;
 }
 
 function also(globs: Split): string {
@@ -98,7 +98,7 @@ function decideFile(
   return { kind: "allowed" };
 }
 
-/** Why a file may not be read or written; undefined when it may. */
+/** Why a file must not be read or written. Undefined if it may be. */
 function fileReason(
   operation: "read" | "write",
   rules: RuleSet,
@@ -116,10 +116,10 @@ function fileReason(
   const root = realLocation(context.workingDirectory, context);
   const reals = typeof path === "string" ? realLocations(path, context) : undefined;
   if (root === undefined || reals === undefined) {
-    return "where this path leads can't be said for sure";
+    return "this path can't be resolved with certainty";
   }
   for (const real of reals) {
-    if (kept.some((one) => holds(one, real, context))) return "the run itself writes there";
+    if (kept.some((one) => holds(one, real, context))) return "agent-jobs writes this file itself";
     const reason = placeReason(operation, rules, real, root, context, deep);
     if (reason === undefined) continue;
     return real === path || reason !== outside ? reason : `it leads to ${real}, ${outside}`;
@@ -149,14 +149,14 @@ function placeReason(
   const home = context.home ?? homedir();
   const denial = deny.find((glob) => globDenies(glob, real, deep, root, home, context));
   if (denial !== undefined) {
-    return `it is, or holds, what permissions.${operation} denies with "!${denial}"`;
+    return `permissions.${operation} denies it, or a part of it, with "!${denial}"`;
   }
   if (rules.everything) return undefined;
   const secret = isPrivate(isUnder(real, root) ? real.slice(root.length) : real);
   const named = allow.filter((glob) => !secret || isPrivate(glob));
   if (named.some((glob) => globMatches(glob, real, root, false))) return undefined;
   if (secret) {
-    return "files like this hold credentials or run code; only a pattern that names them allows it";
+    return "files like this may contain credentials or run code; a pattern must name them explicitly";
   }
   if (operation === "write" && !rules.writes) {
     return allow.length === 0

@@ -91,7 +91,7 @@ function anyCase(text: string): string {
   return text.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 }
 
-/** No glob says “not this word”: globs of all that differs in the first three letters. */
+/** Globs can't express “not this word”, so these match every name that differs in the first three letters. */
 function notAs(words: readonly string[]): string[] {
   const globs = new Set<string>();
   for (const word of words) {

@@ -10,7 +10,7 @@ export interface Program extends Options {
    * written; a script and then files; addresses; archives that are looked at.
    */
   readonly operands: "files" | "pattern" | "text" | "output" | "sed" | "awk" | "urls";
-  /** Options that stand for the pattern or script, which then is no operand. */
+  /** Options that replace the pattern or script operand. */
   readonly instead?: string;
 }
 

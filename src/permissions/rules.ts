@@ -26,7 +26,7 @@ export interface Split {
   readonly deny: readonly string[];
 }
 
-/** All that a preset gives. What isn't said here, nobody has. */
+/** Everything that a preset allows. What is not listed is denied. */
 interface Grants {
   /** A ceiling lets through what is not above it. */
   readonly rank: number;
@@ -141,7 +141,7 @@ export function ceilPermissions(permissions: Permissions, ceiling: PermissionPre
   };
 }
 
-/** A write pattern that can't leave the working directory, nor reach what the preset keeps away. */
+/** A write pattern that can't leave the working directory or match what the preset denies. */
 function isInside(glob: string): boolean {
   return (
     !glob.startsWith("!") &&
@@ -172,11 +172,11 @@ function isPreset(name: string): name is PermissionPreset {
 
 function unknownPreset(given: unknown): Error {
   return new Error(
-    `The preset ${JSON.stringify(given)} of permissions does not exist: use read-only, workspace or all.`,
+    `Unknown preset of permissions: ${JSON.stringify(given)}. Use read-only, workspace or all.`,
   );
 }
 
-/** A glob that can't be read would neither allow nor deny what it was written for. */
+/** An invalid glob would neither allow nor deny what its author intended. */
 function readable(field: "read" | "write", globs: Split): Split {
   for (const glob of [...globs.allow, ...globs.deny]) {
     const reason = readGlob(glob);

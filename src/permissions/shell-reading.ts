@@ -1,5 +1,5 @@
 /**
- * Reads a shell command line just far enough to say which commands it runs, and nothing more.
+ * Parses a shell command line just far enough to know which commands it runs.
  *
  * Invariant: what it returns is what a POSIX shell or bash would run, word for word; whatever it does not
  * understand, or whose words only the shell knows (expansions, substitutions), is `opaque`, and an opaque
@@ -20,7 +20,7 @@ export function readShell(text: string): ShellReading {
   try {
     const reader = new ShellReader(text);
     const commands = reader.read();
-    if (commands.length === 0) return { kind: "opaque", reason: "it holds no command" };
+    if (commands.length === 0) return { kind: "opaque", reason: "it contains no command" };
     const { background, expanded } = reader;
     return { kind: "commands", commands, background, ...(expanded.size === 0 ? {} : { expanded }) };
   } catch (error) {
@@ -60,7 +60,7 @@ class ShellReader {
   #words: string[] = [];
   readonly #commands: string[][] = [];
   readonly expanded = new Set<string>();
-  /** The last `,` or `..` that has a `}` behind it: no brace before it is surely just a brace. */
+  /** The last `,` or `..` with a `}` after it. A brace before it may be an expansion. */
   readonly #lastBraceSeparator: number;
 
   constructor(text: string) {
@@ -74,7 +74,7 @@ class ShellReader {
     // Carriage returns, bells, NUL… have no business here, and terminals and shells disagree on them.
     // eslint-disable-next-line no-control-regex
     if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(this.#text)) {
-      throw new Opaque("it holds control characters");
+      throw new Opaque("it contains control characters");
     }
     while (this.#at < this.#text.length) this.#step();
     this.#endCommand();
@@ -114,7 +114,7 @@ class ShellReader {
         return;
       case "(":
       case ")":
-        throw new Opaque("it holds parentheses (a subshell, a function or an array)");
+        throw new Opaque("it contains parentheses (a subshell, a function or an array)");
       case "$":
       case "`":
         this.#expansion();
@@ -185,7 +185,7 @@ class ShellReader {
       if (char === undefined) throw new Opaque("a quote is not closed");
       if (char === '"') break;
       if (char === "`" || (char === "$" && expands(this.#text[at + 1]))) {
-        throw new Opaque(`it holds an expansion or a substitution (${char})`);
+        throw new Opaque(`it contains an expansion or a substitution (${char})`);
       }
       if (char === "\\") {
         const next = this.#text[at + 1] ?? "";
@@ -203,7 +203,7 @@ class ShellReader {
 
   #escaped(): void {
     const next = this.#text[this.#at + 1];
-    if (next === undefined) throw new Opaque("it ends in a backslash");
+    if (next === undefined) throw new Opaque("it ends with a backslash");
     if (next !== "\n") this.#quote(next);
     this.#at += 2;
   }
@@ -212,20 +212,20 @@ class ShellReader {
     const next = this.#text[this.#at + 1];
     const ansiQuote = next === "'" || next === '"';
     if (this.#text[this.#at] === "`" || ansiQuote || expands(next)) {
-      throw new Opaque("it holds an expansion or a substitution ($ or `)");
+      throw new Opaque("it contains an expansion or a substitution ($ or `)");
     }
     this.#literal("$");
   }
 
-  /** Must not stand for names that somebody planted and that mean more than a file. */
+  /** Must not match planted names that mean more than a file, such as options. */
   #wildcard(char: string): void {
     const { first, tail } = this.#word ?? { first: "", tail: "" };
-    if (this.#words.length === 0) throw new Opaque("the name of a command has a wildcard");
+    if (this.#words.length === 0) throw new Opaque("the name of a command contains a wildcard");
     // Also behind `''`: the name of a planted file could begin with a dash, and become an option.
-    if (first === "") throw new Opaque(`a word begins with the wildcard ${char} (write ./${char})`);
-    if (first === "-") throw new Opaque("an option has a wildcard (put it into quotes)");
+    if (first === "") throw new Opaque(`a word starts with the wildcard ${char} (write ./${char})`);
+    if (first === "-") throw new Opaque("an option contains a wildcard (put it in quotes)");
     // `.*` is also `..`, up to bash 5.1.
-    if (/(?:^|\/)\.\.?$/.test(tail)) throw new Opaque("a wildcard could stand for ..");
+    if (/(?:^|\/)\.\.?$/.test(tail)) throw new Opaque("a wildcard could match ..");
     this.#literal(char);
     if (this.#word !== undefined) this.#word.wild = true;
   }
@@ -237,11 +237,11 @@ class ShellReader {
       this.#word === undefined &&
       /^\{\}(?![^\s;&|])/.test(this.#text.slice(this.#at, this.#at + 3));
     if (!alone && this.#at < this.#lastBraceSeparator)
-      throw new Opaque("it holds a brace expansion");
+      throw new Opaque("it contains a brace expansion");
     this.#literal("{");
   }
 
-  /** Only those that can neither read nor write a file: to /dev/null, or from one descriptor to another. */
+  /** Only redirections that don't read or write a file: to /dev/null, or between descriptors. */
   #redirection(): void {
     const descriptor = this.#word;
     if (
@@ -264,7 +264,7 @@ class ShellReader {
     const text = word.parts.join("");
     // `1,/a*/s/e./x/g` is a script to sed, and another one with the name of a planted file in it.
     if (word.wild && /[\s,;\\]/.test(text)) {
-      throw new Opaque("a wildcard stands in what is no plain path (put it into quotes)");
+      throw new Opaque("a wildcard is in a word that is not a plain path (put it in quotes)");
     }
     if (word.wild) this.expanded.add(text);
     if (this.#words.length === 0 && !word.quoted) {

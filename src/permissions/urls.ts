@@ -6,7 +6,7 @@ import { wildcardMatches } from "./wildcard.ts";
 const maxLength = 8_192;
 
 /**
- * `*` stands for any characters, before the path for any but a slash: `https://*.example.com/docs/*`.
+ * `*` matches any characters, and before the path any except a slash: `https://*.example.com/docs/*`.
  * A pattern without a path means every path, one without a scheme means https. A URL that carries a user
  * name matches nothing, nor does one that is neither http nor https.
  */

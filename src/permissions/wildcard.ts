@@ -1,6 +1,6 @@
 /** Texts against patterns with `*`. Pure, and never worse than the length of the text times that of the pattern. */
 
-/** `*` stands for any characters, also none; everything else for itself. */
+/** `*` matches any characters, including none. Everything else is literal. */
 export function wildcardMatches(text: string, pattern: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop();
@@ -15,7 +15,7 @@ export function wildcardMatches(text: string, pattern: string): boolean {
   return text.length - last.length >= at && text.endsWith(last);
 }
 
-/** Longer than any path: no wildcard stands for a part of such a word. */
+/** Longer than any path. No wildcard matches a part of such a word. */
 const maxWord = 4_096;
 
 /**
@@ -33,7 +33,7 @@ export function wordMatches(word: string, pattern: string): boolean {
   return pathMatches(word, pattern);
 }
 
-/** What a pattern says before its first wildcard, up to the last slash. */
+/** The part of a pattern before its first wildcard, up to the last slash. */
 export function fixedFolder(pattern: string): string {
   const star = pattern.indexOf("*");
   const fixed = star === -1 ? pattern : pattern.slice(0, star);
@@ -59,7 +59,7 @@ function pathMatches(word: string, pattern: string): boolean {
   return reached[tokens.length] === 1;
 }
 
-/** A wildcard may stand for nothing. */
+/** A wildcard may match nothing. */
 function skipStars(reached: Uint8Array, tokens: readonly string[]): void {
   tokens.forEach((token, index) => {
     if (reached[index] === 1 && (token === "*" || token === "\0")) reached[index + 1] = 1;

@@ -17,12 +17,12 @@ export async function makeDirectory(path: string): Promise<void> {
   const parent = dirname(path);
   if (parent !== path) await makeDirectory(parent);
   await fs.mkdir(path).catch(async (error: unknown) => {
-    // Somebody else may have been faster.
+    // Another process may have created it first.
     if (!(await isDirectory(path))) throw error;
   });
 }
 
-/** False also for what we may not look at. */
+/** Also false for what can't be accessed. */
 export async function isDirectory(path: string): Promise<boolean> {
   return fs.stat(path).then(
     (stat) => stat.isDirectory(),
@@ -30,7 +30,7 @@ export async function isDirectory(path: string): Promise<boolean> {
   );
 }
 
-/** The path without links; as it is if nothing is there. */
+/** The real path, or the path itself if nothing exists there. */
 export function realPathOf(path: string): string {
   try {
     return realpathSync.native(path);

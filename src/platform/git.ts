@@ -24,9 +24,9 @@ const settings = [
 
 export interface GitOptions {
   readonly cwd: string;
-  /** Ours: `PATH` says where git is. */
+  /** The environment of this process, whose `PATH` is searched for git. */
   readonly environment: Environment;
-  /** Names and dates of authors, and the like. Undefined takes one of ours away. */
+  /** Names and dates of authors, for example. Undefined removes a variable. */
   readonly variables?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -36,7 +36,7 @@ export async function runGit(
   { cwd, environment, variables = {} }: GitOptions,
 ): Promise<string> {
   const git = findProgram("git", environment);
-  if (git === undefined) throw new Error("There is no git in PATH outside of the checkout");
+  if (git === undefined) throw new Error("There is no git in PATH outside the checkout");
   const given: Record<string, string | undefined> = {
     ...childEnvironment(environment),
     // Never the folder itself: it may hold a .gitconfig.

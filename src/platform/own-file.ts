@@ -98,13 +98,13 @@ export class OwnFile {
     }
   }
 
-  /** Rejects if somebody else has deleted, replaced or changed it. */
+  /** Rejects if the file was deleted, replaced or changed by somebody else. */
   async close(): Promise<void> {
     try {
       const problem = await this.#problem();
       if (problem === undefined) return;
       throw new Error(
-        `The ${this.#what} ${this.#path} ${problem} during the run: don't rely on what it says.`,
+        `The ${this.#what} ${this.#path} ${problem} during the run. Don't rely on its contents.`,
       );
     } finally {
       closeSync(this.#file);

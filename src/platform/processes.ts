@@ -88,7 +88,7 @@ export async function residentBytes(pid: number): Promise<number | undefined> {
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
 }
 
-/** So many files are read at once: all of them would be more than some processes may have open. */
+/** Number of files read concurrently. Reading all at once would exceed the limits of some processes. */
 const READ_AT_ONCE = 16;
 
 async function fromProc(mark: string): Promise<number[]> {
@@ -126,7 +126,7 @@ async function fromPs(mark: string): Promise<number[]> {
     .filter((pid) => Number.isSafeInteger(pid) && pid !== process.pid);
 }
 
-/** Runs a program, an absolute path, to its end, without a shell: its stdout. Rejects with the tail of its stderr if it fails. */
+/** Runs a program (an absolute path) without a shell and returns its stdout. If it fails, rejects with the tail of its stderr. */
 export async function runProgram(
   program: string,
   args: readonly string[],

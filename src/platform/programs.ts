@@ -1,4 +1,4 @@
-/** Running a program to its end, within a bound: it is ended, with all it started, when a signal says so. */
+/** Runs a program with a time limit. An abort signal ends it, with all processes that it started. */
 import { spawn } from "node:child_process";
 import { errorMessage } from "./system-error.ts";
 
@@ -17,7 +17,7 @@ export interface ProgramOptions {
 
 /** As much of the standard error as is kept, from its end. */
 const keptCharacters = 16_384;
-/** A killed process may take a moment to be gone; nobody waits longer for it. */
+/** A killed process may take a moment to exit. This is the longest wait for it. */
 const graceMilliseconds = 2000;
 
 /** Without a shell, without standard input; the standard output is read and dropped. Never rejects. */
@@ -27,7 +27,7 @@ export function runToEnd(
   { cwd, env, signal }: ProgramOptions,
 ): Promise<ProgramOutcome> {
   if (signal.aborted) return Promise.resolve({ kind: "aborted" });
-  // A group of its own, so that what the program has started can be ended with it.
+  // Its own process group, so that its children can be ended with it.
   const grouped = process.platform !== "win32";
   const child = spawn(command, args, {
     cwd,

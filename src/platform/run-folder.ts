@@ -18,7 +18,7 @@ const prefix = "agent-jobs-";
 const ownerFile = "owner.json";
 
 export interface RunFolder {
-  /** Absolute; nobody but our user may enter it. */
+  /** Absolute. Only the current user has access. */
   readonly path: string;
   /** The value of `RUN_MARK`: a random id, no secret. */
   readonly mark: string;
@@ -99,7 +99,7 @@ function isDead({ pid, started, place }: Owner): boolean {
   return now !== "" && started !== "" && now !== started;
 }
 
-/** Empty where the system does not tell; then a pid that lives is taken for the owner. */
+/** Empty if the system doesn't provide it. A live process with this pid then counts as the owner. */
 function startOf(pid: number): string {
   if (process.platform !== "linux") return "";
   try {

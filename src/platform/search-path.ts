@@ -18,7 +18,7 @@ export function searchFolders(environment: Environment): string[] {
   return foldersOf(variable(environment, "PATH") ?? "", checkouts(environment));
 }
 
-/** The absolute path of a program to start, found as `searchFolders` says; undefined if there is none. */
+/** The absolute path of a program, searched in `searchFolders`. Undefined if there is none. */
 export function findProgram(name: string, environment: Environment): string | undefined {
   const file = process.platform === "win32" ? `${name}.exe` : name;
   return searchFolders(environment)

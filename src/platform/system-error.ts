@@ -1,14 +1,13 @@
-/** What a person can do about errors of the operating system that are nobody's mistake but a resource's end. */
+/** Advice for errors of the operating system that mean that a resource is exhausted. */
 const advice: Readonly<Record<string, string>> = {
   EMFILE:
-    "This process may not open any more files: raise its limit, for example with `ulimit -n 4096`.",
-  ENFILE: "No more files can be open on this machine: end other programs, or raise its limit.",
+    "This process has too many open files. Raise its limit, for example with `ulimit -n 4096`.",
+  ENFILE: "This machine has too many open files. End other programs, or raise the limit.",
   EAGAIN:
-    "No more processes can be started: end other programs, or raise the limit, for example with `ulimit -u 4096`.",
-  ENOMEM:
-    "No memory is left on this machine: end other programs, or set a lower `limits.parallel`.",
-  ENOSPC: "No space is left on the disk: make room, or name a folder with room in TMPDIR.",
-  EDQUOT: "The disk quota is used up: make room, or name a folder with room in TMPDIR.",
+    "There are too many processes. End other programs, or raise the limit, for example with `ulimit -u 4096`.",
+  ENOMEM: "This machine is out of memory. End other programs, or set a lower `limits.parallel`.",
+  ENOSPC: "The disk is full. Free some space, or set TMPDIR to a folder on another disk.",
+  EDQUOT: "The disk quota is exceeded. Free some space, or set TMPDIR to a folder on another disk.",
 };
 
 /** The error's own words, and what to do about it where we know. */

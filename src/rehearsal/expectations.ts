@@ -1,5 +1,5 @@
 /**
- * Whether a run was as expected: a fold over its events. What it keeps is bounded by the size of the job
+ * Compares a run with its expectations, as a fold over its events. What it keeps is bounded by the size of the job
  * and of the expectations, never by the length of the run, but for the outcomes of runs that a list asks
  * for one by one.
  */
@@ -90,7 +90,7 @@ class Fold implements Expectations {
       ...(next === undefined
         ? []
         : [
-            `${next.place}: no decision ${describeExpected(next)}${this.#step === 0 ? "" : " after the one before it in the sequence"}.${this.#similar(next)}`,
+            `${next.place}: no decision ${describeExpected(next)}${this.#step === 0 ? "" : " after the previous one of the sequence"}.${this.#similar(next)}`,
           ]),
       ...[...this.#unwanted].map(
         ([item, text]) =>

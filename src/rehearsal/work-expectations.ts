@@ -43,7 +43,7 @@ export function workFailures(
   for (const work of free) {
     if (work.runs === 0) continue;
     failures.push(
-      `${expected.place}: ${nameOf(work)} ran and ${endOf(work)}, but the list does not expect it.`,
+      `${expected.place}: ${nameOf(work)} ran and ${endOf(work)}, but "works" doesn't list it.`,
     );
   }
   return failures;

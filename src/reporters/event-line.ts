@@ -1,4 +1,4 @@
-/** Which events a person cares about, and what to say of each: the table behind the terminal reporter. */
+/** The lines of the terminal reporter: which events it shows, and how. */
 import {
   decisionText,
   decisionTraits,
@@ -23,7 +23,7 @@ export interface EventLine {
   readonly text: string;
 }
 
-/** What is said of each event in the normal and in the verbose form, in UTF-16 units. */
+/** Maximum length of a line in normal and verbose output, in UTF-16 units. */
 const LENGTH = { quiet: 600, normal: 600, verbose: 4000 } as const;
 const SAID = { quiet: 300, normal: 300, verbose: 2000 } as const;
 
@@ -64,7 +64,7 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
     case "work.ended":
       return endOfWork(event, view.works.get(event.work.workId));
     case "turn.started": {
-      const repeat = `${event.retry > 0 ? `, retry ${event.retry}` : ""}${event.attempt > 1 ? `, try ${event.attempt}` : ""}`;
+      const repeat = `${event.retry > 0 ? `, retry ${event.retry}` : ""}${event.attempt > 1 ? `, attempt ${event.attempt}` : ""}`;
       return {
         work: event.work,
         tone: "faint",
@@ -101,7 +101,7 @@ function decided(event: RunEvent, view: RunView, verbosity: Verbosity): Candidat
   if (told === undefined) return undefined;
   const { work, decision } = told;
   const condition = work !== null && view.works.get(work.workId)?.condition === true;
-  // Whether it is an answer is known when the work has ended; the reason is told then.
+  // Whether it is an answer is only known when the work ends. The reason is shown then.
   if (condition && decision.kind === "task-failed") return undefined;
   const { severity, audience, answer } = decisionTraits(decision.kind);
   // A condition that does not hold is no trouble.
@@ -149,7 +149,7 @@ function endOfWork(
 
 /** What the work took until now, all its runs together. */
 function soFar(work: WorkView): string {
-  const inAll = work.runs > 1 ? `, in all ${work.runs} runs` : "";
+  const inAll = work.runs > 1 ? `in ${work.runs} runs` : "";
   return ` after ${clockText(work.finishedMs)}${inAll}: ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
 }
 

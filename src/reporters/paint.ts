@@ -12,7 +12,7 @@ const styles = {
   name: "cyan",
 } as const;
 
-/** Whether to colour was decided by whoever knows the stream and the environment. */
+/** The caller, which knows the stream and the environment, has decided whether to use color. */
 export function createPaint(colors: boolean): Paint {
   return (tone, text) =>
     // Without `validateStream: false` Node looks at its own stdout and at NO_COLOR instead.

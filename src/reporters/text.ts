@@ -1,4 +1,4 @@
-/** Text that somebody else wrote, made fit for one line of a terminal. */
+/** Makes foreign text fit on one line of a terminal. */
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
 
@@ -6,7 +6,7 @@ import stringWidth from "string-width";
 const unsafe =
   /[\p{Cc}\u061C\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\p{Surrogate}\u{E0000}-\u{E007F}]/gu;
 
-/** Neither moves the cursor nor colours, hides or reorders anything. Keeps LF. */
+/** The result doesn't move the cursor, and doesn't color, hide or reorder anything. Keeps LF. */
 export function harmless(text: string): string {
   return stripVTControlCharacters(text.replace(/\r\n?|\u0085|\u2028|\u2029/g, "\n"))
     .replaceAll("\t", " ")

@@ -37,7 +37,7 @@ export async function within<T>(
     // Without a reason Node makes an error with a stack.
     timer.abort(true);
     unsubscribe?.();
-    // If time was up first, what becomes of it later is nobody's business any more.
+    // After the deadline, the result no longer matters.
     promise.catch(() => undefined);
   }
 }

@@ -16,7 +16,7 @@ export type Download =
   | { readonly kind: "downloaded"; readonly file: string }
   /** Worth another try. */
   | { readonly kind: "failed"; readonly reason: string }
-  /** Another try can't mend it. */
+  /** Another attempt wouldn't help. */
   | { readonly kind: "hopeless"; readonly reason: string };
 
 export interface DownloadRequest {
@@ -44,7 +44,7 @@ export async function downloadPackage(request: DownloadRequest): Promise<Downloa
       reason: "there is no npm in PATH or next to node; put actions/setup-node before this step",
     };
   }
-  // Keeps npm from looking further up for a project: an .npmrc of the checkout has no say here.
+  // Prevents npm from searching parent folders for a project, so an .npmrc of the checkout has no effect.
   await fs.writeFile(join(directory, "package.json"), "{}\n");
   const args = [
     ...npm.args,
@@ -61,7 +61,7 @@ export async function downloadPackage(request: DownloadRequest): Promise<Downloa
   const outcome = await runToEnd(npm.command, args, { cwd: directory, env, signal });
   switch (outcome.kind) {
     case "aborted":
-      return { kind: "failed", reason: "npm did not end in time" };
+      return { kind: "failed", reason: "npm timed out" };
     case "killed":
       return { kind: "failed", reason: `npm was ended by ${outcome.signal ?? "a signal"}` };
     case "not-started":
@@ -81,7 +81,7 @@ function failure(exitCode: number, stderr: string): Download {
     : { kind: "failed", reason };
 }
 
-/** The first words of what npm said, on one line: no credentials of a URL, no workflow command. */
+/** The beginning of npm's error on one line, without credentials in URLs and without workflow commands. */
 function quoted(stderr: string): string {
   const lines = stderr
     .split("\n")
@@ -98,7 +98,7 @@ function quoted(stderr: string): string {
 
 async function verified(directory: string, integrity: string): Promise<Download> {
   const name = (await fs.readdir(directory)).find((name) => name.endsWith(".tgz"));
-  if (name === undefined) return { kind: "failed", reason: "npm succeeded but left no package" };
+  if (name === undefined) return { kind: "failed", reason: "npm succeeded but wrote no package" };
   const file = join(directory, name);
   const hash = createHash("sha512");
   await pipeline(createReadStream(file), hash);
@@ -108,14 +108,14 @@ async function verified(directory: string, integrity: string): Promise<Download>
   const whole = await isWholeArchive(file);
   await fs.rm(file, { force: true });
   if (!whole) {
-    return { kind: "failed", reason: `the download is cut or damaged (${size} bytes)` };
+    return { kind: "failed", reason: `the download is truncated or damaged (${size} bytes)` };
   }
   return {
     kind: "hopeless",
     reason:
       `the package has the wrong SHA-512: expected ${integrity}, got ${actual}. ` +
-      "The file is deleted, nothing of it was run. The registry that npm is configured for does not serve " +
-      "the package that this version of the action was made with",
+      "The file was deleted, and nothing in it was executed. The configured npm registry doesn't serve " +
+      "the package that this version of the action was built with",
   };
 }
 

@@ -45,7 +45,7 @@ export interface FoundRuntime {
   readonly source: "option" | "COPILOT_CLI_PATH" | "package" | "installed";
 }
 
-/** The runtime can't be had. The message is for people and says what to do. */
+/** There is no runtime. The message explains what to do. */
 export class RuntimeNotFoundError extends Error {
   override readonly name = "RuntimeNotFoundError";
 }
@@ -105,7 +105,7 @@ function packageOf(platform: string): string {
 
 function waysToHaveOne({ pathOption = libraryOption }: RuntimeSearch): string {
   return (
-    "Install the dependencies with `npm ci` (the package @github/copilot-sdk brings the runtime of your platform), " +
+    "Install the dependencies with `npm ci` (@github/copilot-sdk depends on the runtime of your platform), " +
     `or give its path with ${pathOption} or in the environment variable COPILOT_CLI_PATH.`
   );
 }
@@ -123,7 +123,7 @@ function checked(path: string, name: string, search: RuntimeSearch): string {
   if (problem === undefined) return path;
   const ways =
     search.exactVersion === true
-      ? "Correct it, or leave it out and the action installs the runtime."
+      ? "Correct it, or remove it to let the action install the runtime."
       : waysToHaveOne(search);
   throw new RuntimeNotFoundError(`${name} leads to ${path}, ${problem}. ${ways}`);
 }
@@ -131,18 +131,18 @@ function checked(path: string, name: string, search: RuntimeSearch): string {
 /** Why an absolute path can't be the runtime; undefined if it can. */
 export function runtimeProblem(path: string): string | undefined {
   const stat = statOf(path);
-  if (stat === undefined) return "but there is no such file";
+  if (stat === undefined) return "but the file doesn't exist";
   if (stat.isDirectory()) return "but that is a directory, not the runtime's executable";
   if (stat.size === 0) return "but that file is empty";
   if (!isExecutable(path)) return "but that file is not executable";
   return isForeign(path)
-    ? `but that is a program for another platform, not for ${platformName()}`
+    ? `but that program is for another platform than ${platformName()}`
     : undefined;
 }
 
 const elfMachines: Readonly<Record<string, number>> = { x64: 0x3e, arm64: 0xb7 };
 
-/** Whether the first bytes of a program say that it can't run here. Without them it starts, fails and is tried again. */
+/** Whether the first bytes of a program show that it can't run here. Without this check, it would be started and fail repeatedly. */
 function isForeign(path: string): boolean {
   const head = firstBytes(path, 20);
   const magic = head.toString("latin1", 0, 4);
@@ -169,12 +169,12 @@ function firstBytes(path: string, count: number): Buffer {
       closeSync(fd);
     }
   } catch {
-    // Then its start will say what is wrong.
+    // The start will then report what is wrong.
   }
   return bytes;
 }
 
-/** A path through a file, or through a folder that we may not read, leads to no file either. */
+/** A path through a file, or through an unreadable folder, leads to no file either. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
@@ -200,7 +200,7 @@ function makeExecutable(path: string): void {
     const { mode } = statSync(path);
     if (process.platform !== "win32" && (mode & 0o111) === 0) chmodSync(path, mode | 0o111);
   } catch {
-    // `checked` says what is wrong.
+    // `checked` reports what is wrong.
   }
 }
 

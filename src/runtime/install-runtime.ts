@@ -17,7 +17,7 @@ import { downloadPackage } from "./download-runtime.ts";
 import { noteFiles } from "./installed-files.ts";
 
 export interface InstallLimits {
-  /** Milliseconds for one try of the download. */
+  /** Milliseconds for one attempt. */
   readonly tryMilliseconds: number;
   /** Milliseconds for everything. */
   readonly totalMilliseconds: number;
@@ -51,7 +51,7 @@ export async function installRuntime(request: InstallRequest): Promise<void> {
     failed: (reason) => {
       if (limit.isOver)
         return notInstalled(request, `it took longer than ${limits.totalMilliseconds / 1000} s`);
-      return notInstalled(request, limit.signal.aborted ? "it was cancelled" : reason);
+      return notInstalled(request, limit.signal.aborted ? "it was canceled" : reason);
     },
   };
   try {
@@ -60,7 +60,7 @@ export async function installRuntime(request: InstallRequest): Promise<void> {
     try {
       const file = await download(install, scratch);
       const { size } = await fs.stat(file);
-      log(`Downloaded ${megabytes(size)} in ${seconds(started)}; the SHA-512 is as expected.`);
+      log(`Downloaded ${megabytes(size)} in ${seconds(started)}; the SHA-512 is correct.`);
       await unpack(install, file);
       log(`Unpacked into ${target}; ready after ${seconds(started)}.`);
     } finally {
@@ -103,8 +103,8 @@ function notInstalled(request: InstallRequest, reason: string): RuntimeNotFoundE
 }
 
 export const waysToHaveIt =
-  "Other ways to have it: npm with access to a registry that holds the package, the input `runtime-path`, " +
-  "or the environment variable COPILOT_CLI_PATH (docs/action.md, the runtime).";
+  "To fix this, give npm access to a registry with the package, set the input `runtime-path`, " +
+  'or set the environment variable COPILOT_CLI_PATH (docs/action.md, "The runtime").';
 
 async function unpack(install: Install, file: string): Promise<void> {
   const { environment, platform, signal, target } = install;
@@ -114,7 +114,7 @@ async function unpack(install: Install, file: string): Promise<void> {
   const aside = await fs.mkdtemp(join(parent, asidePrefix));
   try {
     const tar = tarOf(environment);
-    if (tar === undefined) throw install.failed("there is no tar in PATH outside of the checkout");
+    if (tar === undefined) throw install.failed("there is no tar in PATH outside the checkout");
     // `o`: the files belong to us, also when we are root.
     const outcome = await runToEnd(tar, ["-xzof", file], {
       cwd: aside,
@@ -127,7 +127,7 @@ async function unpack(install: Install, file: string): Promise<void> {
     }
     const unpacked = join(aside, "package");
     const problem = runtimeProblem(runtimeInPackage(unpacked, platform));
-    if (problem !== undefined) throw install.failed(`the package is unpacked, ${problem}`);
+    if (problem !== undefined) throw install.failed(`the package was unpacked, ${problem}`);
     await noteFiles(unpacked);
     if (install.replace === true)
       await fs.rename(target, join(aside, "damaged")).catch(ignoreMissing);
@@ -137,7 +137,7 @@ async function unpack(install: Install, file: string): Promise<void> {
   }
 }
 
-/** Somebody else may have been faster: then theirs stays, unless it is broken. */
+/** Another process may have installed it first. Its installation stays, unless it is broken. */
 async function moveIntoPlace(
   from: string,
   target: string,

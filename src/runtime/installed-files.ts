@@ -39,12 +39,12 @@ export async function damageOf(root: string, signal: AbortSignal): Promise<strin
   for (const [name, { sha256 }] of noted) {
     if (signal.aborted) return undefined;
     const found = await hashOf(join(root, name)).catch(() => "unreadable");
-    if (found !== sha256) return `${name} is not what was installed (SHA-256)`;
+    if (found !== sha256) return `${name} has changed since the installation (SHA-256)`;
   }
   return undefined;
 }
 
-/** A text says what is wrong with the note itself. */
+/** A text explains what is wrong with the note itself. */
 async function readNote(root: string): Promise<Map<string, NotedFile> | string | undefined> {
   try {
     const text = await fs.readFile(join(root, noteName), "utf8");
@@ -53,9 +53,9 @@ async function readNote(root: string): Promise<Map<string, NotedFile> | string |
     const noted = files.filter((file): file is [string, NotedFile] => isNoted(file[1]));
     return noted.length > 0 && noted.length === files.length
       ? new Map(noted)
-      : `${noteName} can't be understood`;
+      : `${noteName} is invalid`;
   } catch (error) {
-    // Unpacked by hand, or by an older version: then there is nothing to compare with.
+    // Unpacked manually or by an older version, so there is nothing to compare with.
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     return `${noteName} can't be read`;
   }

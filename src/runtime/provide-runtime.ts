@@ -77,7 +77,7 @@ export function keeperOf(request: RuntimeRequest, path: string): RuntimeKeeper |
     examine: () => damageOf(root, request.signal ?? new AbortController().signal),
     async reinstall(problem) {
       request.warn(
-        `The Copilot runtime in ${root} is damaged: ${problem.trim()}${/[.!]$/.test(problem.trim()) ? "" : "."} It is installed again.`,
+        `The Copilot runtime in ${root} is damaged: ${problem.trim()}${/[.!]$/.test(problem.trim()) ? "" : "."} It will be installed again.`,
       );
       return install({ ...request, replace: true }, platform);
     },
@@ -94,7 +94,7 @@ async function install(
   if (integrity === undefined) {
     const known = Object.keys(hashes).join(", ");
     const why = runtimesWithoutHash.includes(platform)
-      ? `this version of the action holds no SHA-512 of ${name}, so it installs none`
+      ? `this version of the action has no SHA-512 of ${name}, so it can't install it`
       : `there is no package of it for ${platform}`;
     throw new RuntimeNotFoundError(
       `No Copilot runtime: ${why}. Installed by the action on: ${known}. ${waysToHaveIt}`,
@@ -126,7 +126,7 @@ const sourceNames = {
 
 /**
  * `<tool cache>/agent-jobs-runtime/<version>/<platform>`, in the order in which they are tried. None in the workspace,
- * whatever the variables say: what is there may have come with a commit.
+ * regardless of the variables, because its files may have come with a commit.
  */
 function cacheTargets(request: RuntimeRequest, platform: string): string[] {
   return [request.toolCacheDirectory, request.temporaryDirectory].flatMap((directory) =>
@@ -148,7 +148,7 @@ async function writableTarget(request: RuntimeRequest, platform: string): Promis
     if (problem === undefined) {
       if (problems.length > 0) {
         request.warn(
-          `The tool cache (RUNNER_TOOL_CACHE) can't hold the Copilot runtime: ${problems.join("; ")}. It is installed into ${target} instead, for this job only.`,
+          `The tool cache (RUNNER_TOOL_CACHE) can't store the Copilot runtime: ${problems.join("; ")}. It is installed into ${target} instead, for this job only.`,
         );
       }
       return target;
@@ -157,7 +157,7 @@ async function writableTarget(request: RuntimeRequest, platform: string): Promis
   }
   const why = problems.join("; ") || "RUNNER_TOOL_CACHE and RUNNER_TEMP are in the workspace";
   throw new RuntimeNotFoundError(
-    `There is no place for the Copilot runtime: ${why}. ${waysToHaveIt}`,
+    `There is no folder for the Copilot runtime: ${why}. ${waysToHaveIt}`,
   );
 }
 
@@ -169,7 +169,7 @@ async function problemOfWriting(folder: string): Promise<string | undefined> {
   const ended = new AbortController();
   const late = systemClock
     .sleep(PROBE_MS, ended.signal)
-    .then(() => `${folder} did not answer within ${PROBE_MS / 1000} s`);
+    .then(() => `${folder} did not respond within ${PROBE_MS / 1000} s`);
   try {
     return await Promise.race([write(), late]);
   } catch (error) {

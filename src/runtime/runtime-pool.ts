@@ -92,7 +92,7 @@ export class RuntimePool {
 
   /**
    * The running runtime for one more session; started, or started again, if need be. Rejects with an Error
-   * for people. Whoever gets a lease has to release it.
+   * for people. The caller must release the lease.
    */
   async acquire(searches: Searches): Promise<RuntimeLease> {
     for (;;) {
@@ -100,12 +100,12 @@ export class RuntimePool {
       const current = this.#current.get(searches) ?? this.#start(searches);
       this.#current.set(searches, current);
       const runtime = await current;
-      // Whether it still answers is being asked: nobody new has to wait for one that does not.
+      // It is being probed. New sessions don't wait for a runtime that may be unresponsive.
       if (runtime.unresponsive) await runtime.probe();
       const served = this.#running.get(runtime);
       if (served?.retired === true) continue;
       if (!runtime.gone && served !== undefined) return this.#lease(runtime, served);
-      // It died while it started or since; whoever sees it first makes way for its successor.
+      // It has died. The first caller that notices replaces it.
       if (this.#current.get(searches) === current) {
         if (runtime.loss !== undefined) this.#lastLoss.set(searches, runtime.loss);
         this.#current.delete(searches);
@@ -166,7 +166,7 @@ export class RuntimePool {
     }
   }
 
-  /** The first start tells whether the runtime is sound: no session is opened on one that isn't. */
+  /** The first start shows whether the runtime works. No session is opened on a broken one. */
   async #launchSound(folder: RunFolder, searches: Searches): Promise<RuntimeProcess> {
     const { keeper, configure } = this.#options;
     if (keeper === undefined || this.#examined) return this.#launch(folder, searches);

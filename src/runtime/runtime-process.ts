@@ -30,7 +30,7 @@ const doubtMs = 2_000;
 const memoryEveryMs = 2_000;
 /** 200 turns at a time take 0.9 GB (docs/runtime-notes.md#memory). What a hostile stream makes it collect has no bound. */
 const memoryBytes = 4_000_000_000;
-const silent = "The Copilot runtime does not answer any more.";
+const silent = "The Copilot runtime no longer responds.";
 
 /** What a turn needs to know of the runtime below it. */
 export interface RuntimeLife {
@@ -82,7 +82,7 @@ export class RuntimeProcess implements RuntimeLife {
   #stopping: Promise<void> | undefined;
   #probing: Promise<void> | undefined;
   #child: ChildProcess | undefined;
-  /** Why the child could not be started, as the system says it a moment later. */
+  /** Why the child could not be started, as reported by the system a moment later. */
   #notStarted: Promise<unknown> | undefined;
   #pid: number | undefined;
   #errors = "";
@@ -151,7 +151,7 @@ export class RuntimeProcess implements RuntimeLife {
     return this.#errors;
   }
 
-  /** Rejects with an Error that says why; the process is ended and its folder removed then. */
+  /** Rejects with an Error that gives the reason, after ending the process and removing its folder. */
   async start(): Promise<void> {
     this.#restore = tolerateBrokenPipes();
     try {
@@ -210,7 +210,7 @@ export class RuntimeProcess implements RuntimeLife {
     const { clock } = this.#options;
     const { signal } = this.#ended;
     const ping = await within(this.client.ping(), doubtMs, clock, signal).catch(() => "broken");
-    // Who ends tells why, a moment after the connection is broken.
+    // The reason of the exit arrives a moment after the connection breaks.
     if (ping === "broken") await clock.sleep(graceMs, signal);
     if (typeof ping !== "object") await this.#lost(silent);
     else if (this.#stage.at === "unresponsive") this.#stage = { at: "up" };
@@ -251,7 +251,7 @@ export class RuntimeProcess implements RuntimeLife {
   }
 
   /**
-   * The SDK keeps its child to itself, tells nobody when it ends and copies its standard error to ours.
+   * The SDK hides its child process, doesn't report its exit, and copies its stderr to ours.
    * The field is private: if it is not there one day, we ask by ping instead, and the copy stays.
    */
   #watchChild(): void {
@@ -271,7 +271,7 @@ export class RuntimeProcess implements RuntimeLife {
       this.#errors = endOf(this.#errors + data.toString(), 4096);
     });
     const ended = (how: string): void => {
-      void this.#lost(`The Copilot runtime ended unexpectedly (${how}).`);
+      void this.#lost(`The Copilot runtime exited unexpectedly (${how}).`);
     };
     child.once("exit", (code, signal) => ended(signal ?? `exit code ${code}`));
     child.once("error", (error) => ended(error.message));
@@ -298,7 +298,7 @@ export class RuntimeProcess implements RuntimeLife {
       await clock.sleep(memoryEveryMs, signal);
       if (((await residentBytes(this.#pid)) ?? 0) <= most || this.gone) continue;
       const lost = this.#lost(
-        `The Copilot runtime took more than ${most / 1e9} GB of memory and was ended.`,
+        `The Copilot runtime used more than ${most / 1e9} GB of memory and was stopped.`,
       );
       this.kill();
       return lost;

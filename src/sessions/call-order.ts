@@ -152,14 +152,14 @@ export class CallOrder {
     const call = this.#calls.get(callId ?? "");
     if (call === undefined) {
       const alone = !this.#folder.has((one) => one.#options.hasCommands);
-      return alone ? undefined : "it is none of the calls that were announced";
+      return alone ? undefined : "the call was not announced";
     }
     if (call.repeated) return "two calls of the answer have the same id";
     if (isCommand(kind) !== (call.kind === "command")) {
-      return "it was announced as something else";
+      return "the call differs from what was announced";
     }
     if (call.background) {
-      return "where patterns allow commands, none may run in the background: leave out mode and detach";
+      return "commands that are allowed by patterns must not run in the background: omit mode and detach";
     }
     if (call.state === "open") return undefined;
     this.#move(call, "waiting");
@@ -215,7 +215,7 @@ export class CallOrder {
   #commandStep(call: Call, kind: CallKind): string | undefined {
     const write = this.#coming.write[0];
     if (this.#open.file.size > 0 || (write !== undefined && write.index < call.index)) {
-      return "a file tool of the same answer may still be at work; run the command in an answer of its own";
+      return "a file tool of the same answer may still be running; run the command in your next answer";
     }
     const folder = this.#folder;
     if (kind === "path-command" && folder.has((one) => one.#blocksForLong())) return stillRuns;
@@ -228,7 +228,7 @@ export class CallOrder {
   #fileStep(call: Call, kind: CallKind): string | undefined {
     const folder = this.#folder;
     if (kind === "write" && call.prepared && call.commandsBefore !== folder.commandsOpened) {
-      return "a command has run since this change was prepared; look at the file and make it again";
+      return "a command has run since this change was prepared; read the file and repeat the change";
     }
     // Then no command is open. Those that wait for this answer to end must not be waited for.
     if (this.#open.file.size > 0) return undefined;
@@ -354,4 +354,4 @@ export class CallOrder {
 
 const wait = "wait";
 const stillRuns =
-  "a command still runs and could change where paths lead; wait for its end, or stop it";
+  "a command is still running and could change where paths lead; wait for it to end, or stop it";

@@ -160,9 +160,7 @@ export class CallbackSession implements ICopilotSession {
 
   async sendRequest(message: string, timeout?: number): Promise<void> {
     if (timeout !== undefined && !(timeout >= 0)) {
-      throw new RangeError(
-        `timeout must be a number of milliseconds, 0 or more; it is ${timeout}.`,
-      );
+      throw new RangeError(`timeout must be a number of milliseconds, 0 or more, not ${timeout}.`);
     }
     const { session, clock, life, model } = this.#options;
     const outcome = await runTurn(
@@ -181,7 +179,7 @@ export class CallbackSession implements ICopilotSession {
       const late = crash.cause === "deadline";
       const message =
         late && timeout !== undefined
-          ? `The session was not done within ${timeout} ms.`
+          ? `The turn did not end within ${timeout} ms.`
           : crash.message;
       throw new Error(message, { cause: crash });
     }

@@ -114,7 +114,7 @@ export function redirectLoop(failure: string): Crash | undefined {
   const last = to === undefined ? "" : `, the last time to ${to}`;
   return {
     cause: "redirect",
-    message: `The model server redirects every request again and again${last}`,
+    message: `The model server redirects every request${last}`,
   };
 }
 

@@ -5,7 +5,7 @@ import type { PermissionRequest } from "../permissions/request.ts";
 /** Never throws for a request of a kind that the SDK declares; any other kind becomes `other`. */
 export function fromRuntime(request: RuntimeRequest): PermissionRequest {
   if (request.managedApprovalRequired === true) {
-    return other(request, "a policy of the organisation asks for a person's approval");
+    return other(request, "a policy of the organization requires a person's approval");
   }
   switch (request.kind) {
     case "read":
@@ -49,7 +49,7 @@ function write(request: Extract<RuntimeRequest, { kind: "write" }>): PermissionR
       kind: "other",
       operation: "write",
       target: fileName,
-      refusal: "the runtime does not say which file is moved",
+      refusal: "the runtime doesn't name the file that is moved",
     };
   }
   return { kind: "write", paths: [fileName, resolvedPath ?? fileName, ...inDiff] };

@@ -130,7 +130,7 @@ function hasLeftOut(toolArgs: unknown): boolean {
   return JSON.stringify(toolArgs["exclude_globs"]) === JSON.stringify(privateGlobs);
 }
 
-const unchecked = "The result of this search could not be checked; search in a smaller folder.";
+const unchecked = "The result of this search couldn't be checked. Search in a smaller folder.";
 
 function safely(filter: () => string): string {
   try {

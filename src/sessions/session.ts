@@ -109,7 +109,7 @@ export interface OpenSession {
 
 const canceled: Opened & { kind: "crashed" } = {
   kind: "crashed",
-  crash: { cause: "aborted", message: "Canceled before the session was open." },
+  crash: { cause: "aborted", message: "Canceled before the session was opened." },
 };
 
 export async function openCopilotSession(
@@ -142,7 +142,7 @@ export async function openCopilotSession(
     request.permissions,
     async () => {
       const answer = asked && (await within(asked.rpc.tasks.list(), askMs, clock));
-      if (answer === undefined) throw new Error("The runtime does not say what runs.");
+      if (answer === undefined) throw new Error("The runtime doesn't report the running tools.");
       const { tasks } = answer.value;
       return tasks.filter(({ type, status }) => type === "shell" && status === "running").length;
     },
@@ -295,7 +295,7 @@ class JobSession implements Session {
   async runTurn(prompt: string, options: TurnOptions): Promise<TurnOutcome> {
     if (this.#closing !== undefined || this.#running !== undefined) {
       const message =
-        this.#closing === undefined ? "A turn is running already." : "The session is closed.";
+        this.#closing === undefined ? "A turn is already running." : "The session is closed.";
       return { kind: "crashed", toolCalls: [], crash: { cause: "internal", message } };
     }
     const stop = new AbortController();

@@ -190,8 +190,8 @@ export function createSessions(options: SessionsOptions): Sessions {
 /** Why there is nothing to talk to, with the options for a model server and for a script in its place. */
 export function noModel(serverOption: string, scriptOption: string): string {
   return (
-    "There is no model to talk to. Give a GitHub token with the permission for Copilot requests " +
-    "(COPILOT_GITHUB_TOKEN, GH_TOKEN or GITHUB_TOKEN), or a model server of your own " +
+    "No model is configured. Set a GitHub token that may make Copilot requests " +
+    "(COPILOT_GITHUB_TOKEN, GH_TOKEN or GITHUB_TOKEN), or use your own model server " +
     `(${serverOption}), or let a script answer (${scriptOption}).`
   );
 }

@@ -46,5 +46,5 @@ function hasText(result: unknown): result is { readonly textResultForLlm: string
 
 function cut(text: string): string {
   if (text.length <= resultCharacters) return text;
-  return `${beginningOf(text, resultCharacters)}\n… cut: ${text.length} characters in all.`;
+  return `${beginningOf(text, resultCharacters)}\n… cut, ${text.length} characters in total.`;
 }

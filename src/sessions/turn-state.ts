@@ -243,6 +243,6 @@ export function emptyAnswer(answer: Answer | undefined): Crash {
     ? { cause: "filtered", message: "The model's answer was blocked by its content filter." }
     : {
         cause: "empty-answer",
-        message: "The model answered with nothing: neither text nor a tool call.",
+        message: "The model's answer was empty: neither text nor a tool call.",
       };
 }

@@ -298,7 +298,10 @@ class Turn {
     if (phase.at === "idle") {
       if (phase.crash !== undefined) return this.crashed(phase.crash);
       if (phase.aborted) {
-        return this.crashed({ cause: "aborted", message: "The turn was aborted by someone else." });
+        return this.crashed({
+          cause: "aborted",
+          message: "The turn was aborted from outside this run.",
+        });
       }
     }
     // What counts is the model's last word: a tool call before it makes no answer of nothing.
@@ -358,7 +361,7 @@ function turnDeadline(turnMs: number): Ending {
 
 /** After a refusal the runtime waits in silence to try again: then that is the cause. */
 function idleDeadline(idleMs: number, refusal: Refusal | undefined): Ending {
-  const message = `Nothing came from the model for ${seconds(idleMs)} (limits.idleMinutes).`;
+  const message = `The model was silent for ${seconds(idleMs)} (limits.idleMinutes).`;
   const crash: Crash = {
     cause: "deadline",
     limit: "idleMinutes",

@@ -27,23 +27,26 @@ export function compileExpression(source: string): CompiledExpression {
   try {
     void new RegExp(source, "u");
   } catch {
-    return refused("This is no valid regular expression.");
+    return refused("This is not a valid regular expression.");
   }
   const automaton = compile(source);
   if (automaton === undefined) {
     return refused(
-      "This regular expression is not supported, because a match could take for ever.",
-      "leave out look-around and back-references, repeat at most 1000 times, and write Unicode properties as \\p{L}",
+      "This regular expression is not supported, because matching it could take forever.",
+      "don't use look-around and back-references, repeat at most 1000 times, and write Unicode properties as \\p{L}",
     );
   }
   const size = automaton.programSize();
   if (size > MOST_INSTRUCTIONS) {
-    return refused("This regular expression is too large.", "repeat less, or write less of it");
+    return refused(
+      "This regular expression is too large.",
+      "use fewer repetitions, or a shorter expression",
+    );
   }
   const longest = Math.floor(MOST_STEPS / size);
   const mismatch = (text: string): string | undefined => {
     if (text.length > longest) {
-      return `has ${text.length} characters, and /${source}/ is matched against at most ${longest}`;
+      return `has ${text.length} characters, but /${source}/ is limited to texts of ${longest}`;
     }
     return automaton.test(text) ? undefined : `does not match /${source}/`;
   };

@@ -1,4 +1,4 @@
-/** Text to script: the document loader, the schema, then what a schema can't say. */
+/** Loads a script from text: the document loader, the schema, then the checks that a schema can't express. */
 import { dirname, isAbsolute, join } from "node:path";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { formatOfFile, readDocument } from "../../document/read-document.ts";
@@ -37,7 +37,7 @@ const schema = compileSchema<RehearsalFile>(rehearsalSchema, "rehearsal");
 
 /**
  * `file` as the user named it: messages show it, and the paths in the rehearsal are relative to its
- * folder. Unless its extension says JSON it is YAML, of which JSON is a part.
+ * folder. It is YAML unless its extension is that of JSON.
  */
 export function loadScript(source: string | Uint8Array, file: string): LoadedScript {
   const format = formatOfFile(file) ?? "yaml";
@@ -99,14 +99,17 @@ class Builder {
     alsoDirectory: boolean,
   ): Workspace {
     if (alsoDirectory) {
-      this.#problem(["workspace"], "A rehearsal has a workingDirectory or a workspace, not both.");
+      this.#problem(
+        ["workspace"],
+        "A rehearsal can't have both a workingDirectory and a workspace.",
+      );
     }
     this.#checkNames(files, ["workspace", "files"]);
     for (const [index, { branch, files: changed }] of commits.entries()) {
       const path = ["workspace", "commits", index];
       this.#checkNames(changed, [...path, "files"]);
       if (branch !== undefined && !isBranchName(branch)) {
-        this.#problem([...path, "branch"], "This is not a name for a branch.");
+        this.#problem([...path, "branch"], "This is not a valid branch name.");
       }
     }
     return { files, git, commits };
@@ -133,8 +136,8 @@ class Builder {
     if (death !== -1 && death < built.length - 1) {
       this.#problem(
         [...path, "turns", death + 1],
-        "This turn can't be played: the runtime died in the turn before, and the session with it.",
-        'what follows happens in a new session: give it a rule of its own, with "attempt: 2"',
+        "This turn is unreachable: the runtime died in the previous turn, and the session with it.",
+        'add a rule with "attempt: 2" for the session that follows',
       );
     }
     const [first, ...rest] = built;
@@ -154,12 +157,16 @@ class Builder {
       const names = Object.keys(own).join(", ");
       this.#problem(
         [...path, Object.keys(own)[0] ?? ""],
-        `A turn has either "replies" or the fields of its only reply (${names}), not both.`,
+        `A turn can't have both "replies" and the fields of its only reply (${names}).`,
         'move them into "replies"',
       );
     }
     if (replies === undefined && !hasOwn) {
-      this.#problem(path, "This turn has no reply.", "say what the model answers, such as a text");
+      this.#problem(
+        path,
+        "This turn has no reply.",
+        'add the model\'s answer, for example a "text"',
+      );
     }
     const list =
       replies === undefined

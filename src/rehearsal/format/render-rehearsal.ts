@@ -1,4 +1,4 @@
-/** A rehearsal as text that people like to read, and that `loadScript` reads back as it was. */
+/** Writes a rehearsal as readable text, which `loadScript` reads back unchanged. */
 import { stringify } from "yaml";
 import type { RehearsalFile } from "./rehearsal-file.ts";
 

@@ -26,9 +26,9 @@ export function replyProblems(replies: readonly Located[]): ReplyProblem[] {
     if (final !== undefined) {
       problems.push({
         path,
-        reason: `This reply can't be given: ${final} before it happens on every request.`,
+        reason: `This reply is unreachable: ${final} before it happens on every request.`,
         ...(final === '"error"' || final === '"cut"'
-          ? { hint: 'say with "times" how often it happens' }
+          ? { hint: 'set "times" to limit how often it happens' }
           : {}),
       });
       return problems;
@@ -37,7 +37,7 @@ export function replyProblems(replies: readonly Located[]): ReplyProblem[] {
     if (fields.toolResults !== undefined && last?.tools === undefined) {
       problems.push({
         path: [...path, "toolResults"],
-        reason: "The reply before this one calls no tools.",
+        reason: "The previous reply calls no tools.",
       });
     }
     const ending = endings.find((name) => fields[name] !== undefined);
@@ -61,7 +61,7 @@ function ownProblems(fields: ReplyFields, path: Path): ReplyProblem[] {
       if (Object.keys(fields).length > 0) {
         problems.push({
           path,
-          reason: "This reply says nothing.",
+          reason: "This reply is empty.",
           hint: 'give it a "text", "tools" or an "error"; an empty "text" is an empty answer',
         });
       }
@@ -71,7 +71,7 @@ function ownProblems(fields: ReplyFields, path: Path): ReplyProblem[] {
         problems.push({
           path: [...path, "tools", index, "fails"],
           reason: 'A call that is "denied" does not run, so it has no "fails".',
-          hint: 'leave out one of them; the text of a denial can stand in "toolResults" of the next reply',
+          hint: 'remove one of them; "toolResults" of the next reply can check the text of the denial',
         });
       }
     }
@@ -151,7 +151,7 @@ function endingOf({ denied, fails, unknown }: ToolField): ToolEnding {
   return unknown === true ? { kind: "fails", text: "" } : { kind: "succeeds" };
 }
 
-/** After tools the model is always asked again; a script need not say that it then has nothing to add. */
+/** After tools, the model always gets another request. A script may omit the reply to it. */
 export function withImpliedEnd(replies: readonly Reply[], place: string): readonly Reply[] {
   const last = replies.at(-1)?.play;
   if (last?.kind !== "answer" || last.tools.length === 0) return replies;

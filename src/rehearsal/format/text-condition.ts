@@ -62,7 +62,7 @@ export function describeCondition({ contains, excludes, equals, matches }: TextC
 
 const SHOWN = 160;
 
-/** On one line, shortened in the middle: both ends of a prompt tell what it is. */
+/** On one line, shortened in the middle, because both ends identify a prompt. */
 export function quote(text: string): string {
   if (text.length <= SHOWN) return JSON.stringify(text);
   const half = SHOWN / 2;
@@ -89,7 +89,7 @@ export function takeOut(text: string, workingDirectory: string): string {
   });
 }
 
-/** A block of YAML text ends with a line break that nobody means. */
+/** A YAML block ends with a line break that is not part of the condition. */
 function block(needle: string): string {
   return needle.replace(/\n+$/, "");
 }

@@ -7,15 +7,15 @@ export function refusedName(
 ): { readonly reason: string; readonly hint: string } | undefined {
   if (!isWithin(name)) {
     return {
-      reason: "This is not a path within the workspace.",
-      hint: "write it relative, with /, without . and ..",
+      reason: "This is not a path inside the workspace.",
+      hint: "write a relative path with /, without . and ..",
     };
   }
   if (name.split("/").some(isGitsOwn)) {
     return {
       reason:
-        "On some system git would take this for a repository's own file, whose settings start programs.",
-      hint: 'say "git: true" to make the workspace a repository',
+        "On some systems, git would read this as a file of the repository, whose settings can start programs.",
+      hint: 'set "git: true" to make the workspace a repository',
     };
   }
   return undefined;

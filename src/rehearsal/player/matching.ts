@@ -39,7 +39,7 @@ export function chooseRule<T extends Candidate>(
     if (distance < (nearest?.distance ?? Number.POSITIVE_INFINITY)) {
       const why = [
         ...conflicts.map(({ text }) => text),
-        ...(prompt === undefined ? [] : [`its first turn does not fit: the prompt ${prompt}`]),
+        ...(prompt === undefined ? [] : [`its first turn doesn't match: the prompt ${prompt}`]),
         ...(spent ? [`it is used up (repeat: ${rule.repeat})`] : []),
       ];
       nearest = { distance, why: `The nearest rule is ${rule.place}: ${why.join("; ")}.` };
@@ -84,7 +84,7 @@ function selectorConflicts(
   return conflicts;
 }
 
-/** A sub-agent may run on a model of its own. */
+/** A sub-agent may have its own model. */
 function modelOf(sessionModel: string | undefined, subAgent: boolean, chat: ChatRequest): string {
   return subAgent ? chat.model : (sessionModel ?? chat.model);
 }

@@ -4,7 +4,7 @@
  *
  * Where a conversation stands is read from the request itself (its prompts and answers), never counted
  * here: the runtime repeats a failed request by itself, and a repeated request must get the same answer.
- * Only what is told so (`times`) changes from one repetition to the next.
+ * Only `times` makes a repetition different from the previous one.
  */
 import type { RunEventBody } from "../../events/event.ts";
 import type { ModelRequest, ModelTransport } from "../../sessions/transport.ts";
@@ -31,13 +31,13 @@ export interface ScriptedModel extends ModelTransport {
   unused(): readonly string[];
   /** Every event of the run: how the calls of its tools ended. */
   observe(event: RunEventBody): void;
-  /** Tool calls that did not end as the script says, one sentence each; meaningful once the run is over. */
+  /** Tool calls that did not end as the script expects, one sentence each. Complete after the run. */
   toolFailures(): readonly string[];
 }
 
 export interface ScriptedModelOptions {
   readonly clock: { sleep(milliseconds: number, signal?: AbortSignal): Promise<void> };
-  /** Absolute; what `${workingDirectory}` stands for. */
+  /** Absolute. The value of `${workingDirectory}`. */
   readonly workingDirectory: string;
 }
 
@@ -101,14 +101,14 @@ class Model implements ScriptedModel {
     return this.#play(choice.reply, found, request, chat);
   }
 
-  /** The answer is a 400: no retry can mend it, so the run fails at once and with this text. */
+  /** The answer is a 400, which is not retried, so the run fails at once with this text. */
   #fail(problem: string): Response {
     this.#failures.add(problem);
     return encodeError(400, `Rehearsal: ${problem}`);
   }
 
   #conversation(request: ModelRequest, chat: ChatRequest): Conversation | { problem: string } {
-    // Two sub-agents of one session are told apart by the prompt they began with.
+    // Two sub-agents of one session are distinguished by their first prompt.
     const key = `${request.sessionId}\n${request.subAgent ? chat.opening : ""}`;
     const known = this.#conversations.get(key);
     if (known !== undefined) return known;
@@ -137,13 +137,13 @@ class Model implements ScriptedModel {
     }
     if (turn.prompt !== undefined) {
       const why = mismatch(turn.prompt, chat.prompts.at(-1) ?? "", this.#fill);
-      if (why !== undefined) return refuse(`${turn.place} does not fit: the prompt ${why}`);
+      if (why !== undefined) return refuse(`${turn.place} doesn't match: the prompt ${why}`);
     }
     played.add(turn);
     const reply = nextReply(turn, chat.answered, conversation);
     if (reply === undefined) {
       return refuse(
-        `${turn.place} has no reply left: it answers ${plural(chat.answered, "time")}, and the session asked once more`,
+        `${turn.place} has no reply left: it has ${plural(chat.answered, "reply", "replies")}, but the session sent another request`,
       );
     }
     if (reply.toolResults !== undefined) {
@@ -151,7 +151,7 @@ class Model implements ScriptedModel {
       const why = mismatch(reply.toolResults, returned, this.#fill);
       if (why !== undefined) {
         return refuse(
-          `${reply.place} does not fit: what the tools returned ${why}; it is ${JSON.stringify(returned.slice(0, 500))}`,
+          `${reply.place} doesn't match: the result of the tools ${why}; it is ${JSON.stringify(returned.slice(0, 500))}`,
         );
       }
     }
@@ -238,7 +238,7 @@ function notOffered({ place, play }: Reply, { offeredTools }: ChatRequest): Choi
   if (stranger === undefined) return undefined;
   const names = [...offeredTools.keys()].join(", ");
   return {
-    problem: `${place} calls the tool ${JSON.stringify(stranger.name)}, which this session does not offer to its model. It offers: ${names === "" ? "none" : names}. (To rehearse a model's mistake, add "unknown: true" to the call.)`,
+    problem: `${place} calls the tool ${JSON.stringify(stranger.name)}, which this session doesn't offer. It offers: ${names === "" ? "none" : names}. (To rehearse a mistake of the model, add "unknown: true" to the call.)`,
   };
 }
 

@@ -8,7 +8,7 @@ import { quote } from "../format/text-condition.ts";
 
 interface Call {
   readonly tool: ToolUse;
-  /** What the model was told. */
+  /** The message to the model. */
   returned: string | undefined;
   ending: "open" | "succeeded" | ToolError;
 }
@@ -51,17 +51,17 @@ export class ToolCalls {
 
   #judge({ tool, returned, ending }: Call): string | undefined {
     const { expected } = tool;
-    // A sub-agent's calls are only heard of when they fail.
+    // Calls of a sub-agent are only reported if they fail.
     const succeeded = ending === "succeeded" || (ending === "open" && returned !== undefined);
     const error = typeof ending === "string" || ending.code === "unfinished" ? undefined : ending;
     const message = error === undefined ? "" : error.message || (returned ?? "");
     switch (expected.kind) {
       case "succeeds":
-        // One that was stopped with its turn has not failed: the turn says what happened.
+        // A call that was stopped with its turn has not failed. The turn reports what happened.
         if (error === undefined) return undefined;
         return error.code === "denied"
-          ? `was denied: ${quote(deniedWhy(message))}. If it is meant to be, say "denied: true" at the call.`
-          : `failed: ${quote(message)}. If it is meant to, say "fails: TEXT" at the call, with a part of this error.`;
+          ? `was denied: ${quote(deniedWhy(message))}. If this is expected, add "denied: true" to the call.`
+          : `failed: ${quote(message)}. If this is expected, add "fails: TEXT" to the call, with a part of this error.`;
       case "denied":
         if (error?.code === "denied") return undefined;
         return `should have been denied, but it ${ended(succeeded, message)}.`;

@@ -14,7 +14,7 @@ export interface PlayedRule {
 
 export function unusedParts({ rule, used, played, given }: PlayedRule): string[] {
   if (rule.optional) return [];
-  if (used === 0) return [`${rule.place} was never used: no session fitted it.`];
+  if (used === 0) return [`${rule.place} was never used: no session matched it.`];
   const missing: string[] = [];
   if (rule.repeat !== "any" && used < rule.repeat) {
     missing.push(`${rule.place} was used by ${used} of ${rule.repeat} sessions.`);
@@ -28,7 +28,8 @@ function unusedIn(
   played: ReadonlySet<Turn | Reply>,
   given: ReadonlyMap<Reply, number>,
 ): string[] {
-  if (!played.has(turn)) return [`${turn.place} was never played: its session got no such prompt.`];
+  if (!played.has(turn))
+    return [`${turn.place} was never played: the session sent no further prompt.`];
   return turn.replies.flatMap((reply, index) => {
     if (reply.implied) return [];
     if (!played.has(reply)) {
@@ -37,13 +38,13 @@ function unusedIn(
         before?.kind === "answer" && before.tools.length === 0
           ? " A reply that calls no tool ends the turn."
           : "";
-      return [`${reply.place} was never given.${hint}`];
+      return [`${reply.place} was never sent.${hint}`];
     }
     const { play } = reply;
     const times = play.kind === "error" || play.kind === "cut" ? play.times : undefined;
     const count = given.get(reply) ?? 0;
     return times === undefined || count >= times
       ? []
-      : [`${reply.place} was given ${count} of ${times} times.`];
+      : [`${reply.place} was sent ${count} of ${times} times.`];
   });
 }

@@ -10,7 +10,7 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** The prompts of the conversation so far, as they were sent; the last one is being answered. */
   readonly prompts: readonly [string, ...string[]];
-  /** The first user message, untouched: what tells one conversation of a sub-agent from another. */
+  /** The first user message, unchanged. It distinguishes the conversations of sub-agents. */
   readonly opening: string;
   /** How many answers the newest prompt has had already. */
   readonly answered: number;
@@ -29,7 +29,7 @@ export function decodeRequest(url: string, method: string, body: string): Decode
   if (!isRecord(request) || !Array.isArray(messages)) {
     return {
       kind: "other",
-      reason: `${method} ${pathOf(url)} is no request for a chat completion; a rehearsal plays the wire API "completions" only`,
+      reason: `${method} ${pathOf(url)} is not a chat completion; a rehearsal only supports the wire API "completions"`,
     };
   }
   const turns = messages.filter(isRecord);
@@ -42,7 +42,7 @@ export function decodeRequest(url: string, method: string, body: string): Decode
   const [first] = prompts;
   const last = prompts.at(-1);
   if (first === undefined || last === undefined) {
-    return { kind: "other", reason: `${method} ${pathOf(url)} has no message of the user` };
+    return { kind: "other", reason: `${method} ${pathOf(url)} has no user message` };
   }
   const since = turns.slice(last.index + 1);
   const lastAnswer = since.findLastIndex((message) => message["role"] === "assistant");
@@ -115,7 +115,7 @@ export function encodeAnswer(chat: ChatRequest, id: string, answer: Answer): Res
   return Response.json(body);
 }
 
-/** The runtime tells what happens to a call by this id. */
+/** The runtime reports the events of a call with this id. */
 export function callIdOf(answerId: string, index: number): string {
   return `${answerId}_${index}`;
 }
@@ -123,7 +123,7 @@ export function callIdOf(answerId: string, index: number): string {
 /** An answer whose connection breaks before its end. */
 export function encodeCut(chat: ChatRequest, id: string, partial: Partial): Response {
   return streamed(deltas(chat, id, partial), () =>
-    Promise.reject(new Error("The connection was cut by the rehearsal.")),
+    Promise.reject(new Error("The rehearsal closed the connection.")),
   );
 }
 
@@ -140,7 +140,7 @@ export function encodeHang(
 /** Rejects when `signal` aborts, and does nothing until then. */
 export function never(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const giveUp = (): void => reject(new Error("The request was given up."));
+    const giveUp = (): void => reject(new Error("The request was aborted."));
     if (signal.aborted) giveUp();
     else signal.addEventListener("abort", giveUp, { once: true });
   });

@@ -32,10 +32,10 @@ export interface RecordedUsage {
   readonly finish?: AnswerFinish;
 }
 
-/** A reply that can be told later how its tool calls ended. */
+/** A reply that learns later how its tool calls ended. */
 export interface RecordedReply {
   fields: ReplyFields;
-  /** The ids of its calls; one that is used twice tells nothing. */
+  /** The ids of its calls. A repeated id is ambiguous. */
   readonly callIds: readonly (string | undefined)[];
 }
 

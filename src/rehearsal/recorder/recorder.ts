@@ -25,7 +25,7 @@ export interface RecorderOptions {
   readonly userInput?: string;
   /** Relative to where the recording will be. */
   readonly workingDirectory?: string;
-  /** What the run was told to use instead of what its entry says. */
+  /** The settings of the run that override the entry's. */
   readonly models?: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";
   readonly limits?: RehearsalLimits;
@@ -52,7 +52,7 @@ class Recording implements Recorder {
   readonly #works = new RecordedWorks();
   readonly #sessions: RecordedSession[] = [];
   readonly #open = new Map<string, RecordedSession>();
-  /** By work: the session whose turn crashed last, until its decision says why. */
+  /** By work: the session whose turn crashed last, until the decision with the reason. */
   readonly #crashed = new Map<number, RecordedSession>();
   /** By work: the criteria retry that goes on. */
   readonly #retries = new Map<number, number>();
@@ -85,7 +85,7 @@ class Recording implements Recorder {
         this.#open.delete(event.sessionId);
         break;
       case "turn.started": {
-        // A borrowed session was started by somebody else.
+        // The caller started the borrowed session.
         const session =
           this.#open.get(event.sessionId) ??
           this.#start(event.sessionId, { ...event, role: undefined });

@@ -43,7 +43,7 @@ interface Candidate extends Annotation {
   count: number;
 }
 
-/** In the order in which they should be said: what failed first is the first. */
+/** In order of importance. The first failure comes first. */
 export function chooseAnnotations(view: RunView, options: AnnotationOptions): Annotation[] {
   if (options.annotations === "off") return [];
   const works = [...view.works.values()];
@@ -114,7 +114,7 @@ function limited(
   });
   if (more === 0) return said;
   const where = journal === undefined ? "the log has" : "the log and the journal have";
-  const message = `GitHub shows ${PER_LEVEL} annotations of a level: ${where} the others.`;
+  const message = `GitHub shows only ${PER_LEVEL} annotations of each kind: ${where} the others.`;
   const title = `And ${plural(more, `more ${level}`)}`;
   return [...said, { level, title, message, ...(file === undefined ? {} : { file }) }];
 }
@@ -190,7 +190,7 @@ function warnings(view: RunView): number {
   return sum;
 }
 
-/** The same said several times (by the runs of a loop) is said once. */
+/** Equal annotations (of the iterations of a loop) are merged. */
 function merged(candidates: readonly Candidate[]): Candidate[] {
   const known = new Map<string, Candidate>();
   for (const candidate of candidates) {

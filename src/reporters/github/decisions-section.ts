@@ -1,4 +1,4 @@
-/** The sections of the job summary that tell what was decided and what was said. */
+/** The sections of the job summary with the decisions and the agents' messages. */
 import { decisionTraits } from "../../events/decision.ts";
 import type { DecisionEntry, RunView, WorkView } from "../../events/view.ts";
 import { code, fenced, inline } from "./escape.ts";
@@ -9,17 +9,17 @@ import { harmless, plural } from "../text.ts";
 const MAX_DECISION = 500;
 const MAX_SAID = 2000;
 
-/** What the agent said last, as it said it. */
+/** The last message of the agent, unchanged. */
 export function finalMessageSection(view: RunView): Section {
   const speaker = view.lastSpeaker === undefined ? undefined : view.works.get(view.lastSpeaker);
   const said = harmless(speaker?.lastMessage ?? "").trim();
   const render = (text: string): string =>
     speaker === undefined || text === ""
       ? ""
-      : `### What the agent finally said\n\n<details>\n<summary>${nameOf(speaker)}</summary>\n\n${fenced(text, "text")}\n\n</details>`;
+      : `### Last message of the agent\n\n<details>\n<summary>${nameOf(speaker)}</summary>\n\n${fenced(text, "text")}\n\n</details>`;
   const whole = render(said);
   return {
-    name: "what the agent finally said",
+    name: "the last message of the agent",
     rank: 6,
     empty: whole === "",
     render: (room) => {
@@ -50,7 +50,7 @@ export function decisionSections(view: RunView): Section[] {
     .map((work) => foldSection(workFold(work, view, start), wentBadly(work) ? 4 : 8));
   if (told(view.decisions).length > 0) {
     const count = told(view.decisions).length + view.droppedDecisions;
-    const title = `The whole job, ${plural(count, "decision")}`;
+    const title = `The job, ${plural(count, "decision")}`;
     const name = "decisions about the whole job";
     sections.unshift(foldSection({ ...view, name, title, said: "", start }, 7));
   }
@@ -81,7 +81,7 @@ function workFold(work: WorkView, view: RunView, start: number): Fold {
   const name = `decisions of ${nameOf(work)}`;
   const words = work.workId === view.lastSpeaker ? "" : harmless(lastMessage ?? "").trim();
   const cut = words.length > MAX_SAID ? `${words.slice(0, MAX_SAID)}…` : words;
-  const said = cut === "" ? "" : `\nThe agent last said:\n\n${fenced(cut, "text")}\n`;
+  const said = cut === "" ? "" : `\nThe agent's last message:\n\n${fenced(cut, "text")}\n`;
   return { decisions, droppedDecisions, name, title, said, start };
 }
 
@@ -92,12 +92,12 @@ function foldSection(fold: Fold, rank: number): Section {
     heading: "### Decisions",
     empty: false,
     render: (room) => renderFold(fold, room),
-    // Decisions that the view dropped say nothing about the room.
+    // Decisions that the view dropped don't count toward the space.
     ...(fold.droppedDecisions > 0 ? { optional: true } : {}),
   };
 }
 
-/** Without what was said, then without the oldest decisions: the latest tell what came of it. */
+/** First drops the messages, then the oldest decisions, because the latest show the outcome. */
 function renderFold(
   { decisions, droppedDecisions, title, said, start }: Fold,
   room: number,
@@ -111,7 +111,7 @@ function renderFold(
   const kept = wholeItems(rows, left);
   if (left < 0 || (kept.length === 0 && rows.length > 0)) return { text: "", whole: false };
   const missing = droppedDecisions + rows.length - kept.length;
-  const before = missing > 0 ? `| | | ${plural(missing, "earlier decision")} left out |\n` : "";
+  const before = missing > 0 ? `| | | ${plural(missing, "earlier decision")} omitted |\n` : "";
   const log = kept.length === 0 ? "" : `${columns}${before}${kept.toReversed().join("")}`;
   const saidFits = Buffer.byteLength(log) + Buffer.byteLength(said) <= left;
   return {
@@ -128,7 +128,7 @@ function sharedFold(folds: readonly Fold[]): Section {
     empty: false,
     optional: true,
     render: (room) => {
-      const head = `<details>\n<summary>✓ ${plural(folds.length, "work")} that succeeded at once</summary>\n\n`;
+      const head = `<details>\n<summary>✓ ${plural(folds.length, "work")} that succeeded without a retry</summary>\n\n`;
       let left = room - Buffer.byteLength(head) - 100;
       let whole = true;
       const texts: string[] = [];

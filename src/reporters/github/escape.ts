@@ -1,5 +1,5 @@
 /**
- * Text that somebody else wrote, made fit for GitHub: for the log, which its runner searches for commands,
+ * Escapes foreign text for GitHub: for the log, in which the runner looks for commands,
  * and for Markdown, in which it makes links, images, mentions and references.
  *
  * - `logLine`: neither syntax of a workflow command is left, provided that something of ours stands before
@@ -16,7 +16,7 @@ import { oneLine } from "../text.ts";
 const overlooked = String.raw`[\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\uFFFD]*`;
 const oldMarker = new RegExp(`(?<=#${overlooked}#${overlooked})\\[`, "gu");
 
-/** One line that may follow a text of ours in the log. */
+/** One line that may follow our own text in the log. */
 export function logLine(text: string, length: number): string {
   return breakOldMarker(oneLine(text, length));
 }

@@ -23,7 +23,7 @@ const MAX_STILL = 1000;
 
 export interface GithubOptions extends SummaryOptions, AnnotationOptions {
   readonly core: GithubCore;
-  /** For `::stop-commands::`: long, and nobody's guess. */
+  /** For `::stop-commands::`: long and unpredictable. */
   readonly randomToken: () => string;
   readonly clock: HeartbeatClock;
 }
@@ -59,7 +59,7 @@ export function createGithubReporter(options: GithubOptions): GithubReporter {
   const finish = async (): Promise<void> => {
     heartbeat.stop();
     if (view.status === "pending" || view.status === "running") {
-      const reason = "the process was stopped before the job came to its end";
+      const reason = "the process was stopped before the job ended";
       applyEvent(view, {
         ...last,
         type: "run.ended",
@@ -92,7 +92,7 @@ export function createGithubReporter(options: GithubOptions): GithubReporter {
   };
 }
 
-/** Says an annotation. The port escapes it. */
+/** Writes an annotation. The port escapes it. */
 export function annotate(core: GithubCore, { level, message, ...properties }: Annotation): void {
   core[level](message, properties);
 }

@@ -26,7 +26,7 @@ export function result(work: WorkView): { readonly sign: string; readonly word: 
   }
 }
 
-/** The second line of a node of the chart, so that its colour is not all that tells how it ended. */
+/** The second line of a node in the chart, so that the outcome is visible without color. */
 export function chartDetail(view: RunView, workId: number): string | undefined {
   const work = view.works.get(workId);
   if (work === undefined) return undefined;

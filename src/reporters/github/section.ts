@@ -10,9 +10,9 @@ export interface Section {
   readonly rank: number;
   /** Stands once above all sections that share it. */
   readonly heading?: string;
-  /** Nothing to say. */
+  /** Nothing to show. */
   readonly empty: boolean;
-  /** That it is missing says nothing about the room for others. */
+  /** Its absence doesn't mean that there is space for others. */
   readonly optional?: boolean;
   /** At most `room` bytes of UTF-8. */
   readonly render: (room: number) => Rendered;

@@ -46,7 +46,7 @@ export function headline(view: RunView, entryFile: string): string {
   return `## ${headlineText(view, job)}${why}${todo}\n\n<sub>${facts}</sub>`;
 }
 
-/** Of what failed first, if the reason doesn't say it already. */
+/** Of the first failure, if the reason doesn't contain it. */
 function adviceOf(view: RunView): string | undefined {
   return failed(view)
     .map(({ advice }) => advice)
@@ -108,7 +108,7 @@ export function failuresSection(view: RunView): Section {
   const items = groups.slice(0, MAX_FAILURES).map(failureItem(view.works.size));
   const left = groups.slice(MAX_FAILURES).flat().length;
   if (left > 0) items.push(`- and ${left} more\n`);
-  return listSection("failures", 1, `### What failed\n\n`, items);
+  return listSection("failures", 1, `### Failures\n\n`, items);
 }
 
 function failureItem(all: number): (works: readonly WorkView[]) => string {

@@ -66,7 +66,7 @@ export function createGithubLog(
     core.info(`::stop-commands::${token}`);
     try {
       for (const line of kept.head) core.info(line);
-      if (kept.left > 0) core.info(`… ${plural(kept.left, "line")} left out${where}`);
+      if (kept.left > 0) core.info(`… ${plural(kept.left, "line")} omitted${where}`);
       for (const line of kept.tail) core.info(line);
     } finally {
       core.info(`::${token}::`);
@@ -112,7 +112,7 @@ export function createGithubLog(
       }
     },
     end() {
-      for (const workId of running.keys()) flush(workId, "did not come to its end");
+      for (const workId of running.keys()) flush(workId, "did not end");
     },
   };
 }
@@ -134,14 +134,14 @@ function ended(event: Extract<RunEvent, { type: "work.ended" }>, view: RunView):
   return `${kind} after ${clockText(work.finishedMs)}, ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}`;
 }
 
-/** What the group of the work says of an event. The first line follows the time, the others are indented. */
+/** The lines of an event in the group of its work. The first line follows the time, the others are indented. */
 function linesOf(event: RunEvent, view: RunView): readonly string[] {
   if (event.type === "activity" && event.activity.kind === "message.ended") {
     const { text } = event.activity;
     if (text.trim() === "") return [];
     return ["says:", ...paragraph(text, SAID_LINES, SAID_LENGTH).map((line) => `  ${line}`)];
   }
-  // The message has been told by the event before.
+  // The previous event has already shown the message.
   if (event.type === "turn.ended") return [];
   return eventLines(event, view, "verbose").map(({ text }) => text);
 }
@@ -181,7 +181,7 @@ function runLines(
     outcome.kind === "succeeded"
       ? `${job} succeeded`
       : `${job} ${outcome.kind === "canceled" ? "was cancelled" : "failed"}: ${outcome.reason}`;
-  // Each row begins with a number, or with a word of ours.
+  // Each row starts with a number or one of our own words.
   const table = worksTable(view, 120, createPaint(false)).map((row) => `  ${breakOldMarker(row)}`);
   return [...table, logLine(result, 2000)];
 }

@@ -15,7 +15,7 @@ export interface OutputsOptions {
   readonly journal?: string;
   /** The rehearsal file that played the model. */
   readonly rehearsal?: string;
-  /** Over what the view says, such as `skipped` for a run that was refused. */
+  /** Overrides the view, for example with `skipped` for a refused run. */
   readonly result?: Result;
   readonly reason?: string;
 }
@@ -108,7 +108,7 @@ function decisionsOf(view: RunView, hasJournal: boolean): string {
   );
 }
 
-/** As many as there is room for, the latest ones, behind a line that tells how many are missing. */
+/** The latest ones that fit, after a line with the number of missing ones. */
 function latest(all: readonly Decided[], dropped: number, hasJournal: boolean): string {
   const texts: string[] = [];
   let room = MAX_DECISIONS - 300;
@@ -126,7 +126,7 @@ function latest(all: readonly Decided[], dropped: number, hasJournal: boolean): 
       work: null,
       run: 0,
       category: "MISC",
-      text: `${missing} older decisions are left out here${hasJournal ? "; the journal holds them" : ""}`,
+      text: `${missing} older decisions are omitted${hasJournal ? "; the journal contains them" : ""}`,
     };
     texts.unshift(JSON.stringify(said));
   }

@@ -21,13 +21,13 @@ export interface SummaryOptions {
   readonly entryFile: string;
   /** Mermaid text of the job with how each node ended. */
   readonly chart: (view: RunView) => string;
-  /** The path to tell. */
+  /** The path to show. */
   readonly journal?: string;
   /** The file whose script played the model. */
   readonly rehearsal?: string;
 }
 
-/** In bytes of UTF-8. The rest up to 1 MiB is for what else the step may have to say. */
+/** In bytes of UTF-8. The rest up to 1 MiB is left for other text of the step. */
 const LIMIT = 1_000_000;
 /** For headings, and for the note about what was left out. */
 const NOTE = 8_000;
@@ -99,7 +99,7 @@ function rehearsalNote({ status, jobOutcome }: RunView, file: string | undefined
     status === "succeeded" && jobOutcome !== undefined && jobOutcome.kind !== "succeeded"
       ? ` The job ${jobOutcome.kind === "failed" ? "failed" : "was cancelled"}, as the rehearsal expects: ${inline(jobOutcome.reason, 1000)}`
       : "";
-  return `**Rehearsal:** the answers came from ${code(file, 200)}; no model was asked.${asExpected}`;
+  return `**Rehearsal:** ${code(file, 200)} played the model.${asExpected}`;
 }
 
 const MAX_MISSING = 20;
@@ -112,8 +112,8 @@ function noteOf(missing: readonly string[], { journal, summary }: SummaryOptions
   }
   const names = missing.slice(0, MAX_MISSING);
   if (names.length < missing.length) names.push(`${missing.length - names.length} more`);
-  const unkept = where === "" ? "Keep them with the input <code>journal</code>." : where;
-  return `**Left out or shortened:** ${names.join(", ")}. ${unkept}`;
+  const unkept = where === "" ? "The input <code>journal</code> keeps them." : where;
+  return `**Omitted or shortened:** ${names.join(", ")}. ${unkept}`;
 }
 
 function bytes(text: string): number {

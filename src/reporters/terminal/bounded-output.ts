@@ -27,7 +27,7 @@ export class BoundedOutput {
   readonly #bound: number;
   #kept: string[] = [];
   #length = 0;
-  /** Something was dropped, and no line says so yet. */
+  /** Something was dropped, and no line has reported it yet. */
   #gap = false;
   #incomplete = false;
   #progress = 0;
@@ -51,12 +51,12 @@ export class BoundedOutput {
     let progress = this.#progress;
     let waited = 0;
     while (this.#length + this.#stream.writableLength > 0 && !this.#stream.destroyed) {
-      if (waited >= patienceMs) return `nothing was read for ${patienceMs / 1000} s`;
+      if (waited >= patienceMs) return `the reader read nothing for ${patienceMs / 1000} s`;
       await clock.sleep(POLL_MS);
       waited = progress === this.#progress ? waited + POLL_MS : 0;
       progress = this.#progress;
     }
-    return this.#incomplete ? "its reader was too slow, so the middle was left out" : undefined;
+    return this.#incomplete ? "the reader was too slow, so the middle was omitted" : undefined;
   }
 
   /** To half of the bound, so that the cost of dropping is shared by many writes. */
@@ -92,6 +92,6 @@ export class BoundedOutput {
     this.#length -= length;
     if (!this.#gap) return chunk;
     this.#gap = false;
-    return `… some lines are missing here: the output was read too slowly\n${chunk}`;
+    return `… some lines are missing, because the reader was too slow\n${chunk}`;
   }
 }

@@ -2,7 +2,7 @@
  * The running works, below the log, redrawn ten times a second. Owns the bottom of the terminal between
  * `start` and `stop`; everything else that wants to be printed meanwhile goes through `print`.
  *
- * - Each refresh is one write: erase, new log lines, new frame. Nobody sees a half of it.
+ * - Each refresh is one write (erase, new log lines, new frame), so a partial frame is never visible.
  * - The cursor is never hidden, so that no way to die can leave it hidden.
  * - A frame has fewer lines than the terminal, and each line fewer columns: the terminal wraps none of them.
  *   When it gets narrower it wraps those already drawn; they are erased at their new height.
@@ -30,7 +30,7 @@ export interface LiveView {
   start(): void;
   /** Whole lines, each with its LF, above the frame. */
   print(lines: string): void;
-  /** Removes the frame and writes what is left to print. Idempotent; `start` begins anew. */
+  /** Removes the frame and prints the remaining lines. Idempotent. `start` starts again. */
   stop(): void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The run for a person at a terminal, or for a log file: one line per event, and at the end what came of it.
+ * Shows a run on a terminal or in a log file: one line per event, and the result at the end.
  * Owns the layout; what is said of an event is in `event-line.ts`, the live view in `live-view.ts`.
  *
  * The last line is exactly `job NAME succeeded`, `job NAME failed: REASON` or `job NAME canceled: REASON`;
@@ -146,7 +146,7 @@ function chartLines(view: RunView, chart: TerminalOptions["chart"]): string[] {
     return text === "" ? [] : text.split("\n");
   } catch (error) {
     const why = errorMessage(error);
-    return [`The chart could not be drawn: ${oneLine(why, 200)}`];
+    return [`Can't draw the chart: ${oneLine(why, 200)}`];
   }
 }
 
