@@ -11,10 +11,10 @@ import { makeWorkspace } from "../rig/workspace.ts";
 const prefixes = ["", "#", ".#", ".", "._", "x"];
 const names = [".netrc", "_netrc", ".ssh", ".envrc", ".env", "gha-creds-1.json", "a.env"];
 const endings = [
-  ...["", "~", "#", " copy", ".", ".bak", ".local~", "-local", "_local", "x", "rc"],
-  ...[".example", ".EXAMPLE", ".exampl", ".examples", ".example.x", ".example-eu", ".e", ".d"],
-  ...[".sample", ".template", ".dist", ".dists", ".defaults", ".default", ".dist."],
-];
+  ["", "~", "#", " copy", ".", ".bak", ".local~", "-local", "_local", "x", "rc"],
+  [".example", ".EXAMPLE", ".exampl", ".examples", ".example.x", ".example-eu", ".e", ".d"],
+  [".sample", ".template", ".dist", ".dists", ".defaults", ".default", ".dist."],
+].flat();
 
 test("a search finds a file if, and only if, it is not private, whatever the glob", async (t) => {
   const workspace = await makeWorkspace(t);
