@@ -1,5 +1,5 @@
 /**
- * Writes the tables of inputs and outputs in README.md from action.yml: `npm run docs`.
+ * Writes the tables of inputs and outputs in docs/action.md from action.yml: `npm run docs`.
  * With `--check` it writes nothing and fails if they are stale.
  */
 import { readFile, writeFile } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 
 const root = join(import.meta.dirname, "..", "..");
-const page = join(root, "README.md");
+const page = join(root, "docs", "action.md");
 
 interface Declared {
   readonly description: string;
@@ -40,19 +40,19 @@ let fresh = text;
 for (const [name, table] of Object.entries(tables)) {
   // Not aligned by prettier: one changed description would change every line.
   const [start, end] = [
-    `<!-- action ${name}: written by scripts/write-action-docs.ts -->\n<!-- prettier-ignore-start -->\n`,
+    `<!-- action ${name}: npm run docs -->\n<!-- prettier-ignore-start -->\n`,
     `<!-- prettier-ignore-end -->\n<!-- /action ${name} -->`,
   ];
   const from = fresh.indexOf(start);
   const to = fresh.indexOf(end, from);
   if (from < 0 || to < 0)
-    throw new Error(`README.md has no place for the ${name}:\n${start}${end}`);
+    throw new Error(`docs/action.md has no place for the ${name}:\n${start}${end}`);
   const rows = table.map((cells) => `| ${cells.map(cell).join(" | ")} |\n`).join("");
   fresh = `${fresh.slice(0, from + start.length)}\n${rows}\n${fresh.slice(to)}`;
 }
 if (!process.argv.includes("--check")) await writeFile(page, fresh);
 else if (fresh !== text) {
-  console.error("README.md is not what action.yml says. Run: npm run docs");
+  console.error("docs/action.md is not what action.yml says. Run: npm run docs");
   process.exitCode = 1;
 }
 

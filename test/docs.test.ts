@@ -61,7 +61,9 @@ describe("the pages about the action", () => {
   it("explain errors that there are, by words that they have", () => {
     const source = sources("src/").join("\n");
     const table = read("docs/action.md").split("## Troubleshooting")[1]?.split("\n## ")[0] ?? "";
-    const texts = [...table.matchAll(/^\| `([^`]+)`/gm)].map(([, text = ""]) => text);
+    const texts = [...table.matchAll(/^- (.*?): /gm)].flatMap(([, head = ""]) =>
+      [...head.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => text),
+    );
     assert.ok(texts.length > 15);
     assert.deepEqual(
       texts.filter((text) => !source.includes(text)),

@@ -8,9 +8,8 @@ import { createRecorder } from "../rehearsal/recorder/recorder.ts";
 import type { RehearsalFile } from "../rehearsal/format/rehearsal-file.ts";
 import { renderRehearsal } from "../rehearsal/format/render-rehearsal.ts";
 import type { Workspace } from "../rehearsal/format/script.ts";
-import type { RunOptions } from "./options.ts";
-import type { PreparedRun } from "./run.ts";
-import { UsageError } from "./usage-error.ts";
+import { UsageError } from "./options.ts";
+import type { PreparedRun, RunOptions } from "./prepare-run.ts";
 
 /** Keeps a run as a rehearsal, written when the run has ended. Throws if the file can't be written. */
 export function createRecording(

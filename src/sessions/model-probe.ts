@@ -14,7 +14,6 @@ import type { Provider } from "./session-config.ts";
 const firstMs = 1_000;
 const answerMs = 3_500;
 const againMs = 5_000;
-const copilotService = "https://api.githubcopilot.com";
 
 /** Anything else is an answer, or nothing that the runtime would meet in the same way. */
 const unreachable = new Set([
@@ -31,6 +30,8 @@ export interface ModelProbeOptions {
   readonly clock: Clock;
   /** Undefined: GitHub's Copilot service. */
   readonly provider: Provider | undefined;
+  /** Where they are. */
+  readonly address: string;
   /** Called when nobody answers, once until somebody does. */
   readonly onUnreachable: (server: string, reason: string) => void;
 }
@@ -98,8 +99,8 @@ export class ModelProbe {
   }
 
   async #problemNow(): Promise<string | undefined> {
-    const { clock, provider } = this.#options;
-    const base = (provider?.baseUrl ?? copilotService).replace(/\/+$/, "");
+    const { clock, provider, address } = this.#options;
+    const base = address.replace(/\/+$/, "");
     const end = new AbortController();
     const stop = (): void => end.abort();
     this.#stopped.signal.addEventListener("abort", stop, { once: true });

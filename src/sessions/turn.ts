@@ -278,8 +278,9 @@ class Turn {
       return this.crashed({ kind: "aborted", message: "The turn was aborted by someone else." });
     }
     // What counts is the model's last word: a tool call before it makes no answer of nothing.
-    if (answer === undefined || answer.filtered) return this.crashed(emptyAnswer(answer));
-    if (answer.cut) return { kind: "cut", toolCalls, text };
+    if (answer === undefined || answer.finish === "content_filter")
+      return this.crashed(emptyAnswer(answer));
+    if (answer.finish === "length") return { kind: "cut", toolCalls, text };
     if (answer.empty) return this.crashed(emptyAnswer(answer));
     return { kind: "completed", toolCalls, text };
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { inputNames, inputTable, inputVariable } from "../../src/action/input-table.ts";
+import { inputDefaults, inputVariable } from "../../src/action/input-table.ts";
 import { readInputs, secretInputs, type Inputs } from "../../src/action/inputs.ts";
 
 function environment(inputs: Readonly<Record<string, string>>): Record<string, string> {
@@ -28,13 +28,17 @@ describe("the inputs", () => {
   it("mean the same when absent, when empty and when given their default", () => {
     const absent = valid({});
     const empty = valid(
-      Object.fromEntries(inputNames.filter((name) => name !== "entry").map((name) => [name, " "])),
+      Object.fromEntries(
+        Object.keys(inputDefaults)
+          .filter((name) => name !== "entry")
+          .map((name) => [name, " "]),
+      ),
     );
     const defaults = valid(
       Object.fromEntries(
-        inputNames
-          .filter((name) => name !== "entry" && name !== "github-token")
-          .map((name) => [name, inputTable[name].default]),
+        Object.entries(inputDefaults).filter(
+          ([name]) => name !== "entry" && name !== "github-token",
+        ),
       ),
     );
     assert.deepEqual(empty, absent);
@@ -120,12 +124,12 @@ describe("the inputs", () => {
       [
         "`entry` is missing: name the entry file.",
         "`user-input` and `user-input-file` exclude each other.",
-        '`models` has the line "driving"; a line must have the form category=id, such as driving=gpt-5-mini.',
-        '`models` names the category "x" twice.',
+        '`models`: the line "driving" must have the form category=id, such as driving=gpt-5-mini.',
+        '`models`: the line "x=2" names the category "x" twice.',
         '`permissions` can\'t be "root"; it can be: read-only, workspace, all.',
         '`max-parallel` must be a whole number over 0, not "1.5".',
-        '`provider-type` can\'t be "azur"; it can be: openai, azure, anthropic.',
-        '`summary` can\'t be "Full"; it can be: full, compact, off.',
+        '`provider-type` can\'t be "azur"; it can be: openai, azure, anthropic (did you mean "azure"?).',
+        '`summary` can\'t be "Full"; it can be: full, compact, off (did you mean "full"?).',
         '`annotations` can\'t be "none"; it can be: all, errors, off.',
         '`fail-on` can\'t be "always"; it can be: failure, never.',
         '`allowed-bots` has the line "*[bot]"; a line must be one login, such as dependabot[bot], without wildcards.',

@@ -72,6 +72,11 @@ const replyProperties = {
     minimum: 0,
     description: "How long the model waits before this reply, in milliseconds.",
   },
+  finish: {
+    enum: ["length", "content_filter"],
+    description:
+      'Why the answer ends early: at the output limit ("length"), or by a content filter ("content_filter"). Default: it is whole.',
+  },
   usage: {
     type: "object",
     description: "The tokens that this reply reports. Default: none.",
