@@ -9,7 +9,7 @@
  */
 import type { Environment } from "../platform/environment.ts";
 import { findProgram } from "../platform/search-path.ts";
-import { exactPrivateGlobs, privateNamesGlob } from "../permissions/private-files.ts";
+import { orderedPrivateGlobs, privateNamesGlob } from "../permissions/private-files.ts";
 
 /**
  * The content of the file that `RIPGREP_CONFIG_PATH` names: one argument on each line. Undefined where there is no
@@ -20,7 +20,7 @@ export function searchConfiguration(environment: Environment): string | undefine
   if (empty === undefined) return undefined;
   const lines = [
     `--pre=${empty}`,
-    ...exactPrivateGlobs().flatMap((glob) => [`--pre-glob=${glob}`, `--pre-glob=${glob}/**`]),
+    ...orderedPrivateGlobs().map((glob) => `--pre-glob=${glob}`),
     // Only so that a large folder of such a name isn't gone through file by file.
     `--glob=!${privateNamesGlob}`,
   ];
