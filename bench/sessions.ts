@@ -14,7 +14,16 @@ import { join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { findRuntime } from "../src/runtime/find-runtime.ts";
 import { startModelServer } from "../test/rig/model-server.ts";
-import { differences, workloads, type Sample, type Workload } from "./sessions/workload.ts";
+import { cpuOfEndedChildren } from "./sessions/meter.ts";
+import {
+  differences,
+  modelId,
+  prompt,
+  workloads,
+  type Difference,
+  type Sample,
+  type Workload,
+} from "./sessions/workload.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -27,7 +36,7 @@ const pairs = Number(values.pairs);
 const chosen = workloads.filter(
   ({ name }) => positionals.length === 0 || positionals.includes(name),
 );
-const sides = import.meta.dirname + "/sessions";
+const sides = join(import.meta.dirname, "sessions");
 const answer = "It is about a small project that exists for the sake of being measured. ".repeat(2);
 const server = await startModelServer(
   ({ toolResults }) =>
@@ -38,46 +47,58 @@ const server = await startModelServer(
 );
 const temporary = await mkdtemp(join(tmpdir(), "agent-jobs-bench-"));
 const folder = join(temporary, "workspace");
+const commandLine = join(temporary, "dist", "cli", "index.js");
 await mkdir(join(folder, ".git"), { recursive: true });
 await writeFile(join(folder, "README.md"), "# A project\n\nIt exists to be measured.\n");
 await writeFile(join(folder, ".env"), "KEY=secret\n");
 
-interface Measured extends Sample {
-  /** From the start of the process to its end; milliseconds. */
+interface Measured {
+  /** From the start of the process to its end; milliseconds, as the CPU times. */
   readonly wall: number;
+  /** Of the process and of the runtime below it. */
+  readonly cpu: number;
+  /** Absent for the command line, which measures nothing. */
+  readonly sample?: Sample;
 }
 
 async function run(
-  script: string,
-  workload: Workload,
-  more: readonly string[] = [],
-  runtime?: string,
+  args: readonly string[],
+  runtime: string = findRuntime({ environment: {} }),
 ): Promise<Measured> {
   const { PATH, HOME } = process.env;
+  const options = {
+    cwd: temporary,
+    env: { PATH, HOME, COPILOT_CLI_PATH: runtime },
+    timeout: 180_000,
+  };
   const start = performance.now();
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [join(sides, script), workload.name, server.baseUrl, folder, ...more],
-    {
-      env: { PATH, HOME, ...(runtime === undefined ? {} : { COPILOT_CLI_PATH: runtime }) },
-      timeout: 180_000,
-    },
-  );
-  const wall = performance.now() - start;
-  const sample: Sample = JSON.parse(stdout);
-  return { ...sample, wall };
+  const before = cpuOfEndedChildren();
+  const { stdout } = await promisify(execFile)(process.execPath, args, options);
+  const measured = { wall: performance.now() - start, cpu: cpuOfEndedChildren() - before };
+  const last = stdout.trimEnd().split("\n").at(-1) ?? "";
+  if (!last.startsWith("{")) return measured;
+  const sample: Sample = JSON.parse(last);
+  return { ...measured, sample };
+}
+
+const bare = (workload: Workload, ...changed: Difference[]): Promise<Measured> =>
+  run([join(sides, "bare.js"), workload.name, server.baseUrl, folder, ...changed]);
+
+function runner(workload: Workload): Promise<Measured> {
+  return workload.name === "cold"
+    ? run([commandLine, "run", "entry.json", "--quiet", "--provider-base-url", server.baseUrl])
+    : run([join(sides, "runner.js"), workload.name, server.baseUrl, folder]);
 }
 
 const figures: Readonly<Record<string, (measured: Measured) => number>> = {
   "wall time, s": ({ wall }) => wall / 1000,
-  "CPU time, s": ({ ownCpu, runtimeCpu }) => (ownCpu + runtimeCpu) / 1000,
-  "… of the runtime, s": ({ runtimeCpu }) => runtimeCpu / 1000,
-  "runtime memory, MB": ({ runtimeMemory }) => runtimeMemory / 1e6,
+  "CPU time, s": ({ cpu }) => cpu / 1000,
+  "… of the runtime, s": ({ cpu, sample }) => (cpu - (sample?.ownCpu ?? Number.NaN)) / 1000,
+  "runtime memory, MB": ({ sample }) => (sample?.runtimeMemory ?? Number.NaN) / 1e6,
 };
 
 async function compare(
   title: string,
-  workload: Workload,
   first: () => Promise<Measured>,
   second: () => Promise<Measured>,
 ): Promise<void> {
@@ -94,8 +115,9 @@ async function compare(
     const mine = samples.map(([one]) => figure(one));
     const theirs = samples.map(([, one]) => figure(one));
     const ratios = mine.map((value, index) => value / (theirs[index] ?? Number.NaN));
+    if (mine.some(Number.isNaN)) continue;
     row([
-      `${workload.name}${title}`,
+      title,
       name,
       median(mine).toFixed(2),
       median(theirs).toFixed(2),
@@ -123,19 +145,32 @@ function head(cells: readonly string[]): void {
 /** Messages of one task between the SDK and the runtime, by method. */
 async function wire(script: string): Promise<Map<string, number>> {
   const path = join(temporary, `${script}.sh`);
-  const result = join(temporary, `${script}.json`);
-  const command = [
+  const result = join(temporary, `${script}.txt`);
+  const runtime = findRuntime({ environment: {} });
+  const command = [process.execPath, join(sides, "wire.js"), runtime, result];
+  const line = command.map((part) => `'${part}'`).join(" ");
+  await writeFile(path, `#!/bin/sh\nexec ${line} "$@"\n`, { mode: 0o755 });
+  await run([join(sides, script), "cold", server.baseUrl, folder], path);
+  const counts = new Map<string, number>();
+  for (const name of (await readFile(result, "utf8")).trimEnd().split("\n"))
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}
+
+/** What a user starts: not the many files of the build. */
+async function bundleCommandLine(): Promise<void> {
+  const root = join(import.meta.dirname, "..", "..");
+  await promisify(execFile)(
     process.execPath,
-    join(sides, "wire.js"),
-    findRuntime({ environment: {} }),
-    result,
-  ];
-  await writeFile(path, `#!/bin/sh\nexec ${command.map((part) => `'${part}'`).join(" ")} "$@"\n`, {
-    mode: 0o755,
-  });
-  await run(script, { name: "cold", tasks: 1, order: "sequence" }, [], path);
-  const counts: [string, number][] = JSON.parse(await readFile(result, "utf8"));
-  return new Map(counts);
+    [join(root, "scripts", "bundle.mjs"), "--out", temporary, "cli"],
+    { cwd: root, timeout: 180_000 },
+  );
+  const entry = {
+    models: { driving: modelId },
+    tasks: { task: { prompt, model: { category: "driving" } } },
+    jobs: { job: { work: { kind: "Ref", taskId: "task" } } },
+  };
+  await writeFile(join(temporary, "entry.json"), JSON.stringify(entry));
 }
 
 try {
@@ -143,8 +178,11 @@ try {
     head(["workload", "", "changed", "bare script", "changed ÷ bare"]);
     for (const workload of chosen) {
       for (const difference of differences) {
-        const changed = (): Promise<Measured> => run("bare.js", workload, [difference]);
-        await compare(`, ${difference}`, workload, changed, () => run("bare.js", workload));
+        await compare(
+          `${workload.name}, ${difference}`,
+          () => bare(workload, difference),
+          () => bare(workload),
+        );
       }
     }
   } else {
@@ -153,10 +191,14 @@ try {
     for (const name of [...new Set([...ours.keys(), ...theirs.keys()])].sort()) {
       row([name, String(ours.get(name) ?? 0), String(theirs.get(name) ?? 0)]);
     }
+    if (chosen.some(({ name }) => name === "cold")) await bundleCommandLine();
     head(["workload", "", "runner", "bare script", "runner ÷ bare"]);
     for (const workload of chosen) {
-      const runner = (): Promise<Measured> => run("runner.js", workload);
-      await compare("", workload, runner, () => run("bare.js", workload));
+      await compare(
+        workload.name,
+        () => runner(workload),
+        () => bare(workload),
+      );
     }
   }
 } finally {

@@ -21,5 +21,6 @@ await measure(async () => {
   const host = new JobHost({ provider: { baseUrl } });
   await host.installJobsEntry(entry);
   const result = await host.runJob("job", { workingDirectory: folder });
+  await host.close();
   if (result.outcome.kind !== "succeeded") throw new Error(JSON.stringify(result.outcome));
 });

@@ -1,13 +1,12 @@
 /**
- * Stands in for the runtime: starts the real one, passes everything on, and counts the messages by method.
+ * Stands in for the runtime: starts the real one, passes everything on, and writes the method of every message.
  *
  *   node wire.js RUNTIME RESULT-FILE [ARGUMENT...]
  */
 import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { appendFileSync } from "node:fs";
 
 const [, , runtime = "", resultFile = "", ...args] = process.argv;
-const counts = new Map<string, number>();
 const child = spawn(runtime, args, { stdio: ["pipe", "pipe", "inherit"] });
 
 function counter(direction: string): (data: Buffer) => void {
@@ -21,9 +20,7 @@ function counter(direction: string): (data: Buffer) => void {
       const text = rest.subarray(end + 4, end + 4 + Number(length)).toString();
       rest = rest.subarray(end + 4 + Number(length));
       const name = nameOf(text);
-      if (name !== undefined) {
-        counts.set(`${direction} ${name}`, (counts.get(`${direction} ${name}`) ?? 0) + 1);
-      }
+      if (name !== undefined) appendFileSync(resultFile, `${direction} ${name}\n`);
     }
   };
 }
@@ -52,7 +49,6 @@ process.stdin.on("end", () => child.stdin.end());
 child.stdout.on("data", (data: Buffer) => {
   fromRuntime(data);
   process.stdout.write(data);
-  writeFileSync(resultFile, JSON.stringify([...counts]));
 });
 child.on("exit", (code) => process.exit(code ?? 1));
 process.on("SIGTERM", () => child.kill("SIGTERM"));

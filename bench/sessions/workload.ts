@@ -7,6 +7,7 @@ export interface Workload {
   readonly order: "parallel" | "sequence";
 }
 
+/** `cold` is one task through the command line, as it is shipped; the others go through the library. */
 export const workloads: readonly Workload[] = [
   { name: "cold", tasks: 1, order: "sequence" },
   { name: "parallel-50", tasks: 50, order: "parallel" },
@@ -27,12 +28,11 @@ export type Difference = (typeof differences)[number];
 export const modelId = "bench";
 export const prompt = "Read README.md and say what it is about.";
 
-/** What one process measured of itself. */
+/** What a process measured of itself. */
 export interface Sample {
-  /** Of this process since it began, and of the runtime; milliseconds. */
+  /** CPU time without the runtime's; milliseconds. */
   readonly ownCpu: number;
-  readonly runtimeCpu: number;
-  /** Peak resident memory of the runtime, in bytes. */
+  /** Peak resident memory of the runtime; bytes. */
   readonly runtimeMemory: number;
 }
 

@@ -53,38 +53,22 @@ export const privateGlobs: readonly string[] = [
 ];
 
 /**
- * The same once more for ripgrep's own settings, and exactly: in any case, with every ending. No list is inside
- * another, and none has an empty part: ripgrep takes neither.
+ * The same once more for ripgrep's own settings: in any case, with every ending, and with all that is in a folder of
+ * such a name. A later one wins; one that begins with `!` says that a file is not private. A folder of the name of
+ * an example counts as private here, which costs less than to tell it from the others. No list may be empty.
  */
-export function exactPrivateGlobs(): string[] {
+export function orderedPrivateGlobs(): string[] {
   const listed = `{${[...names, credentials.glob].map(anyCase).join(",")}}`;
+  const example = `${listed}.{${examples.map(anyCase).join(",")}}`;
+  const like = [listed, `${listed}[~# ]*`, `${listed}.*`, `${anyCase(".env")}[-_]*`];
   const globs = [
-    listed,
-    `${listed}[~# ]*`,
-    `${listed}.`,
-    `${listed}.{${otherThan(examples).join(",")}}`,
-    `${anyCase(".env")}[-_]*`,
+    ...like,
+    ...[example, `${example}-*`].map((glob) => `!${glob}`),
+    ...like.map((glob) => `${glob}/**`),
   ];
-  return ["", "{#,.#,.,._}"].flatMap((prefix) => globs.map((glob) => `**/${prefix}${glob}`));
-}
-
-/** Globs of every name, but for the empty one, the words themselves, and a word with a hyphen behind it. */
-function otherThan(words: readonly string[]): string[] {
-  // What is not in a list of letters could be a separator as well.
-  const starts = new Set(
-    words.flatMap((word) =>
-      Array.from({ length: word.length + 1 }, (_, end) => word.slice(0, end)),
-    ),
+  return globs.flatMap((glob) =>
+    ["", "{#,.#,.,._}"].map((prefix) => glob.replace(/^!?/, (not) => `${not}**/${prefix}`)),
   );
-  return [...starts].flatMap((start) => {
-    const next = words.filter((word) => word.startsWith(start)).map((word) => word[start.length]);
-    const isWord = words.includes(start);
-    const others = [...new Set(next)].map((letter = "-") =>
-      letter === "-" ? letter : `${letter}${letter.toUpperCase()}`,
-    );
-    const longer = `${anyCase(start)}[!/${others.join("")}]*`;
-    return isWord || start === "" ? [longer] : [longer, anyCase(start)];
-  });
 }
 
 function anyCase(text: string): string {

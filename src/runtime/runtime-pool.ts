@@ -26,8 +26,8 @@ export interface RuntimeKeeper {
 }
 
 /**
- * How the sessions of a runtime search: `guarded` leaves files of credentials out of every result; `open` is for
- * sessions that may read such files.
+ * How a runtime searches: `guarded` leaves files of credentials out of every result; `open` doesn't, for sessions
+ * that may read such files, or whose results are checked in another way.
  */
 export type Searches = "guarded" | "open";
 

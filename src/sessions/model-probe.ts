@@ -2,8 +2,9 @@
  * Whether anybody answers where the models are. The runtime itself says so only after it has tried for 23 seconds,
  * and then once more for every further try.
  *
- * It asks for the list of models, never for a completion: when the first model has not answered within a second of
- * the runtime's start, and again after a crash without an answer. While nobody answers it goes on asking, so that a run that is ended can say what it waited for.
+ * It asks for the list of models, never for a completion: when no model has answered within a second of the start
+ * of the runtime, and after a crash without an answer. While nobody answers it goes on asking, so that a run that is
+ * ended can say what it waited for.
  */
 import type { Clock } from "../events/clock.ts";
 import { errorMessage } from "../platform/system-error.ts";

@@ -4,16 +4,23 @@
  * runs nothing has to be asked of us.
  *
  * A glob alone would not do: one that the model gives comes later, and wins. `--pre` has no such exception: for a
- * file with such a name, the output of a program is searched in place of its content, and `true` has none. Where
- * that program is missing, such a file is an error instead.
+ * file with such a name, the output of a program is searched in place of its content, and `true` has none. If that
+ * program is removed during a run, the search fails.
  */
-import { exactPrivateGlobs, privateNamesGlob } from "../permissions/private-files.ts";
+import type { Environment } from "../platform/environment.ts";
+import { findProgram } from "../platform/search-path.ts";
+import { orderedPrivateGlobs, privateNamesGlob } from "../permissions/private-files.ts";
 
-/** The content of the file that `RIPGREP_CONFIG_PATH` names: one argument on each line. */
-export function searchConfiguration(): string {
+/**
+ * The content of the file that `RIPGREP_CONFIG_PATH` names: one argument on each line. Undefined where there is no
+ * such program: then the hooks of `search-results.ts` have to do.
+ */
+export function searchConfiguration(environment: Environment): string | undefined {
+  const empty = process.platform === "win32" ? undefined : findProgram("true", environment);
+  if (empty === undefined) return undefined;
   const lines = [
-    "--pre=true",
-    ...exactPrivateGlobs().flatMap((glob) => [`--pre-glob=${glob}`, `--pre-glob=${glob}/**`]),
+    `--pre=${empty}`,
+    ...orderedPrivateGlobs().map((glob) => `--pre-glob=${glob}`),
     // Only so that a large folder of such a name isn't gone through file by file.
     `--glob=!${privateNamesGlob}`,
   ];

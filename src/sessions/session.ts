@@ -44,6 +44,8 @@ const askMs = 2_000;
 export interface SessionContext {
   readonly clock: Clock;
   readonly pool: RuntimePool;
+  /** Whether a runtime can keep files of credentials out of its searches by itself. */
+  readonly guardsSearches: boolean;
   readonly folders: SharedFolders;
   readonly provider?: Provider | undefined;
   /** Pays for the session's models. */
@@ -119,7 +121,8 @@ export async function openCopilotSession(
 ): Promise<OpenSession | (Opened & { kind: "crashed" })> {
   const { clock, pool, probe } = context;
   if (pool.pids.length === 0) probe?.watch();
-  const searches: Searches = mayReadPrivateFiles(request.permissions) ? "open" : "guarded";
+  const searches: Searches =
+    context.guardsSearches && !mayReadPrivateFiles(request.permissions) ? "guarded" : "open";
   let lease: RuntimeLease;
   try {
     const acquiring = pool.acquire(searches);

@@ -91,6 +91,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   });
   const labels = new Map<string, SessionLabel>();
   const open = new Map<string, OpenSession>();
+  const guard = searchConfiguration(options.environment);
   const pool = new RuntimePool({
     clock,
     onRuntimeRestarted: options.onRuntimeRestarted,
@@ -100,7 +101,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     sessionsPerRuntime: options.sessionsPerRuntime,
     configure: (searches, path = findRuntime(options)) => ({
       path,
-      searchConfiguration: searches === "guarded" ? searchConfiguration() : undefined,
+      searchConfiguration: searches === "guarded" ? guard : undefined,
       environment: runtimeEnvironment(options.environment),
       authentication: access,
       requestHandler:
@@ -129,7 +130,18 @@ export function createSessions(options: SessionsOptions): Sessions {
   const folders = new SharedFolders(clock);
   const kept = (options.kept ?? []).map((path) => resolve(path));
   const { tools } = options;
-  const context = { clock, pool, folders, kept, provider, gitHubToken, probe, tools };
+  const guardsSearches = guard !== undefined;
+  const context = {
+    clock,
+    pool,
+    guardsSearches,
+    folders,
+    kept,
+    provider,
+    gitHubToken,
+    probe,
+    tools,
+  };
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModelCrash : undefined;
   return {

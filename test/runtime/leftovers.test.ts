@@ -49,8 +49,10 @@ test("close() ends every process that the session left, and no other", async (t)
   await Promise.all([turn(session, "Go", options), turn(other, "Go", options)]);
   const mark = "COPILOT_AGENT_SESSION_ID";
   assert.notDeepEqual(await processesMarked(mark, session.id), []);
-  const others = await processesMarked(mark, other.id);
-  assert.notDeepEqual(others, []);
+  // The tasks that the turn canceled may take a moment to end; these three are none of the runtime's tasks.
+  const left = async (): Promise<readonly number[]> => processesMarked(mark, other.id);
+  await until(async () => (await left()).length === 3, "the end of the canceled tasks");
+  const others = await left();
   await session.close();
   assert.deepEqual(await processesMarked(mark, session.id), []);
   assert.deepEqual(

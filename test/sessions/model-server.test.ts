@@ -4,7 +4,9 @@ import { test } from "node:test";
 import { systemClock } from "../../src/platform/clock.ts";
 import { copilotService, isReachedDirectly } from "../../src/sessions/model-server.ts";
 import { ModelProbe } from "../../src/sessions/model-probe.ts";
+import { FakeClock } from "../rig/fake-clock.ts";
 import { listen } from "../rig/listen.ts";
+import { until } from "./rig.ts";
 
 test("the Copilot service is where GH_HOST says", () => {
   const usual = "https://api.githubcopilot.com";
@@ -89,4 +91,30 @@ test("the Copilot service is asked for its models, without a credential; one tha
   while (said.length === 0) await systemClock.sleep(10);
   assert.match(said.join(), /^the Copilot service: .*ECONNREFUSED/);
   assert.equal(down.unreachable, "the Copilot service");
+});
+
+test("a server is asked for its models only if no model has answered within a second", async () => {
+  for (const [answers, expected] of [
+    [true, []],
+    [false, ["nobody answers"]],
+  ] as const) {
+    const clock = new FakeClock();
+    const said: string[] = [];
+    const probe = new ModelProbe({
+      clock,
+      provider: undefined,
+      // A port that no server can have.
+      address: "http://127.0.0.1:0",
+      onUnreachable: () => said.push("nobody answers"),
+    });
+    const begun = clock.now();
+    probe.watch();
+    if (answers) probe.answered();
+    const second = clock.sleep(1_000);
+    await clock.runUntil(second);
+    assert.equal(clock.now() - begun, 1_000);
+    if (!answers) await until(() => said.length > 0, "the server that is down");
+    assert.deepEqual(said, expected);
+    probe.stop();
+  }
 });

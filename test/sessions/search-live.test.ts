@@ -1,10 +1,12 @@
 /** Searches on the real runtime, in all forms that it has for their results. */
 import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { Permissions } from "../../src/entry/model.ts";
 import type { ScriptedCall } from "../rig/model-server.ts";
-import { makeRepository } from "../rig/workspace.ts";
-import { completed, denials, makeRig, turn } from "./rig.ts";
+import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
+import { callbackLog, completed, denials, makeRig, turn } from "./rig.ts";
 
 const settings = "SECRET=KEY-of-settings\n";
 const lines = (count: number, line: string): string => `${line}\n`.repeat(count);
@@ -28,6 +30,13 @@ const backups = [
 ];
 
 type Fields = Readonly<Record<string, unknown>>;
+
+function searchCall(modelId: keyof typeof families, fields: Fields): ScriptedCall {
+  return {
+    name: families[modelId],
+    arguments: { pattern: "KEY", output_mode: "content", ...fields },
+  };
+}
 
 async function search(
   t: Parameters<typeof makeRig>[0],
@@ -55,16 +64,14 @@ async function search(
     ...Object.fromEntries(Array.from({ length: 99 }, (_, n) => [`settings/.env.${n}`, settings])),
     ...files,
   });
-  const call = (fields: Fields): ScriptedCall => ({
-    name: families[modelId],
-    arguments: { pattern: "KEY", output_mode: "content", ...fields },
-  });
   const rig = await makeRig(
     t,
     ({ toolResults }) => {
       const next = given[toolResults.length];
       if (next === undefined) return { text: "The end." };
-      return { toolCalls: [call(typeof next === "function" ? next(toolResults) : next)] };
+      return {
+        toolCalls: [searchCall(modelId, typeof next === "function" ? next(toolResults) : next)],
+      };
     },
     { workspace },
   );
@@ -96,7 +103,7 @@ for (const modelId of ["claude-test", "gpt-5-codex"] as const) {
       ...calls,
       ...[".env", "**/.env", "*.json", ".ssh/**"].map((glob) => ({ glob })),
       { exclude_globs: [".env", "**/.env"] },
-      { exclude_globs: "no list" },
+      { exclude_globs: ["!**/.env"] },
     ]);
     assert.equal(results.length, calls.length + 6);
     const said = results.join("\n");
@@ -110,6 +117,95 @@ for (const modelId of ["claude-test", "gpt-5-codex"] as const) {
     assert.equal(results[forms.length - 1], "./.env.example");
   });
 }
+
+test("a file of credentials that appears during a session is in none of its searches", async (t) => {
+  let path = "";
+  const workspace = await makeWorkspace(t);
+  await workspace.write("a.ts", "KEY\n");
+  const rig = await makeRig(
+    t,
+    ({ toolResults }) => {
+      if (toolResults.length === 2) return { text: "The end." };
+      if (toolResults.length === 1) {
+        mkdirSync(join(path, "late"));
+        for (const name of [".env", ".NPMRC", "late/.env.local"])
+          writeFileSync(join(path, name), settings);
+      }
+      return { toolCalls: [searchCall("claude-test", {})] };
+    },
+    { workspace },
+  );
+  ({ path } = workspace);
+  const session = await rig.open();
+  completed(await turn(session, "search"));
+  const { toolResults = [] } = rig.server.requests.at(-1) ?? {};
+  assert.deepEqual(toolResults, ["./a.ts:KEY", "./a.ts:KEY"]);
+});
+
+test("sessions of one run that may read different files search differently", async (t) => {
+  const workspace = await makeWorkspace(t);
+  await workspace.write(".env", settings);
+  await workspace.write("a.ts", "KEY\n");
+  const rig = await makeRig(
+    t,
+    ({ toolResults: { length } }) =>
+      length === 0 ? { toolCalls: [searchCall("claude-test", {})] } : { text: "The end." },
+    { workspace },
+  );
+  const seen = async (permissions: Permissions): Promise<string | undefined> => {
+    const session = await rig.open({ permissions });
+    completed(await turn(session, "search"));
+    await session.close();
+    return rig.server.requests.at(-1)?.toolResults[0]?.split("\n").sort().join(" ");
+  };
+  const everything = `./.env:${settings.trim()} ./a.ts:KEY`;
+  assert.equal(await seen("read-only"), "./a.ts:KEY");
+  assert.equal(await seen("all"), everything);
+  assert.equal(await seen("workspace"), "./a.ts:KEY");
+  assert.equal(rig.sessions.runtimePids.length, 2);
+  assert.deepEqual(rig.restarts, []);
+});
+
+test("where the program that stands for empty files is missing, hooks keep searches clean", async (t) => {
+  const workspace = await makeWorkspace(t);
+  await workspace.write(".env", settings);
+  await workspace.write("a.ts", "KEY\n");
+  const rig = await makeRig(
+    t,
+    ({ toolResults: { length } }) =>
+      length === 0
+        ? { toolCalls: [searchCall("claude-test", { glob: "**/*" })] }
+        : { text: "The end." },
+    { workspace, environment: { ...process.env, PATH: "/no/such/folder" } },
+  );
+  completed(await turn(await rig.open(), "search"));
+  assert.deepEqual(rig.server.requests.at(-1)?.toolResults, ["./a.ts:KEY"]);
+});
+
+test("a session that may read no file of credentials has no hooks", async (t) => {
+  const rig = await makeRig(t, ({ toolResults: { length } }) =>
+    length === 0 ? { toolCalls: [searchCall("claude-test", {})] } : { text: "The end." },
+  );
+  for (const [permissions, hooks] of [
+    ["read-only", false],
+    ["workspace", false],
+    ["all", false],
+    [{ read: [".env"] }, true],
+  ] as const) {
+    const session = await rig.sessions.startSession({
+      modelId: "claude-test",
+      callback: callbackLog([]),
+      workingDirectory: rig.workspace.path,
+      permissions,
+    });
+    const types = new Set<string>();
+    session.rawSection.on((event) => types.add(event.type));
+    await session.sendRequest("search");
+    await session.stop();
+    assert.ok(types.has("tool.execution_complete"));
+    assert.equal(types.has("hook.start"), hooks, JSON.stringify(permissions));
+  }
+});
 
 test("a file that a pattern names can be searched by its name, and not by the folder above", async (t) => {
   const permissions = { read: [".env", "many/.env", ".ssh/**"] };

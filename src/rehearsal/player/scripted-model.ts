@@ -143,7 +143,7 @@ class Model implements ScriptedModel {
     const reply = nextReply(turn, chat.answered, conversation);
     if (reply === undefined) {
       return refuse(
-        `${turn.place} has no reply left: it has ${plural(chat.answered, "reply", "replies")}, but the session sent another request`,
+        `${turn.place} has no reply left: it has ${chat.answered} ${chat.answered === 1 ? "reply" : "replies"}, but the session sent another request`,
       );
     }
     if (reply.toolResults !== undefined) {
