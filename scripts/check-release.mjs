@@ -24,21 +24,15 @@ if (!read("CHANGELOG.md").includes(`\n## [${version}]`))
 
 // A platform without a hash can't install the runtime: the release would work on some runners only.
 const sdk = "@github/copilot-sdk";
-const hashes = read("src/runtime/runtime-hashes.ts");
 const names = Object.keys(packages[`node_modules/${sdk}`]?.optionalDependencies ?? {}).filter(
   (name) => name.startsWith(`${sdk}-`),
 );
 if (names.length === 0) problems.push(`package-lock.json names no platforms of ${sdk}.`);
 for (const name of names) {
-  const platform = name.slice(sdk.length + 1);
   const integrity = packages[`node_modules/${name}`]?.integrity;
   if (integrity === undefined)
     problems.push(
       `package-lock.json has no SHA-512 of ${name}. Run the workflow "Runtime hashes".`,
-    );
-  else if (!new RegExp(`"${platform}":\\s*"${escape(integrity)}"`).test(hashes))
-    problems.push(
-      `src/runtime/runtime-hashes.ts has no hash for ${platform}. Run: node scripts/write-runtime-hashes.mjs`,
     );
 }
 
@@ -46,7 +40,3 @@ for (const problem of problems)
   console.error(process.env.GITHUB_ACTIONS === "true" ? `::error::${problem}` : problem);
 if (problems.length > 0) process.exitCode = 1;
 else console.log(`Version ${version} can be released.`);
-
-function escape(text) {
-  return text.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
-}

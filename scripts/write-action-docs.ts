@@ -40,7 +40,7 @@ let fresh = text;
 for (const [name, table] of Object.entries(tables)) {
   // Not aligned by prettier: one changed description would change every line.
   const [start, end] = [
-    `<!-- action ${name}: written by scripts/write-action-docs.ts -->\n<!-- prettier-ignore-start -->\n`,
+    `<!-- action ${name}: npm run docs -->\n<!-- prettier-ignore-start -->\n`,
     `<!-- prettier-ignore-end -->\n<!-- /action ${name} -->`,
   ];
   const from = fresh.indexOf(start);

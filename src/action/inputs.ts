@@ -4,26 +4,15 @@
  */
 import type { ProviderOptions } from "../app/options.ts";
 import type { PermissionPreset } from "../entry/model.ts";
-import {
-  allowUntrustedValues,
-  inPlaceValues,
-  annotationValues,
-  failOnValues,
-  inputTable,
-  inputVariable,
-  onRefusedValues,
-  permissionValues,
-  providerTypeValues,
-  summaryValues,
-  wireApiValues,
-  type InputName,
-} from "./input-table.ts";
+import { inputDefaults, inputValues, inputVariable, type InputName } from "./input-table.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export function readEnvironment(): Environment {
   return process.env;
 }
+
+type ValueOf<Name extends keyof typeof inputValues> = (typeof inputValues)[Name][number];
 
 /** Paths are as they were given. */
 export interface Inputs {
@@ -42,13 +31,13 @@ export interface Inputs {
   readonly inPlace: boolean;
   readonly record: string | undefined;
   readonly journal: string | undefined;
-  readonly summary: (typeof summaryValues)[number];
-  readonly annotations: (typeof annotationValues)[number];
-  readonly failOn: (typeof failOnValues)[number];
+  readonly summary: ValueOf<"summary">;
+  readonly annotations: ValueOf<"annotations">;
+  readonly failOn: ValueOf<"fail-on">;
   readonly allowedBots: readonly string[];
   readonly allowedUsers: readonly string[];
   /** Undefined: by what was refused. */
-  readonly onRefused: (typeof onRefusedValues)[number] | undefined;
+  readonly onRefused: ValueOf<"on-refused"> | undefined;
   readonly allowUntrusted: boolean;
   readonly timeoutMinutes: number | undefined;
 }
@@ -76,26 +65,26 @@ export function readInputs(environment: Environment): ReadInputs {
     userInputFile,
     workingDirectory: reader.text("working-directory"),
     models: reader.models(),
-    permissions: reader.optional("permissions", permissionValues),
+    permissions: reader.optional("permissions", inputValues.permissions),
     maxParallel: reader.number("max-parallel", "a whole number over 0", Number.isSafeInteger),
     gitHubToken: gitHubToken(environment),
     provider: reader.provider(),
     runtimePath: reader.text("runtime-path"),
     rehearse: reader.text("rehearse"),
-    inPlace: reader.choice("in-place", inPlaceValues) === "true",
+    inPlace: reader.choice("in-place", inputValues["in-place"]) === "true",
     record: reader.text("record"),
     journal: reader.text("journal"),
-    summary: reader.choice("summary", summaryValues),
-    annotations: reader.choice("annotations", annotationValues),
-    failOn: reader.choice("fail-on", failOnValues),
+    summary: reader.choice("summary", inputValues.summary),
+    annotations: reader.choice("annotations", inputValues.annotations),
+    failOn: reader.choice("fail-on", inputValues["fail-on"]),
     allowedBots: reader.logins(
       "allowed-bots",
       /^[A-Za-z0-9][A-Za-z0-9_-]*(\[bot\])?$/,
       "dependabot[bot]",
     ),
     allowedUsers: reader.logins("allowed-users", /^[A-Za-z0-9][A-Za-z0-9_-]*$/, "octocat"),
-    onRefused: reader.optional("on-refused", onRefusedValues),
-    allowUntrusted: reader.choice("allow-untrusted", allowUntrustedValues) === "true",
+    onRefused: reader.optional("on-refused", inputValues["on-refused"]),
+    allowUntrusted: reader.choice("allow-untrusted", inputValues["allow-untrusted"]) === "true",
     timeoutMinutes: reader.number("timeout-minutes", "a number over 0", Number.isFinite),
   };
   return { inputs, problems };
@@ -131,7 +120,7 @@ class Reader {
 
   /** What was given, else the default; undefined for an empty default. */
   text(name: InputName): string | undefined {
-    return present(this.#environment[inputVariable(name)]) ?? present(inputTable[name].default);
+    return present(this.#environment[inputVariable(name)]) ?? present(inputDefaults[name]);
   }
 
   lines(name: InputName): string[] {
@@ -203,13 +192,13 @@ class Reader {
   provider(): ProviderOptions | undefined {
     const baseUrl = this.text("provider-base-url");
     const apiKey = this.text("provider-api-key");
-    const type = this.choice("provider-type", providerTypeValues);
-    const wireApi = this.choice("provider-wire-api", wireApiValues);
+    const type = this.choice("provider-type", inputValues["provider-type"]);
+    const wireApi = this.choice("provider-wire-api", inputValues["provider-wire-api"]);
     if (baseUrl === undefined) {
       const given = [
         apiKey === undefined ? undefined : "provider-api-key",
-        type === providerTypeValues[0] ? undefined : "provider-type",
-        wireApi === wireApiValues[0] ? undefined : "provider-wire-api",
+        type === inputDefaults["provider-type"] ? undefined : "provider-type",
+        wireApi === inputDefaults["provider-wire-api"] ? undefined : "provider-wire-api",
       ].filter((name) => name !== undefined);
       for (const name of given) this.#problems.push(`\`${name}\` needs \`provider-base-url\`.`);
       return undefined;

@@ -37,7 +37,7 @@ export interface CompiledSchema<T> {
   codePath(path: Path): string;
 }
 
-/** How a schema is understood; `scripts/write-schema.ts` compiles with the same. */
+/** How a schema is understood; `scripts/generate.mjs` compiles with the same. */
 export const schemaOptions = {
   allErrors: true,
   verbose: true,

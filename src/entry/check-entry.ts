@@ -18,8 +18,12 @@ import { trailPath } from "./prompt.ts";
 import { isRecord } from "../document/guards.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import type { Salvaged } from "../document/salvage.ts";
-import { entryCheck } from "./entry-schema.ts";
+import { compileSchema } from "../document/schema-check.ts";
+import { validate as isEntry } from "../generated/schema-accepts.ts";
+import { entrySchema } from "./entry-schema.ts";
 import { suggestion } from "../document/suggest.ts";
+
+export const entryCheck = compileSchema<Entry>(entrySchema, "entry", isEntry);
 
 /** The keys that the author wrote, whether or not what is behind them is sound. */
 export interface EntryNames {

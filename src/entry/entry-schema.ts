@@ -3,10 +3,7 @@
  * Titles, descriptions, defaults and examples are for editors; checks that need two places of the
  * file at once are in `check-entry.ts`.
  */
-import { validate as isEntry } from "./schema-accepts.generated.ts";
-import type { Entry } from "./model.ts";
 import { availableTools, defaultLimits, permissionPresets } from "./model.ts";
-import { compileSchema } from "../document/schema-check.ts";
 
 const text = { type: "string" } as const;
 const name = { type: "string", minLength: 1 } as const;
@@ -299,5 +296,3 @@ export const entrySchema = {
     drivingSessionRetry,
   },
 };
-
-export const entryCheck = compileSchema<Entry>(entrySchema, "entry", isEntry);

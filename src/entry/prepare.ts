@@ -1,5 +1,5 @@
 /** Raw value in, prepared entry or all of its problems out. (Seed: JobsData.md, validateEntry.) */
-import { checkEntry, entryNames, type EntryNames } from "./check-entry.ts";
+import { checkEntry, entryCheck, entryNames, type EntryNames } from "./check-entry.ts";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type {
   Entry,
@@ -16,7 +16,6 @@ import { plainCopy } from "../document/plain.ts";
 import { type Place, type Problem, toDiagnostics } from "../document/problem.ts";
 import { PromptExpander } from "./prompt-expander.ts";
 import { salvage } from "../document/salvage.ts";
-import { entryCheck } from "./entry-schema.ts";
 import { type CommandPatternCheck, entryWarnings } from "./warnings.ts";
 import { assignWorkId, simplifyWork, taskWorks } from "./work.ts";
 

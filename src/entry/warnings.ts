@@ -2,7 +2,7 @@
 import type { Entry, Permissions, PreparedEntry, Prompt, Task, Work } from "./model.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import { promptText, variablePattern } from "./prompt-expander.ts";
-import { entryCheck } from "./entry-schema.ts";
+import { entryCheck } from "./check-entry.ts";
 import { taskWorks } from "./work.ts";
 
 /** Why no command can match a pattern of `permissions.shell`; undefined if one can. */

@@ -17,7 +17,7 @@ import { makeDirectory } from "../platform/files.ts";
 import { isInWorkspace, isWithin } from "../platform/search-path.ts";
 import type { Environment } from "./npm.ts";
 import { damageOf } from "./installed-files.ts";
-import { runtimeHashes, runtimesWithoutHash, runtimeVersion } from "./runtime-hashes.ts";
+import { runtimeHashes, runtimesWithoutHash, runtimeVersion } from "../generated/runtime-hashes.ts";
 import { type InstallLimits, installRuntime, waysToHaveIt } from "./install-runtime.ts";
 
 export interface RuntimeRequest {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { runtimeHashes, runtimeVersion } from "../../src/runtime/runtime-hashes.ts";
+import { runtimeHashes, runtimeVersion } from "../../src/generated/runtime-hashes.ts";
 import { findRuntime, platformName } from "../../src/runtime/find-runtime.ts";
 import { startGithubServer } from "../rig/github-server.ts";
 import { runPost, runStep } from "../rig/runner.ts";

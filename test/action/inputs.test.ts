@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { inputNames, inputTable, inputVariable } from "../../src/action/input-table.ts";
+import { inputDefaults, inputVariable } from "../../src/action/input-table.ts";
 import { readInputs, secretInputs, type Inputs } from "../../src/action/inputs.ts";
 
 function environment(inputs: Readonly<Record<string, string>>): Record<string, string> {
@@ -28,13 +28,17 @@ describe("the inputs", () => {
   it("mean the same when absent, when empty and when given their default", () => {
     const absent = valid({});
     const empty = valid(
-      Object.fromEntries(inputNames.filter((name) => name !== "entry").map((name) => [name, " "])),
+      Object.fromEntries(
+        Object.keys(inputDefaults)
+          .filter((name) => name !== "entry")
+          .map((name) => [name, " "]),
+      ),
     );
     const defaults = valid(
       Object.fromEntries(
-        inputNames
-          .filter((name) => name !== "entry" && name !== "github-token")
-          .map((name) => [name, inputTable[name].default]),
+        Object.entries(inputDefaults).filter(
+          ([name]) => name !== "entry" && name !== "github-token",
+        ),
       ),
     );
     assert.deepEqual(empty, absent);

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { entryCheck, entrySchema } from "../../src/entry/entry-schema.ts";
+import { entryCheck } from "../../src/entry/check-entry.ts";
+import { entrySchema } from "../../src/entry/entry-schema.ts";
 import { entryWith, entryWithTask, problemsOf } from "./rig.ts";
 
 describe("the published schema", () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { parse } from "yaml";
-import { validate as isEntry } from "../../src/entry/schema-accepts.generated.ts";
+import { validate as isEntry } from "../../src/generated/schema-accepts.ts";
 import { compileSchema } from "../../src/document/schema-check.ts";
 import { entrySchema } from "../../src/entry/entry-schema.ts";
 

@@ -26,7 +26,7 @@ const script = (name: string): string =>
 
 export const repository = "octo/shop";
 
-/** `hashes`: platform → what the lock file knows. The bundle is a copy of the hashes. */
+/** `hashes`: platform → what the lock file knows. The bundle is a copy of the lock file. */
 export async function makeProject(
   test: Pick<TestContext, "after">,
   hashes: Readonly<Record<string, string>>,
@@ -39,7 +39,7 @@ export async function makeProject(
     dependencies: { [sdk]: version },
     scripts: {
       lockfile: "npm install --package-lock-only && node scripts/complete-lockfile.mjs",
-      bundle: "node --eval \"fs.cpSync('src/runtime/runtime-hashes.ts', 'dist/index.js')\"",
+      bundle: "node --eval \"fs.cpSync('package-lock.json', 'dist/index.js')\"",
     },
   };
   const locked = packages.map(({ name, ...fields }) => {
@@ -58,12 +58,11 @@ export async function makeProject(
       ...Object.fromEntries(locked),
     },
   };
-  const scripts = ["complete-lockfile.mjs", "write-runtime-hashes.mjs", "check-release.mjs"];
+  const scripts = ["complete-lockfile.mjs", "check-release.mjs"];
   return makeRepository(test, {
     "package.json": `${JSON.stringify(manifest, null, 2)}\n`,
     "package-lock.json": `${JSON.stringify(lock, null, 2)}\n`,
     "CHANGELOG.md": "# Changelog\n\n## [1.2.3] - 2026-01-01\n\nThe first.\n",
-    "src/runtime/runtime-hashes.ts": "",
     "dist/index.js": "",
     ".npmrc": "omit-lockfile-registry-resolved=true\nfund=false\naudit=false\n",
     ".gitignore": "node_modules\n",

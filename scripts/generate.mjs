@@ -1,0 +1,118 @@
+// Writes src/generated/, which git ignores. Build, lint and typecheck run it first; it takes a moment and needs
+// nothing but the packages of package.json:
+//   schema-accepts.ts  the schema of an entry, compiled: every start would have to compile it else
+//   action-inputs.ts   the inputs and outputs that action.yml declares
+//   runtime-hashes.ts  the version of the runtime's packages and the SHA-512 of each, from package-lock.json
+import fs from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import standalone from "ajv/dist/standalone/index.js";
+import { build } from "esbuild";
+import { parse } from "yaml";
+
+const root = new URL("../", import.meta.url);
+const folder = new URL("src/generated/", root);
+const read = (name) => fs.readFileSync(new URL(name, root), "utf8");
+
+const files = {
+  "schema-accepts.ts": await schemaAccepts(),
+  "action-inputs.ts": actionInputs(),
+  "runtime-hashes.ts": runtimeHashes(),
+};
+
+fs.mkdirSync(folder, { recursive: true });
+for (const name of fs.readdirSync(folder))
+  if (name.endsWith(".ts") && !(name in files)) fs.rmSync(new URL(name, folder), { force: true });
+for (const [name, body] of Object.entries(files))
+  write(name, `// Written by scripts/generate.mjs.\n${body}`);
+
+/** In one step, and only what is new: another build may be reading the file. */
+function write(name, text) {
+  const file = new URL(name, folder);
+  if (fs.existsSync(file) && fs.readFileSync(file, "utf8") === text) return;
+  const draft = new URL(`${name}.${process.pid}`, folder);
+  fs.writeFileSync(draft, text);
+  fs.renameSync(draft, file);
+}
+
+/** As a module that needs nothing else; it says yes or no only. `unicode` would bring a helper to count with. */
+async function schemaAccepts() {
+  const { entrySchema, schemaOptions } = await sources(`
+    export { entrySchema } from "./src/entry/entry-schema.ts";
+    export { schemaOptions } from "./src/document/schema-check.ts";
+  `);
+  const ajv = new Ajv2020({
+    ...schemaOptions,
+    allErrors: false,
+    verbose: false,
+    messages: false,
+    unicode: false,
+    inlineRefs: true,
+    code: { source: true, esm: true, optimize: 2 },
+  });
+  const code = standalone.default(ajv, ajv.compile(entrySchema));
+  if (code.includes("require(")) throw new Error("The compiled check needs a module.");
+  return `// @ts-nocheck\n${code}\n`;
+}
+
+/** What a TypeScript module exports, before anything is compiled: Node 20 can't import it itself. */
+async function sources(contents) {
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: fileURLToPath(root), loader: "ts" },
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "node",
+    packages: "external",
+  });
+  return import(
+    `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
+  );
+}
+
+function actionInputs() {
+  const { inputs, outputs } = parse(read("action.yml"));
+  const rows = Object.entries(inputs).map(
+    ([name, { default: value = "" }]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)},\n`,
+  );
+  return `
+/** Input of the action → its default, as text; empty where nothing is the default. */
+export const inputDefaults = {
+${rows.join("")}} as const;
+
+export const outputNames = ${JSON.stringify(Object.keys(outputs))} as const;
+`;
+}
+
+function runtimeHashes() {
+  const sdk = "@github/copilot-sdk";
+  const { packages } = JSON.parse(read("package-lock.json"));
+  const pinned = JSON.parse(read("package.json")).dependencies[sdk];
+  const locked = packages[`node_modules/${sdk}`];
+  if (locked?.version !== pinned)
+    throw new Error(
+      `package.json pins ${sdk} ${pinned}, package-lock.json has ${locked?.version}.`,
+    );
+  const prefix = `${sdk}-`;
+  const hashes = {};
+  const missing = [];
+  for (const name of Object.keys(locked.optionalDependencies).sort()) {
+    if (!name.startsWith(prefix)) continue;
+    const { version, integrity } = packages[`node_modules/${name}`] ?? {};
+    // scripts/complete-lockfile.mjs adds what the registry in use does not hold, without a hash.
+    if (integrity === undefined) missing.push(name.slice(prefix.length));
+    else if (version !== pinned || !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity))
+      throw new Error(`${name} in package-lock.json: not version ${pinned} with a SHA-512.`);
+    else hashes[name.slice(prefix.length)] = integrity;
+  }
+  return `
+/** The version of the packages \`${prefix}<platform>\`. */
+export const runtimeVersion = ${JSON.stringify(pinned)};
+
+/** Platform → the integrity of its package, as npm writes it: \`sha512-\` and base64. */
+export const runtimeHashes: Readonly<Record<string, string>> = ${JSON.stringify(hashes, null, 2)};
+
+/** Platforms that the SDK names and package-lock.json has no hash of: nothing is installed there. */
+export const runtimesWithoutHash: readonly string[] = ${JSON.stringify(missing)};
+`;
+}
