@@ -9,16 +9,13 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { createGate } from "../src/app/gate.ts";
+import { Host } from "../src/app/host.ts";
 import { resolveLimits } from "../src/engine/limits.ts";
-import { runJob } from "../src/engine/run-job.ts";
-import type { RunEventBody } from "../src/events/event.ts";
-import { createRedactor } from "../src/events/redact.ts";
-import { createSink } from "../src/events/sink.ts";
+import type { Reporter } from "../src/events/sink.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { createJournal, parseJournal } from "../src/journal/journal.ts";
 import { effectivePermissions } from "../src/permissions/policy.ts";
-import { createSessions } from "../src/sessions/sessions.ts";
+import { createSessions, type Sessions } from "../src/sessions/sessions.ts";
 import { startModelServer, type Reply } from "../test/rig/model-server.ts";
 import { jobOf, kindOf, kinds, soakEntry, type Kind, type KindName } from "./soak-kinds.ts";
 import { heading, median, processesWith, row, sample, type Sample } from "./soak-meter.ts";
@@ -72,23 +69,32 @@ const server = await startModelServer(
     } else if (kind === "killed" && reply.hang !== undefined) {
       setTimeout(() => {
         kills += 1;
-        for (const pid of sessions.runtimePids) process.kill(pid, "SIGKILL");
+        for (const pid of runtimePids()) process.kill(pid, "SIGKILL");
       }, 50);
     }
     return reply;
   },
   { keep: false },
 );
-const sessions = createSessions({
-  clock: systemClock,
+let sessions: Sessions | undefined;
+const runtimePids = (): readonly number[] => sessions?.runtimePids ?? [];
+const host = new Host({
   environment: { PATH: process.env["PATH"], HOME: at.home, TMPDIR: at.temporary },
-  provider: { type: "openai", wireApi: "completions", baseUrl: server.baseUrl },
-  onRuntimeRestarted: () => (restarts += 1),
+  provider: { baseUrl: server.baseUrl },
   mark,
+  createSessions(options) {
+    sessions = createSessions({
+      ...options,
+      onRuntimeRestarted(reason) {
+        restarts += 1;
+        options.onRuntimeRestarted?.(reason);
+      },
+    });
+    return sessions;
+  },
 });
 const entry = soakEntry();
 const limits = resolveLimits(undefined, { jobMinutes: 2, parallel });
-const gate = createGate(parallel);
 
 const problems: string[] = [];
 const ends = new Map<KindName, Map<string, number>>();
@@ -98,36 +104,37 @@ let crashes = 0;
 /** One job from its first event to the check of its journal. */
 async function play(kind: KindName, number: number): Promise<void> {
   const journal = join(at.journals, `${number}.jsonl`);
-  const sink = createSink({
-    clock: systemClock,
-    redactor: createRedactor([]),
-    reporters: [createJournal(journal, () => systemClock.now())],
-  });
   let count = 0;
-  const emit = (event: RunEventBody): void => {
-    // The journal leaves the parts of a text out: the whole follows.
-    if (event.type !== "activity" || !event.activity.kind.endsWith(".delta")) count += 1;
-    if (event.type === "session.started") marks.add(`COPILOT_AGENT_SESSION_ID=${event.sessionId}`);
-    sink.emit(event);
+  const counter: Reporter = {
+    report(event) {
+      // The journal leaves the parts of a text out: the whole follows.
+      if (event.type !== "activity" || !event.activity.kind.endsWith(".delta")) count += 1;
+      if (event.type === "session.started")
+        marks.add(`COPILOT_AGENT_SESSION_ID=${event.sessionId}`);
+    },
   };
   const abort = new AbortController();
   aborts.set(number, abort);
-  const outcome = await runJob(
+  const run = host.run(
     {
       entry,
       jobName: kind,
       userInput: String(number),
       workingDirectory: at.work,
       limits,
+      version: "0.0.0",
+      entryFingerprint: "",
       permissionsOf: (taskId) =>
         effectivePermissions(entry.permissions, entry.tasks[taskId]?.permissions, undefined),
     },
-    { sessions: sessions.factory, clock: systemClock, gate, random: Math.random, emit },
-    abort.signal,
+    {
+      signal: abort.signal,
+      reporters: [counter, createJournal(journal, () => systemClock.now())],
+    },
   );
+  const { outcome, reporterFailures: failures } = await run.ended;
   aborts.delete(number);
-  const failures = await sink.close();
-  for (const pid of sessions.runtimePids) runtimesSeen.add(pid);
+  for (const pid of runtimePids()) runtimesSeen.add(pid);
 
   const bad = (what: string): void => void problems.push(`job ${number} (${kind}): ${what}`);
   const { outcome: wanted, seen }: Kind = kinds[kind];
@@ -162,7 +169,7 @@ await Promise.all(
       await play(kindOf(number), number);
       done += 1;
       if (done % samplesEvery > 0) continue;
-      const taken = sample(done, start, sessions.runtimePids);
+      const taken = sample(done, start, runtimePids());
       samples.push(taken);
       console.log(row(taken));
     }
@@ -214,9 +221,9 @@ const open = new Promise<void>((resolve) => {
 });
 barrier = { waiting: 0, most: 0, release, open };
 const giveUp = setTimeout(release, 60_000);
-let peak = sample(0, before, sessions.runtimePids);
+let peak = sample(0, before, runtimePids());
 const watch = setInterval(() => {
-  const now = sample(0, before, sessions.runtimePids);
+  const now = sample(0, before, runtimePids());
   if (now.runtimes + now.rss > peak.runtimes + peak.rss) peak = now;
 }, 500);
 const problemsBefore = problems.length;
@@ -232,7 +239,7 @@ check(
     `node RSS ${peak.rss.toFixed(0)} MB, runtimes ${peak.runtimes.toFixed(0)} MB at the peak`,
 );
 
-await sessions.stop();
+await host.close();
 await server.close();
 const processes = processesWith(marks);
 check("processes left", processes.length === 0, String(processes.length));

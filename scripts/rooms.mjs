@@ -69,7 +69,7 @@ export const rooms = {
     node: true,
   },
   app: {
-    holds: "the composition root: options to a wired run; JobHost; what the edges share",
+    holds: "the composition root: options, the host, a run on it, JobHost; what the edges share",
     imports: [
       "document",
       "entry",
@@ -95,7 +95,7 @@ export const rooms = {
   },
   cli: {
     holds: "the command line: arguments to options, an outcome to an exit code",
-    imports: ["app", "document", "entry", "rehearsal", "journal", "report"],
+    imports: ["app", "document", "entry", "events", "rehearsal", "journal", "report"],
     packages: ["commander"],
     node: true,
   },

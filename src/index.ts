@@ -6,9 +6,10 @@ import "./entry/bundled.ts";
 import "./document/ajv-compiler.ts";
 
 export * from "./entry/index.ts";
-export { loadEntry } from "./app/load.ts";
+export { loadEntry } from "./app/entry-files.ts";
 export { errorToDetailedString } from "./events/error-detail.ts";
 export { decisionCategory, decisionText, type Decision } from "./events/decision.ts";
+export { decisionOf, type Told } from "./events/decision-of.ts";
 export type { RunEvent, RunOutcome, WorkOutcome } from "./events/event.ts";
 export type { SessionActivity } from "./events/session-activity.ts";
 export type { Reporter } from "./events/sink.ts";
@@ -28,7 +29,8 @@ export type {
   ICopilotTaskCallback,
 } from "./app/job-callbacks.ts";
 export type { LiveResponse } from "./app/live-responses.ts";
-export type { JobHostOptions, ProviderOptions } from "./app/options.ts";
+export type { JobHostOptions } from "./app/host-options.ts";
+export type { ProviderOptions } from "./app/options-provider.ts";
 export type { JobResult, RunJobOptions } from "./app/job-result.ts";
 export {
   ensureInstalledEntry,

@@ -14,6 +14,7 @@ describe("the library", () => {
       "availableTools",
       "createRunView",
       "decisionCategory",
+      "decisionOf",
       "decisionText",
       "diagnosticLine",
       "ensureInstalledEntry",

@@ -18,15 +18,15 @@ import {
   type GithubRun,
   type Outputs,
 } from "../app/github.ts";
-import { executeRun, prepareRun, type RunReport } from "../app/run.ts";
+import { prepareRun } from "../app/prepare-run.ts";
+import { executeRun, type RunReport } from "../app/run.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { knownSecrets } from "../app/secrets.ts";
-import { UsageError } from "../app/usage-error.ts";
+import { UsageError } from "../app/options.ts";
 import { version } from "../app/version.ts";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { createRedactor, type Redactor } from "../events/redact.ts";
 import type { Cancellation } from "../app/cancellation.ts";
-import { isInputName } from "./input-table.ts";
 import {
   readEnvironment,
   readInputs,
@@ -34,7 +34,6 @@ import {
   type Environment,
   type Inputs,
 } from "./inputs.ts";
-import { MARK_STATE } from "./mark.ts";
 import {
   checkPaths,
   runOptions,
@@ -43,7 +42,7 @@ import {
   type Setting,
 } from "./preparation.ts";
 import { isInside } from "./workspace-paths.ts";
-import { runnerCore, type RunnerCore } from "./runner-core.ts";
+import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
 import { ensureRuntime, keeperOf } from "../runtime/provide-runtime.ts";
 import { Stop } from "./stop.ts";
 import { modelKey } from "./tokens.ts";
@@ -309,12 +308,7 @@ async function checkRehearsed(folder: string, workspace: string): Promise<void> 
 
 function reasonsOf(error: unknown): readonly string[] {
   if (error instanceof Stop) return error.reasons;
-  if (error instanceof UsageError) {
-    // The inputs have the names of the command line's options.
-    const named = (text: string, name: string): string => (isInputName(name) ? name : text);
-    return [error.message.replace(/--([a-z][a-z-]*)/g, named)];
-  }
-  if (error instanceof RuntimeNotFoundError) return [error.message];
+  if (error instanceof UsageError || error instanceof RuntimeNotFoundError) return [error.message];
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return [`This is a defect of agent-jobs, please report it. ${text}`];
 }

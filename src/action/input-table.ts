@@ -3,7 +3,7 @@
  * `action.yml`, which also has what people read. They are here once more because the runner is not the only
  * one who starts us, and because an empty input means its default too.
  */
-import { providerTypes, wireApis } from "../app/options.ts";
+import { providerTypes, wireApis } from "../app/options-provider.ts";
 import { permissionPresets } from "../entry/model.ts";
 import { inputDefaults } from "../generated/action-inputs.ts";
 

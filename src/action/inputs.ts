@@ -1,10 +1,21 @@
 /**
  * From the environment that the runner makes for us to typed inputs; all problems at once. The only file
- * of this room that reads the environment. Paths are checked in `paths.ts`: that takes the file system.
+ * of this room that reads the environment. Paths are checked in `preparation.ts`: that takes the file system.
  */
-import type { ProviderOptions } from "../app/options.ts";
+import {
+  parseChoice,
+  parseModel,
+  parseNumber,
+  type Models,
+  type Parsed,
+  type WriteName,
+} from "../app/options.ts";
+import { readProvider, type ProviderOptions } from "../app/options-provider.ts";
 import type { PermissionPreset } from "../entry/model.ts";
 import { inputDefaults, inputValues, inputVariable, type InputName } from "./input-table.ts";
+
+/** How a workflow writes the name of an input. */
+export const asInput: WriteName = (name) => `\`${name}\``;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -21,7 +32,7 @@ export interface Inputs {
   readonly userInput: string | undefined;
   readonly userInputFile: string | undefined;
   readonly workingDirectory: string | undefined;
-  readonly models: Readonly<Record<string, string>>;
+  readonly models: Models;
   readonly permissions: PermissionPreset | undefined;
   readonly maxParallel: number | undefined;
   readonly gitHubToken: string | undefined;
@@ -66,7 +77,7 @@ export function readInputs(environment: Environment): ReadInputs {
     workingDirectory: reader.text("working-directory"),
     models: reader.models(),
     permissions: reader.optional("permissions", inputValues.permissions),
-    maxParallel: reader.number("max-parallel", "a whole number over 0", Number.isSafeInteger),
+    maxParallel: reader.number("max-parallel", "a whole number"),
     gitHubToken: gitHubToken(environment),
     provider: reader.provider(),
     runtimePath: reader.text("runtime-path"),
@@ -85,7 +96,7 @@ export function readInputs(environment: Environment): ReadInputs {
     allowedUsers: reader.logins("allowed-users", /^[A-Za-z0-9][A-Za-z0-9_-]*$/, "octocat"),
     onRefused: reader.optional("on-refused", inputValues["on-refused"]),
     allowUntrusted: reader.choice("allow-untrusted", inputValues["allow-untrusted"]) === "true",
-    timeoutMinutes: reader.number("timeout-minutes", "a number over 0", Number.isFinite),
+    timeoutMinutes: reader.number("timeout-minutes", "a number"),
   };
   return { inputs, problems };
 }
@@ -136,45 +147,33 @@ class Reader {
   }
 
   optional<T extends string>(name: InputName, values: readonly T[]): T | undefined {
-    const text = this.text(name);
-    if (text === undefined) return undefined;
-    const found = values.find((value) => value === text);
-    if (found === undefined) {
-      this.#problems.push(
-        `\`${name}\` can't be ${JSON.stringify(text)}; it can be: ${values.join(", ")}.`,
-      );
-    }
-    return found;
+    return this.#parsed(name, (text) => parseChoice(text, values));
   }
 
-  number(
-    name: InputName,
-    meaning: string,
-    accepts: (value: number) => boolean,
-  ): number | undefined {
+  number(name: InputName, kind: "a whole number" | "a number"): number | undefined {
+    return this.#parsed(name, (text) => parseNumber(text, kind));
+  }
+
+  #parsed<T>(name: InputName, parse: (text: string) => Parsed<T>): T | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
-    // Decimal digits only: "1e3", "0x10" and "Infinity" are slips, not wishes.
-    const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-    if (accepts(value) && value > 0) return value;
-    this.#problems.push(`\`${name}\` must be ${meaning}, not ${JSON.stringify(text)}.`);
+    const parsed = parse(text);
+    if (parsed.kind === "value") return parsed.value;
+    this.#problems.push(`${asInput(name)} ${parsed.problem}.`);
     return undefined;
   }
 
-  models(): Readonly<Record<string, string>> {
-    const models = new Map<string, string>();
+  models(): Models {
+    let models: Models = {};
     for (const line of this.lines("models")) {
-      const [, category = "", id = ""] = /^([^=]+)=(.+)$/.exec(line) ?? [];
-      if (category.trim() === "" || id.trim() === "") {
+      const parsed = parseModel(line, models);
+      if (parsed.kind === "value") models = parsed.value;
+      else
         this.#problems.push(
-          `\`models\` has the line ${JSON.stringify(line)}; a line must have the form category=id, such as driving=gpt-5-mini.`,
+          `${asInput("models")}: the line ${JSON.stringify(line)} ${parsed.problem}.`,
         );
-      } else if (models.has(category.trim())) {
-        this.#problems.push(`\`models\` names the category ${JSON.stringify(category)} twice.`);
-      }
-      models.set(category.trim(), id.trim());
     }
-    return Object.fromEntries(models);
+    return models;
   }
 
   logins(name: InputName, form: RegExp, example: string): readonly string[] {
@@ -190,27 +189,21 @@ class Reader {
   }
 
   provider(): ProviderOptions | undefined {
-    const baseUrl = this.text("provider-base-url");
-    const apiKey = this.text("provider-api-key");
-    const type = this.choice("provider-type", inputValues["provider-type"]);
-    const wireApi = this.choice("provider-wire-api", inputValues["provider-wire-api"]);
-    if (baseUrl === undefined) {
-      const given = [
-        apiKey === undefined ? undefined : "provider-api-key",
-        type === inputDefaults["provider-type"] ? undefined : "provider-type",
-        wireApi === inputDefaults["provider-wire-api"] ? undefined : "provider-wire-api",
-      ].filter((name) => name !== undefined);
-      for (const name of given) this.#problems.push(`\`${name}\` needs \`provider-base-url\`.`);
-      return undefined;
-    }
-    const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-    if (url === undefined || !/^https?:$/.test(url.protocol)) {
-      this.#problems.push("`provider-base-url` must be an http or https address.");
-    } else if (url.username !== "" || url.password !== "") {
-      this.#problems.push(
-        "`provider-base-url` holds a name or a password: give the key as `provider-api-key`.",
-      );
-    }
-    return { baseUrl, type, wireApi, ...(apiKey === undefined ? {} : { apiKey }) };
+    const given = <T extends string>(name: InputName, values: readonly T[]): T | undefined => {
+      const value = this.optional(name, values);
+      // The runner hands a default over like a value that was given.
+      return value === inputDefaults[name] ? undefined : value;
+    };
+    const { provider, problems } = readProvider(
+      {
+        baseUrl: this.text("provider-base-url"),
+        apiKey: this.text("provider-api-key"),
+        type: given("provider-type", inputValues["provider-type"]),
+        wireApi: given("provider-wire-api", inputValues["provider-wire-api"]),
+      },
+      asInput,
+    );
+    this.#problems.push(...problems);
+    return provider;
   }
 }

@@ -1,8 +1,7 @@
 /** What `action.yml` names as `post`: runs after every main step, also after one that was killed. */
 import { endMarkedProcesses, processesMarked } from "../platform/processes.ts";
 import { reapDeadRuns, RUN_MARK } from "../platform/run-folder.ts";
-import { isMark, MARK_STATE } from "./mark.ts";
-import { runnerCore } from "./runner-core.ts";
+import { isMark, MARK_STATE, runnerCore } from "./runner-core.ts";
 
 const mark = runnerCore.getState(MARK_STATE);
 if (isMark(mark)) {

@@ -3,13 +3,14 @@ import { mkdir, mkdtemp, readFile, realpath, stat, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { sayLine } from "../app/github.ts";
-import type { RunOptions } from "../app/options.ts";
+import { limitsOf } from "../app/options.ts";
+import type { RunOptions } from "../app/prepare-run.ts";
 import { checkoutOf } from "./checkout.ts";
 import { entriesThere, missingEntry } from "./entries.ts";
 import { readEvent } from "./webhook-event.ts";
 import { cleanEventText } from "./event-text.ts";
 import { createGithubApi, type GithubApi } from "./github-api.ts";
-import type { Environment, Inputs } from "./inputs.ts";
+import { asInput, type Environment, type Inputs } from "./inputs.ts";
 import { insideWorkspace, isBelow, isInside } from "./workspace-paths.ts";
 import type { RunnerCore } from "./runner-core.ts";
 import { Stop } from "./stop.ts";
@@ -259,7 +260,7 @@ export function runOptions(
   sources: Sources,
   userInput: string | undefined,
 ): RunOptions {
-  const { job, permissions, provider, gitHubToken, maxParallel, timeoutMinutes } = inputs;
+  const { job, permissions, provider, gitHubToken } = inputs;
   const { rehearse } = sources;
   // A rehearsal may name a folder of its own; that of a base copy would be beside the copy.
   const workingDirectory =
@@ -269,14 +270,8 @@ export function runOptions(
     entryFile: sources.entryFile,
     environment,
     models: inputs.models,
-    limits: {
-      ...(maxParallel === undefined ? {} : { parallel: maxParallel }),
-      ...(timeoutMinutes === undefined ? {} : { jobMinutes: timeoutMinutes }),
-    },
-    limitNames: {
-      parallel: "the input max-parallel",
-      jobMinutes: "the input timeout-minutes",
-    },
+    ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
+    write: asInput,
     ...(job === undefined ? {} : { jobName: job }),
     ...(userInput === undefined ? {} : { userInput }),
     ...(workingDirectory === undefined ? {} : { workingDirectory }),

@@ -1,7 +1,7 @@
 import { noModel } from "../sessions/sessions.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
-import type { ModelAccess } from "./options.ts";
-import { UsageError } from "./usage-error.ts";
+import type { ModelAccess } from "./options-provider.ts";
+import { UsageError } from "./options.ts";
 
 /** Refuses a run that could not reach a model, or has no runtime to reach it with, before it starts. */
 export function checkAccess(

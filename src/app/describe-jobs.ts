@@ -1,6 +1,6 @@
 import type { PreparedEntry } from "../entry/model.ts";
 import { taskWorks } from "../entry/work.ts";
-import { modelOf } from "../engine/run-job.ts";
+import { modelOf } from "../engine/plan.ts";
 
 export interface JobDescription {
   readonly name: string;

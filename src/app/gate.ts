@@ -2,9 +2,20 @@ import pLimit from "p-limit";
 import type { TurnGate } from "../engine/ports.ts";
 
 /** At most `parallel` turns at once; the others wait in the order in which they came. */
-export function createGate(parallel: number): TurnGate {
+export interface AdjustableGate extends TurnGate {
+  /** May change at any time; turns that have begun go on. */
+  parallel: number;
+}
+
+export function createGate(parallel: number): AdjustableGate {
   const limit = pLimit(parallel);
   return {
+    get parallel() {
+      return limit.concurrency;
+    },
+    set parallel(count) {
+      limit.concurrency = count;
+    },
     run: <T>(turn: () => Promise<T>, signal: AbortSignal) =>
       new Promise<T | undefined>((resolve, reject) => {
         // Who waits for a slot leaves at once; a turn that has begun ends in its own way.

@@ -16,7 +16,8 @@ import {
 } from "../reporters/github/github-reporter.ts";
 import { systemClock } from "../platform/clock.ts";
 import { breakOldMarker, inline, logLine } from "../reporters/github/escape.ts";
-import { chartOf, type PreparedRun } from "./run.ts";
+import { chartOf } from "../report/chart.ts";
+import type { PreparedRun } from "./prepare-run.ts";
 
 export type { GithubCore, OutputName, Result };
 export type Outputs = Readonly<Record<OutputName, string>>;
@@ -32,14 +33,14 @@ export interface GithubRun {
 }
 
 export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions): GithubRun {
-  const { loaded, entry, jobName } = prepared;
+  const { loaded } = prepared;
   const { journal, rehearsal } = options;
   const view = createRunView();
   const reporter = createGithubReporter({
     ...options,
     clock: systemClock,
     lineOf: (taskId) => loaded.locateTask(taskId).line,
-    chart: (shown) => chartOf(entry, jobName, shown, (workId) => chartDetail(shown, workId)),
+    chart: (shown) => chartOf(shown, (workId) => chartDetail(shown, workId)),
   });
   return {
     reporters: [{ name: "outputs", report: (event) => applyEvent(view, event) }, reporter],

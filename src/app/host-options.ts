@@ -1,9 +1,37 @@
-/** Checks the options of a `JobHost` when it is made: a program in JavaScript has no types to do that. */
+/** The options of a `JobHost`, and their check when it is made: a program in JavaScript has no types to do that. */
 import { validateEntry } from "../entry/prepare.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
-import { permissionPresets } from "../entry/model.ts";
-import { providerTypes, wireApis, type JobHostOptions, type ProviderOptions } from "./options.ts";
+import { permissionPresets, type Limits, type PermissionPreset } from "../entry/model.ts";
+import type { Reporter } from "../events/sink.ts";
+import type { Tool } from "../sessions/sessions.ts";
+import type { ModelTransport } from "../sessions/transport.ts";
+import { parseChoice } from "./options.ts";
+import {
+  addressProblem,
+  providerTypes,
+  wireApis,
+  type ModelAccess,
+  type ProviderOptions,
+} from "./options-provider.ts";
+
+/** What an application tells a host of its own. */
+export interface JobHostOptions extends Partial<ModelAccess> {
+  /** Where the entry says nothing, and a ceiling where it does. */
+  readonly permissions?: PermissionPreset;
+  /** Over the entry's. */
+  readonly limits?: Limits;
+  /** Answers every model request instead of a model server. */
+  readonly transport?: ModelTransport;
+  /**
+   * Tools with handlers in this process, offered to every session. `permissions.tools` of the entry must name
+   * them, unless they say `skipPermission`. A handler that throws, takes longer than 60 seconds or returns more
+   * than 200,000 characters is a result for the model, never the end of the turn.
+   */
+  readonly tools?: readonly Tool[];
+  /** See every event of every run. */
+  readonly reporters?: readonly Reporter[];
+}
 
 type Fields = Readonly<Record<string, unknown>>;
 /** Says what is wrong with the value of that name. */
@@ -14,7 +42,7 @@ const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
   gitHubToken: text,
   runtimePath: text,
   environment: must(isFields, "be an object of variables"),
-  permissions: permissionsProblems,
+  permissions: oneOf(permissionPresets),
   limits: limitsProblems,
   transport: must((value) => hasFunction(value, "send"), "have a function send"),
   tools: must(
@@ -29,7 +57,10 @@ const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
 
 const providerFields: Readonly<Record<keyof ProviderOptions, Check>> = {
   type: oneOf(providerTypes),
-  baseUrl: must(isAddress, "be an address such as http://127.0.0.1:11434/v1"),
+  baseUrl: (value, name) => {
+    const problem = addressProblem(isText(value) ? value : "", "provider.apiKey");
+    return problem === undefined ? [] : [`${name} ${problem}`];
+  },
   apiKey: text,
   wireApi: oneOf(wireApis),
 };
@@ -81,19 +112,16 @@ function limitsProblems(limits: unknown, name: string): string[] {
   }
 }
 
-function permissionsProblems(preset: unknown, name: string): string[] {
-  if (isText(preset) && permissionPresets.some((known) => known === preset)) return [];
-  const guess = isText(preset) ? suggest(preset, permissionPresets) : undefined;
-  const hint = guess === undefined ? "" : `: ${didYouMean(guess)}`;
-  return [`${name} is ${JSON.stringify(preset)}, not ${permissionPresets.join(", ")}${hint}`];
-}
-
 function must(fits: (value: unknown) => boolean, what: string): Check {
   return (value, name) => (fits(value) ? [] : [`${name} must ${what}`]);
 }
 
 function oneOf(known: readonly string[]): Check {
-  return must((value) => isText(value) && known.includes(value), `be ${known.join(", ")}`);
+  return (value, name) => {
+    if (!isText(value)) return [`${name} must be one of ${known.join(", ")}`];
+    const parsed = parseChoice(value, known);
+    return parsed.kind === "value" ? [] : [`${name} ${parsed.problem}`];
+  };
 }
 
 function text(value: unknown, name: string): readonly string[] {
@@ -102,10 +130,6 @@ function text(value: unknown, name: string): readonly string[] {
 
 function isText(value: unknown): value is string {
   return typeof value === "string";
-}
-
-function isAddress(value: unknown): boolean {
-  return isText(value) && /^https?:\/\//i.test(value) && URL.canParse(value);
 }
 
 function isFields(value: unknown): value is Fields {

@@ -1,6 +1,7 @@
 /** The seed's interfaces for those who embed the runner, and the folds from events to them. */
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { decisionText } from "../events/decision.ts";
+import { decisionOf } from "../events/decision-of.ts";
 import type { RunEvent, RunOutcome } from "../events/event.ts";
 
 /** A running task, as `startTask` returns it. */
@@ -41,6 +42,8 @@ export interface ICopilotTaskCallback {
 
 /** A running job, as `startJob` returns it. */
 export interface ICopilotJob {
+  /** Of all events of the job. */
+  readonly runId: string;
   /** The works that run now, by their `workIdInJob`. */
   readonly runningWorkIds: number[];
   /** `Canceled` as soon as `stop` was called. */
@@ -171,11 +174,14 @@ export class TaskFold {
 
   report(event: RunEvent): void {
     if (this.#silent) return;
+    this.#tell(event);
+    const told = decisionOf(event);
+    if (told !== undefined) this.#options.callback.taskDecision(decisionText(told.decision));
+  }
+
+  #tell(event: RunEvent): void {
     const { callback, exceptionHandler, findSession } = this.#options;
     switch (event.type) {
-      case "decision":
-        callback.taskDecision(decisionText(event.decision));
-        break;
       case "session.started": {
         const session = findSession(event.sessionId);
         if (session === undefined) break;

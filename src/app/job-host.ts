@@ -1,30 +1,28 @@
 /**
  * The library's state in one object: the installed entry, what runs, how models are reached. The free
  * functions that `src/index.ts` exports are the methods of a default host; an application with several
- * entries or providers creates hosts of its own.
+ * entries or providers creates hosts of its own. What runs share is in `host.ts`.
  *
- * Invariants: the runtime is up only while something runs, so an application that is done can exit; the
- * entry changes only while nothing runs.
+ * Invariant: the entry changes only while nothing runs.
  */
 import { resolve } from "node:path";
-import { setImmediate } from "node:timers/promises";
-import { validateEntry } from "../entry/prepare.ts";
-import type { Entry, PreparedEntry } from "../entry/model.ts";
-import { unusedUserInput } from "../entry/warnings.ts";
 import { resolveLimits, setBy } from "../engine/limits.ts";
-import type { EnginePorts } from "../engine/ports.ts";
-import { runJob as runJobOfEngine, runSingleTask, type TaskSpec } from "../engine/run-job.ts";
 import type { RunSpec } from "../engine/job.ts";
-import type { RunEventBody, RunOutcome } from "../events/event.ts";
-import { createRedactor } from "../events/redact.ts";
-import { createSink, type Reporter } from "../events/sink.ts";
+import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
+import type { Entry, PreparedEntry } from "../entry/model.ts";
+import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
+import { prepareEntry } from "../entry/prepare.ts";
+import { unusedUserInput } from "../entry/warnings.ts";
+import type { Reporter, ReporterFailure } from "../events/sink.ts";
+import { unmatchable } from "../permissions/patterns.ts";
+import { effectivePermissions } from "../permissions/policy.ts";
 import { systemClock } from "../platform/clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
+import { onAbort } from "../runtime/deadline.ts";
 import { adoptSession, modelOfSession, type ICopilotSession } from "../sessions/callbacks.ts";
-import { effectivePermissions } from "../permissions/policy.ts";
-import { createSessions, type Sessions } from "../sessions/sessions.ts";
-import { createGate } from "./gate.ts";
-import { checkHostOptions } from "./host-options.ts";
+import { entryFingerprint } from "./fingerprint.ts";
+import { checkHostOptions, type JobHostOptions } from "./host-options.ts";
+import { Host, type HostRun } from "./host.ts";
 import {
   JobFold,
   TaskFold,
@@ -35,9 +33,9 @@ import {
 } from "./job-callbacks.ts";
 import { noCallbacks, ResultFold, type JobResult, type RunJobOptions } from "./job-result.ts";
 import { LiveResponses, type LiveResponse } from "./live-responses.ts";
+import { gitHubTokenOf } from "./options-provider.ts";
 import { SessionFeeds } from "./session-feeds.ts";
-import { gitHubTokenOf, modelServer, type JobHostOptions, type ModelAccess } from "./options.ts";
-import { knownSecrets } from "./secrets.ts";
+import { version } from "./version.ts";
 
 /**
  * Runs jobs and tasks of an installed entry inside an application: the installed entry, what runs, and how models
@@ -45,23 +43,22 @@ import { knownSecrets } from "./secrets.ts";
  */
 export class JobHost {
   readonly #options: JobHostOptions;
-  readonly #access: ModelAccess;
+  readonly #host: Host;
   readonly #feeds = new SessionFeeds();
   #entry: PreparedEntry | undefined;
-  #sessions: Sessions | undefined;
-  /** Jobs, tasks and sessions that need the runtime. */
-  #users = 0;
+  #warnings: readonly Diagnostic[] = [];
 
   constructor(options: JobHostOptions = {}) {
     checkHostOptions(options);
     this.#options = options;
     const environment = options.environment ?? processEnvironment();
     const gitHubToken = options.gitHubToken ?? gitHubTokenOf(environment);
-    this.#access = {
+    this.#host = new Host({
       ...options,
       environment,
       ...(gitHubToken === undefined ? {} : { gitHubToken }),
-    };
+      onReporterFailure: warnOf,
+    });
   }
 
   /** Checks the entry and uses it from now on. Rejects with its diagnostics, or while anything runs. */
@@ -69,7 +66,15 @@ export class JobHost {
     if (this.hasRunningSessions()) {
       throw new Error("An entry can't be installed while sessions are running.");
     }
-    this.#entry = validateEntry(entry, "");
+    const result = prepareEntry(entry, { checkCommandPattern: unmatchable });
+    if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
+    this.#entry = result.entry;
+    this.#warnings = result.warnings;
+  }
+
+  /** What the installed entry says that is valid and surely not meant. */
+  get entryWarnings(): readonly Diagnostic[] {
+    return this.#warnings;
   }
 
   /** The installed entry. Throws if there is none. */
@@ -79,7 +84,7 @@ export class JobHost {
 
   /** True while a job, a task or a session of this host runs. */
   hasRunningSessions(): boolean {
-    return this.#users > 0;
+    return this.#host.busy;
   }
 
   /**
@@ -102,18 +107,14 @@ export class JobHost {
   async runJob(jobName: string, options: RunJobOptions = {}): Promise<JobResult> {
     const { userInput = "", workingDirectory = ".", signal } = options;
     const fold = new ResultFold();
-    const { job, ended } = this.#startJob(jobName, userInput, workingDirectory, noCallbacks, [
-      fold,
-    ]);
-    const stop = (): void => job.stop();
-    if (signal?.aborted === true) stop();
-    signal?.addEventListener("abort", stop, { once: true });
+    const { job, run } = this.#startJob(jobName, userInput, workingDirectory, noCallbacks, [fold]);
+    const unsubscribe = signal && onAbort(signal, () => job.stop());
     try {
-      await ended;
+      await run.ended;
     } finally {
-      signal?.removeEventListener("abort", stop);
+      unsubscribe?.();
     }
-    return fold.result();
+    return fold.result(run.runId);
   }
 
   #startJob(
@@ -122,18 +123,16 @@ export class JobHost {
     workingDirectory: string,
     callback: ICopilotJobCallback,
     folds: readonly Reporter[],
-  ): { readonly job: ICopilotJob; readonly ended: Promise<void> } {
+  ): { readonly job: ICopilotJob; readonly run: HostRun } {
     const entry = this.#installed();
     if (!Object.hasOwn(entry.jobs, jobName))
       throw new Error(`There is no job "${jobName}" in the entry.`);
     const fold = new JobFold(callback);
-    const abort = new AbortController();
     const spec = { ...this.#spec(entry, userInput, workingDirectory), jobName };
-    const ended = this.#run([fold, ...folds], spec, (ports) =>
-      runJobOfEngine(spec, ports, abort.signal),
-    );
+    const run = this.#run(spec, [fold, ...folds]);
     const unused = unusedUserInput(entry, jobName, userInput);
     const job: ICopilotJob = {
+      runId: run.runId,
       warnings: unused === undefined ? [] : [unused],
       get runningWorkIds() {
         return fold.runningWorkIds;
@@ -143,10 +142,10 @@ export class JobHost {
       },
       stop() {
         fold.cancel();
-        abort.abort("stopped by the caller");
+        run.cancel("stopped by the caller");
       },
     };
-    return { job, ended };
+    return { job, run };
   }
 
   /**
@@ -164,6 +163,7 @@ export class JobHost {
     workingDirectory: string | undefined,
     exceptionHandler: (err: unknown) => void,
   ): Promise<ICopilotTask> {
+    this.#host.ensureOpen();
     const entry = this.#installed();
     if (!Object.hasOwn(entry.tasks, taskName))
       throw new Error(`There is no task "${taskName}" in the entry.`);
@@ -173,7 +173,6 @@ export class JobHost {
       borrowed: drivingSession,
       findSession: (id) => this.#feeds.find(id),
     });
-    const abort = new AbortController();
     const modelId =
       (drivingSession && (await modelOfSession(drivingSession, systemClock))) ??
       taskModelIdOverride ??
@@ -187,7 +186,7 @@ export class JobHost {
         ? {}
         : { borrowed: adoptSession(drivingSession, { modelId, clock: systemClock }) }),
     };
-    void this.#run([fold], spec, (ports) => runSingleTask(spec, ports, abort.signal));
+    const run = this.#run(spec, [fold]);
     return {
       get drivingSession() {
         return fold.drivingSession;
@@ -200,7 +199,7 @@ export class JobHost {
       },
       stop() {
         fold.silence();
-        abort.abort("stopped by the caller");
+        run.cancel("stopped by the caller");
       },
     };
   }
@@ -211,24 +210,15 @@ export class JobHost {
     workingDirectory = ".",
   ): Promise<[ICopilotSession, string]> {
     const responses = new LiveResponses();
-    const sessions = this.#acquire();
-    try {
-      const session = await sessions.startSession({
-        onEnded: () => {
-          this.#feeds.end(session.rawSection.sessionId);
-          this.#release();
-        },
-        modelId,
-        callback: responses.callbacks(),
-        workingDirectory: resolve(workingDirectory),
-        permissions: effectivePermissions(undefined, undefined, this.#options.permissions),
-      });
-      this.#feeds.start(session, responses);
-      return [session, session.rawSection.sessionId];
-    } catch (error) {
-      this.#release();
-      throw error;
-    }
+    const session = await this.#host.startSession({
+      onEnded: () => this.#feeds.end(session.rawSection.sessionId),
+      modelId,
+      callback: responses.callbacks(),
+      workingDirectory: resolve(workingDirectory),
+      permissions: effectivePermissions(undefined, undefined, this.#options.permissions),
+    });
+    this.#feeds.start(session, responses);
+    return [session, session.rawSection.sessionId];
   }
 
   /**
@@ -261,6 +251,20 @@ export class JobHost {
     return this.#feeds.take(session, milliseconds);
   }
 
+  /**
+   * Cancels the jobs and tasks that run, ends all sessions and the runtime, and closes the reporters: within
+   * seconds, and once, however often it is called. Nothing can be started on the host any more. One that is not
+   * closed lets the process exit too, but its reporters stay open.
+   */
+  async close(): Promise<void> {
+    await this.#host.close();
+  }
+
+  /** `close()`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
   #installed(): PreparedEntry {
     if (this.#entry === undefined)
       throw new Error("No entry is installed: call installJobsEntry first.");
@@ -270,6 +274,8 @@ export class JobHost {
   #spec(entry: PreparedEntry, userInput: string, workingDirectory: string): RunSpec {
     return {
       entry,
+      version,
+      entryFingerprint: entryFingerprint(entry),
       userInput,
       workingDirectory: resolve(workingDirectory),
       limits: resolveLimits(entry.limits, {
@@ -285,63 +291,20 @@ export class JobHost {
     };
   }
 
-  #run(
-    folds: readonly Reporter[],
-    spec: RunSpec,
-    start: (ports: EnginePorts) => Promise<RunOutcome>,
-  ): Promise<void> {
-    const sessions = this.#acquire();
-    const sink = createSink({
-      clock: systemClock,
-      redactor: createRedactor(knownSecrets(this.#access)),
+  /** The folds hear the run before anybody else. */
+  #run(spec: JobSpec | TaskSpec, folds: readonly Reporter[]): HostRun {
+    const run = this.#host.run(spec, {
       reporters: [
         // First: the callbacks of the others may ask for what it keeps.
-        this.#feeds.reporter((id) => sessions.find(id)),
+        this.#feeds.reporter((id) => this.#host.findSession(id)),
         ...folds,
-        ...(this.#options.reporters ?? []),
       ],
     });
-    const ports = {
-      sessions: sessions.factory,
-      clock: systemClock,
-      gate: createGate(spec.limits.parallel),
-      random: Math.random,
-      awaited: () => sessions.unreachable,
-      emit: (event: RunEventBody): void => {
-        // Who hears that it has ended may start or install the next thing at once.
-        if (event.type === "run.ended") this.#release();
-        sink.emit(event);
-      },
-    };
-    return (async () => {
-      // Whoever starts something gets the handle first and the callbacks after it.
-      await setImmediate();
-      await start(ports);
-      for (const { reporter, message } of await sink.close()) {
-        process.emitWarning(`The ${reporter} is not complete: ${message}`, "AgentJobsWarning");
-      }
-    })();
+    void run.ended.then(({ reporterFailures }) => reporterFailures.forEach(warnOf));
+    return run;
   }
+}
 
-  #acquire(): Sessions {
-    this.#users += 1;
-    this.#sessions ??= createSessions({
-      clock: systemClock,
-      environment: this.#access.environment,
-      runtimePath: this.#access.runtimePath,
-      tools: this.#options.tools,
-      ...(this.#options.transport === undefined
-        ? modelServer(this.#access)
-        : { transport: this.#options.transport }),
-    });
-    return this.#sessions;
-  }
-
-  #release(): void {
-    this.#users -= 1;
-    if (this.#users > 0) return;
-    const sessions = this.#sessions;
-    this.#sessions = undefined;
-    void sessions?.stop();
-  }
+function warnOf({ reporter, message }: ReporterFailure): void {
+  process.emitWarning(`The ${reporter} is not complete: ${message}`, "AgentJobsWarning");
 }

@@ -15,6 +15,8 @@ export interface RunJobOptions {
 
 /** How a job has ended. */
 export interface JobResult {
+  /** Of all events of the job. */
+  readonly runId: string;
   /** `succeeded`, or `failed` or `canceled` with a reason. */
   readonly outcome: RunOutcome;
   /** Every work of the job, by `workId`: how it ended, why, what it cost, what the agent last said. */
@@ -33,9 +35,9 @@ export class ResultFold {
     if (event.type === "run.ended") this.#outcome = event.outcome;
   }
 
-  result(): JobResult {
+  result(runId: string): JobResult {
     const outcome = this.#outcome ?? { kind: "failed", reason: "The job has not ended." };
-    return { outcome, works: [...this.#view.works.values()], view: this.#view };
+    return { runId, outcome, works: [...this.#view.works.values()], view: this.#view };
   }
 }
 

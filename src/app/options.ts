@@ -1,110 +1,83 @@
+/**
+ * The values that a person gives as options of the command line, as inputs of the action or as fields of a
+ * call: text in, a value or what is wrong with it out. Every edge writes the name of an option in its own
+ * way and puts it before the problem.
+ */
+import { didYouMean, suggest } from "../document/suggest.ts";
 import type { LimitSources } from "../engine/limits.ts";
-import type { Limits, PermissionPreset } from "../entry/model.ts";
-import type { Reporter } from "../events/sink.ts";
-import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
-import type { RuntimeKeeper, SessionsOptions, Tool } from "../sessions/sessions.ts";
-import type { ModelTransport } from "../sessions/transport.ts";
+import type { Limits } from "../entry/model.ts";
 
-export const providerTypes = ["openai", "azure", "anthropic"] as const;
-export const wireApis = ["completions", "responses"] as const;
-
-/** A model server of one's own. With it, no GitHub token is needed or used. */
-export interface ProviderOptions {
-  /** Default: `openai`. */
-  readonly type?: (typeof providerTypes)[number];
-  /** Such as `http://127.0.0.1:11434/v1`. */
-  readonly baseUrl: string;
-  /** Masked in everything that is written. Default: none. */
-  readonly apiKey?: string;
-  /** Default: `completions`. */
-  readonly wireApi?: (typeof wireApis)[number];
+/** Something that the person who started us can correct: shown without a stack trace, exit code 2. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "UsageError";
+  }
 }
 
-/** How the models are reached: the same for the command line, the action and the library. */
-export interface ModelAccess {
-  readonly provider?: ProviderOptions;
-  readonly gitHubToken?: string;
-  /** Where the Copilot runtime is; default: `COPILOT_CLI_PATH`, then the installed package. */
-  readonly runtimePath?: string;
-  /** The environment of this process. What the runtime and its shells see of it is an allow-list. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
+/** How an edge writes the name of an option in a sentence: `--max-parallel`, or the input's name in backticks. */
+export type WriteName = (option: string) => string;
+
+/** As the command line writes them. */
+export const asFlag: WriteName = (option) => `--${option}`;
+
+export type Parsed<T> =
+  | { readonly kind: "value"; readonly value: T }
+  /** A phrase that follows the name, such as `must be a number over 0, not "soon"`. */
+  | { readonly kind: "wrong"; readonly problem: string };
+
+/** Decimal digits only: `1e3`, `0x10` and `Infinity` are slips. */
+export function parseNumber(text: string, kind: "a whole number" | "a number"): Parsed<number> {
+  const value = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN;
+  const fits = kind === "a number" ? Number.isFinite(value) : Number.isSafeInteger(value);
+  return fits && value > 0
+    ? { kind: "value", value }
+    : wrong(`must be ${kind} over 0, not ${JSON.stringify(text)}`);
 }
 
-/** What a run may be told beside its entry. Paths are relative to the current directory. */
-export interface RunOptions extends ModelAccess {
-  readonly entryFile: string;
-  /** May be left out if the entry has just one job. */
-  readonly jobName?: string;
-  readonly userInput?: string;
-  readonly workingDirectory?: string;
-  /** Category to model id, over `entry.models`. */
-  readonly models?: Readonly<Record<string, string>>;
-  /** Where the entry says nothing, and a ceiling where it does. */
-  readonly permissions?: PermissionPreset;
-  /** Over the entry's. */
-  readonly limits?: Limits;
-  /** The option or input that set each of them, as the person wrote it. */
-  readonly limitNames?: LimitSources;
-  /** A rehearsal file whose script plays the model. */
-  readonly rehearse?: string;
-  /** With `rehearse`: work in the folder itself. Default: where tools may change it, in a copy of it. */
-  readonly inPlace?: boolean;
-  /** With `rehearse`: throws if the sessions may not work in this folder, which the rehearsal may have named. */
-  readonly checkFolder?: (folder: string) => Promise<void>;
-  /** With `rehearse`: its `expect` decides how the run ended, as for `agent-jobs rehearse`. Default: it is not looked at. */
-  readonly honourExpectations?: boolean;
-  /** Where to write a rehearsal of this run. */
-  readonly record?: string;
-  /** Where to write the journal. */
-  readonly journal?: string;
-  readonly terminal?: {
-    readonly stream: TerminalStream;
-    readonly verbosity: "quiet" | "normal" | "verbose";
-    readonly colors: boolean;
-    /** Draw what runs below the log; for a terminal only. */
-    readonly live: boolean;
-    /** Print the chart at the end, as the text of a Mermaid flowchart. */
-    readonly chart?: boolean;
+/** One of the values, letter by letter. */
+export function parseChoice<T extends string>(text: string, values: readonly T[]): Parsed<T> {
+  const value = values.find((one) => one === text);
+  if (value !== undefined) return { kind: "value", value };
+  const guess = suggest(text, values);
+  const hint = guess === undefined ? "" : ` (${didYouMean(guess)})`;
+  return wrong(`can't be ${JSON.stringify(text)}; it can be: ${values.join(", ")}${hint}`);
+}
+
+/** Model ids by category of the entry. */
+export type Models = Readonly<Record<string, string>>;
+
+/** Adds a `category=id` to the models. */
+export function parseModel(text: string, models: Models = {}): Parsed<Models> {
+  const [, before = "", after = ""] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+  const [category, id] = [before.trim(), after.trim()];
+  if (category === "" || id === "") {
+    return wrong("must have the form category=id, such as driving=gpt-5-mini");
+  }
+  if (Object.hasOwn(models, category)) {
+    return wrong(`names the category ${JSON.stringify(category)} twice`);
+  }
+  return { kind: "value", value: Object.fromEntries([...Object.entries(models), [category, id]]) };
+}
+
+/** The limits that an option can set, each with the option that set it. */
+export function limitsOf(
+  given: {
+    readonly maxParallel?: number | undefined;
+    readonly timeoutMinutes?: number | undefined;
+  },
+  write: WriteName,
+): { readonly limits: Limits; readonly limitNames: LimitSources } {
+  const { maxParallel, timeoutMinutes } = given;
+  return {
+    limits: {
+      ...(maxParallel === undefined ? {} : { parallel: maxParallel }),
+      ...(timeoutMinutes === undefined ? {} : { jobMinutes: timeoutMinutes }),
+    },
+    limitNames: { parallel: write("max-parallel"), jobMinutes: write("timeout-minutes") },
   };
-  readonly reporters?: readonly Reporter[];
-  /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
-  readonly mark?: string;
-  /** For a runtime that may have been damaged since it was installed. */
-  readonly runtimeKeeper?: RuntimeKeeper;
 }
 
-/** What an application tells a host of its own. */
-export interface JobHostOptions extends Partial<ModelAccess> {
-  /** Where the entry says nothing, and a ceiling where it does. */
-  readonly permissions?: PermissionPreset;
-  /** Over the entry's. */
-  readonly limits?: Limits;
-  /** Answers every model request instead of a model server. */
-  readonly transport?: ModelTransport;
-  /**
-   * Tools with handlers in this process, offered to every session. `permissions.tools` of the entry must name
-   * them, unless they say `skipPermission`. A handler that throws, takes longer than 60 seconds or returns more
-   * than 200,000 characters is a result for the model, never the end of the turn.
-   */
-  readonly tools?: readonly Tool[];
-  /** See every event of every run. */
-  readonly reporters?: readonly Reporter[];
-}
-
-/** The defaults of a provider, and no token beside one. */
-export function modelServer({
-  provider,
-  gitHubToken,
-}: ModelAccess): Pick<SessionsOptions, "provider" | "gitHubToken"> {
-  return provider === undefined
-    ? { gitHubToken }
-    : { provider: { type: "openai", wireApi: "completions", ...provider } };
-}
-
-/** The token in an environment, most specific name first. */
-export function gitHubTokenOf(environment: ModelAccess["environment"]): string | undefined {
-  const names = ["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"];
-  return names
-    .map((name) => environment[name])
-    .find((token) => token !== undefined && token !== "");
+function wrong(problem: string): { readonly kind: "wrong"; readonly problem: string } {
+  return { kind: "wrong", problem };
 }

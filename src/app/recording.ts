@@ -1,5 +1,5 @@
 import { dirname, relative, resolve } from "node:path";
-import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import type { PreparedEntry } from "../entry/model.ts";
 import { taskWorks } from "../entry/work.ts";
 import type { Redactor } from "../events/redact.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -7,25 +7,14 @@ import { OwnFile } from "../platform/own-file.ts";
 import { createRecorder } from "../rehearsal/recorder/recorder.ts";
 import type { RehearsalFile } from "../rehearsal/format/rehearsal-file.ts";
 import { renderRehearsal } from "../rehearsal/format/render-rehearsal.ts";
-import type { Script, Workspace } from "../rehearsal/format/script.ts";
-import type { RunOptions } from "./options.ts";
-import { UsageError } from "./usage-error.ts";
-
-/** What a recording needs to know of a run. */
-interface RecordedRun {
-  readonly loaded: { readonly file: string };
-  readonly entry: PreparedEntry;
-  readonly jobName: string;
-  readonly userInput: string;
-  readonly namedDirectory: string;
-  readonly permissions: PermissionPreset | undefined;
-  readonly script: Script | undefined;
-}
+import type { Workspace } from "../rehearsal/format/script.ts";
+import { UsageError } from "./options.ts";
+import type { PreparedRun, RunOptions } from "./prepare-run.ts";
 
 /** Keeps a run as a rehearsal, written when the run has ended. Throws if the file can't be written. */
 export function createRecording(
   path: string,
-  prepared: RecordedRun,
+  prepared: PreparedRun,
   options: RunOptions,
   redactor: Redactor,
 ): Reporter {

@@ -3,10 +3,11 @@ import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import pLimit from "p-limit";
 import { systemClock } from "../platform/clock.ts";
 import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
-import { readRehearsal } from "./load.ts";
-import type { ModelAccess } from "./options.ts";
-import { executeRun, prepareRehearsal, type RunSignals } from "./run.ts";
-import { UsageError } from "./usage-error.ts";
+import { readRehearsal } from "./entry-files.ts";
+import type { ModelAccess } from "./options-provider.ts";
+import { prepareRehearsal } from "./prepare-run.ts";
+import { executeRun, type RunSignals } from "./run.ts";
+import { UsageError } from "./options.ts";
 
 export interface RehearseOptions extends Pick<ModelAccess, "environment" | "runtimePath"> {
   /** For rehearsals that name none. */

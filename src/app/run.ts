@@ -1,66 +1,24 @@
 /**
- * The composition root: options in, a wired run out. Everything that a front-end shows comes to it as
- * events or as the `RunReport`; everything that can be wrong beforehand is thrown by `prepareRun`.
+ * One run on a host: executed, shown and reported. Everything that a front-end shows comes to it as events or
+ * as the `RunReport`. What is checked beforehand is in `prepare-run.ts`.
  */
-import { resolve } from "node:path";
-import { generateChartNodes } from "../entry/chart.ts";
-import { renderMermaid, type NodeStatus } from "../entry/mermaid.ts";
-import type { Diagnostic } from "../document/diagnostic.ts";
-import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
-import { unusedUserInput } from "../entry/warnings.ts";
-import { taskWorks } from "../entry/work.ts";
-import { resolveLimits, setBy, type ResolvedLimits } from "../engine/limits.ts";
-import type { EnginePorts } from "../engine/ports.ts";
-import { runJob } from "../engine/run-job.ts";
 import type { RunOutcome } from "../events/event.ts";
-import { createRedactor } from "../events/redact.ts";
-import { createSink, type Reporter, type ReporterFailure } from "../events/sink.ts";
-import { applyEvent, createRunView, type RunView, type WorkView } from "../events/view.ts";
-import { systemClock } from "../platform/clock.ts";
-import { createScriptedModel } from "../rehearsal/player/scripted-model.ts";
-import type { Script } from "../rehearsal/format/script.ts";
+import type { Reporter, ReporterFailure } from "../events/sink.ts";
+import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { createJournal } from "../journal/journal.ts";
-import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
 import { effectivePermissions } from "../permissions/policy.ts";
-import { ruleSet } from "../permissions/rules.ts";
-import { createSessions } from "../sessions/sessions.ts";
+import { systemClock } from "../platform/clock.ts";
+import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
+import { chartOf } from "../report/chart.ts";
+import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
 import { checkAccess } from "./access.ts";
-import { createGate } from "./gate.ts";
-import {
-  checkOutputs,
-  checkWorkingDirectory,
-  chooseJob,
-  overrideModels,
-  readEntry,
-  readRehearsal,
-  type ReadEntry,
-} from "./load.ts";
-import { modelServer, type RunOptions } from "./options.ts";
+import { entryFingerprint } from "./fingerprint.ts";
+import { Host } from "./host.ts";
+import { UsageError } from "./options.ts";
+import type { PreparedRun, RunOptions } from "./prepare-run.ts";
 import { createRecording } from "./recording.ts";
-import { knownSecrets } from "./secrets.ts";
-import { UsageError } from "./usage-error.ts";
-import { copyWorkingDirectory } from "./working-copy.ts";
 import { createVerdict } from "./verdict.ts";
-import { makeWorkspace } from "./workspace.ts";
-
-/** Checked input: nothing of it can be refused any more. */
-export interface PreparedRun {
-  readonly loaded: ReadEntry;
-  readonly entry: PreparedEntry;
-  readonly jobName: string;
-  readonly userInput: string;
-  /** Absolute. */
-  readonly workingDirectory: string;
-  /** The folder that it is a copy of; else the same. */
-  readonly namedDirectory: string;
-  readonly limits: ResolvedLimits;
-  readonly permissions: PermissionPreset | undefined;
-  readonly script: Script | undefined;
-  /** About the entry, and about what it is run with. */
-  readonly warnings: readonly Diagnostic[];
-  /** Removes what was made for the run; `executeRun` does it at its end. */
-  readonly cleanUp: () => Promise<void>;
-}
+import { version } from "./version.ts";
 
 export interface RunSignals {
   /** Cancels the run; its report is complete within five seconds. */
@@ -83,128 +41,64 @@ export interface RunReport {
 /** Whose failure makes a hole in the journal and in the recording, too: what can't be redacted reaches nobody. */
 const kept = new Set(["journal", "recording", "redactor"]);
 
-/** Throws `UsageError` or `DiagnosticsError`: for both the person gets no run and exit code 2. */
-export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
-  const loaded = await readEntry(options.entryFile);
-  const jobName = chooseJob(loaded.entry, options.jobName);
-  const script = options.rehearse === undefined ? undefined : await readRehearsal(options.rehearse);
-  return prepareLoaded(options, loaded, jobName, script);
-}
-
-/** As `prepareRun`, for a rehearsal that names its entry and job itself. */
-export async function prepareRehearsal(options: RunOptions, script: Script): Promise<PreparedRun> {
-  const loaded = await readEntry(script.entryFile);
-  return prepareLoaded(options, loaded, chooseJob(loaded.entry, script.job), script);
-}
-
-async function prepareLoaded(
-  options: RunOptions,
-  loaded: ReadEntry,
-  jobName: string,
-  script: Script | undefined,
-): Promise<PreparedRun> {
-  const { journal, record: recording } = options;
-  checkOutputs([loaded.file, script?.file], { journal, recording });
-  if (script?.job !== undefined && script.job !== jobName) {
-    throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
-  }
-  const entry = overrideModels(loaded.entry, { ...script?.models, ...options.models });
-  const userInput = options.userInput ?? script?.userInput;
-  if (entry.jobs[jobName]?.requireUserInput === true && userInput === undefined) {
-    throw new UsageError(
-      `The job "${jobName}" needs user input: give it with --user-input TEXT or --user-input-file PATH.`,
-    );
-  }
-  const named = options.workingDirectory ?? script?.workingDirectory;
-  const folder = resolve(named ?? ".");
-  await checkWorkingDirectory(folder);
-  const workspace =
-    named === undefined && script?.workspace !== undefined
-      ? await makeWorkspace(script.workspace, options.environment)
-      : undefined;
-  if (script !== undefined && workspace === undefined) await options.checkFolder?.(folder);
-  const permissions = options.permissions ?? script?.permissions;
-  const copy =
-    script !== undefined &&
-    workspace === undefined &&
-    options.inPlace !== true &&
-    mayChangeFiles(entry, jobName, permissions)
-      ? await copyWorkingDirectory(folder, options.environment)
-      : undefined;
-  const workingDirectory = (workspace ?? copy)?.path ?? folder;
-  return {
-    loaded,
-    entry,
-    jobName,
-    userInput: userInput ?? "",
-    workingDirectory,
-    namedDirectory: copy === undefined ? workingDirectory : folder,
-    limits: resolveLimits(
-      loaded.entry.limits,
-      script && { ...script.limits, setBy: setBy(script.limits, script.file) },
-      { ...options.limits, setBy: options.limitNames },
-    ),
-    permissions,
-    script,
-    warnings: [...loaded.warnings, ...userInputWarnings(loaded, jobName, userInput)],
-    cleanUp: async () => (workspace ?? copy)?.remove(),
-  };
-}
-
-function userInputWarnings(
-  { entry, file, locate }: ReadEntry,
-  jobName: string,
-  userInput: string | undefined,
-): Diagnostic[] {
-  const reason = unusedUserInput(entry, jobName, userInput);
-  if (reason === undefined) return [];
-  const codePath = `entry.jobs[${JSON.stringify(jobName)}]`;
-  return [{ severity: "warning", file, ...locate(["jobs", jobName]), codePath, reason }];
-}
-
-/** Whether a task of the job may write, or run a command, of which nobody knows whether it does. */
-function mayChangeFiles(
-  entry: PreparedEntry,
-  jobName: string,
-  option: PermissionPreset | undefined,
-): boolean {
-  const job = entry.jobs[jobName];
-  if (job === undefined) return false;
-  return taskWorks(job.work).some(({ taskId }) => {
-    const { permissions: own } = entry.tasks[taskId] ?? {};
-    const rules = ruleSet(effectivePermissions(entry.permissions, own, option));
-    const { preset, write, shell, tools } = rules;
-    const commands = shell.allow === true || shell.allow.length > 0;
-    return preset !== "read-only" || commands || write.allow.length > 0 || tools.allow.length > 0;
-  });
-}
-
-/** Runs what was prepared. Rejects only with a `UsageError`: no model, no runtime, a file that can't be written. */
+/**
+ * Runs what was prepared on a host of its own, and closes it. Rejects only with a `UsageError`: no model, no
+ * runtime, a file that can't be written.
+ */
 export async function executeRun(
   prepared: PreparedRun,
   options: RunOptions,
   signals: RunSignals = {},
 ): Promise<RunReport> {
+  const { script, workingDirectory } = prepared;
   try {
-    return await execute(prepared, options, signals);
+    // Not in `prepareRun`: an edge may check an entry first and install the runtime then.
+    checkAccess(options, script !== undefined);
+    const model = script && createScriptedModel(script, { clock: systemClock, workingDirectory });
+    const host = openHost(options, model);
+    const { lastCall } = signals;
+    const kill = (): void => host.kill();
+    lastCall?.addEventListener("abort", kill, { once: true });
+    try {
+      return await runOn(host, { prepared, model, options, signals });
+    } finally {
+      await host.close();
+      lastCall?.removeEventListener("abort", kill);
+    }
   } finally {
     await prepared.cleanUp();
   }
 }
 
-async function execute(
-  prepared: PreparedRun,
-  options: RunOptions,
-  { signal, lastCall }: RunSignals,
+function openHost(options: RunOptions, transport: ScriptedModel | undefined): Host {
+  const { provider, gitHubToken, runtimePath, environment, mark, runtimeKeeper } = options;
+  return new Host({
+    environment,
+    ...(provider === undefined ? {} : { provider }),
+    ...(gitHubToken === undefined ? {} : { gitHubToken }),
+    ...(runtimePath === undefined ? {} : { runtimePath }),
+    mark,
+    runtimeKeeper,
+    transport,
+    kept: ownFiles(options),
+  });
+}
+
+interface RunOfFile {
+  readonly prepared: PreparedRun;
+  /** Plays the models; it answers the host's requests. */
+  readonly model: ScriptedModel | undefined;
+  readonly options: RunOptions;
+  readonly signals: RunSignals;
+}
+
+async function runOn(
+  host: Host,
+  { prepared, model, options, signals: { signal } }: RunOfFile,
 ): Promise<RunReport> {
   const { loaded, entry, jobName, userInput, workingDirectory, limits, script } = prepared;
-  // Not in `prepareRun`: an edge may check an entry first and install the runtime then.
-  checkAccess(options, script !== undefined);
-  const clock = systemClock;
-  const model =
-    script === undefined ? undefined : createScriptedModel(script, { clock, workingDirectory });
+  const { redactor } = host;
   const view = createRunView();
-  const redactor = createRedactor(knownSecrets(options));
   const verdict =
     script === undefined || model === undefined
       ? undefined
@@ -220,61 +114,34 @@ async function execute(
     options.record === undefined
       ? undefined
       : createRecording(options.record, prepared, options, redactor),
-    options.terminal && openTerminal(options.terminal, (shown) => chartOf(entry, jobName, shown)),
+    options.terminal && openTerminal(options.terminal),
     verdict?.reporter,
     ...(options.reporters ?? []),
   ];
-  const sink = createSink({
-    clock,
-    redactor,
-    reporters: reporters.filter((reporter) => reporter !== undefined),
-  });
-  const sessions = createSessions({
-    clock,
-    environment: options.environment,
-    runtimePath: options.runtimePath,
-    runtimeKeeper: options.runtimeKeeper,
-    // A rehearsal needs no model: nothing of ours reaches a server, whatever else was given.
-    ...(model === undefined ? modelServer(options) : { transport: model }),
-    onRuntimeRestarted: (reason) =>
-      sink.emit({ type: "decision", work: null, decision: { kind: "runtime-restarted", reason } }),
-    onUnreachable: (server, reason) =>
-      sink.emit({
-        type: "decision",
-        work: null,
-        decision: { kind: "model-unreachable", server, reason },
-      }),
-    onLeftovers: (runs) =>
-      sink.emit({ type: "decision", work: null, decision: { kind: "leftovers-ended", runs } }),
-    mark: options.mark,
-    kept: ownFiles(options),
-  });
-  lastCall?.addEventListener("abort", () => sessions.kill(), { once: true });
-  const ports: EnginePorts = {
-    sessions: sessions.factory,
-    clock,
-    gate: createGate(limits.parallel),
-    random: Math.random,
-    awaited: () => sessions.unreachable,
-    emit: (event) => sink.emit(verdict?.judged(event) ?? event),
-  };
-  const declared = entry.permissions;
-  const outcome = await runJob(
+  const run = host.run(
     {
       entry,
+      version,
+      entryFingerprint: entryFingerprint(loaded.entry),
       jobName,
       entryFile: loaded.file,
       userInput,
       workingDirectory,
       limits,
       permissionsOf: (taskId) =>
-        effectivePermissions(declared, entry.tasks[taskId]?.permissions, prepared.permissions),
+        effectivePermissions(
+          entry.permissions,
+          entry.tasks[taskId]?.permissions,
+          prepared.permissions,
+        ),
     },
-    ports,
-    signal,
+    {
+      signal,
+      reporters: reporters.filter((reporter) => reporter !== undefined),
+      ...(verdict === undefined ? {} : { rewrite: (event) => verdict.judged(event) }),
+    },
   );
-  await sessions.stop();
-  const reporterFailures = await sink.close();
+  const { outcome, reporterFailures } = await run.ended;
   return {
     outcome: verdict?.outcome(outcome) ?? outcome,
     view,
@@ -300,12 +167,12 @@ function ownFiles({ journal, record, environment }: RunOptions): string[] {
   );
 }
 
-function openTerminal(
-  { chart: charted = false, ...terminal }: NonNullable<RunOptions["terminal"]>,
-  chart: (view: RunView) => string,
-): Reporter {
+function openTerminal({
+  chart = false,
+  ...terminal
+}: NonNullable<RunOptions["terminal"]>): Reporter {
   const options = { ...terminal, clock: systemClock };
-  return createTerminalReporter(charted ? { ...options, chart } : options);
+  return createTerminalReporter(chart ? { ...options, chart: chartOf } : options);
 }
 
 function openJournal(path: string): Reporter {
@@ -314,42 +181,5 @@ function openJournal(path: string): Reporter {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`The journal ${path} can't be written: ${why}`);
-  }
-}
-
-/** The job as a Mermaid flowchart in which every node shows how it ended. */
-export function chartOf(
-  entry: PreparedEntry,
-  jobName: string,
-  view?: RunView,
-  detailOf?: (workId: number) => string | undefined,
-): string {
-  const job = entry.jobs[jobName];
-  if (job === undefined) return "";
-  const graph = generateChartNodes(job.work);
-  if (view === undefined) return renderMermaid(graph);
-  return renderMermaid(graph, {
-    statusOf: (workId) => {
-      const work = view.works.get(workId);
-      return work === undefined ? undefined : nodeStatus(work);
-    },
-    ...(detailOf === undefined ? {} : { detailOf }),
-  });
-}
-
-function nodeStatus(work: WorkView): NodeStatus {
-  switch (work.status) {
-    case "crashed":
-      return "failed";
-    case "succeeded":
-      return work.attempts > work.runs ? "retried" : "succeeded";
-    case "answered-no":
-      return "answered";
-    case "pending":
-    case "running":
-    case "failed":
-    case "canceled":
-    case "skipped":
-      return work.status;
   }
 }

@@ -1,5 +1,5 @@
 import { createRedactor } from "../events/redact.ts";
-import type { ModelAccess } from "./options.ts";
+import type { ModelAccess } from "./options-provider.ts";
 
 // What people call their secrets. The short ones are whole words: `PATH` is no `PAT`, `COMPASS` no `PASS`,
 // `AUTHOR` no `AUTH`; and `PWD` alone is the current directory.

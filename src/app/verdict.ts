@@ -3,7 +3,7 @@
  * what the run asked for beside the script, expectations that do not hold, parts of the script that were not used.
  */
 import { permissionAdvice } from "../events/crash.ts";
-import type { Decision } from "../events/decision.ts";
+import type { MadeDecision } from "../events/decision.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import type { Redactor } from "../events/redact.ts";
 import type { Reporter } from "../events/sink.ts";
@@ -71,7 +71,7 @@ export function createVerdict(options: VerdictOptions): Verdict {
       if (event.type !== "run.ended") return event;
       // Before everybody else hears of it, since the verdict depends on it.
       const jobOutcome = plain(event.outcome);
-      expectations.report(redactor.event({ at: 0, ...event, outcome: jobOutcome }));
+      expectations.report(redactor.event({ at: 0, runId: "", ...event, outcome: jobOutcome }));
       return { ...event, outcome: outcome(jobOutcome), jobOutcome };
     },
     outcome,
@@ -80,7 +80,7 @@ export function createVerdict(options: VerdictOptions): Verdict {
 }
 
 /** What to do about a model server is no help where a script plays it. */
-function withoutAdvice(decision: Decision): Decision {
+function withoutAdvice(decision: MadeDecision): MadeDecision {
   if (decision.kind === "session-crashed" && decision.crash.statusCode !== undefined) {
     // What the runtime adds to the status is such advice too.
     const { detail: _advice, ...crash } = decision.crash;

@@ -22,17 +22,21 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { makeDirectory } from "../platform/files.ts";
 import { runGit } from "../platform/git.ts";
-import type { ModelAccess } from "./options.ts";
-import { UsageError } from "./usage-error.ts";
+import type { ModelAccess } from "./options-provider.ts";
+import { UsageError } from "./options.ts";
 import { inRunFolder, type MadeWorkspace } from "./workspace.ts";
 
 const MOST_BYTES = 200 * 1024 * 1024;
 const AT_ONCE = 16;
 
-/** Throws a `UsageError` if the folder is too large or can't be read; then nothing is left of the copy. */
+/**
+ * Throws a `UsageError` if the folder is too large or can't be read; then nothing is left of the copy. `inPlace` is
+ * the option that does without one, as the person would write it.
+ */
 export async function copyWorkingDirectory(
   folder: string,
   environment: ModelAccess["environment"],
+  inPlace: string,
 ): Promise<MadeWorkspace> {
   const source = await realpath(folder);
   const root = (await repositoryOf(source, environment))?.root ?? source;
@@ -42,17 +46,14 @@ export async function copyWorkingDirectory(
       await new Copy(root, path, environment).make();
       await makeDirectory(join(path, inside));
     } catch (error) {
-      if (error instanceof UsageError) throw error;
       const why = error instanceof Error ? error.message : String(error);
       throw new UsageError(
-        `The rehearsal works in a copy of ${root}, which can't be made: ${why}. ${otherWays}`,
+        `The rehearsal works in a copy of ${root}, which can't be made: ${why}. Run it in the folder itself with ${inPlace}, or give the rehearsal a workspace.`,
       );
     }
   });
   return { ...made, path: join(made.path, inside) };
 }
-
-const otherWays = "Run it in the folder itself with --in-place, or give the rehearsal a workspace.";
 
 interface Repository {
   /** Of the work tree. */
@@ -266,9 +267,7 @@ class Copy {
   #count(bytes: number): void {
     this.#bytes += bytes;
     if (this.#bytes <= MOST_BYTES) return;
-    throw new UsageError(
-      `The rehearsal works in a copy of ${this.#root}, which has over 200 MB. ${otherWays}`,
-    );
+    throw new Error("it has over 200 MB");
   }
 }
 

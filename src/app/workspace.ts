@@ -5,8 +5,8 @@ import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { runGit } from "../platform/git.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import type { Workspace } from "../rehearsal/format/script.ts";
-import type { ModelAccess } from "./options.ts";
-import { UsageError } from "./usage-error.ts";
+import type { ModelAccess } from "./options-provider.ts";
+import { UsageError } from "./options.ts";
 
 export interface MadeWorkspace {
   /** Absolute, without links. */

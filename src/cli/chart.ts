@@ -1,10 +1,59 @@
-import { chooseJob, readEntry } from "../app/load.ts";
-import { chartOf } from "../app/run.ts";
-import { output } from "./output.ts";
-import { exitCode, type ExitCode } from "./exit-code.ts";
+import { readFile } from "node:fs/promises";
+import { generateChartNodes } from "../entry/chart.ts";
+import { renderMermaid } from "../entry/mermaid.ts";
+import { chooseJob, readEntry } from "../app/entry-files.ts";
+import { UsageError } from "../app/options.ts";
+import { viewsOf, type RunView } from "../events/view.ts";
+import { parseJournal } from "../journal/journal.ts";
+import { chartOf } from "../report/chart.ts";
+import { exitCode, output, type ExitCode } from "./process.ts";
 
-export async function chart(entryFile: string, job: string | undefined): Promise<ExitCode> {
+export interface ChartFlags {
+  readonly journal?: string;
+  readonly run?: string;
+}
+
+export async function chart(
+  entryFile: string | undefined,
+  job: string | undefined,
+  flags: ChartFlags,
+): Promise<ExitCode> {
+  if (flags.journal !== undefined) {
+    if (entryFile !== undefined)
+      throw new UsageError("Name an entry or a journal, not both: a journal says what its job is.");
+    return chartOfJournal(flags.journal, flags.run);
+  }
+  if (flags.run !== undefined) throw new UsageError("--run names a run of a --journal.");
+  if (entryFile === undefined) throw new UsageError("Name an entry, or a journal with --journal.");
   const { entry } = await readEntry(entryFile);
-  output.print(chartOf(entry, chooseJob(entry, job)).trimEnd());
+  const { work } = entry.jobs[chooseJob(entry, job)] ?? {};
+  if (work !== undefined) output.print(renderMermaid(generateChartNodes(work)).trimEnd());
   return exitCode.success;
+}
+
+/** What can be read of a damaged journal is drawn, and the exit code is 1. */
+async function chartOfJournal(path: string, runId: string | undefined): Promise<ExitCode> {
+  const { events, problems, torn } = parseJournal(await readText(path));
+  for (const { line, reason } of problems) output.printError(`${path}:${line}: ${reason}`);
+  const view = chooseRun(path, [...viewsOf(events).values()], runId);
+  output.print(chartOf(view).trimEnd());
+  return problems.length > (torn ? 1 : 0) ? exitCode.failed : exitCode.success;
+}
+
+function chooseRun(path: string, runs: readonly RunView[], runId: string | undefined): RunView {
+  const begun = runs.filter(({ plan }) => plan !== undefined);
+  const known = begun.map((run) => run.runId).join(", ");
+  if (known === "") throw new UsageError(`The journal ${path} holds no start of a run.`);
+  const chosen = runId === undefined ? begun.at(-1) : begun.find((run) => run.runId === runId);
+  if (chosen !== undefined) return chosen;
+  throw new UsageError(`The journal ${path} holds no run ${JSON.stringify(runId)}, but: ${known}.`);
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`The journal ${path} can't be read: ${why}`);
+  }
 }

@@ -1,7 +1,6 @@
 import { describeJobs, type JobDescription } from "../app/describe-jobs.ts";
-import { readEntry } from "../app/load.ts";
-import { exitCode, type ExitCode } from "./exit-code.ts";
-import { output } from "./output.ts";
+import { readEntry } from "../app/entry-files.ts";
+import { exitCode, output, type ExitCode } from "./process.ts";
 
 export async function list(entryFile: string, json: boolean): Promise<ExitCode> {
   const { entry } = await readEntry(entryFile);

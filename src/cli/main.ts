@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /** The bin: arguments in, exit code out. */
-import { exitCode } from "./exit-code.ts";
-import { output } from "./output.ts";
+import { exitCode, output } from "./process.ts";
 import { runProgram } from "./program.ts";
 
 // `agent-jobs run … | head` closes our output early: what runs goes on to its end, and so does its exit code.

@@ -1,16 +1,22 @@
 /** The command line: names, help texts, and the one place where an error becomes text and an exit code. */
 import { inspect } from "node:util";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { providerTypes, wireApis } from "../app/options.ts";
 import { withoutSecrets } from "../app/secrets.ts";
-import { UsageError } from "../app/usage-error.ts";
+import {
+  parseChoice,
+  parseModel,
+  parseNumber,
+  UsageError,
+  type Models,
+  type Parsed,
+} from "../app/options.ts";
+import { providerTypes, wireApis } from "../app/options-provider.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { permissionPresets } from "../entry/model.ts";
 import { version } from "../app/version.ts";
-import { chart } from "./chart.ts";
-import { exitCode, type ExitCode } from "./exit-code.ts";
+import { chart, type ChartFlags } from "./chart.ts";
 import { list } from "./list.ts";
-import { output } from "./output.ts";
+import { exitCode, output, type ExitCode } from "./process.ts";
 import { rehearse, type RehearseFlags } from "./rehearse.ts";
 import { run, type RunFlags } from "./run.ts";
 import { schema } from "./schema.ts";
@@ -73,9 +79,7 @@ Exit codes: 0 success, 1 the job failed (rehearse: an expectation or a rule fail
     .description(
       "report all problems of entries and rehearsals (*.rehearsal.*), as file:line:column: codePath: reason",
     )
-    .addOption(
-      new Option("--format <format>", "how to print them").choices(validateFormats).default("text"),
-    )
+    .addOption(choice("--format <format>", "how to print them", validateFormats).default("text"))
     .option("--strict", "let warnings count as errors")
     .action(
       async (
@@ -93,11 +97,15 @@ Exit codes: 0 success, 1 the job failed (rehearse: an expectation or a rule fail
     );
 
   program
-    .command("chart <entry> [job]")
+    .command("chart [entry] [job]")
     .description(
       "print a job as a Mermaid flowchart (the job may be left out if there is just one)",
     )
-    .action(async (entry: string, job: string | undefined) => end(await chart(entry, job)));
+    .option("--journal <file>", "instead: the job of a run, with how every task of it ended")
+    .option("--run <id>", "which run of the journal (default: the last)")
+    .action(async (entry: string | undefined, job: string | undefined, flags: ChartFlags) =>
+      end(await chart(entry, job, flags)),
+    );
 
   program
     .command("rehearse <rehearsal...>")
@@ -128,62 +136,58 @@ function addRunOptions(command: Command): Command {
     .option("--in-place", "with --rehearse: work in the folder itself, not in a copy of it")
     .option("--record <file>", "keep the model exchanges of this run as a rehearsal")
     .option("--journal <file>", "write every event as a line of JSON")
-    .option("--model <category=id>", "use another model for a category (repeatable)", collectModels)
+    .option(
+      "--model <category=id>",
+      "use another model for a category (repeatable)",
+      (text: string, models?: Models) => valueOf(parseModel(text, models)),
+    )
     .addOption(
-      new Option(
+      choice(
         "--permissions <preset>",
         "what the agent may do where the entry does not say, and at most where it does",
-      ).choices(permissionPresets),
-    )
-    .option("--max-parallel <n>", "turns at once (default: limits.parallel, 8)", positiveInteger)
-    .addOption(
-      new Option("--provider-type <type>", "kind of model server (default: openai)").choices(
-        providerTypes,
+        permissionPresets,
       ),
+    )
+    .option(
+      "--max-parallel <n>",
+      "turns at once (default: limits.parallel, 8)",
+      by((text) => parseNumber(text, "a whole number")),
+    )
+    .addOption(
+      choice("--provider-type <type>", "kind of model server (default: openai)", providerTypes),
     )
     .option(
       "--provider-base-url <url>",
       "a model server of your own; no GitHub token is needed then",
     )
     .addOption(new Option("--provider-api-key <key>", "its key").env("AGENT_JOBS_PROVIDER_API_KEY"))
-    .addOption(
-      new Option("--provider-wire-api <api>", "its API (default: completions)").choices(wireApis),
-    )
+    .addOption(choice("--provider-wire-api <api>", "its API (default: completions)", wireApis))
     .option("--runtime-path <path>", "the Copilot runtime to use")
     .option(
       "--timeout-minutes <n>",
       "limit of the whole job, over limits.jobMinutes",
-      positiveNumber,
+      by((text) => parseNumber(text, "a number")),
     )
     .option("--chart", "print the chart of what ran, as Mermaid text")
     .addOption(new Option("--quiet", "print failures and the end only").conflicts("verbose"))
     .option("--verbose", "also print sessions, tool calls and messages");
 }
 
-function positiveNumber(text: string): number {
-  const value = Number(text);
-  if (text.trim() === "" || !Number.isFinite(value) || value <= 0) {
-    throw new InvalidArgumentError("It must be a number over 0.");
-  }
-  return value;
+/** How commander parses a value: with the parser that all edges share. */
+function by<T>(parse: (text: string) => Parsed<T>): (text: string) => T {
+  return (text) => valueOf(parse(text));
 }
 
-function positiveInteger(text: string): number {
-  const value = positiveNumber(text);
-  if (!Number.isSafeInteger(value))
-    throw new InvalidArgumentError("It must be a whole number over 0.");
-  return value;
+/** Commander puts the option and its argument before what is thrown. */
+function valueOf<T>(parsed: Parsed<T>): T {
+  if (parsed.kind === "value") return parsed.value;
+  throw new InvalidArgumentError(`It ${parsed.problem}.`);
 }
 
-function collectModels(
-  text: string,
-  models: Readonly<Record<string, string>> = {},
-): Readonly<Record<string, string>> {
-  const [, category, id] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
-  if (category === undefined || id === undefined) {
-    throw new InvalidArgumentError(
-      "It must have the form category=id, such as driving=gpt-5-mini.",
-    );
-  }
-  return { ...models, [category.trim()]: id.trim() };
+/** An option that has one of these values. */
+function choice(flags: string, description: string, values: readonly string[]): Option {
+  // `choices` lists them in the help.
+  return new Option(flags, description)
+    .choices(values)
+    .argParser(by((text) => parseChoice(text, values)));
 }

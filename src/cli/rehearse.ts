@@ -1,8 +1,6 @@
 import { rehearseFiles, type RehearsalReport } from "../app/rehearse.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
-import { exitCode, type ExitCode } from "./exit-code.ts";
-import { output } from "./output.ts";
-import { cancelFromTerminal } from "./signals.ts";
+import { cancelFromTerminal, exitCode, output, type ExitCode } from "./process.ts";
 
 export interface RehearseFlags {
   readonly workingDirectory: string;

@@ -1,14 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { gitHubTokenOf, type ProviderOptions, type RunOptions } from "../app/options.ts";
-import { executeRun, prepareRun } from "../app/run.ts";
+import { asFlag, limitsOf, UsageError, type Models, type WriteName } from "../app/options.ts";
+import { gitHubTokenOf, readProvider, type ProviderOptions } from "../app/options-provider.ts";
+import { prepareRun, type RunOptions } from "../app/prepare-run.ts";
+import { executeRun } from "../app/run.ts";
 import { withoutSecrets } from "../app/secrets.ts";
-import { UsageError } from "../app/usage-error.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import type { PermissionPreset } from "../entry/model.ts";
-import { exitCode, type ExitCode } from "./exit-code.ts";
-import { output } from "./output.ts";
-import { cancelFromTerminal } from "./signals.ts";
+import { cancelFromTerminal, exitCode, output, type ExitCode } from "./process.ts";
 
 /** The options of `agent-jobs run`, as commander hands them over. */
 export interface RunFlags {
@@ -19,13 +18,13 @@ export interface RunFlags {
   readonly inPlace?: true;
   readonly record?: string;
   readonly journal?: string;
-  readonly model?: Readonly<Record<string, string>>;
+  readonly model?: Models;
   readonly permissions?: PermissionPreset;
   readonly maxParallel?: number;
-  readonly providerType?: "openai" | "azure" | "anthropic";
+  readonly providerType?: NonNullable<ProviderOptions["type"]>;
   readonly providerBaseUrl?: string;
   readonly providerApiKey?: string;
-  readonly providerWireApi?: "completions" | "responses";
+  readonly providerWireApi?: NonNullable<ProviderOptions["wireApi"]>;
   readonly runtimePath?: string;
   readonly timeoutMinutes?: number;
   readonly chart?: true;
@@ -75,15 +74,10 @@ async function runOptions(
   const provider = providerOf(flags);
   const gitHubToken = gitHubTokenOf(environment);
   const userInput = await userInputOf(flags);
-  const limits = {
-    ...(flags.maxParallel === undefined ? {} : { parallel: flags.maxParallel }),
-    ...(flags.timeoutMinutes === undefined ? {} : { jobMinutes: flags.timeoutMinutes }),
-  };
   return {
     entryFile,
     environment,
-    limits,
-    limitNames: { parallel: "--max-parallel", jobMinutes: "--timeout-minutes" },
+    ...limitsOf(flags, asFlag),
     terminal: {
       stream,
       verbosity: flags.quiet === true ? "quiet" : flags.verbose === true ? "verbose" : "normal",
@@ -106,28 +100,16 @@ async function runOptions(
 }
 
 function providerOf(flags: RunFlags): ProviderOptions | undefined {
-  const { providerBaseUrl, providerType, providerApiKey, providerWireApi } = flags;
-  if (providerBaseUrl === undefined) {
-    if (providerType !== undefined || providerWireApi !== undefined) {
-      throw new UsageError("--provider-type and --provider-wire-api need --provider-base-url.");
-    }
-    return undefined;
-  }
-  if (!URL.canParse(providerBaseUrl) || !/^https?:$/.test(new URL(providerBaseUrl).protocol)) {
-    throw new UsageError(`--provider-base-url ${providerBaseUrl} is not an http or https address.`);
-  }
-  const { username, password } = new URL(providerBaseUrl);
-  if (username !== "" || password !== "") {
-    throw new UsageError(
-      "--provider-base-url holds a name or a password: give the key with --provider-api-key, or in AGENT_JOBS_PROVIDER_API_KEY.",
-    );
-  }
-  return {
-    baseUrl: providerBaseUrl,
-    type: providerType ?? "openai",
-    wireApi: providerWireApi ?? "completions",
-    ...(providerApiKey === undefined ? {} : { apiKey: providerApiKey }),
-  };
+  const { providerBaseUrl: baseUrl, providerType: type, providerWireApi: wireApi } = flags;
+  // A key alone is fine: it may come from the environment, for the runs that name a server.
+  const apiKey = baseUrl === undefined ? undefined : flags.providerApiKey;
+  const write: WriteName = (option) =>
+    option === "provider-api-key"
+      ? "--provider-api-key, or in AGENT_JOBS_PROVIDER_API_KEY"
+      : asFlag(option);
+  const { provider, problems } = readProvider({ baseUrl, type, wireApi, apiKey }, write);
+  if (problems.length > 0) throw new UsageError(problems.join("\n"));
+  return provider;
 }
 
 async function userInputOf({ userInput, userInputFile }: RunFlags): Promise<string | undefined> {

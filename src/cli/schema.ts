@@ -1,8 +1,7 @@
-import { UsageError } from "../app/usage-error.ts";
+import { UsageError } from "../app/options.ts";
 import { entrySchema } from "../entry/entry-schema.ts";
 import { rehearsalSchema } from "../rehearsal/format/rehearsal-schema.ts";
-import { exitCode, type ExitCode } from "./exit-code.ts";
-import { output } from "./output.ts";
+import { exitCode, output, type ExitCode } from "./process.ts";
 
 export function schema(kind: string): ExitCode {
   const schemas: Readonly<Record<string, object>> = {

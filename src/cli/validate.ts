@@ -1,12 +1,11 @@
-import { checkFile } from "../app/load.ts";
+import { checkFile } from "../app/entry-files.ts";
 import {
   DiagnosticsError,
   diagnosticLine,
   diagnosticMessage,
   type Diagnostic,
 } from "../document/diagnostic.ts";
-import { exitCode, type ExitCode } from "./exit-code.ts";
-import { output } from "./output.ts";
+import { exitCode, output, type ExitCode } from "./process.ts";
 
 export const validateFormats = ["text", "json", "github"] as const;
 

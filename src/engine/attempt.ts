@@ -1,10 +1,10 @@
 /**
- * The one crash-retry loop (`sendMonitoredPrompt` of the seed). It sends one prompt for one mission
- * and tries again after crashes, as the budget of the mission and the remedy of the crash allow.
+ * The one crash-retry loop (`sendMonitoredPrompt` of the seed). It sends one prompt for one purpose
+ * and makes further attempts after crashes, as the budget of the purpose and the remedy of the crash allow.
  */
 import { crashRemedy, type Crash, type Remedy } from "../events/crash.ts";
-import type { Mission } from "../events/decision.ts";
-import type { SessionActivity } from "../events/session-activity.ts";
+import type { Purpose } from "../events/decision.ts";
+import type { SessionActivity, ToolEnded } from "../events/session-activity.ts";
 import type { ExpandedPrompt } from "../entry/model.ts";
 import { crossed, DenialStreak, minutes } from "./limits.ts";
 import type { Judged } from "./criteria.ts";
@@ -23,12 +23,12 @@ const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 120_000;
 
 export interface MissionRequest {
-  readonly mission: Mission;
+  readonly purpose: Purpose;
   readonly role: "driving" | "task";
   readonly prompt: ExpandedPrompt;
   /** 0, else the criteria retry that this is a part of. */
   readonly retry: number;
-  /** Whether a turn that completed has done what the mission is for; a session of its own ends with that. */
+  /** Whether a turn that completed has served its purpose; a session of its own ends with that. */
   readonly wentWell: (judged: Judged) => boolean;
 }
 
@@ -48,7 +48,9 @@ export async function runMission(
   let modelId = nextModel();
   let overloaded = 0;
   for (let attempt = 1; ; attempt += 1) {
-    Object.assign(context.latestTry, { attempt, attempts: tries });
+    for (const latest of [context.latestTry, context.latestOfRun]) {
+      Object.assign(latest, { attempt, attempts: tries });
+    }
     const outcome = await tryOnce(context, keeper, request, modelId, attempt);
     if (outcome === "stopped" || outcome.kind === "canceled") return { kind: "stopped" };
     variables.report(outcome.toolCalls);
@@ -70,7 +72,7 @@ export async function runMission(
     const attempts = Math.min(tries, attempt + furtherTries(remedy, overloaded));
     decide(context, {
       kind: "session-crashed",
-      mission: request.mission,
+      purpose: request.purpose,
       attempt,
       attempts,
       crash,
@@ -80,7 +82,7 @@ export async function runMission(
       const advice = remedy.kind === "give-up" ? { advice: remedy.advice } : {};
       decide(context, {
         kind: "crash-budget-drained",
-        mission: request.mission,
+        purpose: request.purpose,
         attempts: attempt,
         ...advice,
       });
@@ -94,7 +96,7 @@ export async function runMission(
     const awaited = context.ports.awaited?.();
     decide(context, {
       kind: "crash-retry",
-      mission: request.mission,
+      purpose: request.purpose,
       retry: attempt,
       of: attempts - 1,
       modelId,
@@ -161,15 +163,17 @@ async function runTurn(
 ): Promise<Tried> {
   const { scope, ports, work, limits, variables } = context;
   if (scope.stopped !== undefined) return "stopped";
-  const { mission, retry } = request;
+  const { purpose, retry } = request;
   const prompt = (attempt > 1 ? SESSION_CRASH_PREFIX : "") + variables.expand(request.prompt);
   const sessionId = session.id;
+  const turnId = context.nextTurnId();
   ports.emit({
     type: "turn.started",
     work,
     sessionId,
+    turnId,
     modelId: session.modelId,
-    mission,
+    purpose,
     retry,
     attempt,
     prompt,
@@ -177,8 +181,8 @@ async function runTurn(
   // Of its own, so that it can be ended without its task.
   const turnScope = scope.child();
   const denials = new DenialStreak(turnScope);
-  const activities = new TurnActivities((activity, tool) => {
-    observe(context, sessionId, activity, tool);
+  const activities = new TurnActivities((activity) => {
+    observe(context, { sessionId, turnId }, activity);
     denials.observe(activity);
   });
   const turn = session.runTurn(prompt, {
@@ -195,7 +199,7 @@ async function runTurn(
       ? asCrash(result, denials.crash)
       : { kind: "canceled" as const, toolCalls: [] };
   const ended = outcome.kind === "cut" ? "completed" : outcome.kind;
-  ports.emit({ type: "turn.ended", work, sessionId, mission, outcome: ended });
+  ports.emit({ type: "turn.ended", work, sessionId, turnId, purpose, outcome: ended });
   return outcome;
 }
 
@@ -204,32 +208,33 @@ async function runTurn(
  * would expect it. The tools that it leaves open are ended.
  */
 class TurnActivities {
-  readonly #next: (activity: SessionActivity, tool?: string) => void;
+  readonly #next: (activity: SessionActivity) => void;
   readonly #open: { readonly id: string; readonly tool: string }[] = [];
   #over = false;
 
-  /** `next` is told the name of the tool that has ended. */
-  constructor(next: (activity: SessionActivity, tool?: string) => void) {
+  /** `next` is told the names of the tools that end. */
+  constructor(next: (activity: SessionActivity) => void) {
     this.#next = next;
   }
 
   pass(activity: SessionActivity): void {
     if (this.#over) return;
-    let tool: string | undefined;
     if (activity.kind === "tool.started")
       this.#open.push({ id: activity.toolCallId, tool: activity.toolName });
-    if (activity.kind === "tool.ended") {
-      const index = this.#open.findIndex(({ id }) => id === activity.toolCallId);
-      if (index !== -1) tool = this.#open.splice(index, 1)[0]?.tool;
-    }
-    this.#next(activity, tool);
+    this.#next(activity.kind === "tool.ended" ? this.#named(activity) : activity);
   }
 
   end(): void {
     this.#over = true;
     const error = { message: "The turn ended before the tool did." };
-    for (const { id, tool } of this.#open)
-      this.#next({ kind: "tool.ended", toolCallId: id, succeeded: false, error }, tool);
+    for (const { id: toolCallId, tool: toolName } of this.#open)
+      this.#next({ kind: "tool.ended", toolCallId, toolName, succeeded: false, error });
+  }
+
+  #named(ended: ToolEnded): ToolEnded {
+    const index = this.#open.findIndex(({ id }) => id === ended.toolCallId);
+    const [call] = index === -1 ? [] : this.#open.splice(index, 1);
+    return call === undefined ? ended : { ...ended, toolName: call.tool };
   }
 }
 
@@ -251,7 +256,7 @@ interface Tries {
   readonly models: Iterator<string>;
 }
 
-/** Rules 4 and 5: how many tries a mission may make, and with which models. */
+/** Rules 4 and 5: how many attempts a purpose may have, and with which models. */
 function triesOf(context: TaskContext, role: "driving" | "task"): Tries {
   const { entry, mode, modelId } = context;
   const { driving } = entry.models;

@@ -1,7 +1,8 @@
 /** Judgements over the tool calls of a turn: pure, so that each rule reads like its statement. */
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
 import type { JobTool, PreparedTask } from "../entry/model.ts";
-import { UNKNOWN_TOOL, type ToolCall } from "./ports.ts";
+import { UNKNOWN_TOOL } from "../events/session-activity.ts";
+import type { ToolCall } from "./ports.ts";
 
 export interface Verdict<Field> {
   /** `void`: the check does not hold, and that is nobody's answer. */
@@ -64,7 +65,7 @@ export function judgePreviousTask(
  */
 export function judgeCondition<Field extends AvailabilityField | CriteriaField>(
   field: Field,
-  mission: "availability" | "criteria",
+  purpose: "availability" | "criteria",
   condition: string,
   { toolCalls, cut }: Judged,
 ): Verdict<Field> {
@@ -79,7 +80,7 @@ export function judgeCondition<Field extends AvailabilityField | CriteriaField>(
     return verdict("void", `the verdict is void: a call of ${failed.name} failed`);
   if (cut) return verdict("void", ANSWER_CUT);
   const refused =
-    mission === "availability"
+    purpose === "availability"
       ? toolCalls.findLast((call) => call.name === "job_prerequisite_failed")
       : undefined;
   if (refused !== undefined)

@@ -8,6 +8,7 @@ import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { RunEventBody, WorkRef } from "../events/event.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
+import type { RateLimit } from "./rate-limit.ts";
 
 /** At most `limits.parallel` turns at once. Resolves with undefined, without running, if `signal` aborts first. */
 export interface TurnGate {
@@ -67,9 +68,6 @@ export type TurnOutcome =
   | { readonly kind: "crashed"; readonly toolCalls: readonly ToolCall[]; readonly crash: Crash }
   | { readonly kind: "canceled"; readonly toolCalls: readonly ToolCall[] };
 
-/** The name of a tool call that failed and of which nothing else is known. */
-export const UNKNOWN_TOOL = "unknown";
-
 /** A tool call of the root conversation, in the order of `tool.execution_start`. */
 export interface ToolCall {
   readonly name: string;
@@ -82,6 +80,8 @@ export interface EnginePorts {
   readonly sessions: SessionFactory;
   readonly clock: Clock;
   readonly gate: TurnGate;
+  /** Shared, as the gate is, by all runs that use the same models. */
+  readonly rateLimit: RateLimit;
   /** Uniform in [0, 1), for the jitter of waits. */
   readonly random: () => number;
   /** Who does not answer, while there are no models to be had. */

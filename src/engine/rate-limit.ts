@@ -1,6 +1,6 @@
 /**
  * What a rate limit that one session meets means for the turns of the others: they wait, instead of burning
- * their tries against it. One for each run.
+ * their attempts against it. One for all runs that use the same models.
  *
  * Invariants: while the limit holds at most one turn begins at a time, and only after a pause; the first
  * answer of the model server lifts it for all; nobody waits longer than `LONGEST_PAUSE_MS` in one go.

@@ -5,14 +5,14 @@
  * first event and `run.ended` the last; every `work.started` has its `work.ended`; nothing here grows
  * with the number of works done.
  */
-import { conditionIds, taskWorks } from "../entry/work.ts";
-import type { Model, PreparedEntry, TaskWork } from "../entry/model.ts";
+import type { TaskWork } from "../entry/model.ts";
 import type { CrossedLimit } from "../events/decision.ts";
-import type { PlannedWork, RunOutcome, WorkOutcome } from "../events/event.ts";
+import type { RunOutcome, WorkOutcome } from "../events/event.ts";
+import type { RunPlan } from "../events/plan.ts";
 import type { RunSpec } from "./job.ts";
 import { CallBudget, crossed, minutes, TokenBudget } from "./limits.ts";
+import { modelOf, planOf, planOfTask } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
-import { RateLimit } from "./rate-limit.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
 import { runWork, type Finished, type WorkResult } from "./run-work.ts";
 import { Scope, stopAfter, stopText, type StopReason } from "./scope.ts";
@@ -41,14 +41,7 @@ export async function runJob(
   const job = spec.entry.jobs[spec.jobName];
   if (job === undefined) throw new Error(`There is no job "${spec.jobName}" in the entry.`);
   const run = new Run(spec, ports, signal);
-  const conditions = conditionIds(job.work);
-  const works = taskWorks(job.work).map((work) => ({
-    workId: work.workIdInJob,
-    taskId: work.taskId,
-    modelId: modelOf(spec.entry, work.taskId, work.modelOverride),
-    ...(conditions.has(work.workIdInJob) ? { condition: true as const } : {}),
-  }));
-  return run.whole(spec.jobName, works, () =>
+  return run.whole(spec.jobName, planOf(spec, job.work), () =>
     runWork(
       {
         loopIterations: spec.limits.loopIterations,
@@ -74,7 +67,8 @@ export async function runSingleTask(
   const override = modelOverride === undefined ? undefined : { id: modelOverride };
   // Everything runs in the session that was lent, whatever the task would have had.
   const modelId = borrowed?.modelId ?? modelOf(spec.entry, taskId, override);
-  return run.whole(taskId, [{ workId: 0, taskId, modelId }], () =>
+  const plan = planOfTask(spec, taskId, modelId, borrowed !== undefined);
+  return run.whole(taskId, plan, () =>
     run.task({
       workId: 0,
       taskId,
@@ -83,13 +77,6 @@ export async function runSingleTask(
       ...(borrowed === undefined ? {} : { borrowed }),
     }),
   );
-}
-
-/** Rule 9: the override of the work, else the task's own model, else the driving model. */
-export function modelOf(entry: PreparedEntry, taskId: string, override: Model | undefined): string {
-  const model = override ?? entry.tasks[taskId]?.model;
-  if (model === undefined) return entry.models.driving;
-  return "id" in model ? model.id : (entry.models[model.category] ?? entry.models.driving);
 }
 
 interface TaskStart {
@@ -105,29 +92,28 @@ class Run {
   readonly #ports: EnginePorts;
   readonly #scope: Scope;
   readonly #tokens: TokenBudget;
-  readonly #rateLimit: RateLimit;
   readonly #latestTry: LatestTry = { attempt: 1, attempts: 1 };
   /** By work id, so bounded by the size of the job's tree. */
   readonly #runs = new Map<number, number>();
   #finishes = 0;
+  #turns = 0;
 
   constructor(spec: RunSpec, ports: EnginePorts, signal: AbortSignal | undefined) {
     this.#spec = spec;
     this.#ports = ports;
     this.#scope = Scope.root(signal);
-    this.#rateLimit = new RateLimit(ports.clock);
     this.#tokens = new TokenBudget(spec.limits, this.#scope);
   }
 
   async whole(
     jobName: string,
-    works: readonly PlannedWork[],
+    plan: RunPlan,
     body: () => Promise<WorkResult>,
   ): Promise<RunOutcome> {
     const { entryFile, workingDirectory, limits } = this.#spec;
     const { emit, clock } = this.#ports;
     const file = entryFile === undefined ? {} : { entryFile };
-    emit({ type: "run.started", jobName, workingDirectory, works, ...file });
+    emit({ type: "run.started", jobName, ...file, workingDirectory, ...plan });
     const { jobMinutes } = limits;
     const reason = { kind: "limit", ...crossed(limits, "jobMinutes") } as const;
     const disarm = stopAfter(clock, this.#scope, minutes(jobMinutes), reason);
@@ -221,8 +207,10 @@ class Run {
         scope,
         calls: new CallBudget(limits, scope),
         tokens: this.#tokens,
-        rateLimit: this.#rateLimit,
-        latestTry: this.#latestTry,
+        rateLimit: this.#ports.rateLimit,
+        latestTry: { attempt: 1, attempts: 1 },
+        latestOfRun: this.#latestTry,
+        nextTurnId: () => `turn-${(this.#turns += 1)}`,
         ports: this.#ports,
       },
       start.availability,

@@ -62,7 +62,7 @@ export async function runTask(
   return outcome;
 }
 
-/** `stopped` while a mission was under way: what it means depends on who stopped it. */
+/** `stopped` while a prompt was under way: what it means depends on who stopped it. */
 type Result = TaskOutcome | { readonly kind: "interrupted" };
 
 /** A stop wins over the failure that it may have caused; a limit of the task's own is a failure. */
@@ -120,7 +120,7 @@ async function checkAvailability(
     const judge = (judged: Judged): Verdict<AvailabilityField> =>
       judgeCondition("condition", "availability", condition[0], judged);
     const outcome = await runMission(context, keeper, {
-      mission: "availability",
+      purpose: "availability",
       role: "driving",
       prompt: condition,
       retry: 0,
@@ -154,7 +154,7 @@ function unavailable(context: TaskContext, { kind, reason }: Verdict<Availabilit
 async function runPrompt(context: TaskContext, keeper: SessionKeeper): Promise<Result> {
   const { task } = context;
   const first = await runMission(context, keeper, {
-    mission: "prompt",
+    purpose: "prompt",
     role: "task",
     prompt: task.prompt,
     retry: 0,
@@ -204,7 +204,7 @@ type Check =
   | { readonly kind: "exhausted"; readonly crash: Crash }
   | { readonly kind: "stopped" };
 
-/** Of the session that got the prompt: what is checked of it later is the mission of another. */
+/** Of the session that got the prompt: what is checked of it later is another's purpose. */
 function promptWentWell({ criteria }: PreparedTask): (judged: Judged) => boolean {
   return ({ toolCalls, cut }) =>
     !cut && missingTools(criteria?.toolExecuted ?? [], toolCalls).length === 0;
@@ -220,7 +220,7 @@ async function retryOnce(
 ): Promise<Check> {
   const prompt = retryPrompt(context.task, missing);
   const outcome = await runMission(context, keeper, {
-    mission: "prompt",
+    purpose: "prompt",
     role: "task",
     prompt,
     retry,
@@ -258,7 +258,7 @@ async function checkCriteria(
     const judge = (judged: Judged): Verdict<CriteriaField> =>
       judgeCondition("condition", "criteria", condition[0], judged);
     const outcome = await runMission(context, keeper, {
-      mission: "criteria",
+      purpose: "criteria",
       role: "driving",
       prompt: condition,
       retry,

@@ -1,5 +1,5 @@
 /**
- * Which session serves a mission, and when it ends. Owns the sessions of one run of one task and
+ * Which session serves a purpose, and when it ends. Owns the sessions of one run of one task and
  * reports their starts and ends; knows nothing of prompts, retries or verdicts.
  *
  * Invariants: at most one session is open; a crashed session is never used again; every session
@@ -9,7 +9,7 @@ import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { Session } from "./ports.ts";
 import { unlessStopped } from "./scope.ts";
-import { decide, type TaskContext } from "./task-context.ts";
+import type { TaskContext } from "./task-context.ts";
 
 export interface Request {
   readonly role: "driving" | "task";
@@ -66,11 +66,10 @@ export class SessionKeeper {
       retry,
       attempt,
     });
-    decide(this.#context, { kind: "session-started", sessionId: session.id, modelId, role });
     return { kind: "ready", session };
   }
 
-  /** The mission is over: with multiple models its session has done its duty. */
+  /** The purpose is served: with multiple models its session is no longer needed. */
   async missionDone(wentWell: boolean): Promise<void> {
     if (this.#context.mode.kind === "multiple") await this.end(wentWell);
   }
@@ -84,6 +83,5 @@ export class SessionKeeper {
     const { session, role } = open;
     await unlessStopped(scope, ports.clock, STOP_GRACE_MS, session.close());
     ports.emit({ type: "session.ended", work, sessionId: session.id, role, succeeded });
-    decide(this.#context, { kind: "session-ended", sessionId: session.id, role });
   }
 }

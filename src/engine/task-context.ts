@@ -1,16 +1,15 @@
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
-import type { Decision } from "../events/decision.ts";
+import type { MadeDecision } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
-import { beginningOf } from "../events/cut.ts";
-import type { ModelFailed, SessionActivity } from "../events/session-activity.ts";
+import type { SessionActivity } from "../events/session-activity.ts";
 import type { CallBudget, ResolvedLimits, TokenBudget } from "./limits.ts";
-import { UNKNOWN_TOOL, type EnginePorts, type Session } from "./ports.ts";
+import type { EnginePorts, Session } from "./ports.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
 /**
- * Who owns the sessions of a task. `single`: one for everything; `multiple`: one for each mission;
+ * Who owns the sessions of a task. `single`: one for everything; `multiple`: one for each purpose;
  * `borrowed`: the caller lends one, which is never replaced and never closed.
  */
 export type SessionMode =
@@ -34,8 +33,12 @@ export interface TaskContext {
   readonly calls: CallBudget;
   readonly tokens: TokenBudget;
   readonly rateLimit: RateLimit;
-  /** Of the run: the try that began last, whose it ever was. */
+  /** The attempt of this task that began last. */
   readonly latestTry: LatestTry;
+  /** Unique in the run. */
+  readonly nextTurnId: () => string;
+  /** The attempt that began last in the run, whichever task's it is. */
+  readonly latestOfRun: LatestTry;
   readonly ports: EnginePorts;
 }
 
@@ -53,18 +56,18 @@ export function waitingFor(
   return server === undefined ? {} : { waitingFor: `${server}, attempt ${attempt} of ${attempts}` };
 }
 
-export function decide(context: TaskContext, decision: Decision): void {
+export function decide(context: TaskContext, decision: MadeDecision): void {
   context.ports.emit({ type: "decision", work: context.work, decision });
 }
 
 /** Passes on what happens in a session, and holds it against the budgets. */
 export function observe(
   context: TaskContext,
-  sessionId: string,
-  activity: SessionActivity,
-  tool?: string,
+  turn: { readonly sessionId: string; readonly turnId: string },
+  happened: SessionActivity,
 ): void {
-  context.ports.emit({ type: "activity", work: context.work, sessionId, activity });
+  const activity = context.scope.stopped === undefined ? happened : cutOff(happened);
+  context.ports.emit({ type: "activity", work: context.work, ...turn, activity });
   switch (activity.kind) {
     case "model.used":
       context.calls.spend();
@@ -73,47 +76,19 @@ export function observe(
       break;
     case "model.failed":
       if (activity.statusCode === 429) context.rateLimit.met();
-      decide(context, modelCallFailed(activity));
       context.calls.fail(activity.statusCode);
-      break;
-    case "tool.ended":
-      // What our own stop has cut off is no error.
-      if (
-        !activity.succeeded &&
-        !isDenial(activity.error?.code) &&
-        context.scope.stopped === undefined
-      ) {
-        const reason = beginningOf(
-          activity.error?.message ?? "no reason was given",
-          REASON_CHARACTERS,
-        );
-        decide(context, { kind: "tool-call-failed", tool: tool ?? UNKNOWN_TOOL, reason });
-      }
       break;
     case "agent.started":
       context.calls.beforeCall();
       break;
-    case "permission.denied": {
-      const { operation, target, reason } = activity;
-      decide(context, { kind: "permission-denied", operation, target, reason });
-      break;
-    }
     default:
       break;
   }
 }
 
-const REASON_CHARACTERS = 300;
-
-function modelCallFailed({ statusCode, message }: ModelFailed): Decision {
-  return {
-    kind: "model-call-failed",
-    ...(statusCode === undefined ? {} : { statusCode }),
-    ...(message === undefined ? {} : { reason: beginningOf(message, REASON_CHARACTERS) }),
-  };
-}
-
-/** A denial has a decision of its own, which says more. */
-function isDenial(code: string | undefined): boolean {
-  return code === "denied" || code === "rejected";
+/** What the stop of the task has cut off is no error. */
+function cutOff(activity: SessionActivity): SessionActivity {
+  return activity.kind === "tool.ended" && !activity.succeeded
+    ? { ...activity, stopped: true }
+    : activity;
 }

@@ -32,7 +32,7 @@ export interface Criteria {
   /** Tools that must have run, successfully, in the last turn of the task session. */
   readonly toolExecuted?: readonly string[];
   readonly condition?: Prompt;
-  /** `false` puts driving and task missions into sessions of their own. Default: true. */
+  /** `false` puts availability and criteria checks into sessions of their own. Default: true. */
   readonly runConditionInSameSession?: boolean;
   readonly failureAction: FailureAction;
 }
@@ -93,10 +93,10 @@ export interface Task {
 
 /**
  * `Work<never>` is a tree as an author writes it, `Work<number>` one whose tasks carry a
- * `workIdInJob` (see `assignWorkId`).
+ * `workIdInJob` (see `assignWorkId`). `Ref` is what is known of each task of the tree.
  */
-export type Work<Id extends number = never> =
-  TaskWork<Id> | SequentialWork<Id> | ParallelWork<Id> | LoopWork<Id> | AltWork<Id>;
+export type Work<Id extends number = never, Ref extends TaskWork<Id> = TaskWork<Id>> =
+  Ref | SequentialWork<Id, Ref> | ParallelWork<Id, Ref> | LoopWork<Id, Ref> | AltWork<Id, Ref>;
 
 export type TaskWork<Id extends number = never> = {
   readonly kind: "Ref";
@@ -104,34 +104,37 @@ export type TaskWork<Id extends number = never> = {
   readonly modelOverride?: Model;
 } & ([Id] extends [never] ? { readonly workIdInJob?: number } : { readonly workIdInJob: Id });
 
-export interface SequentialWork<Id extends number = never> {
+export interface SequentialWork<
+  Id extends number = never,
+  Ref extends TaskWork<Id> = TaskWork<Id>,
+> {
   readonly kind: "Seq";
-  readonly works: readonly Work<Id>[];
+  readonly works: readonly Work<Id, Ref>[];
 }
 
-export interface ParallelWork<Id extends number = never> {
+export interface ParallelWork<Id extends number = never, Ref extends TaskWork<Id> = TaskWork<Id>> {
   readonly kind: "Par";
-  readonly works: readonly Work<Id>[];
+  readonly works: readonly Work<Id, Ref>[];
 }
 
-export interface LoopWork<Id extends number = never> {
+export interface LoopWork<Id extends number = never, Ref extends TaskWork<Id> = TaskWork<Id>> {
   readonly kind: "Loop";
   /** The body runs while the work's outcome equals the boolean. */
-  readonly preCondition?: readonly [boolean, Work<Id>];
-  readonly body: Work<Id>;
+  readonly preCondition?: readonly [boolean, Work<Id, Ref>];
+  readonly body: Work<Id, Ref>;
   /** The loop is redone while the work's outcome equals the boolean; without it, only as `atMost` says. */
-  readonly postCondition?: readonly [boolean, Work<Id>];
+  readonly postCondition?: readonly [boolean, Work<Id, Ref>];
   /** How often the body runs at most. With it, an absent condition goes on. */
   readonly atMost?: number;
   /** What it means that a condition asks for another pass after `atMost`. Default: `fail`. */
   readonly atMostReached?: "fail" | "succeed";
 }
 
-export interface AltWork<Id extends number = never> {
+export interface AltWork<Id extends number = never, Ref extends TaskWork<Id> = TaskWork<Id>> {
   readonly kind: "Alt";
-  readonly condition: Work<Id>;
-  readonly trueWork?: Work<Id>;
-  readonly falseWork?: Work<Id>;
+  readonly condition: Work<Id, Ref>;
+  readonly trueWork?: Work<Id, Ref>;
+  readonly falseWork?: Work<Id, Ref>;
 }
 
 /** A tree of works under a name: what `startJob` runs. */

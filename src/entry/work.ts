@@ -32,27 +32,34 @@ export function simplifyWork<I extends Id>(work: Work<I>): Work<I> {
  */
 export function assignWorkId(work: Work): Work<number> {
   let next = 0;
-  const assign = (part: Work): Work<number> => {
-    switch (part.kind) {
-      case "Ref":
-        return { ...part, workIdInJob: next++ };
-      case "Seq":
-      case "Par":
-        return { kind: part.kind, works: part.works.map(assign) };
-      case "Loop":
-      case "Alt":
-        return mapParts(part, assign);
-    }
-  };
-  return assign(work);
+  return mapRefs(work, (ref): TaskWork<number> => ({ ...ref, workIdInJob: next++ }));
+}
+
+/** The tree with other tasks in the place of its own; they are visited in reading order. */
+export function mapRefs<I extends Id, O extends Id, To extends TaskWork<O>>(
+  work: Work<I>,
+  change: (ref: TaskWork<I>) => To,
+): Work<O, To> {
+  switch (work.kind) {
+    case "Ref":
+      return change(work);
+    case "Seq":
+    case "Par":
+      return { kind: work.kind, works: work.works.map((part) => mapRefs<I, O, To>(part, change)) };
+    case "Loop":
+    case "Alt":
+      return mapParts<I, O, To>(work, (part) => mapRefs<I, O, To>(part, change));
+  }
 }
 
 /** Every task of a tree, in reading order. */
-export function taskWorks<I extends Id>(work: Work<I>): TaskWork<I>[] {
-  const found: TaskWork<I>[] = [];
-  const visit = (part: Work<I>): void => {
+export function taskWorks<I extends Id, Ref extends TaskWork<I> = TaskWork<I>>(
+  work: Work<I, Ref>,
+): Ref[] {
+  const found: Ref[] = [];
+  const visit = (part: Work<I, Ref>): void => {
     if (part.kind === "Ref") found.push(part);
-    else workParts(part).forEach(visit);
+    else workParts<I, Ref>(part).forEach(visit);
   };
   visit(work);
   return found;
@@ -79,7 +86,9 @@ function conditionsOf<I extends Id>(work: Work<I>): readonly Work<I>[] {
 }
 
 /** The works directly inside a work, in reading order. */
-export function workParts<I extends Id>(work: Work<I>): readonly Work<I>[] {
+export function workParts<I extends Id, Ref extends TaskWork<I> = TaskWork<I>>(
+  work: Work<I, Ref>,
+): readonly Work<I, Ref>[] {
   switch (work.kind) {
     case "Ref":
       return [];
@@ -94,10 +103,10 @@ export function workParts<I extends Id>(work: Work<I>): readonly Work<I>[] {
 }
 
 /** The parts are mapped in reading order. */
-function mapParts<I extends Id, O extends Id>(
+function mapParts<I extends Id, O extends Id, To extends TaskWork<O>>(
   work: LoopWork<I> | AltWork<I>,
-  map: (part: Work<I>) => Work<O>,
-): Work<O> {
+  map: (part: Work<I>) => Work<O, To>,
+): Work<O, To> {
   switch (work.kind) {
     case "Loop": {
       const { preCondition: before, postCondition: after, body, ...rest } = work;

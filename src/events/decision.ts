@@ -1,7 +1,10 @@
 import type { Crash } from "./crash.ts";
 
 /** What the runner decided, and why. `[CATEGORY] text` is made from it at the edge (`decisionText`). */
-export type Decision =
+export type Decision = MadeDecision | DerivedDecision;
+
+/** What has an event of its own. */
+export type MadeDecision =
   | {
       readonly kind: "availability-passed";
       readonly field: AvailabilityField;
@@ -28,14 +31,14 @@ export type Decision =
     }
   | {
       readonly kind: "session-crashed";
-      readonly mission: Mission;
+      readonly purpose: Purpose;
       readonly attempt: number;
       readonly attempts: number;
       readonly crash: Crash;
     }
   | {
       readonly kind: "crash-retry";
-      readonly mission: Mission;
+      readonly purpose: Purpose;
       readonly retry: number;
       readonly of: number;
       readonly modelId: string;
@@ -50,12 +53,25 @@ export type Decision =
     }
   | {
       readonly kind: "crash-budget-drained";
-      readonly mission: Mission;
+      readonly purpose: Purpose;
       readonly attempts: number;
       readonly advice?: string;
     }
   | { readonly kind: "criteria-budget-drained"; readonly retries: number; readonly reason: string }
   | { readonly kind: "availability-drained"; readonly reason: string }
+  | { readonly kind: "waiting"; readonly milliseconds: number; readonly reason: string }
+  | { readonly kind: "runtime-restarted"; readonly reason: string }
+  /** Nobody answers where the models are. */
+  | { readonly kind: "model-unreachable"; readonly server: string; readonly reason: string }
+  /** What killed runs of before had left: their processes and files. */
+  | { readonly kind: "leftovers-ended"; readonly runs: number }
+  | ({ readonly kind: "limit-crossed"; readonly scope: string } & CrossedLimit)
+  | { readonly kind: "task-succeeded" }
+  | { readonly kind: "task-failed"; readonly reason: string }
+  | { readonly kind: "note"; readonly text: string };
+
+/** What another event says already: `decisionsOf` makes it from that. */
+export type DerivedDecision =
   | {
       readonly kind: "session-started";
       readonly sessionId: string;
@@ -63,12 +79,6 @@ export type Decision =
       readonly role: SessionRole;
     }
   | { readonly kind: "session-ended"; readonly sessionId: string; readonly role: SessionRole }
-  | { readonly kind: "waiting"; readonly milliseconds: number; readonly reason: string }
-  | { readonly kind: "runtime-restarted"; readonly reason: string }
-  /** Nobody answers where the models are. */
-  | { readonly kind: "model-unreachable"; readonly server: string; readonly reason: string }
-  /** What killed runs of before had left: their processes and files. */
-  | { readonly kind: "leftovers-ended"; readonly runs: number }
   | {
       readonly kind: "permission-denied";
       readonly operation: string;
@@ -81,11 +91,7 @@ export type Decision =
       readonly statusCode?: number;
       readonly reason?: string;
     }
-  | { readonly kind: "tool-call-failed"; readonly tool: string; readonly reason: string }
-  | ({ readonly kind: "limit-crossed"; readonly scope: string } & CrossedLimit)
-  | { readonly kind: "task-succeeded" }
-  | { readonly kind: "task-failed"; readonly reason: string }
-  | { readonly kind: "note"; readonly text: string };
+  | { readonly kind: "tool-call-failed"; readonly tool: string; readonly reason: string };
 
 export interface CrossedLimit {
   /** Its field in `limits` of an entry. */
@@ -102,7 +108,7 @@ export interface CrossedLimit {
 export type AvailabilityField = "previousTasks" | "condition";
 export type CriteriaField = "toolExecuted" | "condition";
 /** What a turn is for. */
-export type Mission = "availability" | "prompt" | "criteria";
+export type Purpose = "availability" | "prompt" | "criteria";
 /** `both`: the one session of a task that runs in a single model, or a borrowed one. */
 export type SessionRole = "driving" | "task" | "both";
 
@@ -116,98 +122,221 @@ export type DecisionCategory =
   | "DECISION"
   | "MISC";
 
+export type DecisionKind = Decision["kind"];
+
+/** What a kind of decision means to those who show it. */
+export interface DecisionTraits {
+  readonly category: DecisionCategory;
+  readonly severity: "good" | "neutral" | "detail" | "warning" | "error";
+  readonly audience: Audience;
+  /** Of a condition it says no more than its answer, "no". */
+  readonly answer?: true;
+}
+
+/** Where a decision is shown. A journal has them all. */
+export interface Audience {
+  /** The least verbosity of a log that shows it. */
+  readonly log: "quiet" | "normal" | "verbose";
+  /** In a log that groups the lines of a task: at once too, not only with its group. */
+  readonly atOnce: boolean;
+  readonly summary: boolean;
+  /** It is a warning at its task, the more important the lower the number. */
+  readonly annotation?: number;
+}
+
+type Row<Kind extends DecisionKind> = DecisionTraits & {
+  /** The text after the prefix. */
+  readonly message: (decision: Extract<Decision, { kind: Kind }>) => string;
+};
+
+const everybody: Audience = { log: "quiet", atOnce: true, summary: true };
+const most: Audience = { log: "normal", atOnce: false, summary: true };
+const few: Audience = { log: "verbose", atOnce: false, summary: false };
+
+/** All that is known of a kind of decision, once. */
+const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
+  "availability-passed": {
+    category: "AVAILABILITY",
+    severity: "good",
+    audience: most,
+    message: ({ field, reason }) => `availability.${field} holds: ${reason}`,
+  },
+  "availability-failed": {
+    category: "AVAILABILITY",
+    severity: "warning",
+    audience: most,
+    answer: true,
+    message: ({ field, content, reason }) =>
+      `availability.${field} does not hold: ${reason} (${field} = ${content})`,
+  },
+  "availability-drained": {
+    category: "DECISION",
+    severity: "error",
+    audience: everybody,
+    answer: true,
+    message: ({ reason }) => `No retry: availability failed: ${reason}`,
+  },
+  "criteria-passed": {
+    category: "CRITERIA",
+    severity: "good",
+    audience: most,
+    message: ({ field, reason }) => `criteria.${field} holds: ${reason}`,
+  },
+  "criteria-failed": {
+    category: "CRITERIA",
+    severity: "warning",
+    audience: { ...most, annotation: 2 },
+    answer: true,
+    message: ({ field, content, reason }) =>
+      `criteria.${field} does not hold: ${reason} (${field} = ${content})`,
+  },
+  "criteria-retry": {
+    category: "DECISION",
+    severity: "warning",
+    audience: most,
+    message: ({ retry, of, reason }) => `retry ${retry} of ${of}: ${reason}`,
+  },
+  "criteria-budget-drained": {
+    category: "DECISION",
+    severity: "error",
+    audience: everybody,
+    answer: true,
+    message: ({ retries, reason }) =>
+      `Retry budget drained because of criteria failure after ${retries} ${retries === 1 ? "retry" : "retries"}: ${reason}`,
+  },
+  "session-crashed": {
+    category: "SESSION CRASHED",
+    severity: "error",
+    audience: { ...everybody, annotation: 1 },
+    message: (decision) => {
+      const { purpose, crash } = decision;
+      const detail = crash.detail === undefined ? "" : ` ${crash.detail}`;
+      return `${purposeName(purpose)}${attemptOf(decision)}: ${crash.message}${detail}`;
+    },
+  },
+  "crash-retry": {
+    category: "DECISION",
+    severity: "warning",
+    audience: most,
+    message: ({ purpose, retry, of, modelId, waitingFor }) =>
+      waitingFor === undefined
+        ? `${purposeName(purpose)} in a new session after a crash, retry ${retry} of ${of}, model ${modelId}`
+        : `Waiting for ${waitingFor}, attempt ${retry + 1} of ${of + 1}: ${purposeName(purpose)} in a new session, model ${modelId}`,
+  },
+  "crash-budget-drained": {
+    category: "DECISION",
+    severity: "error",
+    audience: everybody,
+    message: ({ purpose, attempts, advice }) =>
+      `Giving up: ${purposeName(purpose)} crashed ${times(attempts)}${advice === undefined ? "" : `. Not retried: ${advice}`}`,
+  },
+  waiting: {
+    category: "OPERATION",
+    severity: "warning",
+    audience: most,
+    message: ({ milliseconds, reason }) =>
+      `Waiting ${(milliseconds / 1000).toFixed(1)} s: ${reason}`,
+  },
+  "runtime-restarted": {
+    category: "OPERATION",
+    severity: "warning",
+    audience: most,
+    message: ({ reason }) => `Copilot runtime restarted: ${reason}`,
+  },
+  "model-unreachable": {
+    category: "OPERATION",
+    severity: "error",
+    audience: everybody,
+    message: ({ server, reason }) =>
+      `No connection to ${server}: ${reason}. The run goes on trying`,
+  },
+  "leftovers-ended": {
+    category: "OPERATION",
+    severity: "warning",
+    audience: most,
+    message: ({ runs }) =>
+      `Ended and removed what ${runs === 1 ? "a killed run" : `${runs} killed runs`} had left`,
+  },
+  "limit-crossed": {
+    category: "OPERATION",
+    severity: "error",
+    audience: everybody,
+    message: (decision) => `Exceeded ${limitText(decision, decision.scope)}`,
+  },
+  "session-started": {
+    category: "OPERATION",
+    severity: "detail",
+    audience: few,
+    message: ({ role, sessionId, modelId }) =>
+      `${roleName(role)} started: ${sessionId}, model ${modelId}`,
+  },
+  "session-ended": {
+    category: "OPERATION",
+    severity: "detail",
+    audience: few,
+    message: ({ role, sessionId }) => `${roleName(role)} ended: ${sessionId}`,
+  },
+  "permission-denied": {
+    category: "OPERATION",
+    severity: "warning",
+    audience: { ...most, atOnce: true, annotation: 3 },
+    message: ({ operation, target, reason }) => `Denied ${operation} ${target}: ${reason}`,
+  },
+  "model-call-failed": {
+    category: "OPERATION",
+    severity: "warning",
+    audience: most,
+    message: ({ statusCode, reason }) =>
+      `A model call failed${statusCode === undefined ? "" : ` (${statusCode})`}${reason === undefined ? "" : `: ${reason}`}`,
+  },
+  "tool-call-failed": {
+    category: "OPERATION",
+    severity: "warning",
+    audience: { ...most, atOnce: true },
+    message: ({ tool, reason }) => `Tool call ${tool} failed: ${reason}`,
+  },
+  "task-succeeded": {
+    category: "TASK SUCCEEDED",
+    severity: "good",
+    audience: most,
+    message: () => "Task succeeded",
+  },
+  "task-failed": {
+    category: "TASK FAILED",
+    severity: "error",
+    audience: everybody,
+    message: ({ reason }) => reason,
+  },
+  note: { category: "MISC", severity: "neutral", audience: most, message: ({ text }) => text },
+};
+
+export function decisionTraits(kind: DecisionKind): DecisionTraits {
+  return table[kind];
+}
+
 /** The category of a decision, such as `CRITERIA`. */
 export function decisionCategory(decision: Decision): DecisionCategory {
-  switch (decision.kind) {
-    case "availability-passed":
-    case "availability-failed":
-      return "AVAILABILITY";
-    case "criteria-passed":
-    case "criteria-failed":
-      return "CRITERIA";
-    case "session-crashed":
-      return "SESSION CRASHED";
-    case "crash-retry":
-    case "criteria-retry":
-    case "crash-budget-drained":
-    case "criteria-budget-drained":
-    case "availability-drained":
-      return "DECISION";
-    case "session-started":
-    case "session-ended":
-    case "waiting":
-    case "runtime-restarted":
-    case "model-unreachable":
-    case "leftovers-ended":
-    case "permission-denied":
-    case "model-call-failed":
-    case "tool-call-failed":
-    case "limit-crossed":
-      return "OPERATION";
-    case "task-succeeded":
-      return "TASK SUCCEEDED";
-    case "task-failed":
-      return "TASK FAILED";
-    case "note":
-      return "MISC";
-  }
+  return table[decision.kind].category;
 }
 
 /** The text after the prefix. */
-export function decisionMessage(decision: Decision): string {
-  switch (decision.kind) {
-    case "availability-passed":
-      return `availability.${decision.field} holds: ${decision.reason}`;
-    case "availability-failed":
-      return `availability.${decision.field} does not hold: ${decision.reason} (${decision.field} = ${decision.content})`;
-    case "criteria-passed":
-      return `criteria.${decision.field} holds: ${decision.reason}`;
-    case "criteria-failed":
-      return `criteria.${decision.field} does not hold: ${decision.reason} (${decision.field} = ${decision.content})`;
-    case "session-crashed":
-      return `${missionName(decision.mission)}${tryOf(decision)}: ${decision.crash.message}${decision.crash.detail === undefined ? "" : ` ${decision.crash.detail}`}`;
-    case "crash-retry":
-      if (decision.waitingFor !== undefined) {
-        return `Waiting for ${decision.waitingFor}, attempt ${decision.retry + 1} of ${decision.of + 1}: ${missionName(decision.mission)} in a new session, model ${decision.modelId}`;
-      }
-      return `${missionName(decision.mission)} in a new session after a crash, retry ${decision.retry} of ${decision.of}, model ${decision.modelId}`;
-    case "criteria-retry":
-      return `retry ${decision.retry} of ${decision.of}: ${decision.reason}`;
-    case "crash-budget-drained":
-      return `Giving up: ${missionName(decision.mission)} crashed ${times(decision.attempts)}${decision.advice === undefined ? "" : `. Not retried: ${decision.advice}`}`;
-    case "criteria-budget-drained":
-      return `Retry budget drained because of criteria failure after ${decision.retries} ${decision.retries === 1 ? "retry" : "retries"}: ${decision.reason}`;
-    case "availability-drained":
-      return `No retry: availability failed: ${decision.reason}`;
-    case "session-started":
-      return `${roleName(decision.role)} started: ${decision.sessionId}, model ${decision.modelId}`;
-    case "session-ended":
-      return `${roleName(decision.role)} ended: ${decision.sessionId}`;
-    case "waiting":
-      return `Waiting ${(decision.milliseconds / 1000).toFixed(1)} s: ${decision.reason}`;
-    case "runtime-restarted":
-      return `Copilot runtime restarted: ${decision.reason}`;
-    case "model-unreachable":
-      return `No connection to ${decision.server}: ${decision.reason}. The run goes on trying`;
-    case "leftovers-ended":
-      return `Ended and removed what ${decision.runs === 1 ? "a killed run" : `${decision.runs} killed runs`} had left`;
-    case "permission-denied":
-      return `Denied ${decision.operation} ${decision.target}: ${decision.reason}`;
-    case "model-call-failed": {
-      const status = decision.statusCode === undefined ? "" : ` (${decision.statusCode})`;
-      return `A model call failed${status}${decision.reason === undefined ? "" : `: ${decision.reason}`}`;
-    }
-    case "tool-call-failed":
-      return `Tool call ${decision.tool} failed: ${decision.reason}`;
-    case "limit-crossed":
-      return `Exceeded ${limitText(decision, decision.scope)}`;
-    case "task-succeeded":
-      return "Task succeeded";
-    case "task-failed":
-      return decision.reason;
-    case "note":
-      return decision.text;
-  }
+export function decisionMessage<Kind extends DecisionKind>(
+  decision: Extract<Decision, { kind: Kind }> & { readonly kind: Kind },
+): string {
+  const row: Row<Kind> = table[decision.kind];
+  return row.message(decision);
+}
+
+/** `[CATEGORY] text`: the form of the seed's `taskDecision`. */
+export function decisionText(decision: Decision): string {
+  return `[${table[decision.kind].category}] ${decisionMessage(decision)}`;
+}
+
+/** The stack of a crash is for the journal, and for those who asked for everything. */
+export function withoutDetail(decision: Decision): Decision {
+  if (decision.kind !== "session-crashed") return decision;
+  const { detail: _detail, ...crash } = decision.crash;
+  return { ...decision, crash };
 }
 
 /** A limit that was crossed: what was used of it, and where it can be changed. */
@@ -225,18 +354,13 @@ function unitOf(limit: string): string {
   return { modelCalls: "model calls", loopIterations: "iterations" }[limit] ?? limit;
 }
 
-/** `[CATEGORY] text`: the form of the seed's `taskDecision`. */
-export function decisionText(decision: Decision): string {
-  return `[${decisionCategory(decision)}] ${decisionMessage(decision)}`;
-}
-
-/** Of one try there is nothing to count. */
-function tryOf({ attempt, attempts }: { attempt: number; attempts: number }): string {
+/** Of a single attempt there is nothing to count. */
+function attemptOf({ attempt, attempts }: { attempt: number; attempts: number }): string {
   return attempts === 1 ? "" : `, try ${attempt} of ${attempts}`;
 }
 
-function missionName(mission: Mission): string {
-  switch (mission) {
+function purposeName(purpose: Purpose): string {
+  switch (purpose) {
     case "availability":
       return "availability check";
     case "prompt":

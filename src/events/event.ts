@@ -1,12 +1,21 @@
 import type { Crash } from "./crash.ts";
-import type { Decision, Mission, SessionRole } from "./decision.ts";
+import type { MadeDecision, Purpose, SessionRole } from "./decision.ts";
+import type { RunPlan } from "./plan.ts";
 import type { SessionActivity } from "./session-activity.ts";
 
 /**
  * The one union of everything that happens in a run. The engine emits the bodies, the sink stamps
  * and redacts them; the journal, the terminal, the summary and a recording are folds over them.
  */
-export type RunEvent = { readonly at: number } & RunEventBody;
+export type RunEvent = RunStamp & RunEventBody;
+
+/** What the sink adds to every event. */
+export interface RunStamp {
+  /** In milliseconds since 1970; never runs backwards within a run. */
+  readonly at: number;
+  /** Unique for every run, so that events of concurrent runs can be told apart. */
+  readonly runId: string;
+}
 
 export type RunEventBody =
   | RunStarted
@@ -27,22 +36,12 @@ export interface WorkRef {
   readonly run: number;
 }
 
-export interface PlannedWork {
-  readonly workId: number;
-  readonly taskId: string;
-  readonly modelId: string;
-  /** It is a condition, or a part of one: that it fails is an answer. */
-  readonly condition?: true;
-}
-
-export interface RunStarted {
+export interface RunStarted extends RunPlan {
   readonly type: "run.started";
   readonly jobName: string;
   /** The entry file as the user named it; absent for an entry built in code. */
   readonly entryFile?: string;
   readonly workingDirectory: string;
-  /** Every `Ref` of the job, in the order of their ids. */
-  readonly works: readonly PlannedWork[];
 }
 
 /** How a run has ended. */
@@ -79,11 +78,14 @@ export interface WorkEnded {
   readonly outcome: WorkOutcome;
 }
 
-/** `work` is null for a decision about the whole job. */
+/**
+ * A decision that no other event says; `decisionOf` has the others too. `work` is null for one about the whole
+ * job.
+ */
 export interface Decided {
   readonly type: "decision";
   readonly work: WorkRef | null;
-  readonly decision: Decision;
+  readonly decision: MadeDecision;
 }
 
 export interface SessionStarted {
@@ -104,7 +106,7 @@ export interface SessionEnded {
   readonly sessionId: string;
   readonly role: SessionRole;
   /**
-   * Of a session that served one mission: whether that went well (a condition that does not hold did not).
+   * Of a session that served one purpose: whether that went well (a condition that does not hold did not).
    * Of one that was open when the task ended: whether the task succeeded.
    */
   readonly succeeded: boolean;
@@ -114,11 +116,13 @@ export interface TurnStarted {
   readonly type: "turn.started";
   readonly work: WorkRef;
   readonly sessionId: string;
+  /** Unique in the run. */
+  readonly turnId: string;
   readonly modelId: string;
-  readonly mission: Mission;
+  readonly purpose: Purpose;
   /** 0 for the first time, else the number of the criteria retry. */
   readonly retry: number;
-  /** 1 for the first try, else after crashes. */
+  /** 1, else one more after every crash. */
   readonly attempt: number;
   readonly prompt: string;
 }
@@ -127,7 +131,8 @@ export interface TurnEnded {
   readonly type: "turn.ended";
   readonly work: WorkRef;
   readonly sessionId: string;
-  readonly mission: Mission;
+  readonly turnId: string;
+  readonly purpose: Purpose;
   readonly outcome: "completed" | "crashed" | "canceled";
 }
 
@@ -135,5 +140,7 @@ export interface SessionActed {
   readonly type: "activity";
   readonly work: WorkRef;
   readonly sessionId: string;
+  /** Of the turn in which it happened. */
+  readonly turnId: string;
   readonly activity: SessionActivity;
 }

@@ -90,7 +90,19 @@ function mask(text: string, spans: Span[]): string {
 type Text = (text: string) => string;
 
 /** Fields whose strings are words of our vocabulary. */
-const fixedWords = new Set(["type", "kind", "role", "mission", "field", "outcome", "errorType"]);
+const fixedWords = new Set([
+  "type",
+  "kind",
+  "role",
+  "purpose",
+  "field",
+  "outcome",
+  "errorType",
+  "atMostReached",
+  "finish",
+]);
+/** Fields whose keys are not ours either: a model's arguments, names that an entry gives. */
+const foreignFields = new Set(["arguments", "models", "permissions"]);
 /** Fields whose strings are JSON: a secret may be hidden there behind escapes. */
 const jsonFields = new Set(["toolArguments", "detail"]);
 
@@ -116,7 +128,9 @@ function redactFields<T>(value: T, text: Text): T {
       if (fixedWords.has(key)) return item;
       return jsonFields.has(key) ? redactJson(item, text) : text(item);
     }
-    return key === "arguments" ? redactForeign(item, text, new Map(), 0) : redactFields(item, text);
+    return foreignFields.has(key)
+      ? redactForeign(item, text, new Map(), 0)
+      : redactFields(item, text);
   });
 }
 

@@ -30,10 +30,17 @@ export interface ToolStarted {
 export interface ToolEnded {
   readonly kind: "tool.ended";
   readonly toolCallId: string;
+  /** Absent: no start of this call was seen. */
+  readonly toolName?: string;
   readonly succeeded: boolean;
+  /** It did not succeed, and its task had been stopped by then: that is no error. */
+  readonly stopped?: true;
   readonly result?: { readonly content: string; readonly detailedContent?: string };
   readonly error?: ToolError;
 }
+
+/** The name of a tool call that failed and of which nothing else is known. */
+export const UNKNOWN_TOOL = "unknown";
 
 /** A tool call of a sub-agent that did not succeed. Nothing else is said of the calls of sub-agents. */
 export interface SubAgentToolFailed {
@@ -73,8 +80,12 @@ export interface ModelUsed {
   /** In the runtime's own unit (premium requests); 0 with a provider of one's own. */
   readonly cost: number;
   readonly durationMs: number;
+  /** Why the answer ended early: at the output limit, or by a content filter. Absent: it is whole. */
+  readonly finish?: AnswerFinish;
   readonly subAgent: boolean;
 }
+
+export type AnswerFinish = "length" | "content_filter";
 
 /** A model call that failed. The runtime may try again by itself; what becomes of the turn comes later. */
 export interface ModelFailed {

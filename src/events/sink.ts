@@ -1,13 +1,13 @@
 /**
- * From the engine to the reporters. Owns the stamp (`at` never runs backwards), the one redaction and the
- * isolation: whatever a reporter does, the run and the other reporters go on.
+ * From the engine to the reporters. Owns the stamp (`at`, which never runs backwards, and `runId`), the one
+ * redaction, and the isolation: whatever a reporter does, the runs and the other reporters go on.
  */
 import type { Clock } from "./clock.ts";
 import { errorToDetailedString } from "./error-detail.ts";
 import type { RunEvent, RunEventBody } from "./event.ts";
 import type { Redactor } from "./redact.ts";
 
-/** Sees every event of a run, in order and redacted. Whatever it throws is kept from the run. */
+/** Sees every event of a run, or of all runs of a host, in order and redacted. Its errors never reach a run. */
 export interface Reporter {
   /** For messages about the reporter itself. */
   readonly name?: string;
@@ -32,6 +32,8 @@ export interface Sink {
 }
 
 export interface SinkOptions {
+  /** Of the run whose events it gets: `newRunId()`. */
+  readonly runId: string;
   readonly clock: Clock;
   readonly redactor: Redactor;
   readonly reporters: readonly Reporter[];
@@ -39,51 +41,29 @@ export interface SinkOptions {
 
 const CLOSE_MS = 2000;
 
-export function createSink({ clock, redactor, reporters }: SinkOptions): Sink {
-  const failures = new Map<string, ReporterFailure>();
+/** A new id for a run, unique everywhere. */
+export function newRunId(): string {
+  return globalThis.crypto.randomUUID();
+}
+
+export function createSink({ runId, clock, redactor, reporters }: SinkOptions): Sink {
+  const audience = new Audience({ clock, redact: (text) => redactor.text(text), reporters });
   const waiting: RunEventBody[] = [];
   let busy = false;
   let last = 0;
   let closing: Promise<readonly ReporterFailure[]> | undefined;
 
-  const fail = (reporter: string, error: unknown): void => {
-    const known = failures.get(reporter);
-    const message = known?.message ?? safeText(error, redactor);
-    failures.set(reporter, { reporter, message, count: (known?.count ?? 0) + 1 });
-  };
-
   const deliver = (body: RunEventBody): void => {
     last = Math.max(last, clock.now());
     let event: RunEvent;
     try {
-      event = redactor.event({ at: last, ...body });
+      event = redactor.event({ at: last, runId, ...body });
     } catch (error) {
       // Rather an event too few than a secret too many.
-      fail("redactor", error);
+      audience.fail("redactor", error);
       return;
     }
-    for (const [index, reporter] of reporters.entries()) {
-      try {
-        reporter.report(event);
-      } catch (error) {
-        fail(nameOf(reporter, index), error);
-      }
-    }
-  };
-
-  const closeOne = async (reporter: Reporter, index: number): Promise<void> => {
-    const timeout = new AbortController();
-    try {
-      const closed = (reporter.close?.() ?? Promise.resolve()).then(() => true);
-      const late = clock.sleep(CLOSE_MS, timeout.signal).then(() => false);
-      if (!(await Promise.race([closed, late]))) {
-        fail(nameOf(reporter, index), new Error(`It did not close within ${CLOSE_MS} ms.`));
-      }
-    } catch (error) {
-      fail(nameOf(reporter, index), error);
-    } finally {
-      timeout.abort();
-    }
+    audience.report(event);
   };
 
   return {
@@ -97,19 +77,90 @@ export function createSink({ clock, redactor, reporters }: SinkOptions): Sink {
       busy = false;
     },
     close() {
-      closing ??= Promise.all(reporters.map(closeOne)).then(() => [...failures.values()]);
+      closing ??= audience.close();
       return closing;
     },
   };
 }
 
-function nameOf(reporter: Reporter, index: number): string {
-  return reporter.name ?? `reporter ${index + 1}`;
+export interface AudienceOptions {
+  readonly clock: Clock;
+  /** For what a failing reporter says. */
+  readonly redact: (text: string) => string;
+  readonly reporters?: readonly Reporter[] | undefined;
+  /** Told of the first failure of each reporter. */
+  readonly onFailure?: ((failure: ReporterFailure) => void) | undefined;
 }
 
-function safeText(error: unknown, redactor: Redactor): string {
+/** Reporters that hear the same events, each kept from the others. They may come and go. */
+export class Audience {
+  /** Each with its name in messages. */
+  readonly #reporters = new Map<Reporter, string>();
+  readonly #failures = new Map<string, ReporterFailure>();
+  readonly #options: AudienceOptions;
+  #added = 0;
+
+  constructor(options: AudienceOptions) {
+    this.#options = options;
+    for (const reporter of options.reporters ?? []) this.add(reporter);
+  }
+
+  /** It hears what comes from now on. One that is here already stays as it is. */
+  add(reporter: Reporter): void {
+    if (this.#reporters.has(reporter)) return;
+    this.#added += 1;
+    this.#reporters.set(reporter, reporter.name ?? `reporter ${this.#added}`);
+  }
+
+  /** It hears nothing more; whoever takes it out closes it. */
+  remove(reporter: Reporter): void {
+    this.#reporters.delete(reporter);
+  }
+
+  /** Never throws. */
+  report(event: RunEvent): void {
+    for (const [reporter, name] of this.#reporters) {
+      try {
+        reporter.report(event);
+      } catch (error) {
+        this.fail(name, error);
+      }
+    }
+  }
+
+  fail(reporter: string, error: unknown): void {
+    const known = this.#failures.get(reporter);
+    const message = known?.message ?? safeText(error, this.#options.redact);
+    const failure = { reporter, message, count: (known?.count ?? 0) + 1 };
+    this.#failures.set(reporter, failure);
+    if (known === undefined) this.#options.onFailure?.(failure);
+  }
+
+  /** Closes every reporter that is still here, within two seconds. Never rejects; to be called once. */
+  async close(): Promise<readonly ReporterFailure[]> {
+    await Promise.all([...this.#reporters].map(([reporter, name]) => this.#close(reporter, name)));
+    return [...this.#failures.values()];
+  }
+
+  async #close(reporter: Reporter, name: string): Promise<void> {
+    const timeout = new AbortController();
+    try {
+      const closed = (reporter.close?.() ?? Promise.resolve()).then(() => true);
+      const late = this.#options.clock.sleep(CLOSE_MS, timeout.signal).then(() => false);
+      if (!(await Promise.race([closed, late]))) {
+        this.fail(name, new Error(`It did not close within ${CLOSE_MS} ms.`));
+      }
+    } catch (error) {
+      this.fail(name, error);
+    } finally {
+      timeout.abort();
+    }
+  }
+}
+
+function safeText(error: unknown, redact: (text: string) => string): string {
   try {
-    return redactor.text(error instanceof Error ? error.message : errorToDetailedString(error));
+    return redact(error instanceof Error ? error.message : errorToDetailedString(error));
   } catch {
     return "unknown error";
   }

@@ -1,6 +1,7 @@
 /** What a `RunView` holds: see `view.ts`, which folds events into it. */
-import type { Decision, DecisionCategory, Mission, SessionRole } from "./decision.ts";
+import type { Decision, DecisionCategory, Purpose, SessionRole } from "./decision.ts";
 import type { RunOutcome } from "./event.ts";
+import type { RunPlan } from "./plan.ts";
 
 export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "canceled";
 /**
@@ -59,7 +60,7 @@ export interface OpenSession {
   readonly modelId: string;
   readonly role: SessionRole;
   /** What its current turn is for; undefined between turns. */
-  mission: Mission | undefined;
+  purpose: Purpose | undefined;
   /** UTF-16 units of the answer or reasoning that is being written. */
   streamed: number;
   /** By tool call id, in the order of their start. */
@@ -100,6 +101,10 @@ export interface WorkView extends Counters {
 
 /** A run as far as its events have told it: what every chart, summary and table is made from. */
 export interface RunView {
+  /** Empty until the run has started. */
+  runId: string;
+  /** What the run was to do; undefined until it has started. */
+  plan: RunPlan | undefined;
   /** Empty until the run has started. */
   jobName: string;
   /** As the caller named it; undefined for an entry made in code. */
@@ -142,6 +147,8 @@ export const KEPT_DENIALS = 100;
 /** An empty view; `applyEvent` folds the events of a run into it. */
 export function createRunView(): RunView {
   return {
+    runId: "",
+    plan: undefined,
     jobName: "",
     entryFile: undefined,
     workingDirectory: "",

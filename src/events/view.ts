@@ -8,10 +8,20 @@
  *   totals, its open sessions and its last decisions.
  * - Times are the events' own `at`, in milliseconds.
  */
-import { decisionCategory, decisionMessage, type Decision, type SessionRole } from "./decision.ts";
-import type { RunEvent, WorkOutcome, WorkRef } from "./event.ts";
+import {
+  decisionCategory,
+  decisionMessage,
+  decisionTraits,
+  withoutDetail,
+  type Decision,
+  type SessionRole,
+} from "./decision.ts";
+import { decisionOf } from "./decision-of.ts";
+import type { RunEvent, RunStarted, WorkOutcome, WorkRef } from "./event.ts";
+import { plannedWorks, type RunPlan } from "./plan.ts";
 import type { ModelUsed, PermissionDenied, SessionActivity } from "./session-activity.ts";
 import {
+  createRunView,
   KEPT_DECISIONS,
   KEPT_DENIALS,
   noCounters,
@@ -44,8 +54,25 @@ export function elapsedMs(work: WorkView, now: number): number {
   return work.finishedMs + (work.startedAt === undefined ? 0 : Math.max(0, now - work.startedAt));
 }
 
+/** The runs that the events belong to, by `runId`, in the order of their first events. */
+export function viewsOf(events: Iterable<RunEvent>): ReadonlyMap<string, RunView> {
+  const views = new Map<string, RunView>();
+  for (const event of events) {
+    const view = views.get(event.runId) ?? createRunView();
+    views.set(event.runId, view);
+    applyEvent(view, event);
+  }
+  return views;
+}
+
 /** Changes `view` in place. */
 export function applyEvent(view: RunView, event: RunEvent): void {
+  applyItself(view, event);
+  const told = decisionOf(event);
+  if (told !== undefined) applyDecision(view, told.work, told.decision, event.at);
+}
+
+function applyItself(view: RunView, event: RunEvent): void {
   switch (event.type) {
     case "run.started":
       view.jobName = event.jobName;
@@ -53,10 +80,12 @@ export function applyEvent(view: RunView, event: RunEvent): void {
       view.workingDirectory = event.workingDirectory;
       view.status = "running";
       view.startedAt = event.at;
-      for (const planned of event.works) {
+      view.runId = event.runId;
+      view.plan = planIn(event);
+      for (const planned of plannedWorks(event.work)) {
         const work = workOf(view, { ...planned, run: 0 });
         work.modelId = planned.modelId;
-        work.condition = planned.condition === true;
+        work.condition = planned.condition;
       }
       return;
     case "run.ended":
@@ -93,7 +122,6 @@ export function applyEvent(view: RunView, event: RunEvent): void {
       return;
     }
     case "decision":
-      applyDecision(view, event.work, event.decision, event.at);
       return;
     case "session.started":
       sessionOf(workOf(view, event.work), event.sessionId, event.modelId, event.role);
@@ -104,15 +132,15 @@ export function applyEvent(view: RunView, event: RunEvent): void {
     case "turn.started": {
       const work = workOf(view, event.work);
       const session = sessionOf(work, event.sessionId, event.modelId, "both");
-      session.mission = event.mission;
+      session.purpose = event.purpose;
       session.tools.clear();
       session.streamed = 0;
-      if (event.mission === "prompt") count(view, work, "attempts", 1);
+      if (event.purpose === "prompt") count(view, work, "attempts", 1);
       return;
     }
     case "turn.ended": {
       const session = workOf(view, event.work).sessions.get(event.sessionId);
-      if (session !== undefined) session.mission = undefined;
+      if (session !== undefined) session.purpose = undefined;
       session?.tools.clear();
       return;
     }
@@ -122,22 +150,19 @@ export function applyEvent(view: RunView, event: RunEvent): void {
   }
 }
 
+function planIn(started: RunStarted): RunPlan {
+  const { version, entryFingerprint, models, limits, permissions, userInput, work } = started;
+  return { version, entryFingerprint, models, limits, permissions, userInput, work };
+}
+
 /** A work that fails as a condition has answered, unless a limit or a crash kept it from its answer. */
 function isAnswer(work: WorkView, outcome: WorkOutcome): boolean {
   return work.condition && outcome.kind === "failed" && outcome.unanswered !== true;
 }
 
-/** Of a condition these say no more than "no". */
-const answers: ReadonlySet<Decision["kind"]> = new Set<Decision["kind"]>([
-  "availability-failed",
-  "availability-drained",
-  "criteria-failed",
-  "criteria-budget-drained",
-]);
-
 function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, at: number): void {
   const work = ref === null ? undefined : workOf(view, ref);
-  const answer = work?.condition === true && answers.has(decision.kind);
+  const answer = work?.condition === true && decisionTraits(decision.kind).answer === true;
   const entry = {
     at,
     run: ref?.run ?? 0,
@@ -177,7 +202,7 @@ function applyActivity(
       return;
     case "message.ended":
       if (session !== undefined) session.streamed = 0;
-      if (activity.text.trim() === "" || (session?.mission ?? "prompt") !== "prompt") return;
+      if (activity.text.trim() === "" || (session?.purpose ?? "prompt") !== "prompt") return;
       work.lastMessage = clip(activity.text, MAX_MESSAGE);
       view.lastSpeaker = work.workId;
       return;
@@ -195,20 +220,12 @@ function applyActivity(
       addUsage(view.totals, activity);
       return;
     case "permission.denied":
-      // The engine also makes a decision of it: counted here, once.
       count(view, work, "denials", 1);
       keepDenial(view, work, activity);
       return;
     default:
       return;
   }
-}
-
-/** The stack of a crash is for the journal. */
-function withoutDetail(decision: Decision): Decision {
-  if (decision.kind !== "session-crashed") return decision;
-  const { detail: _detail, ...crash } = decision.crash;
-  return { ...decision, crash };
 }
 
 function keepDenial(view: RunView, { workId, taskId }: WorkView, denied: PermissionDenied): void {
@@ -278,7 +295,7 @@ function sessionOf(
     sessionId,
     modelId,
     role,
-    mission: undefined,
+    purpose: undefined,
     streamed: 0,
     tools: new Map(),
   };

@@ -162,11 +162,7 @@ function isEvent(record: JournalRecord): record is JournalRecord & RunEvent {
   const { work } = record;
   switch (record["type"]) {
     case "run.started":
-      return (
-        typeof record["jobName"] === "string" &&
-        Array.isArray(record["works"]) &&
-        record["works"].every((planned) => isWorkRef(planned))
-      );
+      return typeof record["jobName"] === "string" && isRecord(work);
     case "run.ended":
       return isKinded(record["outcome"]);
     case "work.started":

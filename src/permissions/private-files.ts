@@ -37,17 +37,59 @@ export function isPrivate(path: string): boolean {
   return path.split(/[\\/]/).some((part) => privatePart.test(part));
 }
 
+/** The names themselves, as they are mostly written. */
+export const privateNamesGlob = `**/{${[...names, credentials.glob].join(",")}}`;
+
 /**
  * The same for a search, where these become a part of the conversation: so they are short. They leave a rest to
  * the check of its result (names in capitals, those that begin as an example does, rare endings), and leave out
  * what editors keep beside any file that begins with a dot.
  */
 export const privateGlobs: readonly string[] = [
-  `!**/{${[...names, credentials.glob].join(",")}}`,
+  `!${privateNamesGlob}`,
   `!**/.env.{${notAs(examples).join(",")}}`,
   `!**/{#.*,.#*,..*,._*,.*~,.env[-_ ]*,_netrc[.~]*,${credentials.glob}[.~]*}`,
   "!**/.*.{bak,backup,orig,old,save,sw?,tmp}",
 ];
+
+/**
+ * The same once more for ripgrep's own settings, and exactly: in any case, with every ending. No list is inside
+ * another, and none has an empty part: ripgrep takes neither.
+ */
+export function exactPrivateGlobs(): string[] {
+  const listed = `{${[...names, credentials.glob].map(anyCase).join(",")}}`;
+  const globs = [
+    listed,
+    `${listed}[~# ]*`,
+    `${listed}.`,
+    `${listed}.{${otherThan(examples).join(",")}}`,
+    `${anyCase(".env")}[-_]*`,
+  ];
+  return ["", "{#,.#,.,._}"].flatMap((prefix) => globs.map((glob) => `**/${prefix}${glob}`));
+}
+
+/** Globs of every name, but for the empty one, the words themselves, and a word with a hyphen behind it. */
+function otherThan(words: readonly string[]): string[] {
+  // What is not in a list of letters could be a separator as well.
+  const starts = new Set(
+    words.flatMap((word) =>
+      Array.from({ length: word.length + 1 }, (_, end) => word.slice(0, end)),
+    ),
+  );
+  return [...starts].flatMap((start) => {
+    const next = words.filter((word) => word.startsWith(start)).map((word) => word[start.length]);
+    const isWord = words.includes(start);
+    const others = [...new Set(next)].map((letter = "-") =>
+      letter === "-" ? letter : `${letter}${letter.toUpperCase()}`,
+    );
+    const longer = `${anyCase(start)}[!/${others.join("")}]*`;
+    return isWord || start === "" ? [longer] : [longer, anyCase(start)];
+  });
+}
+
+function anyCase(text: string): string {
+  return text.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+}
 
 /** No glob says “not this word”: globs of all that differs in the first three letters. */
 function notAs(words: readonly string[]): string[] {

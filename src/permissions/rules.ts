@@ -212,6 +212,12 @@ export function toolsFor(permissions: Permissions): string[] {
   ];
 }
 
+/** Whether these permissions allow to read any private file: all of them, or one that a pattern names. */
+export function mayReadPrivateFiles(permissions: Permissions): boolean {
+  const { everything, read } = ruleSet(permissions);
+  return everything || read.allow.some(isPrivate);
+}
+
 /** Whether a session with these permissions has any tool that could start a process. */
 export function canStartProcesses(permissions: Permissions): boolean {
   const harmless = new Set([...readTools, ...writeTools].map((name) => `builtin:${name}`));

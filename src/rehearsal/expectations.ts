@@ -4,7 +4,9 @@
  * for one by one.
  */
 import { decisionText } from "../events/decision.ts";
-import type { PlannedWork, RunEvent, RunOutcome, WorkEnded } from "../events/event.ts";
+import { decisionOf, type Told } from "../events/decision-of.ts";
+import type { RunEvent, RunOutcome, WorkEnded } from "../events/event.ts";
+import { plannedWorks, type PlannedWork } from "../events/plan.ts";
 import type { ExpectedDecision, Expectation } from "./format/script.ts";
 import { describeCondition, fillIn, mismatch, quote } from "./format/text-condition.ts";
 import { happened, wished, workFailures, type WorkTally } from "./work-expectations.ts";
@@ -40,10 +42,16 @@ class Fold implements Expectations {
   }
 
   report(event: RunEvent): void {
+    this.#see(event);
+    const told = decisionOf(event);
+    if (told !== undefined) this.#decide(told);
+  }
+
+  #see(event: RunEvent): void {
     switch (event.type) {
       case "run.started":
         this.#workingDirectory = event.workingDirectory;
-        for (const work of event.works) this.#works.set(work.workId, newTally(work));
+        for (const work of plannedWorks(event.work)) this.#works.set(work.workId, newTally(work));
         break;
       case "run.ended":
         this.#outcome = event.jobOutcome ?? event.outcome;
@@ -55,21 +63,11 @@ class Fold implements Expectations {
         this.#tally(event.work.workId, (tally) => this.#end(tally, event));
         break;
       case "turn.started":
-        if (event.mission === "prompt") {
+        if (event.purpose === "prompt") {
           this.#tally(event.work.workId, (tally) => (tally.attempts += 1));
         }
         break;
-      case "decision": {
-        const { work, decision } = event;
-        if (work !== null) {
-          this.#tally(work.workId, (tally) => {
-            if (decision.kind === "criteria-retry") tally.retries += 1;
-            if (decision.kind === "session-crashed") tally.crashes += 1;
-          });
-        }
-        this.#decide(decisionText(decision));
-        break;
-      }
+      case "decision":
       case "activity":
       case "session.started":
       case "session.ended":
@@ -115,7 +113,14 @@ class Fold implements Expectations {
     if (listed) tally.each.push(outcome.kind);
   }
 
-  #decide(text: string): void {
+  #decide({ work, decision }: Told): void {
+    if (work !== null) {
+      this.#tally(work.workId, (tally) => {
+        if (decision.kind === "criteria-retry") tally.retries += 1;
+        if (decision.kind === "session-crashed") tally.crashes += 1;
+      });
+    }
+    const text = decisionText(decision);
     const fits = (item: ExpectedDecision): boolean =>
       mismatch(item.condition, text, this.#fill) === undefined;
     for (const item of this.#missing) if (fits(item)) this.#missing.delete(item);

@@ -29,7 +29,7 @@ export function runningLabel(work: WorkView): string {
 
 /** The session whose turn goes on. */
 export function busySession(work: WorkView): OpenSession | undefined {
-  return [...work.sessions.values()].findLast(({ mission }) => mission !== undefined);
+  return [...work.sessions.values()].findLast(({ purpose }) => purpose !== undefined);
 }
 
 /** The tool that runs longest, else what is being written, else what the turn is for. */
@@ -46,7 +46,7 @@ export function doing(work: WorkView, now: number): string {
   // The text itself would be more telling; but a secret that is split over two pieces is not masked yet.
   const written =
     session.streamed === 0 ? "" : `, ~${countText(Math.ceil(session.streamed / 4))} tokens written`;
-  switch (session.mission) {
+  switch (session.purpose) {
     case "availability":
       return `checking availability${written}`;
     case "criteria":

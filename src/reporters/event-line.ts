@@ -1,10 +1,17 @@
 /** Which events a person cares about, and what to say of each: the table behind the terminal reporter. */
-import { decisionText, type Decision } from "../events/decision.ts";
+import {
+  decisionText,
+  decisionTraits,
+  withoutDetail,
+  type DecisionTraits,
+} from "../events/decision.ts";
+import { decisionOf } from "../events/decision-of.ts";
 import type { RunEvent, WorkRef } from "../events/event.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import type { RunView, WorkView } from "../events/view.ts";
 import type { Tone } from "./paint.ts";
 import { clockText, countText, oneLine, plural } from "./text.ts";
+import { plannedWorks } from "../events/plan.ts";
 
 export type Verbosity = "quiet" | "normal" | "verbose";
 
@@ -20,15 +27,16 @@ export interface EventLine {
 const LENGTH = { quiet: 600, normal: 600, verbose: 4000 } as const;
 const SAID = { quiet: 300, normal: 300, verbose: 2000 } as const;
 
-/** `view` holds the event already. Undefined: not worth a line at this verbosity. */
-export function eventLine(
+/** `view` holds the event already. None: not worth a line at this verbosity. */
+export function eventLines(
   event: RunEvent,
   view: RunView,
   verbosity: Verbosity,
-): EventLine | undefined {
-  const line = describe(event, view, verbosity);
-  if (line === undefined || rank[verbosity] < rank[line.from]) return undefined;
-  return { work: line.work, tone: line.tone, text: oneLine(line.text, LENGTH[verbosity]) };
+): readonly EventLine[] {
+  return [describe(event, view, verbosity), decided(event, view, verbosity)].flatMap((line) => {
+    if (line === undefined || rank[verbosity] < rank[line.from]) return [];
+    return [{ work: line.work, tone: line.tone, text: oneLine(line.text, LENGTH[verbosity]) }];
+  });
 }
 
 const rank = { quiet: 0, normal: 1, verbose: 2 } as const;
@@ -41,7 +49,7 @@ interface Candidate extends EventLine {
 function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candidate | undefined {
   switch (event.type) {
     case "run.started": {
-      const text = `job ${event.jobName} started: ${plural(event.works.length, "work")} in ${event.workingDirectory}`;
+      const text = `job ${event.jobName} started: ${plural(plannedWorks(event.work).length, "work")} in ${event.workingDirectory}`;
       return { work: null, tone: "plain", from: "normal", text };
     }
     case "run.ended":
@@ -55,28 +63,17 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
       };
     case "work.ended":
       return endOfWork(event, view.works.get(event.work.workId));
-    case "decision": {
-      const condition =
-        event.work !== null && view.works.get(event.work.workId)?.condition === true;
-      // Whether it is an answer is known when the work has ended; the reason is told then.
-      if (condition && event.decision.kind === "task-failed") return undefined;
-      return {
-        work: event.work,
-        ...(condition ? conditionStyle(event.decision) : decisionStyle(event.decision)),
-        text: decisionText(verbosity === "verbose" ? event.decision : brief(event.decision)),
-      };
-    }
     case "turn.started": {
       const repeat = `${event.retry > 0 ? `, retry ${event.retry}` : ""}${event.attempt > 1 ? `, try ${event.attempt}` : ""}`;
       return {
         work: event.work,
         tone: "faint",
         from: "verbose",
-        text: `${event.mission} turn${repeat}: ${event.prompt}`,
+        text: `${event.purpose} turn${repeat}: ${event.prompt}`,
       };
     }
     case "turn.ended": {
-      if (event.mission !== "prompt" || event.outcome !== "completed") return undefined;
+      if (event.purpose !== "prompt" || event.outcome !== "completed") return undefined;
       const said = view.works.get(event.work.workId)?.lastMessage;
       if (said === undefined) return undefined;
       return {
@@ -92,17 +89,43 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
         ? undefined
         : { work: event.work, tone: "faint", from: "verbose", text };
     }
-    // The engine decides something of each session that starts or ends.
+    case "decision":
     case "session.started":
     case "session.ended":
       return undefined;
   }
 }
 
-/** A tool call that failed or was denied: the agent may get on without it, but its result may miss something. */
-export function didNotWork(event: RunEvent): boolean {
-  if (event.type !== "decision") return false;
-  return event.decision.kind === "permission-denied" || event.decision.kind === "tool-call-failed";
+function decided(event: RunEvent, view: RunView, verbosity: Verbosity): Candidate | undefined {
+  const told = decisionOf(event);
+  if (told === undefined) return undefined;
+  const { work, decision } = told;
+  const condition = work !== null && view.works.get(work.workId)?.condition === true;
+  // Whether it is an answer is known when the work has ended; the reason is told then.
+  if (condition && decision.kind === "task-failed") return undefined;
+  const { severity, audience, answer } = decisionTraits(decision.kind);
+  // A condition that does not hold is no trouble.
+  const calm = condition && answer === true;
+  return {
+    work,
+    tone: calm ? "plain" : tones[severity],
+    from: calm ? "normal" : audience.log,
+    text: decisionText(verbosity === "verbose" ? decision : withoutDetail(decision)),
+  };
+}
+
+const tones: Readonly<Record<DecisionTraits["severity"], Tone>> = {
+  good: "good",
+  neutral: "plain",
+  detail: "faint",
+  warning: "warn",
+  error: "bad",
+};
+
+/** Whether a log that groups lines by work shows it at once: the agent may get on without it, but a result may miss something. */
+export function isUrgent(event: RunEvent): boolean {
+  const told = decisionOf(event);
+  return told !== undefined && decisionTraits(told.decision.kind).audience.atOnce;
 }
 
 function endOfWork(
@@ -130,59 +153,6 @@ function soFar(work: WorkView): string {
   return ` after ${clockText(work.finishedMs)}${inAll}: ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
 }
 
-/** The details of a crash, with its stack, are for `--verbose` and for the journal. */
-function brief(decision: Decision): Decision {
-  if (decision.kind !== "session-crashed") return decision;
-  const { detail: _detail, ...crash } = decision.crash;
-  return { ...decision, crash };
-}
-
-/** A condition that does not hold is no trouble. */
-function conditionStyle(decision: Decision): ReturnType<typeof decisionStyle> {
-  switch (decision.kind) {
-    case "availability-failed":
-    case "availability-drained":
-    case "criteria-failed":
-    case "criteria-budget-drained":
-      return { tone: "plain", from: "normal" };
-    default:
-      return decisionStyle(decision);
-  }
-}
-
-function decisionStyle(decision: Decision): { readonly tone: Tone; readonly from: Verbosity } {
-  switch (decision.kind) {
-    case "task-failed":
-    case "session-crashed":
-    case "crash-budget-drained":
-    case "criteria-budget-drained":
-    case "availability-drained":
-    case "limit-crossed":
-    case "model-unreachable":
-      return { tone: "bad", from: "quiet" };
-    case "availability-failed":
-    case "criteria-failed":
-    case "crash-retry":
-    case "criteria-retry":
-    case "waiting":
-    case "runtime-restarted":
-    case "leftovers-ended":
-    case "permission-denied":
-    case "model-call-failed":
-    case "tool-call-failed":
-      return { tone: "warn", from: "normal" };
-    case "availability-passed":
-    case "criteria-passed":
-    case "task-succeeded":
-      return { tone: "good", from: "normal" };
-    case "note":
-      return { tone: "plain", from: "normal" };
-    case "session-started":
-    case "session-ended":
-      return { tone: "faint", from: "verbose" };
-  }
-}
-
 function activityText(activity: SessionActivity): string | undefined {
   switch (activity.kind) {
     case "message.ended":
@@ -199,7 +169,6 @@ function activityText(activity: SessionActivity): string | undefined {
       return `model call: ${activity.modelId}, tokens ${countText(activity.inputTokens)} in, ${countText(activity.outputTokens)} out, ${(activity.durationMs / 1000).toFixed(1)} s${activity.subAgent ? ", by a sub-agent" : ""}`;
     case "model.failed":
       return `model call failed: ${activity.statusCode ?? "no answer"}`;
-    // The engine makes a decision of it.
     case "permission.denied":
     case "reasoning.started":
     case "reasoning.delta":

@@ -27,14 +27,15 @@ export async function within<T>(
   signal?: AbortSignal,
 ): Promise<{ readonly value: T } | undefined> {
   const timer = new AbortController();
-  const unsubscribe = signal === undefined ? undefined : onAbort(signal, () => timer.abort());
+  const unsubscribe = signal === undefined ? undefined : onAbort(signal, () => timer.abort(true));
   try {
     return await Promise.race([
       promise.then((value) => ({ value })),
       clock.sleep(milliseconds, timer.signal).then(() => undefined),
     ]);
   } finally {
-    timer.abort();
+    // Without a reason Node makes an error with a stack.
+    timer.abort(true);
     unsubscribe?.();
     // If time was up first, what becomes of it later is nobody's business any more.
     promise.catch(() => undefined);

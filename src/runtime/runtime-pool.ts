@@ -1,5 +1,5 @@
 /**
- * The one runtime that all sessions share.
+ * The runtimes that the sessions share: one for each kind of search that they are allowed, so mostly one.
  *
  * Invariants: at most one runtime starts at a time, whoever asks; a dead one is replaced once, for
  * everybody who needs it; one that has served its share of sessions is replaced too, and stopped when the
@@ -25,14 +25,23 @@ export interface RuntimeKeeper {
   reinstall(problem: string): Promise<string>;
 }
 
+/**
+ * How the sessions of a runtime search: `guarded` leaves files of credentials out of every result; `open` is for
+ * sessions that may read such files.
+ */
+export type Searches = "guarded" | "open";
+
 export interface RuntimePoolOptions {
   readonly clock: Clock;
   /** What to start; `path` is a runtime that was installed again. Called for every start: it may throw an Error for people. */
-  readonly configure: (path?: string) => Omit<RuntimeProcessOptions, "clock" | "directory">;
+  readonly configure: (
+    searches: Searches,
+    path?: string,
+  ) => Omit<RuntimeProcessOptions, "clock" | "directory">;
   /** For a runtime that may have been damaged since it was installed. */
   readonly keeper?: RuntimeKeeper | undefined;
   readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
-  /** Called before the first runtime starts, if killed runs of before have left something. */
+  /** Called before the first session opens, if killed runs of before have left something. */
   readonly onLeftovers?: ((runs: number) => void) | undefined;
   /** The value of `AGENT_JOBS_RUN` in the environment of all that is started; default: a random one. */
   readonly mark?: string | undefined;
@@ -48,6 +57,7 @@ export interface RuntimeLease {
 }
 
 interface Served {
+  readonly searches: Searches;
   /** Sessions that were given this runtime, and those of them that still have it. */
   opened: number;
   readonly open: Set<RuntimeLease>;
@@ -55,14 +65,15 @@ interface Served {
 }
 
 export class RuntimePool {
-  #current: Promise<RuntimeProcess> | undefined;
+  readonly #current = new Map<Searches, Promise<RuntimeProcess>>();
   /** Every runtime that may still have a process or a file. */
   readonly #running = new Map<RuntimeProcess, Served>();
   #root: Promise<RunFolder> | undefined;
   #folder: RunFolder | undefined;
+  #reaping: Promise<void> | undefined;
   #started = 0;
   /** Why the runtime before the next one is gone. */
-  #lastLoss: string | undefined;
+  readonly #lastLoss = new Map<Searches, string>();
   #stopping: Promise<void> | undefined;
   #examined = false;
   /** Of the runtime that was installed again. */
@@ -83,11 +94,11 @@ export class RuntimePool {
    * The running runtime for one more session; started, or started again, if need be. Rejects with an Error
    * for people. Whoever gets a lease has to release it.
    */
-  async acquire(): Promise<RuntimeLease> {
+  async acquire(searches: Searches): Promise<RuntimeLease> {
     for (;;) {
       if (this.#stopping !== undefined) throw new Error("The sessions have been stopped.");
-      this.#current ??= this.#start();
-      const current = this.#current;
+      const current = this.#current.get(searches) ?? this.#start(searches);
+      this.#current.set(searches, current);
       const runtime = await current;
       // Whether it still answers is being asked: nobody new has to wait for one that does not.
       if (runtime.mute) await runtime.doubt();
@@ -95,9 +106,9 @@ export class RuntimePool {
       if (served?.retired === true) continue;
       if (!runtime.gone && served !== undefined) return this.#lease(runtime, served);
       // It died while it started or since; whoever sees it first makes way for its successor.
-      if (this.#current === current) {
-        this.#lastLoss = runtime.loss;
-        this.#current = undefined;
+      if (this.#current.get(searches) === current) {
+        if (runtime.loss !== undefined) this.#lastLoss.set(searches, runtime.loss);
+        this.#current.delete(searches);
       }
     }
   }
@@ -114,7 +125,7 @@ export class RuntimePool {
     served.opened += 1;
     if (served.opened >= (this.#options.sessionsPerRuntime ?? sessionsPerRuntime)) {
       served.retired = true;
-      this.#current = undefined;
+      this.#current.delete(served.searches);
     }
     return lease;
   }
@@ -133,33 +144,36 @@ export class RuntimePool {
     return this.#stopping;
   }
 
-  async #start(): Promise<RuntimeProcess> {
+  async #start(searches: Searches): Promise<RuntimeProcess> {
     try {
+      await Promise.allSettled(this.#current.values());
       // A full disk may have room for the next try.
       this.#root ??= this.#prepare().catch((error: unknown) => {
         this.#root = undefined;
         throw error;
       });
       const folder = await this.#root;
-      const runtime = await this.#launchSound(folder);
+      this.#reaping ??= this.#reap();
+      const [runtime] = await Promise.all([this.#launchSound(folder, searches), this.#reaping]);
       runtime.onDeath(() => void this.#bury(runtime));
-      if (this.#lastLoss !== undefined) this.#tellRestarted(this.#lastLoss);
-      this.#lastLoss = undefined;
+      const loss = this.#lastLoss.get(searches);
+      if (loss !== undefined) this.#tellRestarted(loss);
+      this.#lastLoss.delete(searches);
       return runtime;
     } catch (error) {
-      this.#current = undefined;
+      this.#current.delete(searches);
       throw error;
     }
   }
 
   /** The first start tells whether the runtime is sound: no session is opened on one that isn't. */
-  async #launchSound(folder: RunFolder): Promise<RuntimeProcess> {
+  async #launchSound(folder: RunFolder, searches: Searches): Promise<RuntimeProcess> {
     const { keeper, configure } = this.#options;
-    if (keeper === undefined || this.#examined) return this.#launch(folder);
+    if (keeper === undefined || this.#examined) return this.#launch(folder, searches);
     this.#examined = true;
     const [damage, started] = await Promise.all([
-      keeper.examine(configure().path),
-      this.#launch(folder).catch((error: unknown) =>
+      keeper.examine(configure(searches).path),
+      this.#launch(folder, searches).catch((error: unknown) =>
         error instanceof Error ? error : new Error(String(error)),
       ),
     ]);
@@ -171,19 +185,19 @@ export class RuntimePool {
       await this.#bury(started);
     }
     this.#path = await keeper.reinstall(problem);
-    return this.#launch(folder);
+    return this.#launch(folder, searches);
   }
 
-  async #launch({ path, mark }: RunFolder): Promise<RuntimeProcess> {
+  async #launch({ path, mark }: RunFolder, searches: Searches): Promise<RuntimeProcess> {
     this.#started += 1;
-    const configuration = this.#options.configure(this.#path);
+    const configuration = this.#options.configure(searches, this.#path);
     const runtime = new RuntimeProcess({
       ...configuration,
       environment: { ...configuration.environment, [RUN_MARK]: mark },
       clock: this.#options.clock,
       directory: join(path, `runtime-${this.#started}`),
     });
-    this.#running.set(runtime, { opened: 0, open: new Set(), retired: false });
+    this.#running.set(runtime, { searches, opened: 0, open: new Set(), retired: false });
     await runtime.start().catch((error: unknown) => {
       this.#running.delete(runtime);
       throw error;
@@ -191,17 +205,21 @@ export class RuntimePool {
     return runtime;
   }
 
-  /** A folder of our own, and none of those who can't clean up after themselves any more. */
+  /** A folder of our own. */
   async #prepare(): Promise<RunFolder> {
     const folder = await makeRunFolder("", this.#options.mark);
     this.#folder = folder;
-    const { length } = await reapDeadRuns();
-    if (length > 0) this.#options.onLeftovers?.(length);
     return folder;
   }
 
+  /** Ends what those have left who can't clean up after themselves any more. */
+  async #reap(): Promise<void> {
+    const { length } = await reapDeadRuns();
+    if (length > 0) this.#options.onLeftovers?.(length);
+  }
+
   async #bury(runtime: RuntimeProcess): Promise<void> {
-    await runtime.stop();
+    await runtime.stop({ hasSessions: false });
     this.#running.delete(runtime);
   }
 
@@ -214,8 +232,12 @@ export class RuntimePool {
   }
 
   async #stop(): Promise<void> {
-    await this.#current?.catch(() => undefined);
-    await Promise.all([...this.#running.keys()].map((runtime) => runtime.stop()));
+    await Promise.allSettled(this.#current.values());
+    await Promise.all(
+      Array.from(this.#running, ([runtime, { open }]) =>
+        runtime.stop({ hasSessions: open.size > 0 }),
+      ),
+    );
     this.#running.clear();
     const root = await this.#root?.catch(() => undefined);
     if (root === undefined) return;

@@ -8,6 +8,7 @@
 import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilot-sdk";
 import type { ChildProcess } from "node:child_process";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../events/clock.ts";
 import { endOf } from "../events/cut.ts";
@@ -51,6 +52,8 @@ export interface RuntimeProcessOptions {
   readonly directory: string;
   /** Made anew for each process; `kill` ends that very process. */
   readonly requestHandler?: ((kill: () => void) => CopilotRequestHandler) | undefined;
+  /** Arguments of every search, one on each line: what ripgrep reads from the file that `RIPGREP_CONFIG_PATH` names. */
+  readonly searchConfiguration?: string | undefined;
   /** The runtime is ended when it has more memory than that. Default: 4 GB. Known on Linux only. */
   readonly memoryBytes?: number | undefined;
   /** How to get at the client's child; the default reads the private field that holds it. */
@@ -63,6 +66,7 @@ export class RuntimeProcess implements RuntimeLife {
   /** It has left a step of an ending unanswered: nobody waits for it politely any more. */
   mute = false;
   readonly #temporary: string;
+  readonly #searchFile: string;
   readonly #mourners = new Set<(reason: string) => void>();
   #dead: string | undefined;
   #loss: string | undefined;
@@ -82,6 +86,7 @@ export class RuntimeProcess implements RuntimeLife {
     this.#options = options;
     this.outputDirectory = join(options.directory, "output");
     this.#temporary = join(options.directory, "tmp");
+    this.#searchFile = join(options.directory, "search");
     const { authentication } = options;
     const clientOptions: CopilotClientOptions = {
       mode: "empty",
@@ -89,6 +94,10 @@ export class RuntimeProcess implements RuntimeLife {
       env: {
         ...options.environment,
         ...authentication.environment,
+        // An index of all files is not asked what may be shown of them.
+        ...(options.searchConfiguration === undefined
+          ? {}
+          : { RIPGREP_CONFIG_PATH: this.#searchFile, USE_TGREP: "false" }),
         // Detached shells leave their logs there, and agents what they like: it ends with the runtime.
         ...Object.fromEntries(["TMPDIR", "TMP", "TEMP"].map((name) => [name, this.#temporary])),
       },
@@ -134,6 +143,8 @@ export class RuntimeProcess implements RuntimeLife {
     try {
       await makeDirectory(this.outputDirectory);
       await makeDirectory(this.#temporary);
+      const { searchConfiguration } = this.#options;
+      if (searchConfiguration !== undefined) await writeFile(this.#searchFile, searchConfiguration);
       const starting = this.client.start();
       this.#watchChild();
       const outcome = await within(
@@ -156,7 +167,7 @@ export class RuntimeProcess implements RuntimeLife {
       // Of a child that was not started at all, the SDK only sees that it has no pipes.
       const message = errorMessage((await this.#notStarted) ?? error);
       this.#loss ??= message;
-      await this.stop();
+      await this.stop({ hasSessions: false });
       const errors = this.#errors === "" ? "" : `\n${this.#errors.trim()}`;
       throw new Error(`${message}${errors}`, { cause: error });
     }
@@ -189,16 +200,19 @@ export class RuntimeProcess implements RuntimeLife {
     if (this.#pid !== undefined) sendSignal(this.#pid, "SIGKILL");
   }
 
-  /** Ends the process, orderly if it lets us, and removes what it wrote. Bounded, idempotent, never throws. */
-  stop(): Promise<void> {
-    this.#ending ??= this.#stop();
+  /**
+   * Ends the process, and removes what it wrote. Bounded, idempotent, never throws. A runtime without sessions has
+   * nothing to bring to an end, and its orderly shutdown takes 0.3 s: it is killed.
+   */
+  stop({ hasSessions } = { hasSessions: true }): Promise<void> {
+    this.#ending ??= this.#stop(hasSessions);
     return this.#ending;
   }
 
-  async #stop(): Promise<void> {
+  async #stop(hasSessions: boolean): Promise<void> {
     this.#ended.abort();
     const { clock } = this.#options;
-    if (this.#loss === undefined && !this.mute) {
+    if (hasSessions && this.#loss === undefined && !this.mute) {
       await attempt(() => this.client.stop(), stopMs, clock);
     }
     // Clears what a failed stop or a dead child left in the client: timers, the connection.

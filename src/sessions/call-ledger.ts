@@ -1,19 +1,23 @@
 /**
  * The tool calls of a root conversation, made whole before anybody reads them: afterwards every call
- * starts and ends exactly once, and a call that can't be told from another has failed.
+ * starts and ends exactly once, and a call that can't be told from another has failed. An id counts within one
+ * answer: some model servers begin anew with `call_1` in every answer, and the runtime asks for the next answer
+ * only when the calls of the one before have ended.
  *
  * What a model sends can break both. Of calls that share an id, the runtime executes one and reports its
  * result for all. Of an answer with a call whose arguments are no JSON object (`null`, `[]`), it reports
  * neither the answer nor the start of any call of it, only the ends.
  */
 import type { SessionEvent } from "@github/copilot-sdk";
-import { UNKNOWN_TOOL } from "../engine/ports.ts";
+import { UNKNOWN_TOOL } from "../events/session-activity.ts";
 
 type Ended = Extract<SessionEvent, { type: "tool.execution_complete" }>;
 
 export class CallLedger {
-  /** Ids of the turn: how many calls have started with it, and how many of them are still open. */
+  /** Ids of the answer, and those that are still open: how many calls have started with it, and how many of them are still open. */
   readonly #calls = new Map<string, { started: number; open: number }>();
+  /** Ids that more than one call of the answer has. */
+  readonly #repeated = new Set<string>();
   /** Tools that the stream of an answer has named and no call has started with, by id. */
   readonly #announced = new Map<string, Set<string>>();
 
@@ -33,17 +37,37 @@ export class CallLedger {
         return [event];
       case "tool.execution_complete":
         return this.#end(event);
+      case "assistant.turn_start":
+        this.#forgetEnded();
+        return [event];
+      case "assistant.message":
+        this.#repeat(event.data.toolRequests ?? []);
+        return [event];
       case "session.idle":
         // What is still open is ended by the readers; an end that comes later is no news.
         for (const call of this.#calls.values()) call.open = 0;
         this.#announced.clear();
         return [event];
       case "user.message":
-        // Another turn may use the same ids, but not those of calls that could still end.
-        for (const [id, { open }] of this.#calls) if (open === 0) this.#calls.delete(id);
+        this.#forgetEnded();
         return [event];
       default:
         return [event];
+    }
+  }
+
+  /** What comes next may use the same ids, but not those of calls that could still end. */
+  #forgetEnded(): void {
+    for (const [id, { open }] of this.#calls) if (open === 0) this.#calls.delete(id);
+    this.#repeated.clear();
+  }
+
+  /** The first of two calls with one id may have ended before the second starts. */
+  #repeat(requests: readonly { readonly toolCallId: string }[]): void {
+    const ids = new Set<string>();
+    for (const { toolCallId } of requests) {
+      if (ids.has(toolCallId)) this.#repeated.add(toolCallId);
+      ids.add(toolCallId);
     }
   }
 
@@ -65,9 +89,9 @@ export class CallLedger {
     }
     if (call.open === 0) return [];
     call.open -= 1;
-    return call.started === 1
+    return call.started === 1 && !this.#repeated.has(toolCallId)
       ? [event]
-      : [failed(event, "Another call of this turn has the same id.")];
+      : [failed(event, "Another call of this answer has the same id.")];
   }
 }
 

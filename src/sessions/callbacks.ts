@@ -227,6 +227,7 @@ export async function startSession(
       workingDirectory,
       permissions: "read-only",
       outputDirectory: tmpdir(),
+      searches: "open",
       onActivity: () => {},
       clock,
     }),

@@ -17,7 +17,7 @@ const descriptions: Readonly<Record<JobTool, readonly [tool: string, argument: s
     "Why the condition does not hold.",
   ],
   job_prerequisite_failed: [
-    "Reports that the task can't be done at all because something it needs is missing or wrong. The task ends as failed.",
+    "Reports that the task can't be done at all because something it needs is missing or wrong. It counts in the check whether the task can begin: the task then ends as failed. In any other turn it changes nothing.",
     "What is missing or wrong.",
   ],
 };
@@ -57,5 +57,9 @@ function answer(name: JobTool, given: unknown): ToolResultObject {
       textResultForLlm: `${name} takes one parameter named "argument", and it must be a string. ${next}`,
     };
   }
-  return { resultType: "success", textResultForLlm: "Reported." };
+  const note =
+    name === "job_prerequisite_failed"
+      ? " It counts if this turn checks whether a task can begin. In any other turn it changes nothing: say in your answer what is missing, and in a check that the condition does not hold."
+      : "";
+  return { resultType: "success", textResultForLlm: `Reported.${note}` };
 }

@@ -2,8 +2,8 @@
  * Whether anybody answers where the models are. The runtime itself says so only after it has tried for 23 seconds,
  * and then once more for every further try.
  *
- * It asks for the list of models, never for a completion: while the runtime starts, and again after a crash
- * without an answer. While nobody answers it goes on asking, so that a run that is ended can say what it waited for.
+ * It asks for the list of models, never for a completion: when the first model has not answered within a second of
+ * the runtime's start, and again after a crash without an answer. While nobody answers it goes on asking, so that a run that is ended can say what it waited for.
  */
 import type { Clock } from "../events/clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -11,9 +11,9 @@ import { within } from "../runtime/deadline.ts";
 import { serverName } from "./model-error.ts";
 import type { Provider } from "./session-config.ts";
 
-const answerMs = 4_000;
+const firstMs = 1_000;
+const answerMs = 3_500;
 const againMs = 5_000;
-const copilotService = "https://api.githubcopilot.com";
 
 /** Anything else is an answer, or nothing that the runtime would meet in the same way. */
 const unreachable = new Set([
@@ -30,12 +30,16 @@ export interface ModelProbeOptions {
   readonly clock: Clock;
   /** Undefined: GitHub's Copilot service. */
   readonly provider: Provider | undefined;
+  /** Where they are. */
+  readonly address: string;
   /** Called when nobody answers, once until somebody does. */
   readonly onUnreachable: (server: string, reason: string) => void;
 }
 
 export class ModelProbe {
   #asks = false;
+  #watches = false;
+  #answered = false;
   #problem: string | undefined;
   readonly #stopped = new AbortController();
   readonly #options: ModelProbeOptions;
@@ -47,6 +51,23 @@ export class ModelProbe {
   /** Who does not answer now. */
   get unreachable(): string | undefined {
     return this.#problem === undefined ? undefined : this.#server;
+  }
+
+  /** Returns at once. Asks only if no model answers in the next second. */
+  watch(): void {
+    this.#answered = false;
+    if (this.#watches) return;
+    this.#watches = true;
+    const { signal } = this.#stopped;
+    void this.#options.clock.sleep(firstMs, signal).then(() => {
+      this.#watches = false;
+      if (!this.#answered && !signal.aborted) this.ask();
+    });
+  }
+
+  /** A model has answered. */
+  answered(): void {
+    this.#answered = true;
   }
 
   /** Returns at once. */
@@ -78,8 +99,8 @@ export class ModelProbe {
   }
 
   async #problemNow(): Promise<string | undefined> {
-    const { clock, provider } = this.#options;
-    const base = (provider?.baseUrl ?? copilotService).replace(/\/+$/, "");
+    const { clock, provider, address } = this.#options;
+    const base = address.replace(/\/+$/, "");
     const end = new AbortController();
     const stop = (): void => end.abort();
     this.#stopped.signal.addEventListener("abort", stop, { once: true });

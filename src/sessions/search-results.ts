@@ -1,4 +1,7 @@
 /**
+ * For sessions that may read some files of credentials, and for those on a runtime that is not ours; any other
+ * has searches that are guarded by `search-configuration.ts`.
+ *
  * A search of a folder shows what is in all files below, and the runtime asks for the folder only. So files
  * of credentials are kept out of it: silently, because “there was something” would answer a question about
  * their content. Two walls, because the runtime goes on when a hook fails. The search itself is told to leave

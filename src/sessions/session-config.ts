@@ -6,6 +6,7 @@ import type { SessionActivity } from "../events/session-activity.ts";
 import { jobTools } from "./job-tools.ts";
 import type { CallOrder } from "./call-order.ts";
 import { orderedPermissionHandler, permissionHandler, realFiles } from "./permission-handler.ts";
+import type { Searches } from "../runtime/runtime-pool.ts";
 import { toolsFor } from "../permissions/rules.ts";
 import { guarded } from "./tool-guard.ts";
 import { searchHooks } from "./search-results.ts";
@@ -25,6 +26,8 @@ export interface SessionConfigOptions {
   readonly provider?: Provider | undefined;
   readonly gitHubToken?: string | undefined;
   readonly outputDirectory: string;
+  /** How the session's runtime searches. */
+  readonly searches: Searches;
   readonly onActivity: (activity: SessionActivity) => void;
   readonly clock: Clock;
   /** Keeps file tools and commands apart, where that is needed. */
@@ -52,7 +55,10 @@ export function sessionConfig(
     availableTools: toolsFor(permissions),
     onPermissionRequest:
       order === undefined ? permissionHandler(asked) : orderedPermissionHandler(asked, order),
-    hooks: searchHooks(permissions, { workingDirectory, ...realFiles }),
+    // Any hook makes every step of a turn a question to us: a guarded search needs none.
+    ...(options.searches === "guarded"
+      ? {}
+      : { hooks: searchHooks(permissions, { workingDirectory, ...realFiles }) }),
     largeOutput: { outputDirectory: options.outputDirectory },
     infiniteSessions: { enabled: false },
     // Nothing that lies in the checkout may speak to the model or run (trap 10).

@@ -24,7 +24,7 @@ import { endMarkedProcesses } from "../platform/processes.ts";
 import type { CallOrder, SharedFolders } from "./call-order.ts";
 import type { RuntimeLease, RuntimePool } from "../runtime/runtime-pool.ts";
 import { attempt, onAbort, within } from "../runtime/deadline.ts";
-import { canStartProcesses } from "../permissions/rules.ts";
+import { canStartProcesses, mayReadPrivateFiles } from "../permissions/rules.ts";
 import type { ModelAddress } from "./model-error.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
@@ -118,11 +118,11 @@ export async function openCopilotSession(
   signal: AbortSignal,
 ): Promise<OpenSession | (Opened & { kind: "crashed" })> {
   const { clock, pool, probe } = context;
-  // While the runtime starts.
-  if (pool.pids.length === 0) probe?.ask();
+  if (pool.pids.length === 0) probe?.watch();
+  const searches = mayReadPrivateFiles(request.permissions) ? "open" : "guarded";
   let lease: RuntimeLease;
   try {
-    const acquiring = pool.acquire();
+    const acquiring = pool.acquire(searches);
     const acquired = await untilAborted(acquiring, signal);
     if (acquired === undefined) {
       void acquiring.then(
@@ -153,6 +153,7 @@ export async function openCopilotSession(
     ...request,
     ...context,
     outputDirectory: runtime.outputDirectory,
+    searches,
     kept: [...context.kept, dirname(runtime.outputDirectory)],
     order,
     onActivity: (activity) => listener.current(activity),
@@ -315,6 +316,7 @@ class JobSession implements Session {
       const outcome = await this.#running;
       const { kind, statusCode } = outcome.kind === "crashed" ? outcome.crash : {};
       if (kind === "session-error" && statusCode === undefined) this.#probe?.ask();
+      if (outcome.kind === "completed") this.#probe?.answered();
       return outcome;
     } finally {
       for (const one of unsubscribe) one();

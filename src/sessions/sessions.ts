@@ -13,8 +13,10 @@ import { RuntimePool, type RuntimeKeeper } from "../runtime/runtime-pool.ts";
 import { authentication, runtimeEnvironment } from "../runtime/runtime-environment.ts";
 import type { Environment } from "../runtime/runtime-environment.ts";
 import { ModelProbe } from "./model-probe.ts";
+import { copilotService, isReachedDirectly } from "./model-server.ts";
 import { rehearsalProvider, TransportRequestHandler } from "./request-handler.ts";
 import { findRuntime } from "../runtime/find-runtime.ts";
+import { searchConfiguration } from "./search-configuration.ts";
 import { CopilotSessionFactory, openCopilotSession, type OpenSession } from "./session.ts";
 import type { Provider } from "./session-config.ts";
 import type { ModelTransport } from "./transport.ts";
@@ -32,6 +34,8 @@ export interface SessionsOptions {
   /** A model server of one's own; then no GitHub token is used. */
   readonly provider?: Provider | undefined;
   readonly gitHubToken?: string | undefined;
+  /** Where the Copilot service is asked whether it is there. Default: what `GH_HOST` says. */
+  readonly copilotService?: string | undefined;
   /** Answers every model request in this process; then nothing is sent anywhere. */
   readonly transport?: ModelTransport | undefined;
   readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
@@ -91,8 +95,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     mark: options.mark,
     keeper: options.runtimeKeeper,
     sessionsPerRuntime: options.sessionsPerRuntime,
-    configure: (path = findRuntime(options)) => ({
+    configure: (searches, path = findRuntime(options)) => ({
       path,
+      searchConfiguration: searches === "guarded" ? searchConfiguration() : undefined,
       environment: runtimeEnvironment(options.environment),
       authentication: access,
       requestHandler:
@@ -106,12 +111,16 @@ export function createSessions(options: SessionsOptions): Sessions {
     }),
   });
   const { gitHubToken } = access;
+  const address =
+    provider?.baseUrl ?? options.copilotService ?? copilotService(options.environment);
   const probe =
-    transport !== undefined || behindProxy(options.environment)
+    // Behind a proxy the way to the models is the runtime's affair: a request of ours would go another one.
+    transport !== undefined || !isReachedDirectly(address, options.environment)
       ? undefined
       : new ModelProbe({
           clock,
           provider,
+          address,
           onUnreachable: (server, reason) => options.onUnreachable?.(server, reason),
         });
   const folders = new SharedFolders(clock);
@@ -170,13 +179,6 @@ export function createSessions(options: SessionsOptions): Sessions {
       return pool.pids;
     },
   };
-}
-
-/** Then the way to the models is the runtime's affair: a request of ours would go another one. */
-function behindProxy(environment: Environment): boolean {
-  return Object.entries(environment).some(
-    ([name, value]) => /^(?:https?|all)_proxy$/i.test(name) && (value ?? "") !== "",
-  );
 }
 
 /** What a session without any way to a model ends with. */

@@ -8,6 +8,7 @@
 import type { SessionEvent } from "@github/copilot-sdk";
 import { beginningOf } from "../events/cut.ts";
 import type { SessionActivity, ToolError } from "../events/session-activity.ts";
+import { finishOf } from "./turn-state.ts";
 
 interface OpenTool {
   /** How many calls with this id are open. */
@@ -296,6 +297,7 @@ function modelUsed(
   subAgent: boolean,
 ): SessionActivity {
   const { data } = event;
+  const finish = finishOf(event);
   return {
     kind: "model.used",
     modelId: data.model,
@@ -305,6 +307,7 @@ function modelUsed(
     reasoningTokens: counted(data.reasoningTokens),
     cost: counted(data.cost),
     durationMs: counted(data.duration),
+    ...(finish === undefined ? {} : { finish }),
     subAgent,
   };
 }

@@ -6,6 +6,7 @@ import type { SessionEvent } from "@github/copilot-sdk";
 import { availableTools } from "../entry/model.ts";
 import type { ToolCall } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
+import type { AnswerFinish } from "../events/session-activity.ts";
 
 /**
  * No model of today writes a tenth of that. A longer answer is cut off while it comes: what is kept of it, in
@@ -21,16 +22,10 @@ interface Call {
   ambiguous: boolean;
 }
 
-/** How the model ended an answer. */
-interface Finish {
-  /** A content filter has blocked it: the text is then the runtime's own, or only a part. */
-  readonly filtered: boolean;
-  /** The model's output limit has cut it. */
-  readonly cut: boolean;
-}
-
 /** One answer of the root conversation. */
-export interface Answer extends Finish {
+export interface Answer {
+  /** After a content filter the text is the runtime's own, or only a part. */
+  readonly finish: AnswerFinish | undefined;
   /** Neither text (white space is none) nor a tool call. */
   readonly empty: boolean;
 }
@@ -41,7 +36,7 @@ export class TurnState {
   /** Tools and permission requests that are under way, sub-agents included. */
   readonly #open = new Set<string>();
   #text = "";
-  #finish: Finish = { filtered: false, cut: false };
+  #finish: AnswerFinish | undefined;
   #answer: Answer | undefined;
   #refusal: number | undefined;
   #failure: string | undefined;
@@ -68,6 +63,8 @@ export class TurnState {
         this.#rootQuiet = false;
         // The model is asked again: what it said before is not its last word.
         this.#answer = undefined;
+        // Its calls may have the ids of those before, which have ended.
+        this.#latest.clear();
         break;
       case "model.call_failure":
         this.#refusal = event.data.statusCode;
@@ -81,9 +78,9 @@ export class TurnState {
       case "assistant.message": {
         const { content, toolRequests = [] } = event.data;
         const empty = content.trim() === "" && toolRequests.length === 0;
-        this.#answer = { ...this.#finish, empty };
+        this.#answer = { finish: this.#finish, empty };
         // After a content filter the text is the runtime's own, not the model's (its trap 16).
-        if (content !== "" && !this.#finish.filtered) this.#text = content;
+        if (content !== "" && this.#finish !== "content_filter") this.#text = content;
         break;
       }
       case "session.error":
@@ -235,17 +232,19 @@ function toolCall(
 /** The runtime speaks the vocabulary of OpenAI for every wire API; some servers of that API do not. */
 const cutReasons = new Set(["length", "max_tokens", "max_output_tokens"]);
 
-function finishOf({ data }: Extract<SessionEvent, { type: "assistant.usage" }>): Finish {
-  return {
-    filtered: data.contentFilterTriggered === true || data.finishReason === "content_filter",
-    cut: cutReasons.has(data.finishReason ?? ""),
-  };
+/** Why the answer of a call ended early; undefined: it is whole. */
+export function finishOf({
+  data,
+}: Extract<SessionEvent, { type: "assistant.usage" }>): AnswerFinish | undefined {
+  if (data.contentFilterTriggered === true || data.finishReason === "content_filter")
+    return "content_filter";
+  return cutReasons.has(data.finishReason ?? "") ? "length" : undefined;
 }
 
 /** Why an answer is none. */
 export function emptyAnswer(answer: Answer | undefined): Crash {
   const message =
-    answer?.filtered === true
+    answer?.finish === "content_filter"
       ? "The model's answer was blocked by its content filter."
       : "The model answered with nothing: neither text nor a tool call.";
   return { kind: "empty-answer", message };

@@ -75,6 +75,8 @@ class Turn {
   #refused: SessionEvent | undefined;
   #lastEvent: number;
   #wake: () => void = () => {};
+  #ring: () => void = () => {};
+  #timer: { readonly end: number; readonly canceled: AbortController } | undefined;
   readonly #unsubscribe: readonly (() => void)[];
   #death: string | undefined;
   readonly #session: TurnSession;
@@ -133,6 +135,8 @@ class Turn {
   /** Idempotent. */
   end(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#timer?.canceled.abort(true);
+    this.#timer = undefined;
     for (const activity of this.#translator.close()) this.#deltas.pass(activity);
     this.#deltas.flush();
   }
@@ -199,17 +203,34 @@ class Turn {
       : undefined;
   }
 
-  /** Waits until something happens (true) or the time is over (false). */
+  /**
+   * Waits until something happens (true) or the time is over (false). Events come by the hundred: so a timer that
+   * ends too early is kept, and counts as something that happens.
+   */
   async #pause(milliseconds: number): Promise<boolean> {
-    const timer = new AbortController();
+    const end = this.#clock.now() + milliseconds;
+    if (this.#timer === undefined || this.#timer.end > end) this.#setTimer(end, milliseconds);
     let woken = false;
-    this.#wake = () => {
-      woken = true;
-      timer.abort();
-    };
-    await this.#clock.sleep(milliseconds, timer.signal);
+    await new Promise<void>((resolve) => {
+      this.#wake = () => {
+        woken = true;
+        resolve();
+      };
+      this.#ring = resolve;
+    });
     this.#wake = () => {};
-    return woken;
+    return woken || this.#clock.now() < end;
+  }
+
+  #setTimer(end: number, milliseconds: number): void {
+    this.#timer?.canceled.abort(true);
+    const timer = { end, canceled: new AbortController() };
+    this.#timer = timer;
+    void this.#clock.sleep(milliseconds, timer.canceled.signal).then(() => {
+      if (this.#timer !== timer) return;
+      this.#timer = undefined;
+      this.#ring();
+    });
   }
 
   #receive(event: SessionEvent): void {
@@ -257,8 +278,9 @@ class Turn {
       return this.crashed({ kind: "aborted", message: "The turn was aborted by someone else." });
     }
     // What counts is the model's last word: a tool call before it makes no answer of nothing.
-    if (answer === undefined || answer.filtered) return this.crashed(emptyAnswer(answer));
-    if (answer.cut) return { kind: "cut", toolCalls, text };
+    if (answer === undefined || answer.finish === "content_filter")
+      return this.crashed(emptyAnswer(answer));
+    if (answer.finish === "length") return { kind: "cut", toolCalls, text };
     if (answer.empty) return this.crashed(emptyAnswer(answer));
     return { kind: "completed", toolCalls, text };
   }

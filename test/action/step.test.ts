@@ -267,7 +267,7 @@ describe("a step that can't run a job", () => {
       named(result, "error").map(({ message }) => message),
       [
         '`max-parallel` must be a whole number over 0, not "0".',
-        '`summary` can\'t be "ful"; it can be: full, compact, off.',
+        '`summary` can\'t be "ful"; it can be: full, compact, off (did you mean "full"?).',
       ],
     );
   });
@@ -424,7 +424,7 @@ describe("a step that can't run a job", () => {
     });
     assert.match(
       result.outputs["reason"] ?? "",
-      /needs user input: give it with user-input TEXT or user-input-file PATH/,
+      /needs user input: give it with `user-input` or `user-input-file`/,
     );
   });
 

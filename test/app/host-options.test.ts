@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { JobHost } from "../../src/app/job-host.ts";
-import type { JobHostOptions } from "../../src/app/options.ts";
+import type { JobHostOptions } from "../../src/app/host-options.ts";
 
 /** What a program in JavaScript may give. */
 function make(options: unknown): JobHost {
@@ -14,9 +14,12 @@ describe("the options of a JobHost", () => {
   const wrong: readonly (readonly [unknown, RegExp])[] = [
     [null, /must be an object/],
     ["workspace", /must be an object/],
-    [{ permissions: "readonly" }, /permissions is "readonly".*did you mean "read-only"\?/],
-    [{ permissions: "everything" }, /"everything", not read-only, workspace, all/],
-    [{ permissions: { preset: "all" } }, /permissions is .*not read-only, workspace, all/],
+    [{ permissions: "readonly" }, /permissions can.t be "readonly".*did you mean "read-only"\?/],
+    [
+      { permissions: "everything" },
+      /permissions can.t be "everything"; it can be: read-only, workspace, all/,
+    ],
+    [{ permissions: { preset: "all" } }, /permissions must be one of read-only, workspace, all/],
     [{ permission: "all" }, /permission is unknown: did you mean "permissions"\?/],
     [{ colour: 1 }, /colour is unknown: known are provider, gitHubToken/],
     [
@@ -26,12 +29,22 @@ describe("the options of a JobHost", () => {
     [{ provider: { baseURL: "http://x" } }, /provider\.baseUrl is missing/],
     [{ provider: {} }, /provider\.baseUrl is missing/],
     [{ provider: "http://x" }, /provider must be an object/],
-    [{ provider: { baseUrl: "localhost:1" } }, /provider\.baseUrl must be an address/],
+    [
+      { provider: { baseUrl: "localhost:1" } },
+      /provider\.baseUrl must be an http or https address/,
+    ],
     [
       { provider: { ...provider, type: "OpenAI" } },
-      /provider\.type must be openai, azure, anthropic/,
+      /provider\.type can.t be "OpenAI"; it can be: openai, azure, anthropic \(did you mean "openai"\?\)/,
     ],
-    [{ provider: { ...provider, wireApi: "chat" } }, /wireApi must be completions, responses/],
+    [
+      { provider: { baseUrl: "http://me:hunter2@127.0.0.1:1/v1" } },
+      /provider\.baseUrl holds a name or a password: give the key with provider\.apiKey\.$/,
+    ],
+    [
+      { provider: { ...provider, wireApi: "chat" } },
+      /wireApi can.t be "chat"; it can be: completions, responses/,
+    ],
     [{ provider: { ...provider, apiKey: 5 } }, /provider\.apiKey must be a text/],
     [{ limits: { jobMinutes: -1 } }, /limits\.jobMinutes: /],
     [{ limits: { tokens: 1.5 } }, /limits\.tokens: /],

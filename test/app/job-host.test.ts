@@ -100,6 +100,16 @@ describe("JobHost", () => {
       host.startJob("toString", "", folder, callback),
       /There is no job "toString"/,
     );
+    const warned = new JobHost();
+    assert.deepEqual(warned.entryWarnings, []);
+    await warned.installJobsEntry({
+      ...entry,
+      permissions: { shell: ["npm test && npm run lint"] },
+      promptVariables: { unused: ["nobody reads this"] },
+    });
+    const warnings = warned.entryWarnings.map(({ codePath }) => codePath).join("\n");
+    assert.match(warnings, /permissions/);
+    assert.match(warnings, /unused/);
     await assert.rejects(
       new JobHost().installJobsEntry({
         ...entry,
@@ -126,7 +136,7 @@ describe("JobHost", () => {
     await ended;
   });
 
-  it("runs a task with sessions of its own, one for each mission, and tells every decision", async (t) => {
+  it("runs a task with sessions of its own, one for each purpose, and tells every decision", async (t) => {
     const { host, folder } = await makeHost(t, agreeable);
     const { log, callback, ended } = taskLog();
     const task = await host.startTask(

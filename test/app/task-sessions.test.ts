@@ -227,7 +227,7 @@ describe("sessions of a running task", () => {
       "s1 true, s2 false, s3 true",
     ],
   ] as const) {
-    it(`say at their end whether their mission went well: ${name}`, async (t) => {
+    it(`say at their end whether their purpose went well: ${name}`, async (t) => {
       const rig = await host(t, task, replies);
       const { callback, ended, log } = taskLog();
       await rig.host.startTask("t", "", undefined, false, callback, undefined, rig.folder, nobody);

@@ -120,11 +120,8 @@ function checkJournal(seen: Observation, expected: Expectation, problems: string
 
 export function decisionsOf(events: readonly RunEvent[], task: string | null): string[] {
   return events.flatMap((event) =>
-    event.type === "decision" &&
-    (event.work?.taskId ?? null) === task &&
-    // How often the runtime and the model try is their own affair.
-    event.decision.kind !== "model-call-failed" &&
-    event.decision.kind !== "tool-call-failed"
+    // How often the runtime and the model try is their own affair: what other events say is not here.
+    event.type === "decision" && (event.work?.taskId ?? null) === task
       ? [decisionToken(event.decision)]
       : [],
   );
@@ -150,7 +147,7 @@ function longTurns({ failure }: Case, events: readonly RunEvent[]): string[] {
       .slice(index)
       .find((other) => other.type === "turn.ended" && other.sessionId === event.sessionId);
     const took = (end?.at ?? event.at) - event.at;
-    return took <= limit + AFTER_LIMIT_MS ? [] : [`a turn of ${event.mission} took ${took} ms`];
+    return took <= limit + AFTER_LIMIT_MS ? [] : [`a turn of ${event.purpose} took ${took} ms`];
   });
 }
 

@@ -3,7 +3,7 @@
  * it is and when it happens, it says how the run ends, what was decided on the way, and how long it may take.
  * The statements are named where they are used.
  */
-import type { Decision, Mission } from "../../src/events/decision.ts";
+import type { Decision, Purpose } from "../../src/events/decision.ts";
 import { decisionCategory } from "../../src/events/decision.ts";
 import type { Crashing, Effect, Failure, Moment } from "./failure.ts";
 
@@ -42,14 +42,14 @@ export function decisionToken(decision: Decision): string {
   const prefix = `[${decisionCategory(decision)}] ${decision.kind}`;
   switch (decision.kind) {
     case "session-crashed": {
-      const { mission, attempt, attempts, crash } = decision;
+      const { purpose, attempt, attempts, crash } = decision;
       const code = crash.statusCode === undefined ? "" : ` ${crash.statusCode}`;
-      return `${prefix} ${mission} ${attempt}/${attempts} ${crash.kind}${code}`;
+      return `${prefix} ${purpose} ${attempt}/${attempts} ${crash.kind}${code}`;
     }
     case "crash-retry":
-      return `${prefix} ${decision.mission} ${decision.retry}/${decision.of}`;
+      return `${prefix} ${decision.purpose} ${decision.retry}/${decision.of}`;
     case "crash-budget-drained":
-      return `${prefix} ${decision.mission} after ${decision.attempts}${decision.advice === undefined ? "" : ", with advice"}`;
+      return `${prefix} ${decision.purpose} after ${decision.attempts}${decision.advice === undefined ? "" : ", with advice"}`;
     case "limit-crossed":
       return `${prefix} ${decision.limit}`;
     case "criteria-retry":
@@ -70,9 +70,9 @@ const BASE_SECONDS = 8;
 const GENEROSITY = 3;
 
 interface Step {
-  readonly mission: Mission;
+  readonly purpose: Purpose;
   readonly hitAt: readonly Moment[];
-  /** What is decided when the mission has gone well. */
+  /** What is decided when the purpose has gone well. */
   readonly decided: readonly string[];
 }
 
@@ -80,24 +80,24 @@ function stepsFor(moment: Moment): readonly Step[] {
   const passed = "[CRITERIA] criteria-passed";
   const first: readonly Step[] = [
     {
-      mission: "availability",
+      purpose: "availability",
       hitAt: ["starting", "creating", "availability"],
       decided: ["[AVAILABILITY] availability-passed"],
     },
-    { mission: "prompt", hitAt: ["prompt", "tool"], decided: [] },
+    { purpose: "prompt", hitAt: ["prompt", "tool"], decided: [] },
   ];
   if (moment !== "retry") {
-    return [...first, { mission: "criteria", hitAt: ["criteria"], decided: [passed] }];
+    return [...first, { purpose: "criteria", hitAt: ["criteria"], decided: [passed] }];
   }
   return [
     ...first,
     {
-      mission: "criteria",
+      purpose: "criteria",
       hitAt: [],
       decided: ["[CRITERIA] criteria-failed", "[DECISION] criteria-retry 1/1"],
     },
-    { mission: "prompt", hitAt: ["retry"], decided: [] },
-    { mission: "criteria", hitAt: [], decided: [passed] },
+    { purpose: "prompt", hitAt: ["retry"], decided: [] },
+    { purpose: "criteria", hitAt: [], decided: [passed] },
   ];
 }
 
@@ -145,7 +145,7 @@ export function walkSubject(one: Case): Walk {
       return over("failed");
     }
     if (hit && effect.kind === "crash") {
-      const crashed = crashes(step.mission, effect);
+      const crashed = crashes(step.purpose, effect);
       if (crashed === "exhausted") {
         // Statement 13: in a retry it is a failed iteration.
         if (moment === "retry") decisions.push("[DECISION] criteria-budget-drained");
@@ -159,8 +159,8 @@ export function walkSubject(one: Case): Walk {
   decisions.push("[TASK SUCCEEDED] task-succeeded");
   return over("succeeded");
 
-  /** Statements 4 and 6: one mission that crashes. */
-  function crashes(mission: Mission, { first, next }: Effect & { kind: "crash" }): string {
+  /** Statements 4 and 6: one purpose that crashes. */
+  function crashes(purpose: Purpose, { first, next }: Effect & { kind: "crash" }): string {
     let overloaded = 0;
     for (let attempt = 1; ; attempt += 1) {
       const crash: Crashing | undefined =
@@ -180,19 +180,19 @@ export function walkSubject(one: Case): Walk {
       }[crash.remedy];
       const tries = Math.min(TRIES, attempt + further);
       decisions.push(
-        `[SESSION CRASHED] session-crashed ${mission} ${attempt}/${tries} ${crash.kind}${status}`,
+        `[SESSION CRASHED] session-crashed ${purpose} ${attempt}/${tries} ${crash.kind}${status}`,
       );
       closes();
       if (attempt === tries) {
         const advice = crash.remedy === "give-up" ? ", with advice" : "";
-        decisions.push(`[DECISION] crash-budget-drained ${mission} after ${attempt}${advice}`);
+        decisions.push(`[DECISION] crash-budget-drained ${purpose} after ${attempt}${advice}`);
         return "exhausted";
       }
       if (crash.remedy === "retry-later") {
         decisions.push("[OPERATION] waiting");
         seconds += longestWaits[overloaded - 1] ?? 0;
       }
-      decisions.push(`[DECISION] crash-retry ${mission} ${attempt}/${tries - 1}`);
+      decisions.push(`[DECISION] crash-retry ${purpose} ${attempt}/${tries - 1}`);
       // Statement 7: one that never came up has no successor, only another try.
       if (crash.died === true && !(lasting && next !== undefined)) restarts += 1;
     }

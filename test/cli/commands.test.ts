@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { version } from "../../src/app/version.ts";
 import { runCli } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { plannedTasks } from "../rig/plan.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -114,6 +115,59 @@ describe("agent-jobs list, chart, schema, help", () => {
       [unknown.code, unknown.stderr],
       [2, 'agent-jobs: There is no job "nope". The entry has the jobs "j", "k".\n'],
     );
+  });
+
+  it("draws the run of a journal, the last one or the one that is named", async (t) => {
+    const line = (seq: number, fields: object): string => JSON.stringify({ v: 1, seq, ...fields });
+    const started = (runId: string, taskId: string): object => ({
+      type: "run.started",
+      at: 1,
+      runId,
+      jobName: "j",
+      workingDirectory: "/w",
+      ...plannedTasks([[taskId, "m"]]),
+    });
+    const header = line(0, { type: "journal", at: 1, format: "agent-jobs journal" });
+    const ended = { type: "run.ended", at: 2, runId: "two", outcome: { kind: "succeeded" } };
+    const lines = [
+      header,
+      line(1, started("one", "first")),
+      line(2, started("two", "second")),
+      line(3, ended),
+    ];
+    const { path: cwd } = await makeWorkspace(t, {
+      "whole.jsonl": `${lines.join("\n")}\n`,
+      "torn.jsonl": lines.join("\n").slice(0, -5),
+      "damaged.jsonl": `${lines.join("\n").replace('"seq":3', '"seq":x')}\n`,
+      "empty.jsonl": `${header}\n`,
+      "other.txt": "Dear reader,\n",
+      "good.yml": good,
+    });
+    const draw = (...args: string[]): ReturnType<typeof runCli> =>
+      runCli(["chart", ...args], { cwd });
+    const last = await draw("--journal", "whole.jsonl");
+    assert.deepEqual([last.code, last.stderr], [0, ""]);
+    assert.match(last.stdout, /^flowchart TD\n[^]*second[^]*class n1 skipped\n$/);
+    const first = await draw("--journal", "whole.jsonl", "--run", "one");
+    assert.match(first.stdout, /first[^]*class n1 pending/);
+    const torn = await draw("--journal", "torn.jsonl");
+    assert.deepEqual([torn.code, torn.stderr.startsWith("torn.jsonl:4: ")], [0, true]);
+    const damaged = await draw("--journal", "damaged.jsonl");
+    assert.deepEqual([damaged.code, damaged.stderr.startsWith("damaged.jsonl:4: ")], [1, true]);
+    assert.match(damaged.stdout, /second/);
+    for (const [args, why] of [
+      [["--journal", "empty.jsonl"], /empty\.jsonl holds no start of a run/],
+      [["--journal", "other.txt"], /other\.txt:1: [^]*holds no start of a run/],
+      [["--journal", "none.jsonl"], /The journal none\.jsonl can't be read: ENOENT/],
+      [["--journal", "whole.jsonl", "--run", "three"], /holds no run "three", but: one, two\./],
+      [["good.yml", "--journal", "whole.jsonl"], /an entry or a journal, not both/],
+      [["good.yml", "--run", "one"], /--run names a run of a --journal/],
+      [[], /Name an entry, or a journal with --journal/],
+    ] as const) {
+      const { code, stdout, stderr } = await draw(...args);
+      assert.deepEqual([code, stdout], [2, ""], stderr);
+      assert.match(stderr, why);
+    }
   });
 
   it("prints the published schemas", async () => {

@@ -163,12 +163,36 @@ describe("agent-jobs run, against a model server on loopback", () => {
       ["run", "entry.json", "--user-input", "x", "--model", "nope=m"],
       /no model category "nope".*driving, work/,
     ],
-    ["a malformed model", ["run", "entry.json", "--model", "nope"], /category=id/],
+    [
+      "a malformed model",
+      ["run", "entry.json", "--model", "nope"],
+      /'--model <category=id>' argument 'nope' is invalid\. It must have the form category=id, such as/,
+    ],
+    [
+      "a category with two models",
+      ["run", "entry.json", "--model", "driving=a", "--model", "driving=b"],
+      /names the category "driving" twice/,
+    ],
     ["an unknown option", ["run", "entry.json", "--nope"], /unknown option '--nope'/],
     [
       "an unknown preset",
       ["run", "entry.json", "--permissions", "root"],
       /read-only, workspace, all/,
+    ],
+    [
+      "a misspelled preset",
+      ["run", "entry.json", "--permissions", "workspaces"],
+      /did you mean "workspace"\?/,
+    ],
+    [
+      "a limit in another notation",
+      ["run", "entry.json", "--timeout-minutes", "1e3"],
+      /'--timeout-minutes <n>' argument '1e3' is invalid\. It must be a number over 0/,
+    ],
+    [
+      "a password in an address",
+      ["run", "entry.json", "--provider-base-url", "http://me:hunter2@models.example"],
+      /--provider-base-url holds a name or a password: .*AGENT_JOBS_PROVIDER_API_KEY\.$/m,
     ],
     [
       "a limit that is no number",
@@ -178,12 +202,12 @@ describe("agent-jobs run, against a model server on loopback", () => {
     [
       "a provider without an address",
       ["run", "entry.json", "--provider-type", "openai"],
-      /need --provider-base-url/,
+      /--provider-type needs --provider-base-url/,
     ],
     [
       "an address that is none",
       ["run", "entry.json", "--provider-base-url", "localhost"],
-      /not an http or https address/,
+      /--provider-base-url must be an http or https address, such as/,
     ],
     [
       "a working directory that is not there",

@@ -174,7 +174,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     );
   });
 
-  it("statement 5: the budget is fresh for every mission, and is not for the task session", async () => {
+  it("statement 5: the budget is fresh for every purpose, and is not for the task session", async () => {
     const { sessions, outcome } = await play({
       tasks: { t: { ...judged, availability: { condition: "job_boolean_true!" } } },
       entry: { drivingSessionRetries: [{ modelId: "driver", retries: 1 }] },

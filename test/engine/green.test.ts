@@ -182,10 +182,10 @@ describe("a repeated id of a tool call", () => {
       [{ toolCalls: ["a", "a", "a"].map((id) => call("job_prepare_document", good, id)) }],
     ],
     [
-      "in two answers",
+      "of two calls, after an answer with the same id",
       [
-        { toolCalls: [call("job_prepare_document", good, "a")] },
         { toolCalls: [call("view", { path: "." }, "a")] },
+        { toolCalls: ["a", "a"].map((id) => call("job_prepare_document", good, id)) },
       ],
     ],
   ] as const) {
@@ -195,6 +195,40 @@ describe("a repeated id of a tool call", () => {
       assertToolsEnd(played);
     });
   }
+});
+
+describe("an id of a tool call in a later answer", () => {
+  const report = call("job_prepare_document", good, "call_1");
+  const look = call("view", { path: "." }, "call_1");
+  const broken = call("job_prepare_document", {}, "call_1");
+  for (const [name, replies, ends] of [
+    ["the other one is another tool's", [[report], [look]], [true, true]],
+    ["it is used three times", [[look], [look], [report]], [true, true, true]],
+    ["an earlier one failed", [[broken], [report]], [false, true]],
+    ["an earlier answer had two calls of it", [[look, look], [report]], [false, false, true]],
+  ] as const) {
+    it(`is a call of its own: ${name}`, async () => {
+      const played = await run({ t: needsTool() }, ref("t"), {
+        go: replies.map((toolCalls) => ({ toolCalls })),
+      });
+      assert.equal(played.outcome.kind, "succeeded", JSON.stringify(played.outcome));
+      assertToolsEnd(played);
+      const ended = played.events.flatMap((event) =>
+        event.type === "activity" && event.activity.kind === "tool.ended"
+          ? [event.activity.succeeded]
+          : [],
+      );
+      assert.deepEqual(ended, ends);
+    });
+  }
+
+  it("leaves a call that failed what it is", async () => {
+    const played = await run({ t: needsTool() }, ref("t"), {
+      go: [{ toolCalls: [broken] }, { toolCalls: [look] }],
+    });
+    assert.match(reasonOf(played), /job_prepare_document/);
+    assertToolsEnd(played);
+  });
 });
 
 describe("a failed call of a verdict tool voids the verdict", () => {

@@ -4,6 +4,7 @@ import type { Task, Work } from "../../src/entry/model.ts";
 import type { TurnGate } from "../../src/engine/ports.ts";
 import { play, ref, type Setup } from "../rig/engine.ts";
 import { modelUsed, type Act, type Turn } from "../rig/fake-sessions.ts";
+import { plannedWorks } from "../../src/events/plan.ts";
 
 const model = { category: "work" } as const;
 /** Tasks a…h: each succeeds, unless `play` refuses its check. */
@@ -201,7 +202,7 @@ describe("engine.md, statements 15–19: a job", () => {
     const started = events.find((event) => event.type === "run.started");
     assert.deepEqual(
       started?.type === "run.started" &&
-        started.works.map(({ workId, taskId }) => `${workId}${taskId}`),
+        plannedWorks(started.work).map(({ workId, taskId }) => `${workId}${taskId}`),
       ["0a", "1b", "2c", "3d", "4e", "5f", "6g"],
     );
   });

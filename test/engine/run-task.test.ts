@@ -47,7 +47,7 @@ describe("engine.md, statements 8–14: a task", () => {
     );
   });
 
-  it("statement 8: multiple models are a session for each mission, opened when needed and closed when done", async () => {
+  it("statement 8: multiple models are a session for each purpose, opened when needed and closed when done", async () => {
     let afters = 0;
     const { sessions } = await play({
       tasks: { t: multiple },

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import { planned, ref } from "../rig/plan.ts";
 import { createRedactor } from "../../src/events/redact.ts";
 import * as samples from "./samples.ts";
 
@@ -18,9 +19,11 @@ test("secrets in nested values, in keys and in numbers of a model's arguments ar
   circular["self"] = circular;
   const event = redactor.event({
     at: 1,
+    runId: "run",
     type: "activity",
     work,
     sessionId: "s",
+    turnId: "turn-1",
     activity: {
       kind: "model.replied",
       text: secret,
@@ -30,9 +33,11 @@ test("secrets in nested values, in keys and in numbers of a model's arguments ar
   });
   assert.deepEqual(event, {
     at: 1,
+    runId: "run",
     type: "activity",
     work,
     sessionId: "s",
+    turnId: "turn-1",
     activity: {
       kind: "model.replied",
       text: "***",
@@ -54,9 +59,11 @@ test("a secret behind escapes in a JSON text is masked", () => {
     .join("");
   const event = redactor.event({
     at: 1,
+    runId: "run",
     type: "activity",
     work,
     sessionId: "s",
+    turnId: "turn-1",
     activity: {
       kind: "tool.started",
       toolCallId: "c",
@@ -71,9 +78,11 @@ test("a secret behind escapes in a JSON text is masked", () => {
 test("arguments nested thousands of levels deep do not break it", () => {
   const event = redactor.event({
     at: 1,
+    runId: "run",
     type: "activity",
     work,
     sessionId: "s",
+    turnId: "turn-1",
     activity: {
       kind: "tool.started",
       toolCallId: "c",
@@ -89,9 +98,11 @@ test("an event keeps a megabyte of text at most, and a cut leaves no part of a s
   const started = performance.now();
   const event = redactor.event({
     at: 1,
+    runId: "run",
     type: "activity",
     work,
     sessionId: "s",
+    turnId: "turn-1",
     activity: {
       kind: "model.replied",
       text: long,
@@ -113,13 +124,33 @@ test("an event keeps a megabyte of text at most, and a cut leaves no part of a s
   assert.deepEqual(redactor.event(event), event);
 });
 
+test("the plan of a run is redacted, the names that an entry gives too", () => {
+  const event = redactor.event({
+    at: 1,
+    runId: "run",
+    type: "run.started",
+    jobName: "job",
+    workingDirectory: "/w",
+    ...planned(ref(0, "task", `model-${secret}`)),
+    models: { driving: secret, [secret]: "m" },
+    permissions: { [`task-${secret}`]: { preset: "read-only", url: [`https://a/${secret}`] } },
+    userInput: `my key is ${secret}`,
+  });
+  assert.ok(event.type === "run.started" && !JSON.stringify(event).includes(secret));
+  assert.deepEqual(event.models, { driving: "***", "***": "m" });
+  assert.deepEqual(Object.keys(event.permissions), ["task-***"]);
+  assert.equal(event.userInput, "my key is ***");
+});
+
 test("the text of a delta never passes: a secret may be split over two", () => {
   for (const kind of ["message.delta", "reasoning.delta", "tool.delta"] as const) {
     const event = redactor.event({
       at: 1,
+      runId: "run",
       type: "activity",
       work,
       sessionId: "s",
+      turnId: "turn-1",
       activity: {
         kind,
         messageId: "m",
@@ -137,12 +168,14 @@ test("the text of a delta never passes: a secret may be split over two", () => {
 test("the words of the vocabulary stay, whatever the secrets are", () => {
   const event = redactor.event({
     at: 1,
+    runId: "run",
     type: "decision",
     work: null,
     decision: { kind: "note", text: "a decision" },
   });
   assert.deepEqual(event, {
     at: 1,
+    runId: "run",
     type: "decision",
     work: null,
     decision: { kind: "note", text: "a ***" },
@@ -157,6 +190,7 @@ test("an event without secrets is passed on as it is, and its original is never 
   }
   const frozen = Object.freeze({
     at: 1,
+    runId: "run",
     type: "decision",
     work: null,
     decision: Object.freeze({ kind: "note", text: secret }),
@@ -170,7 +204,7 @@ test("a secret put anywhere into any event is gone afterwards, and doing it twic
     fc.property(samples.body, (body) => {
       const replacer = (key: string, value: unknown): unknown =>
         typeof value === "string" &&
-        !["type", "kind", "role", "mission", "field", "outcome"].includes(key)
+        !["type", "kind", "role", "purpose", "field", "outcome"].includes(key)
           ? `${secret}${value}`
           : value;
       const event = redactor.event({ at: 1, ...JSON.parse(JSON.stringify(body, replacer)) });

@@ -1,8 +1,10 @@
 /** Events for tests: arbitrary ones in any order, and one run that makes sense. */
 import * as fc from "fast-check";
-import type { Decision } from "../../src/events/decision.ts";
+import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEvent, RunEventBody, WorkRef } from "../../src/events/event.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
+import type { PlannedRef, PlannedTree } from "../../src/events/plan.ts";
+import { planned, plannedTasks, ref } from "../rig/plan.ts";
 
 const text = fc.oneof(fc.string({ maxLength: 20 }), fc.string({ unit: "binary", maxLength: 20 }));
 const count = fc.nat({ max: 5000 });
@@ -13,10 +15,10 @@ const workRef: fc.Arbitrary<WorkRef> = fc.record({
 });
 const sessionId = fc.constantFrom("x", "y", "z");
 const role = fc.constantFrom("driving" as const, "task" as const, "both" as const);
-const mission = fc.constantFrom("availability" as const, "prompt" as const, "criteria" as const);
+const purpose = fc.constantFrom("availability" as const, "prompt" as const, "criteria" as const);
 const crash = fc.record({ kind: fc.constant("session-error" as const), message: text });
 
-export const decision: fc.Arbitrary<Decision> = fc.oneof(
+export const decision: fc.Arbitrary<MadeDecision> = fc.oneof(
   fc.record({
     kind: fc.constantFrom("criteria-failed" as const, "criteria-passed" as const),
     field: fc.constant("condition" as const),
@@ -25,7 +27,7 @@ export const decision: fc.Arbitrary<Decision> = fc.oneof(
   }),
   fc.record({
     kind: fc.constant("session-crashed" as const),
-    mission,
+    purpose,
     attempt: count,
     attempts: count,
     crash,
@@ -91,15 +93,47 @@ const runOutcome = fc.oneof(
   }),
 );
 
+const { tree } = fc.letrec<{ ref: PlannedRef; tree: PlannedTree }>((tie) => ({
+  ref: fc.record({
+    kind: fc.constant("Ref" as const),
+    workIdInJob: fc.nat({ max: 6 }),
+    taskId: fc.constantFrom("a", "b"),
+    modelId: text,
+  }),
+  tree: fc.oneof(
+    { maxDepth: 3 },
+    tie("ref"),
+    fc.record({
+      kind: fc.constantFrom("Seq" as const, "Par" as const),
+      works: fc.array(tie("tree"), { maxLength: 3 }),
+    }),
+    fc.record({ kind: fc.constant("Loop" as const), body: tie("tree") }),
+    fc.record({
+      kind: fc.constant("Loop" as const),
+      body: tie("tree"),
+      postCondition: fc.tuple(fc.boolean(), tie("tree")),
+      atMost: fc.integer({ min: 1, max: 9 }),
+    }),
+    fc.record({
+      kind: fc.constant("Alt" as const),
+      condition: tie("tree"),
+      trueWork: tie("tree"),
+    }),
+  ),
+}));
+
 export const body: fc.Arbitrary<RunEventBody> = fc.oneof(
   fc.record({
     type: fc.constant("run.started" as const),
     jobName: text,
     workingDirectory: text,
-    works: fc.array(
-      fc.record({ workId: fc.nat({ max: 6 }), taskId: fc.constantFrom("a", "b"), modelId: text }),
-      { maxLength: 4 },
-    ),
+    version: text,
+    entryFingerprint: text,
+    models: fc.record({ driving: text }),
+    limits: fc.constant(planned(ref(0, "a")).limits),
+    permissions: fc.constant({ a: "read-only" as const }),
+    userInput: text,
+    work: tree,
   }),
   fc.record({ type: fc.constant("run.ended" as const), outcome: runOutcome }),
   fc.record({ type: fc.constant("work.started" as const), work: workRef, modelId: text }),
@@ -129,8 +163,9 @@ export const body: fc.Arbitrary<RunEventBody> = fc.oneof(
     type: fc.constant("turn.started" as const),
     work: workRef,
     sessionId,
+    turnId: sessionId,
     modelId: text,
-    mission,
+    purpose,
     retry: count,
     attempt: count,
     prompt: text,
@@ -139,10 +174,17 @@ export const body: fc.Arbitrary<RunEventBody> = fc.oneof(
     type: fc.constant("turn.ended" as const),
     work: workRef,
     sessionId,
-    mission,
+    turnId: sessionId,
+    purpose,
     outcome: fc.constantFrom("completed" as const, "crashed" as const, "canceled" as const),
   }),
-  fc.record({ type: fc.constant("activity" as const), work: workRef, sessionId, activity }),
+  fc.record({
+    type: fc.constant("activity" as const),
+    work: workRef,
+    sessionId,
+    turnId: sessionId,
+    activity,
+  }),
 );
 
 /** In any order, with a clock that may stand still but not run backwards. */
@@ -150,7 +192,7 @@ export const events: fc.Arbitrary<RunEvent[]> = fc
   .array(fc.tuple(fc.nat({ max: 5000 }), body), { maxLength: 60 })
   .map((steps) => {
     let at = 0;
-    return steps.map(([wait, body]) => ({ at: (at += wait), ...body }));
+    return steps.map(([wait, body]) => ({ at: (at += wait), runId: "run", ...body }));
   });
 
 export const review: WorkRef = { workId: 0, taskId: "review", run: 1 };
@@ -161,6 +203,7 @@ export function story(): RunEvent[] {
     type: "activity",
     work: review,
     sessionId,
+    turnId: "turn-1",
     activity,
   });
   const open = (sessionId: string, attempt: number): RunEventBody => ({
@@ -176,18 +219,26 @@ export function story(): RunEvent[] {
     type: "turn.started",
     work: review,
     sessionId,
+    turnId: "turn-1",
     modelId: "m1",
-    mission: "prompt",
+    purpose: "prompt",
     retry,
     attempt,
     prompt: "Review it.",
   });
   const ended = (
     sessionId: string,
-    mission: "prompt" | "criteria",
+    purpose: "prompt" | "criteria",
     outcome: "completed" | "crashed",
-  ): RunEventBody => ({ type: "turn.ended", work: review, sessionId, mission, outcome });
-  const decide = (decision: Decision): RunEventBody => ({
+  ): RunEventBody => ({
+    type: "turn.ended",
+    work: review,
+    sessionId,
+    turnId: "turn-1",
+    purpose,
+    outcome,
+  });
+  const decide = (decision: MadeDecision): RunEventBody => ({
     type: "decision",
     work: review,
     decision,
@@ -215,18 +266,18 @@ export function story(): RunEvent[] {
       jobName: "nightly",
       entryFile: "jobs.yml",
       workingDirectory: "repo",
-      works: [
-        { workId: 0, taskId: "review", modelId: "m1" },
-        { workId: 1, taskId: "publish", modelId: "m2" },
-      ],
+      ...plannedTasks([
+        ["review", "m1"],
+        ["publish", "m2"],
+      ]),
     },
     { type: "work.started", work: review, modelId: "m1" },
     open("uuid-1", 1),
     turn("uuid-1", 0, 1),
     ended("uuid-1", "prompt", "crashed"),
-    decide({ kind: "session-crashed", mission: "prompt", attempt: 1, attempts: 5, crash }),
+    decide({ kind: "session-crashed", purpose: "prompt", attempt: 1, attempts: 5, crash }),
     { type: "session.ended", work: review, sessionId: "uuid-1", role: "both", succeeded: false },
-    decide({ kind: "crash-retry", mission: "prompt", retry: 1, of: 4, modelId: "m1" }),
+    decide({ kind: "crash-retry", purpose: "prompt", retry: 1, of: 4, modelId: "m1" }),
     open("uuid-2", 2),
     turn("uuid-2", 0, 2),
     act({ kind: "message.delta", messageId: "m", text: "I " }, "uuid-2"),
@@ -258,5 +309,5 @@ export function story(): RunEvent[] {
     { type: "work.ended", work: review, outcome: { kind: "succeeded" } },
     { type: "run.ended", outcome: { kind: "failed", reason: "publish is missing" } },
   ];
-  return bodies.map((body, index) => ({ at: 10_000 + index * 1000, ...body }));
+  return bodies.map((body, index) => ({ at: 10_000 + index * 1000, runId: "run", ...body }));
 }

@@ -21,13 +21,13 @@ function sinkOf(
   times: number[] = [],
 ): ReturnType<typeof createSink> {
   const clock = { now: () => times.shift() ?? 5, sleep: () => never };
-  return createSink({ clock, redactor: createRedactor([secret]), reporters });
+  return createSink({ runId: "run", clock, redactor: createRedactor([secret]), reporters });
 }
 
 test("every reporter gets the same stamped and redacted event", () => {
   const [a, b] = [collector(), collector()];
   sinkOf([a, b], [42]).emit(note(`say ${secret}`));
-  assert.deepEqual(a.seen, [{ at: 42, ...note("say ***") }]);
+  assert.deepEqual(a.seen, [{ at: 42, runId: "run", ...note("say ***") }]);
   assert.equal(a.seen[0], b.seen[0]);
 });
 
@@ -65,6 +65,7 @@ test("an event that cannot be redacted reaches nobody", async () => {
     },
   };
   const sink = createSink({
+    runId: "run",
     clock: { now: () => 1, sleep: () => never },
     redactor,
     reporters: [a],
@@ -126,6 +127,7 @@ test("a reporter that never closes holds nobody up", async () => {
   const waits: number[] = [];
   const clock = { now: () => 1, sleep: async (ms: number) => void waits.push(ms) };
   const sink = createSink({
+    runId: "run",
     clock,
     redactor: createRedactor([]),
     reporters: [{ name: "slow", report() {}, close: () => never }],

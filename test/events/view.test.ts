@@ -12,6 +12,8 @@ import {
   type RunView,
 } from "../../src/events/view.ts";
 import * as samples from "./samples.ts";
+import type { SessionActivity } from "../../src/events/session-activity.ts";
+import { beginningOf } from "../../src/events/cut.ts";
 
 function fold(events: readonly RunEvent[]): RunView {
   const view = createRunView();
@@ -22,8 +24,8 @@ function fold(events: readonly RunEvent[]): RunView {
 function at(at: number, run: number, type: "work.started" | "work.ended"): RunEvent {
   const work = { ...samples.review, run };
   return type === "work.started"
-    ? { at, type, work, modelId: "m" }
-    : { at, type, work, outcome: { kind: "succeeded" } };
+    ? { at, runId: "run", type, work, modelId: "m" }
+    : { at, runId: "run", type, work, outcome: { kind: "succeeded" } };
 }
 
 const counters: readonly (keyof Counters)[] = [
@@ -93,7 +95,17 @@ test("a run is folded into what came of it", () => {
   assert.equal(elapsedMs(work, 99_000), 22_000);
   assert.deepEqual(
     work.decisions.map(({ category }) => category),
-    ["SESSION CRASHED", "DECISION", "CRITERIA", "DECISION", "TASK SUCCEEDED"],
+    [
+      "OPERATION",
+      "SESSION CRASHED",
+      "OPERATION",
+      "DECISION",
+      "OPERATION",
+      "CRITERIA",
+      "DECISION",
+      "OPERATION",
+      "TASK SUCCEEDED",
+    ],
   );
   assert.equal(work.sessions.size, 0);
 });
@@ -104,7 +116,12 @@ test("a work that never ran is skipped at the end, one that still ran is cancele
   assert.equal(view.works.get(1)?.status, "skipped");
   const cut = fold([
     ...events.slice(0, 4),
-    { at: 50_000, type: "run.ended", outcome: { kind: "canceled", reason: "SIGINT" } },
+    {
+      at: 50_000,
+      runId: "run",
+      type: "run.ended",
+      outcome: { kind: "canceled", reason: "SIGINT" },
+    },
   ]);
   assert.equal(cut.works.get(0)?.status, "canceled");
   assert.equal(cut.status, "canceled");
@@ -118,7 +135,7 @@ test("while it runs, the view tells what runs and for how long", () => {
   assert.ok(work !== undefined && session !== undefined);
   assert.equal(work.status, "running");
   assert.equal(elapsedMs(work, 20_000), 9000);
-  assert.equal(session.mission, "prompt");
+  assert.equal(session.purpose, "prompt");
   assert.deepEqual(
     [...session.tools.values()],
     [{ name: "job_prepare_document", startedAt: 21_000 }],
@@ -135,13 +152,23 @@ test("sessions and tools that were never reported as ended do not stay open", ()
         ?.sessions.values() ?? []),
     ].reduce((sum, session) => sum + 1 + session.tools.size, 0);
   assert.equal(open([]), 2);
-  const turn = { at: 30_000, work, sessionId: "uuid-2", mission: "prompt" } as const;
+  const turn = {
+    at: 30_000,
+    runId: "run",
+    work,
+    sessionId: "uuid-2",
+    turnId: "turn-3",
+    purpose: "prompt",
+  } as const;
   assert.equal(open([{ ...turn, type: "turn.ended", outcome: "crashed" }]), 1);
   assert.equal(
     open([{ ...turn, type: "turn.started", modelId: "m", retry: 1, attempt: 1, prompt: "" }]),
     1,
   );
-  assert.equal(open([{ at: 1, type: "work.ended", work, outcome: { kind: "succeeded" } }]), 0);
+  assert.equal(
+    open([{ at: 1, runId: "run", type: "work.ended", work, outcome: { kind: "succeeded" } }]),
+    0,
+  );
 });
 
 test("a run of a work that was never reported as ended is counted up to the next", () => {
@@ -154,20 +181,24 @@ test("what is said in a check is not what the agent said to its task", () => {
   const check: RunEvent[] = [
     {
       at: 1,
+      runId: "run",
       type: "turn.started",
       work: samples.review,
       sessionId: "c",
+      turnId: "turn-1",
       modelId: "m",
-      mission: "criteria",
+      purpose: "criteria",
       retry: 0,
       attempt: 1,
       prompt: "?",
     },
     {
       at: 1,
+      runId: "run",
       type: "activity",
       work: samples.review,
       sessionId: "c",
+      turnId: "turn-1",
       activity: { kind: "message.ended", messageId: "m", text: "Yes." },
     },
   ];
@@ -176,32 +207,50 @@ test("what is said in a check is not what the agent said to its task", () => {
   assert.equal(view.lastSpeaker, 0);
 });
 
-test("a denial is counted once, though the engine also decides something of it", () => {
-  const denied = { operation: "shell", target: "rm", reason: "no" };
+test("an event that amounts to a decision is one, once", () => {
+  const turn = { work: samples.review, sessionId: "s", turnId: "turn-1" };
+  const act = (activity: SessionActivity): RunEvent => ({
+    at: 1,
+    runId: "run",
+    type: "activity",
+    ...turn,
+    activity,
+  });
+  const session = { ...turn, role: "both", modelId: "m", retry: 0, attempt: 1 } as const;
+  const failed = { kind: "tool.ended", toolCallId: "c", succeeded: false } as const;
   const view = fold([
-    {
-      at: 1,
-      type: "activity",
-      work: samples.review,
-      sessionId: "s",
-      activity: { kind: "permission.denied", ...denied },
-    },
-    {
-      at: 1,
-      type: "decision",
-      work: samples.review,
-      decision: { kind: "permission-denied", ...denied },
-    },
+    { at: 1, runId: "run", type: "session.started", ...session },
+    act({ kind: "permission.denied", operation: "shell", target: "rm", reason: "no" }),
+    act({ kind: "model.failed", statusCode: 502, message: "Bad gateway", subAgent: false }),
+    act({ ...failed, toolName: "bash", error: { message: "word ".repeat(99) } }),
+    act(failed),
+    act({ ...failed, error: { message: "Denied: rm", code: "denied" } }),
+    act({ ...failed, stopped: true }),
+    act({ kind: "tool.ended", toolCallId: "c", succeeded: true }),
+    { at: 1, runId: "run", type: "session.ended", ...session, succeeded: true },
   ]);
+  assert.deepEqual(
+    view.works.get(0)?.decisions.map(({ category, text }) => `[${category}] ${text}`),
+    [
+      "[OPERATION] Session started: s, model m",
+      "[OPERATION] Denied shell rm: no",
+      "[OPERATION] A model call failed (502): Bad gateway",
+      `[OPERATION] Tool call bash failed: ${beginningOf("word ".repeat(99), 300)}`,
+      "[OPERATION] Tool call unknown failed: no reason was given",
+      "[OPERATION] Session ended: s",
+    ],
+  );
   assert.equal(view.totals.denials, 1);
 });
 
 test("the same denial is kept once with its count, and of many different ones the first", () => {
   const denied = (target: string): RunEvent => ({
     at: 1,
+    runId: "run",
     type: "activity",
     work: samples.review,
     sessionId: "s",
+    turnId: "turn-1",
     activity: { kind: "permission.denied", operation: "shell", target, reason: "x".repeat(9000) },
   });
   const view = fold([
@@ -220,11 +269,12 @@ test("the same denial is kept once with its count, and of many different ones th
 test("decisions are counted by kind, those that were dropped too, and told without a stack", () => {
   const crashed: RunEvent = {
     at: 1,
+    runId: "run",
     type: "decision",
     work: samples.review,
     decision: {
       kind: "session-crashed",
-      mission: "prompt",
+      purpose: "prompt",
       attempt: 1,
       attempts: 5,
       crash: { kind: "internal", message: "Oh.", detail: '{"stack":"at x"}' },
@@ -232,6 +282,7 @@ test("decisions are counted by kind, those that were dropped too, and told witho
   };
   const note: RunEvent = {
     at: 2,
+    runId: "run",
     type: "decision",
     work: null,
     decision: { kind: "note", text: "n" },
@@ -284,7 +335,8 @@ test("a loop of thousands of runs leaves no more behind than a short one", () =>
     for (let run = 1; run <= runs; run += 1) {
       const work = { ...samples.review, run };
       for (const event of samples.story().slice(1, -1)) {
-        if ("work" in event && event.type !== "session.ended") applyEvent(view, { ...event, work });
+        if (event.type === "run.started" || event.type === "run.ended") continue;
+        if (event.type !== "session.ended") applyEvent(view, { ...event, work });
       }
     }
   };
@@ -297,5 +349,5 @@ test("a loop of thousands of runs leaves no more behind than a short one", () =>
   assert.ok(size() < before + 200, `${before} → ${size()}`);
   const work = view.works.get(0);
   assert.equal(work?.decisions.length, KEPT_DECISIONS);
-  assert.equal(work.droppedDecisions + KEPT_DECISIONS, 3020 * 5);
+  assert.equal(work.droppedDecisions + KEPT_DECISIONS, 3020 * 7);
 });

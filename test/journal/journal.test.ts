@@ -48,6 +48,7 @@ function isDelta(event: RunEvent): boolean {
 
 const note = (text: string): RunEvent => ({
   at: 7,
+  runId: "run",
   type: "decision",
   work: null,
   decision: { kind: "note", text },
@@ -60,7 +61,7 @@ test("a journal is a header and a numbered line for each event, in folders that 
   // Not only after closing: a killed process leaves what was reported.
   assert.deepEqual(readFileSync(path, "utf8").split("\n"), [
     '{"v":1,"seq":0,"type":"journal","at":1234,"format":"agent-jobs journal"}',
-    '{"v":1,"seq":1,"at":7,"type":"decision","work":null,"decision":{"kind":"note","text":"one\\ntwo"}}',
+    '{"v":1,"seq":1,"at":7,"runId":"run","type":"decision","work":null,"decision":{"kind":"note","text":"one\\ntwo"}}',
     "",
   ]);
   await journal.close?.();
@@ -173,7 +174,7 @@ test("lines that are damaged, missing, foreign or newer are reported and left ou
     "[1]",
     line(4, note("4")),
     line(7, note("7")),
-    line(8, { at: 1, type: "work.started", work: null }),
+    line(8, { at: 1, runId: "run", type: "work.started", work: null }),
     line(9, { at: 1, type: "something.new" }),
     JSON.stringify({ v: 2, seq: 10, ...note("10") }),
     "",

@@ -198,6 +198,17 @@ describe("a recipe that comments", { timeout: 300_000 }, () => {
       }
     });
 
+    it(`${recipe.title}: posts nothing that holds a secret of the run`, async (t) => {
+      const telling: Model = (folder) => (request) => {
+        const reply = JSON.stringify(reviewer(folder)(request));
+        return JSON.parse(reply.replaceAll("Another line.", "The key is key-0123456789."));
+      };
+      const { jobs, comments } = await played(t, recipe, { model: telling });
+      assert.equal(jobs["review"]?.result, "success");
+      assert.equal(jobs["comment"]?.result, "skipped");
+      assert.deepEqual(comments, []);
+    });
+
     it(`${recipe.title}: cuts a review that is longer than a comment can be, and says so`, async (t) => {
       const long: Model = (folder) => (request) => {
         const reply = JSON.stringify(reviewer(folder)(request));

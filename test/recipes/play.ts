@@ -135,10 +135,13 @@ async function playJob(
   const running = new RunningJob(test, world, workspace, path, optional(job["env"]));
   for (const step of list(job["steps"]).map(fields)) await running.step(step, contexts);
   const given = { ...contexts, steps: running.steps };
-  const outputs = Object.entries(optional(job["outputs"])).map(([name, text]) => [
-    name,
-    interpolate(String(text), given, running.status),
-  ]);
+  // The runner hands no output of a job on that holds what a step has masked.
+  const masked = running.agents.flatMap(({ commands }) =>
+    commands.flatMap(({ name, message }) => (name === "add-mask" ? [message] : [])),
+  );
+  const outputs = Object.entries(optional(job["outputs"]))
+    .map(([name, text]) => [name, interpolate(String(text), given, running.status)] as const)
+    .filter(([, text]) => !masked.some((secret) => secret !== "" && text.includes(secret)));
   return {
     result: running.status.failed ? "failure" : "success",
     outputs: Object.fromEntries(outputs),

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Decision } from "../../src/events/decision.ts";
+import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEventBody, RunOutcome, WorkOutcome } from "../../src/events/event.ts";
 import { createExpectations } from "../../src/rehearsal/expectations.ts";
 import { script } from "./rig.ts";
+import { plannedTasks } from "../rig/plan.ts";
 
 const at = (position: string): string => `(tests/a.rehearsal.yml:${position})`;
 const crash = { kind: "session-error", message: "boom" } as const;
@@ -16,25 +17,25 @@ class Run {
       type: "run.started",
       jobName: "job",
       workingDirectory: "/repo",
-      works: [
-        { workId: 0, taskId: "review", modelId: "small" },
-        { workId: 1, taskId: "fix", modelId: "small" },
-        { workId: 2, taskId: "review", modelId: "big" },
-      ],
+      ...plannedTasks([
+        ["review", "small"],
+        ["fix", "small"],
+        ["review", "big"],
+      ]),
     },
   ];
   readonly #runs = new Map<number, number>();
 
-  work(workId: number, outcome: WorkOutcome, ...decisions: readonly Decision[]): this {
+  work(workId: number, outcome: WorkOutcome, ...decisions: readonly MadeDecision[]): this {
     const run = (this.#runs.get(workId) ?? 0) + 1;
     this.#runs.set(workId, run);
     const work = { workId, taskId: workId === 1 ? "fix" : "review", run };
     const modelId = workId === 2 ? "big" : "small";
-    const turn = { sessionId: "s", modelId, retry: 0, attempt: 1, prompt: "p" };
+    const turn = { sessionId: "s", turnId: "turn-1", modelId, retry: 0, attempt: 1, prompt: "p" };
     this.events.push(
       { type: "work.started", work, modelId },
-      { type: "turn.started", work, mission: "prompt", ...turn },
-      { type: "turn.started", work, mission: "criteria", ...turn },
+      { type: "turn.started", work, purpose: "prompt", ...turn },
+      { type: "turn.started", work, purpose: "criteria", ...turn },
       ...decisions.map((decision): RunEventBody => ({ type: "decision", work, decision })),
       { type: "work.ended", work, outcome },
     );
@@ -56,7 +57,7 @@ class Run {
 
 function failures(expect: string, { events }: Run): readonly string[] {
   const expectations = createExpectations(script("  []", `expect: ${expect}`).expect);
-  for (const [at, event] of events.entries()) expectations.report({ at, ...event });
+  for (const [at, event] of events.entries()) expectations.report({ at, runId: "run", ...event });
   return expectations.failures();
 }
 
@@ -139,10 +140,10 @@ test("works of one task are told apart by id or model, else taken in order", () 
 });
 
 test("works: runs, attempts, retries and crashes", () => {
-  const retry: Decision = { kind: "criteria-retry", retry: 1, of: 2, reason: "no" };
-  const crashed: Decision = {
+  const retry: MadeDecision = { kind: "criteria-retry", retry: 1, of: 2, reason: "no" };
+  const crashed: MadeDecision = {
     kind: "session-crashed",
-    mission: "prompt",
+    purpose: "prompt",
     attempt: 1,
     attempts: 5,
     crash,
@@ -223,8 +224,8 @@ test("a long run is not kept", () => {
   const expectations = createExpectations(expect);
   for (let n = 0; n < 100_000; n += 1) {
     const decision = { kind: "note", text: `note ${n}` } as const;
-    expectations.report({ at: n, type: "decision", work: null, decision });
+    expectations.report({ at: n, runId: "run", type: "decision", work: null, decision });
   }
-  expectations.report({ at: 0, type: "run.ended", outcome: { kind: "succeeded" } });
+  expectations.report({ at: 0, runId: "run", type: "run.ended", outcome: { kind: "succeeded" } });
   assert.equal(expectations.failures().length, 1);
 });

@@ -2,6 +2,7 @@ import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Entry, Limits, Task, Work } from "../../src/entry/model.ts";
 import type { Clock } from "../../src/events/clock.ts";
 import type { TurnGate } from "../../src/engine/ports.ts";
+import { RateLimit } from "../../src/engine/rate-limit.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import { runJob, runSingleTask, type TaskSpec } from "../../src/engine/run-job.ts";
 import type { Crash } from "../../src/events/crash.ts";
@@ -10,6 +11,8 @@ import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
 import type { SessionFactory, SessionRequest } from "../../src/engine/ports.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { FakeSessions, type Act, type Turn } from "./fake-sessions.ts";
+import { identity } from "./plan.ts";
+import { decisionOf } from "../../src/events/decision-of.ts";
 
 export const openGate: TurnGate = {
   run: (turn, signal) => (signal.aborted ? Promise.resolve(undefined) : turn()),
@@ -27,6 +30,8 @@ export interface Setup {
   readonly refuse?: (request: SessionRequest) => Crash | undefined;
   readonly gate?: (clock: Clock) => TurnGate;
   readonly signal?: AbortSignal;
+  /** Where nobody answers, if so. */
+  readonly awaited?: () => string | undefined;
   /** Instead of the fake sessions. */
   readonly factory?: SessionFactory;
   /** Sees every event as it happens. */
@@ -67,7 +72,9 @@ export async function play(setup: Setup): Promise<Played> {
     sessions: setup.factory ?? sessions,
     clock,
     gate: setup.gate?.(clock) ?? openGate,
+    rateLimit: new RateLimit(clock),
     random: () => 0,
+    ...(setup.awaited === undefined ? {} : { awaited: setup.awaited }),
     emit: (event: RunEventBody): void => {
       events.push(event);
       setup.onEvent?.(event, clock);
@@ -78,6 +85,7 @@ export async function play(setup: Setup): Promise<Played> {
     userInput: setup.userInput ?? "",
     workingDirectory: "/workspace",
     limits: resolveLimits(entry.limits, setup.limits),
+    ...identity,
     permissionsOf: () => "read-only" as const,
   };
   const running =
@@ -94,9 +102,10 @@ export async function play(setup: Setup): Promise<Played> {
     events,
     sessions,
     clock,
-    decisions: events.flatMap((event) =>
-      event.type === "decision" ? [decisionText(event.decision)] : [],
-    ),
+    decisions: events.flatMap((event) => {
+      const told = decisionOf(event);
+      return told === undefined ? [] : [decisionText(told.decision)];
+    }),
     ended: events.flatMap((event) =>
       event.type === "work.ended" ? [`${event.work.taskId}:${event.outcome.kind}`] : [],
     ),

@@ -1,10 +1,12 @@
 /** Runs a loop over one task on the engine, as often as the argument says, and prints its
  * outcome, the timers that are left, and the heap after every tenth of it. */
+import { RateLimit } from "../../src/engine/rate-limit.ts";
 import { runJob } from "../../src/engine/run-job.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import { openGate } from "./engine.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { identity } from "./plan.ts";
 
 const iterations = Number(process.argv[2]);
 const entry = validateEntry(
@@ -33,11 +35,13 @@ const outcome = await runJob(
     userInput: "",
     workingDirectory: "/",
     limits: resolveLimits({ loopIterations: iterations }),
+    ...identity,
     permissionsOf: () => "read-only",
   },
   {
     clock,
     gate: openGate,
+    rateLimit: new RateLimit(clock),
     random: () => 0,
     sessions: { open: async () => ({ kind: "opened", session }) },
     emit: (event) => {

@@ -1,6 +1,7 @@
 /** Jobs on the real engine and the real runtime, with a model that a test scripts. */
 import type { EnginePorts } from "../../src/engine/ports.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
+import { RateLimit } from "../../src/engine/rate-limit.ts";
 import { runJob } from "../../src/engine/run-job.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Limits, Permissions, Task, Work } from "../../src/entry/model.ts";
@@ -9,6 +10,8 @@ import type { RunEventBody, RunOutcome } from "../../src/events/event.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Rig } from "../sessions/rig.ts";
 import { openGate } from "./engine.ts";
+import { identity } from "./plan.ts";
+import { decisionOf } from "../../src/events/decision-of.ts";
 
 export interface RealRun {
   readonly outcome: RunOutcome;
@@ -46,6 +49,7 @@ export async function runOn(
     sessions: rig.sessions.factory,
     clock: systemClock,
     gate: openGate,
+    rateLimit: new RateLimit(systemClock),
     random: () => 0,
     emit: (event) => {
       events.push(event);
@@ -59,6 +63,7 @@ export async function runOn(
       userInput: "",
       workingDirectory: rig.workspace.path,
       limits: resolveLimits(entry.limits),
+      ...identity,
       permissionsOf: () => setup.permissions ?? "read-only",
     },
     ports,
@@ -67,9 +72,10 @@ export async function runOn(
   return {
     outcome,
     events,
-    decisions: events.flatMap((event) =>
-      event.type === "decision" ? [decisionText(event.decision)] : [],
-    ),
+    decisions: events.flatMap((event) => {
+      const told = decisionOf(event);
+      return told === undefined ? [] : [decisionText(told.decision)];
+    }),
     ended: events.flatMap((event) =>
       event.type === "work.ended" ? [`${event.work.taskId}:${event.outcome.kind}`] : [],
     ),

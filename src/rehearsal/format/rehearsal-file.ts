@@ -29,6 +29,7 @@ export interface ReplyFields {
   readonly tools?: readonly ToolField[];
   readonly toolResults?: ConditionField;
   readonly delay?: number;
+  readonly finish?: "length" | "content_filter";
   readonly usage?: { readonly input?: number; readonly output?: number };
   readonly error?: number | ErrorField;
   readonly cut?: true;

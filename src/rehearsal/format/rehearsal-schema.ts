@@ -72,6 +72,11 @@ const replyProperties = {
     minimum: 0,
     description: "The delay before this reply, in milliseconds.",
   },
+  finish: {
+    enum: ["length", "content_filter"],
+    description:
+      'Why the answer ends early: "length" (the output limit) or "content_filter". Default: the answer is complete.',
+  },
   usage: {
     type: "object",
     description: "The token usage that this reply reports. Default: none.",

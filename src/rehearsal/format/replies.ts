@@ -78,7 +78,7 @@ function ownProblems(fields: ReplyFields, path: Path): ReplyProblem[] {
     return problems;
   }
   if (second !== undefined) refuse(second, `A reply is either "${ending}" or "${second}".`);
-  for (const name of ["tools", "usage"] as const) {
+  for (const name of ["tools", "finish", "usage"] as const) {
     if (fields[name] !== undefined) {
       refuse(name, `A reply with "${ending}" never ends, so it has no "${name}".`);
     }
@@ -133,8 +133,16 @@ function toPlay(fields: ReplyFields, placeOf: (path: Path) => string): Play {
     unknown: tool.unknown === true,
     expected: endingOf(tool),
   }));
-  const { input = 0, output = 0 } = fields.usage ?? {};
-  return { kind: "answer", text, reasoning, tools, usage: { input, output } };
+  const { finish, usage = {} } = fields;
+  const { input = 0, output = 0 } = usage;
+  return {
+    kind: "answer",
+    text,
+    reasoning,
+    tools,
+    ...(finish === undefined ? {} : { finish }),
+    usage: { input, output },
+  };
 }
 
 function endingOf({ denied, fails, unknown }: ToolField): ToolEnding {

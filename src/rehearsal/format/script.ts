@@ -89,6 +89,8 @@ export interface Answer {
   readonly text: string;
   readonly reasoning: string;
   readonly tools: readonly ToolUse[];
+  /** Why it ends early; absent: it is whole. */
+  readonly finish?: "length" | "content_filter";
   readonly usage: { readonly input: number; readonly output: number };
 }
 

@@ -91,7 +91,7 @@ export function encodeAnswer(chat: ChatRequest, id: string, answer: Answer): Res
       ? { id: callId, type: "custom", custom: { name, input } }
       : { id: callId, type: "function", function: { name, arguments: input } };
   });
-  const finish = calls.length > 0 ? "tool_calls" : "stop";
+  const finish = answer.finish ?? (calls.length > 0 ? "tool_calls" : "stop");
   const { input, output } = answer.usage;
   const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
   if (chat.stream) {

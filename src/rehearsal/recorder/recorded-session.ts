@@ -1,7 +1,12 @@
 /** What a recording keeps of a session, and the rules that play it again. */
 import type { Crash } from "../../events/crash.ts";
 import type { SessionStarted, WorkRef } from "../../events/event.ts";
-import { playedCrash, recordedPrompt, type RecordedReply } from "./recorded-turn.ts";
+import {
+  playedCrash,
+  recordedPrompt,
+  type RecordedReply,
+  type RecordedUsage,
+} from "./recorded-turn.ts";
 import type { RuleFields, TurnFields } from "../format/rehearsal-file.ts";
 
 export interface RecordedTurn {
@@ -20,7 +25,7 @@ export interface RecordedSession {
   readonly turns: RecordedTurn[];
   readonly subAgents: RecordedReply[][];
   /** Reported, but the reply that it belongs to is still to come. */
-  usage: { readonly input: number; readonly output: number } | undefined;
+  usage: RecordedUsage | undefined;
 }
 
 export interface ReplayContext {

@@ -1,6 +1,6 @@
 /** What a recording writes of one turn: enough of its prompt, the answers, and how it crashed. */
 import { crashRemedy, type Crash } from "../../events/crash.ts";
-import type { ModelReplied, ToolError } from "../../events/session-activity.ts";
+import type { AnswerFinish, ModelReplied, ToolError } from "../../events/session-activity.ts";
 import type { ConditionField, ReplyFields } from "../format/rehearsal-file.ts";
 import { takeOut } from "../format/text-condition.ts";
 
@@ -24,6 +24,13 @@ export function recordedPrompt(
   return contains.length === 1 ? only : { contains };
 }
 
+/** What the runtime has accounted for since the last answer. */
+export interface RecordedUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly finish?: AnswerFinish;
+}
+
 /** A reply that can be told later how its tool calls ended. */
 export interface RecordedReply {
   fields: ReplyFields;
@@ -33,19 +40,21 @@ export interface RecordedReply {
 
 export function recordedReply(
   { text, reasoning = "", toolCalls }: ModelReplied,
-  usage: { readonly input: number; readonly output: number } | undefined,
+  used: RecordedUsage | undefined,
   workingDirectory: string,
 ): RecordedReply {
   const tools = toolCalls.map(({ name, arguments: given }) => ({
     name,
     arguments: recordedArguments(given, workingDirectory),
   }));
+  const { finish, ...usage } = used ?? { input: 0, output: 0 };
   const callIds = toolCalls.map(({ id }) => id);
   const fields = {
     ...(reasoning === "" ? {} : { reasoning: takeOut(reasoning, workingDirectory) }),
     ...(text === "" && tools.length > 0 ? {} : { text: takeOut(text, workingDirectory) }),
     ...(tools.length === 0 ? {} : { tools }),
-    ...(usage === undefined || (usage.input === 0 && usage.output === 0) ? {} : { usage }),
+    ...(finish === undefined ? {} : { finish }),
+    ...(usage.input === 0 && usage.output === 0 ? {} : { usage }),
   };
   return {
     fields,

@@ -1,5 +1,6 @@
 /** How the works of a recorded run ended, and what of it a replay can be held to. */
 import type { RunEvent } from "../../events/event.ts";
+import { plannedWorks } from "../../events/plan.ts";
 import type { WorkFields, WorkResult } from "../format/rehearsal-file.ts";
 
 interface RecordedWork {
@@ -18,7 +19,7 @@ export class RecordedWorks {
 
   report(event: RunEvent): void {
     if (event.type === "run.started") {
-      for (const { workId, taskId } of event.works) {
+      for (const { workId, taskId } of plannedWorks(event.work)) {
         const counters = { retries: 0, crashes: 0, overlapped: false };
         this.#works.set(workId, { workId, taskId, outcomes: [], ...counters });
       }

@@ -154,10 +154,17 @@ class Recording implements Recorder {
     switch (activity.kind) {
       case "model.used": {
         if (activity.subAgent) break;
+        if (session.usage?.finish === "length") {
+          // The runtime drops what was cut and asks again by itself: of that answer it reports only the cost.
+          const dropped = { ...activity, kind: "model.replied", text: "…", toolCalls: [] } as const;
+          turn.replies.push(recordedReply(dropped, session.usage, this.#workingDirectory));
+          session.usage = undefined;
+        }
         const { input, output } = session.usage ?? { input: 0, output: 0 };
         session.usage = {
           input: input + activity.inputTokens,
           output: output + activity.outputTokens,
+          ...(activity.finish === undefined ? {} : { finish: activity.finish }),
         };
         break;
       }

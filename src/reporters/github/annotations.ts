@@ -4,7 +4,7 @@
  */
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { diagnosticMessage } from "../../document/diagnostic.ts";
-import type { Decision } from "../../events/decision.ts";
+import { decisionTraits } from "../../events/decision.ts";
 import type { DecisionEntry, RunView, WorkView } from "../../events/view.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
 import { wentBadly } from "./layout.ts";
@@ -153,7 +153,7 @@ function failureOf(work: WorkView, options: AnnotationOptions): Candidate[] {
 }
 
 function warningOf(entry: DecisionEntry, work: WorkView, options: AnnotationOptions): Candidate[] {
-  const rank = warningRank(entry.kind);
+  const rank = decisionTraits(entry.kind).audience.annotation;
   if (rank === undefined || entry.answer) return [];
   const { at, text } = entry;
   const title = `${entry.category}: ${work.taskId}`;
@@ -182,24 +182,11 @@ function about(
   };
 }
 
-/** What happened on the way. How a task ended is told of the task, once. */
-function warningRank(kind: Decision["kind"]): number | undefined {
-  switch (kind) {
-    case "session-crashed":
-      return 1;
-    case "criteria-failed":
-      return 2;
-    case "permission-denied":
-      return 3;
-    default:
-      return undefined;
-  }
-}
-
 /** How many there were, those included that the view no longer holds. */
 function warnings(view: RunView): number {
   let sum = 0;
-  for (const [kind, count] of view.decided) if (warningRank(kind) !== undefined) sum += count;
+  for (const [kind, count] of view.decided)
+    if (decisionTraits(kind).audience.annotation !== undefined) sum += count;
   return sum;
 }
 

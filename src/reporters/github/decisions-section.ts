@@ -1,4 +1,5 @@
 /** The sections of the job summary that tell what was decided and what was said. */
+import { decisionTraits } from "../../events/decision.ts";
 import type { DecisionEntry, RunView, WorkView } from "../../events/view.ts";
 import { code, fenced, inline } from "./escape.ts";
 import { durationText, result, wentBadly, wholeItems } from "./layout.ts";
@@ -59,9 +60,8 @@ export function decisionSections(view: RunView): Section[] {
     : [...sections, sharedFold(folds)];
 }
 
-/** Which sessions there were is for the journal. */
 function told(decisions: readonly DecisionEntry[]): readonly DecisionEntry[] {
-  return decisions.filter(({ kind }) => kind !== "session-started" && kind !== "session-ended");
+  return decisions.filter(({ kind }) => decisionTraits(kind).audience.summary);
 }
 
 interface Fold extends Pick<WorkView, "decisions" | "droppedDecisions"> {

@@ -59,7 +59,7 @@ export function createGithubReporter(options: GithubOptions): GithubReporter {
     },
   };
   const log = createGithubLog(watched, options.randomToken, view, options.journal !== undefined);
-  let lastAt = 0;
+  let last = { at: 0, runId: "" };
   let finished: Promise<void> | undefined;
 
   const finish = async (): Promise<void> => {
@@ -67,7 +67,7 @@ export function createGithubReporter(options: GithubOptions): GithubReporter {
     if (view.status === "pending" || view.status === "running") {
       const reason = "the process was stopped before the job came to its end";
       applyEvent(view, {
-        at: lastAt,
+        ...last,
         type: "run.ended",
         outcome: { kind: "canceled", reason },
       });
@@ -82,7 +82,7 @@ export function createGithubReporter(options: GithubOptions): GithubReporter {
     name: "summary",
     report(event) {
       if (finished !== undefined) return;
-      lastAt = event.at;
+      last = { at: event.at, runId: event.runId };
       applyEvent(view, event);
       log.report(event);
       if (event.type === "run.started") heartbeat.start();

@@ -9,12 +9,13 @@
  */
 import type { RunEvent, WorkRef } from "../../events/event.ts";
 import type { RunView } from "../../events/view.ts";
-import { didNotWork, eventLine } from "../event-line.ts";
+import { eventLines, isUrgent } from "../event-line.ts";
 import type { GithubCore } from "./github-core.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
 import { createPaint } from "../paint.ts";
 import { clockText, paragraph, plural } from "../text.ts";
 import { worksTable } from "../works-table.ts";
+import { plannedWorks } from "../../events/plan.ts";
 
 /** Lines kept of a work that runs, and the length of each in UTF-16 units. */
 const HEAD = 100;
@@ -54,8 +55,9 @@ export function createGithubLog(
   };
 
   const printLive = (event: RunEvent): void => {
-    const live = eventLine(event, view, didNotWork(event) ? "normal" : "quiet");
-    if (live !== undefined) print(live.work, event, live.text);
+    for (const line of eventLines(event, view, isUrgent(event) ? "normal" : "quiet")) {
+      print(line.work, event, line.text);
+    }
   };
 
   const printGroup = (kept: Kept, title: string): void => {
@@ -141,8 +143,7 @@ function linesOf(event: RunEvent, view: RunView): readonly string[] {
   }
   // The message has been told by the event before.
   if (event.type === "turn.ended") return [];
-  const line = eventLine(event, view, "verbose");
-  return line === undefined ? [] : [line.text];
+  return eventLines(event, view, "verbose").map(({ text }) => text);
 }
 
 function keep(kept: Kept, lines: readonly string[], time: string): void {
@@ -173,7 +174,7 @@ function runLines(
 ): readonly string[] {
   const job = `${time} job ${view.jobName}`;
   if (event.type === "run.started") {
-    return [logLine(`${job} started: ${plural(event.works.length, "work")}`, LENGTH)];
+    return [logLine(`${job} started: ${plural(plannedWorks(event.work).length, "work")}`, LENGTH)];
   }
   const { outcome } = event;
   const result =

@@ -7,9 +7,10 @@
  */
 import stringWidth from "string-width";
 import type { RunEvent, RunOutcome, WorkRef } from "../../events/event.ts";
+import { plannedWorks } from "../../events/plan.ts";
 import type { Reporter } from "../../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../../events/view.ts";
-import { eventLine, type Verbosity } from "../event-line.ts";
+import { eventLines, type Verbosity } from "../event-line.ts";
 import { createLiveView, type LiveClock, type LiveStream } from "./live-view.ts";
 import { createPaint } from "../paint.ts";
 import { runningWorks, stillRunning } from "../doing.ts";
@@ -71,10 +72,10 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
   };
 
   const printEvent = (event: RunEvent): void => {
-    const line = eventLine(event, view, verbosity);
-    if (line === undefined) return;
     const time = paint("faint", clockText(event.at - (view.startedAt ?? event.at)));
-    print(`${time} ${label(line.work)}${paint(line.tone, line.text)}`);
+    for (const line of eventLines(event, view, verbosity)) {
+      print(`${time} ${label(line.work)}${paint(line.tone, line.text)}`);
+    }
   };
 
   const printEnd = (outcome: RunOutcome): void => {
@@ -102,7 +103,9 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
       if (event.type === "run.started") {
         labelWidth = Math.max(
           0,
-          ...event.works.map((planned) => stringWidth(workLabel({ ...planned, run: 1 }))),
+          ...plannedWorks(event.work).map((planned) =>
+            stringWidth(workLabel({ ...planned, run: 1 })),
+          ),
         );
         // Aligned texts are worth a third of a narrow terminal, not more.
         if (tty) labelWidth = Math.min(labelWidth, Math.floor((stream.columns ?? 80) / 3));

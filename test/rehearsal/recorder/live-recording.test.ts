@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { rehearseFiles } from "../../../src/app/rehearse.ts";
-import { executeRun, prepareRun } from "../../../src/app/run.ts";
+import { prepareRun } from "../../../src/app/prepare-run.ts";
+import { executeRun } from "../../../src/app/run.ts";
 import { makeWorkspace } from "../../rig/workspace.ts";
 
 const entry = `
@@ -118,6 +119,34 @@ test("a run with retries, crashes, a loop and a dead runtime replays to the same
   assert.match(recording, /^entry: \.\.\/entry\.yml\njob: job\nworkingDirectory: \.\.\n/);
   assert.match(recording, /path: \$\{workingDirectory\}\/entry\.yml/);
   assert.match(recording, /die: true/);
+});
+
+test("an answer that was cut, or blocked by a filter, is that again in the replay", async (t) => {
+  const rules = `
+  # The runtime asks for the rest of a cut answer by itself.
+  - { task: write, workId: 1, turns: [{ replies: [{ text: half an, finish: length }, answer] }] }
+  - task: look
+    role: task
+    turns:
+      - replies:
+          - { tools: [{ name: view, arguments: { path: "\${workingDirectory}" } }] }
+          - &cut { text: Now I would, finish: length }
+          - *cut
+          - *cut
+  - { task: look, role: task, retry: 1, turns: [{ text: nothing to see, finish: content_filter }] }
+  - task: look
+    role: task
+    retry: 1
+    attempt: 2
+    turns: [{ tools: [{ name: job_prepare_document, arguments: { argument: all } }] }]
+  - task: look
+    role: driving
+    turns: [{ replies: [*cut, *cut, *cut] }]
+`;
+  const { outcome, recording, replay } = await recorded(t, rules);
+  assert.equal(outcome, "failed");
+  assert.deepEqual(replay, ["passed", []], recording);
+  assert.match(recording, /finish: length/);
 });
 
 test("a run that fails replays to the same failure", async (t) => {

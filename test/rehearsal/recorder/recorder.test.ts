@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { Crash } from "../../../src/events/crash.ts";
-import type { Decision, Mission, SessionRole } from "../../../src/events/decision.ts";
+import type { MadeDecision, Purpose, SessionRole } from "../../../src/events/decision.ts";
 import type { RunEventBody, RunOutcome, WorkOutcome } from "../../../src/events/event.ts";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
 import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
@@ -14,6 +14,7 @@ import {
 import type { RehearsalFile } from "../../../src/rehearsal/format/rehearsal-file.ts";
 import { renderRehearsal } from "../../../src/rehearsal/format/render-rehearsal.ts";
 import { fillIn, takeOut } from "../../../src/rehearsal/format/text-condition.ts";
+import { plannedTasks } from "../../rig/plan.ts";
 
 const work = { workId: 0, taskId: "review", run: 1 };
 const options = { entry: "a.yml", job: "job" };
@@ -25,14 +26,14 @@ class Run {
 
   constructor(changes: Partial<RecorderOptions> = {}) {
     this.recorder = createRecorder({ ...options, ...changes });
-    const works = [{ workId: 0, taskId: "review", modelId: "m" }];
-    this.tell({ type: "run.started", jobName: "job", workingDirectory: "/home/me/repo", works });
+    const plan = plannedTasks([["review", "m"]]);
+    this.tell({ type: "run.started", jobName: "job", workingDirectory: "/home/me/repo", ...plan });
     this.tell({ type: "work.started", work, modelId: "m" });
   }
 
   tell(event: RunEventBody): this {
     this.#at += 1;
-    this.recorder.report({ at: this.#at, ...event });
+    this.recorder.report({ at: this.#at, runId: "run", ...event });
     return this;
   }
 
@@ -48,13 +49,13 @@ class Run {
     });
   }
 
-  turn(sessionId: string, prompt: string, mission: Mission = "prompt"): this {
-    const of = { work, sessionId, modelId: "m", mission, retry: 0, attempt: 1 };
+  turn(sessionId: string, prompt: string, purpose: Purpose = "prompt"): this {
+    const of = { work, sessionId, turnId: "turn-1", modelId: "m", purpose, retry: 0, attempt: 1 };
     return this.tell({ type: "turn.started", ...of, prompt });
   }
 
   act(sessionId: string, activity: SessionActivity): this {
-    return this.tell({ type: "activity", work, sessionId, activity });
+    return this.tell({ type: "activity", work, sessionId, turnId: "turn-1", activity });
   }
 
   reply(text: string, ...tools: readonly (readonly [string, unknown])[]): this {
@@ -74,10 +75,17 @@ class Run {
   }
 
   ended(outcome: "completed" | "crashed" | "canceled" = "completed"): this {
-    return this.tell({ type: "turn.ended", work, sessionId: "s", mission: "prompt", outcome });
+    return this.tell({
+      type: "turn.ended",
+      work,
+      sessionId: "s",
+      turnId: "turn-1",
+      purpose: "prompt",
+      outcome,
+    });
   }
 
-  decide(decision: Decision): this {
+  decide(decision: MadeDecision): this {
     return this.tell({ type: "decision", work, decision });
   }
 
@@ -85,7 +93,7 @@ class Run {
     const whole: Crash = { kind: "session-error", message: "boom", ...crash };
     return this.decide({
       kind: "session-crashed",
-      mission: "prompt",
+      purpose: "prompt",
       attempt,
       attempts: 5,
       crash: whole,
@@ -253,7 +261,9 @@ test("a rule names what the sessions of its work differ in", () => {
   run.session("s", 1, 1, "task").turn("s", "B").reply("b").ended();
   const of = { work: again, sessionId: "s", modelId: "m", retry: 0, attempt: 1 } as const;
   run.tell({ type: "session.started", ...of, role: "task" });
-  run.tell({ type: "turn.started", ...of, mission: "prompt", prompt: "C" }).reply("c");
+  run
+    .tell({ type: "turn.started", ...of, turnId: "turn-1", purpose: "prompt", prompt: "C" })
+    .reply("c");
   const common = { task: "review", workId: 0 };
   assert.deepEqual(run.over().sessions, [
     { ...common, run: 1, role: "driving", retry: 0, turns: [{ prompt: "A", text: "a" }] },
@@ -294,7 +304,12 @@ test("a hang is replayed quickly, but outlasts a limit that was crossed", () => 
       .ended("crashed")
       .crashed({ kind: "idle-deadline" });
   assert.deepEqual(hung().over().limits, { parallel: 2, idleMinutes: 0.1 });
-  const crossed: Decision = { kind: "limit-crossed", limit: "taskMinutes", value: 30, scope: "" };
+  const crossed: MadeDecision = {
+    kind: "limit-crossed",
+    limit: "taskMinutes",
+    value: 30,
+    scope: "",
+  };
   assert.deepEqual(hung().decide(crossed).over().limits, {
     parallel: 2,
     turnMinutes: 31,
@@ -371,8 +386,8 @@ test("sub-agents get rules of their own, one for each conversation", () => {
 test("works that ran beside one that crashed may be stopped elsewhere in a replay", () => {
   const other = { workId: 1, taskId: "fix", run: 1 };
   const run = new Run();
-  const works = [work, other].map(({ workId, taskId }) => ({ workId, taskId, modelId: "m" }));
-  run.tell({ type: "run.started", jobName: "job", workingDirectory: "/w", works });
+  const plan = plannedTasks([work, other].map(({ taskId }) => [taskId, "m"]));
+  run.tell({ type: "run.started", jobName: "job", workingDirectory: "/w", ...plan });
   run.tell({ type: "work.started", work, modelId: "m" });
   run.tell({ type: "work.started", work: other, modelId: "m" });
   run.session("s").turn("s", "Do it").reply("Done").ended();

@@ -6,6 +6,7 @@ import { diagnosticLine } from "../../../src/document/diagnostic.ts";
 import { validateEntry } from "../../../src/entry/prepare.ts";
 import type { Entry, PreparedEntry, Task, Work } from "../../../src/entry/model.ts";
 import { resolveLimits } from "../../../src/engine/limits.ts";
+import { RateLimit } from "../../../src/engine/rate-limit.ts";
 import { runJob } from "../../../src/engine/run-job.ts";
 import { decisionText } from "../../../src/events/decision.ts";
 import type { RunEvent } from "../../../src/events/event.ts";
@@ -27,6 +28,8 @@ import {
   never,
 } from "../../../src/rehearsal/player/wire.ts";
 import { SimulatedRuntime } from "./simulated-runtime.ts";
+import { identity } from "../../rig/plan.ts";
+import { decisionOf } from "../../../src/events/decision-of.ts";
 
 const behaviours = [
   "text",
@@ -139,15 +142,17 @@ async function run(
         userInput: "",
         workingDirectory: "/repo",
         limits: resolveLimits(entry.limits, limits, { loopIterations: 3 }),
+        ...identity,
         permissionsOf: () => "read-only",
       },
       {
         sessions: new SimulatedRuntime(transport, clock),
         clock,
         gate: openGate,
+        rateLimit: new RateLimit(clock),
         random: () => 0,
         emit: (body) => {
-          const event = { at: clock.now(), ...body };
+          const event = { at: clock.now(), runId: "run", ...body };
           events.push(event);
           report(event);
         },
@@ -186,8 +191,8 @@ async function recordAndReplay(
 }
 
 function line(event: RunEvent): string[] {
-  if (event.type === "decision")
-    return [`${event.work?.taskId ?? "job"} ${decisionText(event.decision)}`];
+  const told = decisionOf(event);
+  if (told !== undefined) return [`${told.work?.taskId ?? "job"} ${decisionText(told.decision)}`];
   if (event.type === "work.ended") return [`${event.work.taskId} ended: ${event.outcome.kind}`];
   if (event.type === "turn.started") return [`${event.work.taskId} prompt: ${event.prompt}`];
   return [];

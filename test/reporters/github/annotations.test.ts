@@ -88,8 +88,7 @@ test("what failed first is said first; of more than ten, the tenth says how many
 test("decisions that the view no longer holds are counted among those that are not shown", () => {
   const telling = new samples.Telling("loop", ["a"]);
   for (let run = 1; run <= 200; run += 1) {
-    const denied = { operation: "shell", target: `run ${run}`, reason: "no" };
-    telling.decide(0, { kind: "permission-denied", ...denied });
+    telling.deny(0, "shell", `run ${run}`, "no");
   }
   const said = chooseAnnotations(samples.viewOf(telling), options);
   assert.equal(said.length, 10);

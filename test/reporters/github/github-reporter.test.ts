@@ -5,6 +5,7 @@ import { options, report } from "./rig.ts";
 import { commandsOf } from "./runner.ts";
 import * as samples from "./samples.ts";
 import { ManualClock } from "../terminal/screen.ts";
+import { plannedTasks } from "../../rig/plan.ts";
 
 test("the annotations come through @actions/core with file and line, after the log", async () => {
   const { output, lines } = await report(samples.failure().events);
@@ -97,18 +98,25 @@ test("the log has a line at least every minute while something runs", async () =
     core: { ...core, ...rest },
   });
   const work = { workId: 0, taskId: "##[error]a\n::error::b", run: 1 };
-  const works = [{ workId: 0, taskId: work.taskId, modelId: "m" }];
-  reporter.report({ at: 0, type: "run.started", jobName: "j", workingDirectory: "w", works });
-  reporter.report({ at: 0, type: "work.started", work, modelId: "m" });
+  const plan = plannedTasks([[work.taskId, "m"]]);
+  reporter.report({
+    at: 0,
+    runId: "run",
+    type: "run.started",
+    jobName: "j",
+    workingDirectory: "w",
+    ...plan,
+  });
+  reporter.report({ at: 0, runId: "run", type: "work.started", work, modelId: "m" });
   await clock.pass(60_000);
   assert.equal(said.at(-1), "01:00 still running: #0 ## [error]a ⏎ ::error::b 01:00 starting");
   // What a work does is kept until it ends: nothing is seen of it meanwhile.
   const decision = { kind: "note", text: "x" } as const;
-  reporter.report({ at: 90_000, type: "decision", work, decision });
+  reporter.report({ at: 90_000, runId: "run", type: "decision", work, decision });
   await clock.pass(60_000);
   assert.match(said.at(-1) ?? "", /^02:00 still running: /);
   const count = said.length;
-  reporter.report({ at: 130_000, type: "run.ended", outcome: { kind: "succeeded" } });
+  reporter.report({ at: 130_000, runId: "run", type: "run.ended", outcome: { kind: "succeeded" } });
   await reporter.close?.();
   assert.equal(clock.sleeping, 0);
   assert.ok(said.length > count);

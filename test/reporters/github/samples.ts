@@ -1,11 +1,11 @@
 /** Runs as GitHub would show them: told in a few lines each, folded into a view. */
-import { generateChartNodes } from "../../../src/entry/chart.ts";
-import { renderMermaid, type NodeStatus } from "../../../src/entry/mermaid.ts";
-import type { Work } from "../../../src/entry/model.ts";
-import type { Decision } from "../../../src/events/decision.ts";
+import type { MadeDecision } from "../../../src/events/decision.ts";
 import type { RunEvent, RunEventBody, RunOutcome, WorkOutcome } from "../../../src/events/event.ts";
 import type { SessionActivity } from "../../../src/events/session-activity.ts";
 import { applyEvent, createRunView, type RunView } from "../../../src/events/view.ts";
+import { chartOf } from "../../../src/report/chart.ts";
+import type { PlannedTree } from "../../../src/events/plan.ts";
+import { planned, plannedTasks, ref } from "../../rig/plan.ts";
 import { chartDetail } from "../../../src/reporters/github/github-reporter.ts";
 
 const START = Date.UTC(2026, 2, 1, 6, 30);
@@ -15,25 +15,31 @@ export interface Sample {
   readonly chart: (view: RunView) => string;
 }
 
-/** Tells a run; the clock moves by what is said. */
+/** Tells a run of a tree, or of tasks one after the other on a model; the clock moves by what is said. */
 export class Telling {
   readonly events: RunEvent[] = [];
   #at = START;
   readonly #tasks: readonly string[];
 
-  constructor(jobName: string, tasks: readonly string[], modelId = "gpt-5.4-mini") {
+  constructor(
+    jobName: string,
+    tasks: readonly string[],
+    work: PlannedTree | string = "gpt-5.4-mini",
+  ) {
     this.#tasks = tasks;
     this.say({
       type: "run.started",
       jobName,
       entryFile: "/ws/.github/agent-jobs/review.yml",
       workingDirectory: "/ws",
-      works: tasks.map((taskId, workId) => ({ workId, taskId, modelId })),
+      ...(typeof work === "string"
+        ? plannedTasks(tasks.map((taskId) => [taskId, work]))
+        : planned(work)),
     });
   }
 
   say(body: RunEventBody): this {
-    this.events.push({ at: this.#at, ...body });
+    this.events.push({ at: this.#at, runId: "run", ...body });
     return this;
   }
 
@@ -59,7 +65,7 @@ export class Telling {
     });
   }
 
-  decide(workId: number | null, decision: Decision): this {
+  decide(workId: number | null, decision: MadeDecision): this {
     const work = workId === null ? null : this.ref(workId);
     return this.say({ type: "decision", work, decision });
   }
@@ -69,6 +75,7 @@ export class Telling {
       type: "activity",
       work: this.ref(workId),
       sessionId: `s${workId}`,
+      turnId: "turn-1",
       activity,
     });
   }
@@ -81,8 +88,9 @@ export class Telling {
       type: "turn.started",
       work,
       sessionId,
+      turnId: "turn-1",
       modelId: "gpt-5.4-mini",
-      mission: "prompt",
+      purpose: "prompt",
       retry: 0,
       attempt: 1,
       prompt: "Do your part.",
@@ -99,7 +107,14 @@ export class Telling {
       subAgent: false,
     })
       .act(workId, { kind: "message.ended", messageId: "m", text })
-      .say({ type: "turn.ended", work, sessionId, mission: "prompt", outcome: "completed" });
+      .say({
+        type: "turn.ended",
+        work,
+        sessionId,
+        turnId: "turn-1",
+        purpose: "prompt",
+        outcome: "completed",
+      });
   }
 
   crash(workId: number, message: string, attempt: number): this {
@@ -109,17 +124,25 @@ export class Telling {
       type: "turn.started",
       work,
       sessionId,
+      turnId: "turn-1",
       modelId: "gpt-5.4-mini",
-      mission: "prompt",
+      purpose: "prompt",
       retry: 0,
       attempt,
       prompt: "Do your part.",
     })
       .wait(11)
-      .say({ type: "turn.ended", work, sessionId, mission: "prompt", outcome: "crashed" })
+      .say({
+        type: "turn.ended",
+        work,
+        sessionId,
+        turnId: "turn-1",
+        purpose: "prompt",
+        outcome: "crashed",
+      })
       .decide(workId, {
         kind: "session-crashed",
-        mission: "prompt",
+        purpose: "prompt",
         attempt,
         attempts: 5,
         crash: { kind: "session-error", message, statusCode: 502, detail: '{"stack":"at …"}' },
@@ -127,10 +150,7 @@ export class Telling {
   }
 
   deny(workId: number, operation: string, target: string, reason: string): this {
-    return this.act(workId, { kind: "permission.denied", operation, target, reason }).decide(
-      workId,
-      { kind: "permission-denied", operation, target, reason },
-    );
+    return this.act(workId, { kind: "permission.denied", operation, target, reason });
   }
 
   end(workId: number, outcome: WorkOutcome, run = 1): this {
@@ -148,26 +168,13 @@ export class Telling {
 
 const succeeded = { kind: "succeeded" } as const;
 
-function ref(workIdInJob: number, taskId: string): Work<number> {
-  return { kind: "Ref", workIdInJob, taskId };
-}
-
-function charted(work: Work<number>): Sample["chart"] {
-  return (view) =>
-    renderMermaid(generateChartNodes(work), {
-      statusOf: (workId): NodeStatus | undefined => {
-        const one = view.works.get(workId);
-        if (one?.status === "crashed") return "failed";
-        if (one?.status === "answered-no") return "answered";
-        if (one?.status === "succeeded" && one.attempts > one.runs) return "retried";
-        return one?.status;
-      },
-      detailOf: (workId) => chartDetail(view, workId),
-    });
+/** The chart of the run itself, as the action draws it. */
+function charted(view: RunView): string {
+  return chartOf(view, (workId) => chartDetail(view, workId));
 }
 
 const reviewTasks = ["gather", "review-correctness", "review-tests", "review-docs", "merge"];
-const reviewChart = charted({
+const reviewWork: PlannedTree = {
   kind: "Seq",
   works: [
     ref(0, "gather"),
@@ -177,7 +184,7 @@ const reviewChart = charted({
     },
     ref(4, "merge"),
   ],
-});
+};
 
 const report = `# Review of 4f2a91c
 
@@ -193,7 +200,7 @@ const disarm = stopAfter(clock, scope, minutes(limits.taskMinutes), reason);
 Overall: fix the first point before merging.`;
 
 export function success(): Sample {
-  const telling = new Telling("review", reviewTasks)
+  const telling = new Telling("review", reviewTasks, reviewWork)
     .start(0)
     .turn(0, "The commit touches src/engine/attempt.ts and its test.", 12)
     .end(0, succeeded);
@@ -210,16 +217,16 @@ export function success(): Sample {
       .end(id, succeeded);
   }
   telling.start(4).turn(4, report, 9).end(4, succeeded).over(succeeded);
-  return { events: telling.events, chart: reviewChart };
+  return { events: telling.events, chart: charted };
 }
 
 export function failure(): Sample {
-  const telling = new Telling("review", reviewTasks)
+  const telling = new Telling("review", reviewTasks, reviewWork)
     .start(0)
     .crash(0, "502 Bad Gateway from the model server", 1)
     .decide(0, {
       kind: "crash-retry",
-      mission: "prompt",
+      purpose: "prompt",
       retry: 1,
       of: 4,
       modelId: "gpt-5.4-mini",
@@ -250,7 +257,7 @@ export function failure(): Sample {
   for (const attempt of [1, 2, 3]) telling.crash(3, "503 Service Unavailable", attempt);
   const crash = { kind: "session-error", message: "503 Service Unavailable" } as const;
   telling
-    .decide(3, { kind: "crash-budget-drained", mission: "prompt", attempts: 3 })
+    .decide(3, { kind: "crash-budget-drained", purpose: "prompt", attempts: 3 })
     .decide(3, { kind: "task-failed", reason: `crashed: ${crash.message}` })
     .say({
       type: "work.ended",
@@ -258,25 +265,26 @@ export function failure(): Sample {
       outcome: { kind: "crashed", crash },
     })
     .over({ kind: "failed", reason: 'task "review-docs" crashed: 503 Service Unavailable' });
-  return { events: telling.events, chart: reviewChart };
+  return { events: telling.events, chart: charted };
 }
 
 /** The process is told to end while two works run. */
 export function canceled(): Sample {
-  const telling = new Telling("review", reviewTasks)
+  const telling = new Telling("review", reviewTasks, reviewWork)
     .start(0)
     .turn(0, "The commit touches src/engine/attempt.ts.", 12)
     .end(0, succeeded)
     .start(1)
     .start(2)
     .turn(1, "I have read two of three files.", 31);
-  return { events: telling.events, chart: reviewChart };
+  return { events: telling.events, chart: charted };
 }
 
 /** `count` works at once, every seventh of which fails. */
 export function huge(count = 50): Sample {
   const tasks = Array.from({ length: count }, (_, index) => `check-module-${index}`);
-  const telling = new Telling("nightly", tasks);
+  const works = tasks.map((taskId, id) => ref(id, taskId));
+  const telling = new Telling("nightly", tasks, { kind: "Par", works });
   for (const id of tasks.keys()) telling.start(id);
   for (const id of tasks.keys()) {
     telling.turn(id, `Module ${id}: ${report}`, 3);
@@ -289,8 +297,7 @@ export function huge(count = 50): Sample {
     );
   }
   telling.over({ kind: "failed", reason: `${Math.ceil((count - 3) / 7)} modules are broken` });
-  const chart = charted({ kind: "Par", works: tasks.map((taskId, id) => ref(id, taskId)) });
-  return { events: telling.events, chart };
+  return { events: telling.events, chart: charted };
 }
 
 export const hostileText = [
@@ -319,8 +326,7 @@ export function hostile(): Sample {
     .turn(1, hostileText)
     .end(1, { kind: "failed", reason: hostileText })
     .over({ kind: "failed", reason: hostileText });
-  const chart = charted({ kind: "Seq", works: [ref(0, "gather"), ref(1, task)] });
-  return { events: telling.events, chart };
+  return { events: telling.events, chart: charted };
 }
 
 export function viewOf(sample: Pick<Sample, "events">): RunView {

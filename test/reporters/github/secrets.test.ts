@@ -16,6 +16,7 @@ const token = `ghs_${"a1B2c3D4e5F6g7H8".repeat(16)}.${"i9J0k1L2m3N4o5P6".repeat(
 function redacted(bodies: readonly RunEventBody[]): RunEvent[] {
   const events: RunEvent[] = [];
   const sink = createSink({
+    runId: "run",
     clock: { now: () => 1, sleep: () => new Promise<void>(() => {}) },
     redactor: createRedactor([known]),
     reporters: [{ report: (event) => void events.push(event) }],
@@ -37,6 +38,7 @@ test("a secret that stands where a text is cut is gone from log, annotations, su
           type: "activity",
           work,
           sessionId: "s0",
+          turnId: "turn-1",
           activity: { kind: "message.ended", messageId: "m1", text },
         })
         .say({ type: "work.ended", work, outcome: { kind: "failed", reason: text } })

@@ -38,9 +38,10 @@ test("each work has one group, whole, though works run at the same time", async 
     ],
   );
   const review = groups.get("#1 review-correctness failed after 00:56, 2 attempts, 2 model calls");
-  assert.deepEqual(review?.slice(0, 3), [
+  assert.deepEqual(review?.slice(0, 4), [
     "::stop-commands::token-3",
     "00:23 started, model gpt-5.4-mini",
+    "00:23 [OPERATION] Session started: s1, model gpt-5.4-mini",
     "00:23 [OPERATION] Denied shell npm publish --tag next: not allowed by `shell: [npm test]`",
   ]);
   assert.ok(review?.includes("      |   Looks good to me."));

@@ -28,8 +28,8 @@ test("the outputs tell what came of the run", () => {
   });
   const all: unknown = JSON.parse(decisions);
   assert.ok(Array.isArray(all));
-  assert.equal(all.length, 17);
-  assert.deepEqual(all[0], {
+  assert.equal(all.length, 21);
+  assert.deepEqual(all[1], {
     at: "2026-03-01T06:30:11.000Z",
     task: "gather",
     work: 0,
@@ -87,6 +87,7 @@ test("all outputs together stay below the limit and are well-formed, whatever ha
         for (let id = 100; id < 200; id += 1) {
           applyEvent(view, {
             at: 0,
+            runId: "run",
             type: "work.ended",
             work: { workId: id, taskId: sign.repeat(id * 20), run: 1 },
             outcome: { kind: "failed", reason: long },

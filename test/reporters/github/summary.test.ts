@@ -133,7 +133,7 @@ test("works that failed for the same reason are one line, above as well", () => 
 
 test("what to do stands under the reason, unless the reason says it", () => {
   const advice = "Check the *model* id.";
-  const drained = { kind: "crash-budget-drained", mission: "prompt", attempts: 5, advice } as const;
+  const drained = { kind: "crash-budget-drained", purpose: "prompt", attempts: 5, advice } as const;
   const crash = { kind: "session-error", message: "404" } as const;
   const page = (reason: string): string => {
     const telling = new samples.Telling("j", ["t"]).start(0).decide(0, drained);
@@ -148,15 +148,14 @@ test("what to do stands under the reason, unless the reason says it", () => {
 });
 
 test("which sessions there were is not in the summary", () => {
-  const about = { sessionId: "0badcafe-1", role: "both" } as const;
+  const work = { workId: 0, taskId: "t", run: 1 };
   const telling = new samples.Telling("j", ["t"])
     .start(0)
-    .decide(0, { kind: "session-started", modelId: "m", ...about })
     .decide(0, { kind: "note", text: "kept" })
-    .decide(0, { kind: "session-ended", ...about })
+    .say({ type: "session.ended", work, sessionId: "s0", role: "both", succeeded: false })
     .end(0, { kind: "failed", reason: "r" });
   const page = render({ events: telling.events, chart: () => "" });
-  assert.doesNotMatch(page, /0badcafe|[Ss]ession started/);
+  assert.doesNotMatch(page, /[Ss]ession (started|ended)/);
   // What the helper decides of a failure is the second.
   assert.match(page, /failed, 2 decisions/);
   assert.match(page, /kept/);
@@ -222,7 +221,7 @@ test("even if there is room for little else, the latest decisions of the failed 
   );
   for (let id = 0; id < 40; id += 1) {
     telling.start(id).turn(id, "short");
-    for (let step = 0; step < 49; step += 1) {
+    for (let step = 0; step < 48; step += 1) {
       telling.decide(id, { kind: "note", text: `${step}-${"&".repeat(490)}` });
     }
     telling.end(id, { kind: "failed", reason: "broken" });

@@ -7,6 +7,7 @@ import { applyEvent, createRunView, type RunView } from "../../../src/events/vie
 import { createLiveView, frame, type LiveView } from "../../../src/reporters/terminal/live-view.ts";
 import { createPaint } from "../../../src/reporters/paint.ts";
 import { ManualClock, Screen } from "./screen.ts";
+import { plannedTasks } from "../../rig/plan.ts";
 
 const plain = createPaint(false);
 
@@ -23,16 +24,13 @@ function rig(columns: number, rows: number, works: number): Rig {
   const clock = new ManualClock();
   const view = createRunView();
   const live = createLiveView(screen, clock, view, plain);
-  const emit = (body: RunEventBody): void => applyEvent(view, { at: clock.now(), ...body });
+  const emit = (body: RunEventBody): void =>
+    applyEvent(view, { at: clock.now(), runId: "run", ...body });
   emit({
     type: "run.started",
     jobName: "j",
     workingDirectory: "w",
-    works: Array.from({ length: works }, (_, workId) => ({
-      workId,
-      taskId: `task-${workId}`,
-      modelId: "gpt-5",
-    })),
+    ...plannedTasks(Array.from({ length: works }, (_, index) => [`task-${index}`, "gpt-5"])),
   });
   for (let workId = 0; workId < works; workId += 1) {
     const work = { workId, taskId: `task-${workId}`, run: 1 };
@@ -41,8 +39,9 @@ function rig(columns: number, rows: number, works: number): Rig {
       type: "turn.started",
       work,
       sessionId: `s${workId}`,
+      turnId: "turn-1",
       modelId: "gpt-5",
-      mission: "prompt",
+      purpose: "prompt",
       retry: 0,
       attempt: 1,
       prompt: "p",
@@ -62,7 +61,7 @@ test("a work that waits for a slot is queued, what is written is counted, and na
   const session = { sessionId: "s9", modelId: "gpt-5", role: "both" } as const;
   emit({ type: "session.started", work: queued, ...session, retry: 0, attempt: 1 });
   const delta = { kind: "message.delta", messageId: "m", text: "x".repeat(4000) } as const;
-  emit({ type: "activity", work: first, sessionId: "s0", activity: delta });
+  emit({ type: "activity", work: first, sessionId: "s0", turnId: "turn-1", activity: delta });
   live.start();
   await clock.pass(1_000);
   assert.deepEqual(screen.window().slice(0, -1), [
@@ -76,7 +75,7 @@ test("a work that waits for a slot is queued, what is written is counted, and na
   emit({ type: "decision", work: queued, decision: waiting });
   assert.match(frame(view, 1_000, 100, 24, 0, plain).join("\n"), /#2 .* waiting/);
   const ended = { kind: "message.ended", messageId: "m", text: "done" } as const;
-  emit({ type: "activity", work: first, sessionId: "s0", activity: ended });
+  emit({ type: "activity", work: first, sessionId: "s0", turnId: "turn-1", activity: ended });
   assert.match(frame(view, 1_000, 100, 24, 0, plain).join("\n"), /#0 .* thinking/);
   assert.notEqual(starting, first);
   live.stop();
@@ -90,12 +89,14 @@ test("the frame tells what runs, how long, with which model, how many calls and 
     type: "activity",
     work: first,
     sessionId: "s0",
+    turnId: "turn-1",
     activity: { kind: "tool.started", toolCallId: "c", toolName: "bash", toolArguments: "{}" },
   });
   emit({
     type: "activity",
     work: first,
     sessionId: "s0",
+    turnId: "turn-1",
     activity: {
       kind: "model.used",
       modelId: "gpt-5",
@@ -236,6 +237,7 @@ test("a frame fits every terminal", () => {
         for (const [index, name] of names.entries()) {
           applyEvent(view, {
             at: 5,
+            runId: "run",
             type: "work.started",
             work: { workId: 100 + index, taskId: name, run: 1 },
             modelId: name,

@@ -9,6 +9,7 @@ import {
 } from "../../../src/reporters/terminal/terminal-reporter.ts";
 import * as samples from "../../events/samples.ts";
 import { ManualClock, Screen } from "./screen.ts";
+import { plannedTasks } from "../../rig/plan.ts";
 
 function run(events: readonly RunEvent[], options: Partial<TerminalOptions> = {}): string {
   let text = "";
@@ -81,9 +82,10 @@ test("the last line is the outcome, exactly, and nothing follows it", () => {
     [{ kind: "failed", reason: "it broke" }, "job nightly failed: it broke"],
     [{ kind: "canceled", reason: "SIGINT" }, "job nightly canceled: SIGINT"],
   ] as const) {
-    const end: RunEvent = { at: 1, type: "run.ended", outcome };
+    const end: RunEvent = { at: 1, runId: "run", type: "run.ended", outcome };
     const late: RunEvent = {
       at: 2,
+      runId: "run",
       type: "decision",
       work: null,
       decision: { kind: "note", text: "late" },
@@ -97,6 +99,7 @@ test("in a loop the line names the run", () => {
   assert.ok(start !== undefined);
   const again: RunEvent = {
     at: 12_000,
+    runId: "run",
     type: "work.started",
     work: { ...samples.review, run: 2 },
     modelId: "m1",
@@ -104,7 +107,7 @@ test("in a loop the line names the run", () => {
   assert.match(run([start, again]), /00:02 #0 review run 2 started, model m1\n/);
 });
 
-test("one event is at most one line, and no text of others controls the terminal", () => {
+test("an event is at most a line, and one for what was decided, and no text of others controls the terminal", () => {
   fc.assert(
     fc.property(
       samples.events,
@@ -112,7 +115,8 @@ test("one event is at most one line, and no text of others controls the terminal
       (events, verbosity) => {
         const told = events.filter(({ type }) => type !== "run.ended");
         const text = run(told, { verbosity });
-        assert.ok(text.split("\n").length - 1 <= told.length);
+        const decided = told.filter((event) => event.type === "activity").length;
+        assert.ok(text.split("\n").length - 1 <= told.length + decided);
         assert.doesNotMatch(
           run(events, { verbosity }),
           /[^\P{Cc}\n]|[\u202A-\u202E\u2066-\u2069]/u,
@@ -186,9 +190,14 @@ test("what the agent said last is bounded", () => {
     type: "activity",
     work: samples.review,
     sessionId: "uuid-2",
+    turnId: "turn-1",
     activity: { kind: "message.ended", messageId: "n", text: "a line\n".repeat(1000) },
   };
-  const text = run([...events.slice(0, 15), { at: 24_500, ...long }, ...events.slice(15)]);
+  const text = run([
+    ...events.slice(0, 15),
+    { at: 24_500, runId: "run", ...long },
+    ...events.slice(15),
+  ]);
   assert.ok(text.split("\n").length < 50);
   assert.match(text, / {2}a line\n {2}…\n/);
 });
@@ -203,12 +212,13 @@ test("the table keeps to the width of the terminal, also with wide names", () =>
   const events: RunEvent[] = [
     {
       at: 0,
+      runId: "run",
       type: "run.started",
       jobName: "j",
       workingDirectory: "w",
-      works: names.map((taskId, workId) => ({ workId, taskId, modelId: "m" })),
+      ...plannedTasks(names.map((taskId) => [taskId, "m"])),
     },
-    { at: 1, type: "run.ended", outcome: { kind: "succeeded" } },
+    { at: 1, runId: "run", type: "run.ended", outcome: { kind: "succeeded" } },
   ];
   for (const columns of [20, 30, 40, 50, 60, 80, 200]) {
     const stream = new Screen(columns, 24);
@@ -224,12 +234,18 @@ test("the table keeps to the width of the terminal, also with wide names", () =>
 });
 
 test("of very many works the table shows those that failed and counts the rest", () => {
-  const works = Array.from({ length: 500 }, (_, workId) => ({ workId, taskId: "t", modelId: "m" }));
+  const plan = plannedTasks(Array.from({ length: 500 }, () => ["t", "m"]));
   const failed = { workId: 444, taskId: "t", run: 1 };
   const text = run([
-    { at: 0, type: "run.started", jobName: "j", workingDirectory: "w", works },
-    { at: 1, type: "work.ended", work: failed, outcome: { kind: "failed", reason: "r" } },
-    { at: 2, type: "run.ended", outcome: { kind: "failed", reason: "r" } },
+    { at: 0, runId: "run", type: "run.started", jobName: "j", workingDirectory: "w", ...plan },
+    {
+      at: 1,
+      runId: "run",
+      type: "work.ended",
+      work: failed,
+      outcome: { kind: "failed", reason: "r" },
+    },
+    { at: 2, runId: "run", type: "run.ended", outcome: { kind: "failed", reason: "r" } },
   ]);
   assert.match(text, /\n444 {2}t {6}failed/);
   assert.match(text, /\n… and 400 more\n/);
@@ -253,9 +269,10 @@ function going(options: Partial<TerminalOptions>): {
     clock,
     ...options,
   });
-  const emit = (body: RunEventBody): void => reporter.report({ at: clock.now(), ...body });
-  const works = [{ workId: 0, taskId: "review", modelId: "m" }];
-  emit({ type: "run.started", jobName: "j", workingDirectory: "w", works });
+  const emit = (body: RunEventBody): void =>
+    reporter.report({ at: clock.now(), runId: "run", ...body });
+  const plan = plannedTasks([["review", "m"]]);
+  emit({ type: "run.started", jobName: "j", workingDirectory: "w", ...plan });
   emit({ type: "work.started", work: review, modelId: "m" });
   return { clock, emit, text: () => text };
 }

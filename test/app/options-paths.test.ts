@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { link, mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { checkOutputs } from "../../src/app/load.ts";
+import { checkOutputs } from "../../src/app/options-paths.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 test("an output may not be an input or another output by any name: itself, a link to it, a hard link, a linked folder", async (t) => {

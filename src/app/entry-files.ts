@@ -1,8 +1,7 @@
-/** From paths to checked input: everything that can be wrong with a run before it begins. */
+/** Entries and rehearsals from their files, checked; and the job and the models of an entry that a run is for. */
 import "../document/ajv-compiler.ts";
-import { realpathSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { documentLimits } from "../document/read-document.ts";
 import { loadEntry as loadFrom, type LoadedEntry } from "../entry/load-entry.ts";
@@ -10,7 +9,7 @@ import type { PreparedEntry } from "../entry/model.ts";
 import { unmatchable } from "../permissions/patterns.ts";
 import { loadScript } from "../rehearsal/format/load-script.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import { UsageError } from "./usage-error.ts";
+import { UsageError } from "./options.ts";
 
 export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }>;
 
@@ -116,41 +115,4 @@ export function overrideModels(
           ),
         }),
   };
-}
-
-/** Refuses to write a file over one that the run reads, or two into one. */
-export function checkOutputs(
-  inputs: readonly (string | undefined)[],
-  outputs: Readonly<Record<string, string | undefined>>,
-): void {
-  const taken = new Map(
-    inputs.flatMap((path) => (path === undefined ? [] : [[identity(path), path]])),
-  );
-  for (const [what, path] of Object.entries(outputs)) {
-    if (path === undefined) continue;
-    const other = taken.get(identity(path));
-    if (other !== undefined) {
-      throw new UsageError(`The ${what} ${path} would overwrite ${other}: name another file.`);
-    }
-    taken.set(identity(path), path);
-  }
-}
-
-/** The same for all names of a file, links of both kinds among them. */
-function identity(path: string): string {
-  const absolute = resolve(path);
-  try {
-    const found = statSync(absolute, { bigint: true, throwIfNoEntry: false });
-    return found === undefined
-      ? join(realpathSync(dirname(absolute)), basename(absolute))
-      : `${found.dev}:${found.ino}`;
-  } catch {
-    return absolute;
-  }
-}
-
-export async function checkWorkingDirectory(path: string): Promise<void> {
-  const found = await stat(path).catch(() => undefined);
-  if (found === undefined) throw new UsageError(`The working directory ${path} does not exist.`);
-  if (!found.isDirectory()) throw new UsageError(`The working directory ${path} is not a folder.`);
 }

@@ -1,0 +1,75 @@
+/**
+ * The other side: the least that does the same work on the SDK alone. Each difference that is named changes
+ * one thing, to show what it costs.
+ *
+ *   node bare.js WORKLOAD BASE-URL FOLDER [DIFFERENCE...]
+ */
+import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { measure } from "./meter.ts";
+import { modelId, prompt, workloadOf, type Difference } from "./workload.ts";
+
+const [, , name, baseUrl = "", folder = "", ...named] = process.argv;
+const differs = (difference: Difference): boolean => named.includes(difference);
+const { tasks, order } = workloadOf(name);
+
+const jobTools = [
+  ["job_prepare_document", "Names a document that you were asked to prepare."] as const,
+  ["job_boolean_true", "Reports that the condition holds."] as const,
+  ["job_boolean_false", "Reports that the condition does not hold."] as const,
+  ["job_prerequisite_failed", "Reports that the task can't be done."] as const,
+].map(([tool, description]) => ({
+  name: tool,
+  description,
+  parameters: {
+    type: "object",
+    properties: { argument: { type: "string", description: "Why." } },
+    required: ["argument"],
+  },
+  skipPermission: true,
+  handler: () => "Reported.",
+}));
+
+async function runTask(client: CopilotClient): Promise<void> {
+  const session = await client.createSession({
+    model: modelId,
+    streaming: !differs("no streaming"),
+    provider: { type: "openai", baseUrl, apiKey: "bench" },
+    workingDirectory: folder,
+    tools: jobTools,
+    availableTools: ["builtin:view", "builtin:grep", "builtin:rg", "builtin:glob", "custom:*"],
+    onPermissionRequest: () => ({ kind: "approve-once" }),
+    infiniteSessions: { enabled: differs("infinite sessions") },
+    skipCustomInstructions: true,
+    enableSessionStore: false,
+    enableSkills: false,
+    ...(differs("a hook") ? { hooks: { onPreToolUse: () => undefined } } : {}),
+  });
+  const done = new Promise((resolve) => session.on("session.idle", resolve));
+  await session.send({ prompt });
+  await done;
+  await session.disconnect();
+  if (!differs("no deletion")) await client.deleteSession(session.sessionId);
+}
+
+await measure(async () => {
+  const baseDirectory = mkdtempSync(join(tmpdir(), "agent-jobs-bench-bare-"));
+  const { COPILOT_CLI_PATH: path } = process.env;
+  const client = new CopilotClient({
+    ...(differs("the default mode") ? {} : { mode: "empty" }),
+    useLoggedInUser: false,
+    baseDirectory,
+    logLevel: "error",
+    ...(path === undefined ? {} : { connection: RuntimeConnection.forStdio({ path }) }),
+  });
+  await client.start();
+  if (order === "parallel") {
+    await Promise.all(Array.from({ length: tasks }, () => runTask(client)));
+  } else {
+    for (let done = 0; done < tasks; done += 1) await runTask(client);
+  }
+  await client.stop();
+  rmSync(baseDirectory, { recursive: true, force: true });
+});

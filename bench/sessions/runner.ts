@@ -1,0 +1,25 @@
+/**
+ * Our side: a job with one task for each session, through the library.
+ *
+ *   node runner.js WORKLOAD BASE-URL FOLDER
+ */
+import { JobHost, type Entry } from "../../src/index.ts";
+import { measure } from "./meter.ts";
+import { modelId, prompt, workloadOf } from "./workload.ts";
+
+const [, , name, baseUrl = "", folder = ""] = process.argv;
+const { tasks, order } = workloadOf(name);
+const works = Array.from({ length: tasks }, () => ({ kind: "Ref" as const, taskId: "task" }));
+const entry: Entry = {
+  models: { driving: modelId },
+  limits: { parallel: tasks },
+  tasks: { task: { prompt, model: { category: "driving" } } },
+  jobs: { job: { work: { kind: order === "parallel" ? "Par" : "Seq", works } } },
+};
+
+await measure(async () => {
+  const host = new JobHost({ provider: { baseUrl } });
+  await host.installJobsEntry(entry);
+  const result = await host.runJob("job", { workingDirectory: folder });
+  if (result.outcome.kind !== "succeeded") throw new Error(JSON.stringify(result.outcome));
+});

@@ -1,0 +1,341 @@
+/**
+ * What runs share: the runtime and its sessions, the slots for turns, the rate limit of the model server, the
+ * secrets to mask, and who listens. The command line, the action, rehearsals, benches and `JobHost` all run
+ * on one of these; what is prepared for a run of a file is in `prepare-run.ts`.
+ *
+ * Invariants: the runtime is up only while something runs, so a process that is done can exit; what happens
+ * to the runtime is an event of every run under way, so each journal is whole; after `close()` nothing runs
+ * and nothing starts, and every reporter has been closed once.
+ */
+import { setImmediate } from "node:timers/promises";
+import { RateLimit } from "../engine/rate-limit.ts";
+import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
+import type { Clock } from "../events/clock.ts";
+import type { MadeDecision } from "../events/decision.ts";
+import type { RunEventBody, RunOutcome } from "../events/event.ts";
+import { createRedactor, type Redactor } from "../events/redact.ts";
+import {
+  Audience,
+  createSink,
+  newRunId,
+  type Reporter,
+  type ReporterFailure,
+} from "../events/sink.ts";
+import { systemClock } from "../platform/clock.ts";
+import { onAbort, within } from "../runtime/deadline.ts";
+import type { ICopilotSession } from "../sessions/callbacks.ts";
+import {
+  createSessions,
+  type RawSessionRequest,
+  type RuntimeKeeper,
+  type Sessions,
+  type SessionsOptions,
+  type Tool,
+} from "../sessions/sessions.ts";
+import type { ModelTransport } from "../sessions/transport.ts";
+import { createGate } from "./gate.ts";
+import { modelServer, type ModelAccess } from "./options-provider.ts";
+import { knownSecrets } from "./secrets.ts";
+
+export interface HostOptions extends ModelAccess {
+  /** Answers every model request instead of a model server. */
+  readonly transport?: ModelTransport | undefined;
+  /** Tools with handlers in this process, offered to every session. */
+  readonly tools?: readonly Tool[] | undefined;
+  /** Files that runs write about themselves: no file tool writes to them. */
+  readonly kept?: readonly string[] | undefined;
+  /** A random id that every process carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
+  readonly mark?: string | undefined;
+  /** For a runtime that may have been damaged since it was installed. */
+  readonly runtimeKeeper?: RuntimeKeeper | undefined;
+  /** Hear the events of all runs, told apart by `runId`, until the host is closed. */
+  readonly reporters?: readonly Reporter[] | undefined;
+  /** Told of the first failure of each of them. */
+  readonly onReporterFailure?: ((failure: ReporterFailure) => void) | undefined;
+  readonly clock?: Clock;
+  /** What makes the sessions. Default: the Copilot runtime. */
+  readonly createSessions?: (options: SessionsOptions) => Sessions;
+}
+
+export interface RunOnHostOptions {
+  /** Cancels the run; its reason, if it is a string, is the reason shown. */
+  readonly signal?: AbortSignal | undefined;
+  /** Hear this run only, before the reporters of the host, and are closed at its end. */
+  readonly reporters?: readonly Reporter[];
+  /** What is told in the place of an event. */
+  readonly rewrite?: (event: RunEventBody) => RunEventBody;
+}
+
+/** A run under way. */
+export interface HostRun {
+  /** Of all its events. */
+  readonly runId: string;
+  /** The job, or the task that runs alone. */
+  readonly name: string;
+  cancel(reason: string): void;
+  /** Fulfilled however the run ends, when its own reporters are closed. */
+  readonly ended: Promise<RunEnd>;
+}
+
+export interface RunEnd {
+  readonly outcome: RunOutcome;
+  /** Of the reporters of this run; those of the host are told to `onReporterFailure`. */
+  readonly reporterFailures: readonly ReporterFailure[];
+}
+
+interface ActiveRun extends HostRun {
+  readonly parallel: number;
+  /** Passes an event on once the run has told its start. */
+  tell(decision: MadeDecision): void;
+}
+
+/** A run ends within five seconds of its cancel; then its own reporters have two. */
+const RUNS_END_MS = 8_000;
+const SESSIONS_END_MS = 5_000;
+
+/** See the head of this file. */
+export class Host {
+  readonly #options: HostOptions;
+  readonly #clock: Clock;
+  readonly #audience: Audience;
+  readonly #gate = createGate(1);
+  readonly #rateLimit: RateLimit;
+  readonly #runs = new Map<string, ActiveRun>();
+  readonly #lent = new Set<ICopilotSession>();
+  #redactor: Redactor | undefined;
+  #sessions: Sessions | undefined;
+  /** Runs and sessions that need the runtime. */
+  #users = 0;
+  /** Those of earlier, until they have ended. */
+  readonly #ending = new Map<Sessions, Promise<void>>();
+  #unreachable: MadeDecision | undefined;
+  #closing: Promise<readonly ReporterFailure[]> | undefined;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#rateLimit = new RateLimit(this.#clock);
+    this.#audience = new Audience({
+      clock: this.#clock,
+      redact: (text) => this.redactor.text(text),
+      reporters: options.reporters,
+      onFailure: options.onReporterFailure,
+    });
+  }
+
+  /** Masks what must not leave this process. While something runs it is the same one. */
+  get redactor(): Redactor {
+    this.#redactor ??= createRedactor(knownSecrets(this.#options));
+    return this.#redactor;
+  }
+
+  /** What runs, in the order of the starts. */
+  get runs(): readonly HostRun[] {
+    return [...this.#runs.values()];
+  }
+
+  /** Whether a run or a session needs the runtime. */
+  get busy(): boolean {
+    return this.#users > 0;
+  }
+
+  /** Throws if the host is closed. */
+  ensureOpen(): void {
+    if (this.#closing !== undefined) throw closed();
+  }
+
+  /** The reporter hears all runs from now on, until it is unsubscribed (then it is the caller's to close) or the host is closed. */
+  subscribe(reporter: Reporter): () => void {
+    this.ensureOpen();
+    this.#audience.add(reporter);
+    return () => this.#audience.remove(reporter);
+  }
+
+  /**
+   * Starts a job, or a task alone; the first event comes after this has returned. Throws if the host is closed.
+   * With the turns of all runs at most `limits.parallel` are under way; of different values the smallest counts.
+   */
+  run(spec: JobSpec | TaskSpec, options: RunOnHostOptions = {}): HostRun {
+    this.ensureOpen();
+    const { signal, reporters = [], rewrite = (event) => event } = options;
+    const sessions = this.#acquire();
+    const runId = newRunId();
+    const abort = new AbortController();
+    const sink = createSink({
+      runId,
+      clock: this.#clock,
+      redactor: this.redactor,
+      reporters: [...reporters, { name: "host", report: (event) => this.#audience.report(event) }],
+    });
+    let told = false;
+    const emit = (event: RunEventBody): void => {
+      // Who hears that it has ended may start or install the next thing at once.
+      if (event.type === "run.ended") this.#leave(run);
+      sink.emit(rewrite(event));
+      if (event.type !== "run.started") return;
+      told = true;
+      if (sessions.unreachable !== undefined && this.#unreachable !== undefined)
+        run.tell(this.#unreachable);
+    };
+    const ports = {
+      sessions: sessions.factory,
+      clock: this.#clock,
+      gate: this.#gate,
+      rateLimit: this.#rateLimit,
+      random: Math.random,
+      awaited: () => sessions.unreachable,
+      emit,
+    };
+    const start = async (): Promise<RunEnd> => {
+      const unsubscribe = signal && onAbort(signal, () => abort.abort(signal.reason));
+      try {
+        // Whoever starts something gets the handle first and the events after it.
+        await setImmediate();
+        const outcome =
+          "jobName" in spec
+            ? await runJob(spec, ports, abort.signal)
+            : await runSingleTask(spec, ports, abort.signal);
+        return { outcome, reporterFailures: await sink.close() };
+      } finally {
+        unsubscribe?.();
+        this.#leave(run);
+        await sink.close();
+      }
+    };
+    const run: ActiveRun = {
+      runId,
+      name: "jobName" in spec ? spec.jobName : spec.taskName,
+      parallel: spec.limits.parallel,
+      tell(decision) {
+        if (told) emit({ type: "decision", work: null, decision });
+      },
+      cancel: (reason) => abort.abort(reason),
+      // Called in the next step, when there is the run to leave.
+      ended: Promise.resolve().then(start),
+    };
+    this.#runs.set(runId, run);
+    this.#setParallel();
+    return run;
+  }
+
+  /** A session that belongs to no run. Rejects if it can't be had, or if the host is closed. */
+  async startSession(request: RawSessionRequest): Promise<ICopilotSession> {
+    this.ensureOpen();
+    const sessions = this.#acquire();
+    const session: ICopilotSession = await sessions
+      .startSession({
+        ...request,
+        onEnded: () => {
+          this.#lent.delete(session);
+          request.onEnded?.();
+          this.#release();
+        },
+      })
+      .catch((error: unknown) => {
+        this.#release();
+        throw error;
+      });
+    this.#lent.add(session);
+    if (this.#closing === undefined) return session;
+    await session.stop();
+    throw closed();
+  }
+
+  /** A session of a run, while it is open. To stop it is a crash of its turn. */
+  findSession(sessionId: string): ICopilotSession | undefined {
+    return this.#sessions?.find(sessionId);
+  }
+
+  /**
+   * Cancels what runs, ends the sessions and the runtime, and closes the reporters, each step within a few
+   * seconds. Idempotent, never rejects. Resolves with what the reporters have failed at.
+   */
+  close(): Promise<readonly ReporterFailure[]> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** Ends the runtime and all it started by force and at once, for a process that has no time left. */
+  kill(): void {
+    this.#sessions?.kill();
+    for (const sessions of this.#ending.keys()) sessions.kill();
+  }
+
+  async #close(): Promise<readonly ReporterFailure[]> {
+    const runs = [...this.#runs.values()];
+    for (const run of runs) run.cancel("the host was closed");
+    const lent = [...this.#lent].map((session) => session.stop());
+    await this.#bounded(
+      runs.map(({ ended }) => ended),
+      RUNS_END_MS,
+    );
+    await this.#bounded(lent, SESSIONS_END_MS);
+    this.#endSessions();
+    await Promise.all(this.#ending.values());
+    return this.#audience.close();
+  }
+
+  async #bounded(ends: readonly Promise<unknown>[], milliseconds: number): Promise<void> {
+    await within(Promise.allSettled(ends), milliseconds, this.#clock);
+  }
+
+  #acquire(): Sessions {
+    this.#users += 1;
+    this.#sessions ??= (this.#options.createSessions ?? createSessions)(this.#sessionsOptions());
+    return this.#sessions;
+  }
+
+  #sessionsOptions(): SessionsOptions {
+    const { environment, runtimePath, runtimeKeeper, transport, tools, kept, mark } = this.#options;
+    return {
+      clock: this.#clock,
+      environment,
+      runtimePath,
+      runtimeKeeper,
+      tools,
+      kept,
+      mark,
+      // What answers here needs no model server: nothing reaches one, whatever else was given.
+      ...(transport === undefined ? modelServer(this.#options) : { transport }),
+      onRuntimeRestarted: (reason) => this.#tell({ kind: "runtime-restarted", reason }),
+      onUnreachable: (server, reason) => {
+        this.#unreachable = { kind: "model-unreachable", server, reason };
+        this.#tell(this.#unreachable);
+      },
+      onLeftovers: (runs) => this.#tell({ kind: "leftovers-ended", runs }),
+    };
+  }
+
+  #tell(decision: MadeDecision): void {
+    for (const run of this.#runs.values()) run.tell(decision);
+  }
+
+  #leave(run: ActiveRun): void {
+    if (!this.#runs.delete(run.runId)) return;
+    this.#setParallel();
+    this.#release();
+  }
+
+  #setParallel(): void {
+    const [first, ...others] = [...this.#runs.values()].map(({ parallel }) => parallel);
+    if (first !== undefined) this.#gate.parallel = others.reduce((a, b) => Math.min(a, b), first);
+  }
+
+  #release(): void {
+    this.#users -= 1;
+    if (this.#users === 0) this.#endSessions();
+  }
+
+  #endSessions(): void {
+    const sessions = this.#sessions;
+    if (sessions === undefined) return;
+    this.#sessions = undefined;
+    this.#redactor = undefined;
+    const ended = sessions.stop().finally(() => this.#ending.delete(sessions));
+    this.#ending.set(sessions, ended);
+  }
+}
+
+function closed(): Error {
+  return new Error("The host is closed: nothing can be started on it any more.");
+}

@@ -1,0 +1,42 @@
+/** The paths of a run: what it reads and where it works must be there, what it writes must not be what it reads. */
+import { realpathSync, statSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { UsageError } from "./options.ts";
+
+/** Refuses to write a file over one that the run reads, or two into one. */
+export function checkOutputs(
+  inputs: readonly (string | undefined)[],
+  outputs: Readonly<Record<string, string | undefined>>,
+): void {
+  const taken = new Map(
+    inputs.flatMap((path) => (path === undefined ? [] : [[identity(path), path]])),
+  );
+  for (const [what, path] of Object.entries(outputs)) {
+    if (path === undefined) continue;
+    const other = taken.get(identity(path));
+    if (other !== undefined) {
+      throw new UsageError(`The ${what} ${path} would overwrite ${other}: name another file.`);
+    }
+    taken.set(identity(path), path);
+  }
+}
+
+/** The same for all names of a file, links of both kinds among them. */
+function identity(path: string): string {
+  const absolute = resolve(path);
+  try {
+    const found = statSync(absolute, { bigint: true, throwIfNoEntry: false });
+    return found === undefined
+      ? join(realpathSync(dirname(absolute)), basename(absolute))
+      : `${found.dev}:${found.ino}`;
+  } catch {
+    return absolute;
+  }
+}
+
+export async function checkWorkingDirectory(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) throw new UsageError(`The working directory ${path} does not exist.`);
+  if (!found.isDirectory()) throw new UsageError(`The working directory ${path} is not a folder.`);
+}

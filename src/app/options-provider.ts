@@ -1,0 +1,91 @@
+/** How the models are reached: a model server of one's own, or GitHub Copilot with a token. */
+import type { SessionsOptions } from "../sessions/sessions.ts";
+import type { WriteName } from "./options.ts";
+
+export const providerTypes = ["openai", "azure", "anthropic"] as const;
+export const wireApis = ["completions", "responses"] as const;
+
+/** A model server of one's own. With it, no GitHub token is needed or used. */
+export interface ProviderOptions {
+  /** Default: `openai`. */
+  readonly type?: (typeof providerTypes)[number];
+  /** Such as `http://127.0.0.1:11434/v1`. */
+  readonly baseUrl: string;
+  /** Masked in everything that is written. Default: none. */
+  readonly apiKey?: string;
+  /** Default: `completions`. */
+  readonly wireApi?: (typeof wireApis)[number];
+}
+
+/** How the models are reached: the same for the command line, the action and the library. */
+export interface ModelAccess {
+  readonly provider?: ProviderOptions;
+  readonly gitHubToken?: string;
+  /** Where the Copilot runtime is; default: `COPILOT_CLI_PATH`, then the installed package. */
+  readonly runtimePath?: string;
+  /** The environment of this process. What the runtime and its shells see of it is an allow-list. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** What was given of a provider; undefined: nothing was. */
+export type GivenProvider = {
+  readonly [Field in keyof ProviderOptions]-?: ProviderOptions[Field] | undefined;
+};
+
+const optionOf = {
+  apiKey: "provider-api-key",
+  type: "provider-type",
+  wireApi: "provider-wire-api",
+} as const;
+
+/** The provider that options or inputs name, and all that is wrong with them. */
+export function readProvider(
+  { baseUrl, ...others }: GivenProvider,
+  write: WriteName,
+): { readonly provider: ProviderOptions | undefined; readonly problems: readonly string[] } {
+  const address = write("provider-base-url");
+  const fields = ["apiKey", "type", "wireApi"] as const;
+  if (baseUrl === undefined) {
+    const alone = fields.filter((field) => others[field] !== undefined);
+    return {
+      provider: undefined,
+      problems: alone.map((field) => `${write(optionOf[field])} needs ${address}.`),
+    };
+  }
+  const problem = addressProblem(baseUrl, write(optionOf.apiKey));
+  const { apiKey, type = providerTypes[0], wireApi = wireApis[0] } = others;
+  return {
+    provider: { baseUrl, type, wireApi, ...(apiKey === undefined ? {} : { apiKey }) },
+    problems: problem === undefined ? [] : [`${address} ${problem}.`],
+  };
+}
+
+/** What is wrong with the address of a model server, as a phrase that follows its name. Never quotes it: it may hold a key. */
+export function addressProblem(baseUrl: string, keyOption: string): string | undefined {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(baseUrl)) {
+    return "must be an http or https address, such as http://127.0.0.1:11434/v1";
+  }
+  if (url.username !== "" || url.password !== "") {
+    return `holds a name or a password: give the key with ${keyOption}`;
+  }
+  return undefined;
+}
+
+/** The defaults of a provider, and no token beside one. */
+export function modelServer({
+  provider,
+  gitHubToken,
+}: ModelAccess): Pick<SessionsOptions, "provider" | "gitHubToken"> {
+  return provider === undefined
+    ? { gitHubToken }
+    : { provider: { type: providerTypes[0], wireApi: wireApis[0], ...provider } };
+}
+
+/** The token in an environment, most specific name first. */
+export function gitHubTokenOf(environment: ModelAccess["environment"]): string | undefined {
+  const names = ["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"];
+  return names
+    .map((name) => environment[name])
+    .find((token) => token !== undefined && token !== "");
+}

@@ -1,0 +1,188 @@
+/**
+ * A run of a file, before it begins: options in, checked input out. Everything that can be wrong beforehand is
+ * thrown here; `run.ts` runs what was prepared.
+ */
+import { resolve } from "node:path";
+import type { Diagnostic } from "../document/diagnostic.ts";
+import { resolveLimits, setBy, type LimitSources, type ResolvedLimits } from "../engine/limits.ts";
+import type { Limits, PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import { unusedUserInput } from "../entry/warnings.ts";
+import { taskWorks } from "../entry/work.ts";
+import type { Reporter } from "../events/sink.ts";
+import { effectivePermissions } from "../permissions/policy.ts";
+import { ruleSet } from "../permissions/rules.ts";
+import type { Script } from "../rehearsal/format/script.ts";
+import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
+import type { RuntimeKeeper } from "../sessions/sessions.ts";
+import {
+  chooseJob,
+  overrideModels,
+  readEntry,
+  readRehearsal,
+  type ReadEntry,
+} from "./entry-files.ts";
+import { asFlag, UsageError, type Models, type WriteName } from "./options.ts";
+import { checkOutputs, checkWorkingDirectory } from "./options-paths.ts";
+import type { ModelAccess } from "./options-provider.ts";
+import { copyWorkingDirectory } from "./working-copy.ts";
+import { makeWorkspace } from "./workspace.ts";
+
+/** What a run may be told beside its entry. Paths are relative to the current directory. */
+export interface RunOptions extends ModelAccess {
+  readonly entryFile: string;
+  /** May be left out if the entry has just one job. */
+  readonly jobName?: string;
+  readonly userInput?: string;
+  readonly workingDirectory?: string;
+  /** Category to model id, over `entry.models`. */
+  readonly models?: Models;
+  /** Where the entry says nothing, and a ceiling where it does. */
+  readonly permissions?: PermissionPreset;
+  /** Over the entry's. */
+  readonly limits?: Limits;
+  /** The option or input that set each of them, as the person wrote it. */
+  readonly limitNames?: LimitSources;
+  /** How to write an option's name in an error. Default: as the command line does, `--user-input`. */
+  readonly write?: WriteName;
+  /** A rehearsal file whose script plays the model. */
+  readonly rehearse?: string;
+  /** With `rehearse`: work in the folder itself. Default: where tools may change it, in a copy of it. */
+  readonly inPlace?: boolean;
+  /** With `rehearse`: throws if the sessions may not work in this folder, which the rehearsal may have named. */
+  readonly checkFolder?: (folder: string) => Promise<void>;
+  /** With `rehearse`: its `expect` decides how the run ended, as for `agent-jobs rehearse`. Default: it is not looked at. */
+  readonly honourExpectations?: boolean;
+  /** Where to write a rehearsal of this run. */
+  readonly record?: string;
+  /** Where to write the journal. */
+  readonly journal?: string;
+  readonly terminal?: {
+    readonly stream: TerminalStream;
+    readonly verbosity: "quiet" | "normal" | "verbose";
+    readonly colors: boolean;
+    /** Draw what runs below the log; for a terminal only. */
+    readonly live: boolean;
+    /** Print the chart at the end, as the text of a Mermaid flowchart. */
+    readonly chart?: boolean;
+  };
+  readonly reporters?: readonly Reporter[];
+  /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
+  readonly mark?: string;
+  /** For a runtime that may have been damaged since it was installed. */
+  readonly runtimeKeeper?: RuntimeKeeper;
+}
+
+/** Checked input: nothing of it can be refused any more. */
+export interface PreparedRun {
+  readonly loaded: ReadEntry;
+  readonly entry: PreparedEntry;
+  readonly jobName: string;
+  readonly userInput: string;
+  /** Absolute. */
+  readonly workingDirectory: string;
+  /** The folder that it is a copy of; else the same. */
+  readonly namedDirectory: string;
+  readonly limits: ResolvedLimits;
+  readonly permissions: PermissionPreset | undefined;
+  readonly script: Script | undefined;
+  /** About the entry, and about what it is run with. */
+  readonly warnings: readonly Diagnostic[];
+  /** Removes what was made for the run; `executeRun` does it at its end. */
+  readonly cleanUp: () => Promise<void>;
+}
+
+/** Throws `UsageError` or `DiagnosticsError`: for both the person gets no run and exit code 2. */
+export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
+  const loaded = await readEntry(options.entryFile);
+  const jobName = chooseJob(loaded.entry, options.jobName);
+  const script = options.rehearse === undefined ? undefined : await readRehearsal(options.rehearse);
+  return prepareLoaded(options, loaded, jobName, script);
+}
+
+/** As `prepareRun`, for a rehearsal that names its entry and job itself. */
+export async function prepareRehearsal(options: RunOptions, script: Script): Promise<PreparedRun> {
+  const loaded = await readEntry(script.entryFile);
+  return prepareLoaded(options, loaded, chooseJob(loaded.entry, script.job), script);
+}
+
+async function prepareLoaded(
+  options: RunOptions,
+  loaded: ReadEntry,
+  jobName: string,
+  script: Script | undefined,
+): Promise<PreparedRun> {
+  const { journal, record: recording, write = asFlag } = options;
+  checkOutputs([loaded.file, script?.file], { journal, recording });
+  if (script?.job !== undefined && script.job !== jobName) {
+    throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
+  }
+  const entry = overrideModels(loaded.entry, { ...script?.models, ...options.models });
+  const userInput = options.userInput ?? script?.userInput;
+  if (entry.jobs[jobName]?.requireUserInput === true && userInput === undefined) {
+    throw new UsageError(
+      `The job "${jobName}" needs user input: give it with ${write("user-input")} or ${write("user-input-file")}.`,
+    );
+  }
+  const named = options.workingDirectory ?? script?.workingDirectory;
+  const folder = resolve(named ?? ".");
+  await checkWorkingDirectory(folder);
+  const workspace =
+    named === undefined && script?.workspace !== undefined
+      ? await makeWorkspace(script.workspace, options.environment)
+      : undefined;
+  if (script !== undefined && workspace === undefined) await options.checkFolder?.(folder);
+  const permissions = options.permissions ?? script?.permissions;
+  const copy =
+    script !== undefined &&
+    workspace === undefined &&
+    options.inPlace !== true &&
+    mayChangeFiles(entry, jobName, permissions)
+      ? await copyWorkingDirectory(folder, options.environment, write("in-place"))
+      : undefined;
+  const workingDirectory = (workspace ?? copy)?.path ?? folder;
+  return {
+    loaded,
+    entry,
+    jobName,
+    userInput: userInput ?? "",
+    workingDirectory,
+    namedDirectory: copy === undefined ? workingDirectory : folder,
+    limits: resolveLimits(
+      loaded.entry.limits,
+      script && { ...script.limits, setBy: setBy(script.limits, script.file) },
+      { ...options.limits, setBy: options.limitNames },
+    ),
+    permissions,
+    script,
+    warnings: [...loaded.warnings, ...userInputWarnings(loaded, jobName, userInput)],
+    cleanUp: async () => (workspace ?? copy)?.remove(),
+  };
+}
+
+function userInputWarnings(
+  { entry, file, locate }: ReadEntry,
+  jobName: string,
+  userInput: string | undefined,
+): Diagnostic[] {
+  const reason = unusedUserInput(entry, jobName, userInput);
+  if (reason === undefined) return [];
+  const codePath = `entry.jobs[${JSON.stringify(jobName)}]`;
+  return [{ severity: "warning", file, ...locate(["jobs", jobName]), codePath, reason }];
+}
+
+/** Whether a task of the job may write, or run a command, of which nobody knows whether it does. */
+function mayChangeFiles(
+  entry: PreparedEntry,
+  jobName: string,
+  option: PermissionPreset | undefined,
+): boolean {
+  const job = entry.jobs[jobName];
+  if (job === undefined) return false;
+  return taskWorks(job.work).some(({ taskId }) => {
+    const { permissions: own } = entry.tasks[taskId] ?? {};
+    const rules = ruleSet(effectivePermissions(entry.permissions, own, option));
+    const { preset, write, shell, tools } = rules;
+    const commands = shell.allow === true || shell.allow.length > 0;
+    return preset !== "read-only" || commands || write.allow.length > 0 || tools.allow.length > 0;
+  });
+}

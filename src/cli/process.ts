@@ -1,0 +1,28 @@
+/** This process: what it prints, the signals that cancel it, how it ends. */
+import { cancelOnSignals, type Cancellation } from "../app/cancellation.ts";
+import { createOutput } from "../app/output.ts";
+
+/** Everything that the command line prints. */
+export const output = createOutput(process.stdout, process.stderr, process.env);
+
+/** What the process tells who started it; documented in docs/cli.md. */
+export const exitCode = {
+  success: 0,
+  /** The job failed; for `rehearse`: an expectation or a rule did. */
+  failed: 1,
+  /** Wrong usage, a missing user input, an invalid entry. */
+  usage: 2,
+  canceled: 130,
+} as const;
+
+export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
+
+/** Ctrl-C, a polite kill and a closed terminal cancel the run; five seconds later it is over, report included. */
+export function cancelFromTerminal(): Cancellation {
+  return cancelOnSignals({
+    signals: ["SIGINT", "SIGTERM", "SIGHUP"],
+    exitCode: exitCode.canceled,
+    patienceMs: 4_500,
+    secondExits: true,
+  });
+}

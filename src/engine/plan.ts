@@ -1,0 +1,61 @@
+/** What a run is about to do, as `run.started` says it. */
+import type { Limits, Model, PreparedEntry, Work } from "../entry/model.ts";
+import { mapRefs, taskWorks } from "../entry/work.ts";
+import type { PlannedLimits, PlannedRef, PlannedTree, RunPlan } from "../events/plan.ts";
+import type { RunSpec } from "./job.ts";
+import type { ResolvedLimits } from "./limits.ts";
+
+/** Of a job. */
+export function planOf(spec: RunSpec, work: Work<number>): RunPlan {
+  const tree = mapRefs<number, number, PlannedRef>(work, (ref) => ({
+    ...ref,
+    modelId: modelOf(spec.entry, ref.taskId, ref.modelOverride),
+  }));
+  const tasks = taskWorks(work).map(({ taskId }) => taskId);
+  return { ...common(spec, tree), permissions: permissionsOf(spec, tasks) };
+}
+
+/** Of a task on its own: a job of one work with the id 0. */
+export function planOfTask(
+  spec: RunSpec,
+  taskId: string,
+  modelId: string,
+  borrowed: boolean,
+): RunPlan {
+  const tree = { kind: "Ref", workIdInJob: 0, taskId, modelId } as const;
+  return { ...common(spec, tree), permissions: permissionsOf(spec, borrowed ? [] : [taskId]) };
+}
+
+function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> {
+  const { version, entryFingerprint, entry, limits, userInput } = spec;
+  const { models } = entry;
+  return { version, entryFingerprint, models, limits: limitsOf(limits), userInput, work };
+}
+
+function permissionsOf(spec: RunSpec, tasks: readonly string[]): RunPlan["permissions"] {
+  return Object.fromEntries(tasks.map((taskId) => [taskId, spec.permissionsOf(taskId)]));
+}
+
+function limitsOf(limits: ResolvedLimits): PlannedLimits {
+  const planned = (name: keyof Limits): PlannedLimits[typeof name] => ({
+    value: Number.isFinite(limits[name]) ? limits[name] : null,
+    source: limits.setBy?.[name] ?? "default",
+  });
+  return {
+    jobMinutes: planned("jobMinutes"),
+    tokens: planned("tokens"),
+    taskMinutes: planned("taskMinutes"),
+    modelCalls: planned("modelCalls"),
+    turnMinutes: planned("turnMinutes"),
+    idleMinutes: planned("idleMinutes"),
+    loopIterations: planned("loopIterations"),
+    parallel: planned("parallel"),
+  };
+}
+
+/** Rule 9: the override of the work, else the task's own model, else the driving model. */
+export function modelOf(entry: PreparedEntry, taskId: string, override: Model | undefined): string {
+  const model = override ?? entry.tasks[taskId]?.model;
+  if (model === undefined) return entry.models.driving;
+  return "id" in model ? model.id : (entry.models[model.category] ?? entry.models.driving);
+}

@@ -1,0 +1,72 @@
+/** The decision of an event: one that it carries, or one that it amounts to. */
+import { beginningOf } from "./cut.ts";
+import type { Decision } from "./decision.ts";
+import type { RunEventBody, WorkRef } from "./event.ts";
+import { UNKNOWN_TOOL, type SessionActivity } from "./session-activity.ts";
+
+const REASON_CHARACTERS = 300;
+
+/** A decision, and the work that it is about. */
+export interface Told {
+  /** Null: it is about the whole job. */
+  readonly work: WorkRef | null;
+  /** What was decided, and why. */
+  readonly decision: Decision;
+}
+
+/** Everything that shows or counts decisions asks here, after it has seen the event itself. */
+export function decisionOf(event: RunEventBody): Told | undefined {
+  switch (event.type) {
+    case "decision":
+      return event;
+    case "session.started": {
+      const { work, sessionId, modelId, role } = event;
+      return { work, decision: { kind: "session-started", sessionId, modelId, role } };
+    }
+    case "session.ended": {
+      const { work, sessionId, role } = event;
+      return { work, decision: { kind: "session-ended", sessionId, role } };
+    }
+    case "activity": {
+      const decision = ofActivity(event.activity);
+      return decision && { work: event.work, decision };
+    }
+    case "run.started":
+    case "run.ended":
+    case "work.started":
+    case "work.ended":
+    case "turn.started":
+    case "turn.ended":
+      return undefined;
+  }
+}
+
+function ofActivity(activity: SessionActivity): Decision | undefined {
+  switch (activity.kind) {
+    case "permission.denied": {
+      const { operation, target, reason } = activity;
+      return { kind: "permission-denied", operation, target, reason };
+    }
+    case "model.failed": {
+      const { statusCode, message } = activity;
+      return {
+        kind: "model-call-failed",
+        ...(statusCode === undefined ? {} : { statusCode }),
+        ...(message === undefined ? {} : { reason: beginningOf(message, REASON_CHARACTERS) }),
+      };
+    }
+    case "tool.ended": {
+      const { succeeded, stopped = false, toolName, error } = activity;
+      if (succeeded || stopped || isDenial(error?.code)) return undefined;
+      const reason = beginningOf(error?.message ?? "no reason was given", REASON_CHARACTERS);
+      return { kind: "tool-call-failed", tool: toolName ?? UNKNOWN_TOOL, reason };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** A denial has an event of its own, which says more. */
+function isDenial(code: string | undefined): boolean {
+  return code === "denied" || code === "rejected";
+}

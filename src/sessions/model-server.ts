@@ -1,0 +1,67 @@
+/** Where the models are, and whether a request goes there directly: as the runtime sees it in its environment. */
+import { BlockList, isIP } from "node:net";
+import type { Environment } from "../runtime/runtime-environment.ts";
+
+/**
+ * GitHub's Copilot service. An enterprise with data residency has one of its own, and `GH_HOST` says so. The runtime
+ * knows two more variables, `COPILOT_GH_HOST` and `COPILOT_API_URL`; it is given neither of them.
+ */
+export function copilotService(environment: Environment): string {
+  const host = (variable(environment, "GH_HOST") ?? "")
+    .replace(/^https?:\/\//i, "")
+    .replace(/\/.*$/, "")
+    .toLowerCase();
+  return /^[a-z0-9-]+\.ghe\.com$/.test(host)
+    ? `https://copilot-api.${host}`
+    : "https://api.githubcopilot.com";
+}
+
+/** No proxy is set for the address, or `NO_PROXY` excludes it. */
+export function isReachedDirectly(address: string, environment: Environment): boolean {
+  let url: URL;
+  try {
+    url = new URL(address);
+  } catch {
+    return true;
+  }
+  const ofScheme = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
+  const proxy = variable(environment, ofScheme) ?? variable(environment, "ALL_PROXY");
+  return proxy === undefined || isExcluded(url, variable(environment, "NO_PROXY") ?? "");
+}
+
+/** `*`, a domain (with its subdomains), an address, or a range of addresses; each may have a port. */
+function isExcluded(url: URL, noProxy: string): boolean {
+  const host = url.hostname.replace(/^\[|\]$/g, "").toLowerCase();
+  const port = url.port === "" ? (url.protocol === "https:" ? "443" : "80") : url.port;
+  return noProxy
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((item) => item !== "")
+    .some((item) => {
+      if (item === "*") return true;
+      const [, name = item, ofPort] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(item) ?? [];
+      if (ofPort !== undefined && ofPort !== port) return false;
+      const bare = name.replace(/^\[|\]$/g, "");
+      if (isIP(host) !== 0) return isInRange(host, bare);
+      const domain = bare.replace(/^\*?\.+/, "");
+      return domain !== "" && (host === domain || host.endsWith(`.${domain}`));
+    });
+}
+
+function isInRange(host: string, range: string): boolean {
+  const [address = "", bits] = range.split("/");
+  const family = isIP(address);
+  if (family === 0 || isIP(host) !== family) return false;
+  const type = family === 4 ? "ipv4" : "ipv6";
+  const prefix = bits === undefined ? (family === 4 ? 32 : 128) : Number(bits);
+  if (!Number.isInteger(prefix) || prefix < 0 || prefix > (family === 4 ? 32 : 128)) return false;
+  const list = new BlockList();
+  list.addSubnet(address, prefix, type);
+  return list.check(host, type);
+}
+
+/** Programs read either case; the lower one first. */
+function variable(environment: Environment, name: string): string | undefined {
+  const value = environment[name.toLowerCase()] ?? environment[name];
+  return value === "" ? undefined : value;
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { resolveLimits, setBy } from "../../src/engine/limits.ts";
+import { planOf, planOfTask } from "../../src/engine/plan.ts";
+import { validateEntry } from "../../src/entry/prepare.ts";
+import { plannedWorks, type RunPlan } from "../../src/events/plan.ts";
+import { identity } from "../rig/plan.ts";
+
+const entry = validateEntry(
+  {
+    models: { driving: "driver", small: "little" },
+    tasks: {
+      a: { prompt: "A", model: { category: "small" } },
+      b: { prompt: "B", model: { category: "driving" } },
+      unused: { prompt: "C", model: { id: "other" } },
+    },
+    jobs: {
+      j: {
+        work: {
+          kind: "Seq",
+          works: [
+            { kind: "Ref", taskId: "a" },
+            {
+              kind: "Alt",
+              condition: { kind: "Ref", taskId: "b", modelOverride: { id: "big" } },
+              trueWork: { kind: "Loop", body: { kind: "Ref", taskId: "a" }, atMost: 2 },
+            },
+          ],
+        },
+      },
+    },
+    limits: { idleMinutes: 3 },
+  },
+  "",
+);
+
+const spec = {
+  ...identity,
+  entry,
+  userInput: "the input",
+  workingDirectory: "/w",
+  limits: resolveLimits(
+    entry.limits,
+    { modelCalls: 9, setBy: setBy({ modelCalls: 9 }, "a.rehearsal.yml") },
+    { jobMinutes: 5, setBy: { jobMinutes: "--timeout-minutes" } },
+  ),
+  permissionsOf: (taskId: string) => ({ preset: "read-only", url: [taskId] }) as const,
+};
+const { work } = entry.jobs["j"] ?? assert.fail();
+
+/** As a journal has it. */
+const plain = (plan: RunPlan): RunPlan => {
+  const parsed: RunPlan = JSON.parse(JSON.stringify(plan));
+  return parsed;
+};
+
+describe("the plan of a run", () => {
+  it("is the job's tree, in which every task has its id, its number and its model", () => {
+    const plan = plain(planOf(spec, work));
+    assert.deepEqual(plan.work, {
+      kind: "Seq",
+      works: [
+        { kind: "Ref", workIdInJob: 0, taskId: "a", modelId: "little" },
+        {
+          kind: "Alt",
+          condition: {
+            kind: "Ref",
+            workIdInJob: 1,
+            taskId: "b",
+            modelOverride: { id: "big" },
+            modelId: "big",
+          },
+          trueWork: {
+            kind: "Loop",
+            body: { kind: "Ref", workIdInJob: 2, taskId: "a", modelId: "little" },
+            atMost: 2,
+          },
+        },
+      ],
+    });
+    assert.deepEqual(
+      plannedWorks(plan.work).map(({ workId, taskId, modelId, condition }) => [
+        workId,
+        taskId,
+        modelId,
+        condition,
+      ]),
+      [
+        [0, "a", "little", false],
+        [1, "b", "big", true],
+        [2, "a", "little", false],
+      ],
+    );
+    assert.equal(JSON.stringify(work).includes("little"), false, "the entry is not changed");
+  });
+
+  it("says what each limit is and where it comes from", () => {
+    const { limits } = plain(planOf(spec, work));
+    assert.deepEqual(limits.jobMinutes, { value: 5, source: "--timeout-minutes" });
+    assert.deepEqual(limits.modelCalls, {
+      value: 9,
+      source: "limits.modelCalls of a.rehearsal.yml",
+    });
+    assert.deepEqual(limits.idleMinutes, { value: 3, source: "limits.idleMinutes of the entry" });
+    assert.deepEqual(limits.parallel, { value: 8, source: "default" });
+    assert.deepEqual(limits.tokens, { value: null, source: "default" });
+    assert.deepEqual(JSON.parse(JSON.stringify(limits)), limits, "JSON has no infinity");
+  });
+
+  it("has the models as used, the permissions of the tasks of the job, and the user input", () => {
+    const { models, permissions, userInput, version, entryFingerprint } = plain(planOf(spec, work));
+    assert.deepEqual(models, { driving: "driver", small: "little" });
+    assert.deepEqual(Object.keys(permissions), ["a", "b"]);
+    assert.deepEqual(permissions["a"], { preset: "read-only", url: ["a"] });
+    assert.deepEqual(
+      { userInput, version, entryFingerprint },
+      { userInput: "the input", ...identity },
+    );
+  });
+
+  it("of a task in a borrowed session leaves its permissions to the lender", () => {
+    assert.deepEqual(planOfTask(spec, "a", "m", false).permissions, {
+      a: { preset: "read-only", url: ["a"] },
+    });
+    const plan = planOfTask(spec, "a", "m", true);
+    assert.deepEqual(plan.permissions, {});
+    assert.deepEqual(plannedWorks(plan.work), [
+      { workId: 0, taskId: "a", modelId: "m", condition: false },
+    ]);
+  });
+});
