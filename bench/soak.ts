@@ -14,7 +14,7 @@ import { resolveLimits } from "../src/engine/limits.ts";
 import type { Reporter } from "../src/events/sink.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { createJournal, parseJournal } from "../src/journal/journal.ts";
-import { effectivePermissions } from "../src/permissions/policy.ts";
+import { effectivePermissions } from "../src/permissions/rules.ts";
 import { createSessions, type Sessions } from "../src/sessions/sessions.ts";
 import { startModelServer, type Reply } from "../test/rig/model-server.ts";
 import { jobOf, kindOf, kinds, soakEntry, type Kind, type KindName } from "./soak-kinds.ts";

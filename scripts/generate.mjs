@@ -1,7 +1,7 @@
 // Writes src/generated/, which git ignores. Build, lint and typecheck run it first; it takes a moment and needs
 // nothing but the packages of package.json:
 //   schema-accepts.ts  the schema of an entry, compiled: every start would have to compile it else
-//   action-inputs.ts   the inputs and outputs that action.yml declares
+//   action-manifest.ts   the inputs and outputs that action.yml declares
 //   runtime-hashes.ts  the version of the runtime's packages and the SHA-512 of each, from package-lock.json
 import fs from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -16,7 +16,7 @@ const read = (name) => fs.readFileSync(new URL(name, root), "utf8");
 
 const files = {
   "schema-accepts.ts": await schemaAccepts(),
-  "action-inputs.ts": actionInputs(),
+  "action-manifest.ts": actionInputs(),
   "runtime-hashes.ts": runtimeHashes(),
 };
 

@@ -44,7 +44,15 @@ export const rooms = {
   },
   sessions: {
     holds: "the SDK: sessions, turns, translation of events, job tools, the adapter to permissions",
-    imports: ["engine/ports.ts", "events", "permissions", "runtime", "platform", "entry/model.ts"],
+    imports: [
+      "engine/ports.ts",
+      "events",
+      "permissions",
+      "runtime",
+      "platform",
+      "entry/model.ts",
+      "document/guards.ts",
+    ],
     packages: ["@github/copilot-sdk"],
     node: true,
   },
@@ -64,7 +72,7 @@ export const rooms = {
   reporters: {
     holds: "a run for people: at a terminal, on GitHub",
     folders: ["terminal", "github"],
-    imports: ["document", "entry", "events", "journal", "report", "platform"],
+    imports: ["document", "entry", "events", "journal", "report", "platform", "generated"],
     packages: ["log-update", "string-width", "@actions/core"],
     node: true,
   },

@@ -10,37 +10,8 @@ import { parseDocument } from "yaml";
 const root = new URL("../../", import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, root), "utf8");
 
-/** The names of a file's tests and groups, each as it stands in the code. */
-function testNames(file: string): string {
-  const text = read(file);
-  const names = [...text.matchAll(/\b(?:it|test|describe)\(\s*(["'`])((?:\\.|(?!\1).)*)\1/gs)];
-  return names.map(([, , name = ""]) => name).join("\n");
-}
-
 describe("docs/security.md", () => {
   const page = read("docs/security.md");
-  const proofs = [...page.matchAll(/\[([^\][]+)\]\(\.\.\/(test\/[^)]+)\)/g)];
-  // "…" stands for what a test puts into its name.
-  const pattern = (name: string): RegExp =>
-    new RegExp(
-      `^${name
-        .replaceAll("\\", "")
-        .split("…")
-        .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
-        .join(".*")}$`,
-      "m",
-    );
-
-  it("names only tests that exist", () => {
-    assert.ok(proofs.length > 40, `${proofs.length} names found`);
-    const missing = proofs.filter(
-      ([, name = "", file = ""]) => !pattern(name).test(testNames(file)),
-    );
-    assert.deepEqual(
-      missing.map(([, name, file]) => `${file}: ${name}`),
-      [],
-    );
-  });
 
   it("names a test for every guarantee", () => {
     const [guarantees = ""] = page.split("## What can't be prevented");
@@ -96,14 +67,6 @@ describe("the pages about the action", () => {
     }
     assert.ok(workflows >= 6, `${workflows} workflows found`);
   });
-
-  it("link to what is there", () => {
-    const pages =
-      "README.md SECURITY.md CONTRIBUTING.md docs/README.md docs/action.md docs/security.md docs/releasing.md";
-    for (const page of pages.split(" "))
-      for (const [, target = ""] of read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g))
-        assert.ok(readable(new URL(target, new URL(page, root))), `${page}: ${target}`);
-  });
 });
 
 describe("docs/releasing.md", () => {
@@ -152,13 +115,4 @@ function stepsOf(workflow: unknown): Readonly<Record<string, unknown>>[] {
 function object(value: unknown): Readonly<Record<string, unknown>> {
   assert.ok(typeof value === "object" && value !== null);
   return { ...value };
-}
-
-function readable(url: URL): boolean {
-  try {
-    readdirSync(url);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "ENOTDIR";
-  }
 }

@@ -46,6 +46,7 @@ import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
 import { ensureRuntime, keeperOf } from "../runtime/provide-runtime.ts";
 import { Stop } from "./stop.ts";
 import { modelKey } from "./tokens.ts";
+import { errorMessage } from "../platform/system-error.ts";
 
 /** Whether the step has failed: for the exit code. */
 export type Ending = "passed" | "failed";
@@ -228,7 +229,7 @@ class Step {
     try {
       await this.#core.writeSummary(markdown);
     } catch (error) {
-      this.#warn(`The summary is not written: ${error instanceof Error ? error.message : ""}`);
+      this.#warn(`The summary is not written: ${errorMessage(error)}`);
     }
   }
 
@@ -280,7 +281,7 @@ class Step {
       write();
       return true;
     } catch (error) {
-      this.#warn(`The ${what} can't be written: ${error instanceof Error ? error.message : ""}`);
+      this.#warn(`The ${what} can't be written: ${errorMessage(error)}`);
       return false;
     }
   }

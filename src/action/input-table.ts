@@ -5,7 +5,7 @@
  */
 import { providerTypes, wireApis } from "../app/options-provider.ts";
 import { permissionPresets } from "../entry/model.ts";
-import { inputDefaults } from "../generated/action-inputs.ts";
+import { inputDefaults } from "../generated/action-manifest.ts";
 
 export { inputDefaults };
 export type InputName = keyof typeof inputDefaults;
@@ -26,10 +26,6 @@ export const inputValues = {
     ? readonly string[]
     : readonly [(typeof inputDefaults)[Name], ...string[]];
 };
-
-export function isInputName(name: string): name is InputName {
-  return Object.hasOwn(inputDefaults, name);
-}
 
 /** The name of the environment variable in which the runner hands an input over: hyphens stay. */
 export function inputVariable(name: InputName): string {

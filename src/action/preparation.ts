@@ -15,6 +15,7 @@ import { insideWorkspace, isBelow, isInside } from "./workspace-paths.ts";
 import type { RunnerCore } from "./runner-core.ts";
 import { Stop } from "./stop.ts";
 import { decideTrust, type CheckedOut } from "./trust.ts";
+import { errorMessage } from "../platform/system-error.ts";
 
 export interface Setting {
   readonly inputs: Inputs;
@@ -196,7 +197,7 @@ async function fromBase(
       await mkdir(dirname(target), { recursive: true });
       await writeFile(target, content);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       throw new Stop("failure", [
         `${path} can't be read from the base (${name} at ${ref}): ${why}. ${howToReadTheBase} ${await entriesThere(workspace)}`,
       ]);
@@ -249,7 +250,7 @@ async function readUserInputFile(path: string): Promise<string> {
     if (found.size > MAX_INPUT_FILE) throw new Error(`it has ${found.size} bytes`);
     return await readFile(path, "utf8");
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     throw new Stop("failure", [`\`user-input-file\` can't be read: ${why}.`]);
   }
 }

@@ -11,6 +11,7 @@
  *   what decides about the run (the entry, the rehearsal) comes from that commit, never from the work tree.
  */
 import { sha, type Actor, type EventFacts } from "./webhook-event.ts";
+import { errorMessage } from "../platform/system-error.ts";
 
 export interface TrustOptions {
   readonly allowUntrusted: boolean;
@@ -185,7 +186,7 @@ async function standingOf(
       ? { kind: "trusted", reason: `${login} may write to the repository` }
       : { kind: "stranger", login, permission };
   } catch (error) {
-    return { kind: "unknown", login, why: error instanceof Error ? error.message : String(error) };
+    return { kind: "unknown", login, why: errorMessage(error) };
   }
 }
 

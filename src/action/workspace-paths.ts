@@ -1,6 +1,7 @@
 /** Paths of the inputs: relative to the workspace, and never out of it, links resolved. */
 import { lstat, realpath } from "node:fs/promises";
-import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { leaves } from "../platform/search-path.ts";
 
 export type CheckedPath =
   | {
@@ -44,10 +45,6 @@ export function isBelow(folder: string, path: string): boolean {
 export async function isInside(folder: string, path: string): Promise<boolean> {
   const real = (await realTarget(path)) ?? path;
   return !leaves(relative(await realpath(folder), real));
-}
-
-function leaves(path: string): boolean {
-  return path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path);
 }
 
 /** Where a path ends up, also if its last parts are yet to be made; undefined behind a dangling link. */

@@ -10,6 +10,7 @@ import { unmatchable } from "../permissions/patterns.ts";
 import { loadScript } from "../rehearsal/format/load-script.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { UsageError } from "./options.ts";
+import { errorMessage } from "../platform/system-error.ts";
 
 export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }>;
 
@@ -68,9 +69,7 @@ async function readText(file: string): Promise<Uint8Array> {
     }
     if (code === "EACCES" || code === "EPERM")
       throw refuse("The file may not be read: permission denied.");
-    throw refuse(
-      `The file can't be read: ${error instanceof Error ? error.message : String(error)}.`,
-    );
+    throw refuse(`The file can't be read: ${errorMessage(error)}.`);
   }
 }
 

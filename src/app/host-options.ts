@@ -14,6 +14,7 @@ import {
   type ModelAccess,
   type ProviderOptions,
 } from "./options-provider.ts";
+import { isRecord, isText } from "../document/guards.ts";
 
 /** What an application tells a host of its own. */
 export interface JobHostOptions extends Partial<ModelAccess> {
@@ -33,20 +34,18 @@ export interface JobHostOptions extends Partial<ModelAccess> {
   readonly reporters?: readonly Reporter[];
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-/** Says what is wrong with the value of that name. */
 type Check = (value: unknown, name: string) => readonly string[];
 
 const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
   provider: (value, name) => problemsOf(value, name, providerFields, ["baseUrl"]),
   gitHubToken: text,
   runtimePath: text,
-  environment: must(isFields, "be an object of variables"),
+  environment: must(isRecord, "be an object of variables"),
   permissions: oneOf(permissionPresets),
   limits: limitsProblems,
   transport: must((value) => hasFunction(value, "send"), "have a function send"),
   tools: must(
-    (value) => listOf(value, (tool) => isFields(tool) && isText(tool["name"])),
+    (value) => listOf(value, (tool) => isRecord(tool) && isText(tool["name"])),
     "be a list of tools, each with a name",
   ),
   reporters: must(
@@ -78,7 +77,7 @@ function problemsOf(
   checks: Readonly<Record<string, Check>>,
   required: readonly string[],
 ): string[] {
-  if (!isFields(value)) return [`${owner === "" ? "they" : owner} must be an object`];
+  if (!isRecord(value)) return [`${owner === "" ? "they" : owner} must be an object`];
   const nameOf = (field: string): string => (owner === "" ? field : `${owner}.${field}`);
   const found = Object.entries(value).flatMap(([field, given]) => {
     const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
@@ -126,14 +125,6 @@ function oneOf(known: readonly string[]): Check {
 
 function text(value: unknown, name: string): readonly string[] {
   return isText(value) ? [] : [`${name} must be a text`];
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function listOf(value: unknown, fits: (one: unknown) => boolean): boolean {

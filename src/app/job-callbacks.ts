@@ -1,4 +1,4 @@
-/** The seed's interfaces for those who embed the runner, and the folds from events to them. */
+/** The public callbacks of a job and a task (docs/library.md), and the folds from events to them. */
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { decisionText } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
@@ -28,7 +28,7 @@ export interface ICopilotTaskCallback {
   /** What the runner decided and why, as `[CATEGORY] text`. */
   taskDecision(reason: string): void;
   /**
-   * Not called in borrowing mode. `taskId` is the id of the session: the seed calls it so. With a single
+   * Not called in borrowing mode. `taskId` is the id of the session. With a single
    * model `isDrivingSession` is true.
    */
   taskSessionStarted(taskSession: ICopilotSession, taskId: string, isDrivingSession: boolean): void;

@@ -15,7 +15,7 @@ import { prepareEntry } from "../entry/prepare.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import { unmatchable } from "../permissions/patterns.ts";
-import { effectivePermissions } from "../permissions/policy.ts";
+import { effectivePermissions } from "../permissions/rules.ts";
 import { systemClock } from "../platform/clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
 import { onAbort } from "../runtime/deadline.ts";

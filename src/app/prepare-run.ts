@@ -9,7 +9,7 @@ import type { Limits, PermissionPreset, PreparedEntry } from "../entry/model.ts"
 import { unusedUserInput } from "../entry/warnings.ts";
 import { taskWorks } from "../entry/work.ts";
 import type { Reporter } from "../events/sink.ts";
-import { effectivePermissions } from "../permissions/policy.ts";
+import { effectivePermissions } from "../permissions/rules.ts";
 import { ruleSet } from "../permissions/rules.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";

@@ -10,6 +10,7 @@ import { renderRehearsal } from "../rehearsal/format/render-rehearsal.ts";
 import type { Workspace } from "../rehearsal/format/script.ts";
 import { UsageError } from "./options.ts";
 import type { PreparedRun, RunOptions } from "./prepare-run.ts";
+import { errorMessage } from "../platform/system-error.ts";
 
 /** Keeps a run as a rehearsal, written when the run has ended. Throws if the file can't be written. */
 export function createRecording(
@@ -24,7 +25,7 @@ export function createRecording(
     // Now, so that nobody learns only after a long run that the file can't be written.
     file = new OwnFile("recording", path);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     throw new UsageError(`The recording ${path} can't be written: ${why}`);
   }
   const { loaded, entry, jobName, userInput, namedDirectory, permissions, script } = prepared;

@@ -6,7 +6,7 @@ import type { RunOutcome } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { createJournal } from "../journal/journal.ts";
-import { effectivePermissions } from "../permissions/policy.ts";
+import { effectivePermissions } from "../permissions/rules.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import { chartOf } from "../report/chart.ts";
@@ -19,6 +19,7 @@ import type { PreparedRun, RunOptions } from "./prepare-run.ts";
 import { createRecording } from "./recording.ts";
 import { createVerdict } from "./verdict.ts";
 import { version } from "./version.ts";
+import { errorMessage } from "../platform/system-error.ts";
 
 export interface RunSignals {
   /** Cancels the run; its report is complete within five seconds. */
@@ -179,7 +180,7 @@ function openJournal(path: string): Reporter {
   try {
     return createJournal(path, () => systemClock.now());
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     throw new UsageError(`The journal ${path} can't be written: ${why}`);
   }
 }

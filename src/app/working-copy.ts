@@ -19,12 +19,14 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { makeDirectory } from "../platform/files.ts";
 import { runGit } from "../platform/git.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { UsageError } from "./options.ts";
 import { inRunFolder, type MadeWorkspace } from "./workspace.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { leaves } from "../platform/search-path.ts";
 
 const MOST_BYTES = 200 * 1024 * 1024;
 const AT_ONCE = 16;
@@ -46,7 +48,7 @@ export async function copyWorkingDirectory(
       await new Copy(root, path, environment).make();
       await makeDirectory(join(path, inside));
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       throw new UsageError(
         `The rehearsal works in a copy of ${root}, which can't be made: ${why}. Run it in the folder itself with ${inPlace}, or give the rehearsal a workspace.`,
       );
@@ -174,7 +176,7 @@ class Copy {
     const written = await readlink(path);
     const meant = resolve(dirname(path), written);
     const real = await realpath(meant).catch(() => meant);
-    const inside = [meant, real].find((one) => isWithin(this.#root, one));
+    const inside = [meant, real].find((one) => !leaves(relative(this.#root, one)));
     if (inside === undefined) return meant;
     if (inside === meant && !isAbsolute(written)) return written;
     return relative(dirname(this.#counterpart(path)), this.#counterpart(inside)) || ".";
@@ -296,8 +298,3 @@ const ownFiles = [
   "rebase-apply",
 ];
 const perWorkTree = new Set(["HEAD", "index", "config.worktree", "ORIG_HEAD", "MERGE_HEAD"]);
-
-function isWithin(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
-}

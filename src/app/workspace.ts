@@ -7,6 +7,7 @@ import { makeRunFolder } from "../platform/run-folder.ts";
 import type { Workspace } from "../rehearsal/format/script.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { UsageError } from "./options.ts";
+import { errorMessage } from "../platform/system-error.ts";
 
 export interface MadeWorkspace {
   /** Absolute, without links. */
@@ -26,7 +27,7 @@ export async function makeWorkspace(
       const repository = new Repository(path, environment);
       if (workspace.git || workspace.commits.length > 0) await repository.make(workspace);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       throw new UsageError(`The workspace of the rehearsal can't be made: ${why}`);
     }
   });
@@ -113,7 +114,7 @@ class Repository {
         if (paths.length > 0) await this.#git("add", "--all", "--force", "--", ...paths);
         await this.#commit(message);
       } catch (error) {
-        const why = error instanceof Error ? error.message : String(error);
+        const why = errorMessage(error);
         throw new Error(`workspace.commits[${index}]: ${why}`, { cause: error });
       }
       this.#branches.add(branch);

@@ -1,5 +1,5 @@
 /**
- * Paths as JavaScript expressions, the form of the seed: fields that a schema names are dotted, keys
+ * Paths as JavaScript expressions: fields that a schema names are dotted, keys
  * that an author chose are bracketed: `entry.tasks["a"].model`, `entry.grid[0].jobs[1].jobName`.
  */
 import { isRecord } from "./guards.ts";

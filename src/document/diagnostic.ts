@@ -27,7 +27,7 @@ export class DiagnosticsError extends Error {
   }
 }
 
-/** `codePath: reason`, the seed's form. */
+/** `codePath: reason`, the message of the error that `validateEntry` throws. */
 export function diagnosticMessage(diagnostic: Diagnostic): string {
   return diagnostic.codePath === ""
     ? diagnostic.reason

@@ -13,8 +13,6 @@ import { readYaml } from "./yaml.ts";
 import type { Locate, Position } from "./problem.ts";
 import { textPositions } from "./text-position.ts";
 
-export type { Locate, Path, Place, Position } from "./problem.ts";
-
 export const documentLimits = {
   /** 10 MB, in UTF-8; also the limit of a YAML document with all its aliases written out. */
   bytes: 10_000_000,

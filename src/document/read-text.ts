@@ -1,4 +1,4 @@
-/** What `document.ts` and the readers of the two formats share. */
+/** What `read-document.ts` and the readers of the two formats share. */
 import type { Path } from "./problem.ts";
 
 export interface Limits {

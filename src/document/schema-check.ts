@@ -15,9 +15,6 @@ import type { Diagnostic } from "./diagnostic.ts";
 import { type Path, type Place, type Problem, toDiagnostics } from "./problem.ts";
 import { type Explained, explain } from "./schema-reason.ts";
 
-export { type Locate, type Path, type Place, type Problem, toDiagnostics } from "./problem.ts";
-export { suggest, suggestion } from "./suggest.ts";
-
 /**
  * More faults than this are not explained: a file with so many is not what it was taken for, and a
  * list of a million wrong elements would fill the memory with sentences.

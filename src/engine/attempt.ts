@@ -1,5 +1,5 @@
 /**
- * The one crash-retry loop (`sendMonitoredPrompt` of the seed). It sends one prompt for one purpose
+ * The one crash-retry loop. It sends one prompt for one purpose
  * and makes further attempts after crashes, as the budget of the purpose and the remedy of the crash allow.
  */
 import { crashRemedy, type Crash, type Remedy } from "../events/crash.ts";
@@ -256,7 +256,7 @@ interface Tries {
   readonly models: Iterator<string>;
 }
 
-/** Rules 4 and 5: how many attempts a purpose may have, and with which models. */
+/** Statements 4 and 5 of docs/engine.md: how many attempts a purpose may have, and with which models. */
 function triesOf(context: TaskContext, role: "driving" | "task"): Tries {
   const { entry, mode, modelId } = context;
   const { driving } = entry.models;

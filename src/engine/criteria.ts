@@ -28,7 +28,7 @@ const verdictTools: readonly string[] = [
   UNKNOWN_TOOL,
 ] satisfies (JobTool | typeof UNKNOWN_TOOL)[];
 
-/** Rule 10, first half: the task that finished last before this one must be in the list. */
+/** Statement 10 of docs/engine.md, first half: the task that finished last before this one must be in the list. */
 export function judgePreviousTask(
   previousTasks: readonly string[],
   previousTask: string | undefined,
@@ -94,7 +94,7 @@ export function judgeCondition<Field extends AvailabilityField | CriteriaField>(
   return verdict(last.name === "job_boolean_true" ? "holds" : "fails", reason);
 }
 
-/** Rule 11: the tools of the list that the last turn of the task session did not run successfully. */
+/** Statement 11: the tools of the list that the last turn of the task session did not run successfully. */
 export function missingTools(
   toolExecuted: readonly string[],
   toolCalls: readonly ToolCall[],
@@ -103,7 +103,7 @@ export function missingTools(
   return [...new Set(toolExecuted)].filter((tool) => !executed.has(tool));
 }
 
-/** Rule 12: what a retry sends. Parts are one empty line apart. */
+/** Statement 12: what a retry sends. Parts are one empty line apart. */
 export function retryPrompt(task: PreparedTask, missing: readonly string[]): readonly [string] {
   const parts = [task.prompt[0].replace(/(?:\r?\n)+$/, "")];
   if (missing.length > 0) parts.push(`## Required Tool Not Called: ${missing.join(", ")}`);

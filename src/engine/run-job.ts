@@ -1,5 +1,5 @@
 /**
- * A job from its first event to its last. Source: "Running Jobs" of the seed and rules 15–19.
+ * A job from its first event to its last: statements 15–19 of docs/engine.md.
  *
  * Owns the scope of the job, its counters and the numbering of runs. Invariants: `run.started` is the
  * first event and `run.ended` the last; every `work.started` has its `work.ended`; nothing here grows
@@ -167,7 +167,7 @@ class Run {
     const outcome = await this.#runTask(start, run, scope);
     scope.dispose();
     if (outcome.kind === "crashed") {
-      // Rule 16: what else runs is stopped at once.
+      // Statement 16: what else runs is stopped at once.
       this.#scope.stop({ kind: "task-crashed", taskId, crash: outcome.crash });
     }
     emit({ type: "work.ended", work, outcome: reported(outcome) });

@@ -1,6 +1,5 @@
 /**
- * One run of one task: availability, prompt, criteria, retries. Source: "Running Tasks" of the seed
- * and rules 8–14 of `docs/engine.md`. How a prompt reaches a session is `attempt.ts`, which session
+ * One run of one task: availability, prompt, criteria, retries: statements 8–14 of docs/engine.md. How a prompt reaches a session is `attempt.ts`, which session
  * that is `session-keeper.ts`.
  */
 import type { Crash } from "../events/crash.ts";
@@ -102,7 +101,7 @@ async function runMissions(
   }
 }
 
-/** Rule 10. Undefined when the task may run. */
+/** Statement 10. Undefined when the task may run. */
 async function checkAvailability(
   context: TaskContext,
   keeper: SessionKeeper,
@@ -150,7 +149,7 @@ function unavailable(context: TaskContext, { kind, reason }: Verdict<Availabilit
   return { kind: "failed", reason: `not available: ${reason}`, answer: kind === "fails" };
 }
 
-/** Rules 11–13: the prompt, its criteria, and the retries that the failure action allows. */
+/** Statements 11–13: the prompt, its criteria, and the retries that the failure action allows. */
 async function runPrompt(context: TaskContext, keeper: SessionKeeper): Promise<Result> {
   const { task } = context;
   const first = await runMission(context, keeper, {
@@ -230,7 +229,7 @@ async function retryOnce(
   return checkCriteria(context, keeper, criteria, outcome, retry);
 }
 
-/** Rule 11: the tools first; only when they were called, the condition. */
+/** Statement 11: the tools first; only when they were called, the condition. */
 async function checkCriteria(
   context: TaskContext,
   keeper: SessionKeeper,

@@ -1,6 +1,6 @@
 /**
- * The control flow of a job: the only switch over the five kinds of work. Source: "Running Jobs" of
- * the seed and rules 15–17. Owns nothing but the order of things; what a `Ref` does is `runRef`.
+ * The control flow of a job: the only switch over the five kinds of work. Statements 15–17 of
+ * docs/engine.md. Owns nothing but the order of things; what a `Ref` does is `runRef`.
  */
 import type { LoopWork, Work } from "../entry/model.ts";
 import { taskWorks } from "../entry/work.ts";
@@ -80,7 +80,7 @@ export async function runWork(
 }
 
 /**
- * Without `postCondition` nothing is redone, and without `preCondition` the body runs, as the seed has it.
+ * Without `postCondition` nothing is redone, and without `preCondition` the body runs.
  * `atMost` makes it a loop of so many passes: an absent condition then asks for the next one.
  */
 async function runLoop(

@@ -1,7 +1,6 @@
 /**
  * The checks that need two places of an entry at once, on whatever the schema has left of it. They
  * add no follow-up problems: what depends on something that is broken is passed over.
- * (Seed: JobsData.md, validateEntry.)
  */
 import { readGlob } from "./glob.ts";
 import {

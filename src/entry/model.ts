@@ -227,7 +227,6 @@ export const runtimeVariables = [
   "$reported-true-reason",
   "$reported-false-reason",
 ] as const;
-export type RuntimeVariable = (typeof runtimeVariables)[number];
 
 export const defaultLimits = {
   jobMinutes: 60,

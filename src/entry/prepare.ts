@@ -1,4 +1,4 @@
-/** Raw value in, prepared entry or all of its problems out. (Seed: JobsData.md, validateEntry.) */
+/** Raw value in, prepared entry or all of its problems out. */
 import { checkEntry, entryCheck, entryNames, type EntryNames } from "./check-entry.ts";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type {

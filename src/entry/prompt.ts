@@ -1,6 +1,5 @@
 /**
  * Expansion of prompts: statically when an entry is prepared, dynamically each time one is sent.
- * (Seed: JobsData.md, expandPromptStatic and expandPromptDynamic.)
  */
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import type { Entry, ExpandedPrompt, Prompt } from "./model.ts";

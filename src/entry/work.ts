@@ -5,7 +5,7 @@ type Id = number;
 
 /**
  * Flattens `Seq` directly in `Seq` and `Par` directly in `Par`, over any number of levels, in every
- * part of the tree. (Seed: JobsData.md, validateEntry.)
+ * part of the tree.
  */
 export function simplifyWork<I extends Id>(work: Work<I>): Work<I> {
   switch (work.kind) {

@@ -46,7 +46,7 @@ export function crashText(crash: Crash): string {
 export const permissionAdvice =
   'Allow in "permissions" what the task needs (each denial names it), or say in the prompt how to do without.';
 
-/** Rule 6 of running tasks: which crashes a retry can mend. */
+/** Statement 6 of docs/engine.md: which crashes are worth another attempt. */
 export function crashRemedy(crash: Crash): Remedy {
   const { statusCode } = crash;
   if (crash.errorType === "no-tools") {

@@ -327,7 +327,7 @@ export function decisionMessage<Kind extends DecisionKind>(
   return row.message(decision);
 }
 
-/** `[CATEGORY] text`: the form of the seed's `taskDecision`. */
+/** `[CATEGORY] text`: what `taskDecision` of the library gets. */
 export function decisionText(decision: Decision): string {
   return `[${table[decision.kind].category}] ${decisionMessage(decision)}`;
 }

@@ -22,7 +22,6 @@ interface Budget {
 /**
  * Name, message, stack, cause (and causes of causes), the errors of an AggregateError and every other own
  * field, as a JSON string. Something that is no error keeps its value in `value`.
- * (seeds/api-task.md, "errorToDetailedString")
  */
 export function errorToDetailedString(err: unknown): string {
   const budget: Budget = { left: MAX_TOTAL, open: new Set() };

@@ -24,7 +24,7 @@ export interface Redactor {
   readonly addSecret: (secret: string) => void;
 }
 
-const MASK = "***";
+export const MASK = "***";
 const MAX_DEPTH = 100;
 /** UTF-16 units of all texts of an event together. */
 const MAX_EVENT = 1024 * 1024;

@@ -245,7 +245,7 @@ function keepDenial(view: RunView, { workId, taskId }: WorkView, denied: Permiss
   }
 }
 
-/** The rule of `$reported-document` (seeds/jobs-data.md, "Tools and Runtime Variables"). */
+/** The value of `$reported-document` (docs/entry-format.md): the first line of what the tool was given. */
 function reportedDocument(toolArguments: string): string | undefined {
   try {
     const parsed: unknown = JSON.parse(toolArguments);

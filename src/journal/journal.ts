@@ -13,7 +13,7 @@ import { OwnFile } from "../platform/own-file.ts";
 import type { Reporter } from "../events/sink.ts";
 
 /** Raised when a reader of the old version would misread the new one. */
-export const JOURNAL_VERSION = 1;
+const JOURNAL_VERSION = 1;
 
 /** Where lines go; `writeSync` may write less than it was given. */
 export interface JournalFile {

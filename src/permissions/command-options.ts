@@ -1,6 +1,6 @@
 /**
  * Reads the arguments of a command whose program is known: which are options, which of them are known to be
- * harmless, and which are operands. Pure; what the programs are is in `programs.ts` and `git.ts`.
+ * harmless, and which are operands. Pure; what the programs are is in `programs.ts` and `git-commands.ts`.
  */
 
 /** Options that can neither run a program, nor write a file, nor read one that is not an operand. */

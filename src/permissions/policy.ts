@@ -20,8 +20,6 @@ import type { RuleSet, Split } from "./rules.ts";
 import { urlDenied, urlMatches } from "./urls.ts";
 import { isPrivate } from "./private-files.ts";
 
-export { ceilPermissions, effectivePermissions, toolsFor } from "./rules.ts";
-
 export type PermissionDecision =
   | { readonly kind: "allowed" }
   | {

@@ -27,7 +27,7 @@ export function findProgram(name: string, environment: Environment): string | un
 }
 
 /** True for an executable file that is in no checkout, links resolved. */
-export function isProgram(path: string, environment: Environment): boolean {
+function isProgram(path: string, environment: Environment): boolean {
   try {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile() && !isWithinAny(checkouts(environment), path);
@@ -82,7 +82,8 @@ export function isWithin(folder: string, path: string): boolean {
   ].some(([outer = "", inner = ""]) => !leaves(relative(outer, inner)));
 }
 
-function leaves(path: string): boolean {
+/** Of a relative path: whether it leads out of the folder that it starts in. */
+export function leaves(path: string): boolean {
   return path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path);
 }
 

@@ -1,4 +1,4 @@
-/** Nothing in the runtime has a deadline of its own (its trap 3): every wait for it goes through here. */
+/** Every wait for the runtime goes through here: it has no deadlines (docs/runtime-notes.md#deadlines). */
 import { setMaxListeners } from "node:events";
 import type { Clock } from "../events/clock.ts";
 

@@ -9,7 +9,8 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { runToEnd } from "../platform/programs.ts";
-import { type Environment, findNpm, npmEnvironment } from "./npm.ts";
+import type { Environment } from "../platform/environment.ts";
+import { findNpm, npmEnvironment } from "./npm.ts";
 
 export type Download =
   | { readonly kind: "downloaded"; readonly file: string }

@@ -13,7 +13,7 @@ import {
 import { createRequire } from "node:module";
 import { isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Environment } from "./runtime-environment.ts";
+import type { Environment } from "../platform/environment.ts";
 
 export interface RuntimeOptions {
   /** What the user named; wins over everything else. */

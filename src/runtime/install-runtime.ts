@@ -12,7 +12,7 @@ import { makeDirectory } from "../platform/files.ts";
 import { runToEnd } from "../platform/programs.ts";
 import { findProgram } from "../platform/search-path.ts";
 import { startTimeLimit } from "../platform/time-limit.ts";
-import type { Environment } from "./npm.ts";
+import type { Environment } from "../platform/environment.ts";
 import { downloadPackage } from "./download-runtime.ts";
 import { noteFiles } from "./installed-files.ts";
 

@@ -5,8 +5,6 @@ import { delimiter, dirname, join } from "node:path";
 import { childEnvironment, isProxy, type Environment } from "../platform/environment.ts";
 import { findProgram, isInWorkspace, searchFolders, variable } from "../platform/search-path.ts";
 
-export type { Environment };
-
 export interface Command {
   /** Absolute. */
   readonly command: string;

@@ -15,10 +15,11 @@ import type { RuntimeKeeper } from "./runtime-pool.ts";
 import { systemClock } from "../platform/clock.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { isInWorkspace, isWithin } from "../platform/search-path.ts";
-import type { Environment } from "./npm.ts";
+import type { Environment } from "../platform/environment.ts";
 import { damageOf } from "./installed-files.ts";
 import { runtimeHashes, runtimesWithoutHash, runtimeVersion } from "../generated/runtime-hashes.ts";
 import { type InstallLimits, installRuntime, waysToHaveIt } from "./install-runtime.ts";
+import { errorMessage } from "../platform/system-error.ts";
 
 export interface RuntimeRequest {
   /** The input `runtime-path`. */
@@ -44,7 +45,7 @@ export interface RuntimeRequest {
   readonly limits?: InstallLimits;
 }
 
-export const installLimits: InstallLimits = {
+const installLimits: InstallLimits = {
   tryMilliseconds: 150_000,
   totalMilliseconds: 300_000,
   waits: [2000, 8000],
@@ -132,7 +133,7 @@ const sourceNames = {
  * Looks, installs nothing.
  * @throws RuntimeNotFoundError if a path that was named is wrong: no other is taken in its place
  */
-export function findRuntimeOfAction(request: RuntimeRequest): FoundRuntime | undefined {
+function findRuntimeOfAction(request: RuntimeRequest): FoundRuntime | undefined {
   const platform = request.platform ?? platformName();
   const named = [
     ["input", request.runtimePath, "The input `runtime-path`"],
@@ -235,7 +236,7 @@ async function problemOfWriting(folder: string): Promise<string | undefined> {
   try {
     return await Promise.race([write(), late]);
   } catch (error) {
-    return `${folder}: ${error instanceof Error ? error.message : String(error)}`;
+    return `${folder}: ${errorMessage(error)}`;
   } finally {
     ended.abort();
   }

@@ -14,7 +14,7 @@ import type { RunFolder } from "../platform/run-folder.ts";
 import { RuntimeProcess } from "./runtime-process.ts";
 import type { RuntimeProcessOptions } from "./runtime-process.ts";
 
-/** Measured: a runtime keeps about 0.2 MB of every session that it has ended. */
+/** A runtime keeps about 0.2 MB of every session that it has ended (docs/runtime-notes.md#memory). */
 const sessionsPerRuntime = 250;
 
 /** Looks after the files of the runtime. */

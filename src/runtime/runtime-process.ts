@@ -2,8 +2,8 @@
  * One running Copilot runtime: a client of the SDK and the child process under it.
  *
  * Owns: the child, from spawn until it is surely gone, and the folder it writes to. Knows when it died:
- * the SDK does not say so, and no call that is pending then ever settles (traps 2 and 3), so every call
- * to the runtime is raced against its death and a deadline.
+ * the SDK does not say so, and no call that is pending then ever settles, so every call to the
+ * runtime is raced against its death and a deadline (docs/runtime-notes.md#death).
  */
 import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilot-sdk";
@@ -19,16 +19,16 @@ import { tolerateBrokenPipes } from "./broken-pipe.ts";
 import { attempt, within } from "./deadline.ts";
 import type { Authentication } from "./runtime-environment.ts";
 
-export const startMs = 15_000;
+const startMs = 15_000;
 const stopMs = 5_000;
 /** Ctrl-C reaches the runtime as well as us: a death this soon before our own cancel is no crash. */
-export const graceMs = 250;
+const graceMs = 250;
 const pingEveryMs = 1_000;
 const pingMs = 5_000;
 /** After a call that was left unanswered for some seconds already. */
 const doubtMs = 2_000;
 const memoryEveryMs = 2_000;
-/** Measured: 200 turns at once take 0.9 GB. What a hostile stream makes it collect has no bound. */
+/** 200 turns at a time take 0.9 GB (docs/runtime-notes.md#memory). What a hostile stream makes it collect has no bound. */
 const memoryBytes = 4_000_000_000;
 const silent = "The Copilot runtime does not answer any more.";
 

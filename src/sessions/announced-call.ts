@@ -1,6 +1,7 @@
 /** A tool call from its announcement to its end, as far as `call-order.ts` needs to know it. */
+import { writeTools } from "../permissions/rules.ts";
+
 const commandTools: readonly string[] = ["bash", "powershell"];
-const writeTools: readonly string[] = ["create", "edit", "apply_patch"];
 
 /** `path-command`: a command whose judgement has asked where paths lead. */
 export type CallKind = "command" | "path-command" | "read" | "write";

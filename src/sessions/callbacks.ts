@@ -1,4 +1,4 @@
-/** Sessions in the shape of the seed (`seeds/api-session.md`): `ICopilotSession` and its callbacks. */
+/** Sessions as the library hands them out: `ICopilotSession` and its callbacks (docs/library.md). */
 import type { CopilotClient, CopilotSession } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";

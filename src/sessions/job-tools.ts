@@ -2,6 +2,7 @@
 import type { Tool, ToolResultObject } from "@github/copilot-sdk";
 import { availableTools } from "../entry/model.ts";
 import type { JobTool } from "../entry/model.ts";
+import { isRecord } from "../document/guards.ts";
 
 const descriptions: Readonly<Record<JobTool, readonly [tool: string, argument: string]>> = {
   job_prepare_document: [
@@ -45,8 +46,7 @@ export function jobTools(): Tool[] {
 
 /** The runtime checks no arguments, and hides a thrown text from the model: an error is a result. */
 function answer(name: JobTool, given: unknown): ToolResultObject {
-  const argument =
-    typeof given === "object" && given !== null && "argument" in given ? given.argument : undefined;
+  const argument = isRecord(given) ? given["argument"] : undefined;
   if (typeof argument !== "string") {
     const next =
       name === "job_prepare_document"

@@ -1,6 +1,6 @@
 /** Where the models are, and whether a request goes there directly: as the runtime sees it in its environment. */
 import { BlockList, isIP } from "node:net";
-import type { Environment } from "../runtime/runtime-environment.ts";
+import type { Environment } from "../platform/environment.ts";
 
 /**
  * GitHub's Copilot service. An enterprise with data residency has one of its own, and `GH_HOST` says so. The runtime

@@ -9,6 +9,7 @@ import { fromRuntime } from "./permission-request.ts";
 import type { PathContext } from "../permissions/paths.ts";
 import { decidePermission, describePermissions } from "../permissions/policy.ts";
 import type { PermissionDecision } from "../permissions/policy.ts";
+import { errorMessage } from "../platform/system-error.ts";
 
 export interface PermissionHandlerOptions {
   readonly permissions: Permissions;
@@ -121,7 +122,7 @@ function refusals({
     } catch {
       // A listener's fault must not turn a no into anything else.
     }
-    // Without feedback a rejection ends the turn silently (trap 8).
+    // Without feedback a rejection ends the turn silently (docs/runtime-notes.md#permission-answers).
     return { kind: "reject", feedback: `Denied: ${operation} of ${target}: ${reason}. ${help}` };
   };
 }
@@ -136,7 +137,7 @@ function decide(policy: () => PermissionDecision): PermissionDecision {
       kind: "denied",
       operation: "tool",
       target: "this request",
-      reason: `it could not be checked (${error instanceof Error ? error.message : String(error)})`,
+      reason: `it could not be checked (${errorMessage(error)})`,
     };
   }
 }

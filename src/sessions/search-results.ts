@@ -13,10 +13,11 @@
 import type { SessionHooks } from "@github/copilot-sdk";
 import type { Permissions } from "../entry/model.ts";
 import { resolve } from "node:path";
-import type { PathContext } from "../permissions/paths.ts";
+import { longestPath, type PathContext } from "../permissions/paths.ts";
 import { ruleSet, searchTools } from "../permissions/rules.ts";
 import { decidePermission } from "../permissions/policy.ts";
 import { privateGlobs, privateParts } from "../permissions/private-files.ts";
+import { isRecord } from "../document/guards.ts";
 
 /** Every place in a line where a path could end whose last or earlier part is private. */
 const candidates = new RegExp(
@@ -25,7 +26,6 @@ const candidates = new RegExp(
 );
 
 /** No system takes a longer path, so a file can't be named beyond that. */
-const longestPath = 4_096;
 /** A line that names more files of credentials is not worth the time to find out which of them exist. */
 const mostInLine = 20;
 
@@ -42,7 +42,7 @@ export function searchHooks(
     "allowed";
   return {
     onPreToolUse({ toolName, toolArgs }) {
-      if (!searchTools.includes(toolName) || !isObject(toolArgs)) return undefined;
+      if (!searchTools.includes(toolName) || !isRecord(toolArgs)) return undefined;
       return { modifiedArgs: { ...toolArgs, ...leftOut } };
     },
     onPostToolUse({ toolName, toolArgs, toolResult }) {
@@ -126,12 +126,8 @@ function isClean(result: string, mayRead: (path: string) => boolean, place: Plac
 }
 
 function hasLeftOut(toolArgs: unknown): boolean {
-  if (!isObject(toolArgs)) return false;
+  if (!isRecord(toolArgs)) return false;
   return JSON.stringify(toolArgs["exclude_globs"]) === JSON.stringify(privateGlobs);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const unchecked = "The result of this search could not be checked; search in a smaller folder.";

@@ -61,7 +61,7 @@ export function sessionConfig(
       : { hooks: searchHooks(permissions, { workingDirectory, ...realFiles }) }),
     largeOutput: { outputDirectory: options.outputDirectory },
     infiniteSessions: { enabled: false },
-    // Nothing that lies in the checkout may speak to the model or run (trap 10).
+    // Nothing that lies in the checkout may speak to the model or run (docs/runtime-notes.md#files-of-the-checkout).
     skipCustomInstructions: true,
     enableFileHooks: false,
     enableConfigDiscovery: false,

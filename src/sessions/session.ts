@@ -260,7 +260,7 @@ async function endCopilotSession(
     runtime.mute = true;
     void runtime.doubt();
   }
-  // Async, detached and nohup shells outlive all of that, and a dead runtime too (trap 13).
+  // Some shells outlive all of that, and a dead runtime too (docs/runtime-notes.md#leftover-processes).
   if (open.startsProcesses)
     await endMarkedProcesses("COPILOT_AGENT_SESSION_ID", session.sessionId).catch(() => undefined);
   release();

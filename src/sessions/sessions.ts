@@ -11,7 +11,7 @@ import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
 import { SharedFolders } from "./call-order.ts";
 import { RuntimePool, type RuntimeKeeper } from "../runtime/runtime-pool.ts";
 import { authentication, runtimeEnvironment } from "../runtime/runtime-environment.ts";
-import type { Environment } from "../runtime/runtime-environment.ts";
+import type { Environment } from "../platform/environment.ts";
 import { ModelProbe } from "./model-probe.ts";
 import { copilotService, isReachedDirectly } from "./model-server.ts";
 import { rehearsalProvider, TransportRequestHandler } from "./request-handler.ts";
@@ -66,7 +66,7 @@ export interface Sessions {
   readonly factory: SessionFactory;
   /** A session that belongs to no task (`helperSessionStart`). Rejects with an Error for people. */
   startSession(request: RawSessionRequest): Promise<ICopilotSession>;
-  /** An open session of the factory, as the seed's callbacks hand it out. To stop it is a crash of its turn. */
+  /** An open session of the factory, as the callbacks of the library hand it out. To stop it is a crash of its turn. */
   find(sessionId: string): ICopilotSession | undefined;
   /** Where the models are, while nobody answers there. */
   readonly unreachable: string | undefined;

@@ -1,12 +1,13 @@
 /**
  * What a tool handler in our process may do to a turn: nothing. The runtime waits for ever for one that
- * does not return, hides a thrown text from the model, and takes a result of any size (its trap 9).
+ * does not return, hides a thrown text from the model, and takes a result of any size (docs/runtime-notes.md#tool-handlers).
  */
 import type { Tool, ToolHandler, ToolResultObject } from "@github/copilot-sdk";
 import type { Clock } from "../events/clock.ts";
 import { beginningOf } from "../events/cut.ts";
 import { within } from "../runtime/deadline.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { isRecord } from "../document/guards.ts";
 
 const handlerMs = 60_000;
 /** More than a model can make use of; the runtime keeps a result in the conversation. */
@@ -40,12 +41,7 @@ function bounded(result: unknown): unknown {
 }
 
 function hasText(result: unknown): result is { readonly textResultForLlm: string } {
-  return (
-    typeof result === "object" &&
-    result !== null &&
-    "textResultForLlm" in result &&
-    typeof result.textResultForLlm === "string"
-  );
+  return isRecord(result) && typeof result["textResultForLlm"] === "string";
 }
 
 function cut(text: string): string {

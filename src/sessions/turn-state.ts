@@ -6,6 +6,7 @@ import type { SessionEvent } from "@github/copilot-sdk";
 import { availableTools } from "../entry/model.ts";
 import type { ToolCall } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
+import { isRecord } from "../document/guards.ts";
 import type { AnswerFinish } from "../events/session-activity.ts";
 
 /**
@@ -79,7 +80,7 @@ export class TurnState {
         const { content, toolRequests = [] } = event.data;
         const empty = content.trim() === "" && toolRequests.length === 0;
         this.#answer = { finish: this.#finish, empty };
-        // After a content filter the text is the runtime's own, not the model's (its trap 16).
+        // After a content filter the text is the runtime's own (docs/runtime-notes.md#answers-that-are-none).
         if (content !== "" && this.#finish !== "content_filter") this.#text = content;
         break;
       }
@@ -222,10 +223,7 @@ function toolCall(
 ): Pick<Call, "name" | "argument"> {
   const { toolName: name, arguments: given } = event.data;
   if (!(availableTools as readonly string[]).includes(name)) return { name };
-  const argument =
-    typeof given === "object" && given !== null && !Array.isArray(given)
-      ? given["argument"]
-      : undefined;
+  const argument = isRecord(given) ? given["argument"] : undefined;
   return typeof argument === "string" ? { name, argument } : { name };
 }
 

@@ -1,7 +1,8 @@
 /**
  * One prompt, sent to one session, until the session is done with it.
  *
- * Does not use the SDK's `sendAndWait`, which ends before the session is quiet (trap 1). Instead: `send`
+ * Does not use the SDK's `sendAndWait`, which ends before the session is quiet
+ * (docs/runtime-notes.md#end-of-a-turn). Instead: `send`
  * names the message; everything before the `user.message` of that name belongs to the past; then it
  * waits for `session.idle`. Whatever happens, the turn ends: by the session, by a deadline, by the death
  * of the runtime, or by our own abort, which always wins over a crash that it caused.

@@ -7,14 +7,13 @@ import * as fc from "fast-check";
 import type { PermissionPreset, Permissions } from "../../src/entry/model.ts";
 import { fromRuntime } from "../../src/sessions/permission-request.ts";
 import { permissionHandler, realFiles } from "../../src/sessions/permission-handler.ts";
-import { canStartProcesses } from "../../src/permissions/rules.ts";
 import {
+  canStartProcesses,
   ceilPermissions,
-  decidePermission,
-  describePermissions,
   effectivePermissions,
   toolsFor,
-} from "../../src/permissions/policy.ts";
+} from "../../src/permissions/rules.ts";
+import { decidePermission, describePermissions } from "../../src/permissions/policy.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 /** A file system of three folders: links are a map, `missing` does not exist, everything else does. */

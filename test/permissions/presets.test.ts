@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { PermissionPreset, Permissions } from "../../src/entry/model.ts";
+import { decidePermission, describePermissions } from "../../src/permissions/policy.ts";
 import {
+  canStartProcesses,
   ceilPermissions,
-  decidePermission,
-  describePermissions,
   effectivePermissions,
+  ruleSet,
   toolsFor,
-} from "../../src/permissions/policy.ts";
-import { canStartProcesses, ruleSet } from "../../src/permissions/rules.ts";
+} from "../../src/permissions/rules.ts";
 import { permissionHandler, realFiles } from "../../src/sessions/permission-handler.ts";
 
 const context = { workingDirectory: "/", ...realFiles };

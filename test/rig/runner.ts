@@ -26,7 +26,7 @@ export interface StepOptions {
   /** Over those of the event. */
   readonly env?: Readonly<Record<string, string>>;
   readonly apiUrl?: string;
-  /** The main script; default: the compiled `src/action/main.js`. */
+  /** The main script; default: `src/action/main.ts`, compiled. */
   readonly main?: string;
   /** False: no step has checked out. Else the workspace is at `GITHUB_SHA`, unless `env` names another commit. */
   readonly checkedOut?: false;

@@ -23,7 +23,7 @@ const script = ({ toolResults }: { readonly toolResults: readonly string[] }): o
         ],
       };
 
-test("every callback of the seed is called, in its order", async (t) => {
+test("every callback of a session is called, in its order", async (t) => {
   const rig = await makeRig(t, script);
   const log: unknown[][] = [];
   const session = await rig.sessions.startSession({
@@ -134,7 +134,7 @@ test("a lent session runs turns of the engine, and closing it leaves it alone", 
   await lent.stop();
 });
 
-test("startSession works on any client of the SDK, as the seed says", async (t) => {
+test("startSession works on any client of the SDK", async (t) => {
   const baseDirectory = await mkdtemp(join(tmpdir(), "agent-jobs-test-"));
   const client = new CopilotClient({
     mode: "empty",

@@ -2,12 +2,8 @@
 import { dirname, isAbsolute, join } from "node:path";
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { formatOfFile, readDocument } from "../../document/read-document.ts";
-import {
-  compileSchema,
-  toDiagnostics,
-  type Path,
-  type Problem,
-} from "../../document/schema-check.ts";
+import { toDiagnostics, type Path, type Problem } from "../../document/problem.ts";
+import { compileSchema } from "../../document/schema-check.ts";
 import type { RehearsalFile, RuleFields, TurnFields } from "./rehearsal-file.ts";
 import { replyProblems, toReply, withImpliedEnd } from "./replies.ts";
 import { rehearsalSchema } from "./rehearsal-schema.ts";

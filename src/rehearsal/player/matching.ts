@@ -12,7 +12,7 @@ export interface Candidate {
 
 type Fill = (template: string) => string;
 
-export function usedUp({ rule, used }: Candidate): boolean {
+function usedUp({ rule, used }: Candidate): boolean {
   return rule.repeat !== "any" && used >= rule.repeat;
 }
 

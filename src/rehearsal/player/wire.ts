@@ -3,6 +3,7 @@
  * rules or scripts is known here.
  */
 import type { Answer, Partial } from "../format/script.ts";
+import { isRecord } from "../../document/guards.ts";
 
 export interface ChatRequest {
   readonly model: string;
@@ -225,8 +226,4 @@ function pathOf(url: string): string {
 
 function stringOf(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,10 +3,11 @@ import { crashRemedy, type Crash } from "../../events/crash.ts";
 import type { AnswerFinish, ModelReplied, ToolError } from "../../events/session-activity.ts";
 import type { ConditionField, ReplyFields } from "../format/rehearsal-file.ts";
 import { takeOut } from "../format/text-condition.ts";
+import { isRecord } from "../../document/guards.ts";
+import { MASK } from "../../events/redact.ts";
 
 const LONGEST_LINE = 200;
 /** What stands where a secret stood. A replay knows the secret, or another one. */
-const MASK = "***";
 
 /** Its first and its last line: the crash prefix, the task, and what a retry adds. */
 export function recordedPrompt(
@@ -140,8 +141,4 @@ function lastingPart(message: string): string {
   const line = message.split(/\r?\n/).find((one) => one.trim() !== "") ?? "";
   const pieces = line.split(MASK).map((piece) => piece.trim().slice(0, LONGEST_LINE));
   return pieces.reduce((best, piece) => (piece.length > best.length ? piece : best), "");
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

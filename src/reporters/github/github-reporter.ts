@@ -13,16 +13,10 @@ import { createGithubLog } from "./step-log.ts";
 import { renderSummary, type SummaryOptions } from "./summary.ts";
 import { clockText } from "../text.ts";
 
-export {
-  chooseAnnotations,
-  diagnosticAnnotations,
-  reasonAnnotations,
-  type Annotation,
-  type AnnotationOptions,
-} from "./annotations.ts";
-export type { Annotate, GithubCore } from "./github-core.ts";
+export { chooseAnnotations, diagnosticAnnotations, reasonAnnotations } from "./annotations.ts";
+export type { GithubCore } from "./github-core.ts";
 export { chartDetail } from "./layout.ts";
-export { outputsOf, type OutputName, type OutputsOptions, type Result } from "./step-outputs.ts";
+export { outputsOf, type OutputName, type Result } from "./step-outputs.ts";
 export { renderSummary, type SummaryOptions } from "./summary.ts";
 
 const MAX_STILL = 1000;

@@ -4,20 +4,10 @@
  */
 import { elapsedMs, type RunView } from "../../events/view.ts";
 import type { DecisionEntry } from "../../events/view.ts";
+import type { outputNames } from "../../generated/action-manifest.ts";
 
-export type OutputName =
-  | "result"
-  | "reason"
-  | "rehearsed"
-  | "failed-tasks"
-  | "decisions"
-  | "reported-document"
-  | "journal"
-  | "model-calls"
-  | "input-tokens"
-  | "output-tokens"
-  | "cost"
-  | "duration-seconds";
+/** Those that action.yml declares. */
+export type OutputName = (typeof outputNames)[number];
 
 export type Result = "success" | "failure" | "skipped" | "cancelled";
 

@@ -1,7 +1,7 @@
 /**
  * The job summary: a fold over the run, as Markdown for GitHub. Owns the order of the sections and the
  * limit: GitHub drops a summary of more than 1 MiB as a whole. What a section says is in
- * `github-sections.ts`, how foreign text is made harmless in `github-escape.ts`.
+ * `sections.ts`, how foreign text is made harmless in `escape.ts`.
  */
 import type { RunView } from "../../events/view.ts";
 import { code, inline } from "./escape.ts";

@@ -1,6 +1,6 @@
 /**
  * The run for a person at a terminal, or for a log file: one line per event, and at the end what came of it.
- * Owns the layout; what is said of an event is in `event-line.ts`, the live view in `live.ts`.
+ * Owns the layout; what is said of an event is in `event-line.ts`, the live view in `live-view.ts`.
  *
  * The last line is exactly `job NAME succeeded`, `job NAME failed: REASON` or `job NAME canceled: REASON`;
  * nothing follows it. Text of an agent, a tool or an entry never reaches the terminal raw.
@@ -17,6 +17,7 @@ import { runningWorks, stillRunning } from "../doing.ts";
 import { Heartbeat } from "../heartbeat.ts";
 import { clockText, cutMiddle, harmless, oneLine, paragraph } from "../text.ts";
 import { worksTable } from "../works-table.ts";
+import { errorMessage } from "../../platform/system-error.ts";
 
 export interface TerminalStream extends LiveStream {
   readonly isTTY?: boolean | undefined;
@@ -144,7 +145,7 @@ function chartLines(view: RunView, chart: TerminalOptions["chart"]): string[] {
     const text = harmless(chart(view)).trimEnd();
     return text === "" ? [] : text.split("\n");
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     return [`The chart could not be drawn: ${oneLine(why, 200)}`];
   }
 }

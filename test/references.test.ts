@@ -1,0 +1,222 @@
+/** What documents and comments refer to is in the repository. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const read = (file: string): string => readFileSync(join(root, file), "utf8");
+const gitFiles = execFileSync(
+  "git",
+  ["ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+  {
+    cwd: root,
+    encoding: "utf8",
+  },
+)
+  .split("\0")
+  .filter((file) => file !== "" && !file.startsWith("dist/") && existsSync(join(root, file)));
+const names = new Set(gitFiles.map((file) => basename(file)));
+
+const pages = gitFiles.filter((file) => file.endsWith(".md") && !file.startsWith("test/fixtures/"));
+/** Pages for people who use agent-jobs speak of files of theirs. */
+const ourPages = pages.filter((file) =>
+  /^(?:CONTRIBUTING\.md|docs\/(?:decisions\/.*|design|engine|releasing|reliability|runtime-notes|security)\.md)$/.test(
+    file,
+  ),
+);
+
+/** File → what is written for people in it, without what is code or an example. */
+const texts = new Map(
+  gitFiles
+    .filter(
+      (file) =>
+        /\.(?:ts|mjs|js|yml|md)$|^\.ci\/run$/.test(file) && !file.startsWith("test/fixtures/"),
+    )
+    .map((file) => [file, proseOf(file)]),
+);
+const code = [...texts.keys()].filter((file) =>
+  /^(?:src|test|scripts|bench)\/.*\.(?:ts|mjs|js)$/.test(file),
+);
+
+function proseOf(file: string): string {
+  const text = read(file);
+  if (file.endsWith(".md")) return text.replaceAll(/^ *(```+)[\s\S]*?^ *\1$/gm, "");
+  if (/\.(?:ts|mjs|js)$/.test(file))
+    return [...text.matchAll(/^\s*\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/ .*$/gm)]
+      .map(([comment]) => comment.replaceAll(/\s*\n\s*(?:\*|\/\/) ?/g, " "))
+      .join("\n");
+  return [...text.matchAll(/(?:^|\s)# .*$/gm)].map(([comment]) => comment).join("\n");
+}
+
+/** Every match in the prose of the files that is not `right`, with its file. */
+function wrong(
+  files: Iterable<string>,
+  pattern: RegExp,
+  right: (match: string, file: string) => boolean,
+): string[] {
+  return [...files].flatMap((file) =>
+    [...(texts.get(file) ?? "").matchAll(pattern)]
+      .map(([whole, match = whole]) => match)
+      .filter((match) => !right(match, file))
+      .map((match) => `${file}: ${match}`),
+  );
+}
+
+/** The anchors that GitHub makes of headings. */
+function anchorsOf(file: string): string[] {
+  return [
+    ...read(file)
+      .replaceAll(/^```[\s\S]*?^```$/gm, "")
+      .matchAll(/^#+ (.*)$/gm),
+  ].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/\]\([^)]*\)/g, "")
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+describe("documents and comments", () => {
+  it("name files and folders that exist", () => {
+    const path =
+      /(?<![\w./@<-])(?:\.\.\/)*((?:src|test|scripts|bench|docs|entries|examples|schema)\/[\w./-]*[\w/])(?![\w*{<…])/g;
+    assert.deepEqual(
+      wrong(
+        [...code, ...ourPages],
+        path,
+        (match) => match.includes("..") || match.includes("NNNN") || existsSync(join(root, match)),
+      ),
+      [],
+    );
+  });
+
+  it("name source files of their own room, or with the room", () => {
+    const exists = (match: string, file: string): boolean => {
+      if (match.includes("/"))
+        return (
+          existsSync(join(root, match)) || gitFiles.some((one) => `/${one}`.endsWith(`/${match}`))
+        );
+      const [top, room = ""] = file.split("/");
+      return top === "src"
+        ? gitFiles.some((one) => one.startsWith(`src/${room}/`) && basename(one) === match)
+        : names.has(match);
+    };
+    assert.deepEqual(wrong([...code, ...ourPages], /`([\w/-]+\.(?:ts|mjs))`/g, exists), []);
+  });
+
+  it("name rooms that exist", () => {
+    const folders = new Set(gitFiles.flatMap((file) => dirname(file).split("/")));
+    assert.deepEqual(
+      wrong(
+        [...code.filter((file) => file.startsWith("src/")), ...ourPages],
+        /`([a-z]+)\/`/g,
+        (match) => ["generated", "build", "dist"].includes(match) || folders.has(match),
+      ),
+      [],
+    );
+  });
+
+  it("refer to statements that docs/engine.md has", () => {
+    const known = [...read("docs/engine.md").matchAll(/^\*\*(\d+)\.\*\*/gm)].map(
+      ([, number]) => number,
+    );
+    assert.ok(known.length >= 19);
+    assert.deepEqual(
+      wrong(texts.keys(), /\bstatements? (\d+)/gi, (match) => known.includes(match)),
+      [],
+    );
+  });
+
+  it("refer to headings that pages have", () => {
+    assert.deepEqual(
+      wrong(code, /\b(docs\/[\w-]+\.md#[\w-]+)/g, (match) => {
+        const [page = "", anchor = ""] = match.split("#");
+        return anchorsOf(page).includes(anchor);
+      }),
+      [],
+    );
+  });
+
+  it("refer to no list outside of the repository, nor do names of tests", () => {
+    const outside =
+      /\b(?:[Rr]ules?|[Tt]raps?) \d+|\bseeds\/|\bSeed:|\b(?:[Tt]he|of|in|by|as) (?:the )?seeds?\b(?! of the generator)|\b(?:JobsData|API(?:_\w+)?)\.md|\b(?:api|jobs)-\w+\.md|\bshared\/(?:facts|seeds)|\/work\/(?:shared|wt)/g;
+    const found = [...texts.keys()]
+      .filter((file) => file !== "test/references.test.ts")
+      .flatMap((file) => [...read(file).matchAll(outside)].map(([match]) => `${file}: ${match}`));
+    assert.deepEqual(found, []);
+  });
+});
+
+describe("source files", () => {
+  it("export no value that nothing imports", () => {
+    const source = new Map(code.map((file) => [file, read(file)]));
+    const exported = [...source]
+      .filter(([file]) => file.startsWith("src/"))
+      .flatMap(([file, text]) =>
+        [...text.matchAll(/^export (?:async )?(?:const|let|function\*?|class) (\w+)/gm)].map(
+          ([, name = ""]) => ({ file, name }),
+        ),
+      );
+    assert.ok(exported.length > 300);
+    const unused = exported.filter(({ file, name }) => {
+      const imported = new RegExp(
+        `[{,]\\s*${name}\\b[^;"]*\\}\\s*(?:from|= await import\\()\\s*"[^"]*/${basename(file)}"`,
+      );
+      return ![...source.values()].some((text) => imported.test(text));
+    });
+    assert.deepEqual(unused, []);
+  });
+});
+
+describe("pages", () => {
+  it("link to files and headings that exist", () => {
+    assert.ok(pages.length > 20);
+    assert.deepEqual(
+      wrong(pages, /\]\((?!\w+:)([^)\s]+)/g, (target, page) => {
+        const [path = "", anchor] = target.split("#");
+        const file = path === "" ? page : join(dirname(page), path);
+        if (!existsSync(join(root, file))) return false;
+        return anchor === undefined || !file.endsWith(".md") || anchorsOf(file).includes(anchor);
+      }),
+      [],
+    );
+  });
+
+  it("name only tests that exist", () => {
+    for (const [page, least] of [
+      ["docs/security.md", 40],
+      ["docs/runtime-notes.md", 40],
+    ] as const) {
+      const proofs = [...read(page).matchAll(/\[([^\][]+)\]\(\.\.\/(test\/[^)]+)\)/g)];
+      assert.ok(proofs.length >= least, `${proofs.length} names found in ${page}`);
+      const missing = proofs.filter(
+        ([, name = "", file = ""]) => !pattern(name).test(testNames(file)),
+      );
+      assert.deepEqual(
+        missing.map(([, name, file]) => `${file}: ${name}`),
+        [],
+      );
+    }
+  });
+});
+
+/** "…" stands for what a test puts into its name. */
+function pattern(name: string): RegExp {
+  const parts = name
+    .replaceAll("\\", "")
+    .split("…")
+    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
+  return new RegExp(`^${parts.join(".*")}$`, "m");
+}
+
+/** The names of a file's tests and groups, each as it stands in the code. */
+function testNames(file: string): string {
+  const named = [
+    ...read(file).matchAll(/\b(?:it|test|describe)\(\s*(["'`])((?:\\.|(?!\1).)*)\1/gs),
+  ];
+  return named.map(([, , name = ""]) => name).join("\n");
+}
