@@ -31,7 +31,7 @@ const crashed =
   (event: RunEvent) =>
     event.type === "decision" &&
     event.decision.kind === "session-crashed" &&
-    kinds.includes(event.decision.crash.kind);
+    kinds.includes(event.decision.crash.cause);
 const criteria = (retryTimes: number): Partial<Task> => ({
   criteria: {
     toolExecuted: ["job_prepare_document"],

@@ -2,7 +2,7 @@
  * Whether a rehearsed run was as its script says. Owns what counts: calls of tools that did not end as they should,
  * what the run asked for beside the script, expectations that do not hold, parts of the script that were not used.
  */
-import { permissionAdvice } from "../events/crash.ts";
+import { crashStatus, permissionAdvice } from "../events/crash.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import type { Redactor } from "../events/redact.ts";
@@ -81,7 +81,7 @@ export function createVerdict(options: VerdictOptions): Verdict {
 
 /** What to do about a model server is no help where a script plays it. */
 function withoutAdvice(decision: MadeDecision): MadeDecision {
-  if (decision.kind === "session-crashed" && decision.crash.statusCode !== undefined) {
+  if (decision.kind === "session-crashed" && crashStatus(decision.crash) !== undefined) {
     // What the runtime adds to the status is such advice too.
     const { detail: _advice, ...crash } = decision.crash;
     return { ...decision, crash };

@@ -3,6 +3,7 @@ import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
 import type { JobTool, PreparedTask } from "../entry/model.ts";
 import { UNKNOWN_TOOL } from "../events/session-activity.ts";
 import type { ToolCall } from "./ports.ts";
+import { argumentOf } from "./variables.ts";
 
 export interface Verdict<Field> {
   /** `void`: the check does not hold, and that is nobody's answer. */
@@ -84,13 +85,13 @@ export function judgeCondition<Field extends AvailabilityField | CriteriaField>(
       ? toolCalls.findLast((call) => call.name === "job_prerequisite_failed")
       : undefined;
   if (refused !== undefined)
-    return verdict("fails", `job_prerequisite_failed was called: ${refused.argument ?? ""}`);
+    return verdict("fails", `job_prerequisite_failed was called: ${argumentOf(refused) ?? ""}`);
   const last = toolCalls.findLast(
     (call) => call.name === "job_boolean_true" || call.name === "job_boolean_false",
   );
   if (last === undefined)
     return verdict("fails", "neither job_boolean_true nor job_boolean_false was called");
-  const reason = `${last.name} was called: ${last.argument ?? ""}`;
+  const reason = `${last.name} was called: ${argumentOf(last) ?? ""}`;
   return verdict(last.name === "job_boolean_true" ? "holds" : "fails", reason);
 }
 

@@ -43,6 +43,12 @@ export function crossed<Name extends keyof Limits>(
 
 export const minutes = (count: number): number => count * 60_000;
 
+/** What the model calls of a turn are counted against. */
+export interface Budgets {
+  readonly calls: CallBudget;
+  readonly tokens: TokenBudget;
+}
+
 /** Of a whole job, counted from the runtime's own account, sub-agents included. */
 export class TokenBudget {
   readonly #limits: ResolvedLimits;
@@ -67,7 +73,7 @@ function tokens(reported: number): number {
   return reported > 0 ? reported : 0;
 }
 
-/** Of one run of a task. A sub-agent's call is seen only when it is over, one of the task itself as it begins. */
+/** Of one run of a task, or of whatever the scope stands for. A sub-agent's call is seen only when it is over, one of the task itself as it begins. */
 export class CallBudget {
   readonly #limits: ResolvedLimits;
   readonly #task: Scope;
@@ -150,7 +156,7 @@ export class DenialStreak {
     this.#answers += 1;
     if (this.#answers < DENIALS_IN_A_ROW || this.#crash !== undefined) return;
     const message = `The agent was denied ${DENIALS_IN_A_ROW} times in a row, at last ${operation} of ${target}.`;
-    this.#crash = { kind: "denied", message };
+    this.#crash = { cause: "denied", message };
     this.#turn.stop({ kind: "canceled", reason: message });
   }
 }

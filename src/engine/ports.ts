@@ -30,6 +30,31 @@ export interface SessionRequest {
   readonly modelId: string;
   readonly workingDirectory: string;
   readonly permissions: Permissions;
+  /** Beside the tools that every session has. */
+  readonly tools?: readonly SessionTool[];
+  /** Default: the runtime's own. `append`: after it; `replace`: instead of it, its rules of safety included. */
+  readonly systemPrompt?: { readonly mode: "append" | "replace"; readonly text: string };
+}
+
+/** A tool whose handler runs in this process. */
+export interface SessionTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. The runtime shows it to the model and checks nothing against it. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** Absent: the `tools` of the permissions decide. `always`: whoever gives the tool vouches for it. */
+  readonly allowed?: "always";
+  /** What it throws is told to the model as a failure. Bounded in time and in size. */
+  readonly run: (
+    given: unknown,
+    call: { readonly toolCallId: string; readonly sessionId: string },
+  ) => ToolAnswer | Promise<ToolAnswer>;
+}
+
+/** What the model reads of a call. */
+export interface ToolAnswer {
+  readonly succeeded: boolean;
+  readonly text: string;
 }
 
 export type Opened =
@@ -71,8 +96,8 @@ export type TurnOutcome =
 /** A tool call of the root conversation, in the order of `tool.execution_start`. */
 export interface ToolCall {
   readonly name: string;
-  /** The `argument` of a job tool; undefined for every other tool. */
-  readonly argument?: string;
+  /** As the model gave them: nothing has checked them. */
+  readonly arguments?: unknown;
   readonly succeeded: boolean;
 }
 

@@ -16,7 +16,7 @@ import type { EnginePorts, Session } from "./ports.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
 import { runWork, type Finished, type WorkResult } from "./run-work.ts";
 import { Scope, stopAfter, stopText, type StopReason } from "./scope.ts";
-import { waitingFor, type LatestTry } from "./task-context.ts";
+import { waitingFor, type LatestAttempt } from "./task-context.ts";
 import { Variables } from "./variables.ts";
 
 export interface JobSpec extends RunSpec {
@@ -92,7 +92,7 @@ class Run {
   readonly #ports: EnginePorts;
   readonly #scope: Scope;
   readonly #tokens: TokenBudget;
-  readonly #latestTry: LatestTry = { attempt: 1, attempts: 1 };
+  readonly #latest: LatestAttempt = { attempt: 1, attempts: 1 };
   /** By work id, so bounded by the size of the job's tree. */
   readonly #runs = new Map<number, number>();
   #finishes = 0;
@@ -144,7 +144,7 @@ class Run {
   #stopped(): StopReason | undefined {
     const { stopped } = this.#scope;
     return stopped?.kind === "limit"
-      ? { ...stopped, ...waitingFor(this.#ports, this.#latestTry) }
+      ? { ...stopped, ...waitingFor(this.#ports, this.#latest) }
       : stopped;
   }
 
@@ -187,7 +187,7 @@ class Run {
     const task = entry.tasks[taskId];
     if (task === undefined) {
       const message = `There is no task "${taskId}" in the entry.`;
-      return { kind: "crashed", crash: { kind: "internal", message } };
+      return { kind: "crashed", crash: { cause: "internal", message } };
     }
     const multiple = task.criteria?.runConditionInSameSession === false;
     return runTask(
@@ -205,11 +205,9 @@ class Run {
         limits,
         variables: new Variables(entry, userInput, modelId),
         scope,
-        calls: new CallBudget(limits, scope),
-        tokens: this.#tokens,
-        rateLimit: this.#ports.rateLimit,
-        latestTry: { attempt: 1, attempts: 1 },
-        latestOfRun: this.#latestTry,
+        budgets: { calls: new CallBudget(limits, scope), tokens: this.#tokens },
+        latest: { attempt: 1, attempts: 1 },
+        latestOfRun: this.#latest,
         nextTurnId: () => `turn-${(this.#turns += 1)}`,
         ports: this.#ports,
       },

@@ -1,12 +1,12 @@
 /**
- * One run of one task: availability, prompt, criteria, retries: statements 8–14 of docs/engine.md. How a prompt reaches a session is `attempt.ts`, which session
- * that is `session-keeper.ts`.
+ * One run of one task: availability, prompt, criteria, retries: statements
+ * 8–14 of `docs/engine.md`. How a prompt reaches a session is in
+ * `send-prompt.ts`, which session that is in `session-keeper.ts`.
  */
 import type { Crash } from "../events/crash.ts";
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
 import { errorToDetailedString } from "../events/error-detail.ts";
 import type { PreparedTask } from "../entry/model.ts";
-import { runMission } from "./attempt.ts";
 import {
   ANSWER_CUT,
   judgeCondition,
@@ -18,8 +18,8 @@ import {
 } from "./criteria.ts";
 import { crossed, minutes } from "./limits.ts";
 import { stopAfter, stopText, type StopReason } from "./scope.ts";
-import { SessionKeeper } from "./session-keeper.ts";
 import { decide, waitingFor, type TaskContext } from "./task-context.ts";
+import { TaskPrompts } from "./task-prompts.ts";
 
 export type TaskOutcome =
   | { readonly kind: "succeeded" }
@@ -45,19 +45,19 @@ export async function runTask(
   availability: AvailabilityInput,
 ): Promise<TaskOutcome> {
   const { scope, ports, limits } = context;
-  const keeper = new SessionKeeper(context);
+  const prompts = new TaskPrompts(context);
   const disarm = stopAfter(ports.clock, scope, minutes(limits.taskMinutes), {
     kind: "limit",
     ...crossed(limits, "taskMinutes"),
   });
-  const outcome = settle(context, await runMissions(context, keeper, availability));
+  const outcome = settle(context, await runPhases(context, prompts, availability));
   disarm();
   if (outcome.kind === "succeeded") decide(context, { kind: "task-succeeded" });
   if (outcome.kind === "failed") decide(context, { kind: "task-failed", reason: outcome.reason });
   if (outcome.kind === "crashed") {
     decide(context, { kind: "task-failed", reason: `crashed: ${outcome.crash.message}` });
   }
-  await keeper.end(outcome.kind === "succeeded");
+  await prompts.end(outcome.kind === "succeeded");
   return outcome;
 }
 
@@ -75,28 +75,29 @@ function settle(context: TaskContext, result: Result): TaskOutcome {
     (stopped.limit === "taskMinutes" || stopped.limit === "modelCalls")
   ) {
     const scope = `task "${context.work.taskId}"`;
-    const waited = { ...stopped, ...waitingFor(context.ports, context.latestTry) };
+    const waited = { ...stopped, ...waitingFor(context.ports, context.latest) };
     decide(context, { ...waited, kind: "limit-crossed", scope });
     return { kind: "failed", reason: stopText(waited), answer: false };
   }
   return { kind: "stopped", reason: stopped ?? { kind: "canceled", reason: "canceled" } };
 }
 
-async function runMissions(
+async function runPhases(
   context: TaskContext,
-  keeper: SessionKeeper,
+  prompts: TaskPrompts,
   availability: AvailabilityInput,
 ): Promise<Result> {
   try {
     return (
-      (await checkAvailability(context, keeper, availability)) ?? (await runPrompt(context, keeper))
+      (await checkAvailability(context, prompts, availability)) ??
+      (await runPrompt(context, prompts))
     );
   } catch (error) {
     // A defect of ours, or a session that breaks its contract: converted once, here.
     const message = error instanceof Error ? error.message : String(error);
     return {
       kind: "crashed",
-      crash: { kind: "internal", message, detail: errorToDetailedString(error) },
+      crash: { cause: "internal", message, detail: errorToDetailedString(error) },
     };
   }
 }
@@ -104,7 +105,7 @@ async function runMissions(
 /** Statement 10. Undefined when the task may run. */
 async function checkAvailability(
   context: TaskContext,
-  keeper: SessionKeeper,
+  prompts: TaskPrompts,
   { previousTask, skip }: AvailabilityInput,
 ): Promise<Result | undefined> {
   const { availability } = context.task;
@@ -118,7 +119,7 @@ async function checkAvailability(
     const { condition } = availability;
     const judge = (judged: Judged): Verdict<AvailabilityField> =>
       judgeCondition("condition", "availability", condition[0], judged);
-    const outcome = await runMission(context, keeper, {
+    const outcome = await prompts.send({
       purpose: "availability",
       role: "driving",
       prompt: condition,
@@ -150,9 +151,9 @@ function unavailable(context: TaskContext, { kind, reason }: Verdict<Availabilit
 }
 
 /** Statements 11–13: the prompt, its criteria, and the retries that the failure action allows. */
-async function runPrompt(context: TaskContext, keeper: SessionKeeper): Promise<Result> {
+async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Result> {
   const { task } = context;
-  const first = await runMission(context, keeper, {
+  const first = await prompts.send({
     purpose: "prompt",
     role: "task",
     prompt: task.prompt,
@@ -168,7 +169,7 @@ async function runPrompt(context: TaskContext, keeper: SessionKeeper): Promise<R
       : { kind: "succeeded" };
   }
 
-  let check = await checkCriteria(context, keeper, criteria, first, 0);
+  let check = await checkCriteria(context, prompts, criteria, first, 0);
   if (check.kind === "exhausted") return { kind: "crashed", crash: check.crash };
   const of = criteria.failureAction.retryTimes;
   let missing: readonly string[] = [];
@@ -183,7 +184,7 @@ async function runPrompt(context: TaskContext, keeper: SessionKeeper): Promise<R
     else reason = `the session crashed: ${check.crash.message}`;
     if (retry === of) break;
     decide(context, { kind: "criteria-retry", retry: retry + 1, of, reason });
-    check = await retryOnce(context, keeper, criteria, missing, retry + 1);
+    check = await retryOnce(context, prompts, criteria, missing, retry + 1);
   }
   decide(context, { kind: "criteria-budget-drained", retries: of, reason });
   // The last round decides: a verdict is an answer whatever crashed before it.
@@ -212,13 +213,13 @@ function promptWentWell({ criteria }: PreparedTask): (judged: Judged) => boolean
 /** A crash in here is a failed iteration: the crash budget and the criteria budget are separate. */
 async function retryOnce(
   context: TaskContext,
-  keeper: SessionKeeper,
+  prompts: TaskPrompts,
   criteria: PreparedCriteria,
   missing: readonly string[],
   retry: number,
 ): Promise<Check> {
   const prompt = retryPrompt(context.task, missing);
-  const outcome = await runMission(context, keeper, {
+  const outcome = await prompts.send({
     purpose: "prompt",
     role: "task",
     prompt,
@@ -226,13 +227,13 @@ async function retryOnce(
     wentWell: promptWentWell(context.task),
   });
   if (outcome.kind !== "completed") return outcome;
-  return checkCriteria(context, keeper, criteria, outcome, retry);
+  return checkCriteria(context, prompts, criteria, outcome, retry);
 }
 
 /** Statement 11: the tools first; only when they were called, the condition. */
 async function checkCriteria(
   context: TaskContext,
-  keeper: SessionKeeper,
+  prompts: TaskPrompts,
   { toolExecuted, condition }: PreparedCriteria,
   { toolCalls, cut }: Judged,
   retry: number,
@@ -256,7 +257,7 @@ async function checkCriteria(
   if (condition !== undefined) {
     const judge = (judged: Judged): Verdict<CriteriaField> =>
       judgeCondition("condition", "criteria", condition[0], judged);
-    const outcome = await runMission(context, keeper, {
+    const outcome = await prompts.send({
       purpose: "criteria",
       role: "driving",
       prompt: condition,

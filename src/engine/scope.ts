@@ -68,6 +68,9 @@ export class Scope {
   }
 }
 
+/** How long a stopped run still waits for what it stopped; a cancel must be over within 5 seconds. */
+export const STOP_GRACE_MS = 2_000;
+
 /** A reason of our own: without one, `abort` makes an error with a stack, each time. */
 const over = "over";
 

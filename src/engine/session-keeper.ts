@@ -5,26 +5,20 @@
  * Invariants: at most one session is open; a crashed session is never used again; every session
  * that was started is ended exactly once (a borrowed one is neither started nor ended here).
  */
-import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { Session } from "./ports.ts";
-import { unlessStopped } from "./scope.ts";
+import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
+import type { Acquired, SessionSource } from "./send-prompt.ts";
 import type { TaskContext } from "./task-context.ts";
 
-export interface Request {
+interface Request {
   readonly role: "driving" | "task";
   readonly modelId: string;
   readonly retry: number;
   readonly attempt: number;
 }
 
-export type Acquired =
-  | { readonly kind: "ready"; readonly session: Session }
-  | { readonly kind: "crashed"; readonly crash: Crash }
-  | { readonly kind: "stopped" };
-
-/** How long a stopped run still waits for what it stopped; a cancel must be over within 5 seconds. */
-export const STOP_GRACE_MS = 2_000;
+const canceled = { kind: "canceled", toolCalls: [] } as const;
 
 export class SessionKeeper {
   readonly #context: TaskContext;
@@ -34,7 +28,15 @@ export class SessionKeeper {
     this.#context = context;
   }
 
-  async acquire(request: Request): Promise<Acquired> {
+  /** Where the attempts of one prompt get their sessions. `retry`: 0, else the criteria retry. */
+  source(role: "driving" | "task", retry: number): SessionSource {
+    return {
+      acquire: (modelId, attempt) => this.#acquire({ role, retry, modelId, attempt }),
+      discard: () => this.end(false),
+    };
+  }
+
+  async #acquire(request: Request): Promise<Acquired> {
     const { mode, scope, ports, work, workingDirectory, permissions } = this.#context;
     if (mode.kind === "borrowed") return { kind: "ready", session: mode.session };
     if (this.#open !== undefined) return { kind: "ready", session: this.#open.session };
@@ -50,10 +52,10 @@ export class SessionKeeper {
     if (opened === undefined) {
       // It may still open after we have given up on it: then nobody else would close it.
       void opening.then((late) => (late.kind === "opened" ? late.session.close() : undefined));
-      return { kind: "stopped" };
+      return canceled;
     }
     if (opened.kind === "crashed") {
-      return scope.stopped === undefined ? opened : { kind: "stopped" };
+      return scope.stopped === undefined ? opened : canceled;
     }
     const { session } = opened;
     this.#open = { session, role };
@@ -70,7 +72,7 @@ export class SessionKeeper {
   }
 
   /** The purpose is served: with multiple models its session is no longer needed. */
-  async missionDone(wentWell: boolean): Promise<void> {
+  async purposeServed(wentWell: boolean): Promise<void> {
     if (this.#context.mode.kind === "multiple") await this.end(wentWell);
   }
 

@@ -15,9 +15,10 @@ export class Variables {
 
   /** Takes over what the job tools reported, in the order in which they were called. */
   report(toolCalls: readonly ToolCall[]): void {
-    for (const { name, argument, succeeded } of toolCalls) {
-      if (!succeeded || argument === undefined) continue;
-      switch (name) {
+    for (const call of toolCalls) {
+      const argument = argumentOf(call);
+      if (!call.succeeded || argument === undefined) continue;
+      switch (call.name) {
         case "job_prepare_document":
           this.#values.set("reported-document", firstLine(argument));
           break;
@@ -39,6 +40,13 @@ export class Variables {
   expand(prompt: ExpandedPrompt): string {
     return expandPromptDynamic(this.#entry, prompt, Object.fromEntries(this.#values))[0];
   }
+}
+
+/** Of a job tool: they all have one parameter, a string. */
+export function argumentOf(call: ToolCall): string | undefined {
+  const { arguments: given } = call;
+  if (typeof given !== "object" || given === null || !("argument" in given)) return undefined;
+  return typeof given.argument === "string" ? given.argument : undefined;
 }
 
 function firstLine(text: string): string {

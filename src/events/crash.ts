@@ -1,40 +1,72 @@
 /**
- * Why a turn did not end well, as a value. `crashRemedy` names what the caller should do about it;
- * nothing else in the project decides whether an error is worth a retry.
+ * Why a turn did not end well, as a value with a cause. `sessions` and `runtime` find the cause where the
+ * error arises. `crashRemedy` names what the caller should do about it: nothing else in the project
+ * decides whether an error is worth a retry.
  */
-export interface Crash {
-  readonly kind:
-    | "runtime-died"
-    | "session-error"
-    | "start-failed"
-    | "turn-deadline"
-    | "idle-deadline"
-    | "empty-answer"
-    /** The model went on and on, and was cut off. */
-    | "answer-too-long"
-    | "aborted"
-    /** So many denials in a row that nothing else was to be expected. */
-    | "denied"
-    | "internal";
+export type Crash = (
+  | Refusal
+  /** The model does not support tools, and agents need them. */
+  | { readonly cause: "no-tools"; readonly status?: number }
+  /** The model server redirects every request. */
+  | { readonly cause: "redirect" }
+  /** There was no connection to the model server. */
+  | { readonly cause: "unreachable" }
+  /** Any other error that the session reported: a broken stream, an answer that is no JSON… */
+  | { readonly cause: "session-error"; readonly status?: number }
+  /** Neither text nor a tool call. */
+  | { readonly cause: "empty-answer" }
+  /** The content filter of the model blocked the answer. */
+  | { readonly cause: "filtered" }
+  /** The model went on and on, and was cut off. */
+  | { readonly cause: "answer-too-long" }
+  /** `refusal`: the answer of the model server after which the runtime kept silent. */
+  | {
+      readonly cause: "deadline";
+      readonly limit: "turnMinutes" | "idleMinutes";
+      readonly refusal?: Refusal;
+    }
+  /** So many denials in a row that nothing else was to be expected. */
+  | { readonly cause: "denied" }
+  /** The turn or the session was ended by someone else than this run. */
+  | { readonly cause: "aborted" }
+  | { readonly cause: "runtime-died" }
+  /** The runtime or the session did not start. */
+  | { readonly cause: "start-failed" }
+  /** There is no Copilot runtime. */
+  | { readonly cause: "not-installed" }
+  /** Something that the session needs was not given, or is gone. */
+  | { readonly cause: "configuration" }
+  /** A defect of ours. */
+  | { readonly cause: "internal" }
+) & {
   /** One sentence for people. */
   readonly message: string;
-  /** HTTP status of the model's answer, where the runtime told it. */
-  readonly statusCode?: number;
-  /** The runtime's own class of error: `authentication`, `rate_limit`, `query`… */
-  readonly errorType?: string;
-  /** How long the model server asked us to wait, where the session can tell: today's SDK keeps it to itself. */
-  readonly retryAfterMs?: number;
   /** The whole error as a JSON string (`errorToDetailedString`). */
   readonly detail?: string;
-}
+};
+
+/** The model server answered, with an HTTP status that says no. */
+export type Refusal =
+  /** Without a status: the runtime had no credentials to send. */
+  | { readonly cause: "auth"; readonly status?: 401 }
+  | { readonly cause: "forbidden"; readonly status: 403 }
+  | { readonly cause: "not-found"; readonly status: 404 }
+  | { readonly cause: "too-large"; readonly status: 413 }
+  | { readonly cause: "rejected"; readonly status: number }
+  | Overload;
+
+/** `retryAfterMs`: how long the model server asked us to wait. The SDK of today does not say. */
+export type Overload =
+  | { readonly cause: "rate-limited"; readonly status: 429; readonly retryAfterMs?: number }
+  | { readonly cause: "overloaded"; readonly status: number; readonly retryAfterMs?: number };
 
 export type Remedy =
   | { readonly kind: "retry" }
-  /** The runtime has already tried several times: at most two further tries, after a wait. */
-  | { readonly kind: "retry-later"; readonly retryAfterMs?: number }
+  /** The runtime has already tried several times: at most two further attempts, after a wait. */
+  | { readonly kind: "retry-later"; readonly overload: Overload }
   | { readonly kind: "give-up"; readonly advice: string };
 
-/** The crash, and what to do about it where a retry does nothing. */
+/** The crash, and what to do about it if a retry does not help. */
 export function crashText(crash: Crash): string {
   const remedy = crashRemedy(crash);
   if (remedy.kind !== "give-up") return crash.message;
@@ -47,48 +79,61 @@ export const permissionAdvice =
   'Allow in "permissions" what the task needs (each denial names it), or say in the prompt how to do without.';
 
 /** Statement 6 of docs/engine.md: which crashes are worth another attempt. */
-export function crashRemedy(crash: Crash): Remedy {
-  const { statusCode } = crash;
-  if (crash.errorType === "no-tools") {
-    return { kind: "give-up", advice: "Choose a model that can call tools: agents need them." };
+export function crashRemedy(crash: Crash | Refusal): Remedy {
+  switch (crash.cause) {
+    case "auth":
+      return giveUp(
+        "Check the token or the provider's API key: the model server did not accept it.",
+      );
+    case "forbidden":
+      return giveUp(
+        "The token is known but may not use this model: check its permissions and the plan.",
+      );
+    case "not-found":
+      return giveUp(
+        "Check the model id and the provider's base URL: the model server does not know them.",
+      );
+    case "too-large":
+      return giveUp(
+        "The conversation is too large for the model server: shorten the prompt or what it reads.",
+      );
+    case "rejected":
+      return giveUp(
+        "The model server rejected the request itself: a retry would send the same. Check the model id and the length of the prompt.",
+      );
+    case "no-tools":
+      return giveUp("Choose a model that can call tools: agents need them.");
+    case "redirect":
+      return giveUp("Check the provider's base URL: no answer comes from it.");
+    case "denied":
+      return giveUp(permissionAdvice);
+    case "not-installed":
+    case "configuration":
+      return giveUp("What is missing has to be installed or named first.");
+    case "rate-limited":
+    case "overloaded":
+      return { kind: "retry-later", overload: crash };
+    case "deadline":
+      return crash.refusal === undefined ? { kind: "retry" } : crashRemedy(crash.refusal);
+    case "unreachable":
+    case "session-error":
+    case "empty-answer":
+    case "filtered":
+    case "answer-too-long":
+    case "aborted":
+    case "runtime-died":
+    case "start-failed":
+    case "internal":
+      return { kind: "retry" };
   }
-  if (statusCode === 429 || (statusCode !== undefined && statusCode >= 500)) {
-    return crash.retryAfterMs === undefined
-      ? { kind: "retry-later" }
-      : { kind: "retry-later", retryAfterMs: crash.retryAfterMs };
-  }
-  if (statusCode !== undefined && statusCode >= 400 && statusCode !== 408) {
-    return { kind: "give-up", advice: adviceFor(statusCode) };
-  }
-  if (crash.errorType === "authentication" || crash.errorType === "authorization") {
-    return { kind: "give-up", advice: adviceFor(401) };
-  }
-  if (crash.kind === "denied") {
-    return { kind: "give-up", advice: permissionAdvice };
-  }
-  if (crash.errorType === "redirect") {
-    return { kind: "give-up", advice: "Check the provider's base URL: no answer comes from it." };
-  }
-  if (crash.errorType === "configuration") {
-    return { kind: "give-up", advice: "What is missing has to be installed or named first." };
-  }
-  if (/No GitHub OAuth token|Not authenticated/i.test(crash.message)) {
-    return { kind: "give-up", advice: adviceFor(401) };
-  }
-  return { kind: "retry" };
 }
 
-function adviceFor(statusCode: number): string {
-  switch (statusCode) {
-    case 401:
-      return "Check the token or the provider's API key: the model server did not accept it.";
-    case 403:
-      return "The token is known but may not use this model: check its permissions and the plan.";
-    case 404:
-      return "Check the model id and the provider's base URL: the model server does not know them.";
-    case 413:
-      return "The conversation is too large for the model server: shorten the prompt or what it reads.";
-    default:
-      return "The model server rejected the request itself: a retry would send the same. Check the model id and the length of the prompt.";
-  }
+function giveUp(advice: string): Remedy {
+  return { kind: "give-up", advice };
+}
+
+/** The HTTP status of the model server's answer, if there was one. */
+export function crashStatus(crash: Crash): number | undefined {
+  if (crash.cause === "deadline") return crash.refusal?.status;
+  return "status" in crash ? crash.status : undefined;
 }

@@ -97,14 +97,14 @@ const fixedWords = new Set([
   "purpose",
   "field",
   "outcome",
-  "errorType",
+  "cause",
   "atMostReached",
   "finish",
 ]);
 /** Fields whose keys are not ours either: a model's arguments, names that an entry gives. */
 const foreignFields = new Set(["arguments", "models", "permissions"]);
 /** Fields whose strings are JSON: a secret may be hidden there behind escapes. */
-const jsonFields = new Set(["toolArguments", "detail"]);
+const jsonFields = new Set(["arguments", "detail"]);
 
 function redactEvent(event: RunEvent, text: Text): RunEvent {
   if (event.type === "activity") {

@@ -23,8 +23,8 @@ export interface ToolStarted {
   readonly toolCallId: string;
   readonly parentToolCallId?: string;
   readonly toolName: string;
-  /** JSON text of the arguments. */
-  readonly toolArguments: string;
+  /** As the model gave them: nothing has checked them. */
+  readonly arguments: unknown;
 }
 
 export interface ToolEnded {

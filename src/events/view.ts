@@ -209,7 +209,7 @@ function applyActivity(
     case "tool.started":
       session?.tools.set(activity.toolCallId, { name: activity.toolName, startedAt: at });
       if (activity.toolName === "job_prepare_document") {
-        view.reportedDocument = reportedDocument(activity.toolArguments) ?? view.reportedDocument;
+        view.reportedDocument = reportedDocument(activity.arguments) ?? view.reportedDocument;
       }
       return;
     case "tool.ended":
@@ -246,16 +246,11 @@ function keepDenial(view: RunView, { workId, taskId }: WorkView, denied: Permiss
 }
 
 /** The value of `$reported-document` (docs/entry-format.md): the first line of what the tool was given. */
-function reportedDocument(toolArguments: string): string | undefined {
-  try {
-    const parsed: unknown = JSON.parse(toolArguments);
-    if (typeof parsed !== "object" || parsed === null || !("argument" in parsed)) return undefined;
-    return typeof parsed.argument === "string"
-      ? parsed.argument.split(/\r\n|\r|\n/, 1)[0]?.trim()
-      : undefined;
-  } catch {
-    return undefined;
-  }
+function reportedDocument(given: unknown): string | undefined {
+  if (typeof given !== "object" || given === null || !("argument" in given)) return undefined;
+  return typeof given.argument === "string"
+    ? given.argument.split(/\r\n|\r|\n/, 1)[0]?.trim()
+    : undefined;
 }
 
 function workOf(view: RunView, ref: WorkRef): WorkView {

@@ -160,7 +160,7 @@ function activityText(activity: SessionActivity): string | undefined {
     case "reasoning.ended":
       return activity.text.trim() === "" ? undefined : `reasoning: ${activity.text}`;
     case "tool.started":
-      return `tool ${activity.toolName} ${activity.toolArguments}`;
+      return `tool ${activity.toolName} ${JSON.stringify(activity.arguments)}`;
     case "tool.ended":
       return activity.succeeded
         ? `tool done: ${activity.result?.content ?? ""}`

@@ -8,6 +8,7 @@ import type { SessionActivity } from "../events/session-activity.ts";
 import { systemClock } from "../platform/clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import { CallLedger } from "./call-ledger.ts";
+import { Denials, denialsOf, type DenialSource } from "./denials.ts";
 import { attempt, within } from "../runtime/deadline.ts";
 import type { ModelAddress } from "./model-error.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
@@ -82,7 +83,7 @@ export function callBack(callback: ICopilotSessionCallbacks, activity: SessionAc
         activity.toolCallId,
         activity.parentToolCallId,
         activity.toolName,
-        activity.toolArguments,
+        JSON.stringify(activity.arguments),
       );
     case "tool.delta":
       return callback.onToolExecution(activity.toolCallId, activity.text);
@@ -114,6 +115,7 @@ export interface CallbackSessionOptions {
   readonly callback?: ICopilotSessionCallbacks;
   /** Aborted by `stop`, for those who run a turn in the session meanwhile. */
   readonly stopped: AbortController;
+  readonly denials: DenialSource;
   /** Ends the session and what it left. */
   readonly end: () => Promise<void>;
 }
@@ -150,6 +152,10 @@ export class CallbackSession implements ICopilotSession {
     return this.#options.model;
   }
 
+  get denials(): DenialSource {
+    return this.#options.denials;
+  }
+
   async sendRequest(message: string, timeout?: number): Promise<void> {
     if (timeout !== undefined && !(timeout >= 0)) {
       throw new RangeError(
@@ -170,7 +176,7 @@ export class CallbackSession implements ICopilotSession {
     );
     if (outcome.kind === "crashed") {
       const { crash } = outcome;
-      const late = crash.kind === "turn-deadline" || crash.kind === "idle-deadline";
+      const late = crash.cause === "deadline";
       const message =
         late && timeout !== undefined
           ? `The session was not done within ${timeout} ms.`
@@ -220,6 +226,7 @@ export async function startSession(
 ): Promise<ICopilotSession> {
   const id = randomUUID();
   const clock = systemClock;
+  const denials = new Denials();
   const session = await client.createSession(
     sessionConfig({
       id,
@@ -228,7 +235,7 @@ export async function startSession(
       permissions: "read-only",
       outputDirectory: tmpdir(),
       searches: "open",
-      onActivity: () => {},
+      onActivity: denials.tell,
       clock,
     }),
   );
@@ -239,6 +246,7 @@ export async function startSession(
     clock,
     callback,
     stopped: new AbortController(),
+    denials,
     end: async () => {
       await attempt(() => session.disconnect(), 2_000, clock);
       await attempt(() => client.deleteSession(id), 2_000, clock);
@@ -255,15 +263,27 @@ export function adoptSession(
   session: ICopilotSession,
   { modelId, clock }: { readonly modelId: string; readonly clock: Clock },
 ): Session {
+  const { rawSection } = session;
   const context =
     session instanceof CallbackSession
-      ? { clock, life: session.life, model: session.model, stopped: session.stopped }
-      : { clock, life: foreignLife, model: { modelId, baseUrl: undefined } };
+      ? {
+          clock,
+          life: session.life,
+          model: session.model,
+          stopped: session.stopped,
+          denials: session.denials,
+        }
+      : {
+          clock,
+          life: foreignLife,
+          model: { modelId, baseUrl: undefined },
+          denials: denialsOf(rawSection),
+        };
   return {
-    id: session.rawSection.sessionId,
+    id: rawSection.sessionId,
     modelId,
     runTurn(prompt: string, turn: TurnOptions): Promise<TurnOutcome> {
-      return runTurn(session.rawSection, prompt, turn, context);
+      return runTurn(rawSection, prompt, turn, context);
     },
     close: () => Promise.resolve(),
   };

@@ -1,5 +1,8 @@
-/** What went wrong at the model server, in a sentence that says where: the model, the address, the server's own words. */
-import type { Crash } from "../events/crash.ts";
+/**
+ * What went wrong at the model server: its cause, and a sentence that says where: the model, the address,
+ * the server's own words. The only place that reads the prose of the runtime and of model servers.
+ */
+import type { Crash, Refusal } from "../events/crash.ts";
 import { rehearsalProvider } from "./request-handler.ts";
 
 /** Whom a session asks. */
@@ -9,27 +12,110 @@ export interface ModelAddress {
   readonly baseUrl: string | undefined;
 }
 
+/** An error as the session reports it. */
+export interface ReportedError {
+  readonly message: string;
+  /** The runtime's own class of error: `authentication`, `rate_limit`, `query`… */
+  readonly errorType: string;
+  readonly statusCode?: number | undefined;
+}
+
 const LONGEST_WORDS = 2_000;
 
 /** `failure`: what the runtime said of the last call that failed, as it got it. */
-export function atModel(crash: Crash, failure: string | undefined, asked: ModelAddress): Crash {
-  if (crash.kind !== "session-error") return crash;
+export function modelCrash(
+  error: ReportedError,
+  failure: string | undefined,
+  asked: ModelAddress,
+): Crash {
+  const { statusCode: status, errorType } = error;
+  const detail = JSON.stringify(error);
+  // The lines below the first give advice for another product; the detail keeps them.
+  const message =
+    error.message.split("\n")[0]?.trim() || "The session reported an error without a message.";
   const name = serverName(asked);
   const server = `T${name.slice(1)}`;
   const model = `model "${asked.modelId}"`;
-  const { statusCode } = crash;
   const words = failure === undefined ? undefined : wordsOf(failure);
-  if (isToolRefusal(words ?? crash.message)) {
-    const message = `${server}, ${model}: this model does not support tools${said(words)}`;
-    return { ...crash, errorType: "no-tools", message };
+  if (isToolRefusal(words ?? message)) {
+    const sentence = `${server}, ${model}: this model does not support tools${said(words)}`;
+    return {
+      cause: "no-tools",
+      message: sentence,
+      ...(status === undefined ? {} : { status }),
+      detail,
+    };
   }
-  if (statusCode !== undefined) {
-    const message = `${server} answered ${statusCode} for ${model}${said(words ?? crash.message)}`;
-    return { ...crash, message };
+  if (status !== undefined) {
+    const sentence = `${server} answered ${status} for ${model}${said(words ?? message)}`;
+    const cause = refusalOf(status) ?? { cause: "session-error", status };
+    return { ...cause, message: sentence, detail };
   }
-  const rest = crash.message.replace(/[.\s]+$/, "");
+  const rest = message.replace(/[.\s]+$/, "");
   const where = rest.includes(asked.baseUrl ?? name) ? model : `${model} of ${name}`;
-  return { ...crash, message: `${rest} (${where}).` };
+  const cause =
+    errorType === "authentication" || errorType === "authorization"
+      ? "auth"
+      : causeOf(message, failure);
+  return { cause, message: `${rest} (${where}).`, detail };
+}
+
+/** The runtime calls an empty answer an error, but not after a tool call. */
+export function reportsNoAnswer({ message, statusCode }: ReportedError): boolean {
+  return statusCode === undefined && message.startsWith("No response");
+}
+
+/** What the status of an answer means; undefined if it is no refusal, or one that is worth a retry at once. */
+export function refusalOf(status: number): Refusal | undefined {
+  switch (status) {
+    case 401:
+      return { cause: "auth", status };
+    case 403:
+      return { cause: "forbidden", status };
+    case 404:
+      return { cause: "not-found", status };
+    case 408:
+      return undefined;
+    case 413:
+      return { cause: "too-large", status };
+    case 429:
+      return { cause: "rate-limited", status };
+    default:
+      if (status >= 500) return { cause: "overloaded", status };
+      return status >= 400 ? { cause: "rejected", status } : undefined;
+  }
+}
+
+/** What an error without a status is about. */
+export function causeOf(message: string, failure = ""): "auth" | "unreachable" | "session-error" {
+  if (/No GitHub OAuth token|Not authenticated/i.test(message)) return "auth";
+  const codes = `${message} ${failure}`.matchAll(/\[(E[A-Z_]+)\]/g);
+  const unreachable = [...codes].some(([, code = ""]) => unreachableCodes.has(code));
+  return unreachable || message.startsWith("Could not connect to ")
+    ? "unreachable"
+    : "session-error";
+}
+
+/** System errors that mean that nobody answers at an address. */
+export const unreachableCodes: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ETIMEDOUT",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** The runtime follows 20 redirects, and would then begin again five times. */
+export function redirectLoop(failure: string): Crash | undefined {
+  if (!/too many redirects|redirect (?:loop|cycle)/i.test(failure)) return undefined;
+  const to = /\bfor url \(([^)\s]+)\)/.exec(failure)?.[1];
+  const last = to === undefined ? "" : `, the last time to ${to}`;
+  return {
+    cause: "redirect",
+    message: `The model server redirects every request again and again${last}`,
+  };
 }
 
 function said(words: string | undefined): string {

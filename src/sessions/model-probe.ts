@@ -8,23 +8,12 @@
 import type { Clock } from "../events/clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { within } from "../runtime/deadline.ts";
-import { serverName } from "./model-error.ts";
+import { serverName, unreachableCodes } from "./model-error.ts";
 import type { Provider } from "./session-config.ts";
 
 const firstMs = 1_000;
 const answerMs = 3_500;
 const againMs = 5_000;
-
-/** Anything else is an answer, or nothing that the runtime would meet in the same way. */
-const unreachable = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ETIMEDOUT",
-  "UND_ERR_CONNECT_TIMEOUT",
-]);
 
 export interface ModelProbeOptions {
   readonly clock: Clock;
@@ -117,7 +106,8 @@ export class ModelProbe {
     } catch (error) {
       const cause = error instanceof Error ? (error.cause ?? error) : error;
       const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : "";
-      return unreachable.has(String(code)) ? errorMessage(cause) || String(code) : undefined;
+      // Anything else is an answer, or nothing that the runtime would meet in the same way.
+      return unreachableCodes.has(String(code)) ? errorMessage(cause) || String(code) : undefined;
     } finally {
       end.abort();
       this.#stopped.signal.removeEventListener("abort", stop);

@@ -5,7 +5,7 @@ import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import type { CallKind } from "./announced-call.ts";
 import type { CallOrder } from "./call-order.ts";
-import { fromRuntime } from "./permission-request.ts";
+import { fromRuntime, namedByRuntime } from "./permission-request.ts";
 import type { PathContext } from "../permissions/paths.ts";
 import { decidePermission, describePermissions } from "../permissions/policy.ts";
 import type { PermissionDecision } from "../permissions/policy.ts";
@@ -89,26 +89,13 @@ export function orderedPermissionHandler(
     }
     const reason = await order.ask(request.toolCallId, kind);
     if (reason !== undefined) {
-      const [operation, target] = named(request);
+      const [operation, target] = namedByRuntime(request);
       return refuse({ kind: "denied", operation, target, reason });
     }
     const result = handle(request);
     if (result.kind === "reject") order.withdraw(request.toolCallId);
     return result;
   };
-}
-
-function named(request: PermissionRequest): readonly [operation: string, target: string] {
-  switch (request.kind) {
-    case "read":
-      return ["read", request.path];
-    case "write":
-      return ["write", request.fileName];
-    case "shell":
-      return ["shell", request.fullCommandText];
-    default:
-      return [request.kind, request.kind];
-  }
 }
 
 function refusals({

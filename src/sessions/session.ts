@@ -18,19 +18,20 @@ import type {
   TurnOutcome,
 } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
-import type { SessionActivity } from "../events/session-activity.ts";
 import { isDirectory, realPathOf } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import type { CallOrder, SharedFolders } from "./call-order.ts";
-import type { RuntimeLease, RuntimePool } from "../runtime/runtime-pool.ts";
+import type { RuntimeLease, RuntimePool, Searches } from "../runtime/runtime-pool.ts";
 import { attempt, onAbort, within } from "../runtime/deadline.ts";
 import { canStartProcesses, mayReadPrivateFiles } from "../permissions/rules.ts";
-import type { ModelAddress } from "./model-error.ts";
+import { causeOf, type ModelAddress } from "./model-error.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { RuntimeProcess } from "../runtime/runtime-process.ts";
+import { Denials } from "./denials.ts";
 import { sessionConfig } from "./session-config.ts";
+import { sdkTools, systemMessage } from "./session-tools.ts";
 import type { Provider } from "./session-config.ts";
 import { runTurn } from "./turn.ts";
 
@@ -98,8 +99,7 @@ export interface OpenSession {
   readonly session: CopilotSession;
   readonly runtime: RuntimeProcess;
   readonly model: ModelAddress;
-  /** Where denials are told; its owner sets it for the time of a turn. */
-  readonly listener: { current: (activity: SessionActivity) => void };
+  readonly denials: Denials;
   readonly order: CallOrder | undefined;
   /** Aborted by whoever ends the session in its owner's stead. */
   readonly stopped: AbortController;
@@ -109,17 +109,17 @@ export interface OpenSession {
 
 const canceled: Opened & { kind: "crashed" } = {
   kind: "crashed",
-  crash: { kind: "aborted", message: "Canceled before the session was open." },
+  crash: { cause: "aborted", message: "Canceled before the session was open." },
 };
 
 export async function openCopilotSession(
   context: SessionContext,
-  request: Pick<SessionRequest, "modelId" | "workingDirectory" | "permissions"> & { id: string },
+  request: Omit<SessionRequest, "label"> & { readonly id: string },
   signal: AbortSignal,
 ): Promise<OpenSession | (Opened & { kind: "crashed" })> {
   const { clock, pool, probe } = context;
   if (pool.pids.length === 0) probe?.watch();
-  const searches = mayReadPrivateFiles(request.permissions) ? "open" : "guarded";
+  const searches: Searches = mayReadPrivateFiles(request.permissions) ? "open" : "guarded";
   let lease: RuntimeLease;
   try {
     const acquiring = pool.acquire(searches);
@@ -148,16 +148,18 @@ export async function openCopilotSession(
     },
   );
   lease = { runtime, release: joined(order, lease) };
-  const listener: OpenSession["listener"] = { current: () => {} };
-  const config = sessionConfig({
+  const denials = new Denials();
+  const options = {
     ...request,
     ...context,
+    tools: [...(context.tools ?? []), ...sdkTools(request.tools ?? [])],
     outputDirectory: runtime.outputDirectory,
     searches,
     kept: [...context.kept, dirname(runtime.outputDirectory)],
     order,
-    onActivity: (activity) => listener.current(activity),
-  });
+    onActivity: denials.tell,
+  };
+  const config = { ...sessionConfig(options), ...systemMessage(request) };
   try {
     const result = await create(lease, config, clock, signal);
     if (result.kind === "created") {
@@ -171,7 +173,7 @@ export async function openCopilotSession(
       return {
         session,
         runtime,
-        listener,
+        denials,
         order,
         model,
         stopped: new AbortController(),
@@ -203,7 +205,7 @@ function joined(order: CallOrder | undefined, lease: RuntimeLease): () => void {
 class GoneError extends Error {}
 
 function runtimeDied({ loss }: RuntimeProcess, otherwise: string): Crash {
-  return { kind: "runtime-died", message: loss ?? otherwise };
+  return { cause: "runtime-died", message: loss ?? otherwise };
 }
 
 /** Unless the session comes up, or it rejects, it sees to the release of the lease. */
@@ -230,7 +232,7 @@ async function create(
     );
     if (signal.aborted) return canceled;
     if (result !== undefined && "reason" in result.value) {
-      return { kind: "crashed", crash: { kind: "runtime-died", message: result.value.reason } };
+      return { kind: "crashed", crash: { cause: "runtime-died", message: result.value.reason } };
     }
     // One that never comes up must not keep its runtime from ending.
     release();
@@ -296,32 +298,29 @@ class JobSession implements Session {
     if (this.#closing !== undefined || this.#running !== undefined) {
       const message =
         this.#closing === undefined ? "A turn is running already." : "The session is closed.";
-      return { kind: "crashed", toolCalls: [], crash: { kind: "internal", message } };
+      return { kind: "crashed", toolCalls: [], crash: { cause: "internal", message } };
     }
     const stop = new AbortController();
     const unsubscribe = [options.signal, this.#closed.signal].map((signal) =>
       onAbort(signal, () => stop.abort()),
     );
-    const { session, runtime, listener, stopped, order } = this.#open;
+    const { session, runtime, denials, model, stopped, order } = this.#open;
     // A request for permission that waits would keep an aborted turn from ending.
     if (order !== undefined) unsubscribe.push(onAbort(stop.signal, () => order.interrupt()));
-    listener.current = options.onActivity;
     this.#running = runTurn(
       session,
       prompt,
       { ...options, signal: stop.signal },
-      { clock: this.#clock, life: runtime, model: this.#open.model, stopped: stopped.signal },
+      { clock: this.#clock, life: runtime, model, denials, stopped: stopped.signal },
     );
     try {
       const outcome = await this.#running;
-      const { kind, statusCode } = outcome.kind === "crashed" ? outcome.crash : {};
-      if (kind === "session-error" && statusCode === undefined) this.#probe?.ask();
+      if (outcome.kind === "crashed" && withoutAnswer(outcome.crash)) this.#probe?.ask();
       if (outcome.kind === "completed") this.#probe?.answered();
       return outcome;
     } finally {
       for (const one of unsubscribe) one();
       this.#running = undefined;
-      listener.current = () => {};
     }
   }
 
@@ -352,14 +351,20 @@ async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promis
   }
 }
 
+/** Perhaps nobody answers where the models are. */
+function withoutAnswer(crash: Crash): boolean {
+  return (
+    crash.cause === "unreachable" || (crash.cause === "session-error" && crash.status === undefined)
+  );
+}
+
 function startFailed(error: unknown): Opened & { kind: "crashed" } {
-  const crash: Crash = { kind: "start-failed", message: errorMessage(error) };
-  return {
-    kind: "crashed",
-    // No retry finds a runtime or a folder that is not there: who decides about retries can see that.
-    crash:
-      error instanceof RuntimeNotFoundError || error instanceof GoneError
-        ? { ...crash, errorType: "configuration" }
-        : crash,
-  };
+  return { kind: "crashed", crash: { cause: startCause(error), message: errorMessage(error) } };
+}
+
+/** No retry finds a runtime or a folder that is not there. */
+function startCause(error: unknown): "not-installed" | "configuration" | "auth" | "start-failed" {
+  if (error instanceof RuntimeNotFoundError) return "not-installed";
+  if (error instanceof GoneError) return "configuration";
+  return causeOf(errorMessage(error)) === "auth" ? "auth" : "start-failed";
 }

@@ -144,6 +144,7 @@ export function createSessions(options: SessionsOptions): Sessions {
         session: opened.session,
         life: opened.runtime,
         model: opened.model,
+        denials: opened.denials,
         clock,
         callback: request.callback,
         stopped: opened.stopped,
@@ -161,6 +162,7 @@ export function createSessions(options: SessionsOptions): Sessions {
           session: found.session,
           life: found.runtime,
           model: found.model,
+          denials: found.denials,
           clock,
           stopped: found.stopped,
           end: found.end,
@@ -183,8 +185,7 @@ export function createSessions(options: SessionsOptions): Sessions {
 
 /** What a session without any way to a model ends with. */
 export const noModel: Crash = {
-  kind: "start-failed",
-  errorType: "configuration",
+  cause: "configuration",
   message:
     "There is no model to talk to. Give a GitHub token with the permission for Copilot requests " +
     "(COPILOT_GITHUB_TOKEN, GH_TOKEN or GITHUB_TOKEN), or a model server of your own " +

@@ -166,7 +166,7 @@ export class Translator {
         toolCallId,
         ...(parentToolCallId === undefined ? {} : { parentToolCallId }),
         toolName,
-        toolArguments: JSON.stringify(event.data.arguments ?? {}),
+        arguments: event.data.arguments ?? {},
       },
     ];
   }

@@ -3,11 +3,16 @@
  * send or end anything; `turn.ts` does.
  */
 import type { SessionEvent } from "@github/copilot-sdk";
-import { availableTools } from "../entry/model.ts";
 import type { ToolCall } from "../engine/ports.ts";
-import type { Crash } from "../events/crash.ts";
-import { isRecord } from "../document/guards.ts";
+import type { Crash, Refusal } from "../events/crash.ts";
 import type { AnswerFinish } from "../events/session-activity.ts";
+import {
+  modelCrash,
+  redirectLoop,
+  refusalOf,
+  reportsNoAnswer,
+  type ModelAddress,
+} from "./model-error.ts";
 
 /**
  * No model of today writes a tenth of that. A longer answer is cut off while it comes: what is kept of it, in
@@ -17,7 +22,7 @@ export const MAX_ANSWER_BYTES = 4_000_000;
 
 interface Call {
   readonly name: string;
-  readonly argument?: string;
+  readonly arguments: unknown;
   succeeded: boolean;
   /** Another call has the same id: then the runtime reports the result of one for both. */
   ambiguous: boolean;
@@ -31,25 +36,40 @@ export interface Answer {
   readonly empty: boolean;
 }
 
+/** Where the session is with the turn. `failed` and `idle` are the session's own words, `faulty` is our judgement. */
+export type TurnPhase =
+  | { readonly at: "working" }
+  /** The conversation has ended its answer, though the session may still wait for background work. */
+  | { readonly at: "answered" }
+  /** The session has reported an error: it becomes idle by itself. */
+  | { readonly at: "failed"; readonly crash: Crash }
+  /** The turn must not go on, although the session would. */
+  | { readonly at: "faulty"; readonly crash: Crash }
+  /** The session is done with the turn. */
+  | { readonly at: "idle"; readonly aborted: boolean; readonly crash: Crash | undefined };
+
 export class TurnState {
   readonly #calls: Call[] = [];
   readonly #latest = new Map<string, Call>();
   /** Tools and permission requests that are under way, sub-agents included. */
   readonly #open = new Set<string>();
+  readonly #asked: ModelAddress;
+  #phase: TurnPhase = { at: "working" };
   #text = "";
   #finish: AnswerFinish | undefined;
   #answer: Answer | undefined;
-  #refusal: number | undefined;
-  #failure: string | undefined;
-  #error: Crash | undefined;
-  #fault: Crash | undefined;
-  #rootQuiet = false;
-  #idle: { readonly aborted: boolean } | undefined;
+  /** The last call of the model, if it failed. */
+  #failure: { readonly status: number | undefined; readonly words: string | undefined } | undefined;
+
+  constructor(asked: ModelAddress) {
+    this.#asked = asked;
+  }
 
   /** Takes the events of one turn, from its own `user.message` on. */
   accept(event: SessionEvent): void {
     this.#follow(event);
-    this.#fault ??= faultIn(event);
+    const fault = faultIn(event);
+    if (fault !== undefined) this.#fail("faulty", fault);
     if (event.agentId !== undefined) return;
     switch (event.type) {
       case "tool.execution_start":
@@ -61,18 +81,16 @@ export class TurnState {
         break;
       }
       case "assistant.turn_start":
-        this.#rootQuiet = false;
+        if (this.#phase.at === "answered") this.#phase = { at: "working" };
         // The model is asked again: what it said before is not its last word.
         this.#answer = undefined;
         // Its calls may have the ids of those before, which have ended.
         this.#latest.clear();
         break;
       case "model.call_failure":
-        this.#refusal = event.data.statusCode;
-        this.#failure = event.data.errorMessage;
+        this.#failure = { status: event.data.statusCode, words: event.data.errorMessage };
         break;
       case "assistant.usage":
-        this.#refusal = undefined;
         this.#failure = undefined;
         this.#finish = finishOf(event);
         break;
@@ -85,17 +103,23 @@ export class TurnState {
         break;
       }
       case "session.error":
-        this.#error ??= sessionError(event, this.#answer);
+        this.#fail("failed", this.#reported(event));
         break;
       case "assistant.idle":
-        this.#rootQuiet = true;
+        if (this.#phase.at === "working") this.#phase = { at: "answered" };
         break;
-      case "session.idle":
-        this.#idle = { aborted: event.data.aborted === true };
+      case "session.idle": {
+        const crash = "crash" in this.#phase ? this.#phase.crash : undefined;
+        this.#phase = { at: "idle", aborted: event.data.aborted === true, crash };
         break;
+      }
       default:
         break;
     }
+  }
+
+  get phase(): TurnPhase {
+    return this.#phase;
   }
 
   /** A tool runs or a permission is being decided: silence is no sign of a hanging model. */
@@ -103,39 +127,15 @@ export class TurnState {
     return this.#open.size > 0;
   }
 
-  /** The conversation has ended its answer, though the session may still wait for background work. */
-  get rootQuiet(): boolean {
-    return this.#rootQuiet;
-  }
-
-  /** The session has said that it is done with the turn. */
-  get idle(): { readonly aborted: boolean } | undefined {
-    return this.#idle;
-  }
-
-  /** What the session itself has reported: it is done with the turn. */
-  get error(): Crash | undefined {
-    return this.#error;
-  }
-
-  /** Why the turn must not go on, although the session would. */
-  get fault(): Crash | undefined {
-    return this.#fault;
-  }
-
   /** The last answer of the turn; undefined if the model was asked and has not answered. */
   get answer(): Answer | undefined {
     return this.#answer;
   }
 
-  /** The status with which the model server refused the last call: what a silence after it is about. */
-  get refusal(): number | undefined {
-    return this.#refusal;
-  }
-
-  /** What the last call failed of, in the words of the server or of the runtime. */
-  get failure(): string | undefined {
-    return this.#failure;
+  /** How the model server refused the last call: what a silence after it is about. */
+  get refusal(): Refusal | undefined {
+    const status = this.#failure?.status;
+    return status === undefined ? undefined : refusalOf(status);
   }
 
   get text(): string {
@@ -143,18 +143,37 @@ export class TurnState {
   }
 
   toolCalls(): ToolCall[] {
-    return this.#calls.map(({ name, argument, succeeded, ambiguous }) => ({
+    return this.#calls.map(({ name, arguments: given, succeeded, ambiguous }) => ({
       name,
-      ...(argument === undefined ? {} : { argument }),
+      arguments: given,
       succeeded: succeeded && !ambiguous,
     }));
+  }
+
+  /** The first crash counts; of an idle session it changes nothing else. */
+  #fail(at: "failed" | "faulty", crash: Crash): void {
+    const phase = this.#phase;
+    if (phase.at === "idle") this.#phase = { ...phase, crash: phase.crash ?? crash };
+    else if (phase.at !== "faulty" && (phase.at !== "failed" || at === "faulty"))
+      this.#phase = { at, crash };
+  }
+
+  #reported({ data }: Extract<SessionEvent, { type: "session.error" }>): Crash {
+    return this.#answer?.empty === true && reportsNoAnswer(data)
+      ? { ...emptyAnswer(this.#answer), detail: JSON.stringify(data) }
+      : modelCrash(data, this.#failure?.words, this.#asked);
   }
 
   #start(event: Extract<SessionEvent, { type: "tool.execution_start" }>): void {
     const { toolCallId } = event.data;
     const other = this.#latest.get(toolCallId);
     if (other !== undefined) other.ambiguous = true;
-    const call = { ...toolCall(event), succeeded: false, ambiguous: other !== undefined };
+    const call = {
+      name: event.data.toolName,
+      arguments: event.data.arguments ?? {},
+      succeeded: false,
+      ambiguous: other !== undefined,
+    };
     this.#latest.set(toolCallId, call);
     this.#calls.push(call);
   }
@@ -187,7 +206,7 @@ function faultIn(event: SessionEvent): Crash | undefined {
     case "assistant.message":
       return tooLong(event.data.content.length + (event.data.reasoningText?.length ?? 0));
     case "model.call_failure":
-      return redirected(event.data.errorMessage ?? "");
+      return redirectLoop(event.data.errorMessage ?? "");
     default:
       return undefined;
   }
@@ -196,19 +215,7 @@ function faultIn(event: SessionEvent): Crash | undefined {
 function tooLong(bytes: number): Crash | undefined {
   if (bytes <= MAX_ANSWER_BYTES) return undefined;
   const message = `The model's answer was cut off: it was longer than ${MAX_ANSWER_BYTES / 1e6} MB.`;
-  return { kind: "answer-too-long", message };
-}
-
-/** The runtime follows 20 redirects, and would then begin again five times. */
-function redirected(errorMessage: string): Crash | undefined {
-  if (!/too many redirects|redirect (?:loop|cycle)/i.test(errorMessage)) return undefined;
-  const to = /\bfor url \(([^)\s]+)\)/.exec(errorMessage)?.[1];
-  const last = to === undefined ? "" : `, the last time to ${to}`;
-  return {
-    kind: "session-error",
-    errorType: "redirect",
-    message: `The model server redirects every request again and again${last}`,
-  };
+  return { cause: "answer-too-long", message };
 }
 
 /** Sub-agents may use the ids of each other. */
@@ -216,15 +223,6 @@ function toolKey(
   event: Extract<SessionEvent, { type: "tool.execution_start" | "tool.execution_complete" }>,
 ): string {
   return `tool ${event.agentId ?? ""} ${event.data.toolCallId}`;
-}
-
-function toolCall(
-  event: Extract<SessionEvent, { type: "tool.execution_start" }>,
-): Pick<Call, "name" | "argument"> {
-  const { toolName: name, arguments: given } = event.data;
-  if (!(availableTools as readonly string[]).includes(name)) return { name };
-  const argument = isRecord(given) ? given["argument"] : undefined;
-  return typeof argument === "string" ? { name, argument } : { name };
 }
 
 /** The runtime speaks the vocabulary of OpenAI for every wire API; some servers of that API do not. */
@@ -241,27 +239,10 @@ export function finishOf({
 
 /** Why an answer is none. */
 export function emptyAnswer(answer: Answer | undefined): Crash {
-  const message =
-    answer?.finish === "content_filter"
-      ? "The model's answer was blocked by its content filter."
-      : "The model answered with nothing: neither text nor a tool call.";
-  return { kind: "empty-answer", message };
-}
-
-function sessionError(
-  event: Extract<SessionEvent, { type: "session.error" }>,
-  answer: Answer | undefined,
-): Crash {
-  const { message, errorType, statusCode } = event.data;
-  if (answer?.empty === true && statusCode === undefined && message.startsWith("No response")) {
-    return { ...emptyAnswer(answer), errorType, detail: JSON.stringify(event.data) };
-  }
-  return {
-    kind: "session-error",
-    // The lines below the first give advice for another product; the detail keeps them.
-    message: message.split("\n")[0]?.trim() || "The session reported an error without a message.",
-    errorType,
-    ...(statusCode === undefined ? {} : { statusCode }),
-    detail: JSON.stringify(event.data),
-  };
+  return answer?.finish === "content_filter"
+    ? { cause: "filtered", message: "The model's answer was blocked by its content filter." }
+    : {
+        cause: "empty-answer",
+        message: "The model answered with nothing: neither text nor a tool call.",
+      };
 }

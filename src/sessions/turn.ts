@@ -10,14 +10,15 @@
 import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
 import type { Clock } from "../events/clock.ts";
 import type { TurnOptions, TurnOutcome } from "../engine/ports.ts";
-import type { Crash } from "../events/crash.ts";
+import type { Crash, Refusal } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { CallLedger } from "./call-ledger.ts";
-import { atModel, type ModelAddress } from "./model-error.ts";
+import { causeOf, type ModelAddress } from "./model-error.ts";
 import { attempt, onAbort, within } from "../runtime/deadline.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { Deltas } from "./deltas.ts";
+import type { DenialSource } from "./denials.ts";
 import { Translator } from "./translate.ts";
 import { emptyAnswer, TurnState } from "./turn-state.ts";
 
@@ -40,6 +41,7 @@ export interface TurnContext {
   /** Aborts when somebody else than the owner of the turn ends the session: a crash. */
   readonly stopped?: AbortSignal;
   readonly model: ModelAddress;
+  readonly denials?: DenialSource;
 }
 
 export async function runTurn(
@@ -53,7 +55,7 @@ export async function runTurn(
   try {
     return await turn.run(prompt);
   } catch (error) {
-    return turn.crashed({ kind: "internal", message: errorMessage(error) });
+    return turn.crashed({ cause: "internal", message: errorMessage(error) });
   } finally {
     turn.end();
   }
@@ -64,16 +66,19 @@ type Ending =
   | { readonly kind: "canceled" }
   | { readonly kind: "crashed"; readonly crash: Crash };
 
+type Stage =
+  /** Nobody knows yet which message is ours: what happens meanwhile is kept. */
+  | { readonly at: "sending"; readonly early: SessionEvent[] }
+  /** Until the session takes up our message, or reports why it does not, everything belongs to the past. */
+  | { readonly at: "sent"; readonly messageId: string; readonly error: SessionEvent | undefined }
+  | { readonly at: "running" };
+
 class Turn {
   readonly #ledger = new CallLedger();
-  readonly #state = new TurnState();
+  readonly #state: TurnState;
   readonly #translator = new Translator();
   readonly #deltas: Deltas;
-  /** Events seen before we know which message is ours; undefined from then on. */
-  #early: SessionEvent[] | undefined = [];
-  #messageId: string | undefined;
-  #begun = false;
-  #refused: SessionEvent | undefined;
+  #stage: Stage = { at: "sending", early: [] };
   #lastEvent: number;
   #wake: () => void = () => {};
   #ring: () => void = () => {};
@@ -85,12 +90,11 @@ class Turn {
   readonly #clock: Clock;
   readonly #life: RuntimeLife;
   readonly #stopped: AbortSignal | undefined;
-  readonly #model: ModelAddress;
 
   constructor(session: TurnSession, options: TurnOptions, context: TurnContext) {
-    const { clock, life, stopped, model } = context;
+    const { clock, life, stopped, model, denials } = context;
     this.#session = session;
-    this.#model = model;
+    this.#state = new TurnState(model);
     this.#options = options;
     this.#clock = clock;
     this.#life = life;
@@ -99,6 +103,7 @@ class Turn {
     this.#lastEvent = clock.now();
     this.#unsubscribe = [
       session.on((event) => this.#receive(event)),
+      denials?.follow((denial) => this.#deltas.pass(denial)) ?? (() => {}),
       life.onDeath((reason) => {
         this.#death = reason;
         this.#wake();
@@ -120,17 +125,14 @@ class Turn {
         await this.#quieten(true);
         return { kind: "canceled", toolCalls: this.#state.toolCalls() };
       case "crashed":
-        // A session that failed by itself becomes quiet by itself; any other has to be stopped.
-        await this.#quieten(ending.crash !== this.#state.error);
+        // A session that failed by itself becomes idle by itself; any other has to be stopped.
+        await this.#quieten(this.#state.phase.at !== "failed");
         return this.crashed(ending.crash);
     }
   }
 
   crashed(crash: Crash): TurnOutcome {
-    const toolCalls = this.#state.toolCalls();
-    const { error, failure } = this.#state;
-    const told = crash === error ? atModel(crash, failure, this.#model) : crash;
-    return { kind: "crashed", toolCalls, crash: told };
+    return { kind: "crashed", toolCalls: this.#state.toolCalls(), crash };
   }
 
   /** Idempotent. */
@@ -160,15 +162,20 @@ class Turn {
       if (result !== undefined) break;
       const rest = end - this.#clock.now();
       if (rest <= 0) {
-        return crash("session-error", `The session did not take the prompt in ${seconds(sendMs)}.`);
+        return crash(
+          "session-error",
+          `The runtime did not accept the prompt within ${seconds(sendMs)}.`,
+        );
       }
       await this.#pause(rest);
     }
-    if ("error" in result) return crash("session-error", errorMessage(result.error));
-    this.#messageId = result.messageId;
-    const early = this.#early ?? [];
-    this.#early = undefined;
-    for (const event of early) this.#process(event);
+    if ("error" in result) {
+      const message = errorMessage(result.error);
+      return crash(causeOf(message), message);
+    }
+    const early = this.#stage.at === "sending" ? this.#stage.early : [];
+    this.#stage = { at: "sent", messageId: result.messageId, error: undefined };
+    for (const event of early) this.#receive(event);
     return undefined;
   }
 
@@ -176,22 +183,23 @@ class Turn {
     for (;;) {
       const interrupted = this.#interruption();
       if (interrupted !== undefined) return interrupted;
-      const { error, fault, idle, busy, rootQuiet } = this.#state;
-      if (fault !== undefined) return { kind: "crashed", crash: fault };
-      if (idle !== undefined) return { kind: "idle" };
-      if (error !== undefined) return { kind: "crashed", crash: error };
+      const { phase, busy } = this.#state;
+      if (phase.at === "idle") return { kind: "idle" };
+      if (phase.at === "failed" || phase.at === "faulty")
+        return { kind: "crashed", crash: phase.crash };
+      const answered = phase.at === "answered";
       const now = this.#clock.now();
       if (now >= end) return turnDeadline(this.#options.turnMs);
       const silentUntil = this.#lastEvent + this.#options.idleMs;
       if (!busy && now >= silentUntil) {
-        if (!rootQuiet) return idleDeadline(this.#options.idleMs, this.#state.refusal);
+        if (!answered) return idleDeadline(this.#options.idleMs, this.#state.refusal);
         // The answer is complete; only something in the background is not.
         await this.#cancelTasks();
         return { kind: "idle" };
       }
       const rest = busy ? end - now : Math.min(end, silentUntil) - now;
-      const woken = await this.#pause(rootQuiet ? Math.min(rest, settleMs) : rest);
-      if (!woken && this.#state.rootQuiet && (await this.#nothingRuns())) return { kind: "idle" };
+      const woken = await this.#pause(answered ? Math.min(rest, settleMs) : rest);
+      if (!woken && answered && (await this.#nothingRuns())) return { kind: "idle" };
     }
   }
 
@@ -235,32 +243,45 @@ class Turn {
   }
 
   #receive(event: SessionEvent): void {
-    if (this.#early === undefined) this.#process(event);
-    else this.#early.push(event);
+    switch (this.#stage.at) {
+      case "sending":
+        this.#stage.early.push(event);
+        return;
+      case "sent":
+        this.#stage = this.#taken(event, this.#stage);
+        if (this.#stage.at === "running") this.#process(event);
+        return;
+      case "running":
+        this.#process(event);
+    }
   }
 
   #process(event: SessionEvent): void {
-    if (!this.#begun && !this.#begins(event)) return;
     this.#lastEvent = this.#clock.now();
     for (const whole of this.#ledger.read(event)) {
       this.#state.accept(whole);
       // What is still on its way when a turn was cut off is nobody's business, and may be a lot.
-      if (this.#state.fault !== undefined) continue;
+      if (this.#state.phase.at === "faulty") continue;
       for (const activity of this.#translator.translate(whole)) this.#deltas.pass(activity);
     }
     this.#wake();
   }
 
   /** The turn begins with its own message, or with the error that kept the message from being taken up. */
-  #begins(event: SessionEvent): boolean {
-    if (event.agentId !== undefined) return false;
-    if (event.type === "user.message") this.#begun = event.data.messageId === this.#messageId;
-    else if (event.type === "session.error") this.#refused = event;
-    else if (event.type === "session.idle" && this.#refused !== undefined) {
-      this.#begun = true;
-      this.#state.accept(this.#refused);
+  #taken(event: SessionEvent, sent: Extract<Stage, { at: "sent" }>): Stage {
+    if (event.agentId !== undefined) return sent;
+    switch (event.type) {
+      case "user.message":
+        return event.data.messageId === sent.messageId ? { at: "running" } : sent;
+      case "session.error":
+        return { ...sent, error: event };
+      case "session.idle":
+        if (sent.error === undefined) return sent;
+        this.#state.accept(sent.error);
+        return { at: "running" };
+      default:
+        return sent;
     }
-    return this.#begun;
   }
 
   #tell(activity: SessionActivity): void {
@@ -272,11 +293,13 @@ class Turn {
   }
 
   #judge(): TurnOutcome {
-    const { error, idle, text, answer } = this.#state;
+    const { phase, text, answer } = this.#state;
     const toolCalls = this.#state.toolCalls();
-    if (error !== undefined) return this.crashed(error);
-    if (idle?.aborted === true) {
-      return this.crashed({ kind: "aborted", message: "The turn was aborted by someone else." });
+    if (phase.at === "idle") {
+      if (phase.crash !== undefined) return this.crashed(phase.crash);
+      if (phase.aborted) {
+        return this.crashed({ cause: "aborted", message: "The turn was aborted by someone else." });
+      }
     }
     // What counts is the model's last word: a tool call before it makes no answer of nothing.
     if (answer === undefined || answer.finish === "content_filter")
@@ -288,12 +311,12 @@ class Turn {
 
   /** Waits until the session is done with the turn, a moment at most; nobody waits for a dead one. */
   async #quieten(abort: boolean): Promise<void> {
-    if (this.#life.gone || this.#messageId === undefined) return;
+    if (this.#life.gone || this.#stage.at === "sending") return;
     if (abort && (await attempt(() => this.#session.abort(), abortMs, this.#clock)) === "late") {
       return;
     }
     const end = this.#clock.now() + drainMs;
-    while (this.#state.idle === undefined && !this.#life.gone) {
+    while (this.#state.phase.at !== "idle" && !this.#life.gone) {
       const rest = end - this.#clock.now();
       if (rest <= 0) return;
       await this.#pause(rest);
@@ -321,22 +344,28 @@ class Turn {
   }
 }
 
-function crash(kind: Crash["kind"], message: string): Ending {
-  return { kind: "crashed", crash: { kind, message } };
+function crash(
+  cause: "session-error" | "auth" | "unreachable" | "runtime-died" | "aborted",
+  message: string,
+): Ending {
+  return { kind: "crashed", crash: { cause, message } };
 }
 
 function turnDeadline(turnMs: number): Ending {
-  return crash(
-    "turn-deadline",
-    `The turn took longer than ${seconds(turnMs)} (limits.turnMinutes).`,
-  );
+  const message = `The turn took longer than ${seconds(turnMs)} (limits.turnMinutes).`;
+  return { kind: "crashed", crash: { cause: "deadline", limit: "turnMinutes", message } };
 }
 
 /** After a refusal the runtime waits in silence to try again: then that is the cause. */
-function idleDeadline(idleMs: number, statusCode: number | undefined): Ending {
+function idleDeadline(idleMs: number, refusal: Refusal | undefined): Ending {
   const message = `Nothing came from the model for ${seconds(idleMs)} (limits.idleMinutes).`;
-  const status = statusCode === undefined ? {} : { statusCode };
-  return { kind: "crashed", crash: { kind: "idle-deadline", message, ...status } };
+  const crash: Crash = {
+    cause: "deadline",
+    limit: "idleMinutes",
+    message,
+    ...(refusal === undefined ? {} : { refusal }),
+  };
+  return { kind: "crashed", crash };
 }
 
 function seconds(milliseconds: number): string {

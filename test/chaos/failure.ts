@@ -1,6 +1,7 @@
 /** What a failure is, and the kinds of it that `failures.ts` has many of. */
 import type { Crash } from "../../src/events/crash.ts";
 import type { Flood, Reply, ScriptedCall } from "../rig/model-server.ts";
+import { refusalOf } from "../../src/sessions/model-error.ts";
 
 export const moments = [
   "starting",
@@ -21,7 +22,7 @@ export const inTurns = ["availability", "prompt", "criteria", "retry"] as const;
 
 /** A crash as `docs/engine.md` sees it (statements 3 and 6). */
 export interface Crashing {
-  readonly kind: Crash["kind"];
+  readonly cause: Crash["cause"];
   readonly status?: number;
   /** Statement 6: what retrying can't fix; what the server has too much of; what it can. */
   readonly remedy: "give-up" | "retry-later" | "retry";
@@ -109,7 +110,10 @@ export function status(
     moments: atModel,
     // Who gives up at once never sees that it has passed.
     ...(remedy === "give-up" ? { only: "lasting" } : {}),
-    effect: { kind: "crash", first: { kind: "session-error", status: code, remedy, seconds } },
+    effect: {
+      kind: "crash",
+      first: { cause: refusalOf(code)?.cause ?? "session-error", status: code, remedy, seconds },
+    },
     model: { kind: "reply", reply: { status: code, ...reply } },
   };
 }
@@ -119,7 +123,7 @@ export function broken(
   seconds: number,
   reply: Reply,
 ): Pick<Failure, "moments" | "effect" | "model"> {
-  const first: Crashing = { kind: "session-error", remedy: "retry", seconds };
+  const first: Crashing = { cause: "session-error", remedy: "retry", seconds };
   return {
     moments: atModel,
     effect: { kind: "crash", first },
@@ -128,7 +132,7 @@ export function broken(
 }
 
 export function hang(reply: Reply): Pick<Failure, "moments" | "effect" | "model" | "limits"> {
-  const first = { kind: "idle-deadline", remedy: "retry", limit: "idleMinutes" } as const;
+  const first = { cause: "deadline", remedy: "retry", limit: "idleMinutes" } as const;
   return {
     moments: atModel,
     effect: { kind: "crash", first: { ...first, seconds: shortIdle.idleMinutes * 60 } },
@@ -139,7 +143,7 @@ export function hang(reply: Reply): Pick<Failure, "moments" | "effect" | "model"
 
 /** An answer that does not end by itself: it is cut off, and tried again like any crash. */
 export function flood(seconds: number, of: Flood): Pick<Failure, "moments" | "effect" | "model"> {
-  const first: Crashing = { kind: "answer-too-long", remedy: "retry", seconds };
+  const first: Crashing = { cause: "answer-too-long", remedy: "retry", seconds };
   return {
     moments: atModel,
     effect: { kind: "crash", first },

@@ -25,7 +25,7 @@ import {
 
 /** The turn runs into its deadline: while a tool runs, silence is no sign of a hang. */
 const turnDeadline: Crashing = {
-  kind: "turn-deadline",
+  cause: "deadline",
   remedy: "retry",
   limit: "turnMinutes",
   seconds: shortTurn.turnMinutes * 60,
@@ -34,14 +34,14 @@ const turnDeadline: Crashing = {
 /** Statement 3: a last answer of nothing is a crash, also after a tool call. */
 const silent = {
   moments: atModel,
-  effect: { kind: "crash", first: { kind: "empty-answer", remedy: "retry", seconds: 1 } },
+  effect: { kind: "crash", first: { cause: "empty-answer", remedy: "retry", seconds: 1 } },
 } as const satisfies Partial<Failure>;
 
-const died: Crashing = { kind: "runtime-died", remedy: "retry", died: true, seconds: 1 };
-const notStarted: Crashing = { kind: "start-failed", remedy: "retry", seconds: 1 };
+const died: Crashing = { cause: "runtime-died", remedy: "retry", died: true, seconds: 1 };
+const notStarted: Crashing = { cause: "start-failed", remedy: "retry", seconds: 1 };
 /** No retry finds a runtime that is not there (statement 6). */
-const notThere: Crashing = { kind: "start-failed", remedy: "give-up", seconds: 1 };
-const startDeadline: Crashing = { kind: "start-failed", remedy: "retry", seconds: 15 };
+const notThere: Crashing = { cause: "not-installed", remedy: "give-up", seconds: 1 };
+const startDeadline: Crashing = { cause: "start-failed", remedy: "retry", seconds: 15 };
 
 /** The runtime dies, and the one that would replace it can't be had. */
 function replaced(
@@ -93,7 +93,7 @@ export const failures: readonly Failure[] = [
   {
     name: "connection refused",
     moments: atModel,
-    effect: { kind: "crash", first: { kind: "session-error", remedy: "retry", seconds: 24 } },
+    effect: { kind: "crash", first: { cause: "unreachable", remedy: "retry", seconds: 24 } },
     model: { kind: "refuse" },
     neverInPar: "the port is closed for the siblings too",
     slow: true,
@@ -101,7 +101,7 @@ export const failures: readonly Failure[] = [
   {
     name: "DNS failure",
     moments: ["availability"],
-    effect: { kind: "crash", first: { kind: "session-error", remedy: "retry", seconds: 24 } },
+    effect: { kind: "crash", first: { cause: "unreachable", remedy: "retry", seconds: 24 } },
     baseUrl: "http://chaos.invalid/v1",
     only: "lasting",
     neverInPar: "the siblings ask the same server",
@@ -159,7 +159,7 @@ export const failures: readonly Failure[] = [
     name: "redirect loop",
     moments: atModel,
     only: "lasting",
-    effect: { kind: "crash", first: { kind: "session-error", remedy: "give-up", seconds: 1 } },
+    effect: { kind: "crash", first: { cause: "redirect", remedy: "give-up", seconds: 1 } },
     model: { kind: "reply", reply: { status: 307, headers: { location: "?again" }, raw: "" } },
   },
   {
@@ -285,7 +285,7 @@ export const failures: readonly Failure[] = [
     effect: {
       kind: "crash",
       first: {
-        kind: "idle-deadline",
+        cause: "deadline",
         remedy: "retry",
         limit: "idleMinutes",
         // It does not answer when the session is closed, and is replaced then.
@@ -369,7 +369,7 @@ export const failures: readonly Failure[] = [
     effectAt: {
       starting: { kind: "refused", advice: /working directory|folder/ },
       // What runs can do without it; what is begun there can't, and no retry brings it back.
-      creating: { kind: "crash", first: notThere },
+      creating: { kind: "crash", first: { ...notThere, cause: "configuration" } },
     },
     only: "lasting",
   },

@@ -6,6 +6,7 @@
 import type { Decision, Purpose } from "../../src/events/decision.ts";
 import { decisionCategory } from "../../src/events/decision.ts";
 import type { Crashing, Effect, Failure, Moment } from "./failure.ts";
+import { crashStatus } from "../../src/events/crash.ts";
 
 export interface Case {
   readonly failure: Failure;
@@ -43,8 +44,9 @@ export function decisionToken(decision: Decision): string {
   switch (decision.kind) {
     case "session-crashed": {
       const { purpose, attempt, attempts, crash } = decision;
-      const code = crash.statusCode === undefined ? "" : ` ${crash.statusCode}`;
-      return `${prefix} ${purpose} ${attempt}/${attempts} ${crash.kind}${code}`;
+      const status = crashStatus(crash);
+      const code = status === undefined ? "" : ` ${status}`;
+      return `${prefix} ${purpose} ${attempt}/${attempts} ${crash.cause}${code}`;
     }
     case "crash-retry":
       return `${prefix} ${decision.purpose} ${decision.retry}/${decision.of}`;
@@ -167,7 +169,8 @@ export function walkSubject(one: Case): Walk {
         attempt === 1 ? first : lasting ? (next ?? first) : undefined;
       if (crash === undefined) return "recovered";
       // A runtime that died at its start, or before the session was there, never had one.
-      const never = crash.kind === "start-failed" || moment === "creating";
+      const never =
+        crash.cause === "start-failed" || crash.cause === "not-installed" || moment === "creating";
       if (!never) opens();
       seconds += crash.seconds;
       if (crash.limit !== undefined) decisions.push(`[OPERATION] limit-crossed ${crash.limit}`);
@@ -180,7 +183,7 @@ export function walkSubject(one: Case): Walk {
       }[crash.remedy];
       const tries = Math.min(TRIES, attempt + further);
       decisions.push(
-        `[SESSION CRASHED] session-crashed ${purpose} ${attempt}/${tries} ${crash.kind}${status}`,
+        `[SESSION CRASHED] session-crashed ${purpose} ${attempt}/${tries} ${crash.cause}${status}`,
       );
       closes();
       if (attempt === tries) {
@@ -258,7 +261,7 @@ const healthy: readonly string[] = [started, "[TASK SUCCEEDED] task-succeeded", 
 function busyDecisions(one: Case, end: WorkEnd): readonly string[] | undefined {
   const effect = effectOf(one);
   // Two turns that hang for the same reason reach the same deadline, or one hears of the other's first.
-  if (effect.kind === "crash" && effect.first.kind === "turn-deadline" && diesOf(effect)) return;
+  if (effect.kind === "crash" && effect.first.limit === "turnMinutes" && diesOf(effect)) return;
   if (end === "canceled") return [started, ended];
   if (!diesOf(effect)) return healthy;
   return [

@@ -1,6 +1,6 @@
 /** The model of a case: healthy but for the failure, at its moment. */
 import type { RecordedRequest, Reply } from "../rig/model-server.ts";
-import { SESSION_CRASH_PREFIX } from "../../src/engine/attempt.ts";
+import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
 import type { Moment } from "./failure.ts";
 import type { Case } from "./rules.ts";
 

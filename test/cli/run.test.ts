@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { SESSION_CRASH_PREFIX } from "../../src/engine/attempt.ts";
+import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
 import { runCli } from "../rig/cli.ts";
 import { startModelServer, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";

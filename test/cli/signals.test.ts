@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { describe, it } from "node:test";
-import { SESSION_CRASH_PREFIX } from "../../src/engine/attempt.ts";
+import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
 import { processesMarked, sendSignal } from "../../src/platform/processes.ts";
 import { parseJournal } from "../../src/journal/journal.ts";
 import { startCli } from "../rig/cli.ts";

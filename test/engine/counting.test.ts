@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { play } from "../rig/engine.ts";
 import { modelUsed } from "../rig/fake-sessions.ts";
+import { answered, sessionCrash } from "../rig/crashes.ts";
 
 const begins: SessionActivity = { kind: "agent.started", turnId: "0" };
 const fails = (statusCode?: number): SessionActivity => ({
@@ -32,7 +33,7 @@ describe("modelCalls", () => {
     const { outcome, sessions } = await play({
       tasks: { t: { prompt: "p" } },
       limits: { modelCalls: 2 },
-      play: () => ({ acts: [begins, fails(400)], crash: { statusCode: 408 } }),
+      play: () => ({ acts: [begins, fails(400)], crash: answered(408) }),
     });
     assert.equal(sessions.turns.length, 2);
     assert.match(JSON.stringify(outcome), /modelCalls/);
@@ -42,7 +43,7 @@ describe("modelCalls", () => {
     const { decisions } = await play({
       tasks: { t: { prompt: "p" } },
       limits: { modelCalls: 1 },
-      play: () => ({ acts: [begins, fails(404)], crash: { statusCode: 404 } }),
+      play: () => ({ acts: [begins, fails(404)], crash: answered(404) }),
     });
     assert.ok(!decisions.some((one) => one.includes("modelCalls")), decisions.join("\n"));
   });
@@ -85,7 +86,7 @@ it("statement 5: a budget of three billion retries costs nothing before they are
     },
     play: ({ label }) =>
       label.role === "driving" && label.attempt < 5
-        ? { crash: {} }
+        ? { crash: sessionCrash }
         : { tools: ["job_boolean_true"] },
   });
   assert.equal(outcome.kind, "succeeded");

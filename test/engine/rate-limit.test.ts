@@ -4,6 +4,7 @@ import { RateLimit } from "../../src/engine/rate-limit.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { play, ref } from "../rig/engine.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
+import { answered as answeredWith } from "../rig/crashes.ts";
 
 const refused: SessionActivity = { kind: "model.failed", statusCode: 429, subAgent: false };
 const answered: SessionActivity = {
@@ -105,7 +106,7 @@ describe("a rate limit that one session meets", () => {
       tasks: { a: { prompt: "a", model } },
       play: ({ prompt }) =>
         prompt === "a"
-          ? { acts: [refused], takes: 61_000, crash: { statusCode: 429 } }
+          ? { acts: [refused], takes: 61_000, crash: answeredWith(429) }
           : { acts: [answered] },
     });
     assert.deepEqual(outcome, { kind: "succeeded" });

@@ -5,6 +5,7 @@ import type { TurnGate } from "../../src/engine/ports.ts";
 import { play, ref, type Setup } from "../rig/engine.ts";
 import { modelUsed, type Act, type Turn } from "../rig/fake-sessions.ts";
 import { plannedWorks } from "../../src/events/plan.ts";
+import { answered } from "../rig/crashes.ts";
 
 const model = { category: "work" } as const;
 /** Tasks a…h: each succeeds, unless `play` refuses its check. */
@@ -72,7 +73,7 @@ describe("engine.md, statements 15–19: a job", () => {
       { kind: "Seq", works: [par("a", "b", "c"), ref("d")] },
       ({ label }) =>
         label.taskId === "b"
-          ? { crash: { statusCode: 401 } }
+          ? { crash: answered(401) }
           : label.taskId === "a"
             ? { hang: true }
             : { ...succeed, takes: 60_000 },
@@ -93,7 +94,7 @@ describe("engine.md, statements 15–19: a job", () => {
 
   it("statement 16: a condition that crashes is a crash, not an answer", async () => {
     const alt: Work = { kind: "Alt", condition: ref("a"), trueWork: ref("b"), falseWork: ref("c") };
-    const { outcome, ended } = await run(alt, () => ({ crash: { statusCode: 400 } }));
+    const { outcome, ended } = await run(alt, () => ({ crash: answered(400) }));
     assert.deepEqual([outcome.kind, ended], ["failed", ["a:crashed"]]);
   });
 
@@ -349,7 +350,7 @@ describe("engine.md, statements 15–19: a job", () => {
     const abort = new AbortController();
     let late = (): void => {};
     const started = (toolCallId: string) =>
-      ({ kind: "tool.started", toolCallId, toolName: "bash", toolArguments: "{}" }) as const;
+      ({ kind: "tool.started", toolCallId, toolName: "bash", arguments: {} }) as const;
     const { events, outcome } = await play({
       tasks,
       work: ref("a"),

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Task } from "../../src/entry/model.ts";
-import { SESSION_CRASH_PREFIX } from "../../src/engine/attempt.ts";
+import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
 import { play, ref, type Setup } from "../rig/engine.ts";
 import { modelUsed } from "../rig/fake-sessions.ts";
+import { sessionCrash } from "../rig/crashes.ts";
 
 const multiple: Task = {
   model: { category: "work" },
@@ -285,7 +286,7 @@ describe("engine.md, statements 8–14: a task", () => {
   it("statement 13: a crash that exhausts its tries during the first prompt fails the task", async () => {
     const { ended, sessions } = await play({
       tasks: { t: withCriteria({ toolExecuted: ["job_boolean_true"] }, 3) },
-      play: () => ({ crash: {} }),
+      play: () => ({ crash: sessionCrash }),
     });
     assert.deepEqual(ended, ["t:crashed"]);
     assert.equal(sessions.turns.length, 5);
@@ -295,7 +296,7 @@ describe("engine.md, statements 8–14: a task", () => {
     let turns = 0;
     const { sessions, outcome, decisions } = await play({
       tasks: { t: withCriteria({ toolExecuted: ["job_boolean_true"] }, 2) },
-      play: () => (++turns === 1 ? {} : turns <= 6 ? { crash: {} } : yes),
+      play: () => (++turns === 1 ? {} : turns <= 6 ? { crash: sessionCrash } : yes),
     });
     assert.equal(outcome.kind, "succeeded");
     const retry = "do it\n\n## Required Tool Not Called: job_boolean_true";
@@ -315,7 +316,13 @@ describe("engine.md, statements 8–14: a task", () => {
         t: { ...multiple, criteria: { ...multiple.criteria, failureAction: { retryTimes: 2 } } },
       },
       play: ({ prompt }) =>
-        !prompt.includes("after?") ? yes : ++checks === 1 ? no : checks <= 6 ? { crash: {} } : yes,
+        !prompt.includes("after?")
+          ? yes
+          : ++checks === 1
+            ? no
+            : checks <= 6
+              ? { crash: sessionCrash }
+              : yes,
     });
     assert.equal(outcome.kind, "succeeded");
     assert.deepEqual(ended, ["t:succeeded"]);

@@ -7,6 +7,7 @@ import type { Task, Work } from "../../src/entry/model.ts";
 import { assignWorkId } from "../../src/entry/work.ts";
 import { runWork, type Finished, type WorkResult } from "../../src/engine/run-work.ts";
 import { play } from "../rig/engine.ts";
+import { answered } from "../rig/crashes.ts";
 
 const names = ["a", "b", "c", "d"] as const;
 const tasks: Readonly<Record<string, Task>> = Object.fromEntries(
@@ -177,7 +178,7 @@ describe("runWork against a reference model", () => {
               case "is cut":
                 return { tools: ["job_boolean_true"], cut: true };
               case "crashes":
-                return { crash: { statusCode: 400 } };
+                return { crash: answered(400) };
             }
           },
         });

@@ -5,7 +5,7 @@ import { play, ref } from "../rig/engine.ts";
 
 const server = "the model server http://127.0.0.1:9";
 const awaited = (): string => server;
-const refused = { kind: "session-error", message: "No connection." } as const;
+const refused = { cause: "unreachable", message: "No connection." } as const;
 const second = 1_000;
 
 test("a further attempt says whom it waits for, and its number", async () => {

@@ -68,11 +68,11 @@ test("a secret behind escapes in a JSON text is masked", () => {
       kind: "tool.started",
       toolCallId: "c",
       toolName: "bash",
-      toolArguments: `{"${escaped}":{"__proto__":"${escaped}"}}`,
+      arguments: `{"${escaped}":{"__proto__":"${escaped}"}}`,
     },
   });
   assert.ok(event.type === "activity" && event.activity.kind === "tool.started");
-  assert.equal(event.activity.toolArguments, '{"***":{"__proto__":"***"}}');
+  assert.equal(event.activity.arguments, '{"***":{"__proto__":"***"}}');
 });
 
 test("arguments nested thousands of levels deep do not break it", () => {
@@ -87,7 +87,7 @@ test("arguments nested thousands of levels deep do not break it", () => {
       kind: "tool.started",
       toolCallId: "c",
       toolName: "b",
-      toolArguments: `${"[".repeat(20_000)}"${secret}"${"]".repeat(20_000)}`,
+      arguments: `${"[".repeat(20_000)}"${secret}"${"]".repeat(20_000)}`,
     },
   });
   assert.ok(!JSON.stringify(event).includes(secret));
@@ -204,7 +204,7 @@ test("a secret put anywhere into any event is gone afterwards, and doing it twic
     fc.property(samples.body, (body) => {
       const replacer = (key: string, value: unknown): unknown =>
         typeof value === "string" &&
-        !["type", "kind", "role", "purpose", "field", "outcome"].includes(key)
+        !["type", "kind", "role", "purpose", "field", "outcome", "cause"].includes(key)
           ? `${secret}${value}`
           : value;
       const event = redactor.event({ at: 1, ...JSON.parse(JSON.stringify(body, replacer)) });

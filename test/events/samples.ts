@@ -16,7 +16,7 @@ const workRef: fc.Arbitrary<WorkRef> = fc.record({
 const sessionId = fc.constantFrom("x", "y", "z");
 const role = fc.constantFrom("driving" as const, "task" as const, "both" as const);
 const purpose = fc.constantFrom("availability" as const, "prompt" as const, "criteria" as const);
-const crash = fc.record({ kind: fc.constant("session-error" as const), message: text });
+const crash = fc.record({ cause: fc.constant("session-error" as const), message: text });
 
 export const decision: fc.Arbitrary<MadeDecision> = fc.oneof(
   fc.record({
@@ -53,7 +53,7 @@ export const activity: fc.Arbitrary<SessionActivity> = fc.oneof(
     kind: fc.constant("tool.started" as const),
     toolCallId: sessionId,
     toolName: fc.constantFrom("bash", "job_prepare_document"),
-    toolArguments: fc.oneof(text, fc.json()),
+    arguments: fc.oneof(text, fc.json(), fc.jsonValue()),
   }),
   fc.record({
     kind: fc.constant("tool.ended" as const),
@@ -255,9 +255,9 @@ export function story(): RunEvent[] {
     subAgent: false,
   };
   const crash = {
-    kind: "session-error",
+    cause: "overloaded",
     message: "Bad gateway",
-    statusCode: 502,
+    status: 502,
     detail: "{}",
   } as const;
   const bodies: RunEventBody[] = [
@@ -286,7 +286,7 @@ export function story(): RunEvent[] {
         kind: "tool.started",
         toolCallId: "call-1",
         toolName: "job_prepare_document",
-        toolArguments: '{"argument":"  docs/report.md \\nsecond line"}',
+        arguments: { argument: "  docs/report.md \nsecond line" },
       },
       "uuid-2",
     ),

@@ -277,7 +277,7 @@ test("decisions are counted by kind, those that were dropped too, and told witho
       purpose: "prompt",
       attempt: 1,
       attempts: 5,
-      crash: { kind: "internal", message: "Oh.", detail: '{"stack":"at x"}' },
+      crash: { cause: "internal", message: "Oh.", detail: '{"stack":"at x"}' },
     },
   };
   const note: RunEvent = {

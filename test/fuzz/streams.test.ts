@@ -15,6 +15,7 @@ import { FakeClock } from "../rig/fake-clock.ts";
 import { holds } from "../rig/fuzz.ts";
 import { modelUsed } from "../rig/fake-sessions.ts";
 import { event, idle } from "../sessions/events.ts";
+import { sessionCrash } from "../rig/crashes.ts";
 
 /** The time of the fastest of three runs, as others use the machine too. */
 function timeOf(work: () => void): number {
@@ -27,7 +28,7 @@ function timeOf(work: () => void): number {
 }
 
 function passThrough(events: readonly SessionEvent[]): SessionActivity[] {
-  const state = new TurnState();
+  const state = new TurnState({ modelId: "m", baseUrl: undefined });
   const translator = new Translator();
   const passed: SessionActivity[] = [];
   const deltas = new Deltas(new FakeClock(), (activity) => passed.push(activity));
@@ -173,7 +174,7 @@ it("no number of an entry keeps a run from ending", async (t) => {
       entry: { limits, drivingSessionRetries: [{ modelId: "driver", retries }] },
       play: ({ label }) => ({
         acts: [modelUsed(1)],
-        ...(label.attempt < 2 ? { crash: {} } : { tools: ["job_boolean_true"] }),
+        ...(label.attempt < 2 ? { crash: sessionCrash } : { tools: ["job_boolean_true"] }),
       }),
     });
     assert.ok(outcome.kind === "succeeded" || outcome.kind === "failed");

@@ -7,7 +7,7 @@ import { script } from "./rig.ts";
 import { plannedTasks } from "../rig/plan.ts";
 
 const at = (position: string): string => `(tests/a.rehearsal.yml:${position})`;
-const crash = { kind: "session-error", message: "boom" } as const;
+const crash = { cause: "session-error", message: "boom" } as const;
 const failed: WorkOutcome = { kind: "failed", reason: "criteria not met" };
 
 /** A job of three works: 0 and 2 are of task "review" on two models, 1 is of task "fix". */

@@ -11,6 +11,7 @@ import type {
 import type { Crash } from "../../src/events/crash.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import type { FakeClock } from "./fake-clock.ts";
+import { sessionCrash } from "./crashes.ts";
 
 /** What the fake model does with one prompt: by default it answers, without a tool call. */
 export interface Act {
@@ -19,8 +20,9 @@ export interface Act {
   readonly acts?: readonly SessionActivity[];
   /** Milliseconds. */
   readonly takes?: number;
-  readonly crash?: Partial<Crash>;
+  readonly crash?: Crash;
   readonly hang?: true;
+  readonly text?: string;
   /** Its last answer ends at the output limit. */
   readonly cut?: true;
 }
@@ -30,8 +32,6 @@ export interface Turn {
   readonly label: SessionLabel;
   readonly prompt: string;
 }
-
-export const sessionCrash: Crash = { kind: "session-error", message: "boom" };
 
 /** A fake behind the engine's port: it plays the sessions, and writes down what was asked of them. */
 export class FakeSessions implements SessionFactory {
@@ -91,10 +91,10 @@ export class FakeSessions implements SessionFactory {
       if (act.takes !== undefined) await this.#clock.sleep(act.takes, signal);
       if (signal.aborted) return { kind: "canceled", toolCalls: [] };
       if (act.crash !== undefined) {
-        return { kind: "crashed", toolCalls: [], crash: { ...sessionCrash, ...act.crash } };
+        return { kind: "crashed", toolCalls: [], crash: act.crash };
       }
       const kind = act.cut === true ? "cut" : "completed";
-      return { kind, toolCalls: (act.tools ?? []).map(asCall), text: "" };
+      return { kind, toolCalls: (act.tools ?? []).map(asCall), text: act.text ?? "" };
     } finally {
       this.#busy -= 1;
     }
@@ -102,10 +102,11 @@ export class FakeSessions implements SessionFactory {
 }
 
 function asCall(tool: string | readonly [string, string]): ToolCall {
-  if (typeof tool !== "string") return { name: tool[0], argument: tool[1], succeeded: true };
+  if (typeof tool !== "string")
+    return { name: tool[0], arguments: { argument: tool[1] }, succeeded: true };
   return tool.startsWith("!")
-    ? { name: tool.slice(1), argument: "", succeeded: false }
-    : { name: tool, argument: `${tool}!`, succeeded: true };
+    ? { name: tool.slice(1), arguments: { argument: "" }, succeeded: false }
+    : { name: tool, arguments: { argument: `${tool}!` }, succeeded: true };
 }
 
 export function modelUsed(tokens = 15, subAgent = false): SessionActivity {

@@ -71,7 +71,7 @@ test("a background process outlives neither a dead runtime nor close()", async (
   const hanging = turn(session, "hang");
   await until(() => rig.server.requests.some(({ prompt }) => prompt === "hang"), "the request");
   for (const pid of rig.sessions.runtimePids) process.kill(pid, "SIGKILL");
-  assert.equal(crashOf(await hanging).kind, "runtime-died");
+  assert.equal(crashOf(await hanging).cause, "runtime-died");
   await session.close();
   assert.deepEqual(await processesMarked("COPILOT_AGENT_SESSION_ID", session.id), []);
 });
@@ -135,7 +135,7 @@ test("a cancel at any moment of opening a session leaves nothing of it", async (
         cancel.signal,
       );
       if (opened.kind === "opened") await opened.session.close();
-      return opened.kind === "opened" ? "opened" : opened.crash.kind;
+      return opened.kind === "opened" ? "opened" : opened.crash.cause;
     }),
   );
   assert.ok(kinds.includes("aborted"));

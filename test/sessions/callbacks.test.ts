@@ -120,8 +120,8 @@ test("a lent session runs turns of the engine, and closing it leaves it alone", 
   assert.deepEqual(completed(await turn(adopted, "Hello")), {
     kind: "completed",
     toolCalls: [
-      { name: "job_boolean_true", argument: "yes", succeeded: true },
-      { name: "job_boolean_false", succeeded: false },
+      { name: "job_boolean_true", arguments: { argument: "yes" }, succeeded: true },
+      { name: "job_boolean_false", arguments: {}, succeeded: false },
     ],
     text: "Done.",
   });
@@ -130,7 +130,7 @@ test("a lent session runs turns of the engine, and closing it leaves it alone", 
   const running = turn(adopted, "hang");
   await until(() => rig.server.requests.some(({ prompt }) => prompt === "hang"), "the request");
   for (const pid of rig.sessions.runtimePids) process.kill(pid, "SIGKILL");
-  assert.equal(crashOf(await running).kind, "runtime-died");
+  assert.equal(crashOf(await running).cause, "runtime-died");
   await lent.stop();
 });
 

@@ -68,9 +68,9 @@ test("a session whose signal is aborted is not opened", async (t) => {
   const opening = rig.sessions.factory.open(request, cancel.signal);
   cancel.abort();
   const opened = await opening;
-  assert.equal(opened.kind === "crashed" && opened.crash.kind, "aborted");
+  assert.equal(opened.kind === "crashed" && opened.crash.cause, "aborted");
   const late = await rig.sessions.factory.open(request, cancel.signal);
-  assert.equal(late.kind === "crashed" && late.crash.kind, "aborted");
+  assert.equal(late.kind === "crashed" && late.crash.cause, "aborted");
 });
 
 for (const signal of ["SIGINT", "SIGKILL"] as const) {
@@ -113,6 +113,6 @@ test("an abort by somebody else is a crash", async (t) => {
   const running = turn(adopted, "hang");
   await until(() => rig.server.requests.length > 0, "the request");
   await callbacks.rawSection.abort();
-  assert.equal(crashOf(await running).kind, "aborted");
+  assert.equal(crashOf(await running).cause, "aborted");
   await callbacks.stop();
 });

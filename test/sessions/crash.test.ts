@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chmod } from "node:fs/promises";
 import { test } from "node:test";
-import { crashRemedy } from "../../src/events/crash.ts";
+import { crashRemedy, crashStatus } from "../../src/events/crash.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { completed, crashOf, label, makeRig, neverAborted, turn, until } from "./rig.ts";
 import type { Rig } from "./rig.ts";
@@ -9,21 +9,20 @@ import type { Rig } from "./rig.ts";
 test("an HTTP error of the model is a crash with its status, and says whether a retry helps", async (t) => {
   const rig = await makeRig(t, ({ prompt }) => ({ status: Number(prompt) }));
   const expected = [
-    { status: 400, remedy: "give-up", errorType: "query", within: 5_000 },
-    { status: 401, remedy: "give-up", errorType: "authentication", within: 10_000 },
-    { status: 403, remedy: "give-up", errorType: "authentication", within: 5_000 },
-    { status: 404, remedy: "give-up", errorType: "query", within: 5_000 },
-    { status: 500, remedy: "retry-later", errorType: "query", within: 40_000 },
-    { status: 503, remedy: "retry-later", errorType: "query", within: 40_000 },
+    { status: 400, remedy: "give-up", cause: "rejected", within: 5_000 },
+    { status: 401, remedy: "give-up", cause: "auth", within: 10_000 },
+    { status: 403, remedy: "give-up", cause: "forbidden", within: 5_000 },
+    { status: 404, remedy: "give-up", cause: "not-found", within: 5_000 },
+    { status: 500, remedy: "retry-later", cause: "overloaded", within: 40_000 },
+    { status: 503, remedy: "retry-later", cause: "overloaded", within: 40_000 },
   ];
   await Promise.all(
-    expected.map(async ({ status, remedy, errorType, within }) => {
+    expected.map(async ({ status, remedy, cause, within }) => {
       const session = await rig.open();
       const run = await turn(session, String(status));
       const crash = crashOf(run);
-      assert.equal(crash.kind, "session-error", String(status));
-      assert.equal(crash.statusCode, status);
-      assert.equal(crash.errorType, errorType, String(status));
+      assert.equal(crash.cause, cause, String(status));
+      assert.equal(crashStatus(crash), status);
       assert.equal(crashRemedy(crash).kind, remedy, String(status));
       assert.ok(run.milliseconds < within, `${status} took ${run.milliseconds} ms`);
       t.diagnostic(`${status}: ${Math.round(run.milliseconds)} ms, ${crash.message}`);
@@ -38,7 +37,7 @@ test("after an error the session is quiet: the next turn sees only its own answe
   );
   const session = await rig.open();
   for (let i = 0; i < 10; i += 1) {
-    assert.equal(crashOf(await turn(session, `fail ${i}`)).statusCode, 400);
+    assert.equal(crashStatus(crashOf(await turn(session, `fail ${i}`))), 400);
     assert.equal(completed(await turn(session, `ok ${i}`)).text, `answer to ok ${i}`);
   }
 });
@@ -47,7 +46,7 @@ test("a model that returns nothing at all is a crash", async (t) => {
   const rig = await makeRig(t, () => ({ text: "" }));
   const run = await turn(await rig.open(), "Hello");
   const crash = crashOf(run);
-  assert.ok(["empty-answer", "session-error"].includes(crash.kind), crash.kind);
+  assert.ok(["empty-answer", "session-error"].includes(crash.cause), crash.cause);
   assert.match(crash.message, /No response|neither text nor a tool call/);
   assert.equal(crashRemedy(crash).kind, "retry");
 });
@@ -55,7 +54,7 @@ test("a model that returns nothing at all is a crash", async (t) => {
 test("a broken connection is a crash that a retry may mend", async (t) => {
   const rig = await makeRig(t, () => ({ text: "one two three four five six", cut: true }));
   const run = await turn(await rig.open(), "Hello");
-  assert.equal(crashOf(run).kind, "session-error");
+  assert.equal(crashOf(run).cause, "session-error");
   assert.equal(crashRemedy(crashOf(run)).kind, "retry");
   const open = run.activities.filter(({ kind }) => kind === "message.started").length;
   const closed = run.activities.filter(({ kind }) => kind === "message.ended").length;
@@ -80,7 +79,7 @@ test("a killed runtime crashes every running turn at once, and is replaced once 
   const start = performance.now();
   await killed(rig);
   for (const run of await Promise.all(running)) {
-    assert.equal(crashOf(run).kind, "runtime-died");
+    assert.equal(crashOf(run).cause, "runtime-died");
     assert.match(crashOf(run).message, /SIGKILL/);
     assert.equal(crashRemedy(crashOf(run)).kind, "retry");
   }
@@ -88,7 +87,7 @@ test("a killed runtime crashes every running turn at once, and is replaced once 
   assert.ok(detected < 2_000, `detected after ${detected} ms`);
   t.diagnostic(`death detected after ${Math.round(detected)} ms`);
   assert.ok(idle !== undefined);
-  assert.equal(crashOf(await turn(idle, "hang")).kind, "runtime-died");
+  assert.equal(crashOf(await turn(idle, "hang")).cause, "runtime-died");
   await Promise.all(sessions.map((session) => session.close()));
   const again = await Promise.all([rig.open(), rig.open(), rig.open()]);
   for (const run of await Promise.all(again.map((session) => turn(session, "hello")))) {
@@ -117,7 +116,7 @@ test("sessions opened in the very moment of the death get the new runtime", asyn
           neverAborted,
         );
         if (result.kind === "opened") return result.session;
-        assert.equal(result.crash.kind, "runtime-died", result.crash.message);
+        assert.equal(result.crash.cause, "runtime-died", result.crash.message);
         assert.ok(tries < 3);
       }
     }),
@@ -138,7 +137,7 @@ test("a hanging model is a crash after the idle limit, also in mid-stream and wi
     ["before", "mid", "keep-alive"].map(async (prompt) => {
       const session = await rig.open();
       const run = await turn(session, prompt, { idleMs: 700 });
-      assert.equal(crashOf(run).kind, "idle-deadline", prompt);
+      assert.equal(crashOf(run).cause, "deadline", prompt);
       assert.match(crashOf(run).message, /limits\.idleMinutes/);
       assert.ok(run.milliseconds >= 700 && run.milliseconds < 5_700, `${run.milliseconds} ms`);
       await session.close();
@@ -170,7 +169,7 @@ test("a turn that never ends is a crash after its deadline, tools or not", async
     ["long tool", "endless calls"].map(async (prompt) => {
       const session = await rig.open({ permissions: "workspace" });
       const run = await turn(session, prompt, { turnMs: 1_500 });
-      assert.equal(crashOf(run).kind, "turn-deadline", prompt);
+      assert.equal(crashOf(run).cause, "deadline", prompt);
       assert.match(crashOf(run).message, /limits\.turnMinutes/);
       assert.ok(run.milliseconds < 6_500, `${prompt}: ${run.milliseconds} ms`);
       await session.close();
@@ -186,7 +185,7 @@ test("a runtime that is stopped in its tracks can't hold a turn, a close or a st
   const pids = [...rig.sessions.runtimePids];
   for (const pid of pids) process.kill(pid, "SIGSTOP");
   const run = await running;
-  assert.equal(crashOf(run).kind, "turn-deadline");
+  assert.equal(crashOf(run).cause, "deadline");
   assert.ok(run.milliseconds < 7_000, `${run.milliseconds} ms`);
   const start = performance.now();
   await session.close();
@@ -211,8 +210,8 @@ test("a runtime that answers nothing any more is replaced when a session is clos
     }),
     turns[1],
   ]);
-  assert.equal(first && crashOf(first).kind, "idle-deadline");
-  assert.equal(second && crashOf(second).kind, "runtime-died");
+  assert.equal(first && crashOf(first).cause, "deadline");
+  assert.equal(second && crashOf(second).cause, "runtime-died");
   assert.match(second ? crashOf(second).message : "", /does not answer/);
   assert.equal(rig.restarts.length, 1);
 });
@@ -235,8 +234,7 @@ test("a runtime that can't be started is a failed start that says what to do", a
     { label: label("m"), modelId: "m", workingDirectory: rig.workspace.path, permissions: "all" },
     neverAborted,
   );
-  assert.equal(opened.kind === "crashed" && opened.crash.kind, "start-failed");
-  assert.equal(opened.kind === "crashed" && opened.crash.errorType, "configuration");
+  assert.equal(opened.kind === "crashed" && opened.crash.cause, "not-installed");
   assert.match(opened.kind === "crashed" ? opened.crash.message : "", /--runtime-path/);
 });
 
@@ -253,7 +251,7 @@ test("a program that is no runtime is a failed start within the deadline, and is
       { label: label("m"), modelId: "m", workingDirectory: rig.workspace.path, permissions: "all" },
       neverAborted,
     );
-    assert.equal(opened.kind === "crashed" && opened.crash.kind, "start-failed");
+    assert.equal(opened.kind === "crashed" && opened.crash.cause, "start-failed");
     assert.match(opened.kind === "crashed" ? opened.crash.message : "", message);
     assert.deepEqual(other.sessions.runtimePids, []);
   }
@@ -282,8 +280,8 @@ test("a silence after a refusal is blamed on the refusal: it is waited out, not 
   const rig = await makeRig(t, () => ({ status: 429, headers: { "retry-after": "60" } }));
   const run = await turn(await rig.open(), "Hello", { idleMs: 1_500 });
   const crash = crashOf(run);
-  assert.equal(crash.kind, "idle-deadline");
-  assert.equal(crash.statusCode, 429);
+  assert.equal(crash.cause, "deadline");
+  assert.equal(crashStatus(crash), 429);
   assert.equal(crashRemedy(crash).kind, "retry-later");
   assert.ok(run.activities.some((one) => one.kind === "model.failed" && one.statusCode === 429));
 });

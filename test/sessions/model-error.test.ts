@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import { crashRemedy, type Crash } from "../../src/events/crash.ts";
-import { atModel, withoutSecrets } from "../../src/sessions/model-error.ts";
+import { crashRemedy, crashStatus } from "../../src/events/crash.ts";
+import {
+  causeOf,
+  modelCrash,
+  withoutSecrets,
+  type ReportedError,
+} from "../../src/sessions/model-error.ts";
 import { holds } from "../rig/fuzz.ts";
 
 const asked = { modelId: "m1", baseUrl: "http://user:secret@host:1/v1?key=secret" };
-const error = (more: Partial<Crash> = {}): Crash => ({
-  kind: "session-error",
+const error = (more: Partial<ReportedError> = {}): ReportedError => ({
   message: "the runtime's words",
+  errorType: "query",
   ...more,
 });
 
@@ -22,7 +27,7 @@ describe("an error of the model server", () => {
     ['{"detail":1}', '{"detail":1}'],
   ] as const) {
     it(`is told in the server's own words: ${failure}`, () => {
-      const { message } = atModel(error({ statusCode: 404 }), failure, asked);
+      const { message } = modelCrash(error({ statusCode: 404 }), failure, asked);
       assert.equal(
         message,
         `The model server http://host:1/v1 answered 404 for model "m1": "${words}".`,
@@ -31,9 +36,9 @@ describe("an error of the model server", () => {
   }
 
   it("without a status keeps what the runtime says, and adds where it was", () => {
-    const { message } = atModel(error({ message: "No luck." }), undefined, asked);
+    const { message } = modelCrash(error({ message: "No luck." }), undefined, asked);
     assert.equal(message, 'No luck (model "m1" of the model server http://host:1/v1).');
-    const service = atModel(error(), undefined, { modelId: "m1", baseUrl: undefined });
+    const service = modelCrash(error(), undefined, { modelId: "m1", baseUrl: undefined });
     assert.equal(service.message, `the runtime's words (model "m1" of the Copilot service).`);
   });
 
@@ -44,15 +49,55 @@ describe("an error of the model server", () => {
     "This model does not support native tool use",
   ]) {
     it(`is a model without tools: ${words}`, () => {
-      const crash = atModel(error({ statusCode: 400 }), JSON.stringify({ message: words }), asked);
+      const crash = modelCrash(
+        error({ statusCode: 400 }),
+        JSON.stringify({ message: words }),
+        asked,
+      );
       assert.match(crash.message, /this model does not support tools/);
       assert.match(JSON.stringify(crashRemedy(crash)), /give-up.*can call tools/);
     });
   }
 
-  it("is nothing but that: other crashes stay what they are", () => {
-    const crash: Crash = { kind: "turn-deadline", message: "late" };
-    assert.equal(atModel(crash, "x", asked), crash);
+  for (const [statusCode, cause, remedy] of [
+    [302, "session-error", "retry"],
+    [400, "rejected", "give-up"],
+    [401, "auth", "give-up"],
+    [403, "forbidden", "give-up"],
+    [404, "not-found", "give-up"],
+    [408, "session-error", "retry"],
+    [413, "too-large", "give-up"],
+    [422, "rejected", "give-up"],
+    [429, "rate-limited", "retry-later"],
+    [500, "overloaded", "retry-later"],
+    [529, "overloaded", "retry-later"],
+  ] as const) {
+    it(`with the status ${statusCode} is ${cause}, and the remedy is to ${remedy}`, () => {
+      const crash = modelCrash(error({ statusCode }), undefined, asked);
+      assert.equal(crash.cause, cause);
+      assert.equal(crashStatus(crash), statusCode);
+      assert.equal(crashRemedy(crash).kind, remedy);
+    });
+  }
+
+  const refused = "Failed native model HTTP request: … Connection refused (os error 111)";
+  for (const [what, reported, failure, cause] of [
+    ["no credentials", error({ errorType: "authentication" }), undefined, "auth"],
+    ["no permission", error({ errorType: "authorization" }), undefined, "auth"],
+    ["no token", error({ message: "No GitHub OAuth token found" }), undefined, "auth"],
+    ["no server", error(), `${refused} [ECONNREFUSED]`, "unreachable"],
+    ["no name", error({ message: "dns error: not known [ENOTFOUND]" }), undefined, "unreachable"],
+    ["no local server", error({ message: "Could not connect to x" }), undefined, "unreachable"],
+    ["a reset", error({ message: "Connection reset [ECONNRESET]" }), undefined, "session-error"],
+    ["anything else", error(), undefined, "session-error"],
+  ] as const) {
+    it(`without a status that comes from ${what} is ${cause}`, () => {
+      assert.equal(modelCrash(reported, failure, asked).cause, cause);
+    });
+  }
+
+  it("of a session that does not start can be missing credentials", () => {
+    assert.equal(causeOf("Error: Not authenticated. Please log in."), "auth");
   });
 });
 
@@ -60,7 +105,7 @@ it("an address is shown without its name, password and query, whatever it is", a
   assert.equal(withoutSecrets(asked.baseUrl), "http://host:1/v1");
   const property = fc.property(fc.oneof(fc.webUrl(), fc.string()), (address) => {
     withoutSecrets(address);
-    const { message } = atModel(error({ statusCode: 500 }), address, {
+    const { message } = modelCrash(error({ statusCode: 500 }), address, {
       modelId: "m",
       baseUrl: address,
     });

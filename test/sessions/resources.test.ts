@@ -42,7 +42,7 @@ describe("a process that may not open more files", { skip: process.platform !== 
         rig.sessions.factory.open(request, neverAborted),
       );
       if (opened.kind !== "crashed") assert.fail("there were files enough");
-      assert.equal(opened.crash.kind, "start-failed");
+      assert.equal(opened.crash.cause, "start-failed");
       assert.match(opened.crash.message, /EMFILE.*ulimit -n/);
       assert.equal((await rig.sessions.factory.open(request, neverAborted)).kind, "opened");
       // And nobody was sent a signal for a process that never was: the first to be hit would be this one.

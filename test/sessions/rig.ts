@@ -1,7 +1,14 @@
 /** Sessions on the real runtime with a scripted model server, ended when the test ends. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import type { Session, SessionLabel, TurnOptions, TurnOutcome } from "../../src/engine/ports.ts";
+import type {
+  Session,
+  SessionLabel,
+  SessionRequest,
+  SessionTool,
+  TurnOptions,
+  TurnOutcome,
+} from "../../src/engine/ports.ts";
 import type { Permissions } from "../../src/entry/model.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -26,6 +33,8 @@ export interface OpenOptions {
   readonly modelId?: string;
   readonly permissions?: Permissions;
   readonly workingDirectory?: string;
+  readonly tools?: readonly SessionTool[];
+  readonly systemPrompt?: SessionRequest["systemPrompt"];
   readonly signal?: AbortSignal;
 }
 
@@ -65,7 +74,7 @@ export async function makeRig(
     sessions,
     workspace,
     restarts,
-    async open(open = {}) {
+    async open({ tools, systemPrompt, ...open } = {}) {
       const modelId = open.modelId ?? "claude-test";
       const opened = await sessions.factory.open(
         {
@@ -73,6 +82,8 @@ export async function makeRig(
           modelId,
           workingDirectory: open.workingDirectory ?? workspace.path,
           permissions: open.permissions ?? "read-only",
+          ...(tools === undefined ? {} : { tools }),
+          ...(systemPrompt === undefined ? {} : { systemPrompt }),
         },
         open.signal ?? neverAborted,
       );

@@ -85,12 +85,16 @@ test("tool calls are listed in the order of the model, with what became of them"
   const session = await rig.open({ permissions: "workspace" });
   const run = await turn(session, "Do it");
   assert.deepEqual(completed(run).toolCalls, [
-    { name: "bash", succeeded: true },
-    { name: "job_boolean_false", argument: "no", succeeded: true },
-    { name: "no_such_tool", succeeded: false },
-    { name: "job_boolean_true", argument: "yes", succeeded: true },
-    { name: "job_prepare_document", succeeded: false },
-    { name: "view", succeeded: false },
+    {
+      name: "bash",
+      arguments: { command: "sleep 0.3; exit 3", description: "slow" },
+      succeeded: true,
+    },
+    { name: "job_boolean_false", arguments: { argument: "no" }, succeeded: true },
+    { name: "no_such_tool", arguments: {}, succeeded: false },
+    { name: "job_boolean_true", arguments: { argument: "yes" }, succeeded: true },
+    { name: "job_prepare_document", arguments: { wrong: 1 }, succeeded: false },
+    { name: "view", arguments: { path: "/etc/hostname" }, succeeded: false },
   ]);
   const results = rig.server.requests[1]?.toolResults ?? [];
   assert.match(results.join("\n"), /takes one parameter named "argument"/);
@@ -108,9 +112,9 @@ test("an answer that is a tool call and then nothing is a crash, and keeps the c
   const { outcome } = await turn(await rig.open(), "Check it");
   assert.deepEqual(outcome, {
     kind: "crashed",
-    toolCalls: [{ name: "job_boolean_true", argument: "it holds", succeeded: true }],
+    toolCalls: [{ name: "job_boolean_true", arguments: { argument: "it holds" }, succeeded: true }],
     crash: {
-      kind: "empty-answer",
+      cause: "empty-answer",
       message: "The model answered with nothing: neither text nor a tool call.",
     },
   });
@@ -252,7 +256,10 @@ test("what sub-agents cost is told, and their requests are known as theirs", asy
   assert.ok(opened.kind === "opened");
   const run = await turn(opened.session, "Delegate");
   assert.match(completed(run).text, /The sub-agent's answer/);
-  assert.deepEqual(completed(run).toolCalls, [{ name: "task", succeeded: true }]);
+  assert.deepEqual(
+    completed(run).toolCalls.map(({ name, succeeded }) => [name, succeeded]),
+    [["task", true]],
+  );
   assert.deepEqual(
     asked.map(({ subAgent, label: of }) => [subAgent, of?.taskId]),
     [
@@ -314,7 +321,7 @@ test("without a model to talk to, opening says the three ways to get one", async
   );
   assert.equal(opened.kind, "crashed");
   if (opened.kind !== "crashed") return;
-  assert.equal(opened.crash.kind, "start-failed");
+  assert.equal(opened.crash.cause, "configuration");
   for (const way of [/GitHub token/, /--provider-base-url/, /--rehearse/]) {
     assert.match(opened.crash.message, way);
   }
@@ -332,7 +339,7 @@ test("a working directory that is not there is a failed start", async (t) => {
     },
     neverAborted,
   );
-  assert.equal(opened.kind === "crashed" && opened.crash.kind, "start-failed");
+  assert.equal(opened.kind === "crashed" && opened.crash.cause, "configuration");
   assert.match(opened.kind === "crashed" ? opened.crash.message : "", /missing/);
 });
 
@@ -341,7 +348,7 @@ test("a closed session takes no more turns, and closing twice is closing once", 
   const session = await rig.open();
   await Promise.all([session.close(), session.close()]);
   await session.close();
-  assert.equal(crashOf(await turn(session, "Hello")).kind, "internal");
+  assert.equal(crashOf(await turn(session, "Hello")).cause, "internal");
 });
 
 test("fifty sessions at once each get their own answer", async (t) => {
@@ -356,7 +363,9 @@ test("fifty sessions at once each get their own answer", async (t) => {
   runs.forEach((run, i) => {
     assert.deepEqual(completed(run), {
       kind: "completed",
-      toolCalls: [{ name: "job_prepare_document", argument: `prompt ${i}`, succeeded: true }],
+      toolCalls: [
+        { name: "job_prepare_document", arguments: { argument: `prompt ${i}` }, succeeded: true },
+      ],
       text: `done prompt ${i}`,
     });
   });

@@ -15,8 +15,8 @@ describe("an answer without an end", () => {
       const rig = await makeRig(t, () => ({ flood: { of, chunk: 64 * 1024 } }));
       const session = await rig.open();
       const run = await turn(session, "go");
-      const { kind, message } = crashOf(run);
-      assert.equal(kind, "answer-too-long");
+      const { cause, message } = crashOf(run);
+      assert.equal(cause, "answer-too-long");
       assert.match(message, /longer than 4 MB/);
       const characters = JSON.stringify(run.activities).length;
       assert.ok(characters < 2 * MAX_ANSWER_BYTES, `${characters} characters were passed on`);
@@ -29,7 +29,7 @@ describe("an answer without an end", () => {
 
   it("is cut off when it comes in one piece, too", async (t) => {
     const rig = await makeRig(t, () => ({ text: "x".repeat(MAX_ANSWER_BYTES + 1) }));
-    assert.equal(crashOf(await turn(await rig.open(), "go")).kind, "answer-too-long");
+    assert.equal(crashOf(await turn(await rig.open(), "go")).cause, "answer-too-long");
   });
 
   it("may be nearly as long as that", async (t) => {
@@ -57,7 +57,7 @@ describe("an answer without an end", () => {
   it("in tiny pieces ends with the turn's own limit", async (t) => {
     const rig = await makeRig(t, () => ({ flood: { chunk: 1 } }));
     const run = await turn(await rig.open(), "go", { turnMs: 2_000 });
-    assert.equal(crashOf(run).kind, "turn-deadline");
+    assert.equal(crashOf(run).cause, "deadline");
     assert.ok(run.milliseconds < 7_000, `${run.milliseconds} ms`);
     const deltas = run.activities.filter((one) => one.kind === "message.delta").length;
     assert.ok(deltas < 100, `${deltas} deltas were passed on`);
@@ -82,7 +82,7 @@ it("a redirect loop is followed once, and is not worth a retry", async (t) => {
   }));
   const crash = crashOf(await turn(await rig.open(), "go"));
   assert.match(crash.message, /redirects every request/);
-  assert.equal(crash.errorType, "redirect");
+  assert.equal(crash.cause, "redirect");
   assert.ok(rig.server.requests.length <= 21, `${rig.server.requests.length} requests`);
 });
 

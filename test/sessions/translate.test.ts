@@ -27,7 +27,7 @@ function short(activity: SessionActivity): string {
     case "message.ended":
       return `} message ${activity.messageId} ${activity.text}`;
     case "tool.started":
-      return `tool ${activity.toolCallId} ${activity.toolName}${activity.toolArguments} {`;
+      return `tool ${activity.toolCallId} ${activity.toolName}${JSON.stringify(activity.arguments)} {`;
     case "tool.delta":
       return `+${activity.text}`;
     case "tool.ended":
@@ -205,7 +205,7 @@ describe("what a tool did is passed on", () => {
           toolCallId: "t2",
           parentToolCallId: "t0",
           toolName: "x",
-          toolArguments: "{}",
+          arguments: {},
         },
       ],
     );

@@ -7,7 +7,7 @@ test("an answer that a content filter blocked is no answer, although the runtime
   const session = await rig.open();
   const crash = crashOf(await turn(session, "Hello"));
   assert.deepEqual(
-    [crash.kind, crash.message],
-    ["empty-answer", "The model's answer was blocked by its content filter."],
+    [crash.cause, crash.message],
+    ["filtered", "The model's answer was blocked by its content filter."],
   );
 });

@@ -145,6 +145,7 @@ describe("where a turn begins and ends", () => {
       ...answer,
       toolCalls: ["view", "bash", "job_boolean_false", "unknown"].map((name) => ({
         name,
+        arguments: {},
         succeeded: false,
       })),
     });
@@ -159,7 +160,7 @@ describe("where a turn begins and ends", () => {
       idle(),
     );
     const result = await outcome;
-    assert.equal(result.kind === "crashed" && result.crash.kind, "empty-answer");
+    assert.equal(result.kind === "crashed" && result.crash.cause, "empty-answer");
   });
 
   it("an error that comes instead of the message ends the turn", async () => {
@@ -212,12 +213,11 @@ describe("crashes", () => {
     session.play(idle());
     assert.deepEqual(await clock.runUntil(outcome), {
       kind: "crashed",
-      toolCalls: [{ name: "job_boolean_true", argument: "a", succeeded: true }],
+      toolCalls: [{ name: "job_boolean_true", arguments: { argument: "a" }, succeeded: true }],
       crash: {
-        kind: "session-error",
+        cause: "rejected",
         message: 'The model server http://localhost/v1 answered 400 for model "m": "Bad".',
-        errorType: "query",
-        statusCode: 400,
+        status: 400,
         detail: '{"message":"Bad\\n  advice","errorType":"query","statusCode":400}',
       },
     });
@@ -242,14 +242,14 @@ describe("crashes", () => {
     const { session, outcome } = await stage();
     session.play(userMessage("message-1"), message("  \n"), idle());
     const result = await outcome;
-    assert.equal(result.kind === "crashed" && result.crash.kind, "empty-answer");
+    assert.equal(result.kind === "crashed" && result.crash.cause, "empty-answer");
   });
 
   it("an abort that is not ours is one", async () => {
     const { session, outcome } = await stage();
     session.play(userMessage("message-1"), message("Hi"), idle(true));
     const result = await outcome;
-    assert.equal(result.kind === "crashed" && result.crash.kind, "aborted");
+    assert.equal(result.kind === "crashed" && result.crash.cause, "aborted");
   });
 
   it("a session that is dead before the turn is one, and nothing is sent to it", async () => {
@@ -285,7 +285,10 @@ describe("crashes", () => {
       session.onSend = () => new Promise(() => undefined);
     });
     const result = await clock.runUntil(outcome);
-    assert.match(result.kind === "crashed" ? result.crash.message : "", /did not take the prompt/);
+    assert.match(
+      result.kind === "crashed" ? result.crash.message : "",
+      /did not accept the prompt/,
+    );
     assert.equal(clock.now(), 15_000);
   });
 
@@ -305,7 +308,7 @@ describe("crashes", () => {
       if (begun) session.play(userMessage("message-1"), toolStart("t1"));
       die("killed");
       const result = await outcome;
-      assert.equal(result.kind === "crashed" && result.crash.kind, "runtime-died");
+      assert.equal(result.kind === "crashed" && result.crash.cause, "runtime-died");
       assert.deepEqual(session.calls, ["send"]);
     }
   });
@@ -320,7 +323,7 @@ describe("limits", () => {
       session.play(event("assistant.message_delta", { messageId: "m1", deltaContent: "x" }));
     }
     const result = await clock.runUntil(outcome);
-    assert.equal(result.kind === "crashed" && result.crash.kind, "turn-deadline");
+    assert.equal(result.kind === "crashed" && result.crash.cause, "deadline");
     assert.ok(clock.now() >= 900_000 && clock.now() < 905_000, `${clock.now()}`);
   });
 
@@ -333,7 +336,7 @@ describe("limits", () => {
     await clock.runUntil(clock.sleep(400_000));
     session.play(toolEnd("t1"));
     const result = await clock.runUntil(outcome);
-    assert.equal(result.kind === "crashed" && result.crash.kind, "idle-deadline");
+    assert.equal(result.kind === "crashed" && result.crash.cause, "deadline");
     assert.ok(clock.now() >= 1_100_000 && clock.now() < 1_105_000, `${clock.now()}`);
   });
 
@@ -357,7 +360,7 @@ describe("cancel", () => {
     cancel.abort();
     assert.deepEqual(await clock.runUntil(outcome), {
       kind: "canceled",
-      toolCalls: [{ name: "view", succeeded: false }],
+      toolCalls: [{ name: "view", arguments: {}, succeeded: false }],
     });
     assert.ok(clock.now() < 5_000);
     assert.deepEqual(

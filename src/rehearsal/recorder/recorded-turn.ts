@@ -1,5 +1,5 @@
 /** What a recording writes of one turn: enough of its prompt, the answers, and how it crashed. */
-import { crashRemedy, type Crash } from "../../events/crash.ts";
+import { crashRemedy, crashStatus, type Crash } from "../../events/crash.ts";
 import type { AnswerFinish, ModelReplied, ToolError } from "../../events/session-activity.ts";
 import type { ConditionField, ReplyFields } from "../format/rehearsal-file.ts";
 import { takeOut } from "../format/text-condition.ts";
@@ -87,23 +87,19 @@ export function playedCrash(
   overlapped: boolean,
   last: ReplyFields | undefined,
 ): ReplyFields | undefined {
-  switch (crash.kind) {
+  switch (crash.cause) {
     case "runtime-died":
       return overlapped ? { error: { status: 408, message: crash.message } } : { die: true };
-    case "idle-deadline":
-    case "turn-deadline":
+    case "deadline":
       return { hang: true };
     case "empty-answer":
+    case "filtered":
       return last === undefined ? { text: "" } : undefined;
     // The same denials end the turn again.
     case "denied":
       return undefined;
-    case "session-error":
-    case "answer-too-long":
-    case "start-failed":
-    case "aborted":
-    case "internal": {
-      const status = crash.statusCode ?? (crashRemedy(crash).kind === "give-up" ? 401 : 408);
+    default: {
+      const status = crashStatus(crash) ?? (crashRemedy(crash).kind === "give-up" ? 401 : 408);
       return { error: { status: Math.min(Math.max(status, 400), 599), message: crash.message } };
     }
   }

@@ -231,7 +231,7 @@ class Recording implements Recorder {
       return { ...limits, turnMinutes: longer, idleMinutes: longer };
     }
     const hangs = this.#sessions.some(({ turns }) =>
-      turns.some(({ crash }) => crash?.kind === "idle-deadline" || crash?.kind === "turn-deadline"),
+      turns.some(({ crash }) => crash?.cause === "deadline"),
     );
     // Nothing else in a replay is silent for so long, so that a hang need not take as long as it did.
     return hangs ? { ...limits, idleMinutes: 0.1 } : limits;

@@ -13,6 +13,7 @@ import { createSessions } from "../../../src/sessions/sessions.ts";
 import type { ModelRequest } from "../../../src/sessions/transport.ts";
 import { makeWorkspace, type Workspace } from "../../rig/workspace.ts";
 import { label, script } from "../rig.ts";
+import { crashStatus } from "../../../src/events/crash.ts";
 
 interface Live {
   readonly model: ScriptedModel;
@@ -153,7 +154,7 @@ test("a final error costs one request, whatever its status", async (t) => {
   const session = await open();
   for (const status of [503, 429, 408, 400]) {
     const failed = await turn(session, `Go for ${status}`);
-    assert.equal(crashed(failed).statusCode, status);
+    assert.equal(crashStatus(crashed(failed)), status);
   }
   assert.equal(requests.length, 4);
   assert.equal(textOf(await turn(session, "Go on")), "Fine");
@@ -178,7 +179,7 @@ test("an error or a cut that passes is mended by the runtime", async (t) => {
 test("a connection that breaks every time is a crash without a status", async (t) => {
   const { open, model } = await live(t, "  - turns: [{ cut: true, text: Half an }]");
   const crash = crashed(await turn(await open(), "Go"));
-  assert.deepEqual([crash.kind, crash.statusCode], ["session-error", undefined]);
+  assert.deepEqual([crash.cause, crashStatus(crash)], ["session-error", undefined]);
   assert.deepEqual([model.failures(), model.unused()], [[], []]);
 });
 
@@ -187,8 +188,8 @@ test("a hang ends by the idle limit, an empty answer by itself", async (t) => {
     t,
     "  - turns: [{ hang: true }]\n  - turns: [{ hang: true, text: So }]\n  - turns: [{ text: '' }]",
   );
-  assert.equal(crashed(await turn(await open(), "Go", 500)).kind, "idle-deadline");
-  assert.equal(crashed(await turn(await open(), "Go", 500)).kind, "idle-deadline");
+  assert.equal(crashed(await turn(await open(), "Go", 500)).cause, "deadline");
+  assert.equal(crashed(await turn(await open(), "Go", 500)).cause, "deadline");
   crashed(await turn(await open(), "Go"));
   assert.deepEqual([model.failures(), model.unused()], [[], []]);
 });
@@ -204,7 +205,7 @@ test("die takes the runtime and all its sessions down, and the next session has 
   const [waiting, dying] = [await open(), await open()];
   const both = await Promise.all([turn(waiting, "Wait"), turn(dying, "Die")]);
   assert.deepEqual(
-    both.map((one) => crashed(one).kind),
+    both.map((one) => crashed(one).cause),
     ["runtime-died", "runtime-died"],
   );
   assert.deepEqual(
@@ -220,6 +221,6 @@ test("what no rule expects fails the session at once, with the whole reason", as
   const failed = await turn(await open(), "Goodbye");
   const [failure = ""] = model.failures();
   assert.ok(failure.startsWith("no rule expects a session of task"), failure);
-  assert.deepEqual([crashed(failed).statusCode, requests.length], [400, 1]);
+  assert.deepEqual([crashStatus(crashed(failed)), requests.length], [400, 1]);
   assert.ok(crashed(failed).message.includes(failure), crashed(failed).message);
 });

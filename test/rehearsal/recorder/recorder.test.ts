@@ -14,6 +14,7 @@ import {
 import type { RehearsalFile } from "../../../src/rehearsal/format/rehearsal-file.ts";
 import { renderRehearsal } from "../../../src/rehearsal/format/render-rehearsal.ts";
 import { fillIn, takeOut } from "../../../src/rehearsal/format/text-condition.ts";
+import { answered, sessionCrash } from "../../rig/crashes.ts";
 import { plannedTasks } from "../../rig/plan.ts";
 
 const work = { workId: 0, taskId: "review", run: 1 };
@@ -89,14 +90,13 @@ class Run {
     return this.tell({ type: "decision", work, decision });
   }
 
-  crashed(crash: Partial<Crash>, attempt = 1): this {
-    const whole: Crash = { kind: "session-error", message: "boom", ...crash };
+  crashed(crash: Crash, attempt = 1): this {
     return this.decide({
       kind: "session-crashed",
       purpose: "prompt",
       attempt,
       attempts: 5,
-      crash: whole,
+      crash,
     });
   }
 
@@ -189,23 +189,28 @@ test("what stood in place of a secret is not expected of a prompt", () => {
   assert.deepEqual(nothing.sessions, [rule({ text: "ok" })]);
 });
 
-const crashes: readonly (readonly [string, Partial<Crash>, unknown])[] = [
-  ["a status", { statusCode: 503 }, { error: { status: 503, message: "boom" } }],
-  ["no status", {}, { error: { status: 408, message: "boom" } }],
-  ["no credentials", { errorType: "authentication" }, { error: { status: 401, message: "boom" } }],
+const message = "boom";
+const silence: Crash = { cause: "deadline", limit: "idleMinutes", message };
+const crashes: readonly (readonly [string, Crash, unknown])[] = [
+  ["a status", answered(503), { error: { status: 503, message: "boom" } }],
+  ["no status", sessionCrash, { error: { status: 408, message: "boom" } }],
+  ["no credentials", { cause: "auth", message }, { error: { status: 401, message: "boom" } }],
+  ["a strange status", answered(302), { error: { status: 400, message: "boom" } }],
   [
-    "no token",
-    { message: "No GitHub OAuth token found" },
-    { error: { status: 401, message: "No GitHub OAuth token found" } },
+    "a start that failed",
+    { cause: "start-failed", message },
+    { error: { status: 408, message: "boom" } },
   ],
-  ["a strange status", { statusCode: 302 }, { error: { status: 400, message: "boom" } }],
-  ["a start that failed", { kind: "start-failed" }, { error: { status: 408, message: "boom" } }],
-  ["an abort by others", { kind: "aborted" }, { error: { status: 408, message: "boom" } }],
-  ["a defect", { kind: "internal" }, { error: { status: 408, message: "boom" } }],
-  ["the runtime's death", { kind: "runtime-died" }, { die: true }],
-  ["silence", { kind: "idle-deadline" }, { hang: true }],
-  ["a deadline", { kind: "turn-deadline" }, { hang: true }],
-  ["an empty answer", { kind: "empty-answer" }, { text: "" }],
+  [
+    "an abort by others",
+    { cause: "aborted", message },
+    { error: { status: 408, message: "boom" } },
+  ],
+  ["a defect", { cause: "internal", message }, { error: { status: 408, message: "boom" } }],
+  ["the runtime's death", { cause: "runtime-died", message }, { die: true }],
+  ["silence", silence, { hang: true }],
+  ["a deadline", { cause: "deadline", limit: "turnMinutes", message }, { hang: true }],
+  ["an empty answer", { cause: "empty-answer", message }, { text: "" }],
 ];
 
 for (const [what, crash, reply] of crashes) {
@@ -220,7 +225,7 @@ test("a crash comes after the answers before it, and in the place of one that en
     .session("s")
     .turn("s", "Do it")
     .reply("", ["bash", { command: "ls" }]);
-  assert.deepEqual(after.ended("crashed").crashed({ statusCode: 500 }).over().sessions, [
+  assert.deepEqual(after.ended("crashed").crashed(answered(500)).over().sessions, [
     rule({
       prompt: "Do it",
       replies: [
@@ -230,17 +235,20 @@ test("a crash comes after the answers before it, and in the place of one that en
     }),
   ]);
   const instead = new Run().session("s").turn("s", "Do it").reply("Done").ended("crashed");
-  assert.deepEqual(instead.crashed({ kind: "aborted" }).over().sessions, [
+  assert.deepEqual(instead.crashed({ cause: "aborted", message }).over().sessions, [
     rule({ prompt: "Do it", error: { status: 408, message: "boom" } }),
   ]);
   const empty = new Run().session("s").turn("s", "Do it").reply("").ended("crashed");
-  assert.deepEqual(empty.crashed({ kind: "empty-answer" }).over().sessions, [
+  assert.deepEqual(empty.crashed({ cause: "empty-answer", message }).over().sessions, [
     rule({ prompt: "Do it", text: "" }),
   ]);
 });
 
 test("a session that could not start crashes on its first prompt", () => {
-  const run = new Run().crashed({ kind: "start-failed" }).session("s", 2).turn("s", "Do it");
+  const run = new Run()
+    .crashed({ cause: "start-failed", message })
+    .session("s", 2)
+    .turn("s", "Do it");
   assert.deepEqual(run.reply("ok").ended().over().sessions, [
     { task: "review", workId: 0, attempt: 1, turns: [{ error: { status: 408, message: "boom" } }] },
     { task: "review", workId: 0, attempt: 2, turns: [{ prompt: "Do it", text: "ok" }] },
@@ -250,7 +258,7 @@ test("a session that could not start crashes on its first prompt", () => {
 test("a session that could not start for a criteria retry is found again", () => {
   const run = new Run().session("s").turn("s", "Do it").reply("no").ended();
   run.decide({ kind: "criteria-retry", retry: 1, of: 1, reason: "" });
-  const [, failed] = run.crashed({ kind: "start-failed" }).over().sessions;
+  const [, failed] = run.crashed({ cause: "start-failed", message }).over().sessions;
   assert.equal(failed?.retry, 1);
 });
 
@@ -302,7 +310,7 @@ test("a hang is replayed quickly, but outlasts a limit that was crossed", () => 
       .session("s")
       .turn("s", "Do it")
       .ended("crashed")
-      .crashed({ kind: "idle-deadline" });
+      .crashed(silence);
   assert.deepEqual(hung().over().limits, { parallel: 2, idleMinutes: 0.1 });
   const crossed: MadeDecision = {
     kind: "limit-crossed",
@@ -391,7 +399,7 @@ test("works that ran beside one that crashed may be stopped elsewhere in a repla
   run.tell({ type: "work.started", work, modelId: "m" });
   run.tell({ type: "work.started", work: other, modelId: "m" });
   run.session("s").turn("s", "Do it").reply("Done").ended();
-  const crash: Crash = { kind: "session-error", message: "boom", statusCode: 400 };
+  const crash = answered(400);
   run.tell({ type: "work.ended", work: other, outcome: { kind: "crashed", crash } });
   const { sessions, expect } = run.over({ kind: "failed", reason: "" });
   assert.deepEqual(sessions, [

@@ -26,6 +26,7 @@ import {
   type Message,
   type Received,
 } from "../rig.ts";
+import { answered, sessionCrash } from "../../rig/crashes.ts";
 
 const REQUESTS = 6;
 const WAIT_MS = 1_000;
@@ -82,12 +83,12 @@ export class SimulatedRuntime implements SessionFactory {
       messages.push(assistant(text));
       if (tools.length === 0) break;
       for (const { name, input } of tools) {
-        toolCalls.push({ name, argument: input, succeeded: true });
+        toolCalls.push({ name, arguments: JSON.parse(input), succeeded: true });
         messages.push(tool(`${name} returned`));
       }
     }
     if (said === "" && toolCalls.length === 0) {
-      const crash: Crash = { kind: "empty-answer", message: "Nothing was returned." };
+      const crash: Crash = { cause: "empty-answer", message: "Nothing was returned." };
       return { kind: "crashed", toolCalls, crash };
     }
     return { kind: "completed", toolCalls, text: said };
@@ -107,9 +108,9 @@ export class SimulatedRuntime implements SessionFactory {
       const final = status >= 400 && status < 500 && status !== 408 && status !== 429;
       if (final || headers.get("x-should-retry") === "false") break;
     }
-    const failed = last?.end === "status" ? { statusCode: last.status } : {};
     const message = last?.text ?? "The connection broke.";
-    return { end: "crashed", crash: { kind: "session-error", message, ...failed } };
+    const crash = last?.end === "status" ? answered(last.status) : sessionCrash;
+    return { end: "crashed", crash: { ...crash, message } };
   }
 
   async #once(
@@ -119,11 +120,11 @@ export class SimulatedRuntime implements SessionFactory {
     const ended = new AbortController();
     const idle = new AbortController();
     const giveUp = (reason: Exchange) => () => ended.abort(reason);
-    const crash = (kind: Crash["kind"]): Exchange => ({
+    const onDeath = giveUp({
       end: "crashed",
-      crash: { kind, message: kind },
+      crash: { cause: "runtime-died", message: "The runtime died." },
     });
-    const onDeath = giveUp(crash("runtime-died"));
+    const silent: Crash = { cause: "deadline", limit: "idleMinutes", message: "Silence." };
     const onCancel = giveUp({ end: "canceled" });
     signal.addEventListener("abort", onCancel, { once: true });
     life.addEventListener("abort", onDeath, { once: true });
@@ -131,7 +132,7 @@ export class SimulatedRuntime implements SessionFactory {
     if (signal.aborted) onCancel();
     void this.#clock
       .sleep(idleMs, idle.signal)
-      .then(() => idle.signal.aborted || giveUp(crash("idle-deadline"))());
+      .then(() => idle.signal.aborted || giveUp({ end: "crashed", crash: silent })());
     const killRuntime = (): void => {
       const dying = this.#life;
       this.#life = new AbortController();

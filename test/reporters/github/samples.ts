@@ -145,7 +145,7 @@ export class Telling {
         purpose: "prompt",
         attempt,
         attempts: 5,
-        crash: { kind: "session-error", message, statusCode: 502, detail: '{"stack":"at …"}' },
+        crash: { cause: "overloaded", message, status: 502, detail: '{"stack":"at …"}' },
       });
   }
 
@@ -255,7 +255,7 @@ export function failure(): Sample {
     .decide(1, { kind: "criteria-budget-drained", retries: 1, reason })
     .end(1, { kind: "failed", reason: `criteria not met: ${reason}` });
   for (const attempt of [1, 2, 3]) telling.crash(3, "503 Service Unavailable", attempt);
-  const crash = { kind: "session-error", message: "503 Service Unavailable" } as const;
+  const crash = { cause: "session-error", message: "503 Service Unavailable" } as const;
   telling
     .decide(3, { kind: "crash-budget-drained", purpose: "prompt", attempts: 3 })
     .decide(3, { kind: "task-failed", reason: `crashed: ${crash.message}` })

@@ -151,7 +151,7 @@ function hostileRun(text: string): RunEvent[] {
     .deny(0, text, text, text)
     .crash(0, text, 1)
     .turn(0, text)
-    .act(0, { kind: "tool.started", toolCallId: "t", toolName: text, toolArguments: text })
+    .act(0, { kind: "tool.started", toolCallId: "t", toolName: text, arguments: text })
     .act(0, { kind: "tool.ended", toolCallId: "t", succeeded: true, result: { content: text } })
     .end(0, { kind: "failed", reason: text })
     .turn(1, text)

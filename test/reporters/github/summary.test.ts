@@ -134,7 +134,7 @@ test("works that failed for the same reason are one line, above as well", () => 
 test("what to do stands under the reason, unless the reason says it", () => {
   const advice = "Check the *model* id.";
   const drained = { kind: "crash-budget-drained", purpose: "prompt", attempts: 5, advice } as const;
-  const crash = { kind: "session-error", message: "404" } as const;
+  const crash = { cause: "session-error", message: "404" } as const;
   const page = (reason: string): string => {
     const telling = new samples.Telling("j", ["t"]).start(0).decide(0, drained);
     telling.end(0, { kind: "crashed", crash }).over({ kind: "failed", reason });

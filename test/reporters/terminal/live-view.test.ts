@@ -90,7 +90,7 @@ test("the frame tells what runs, how long, with which model, how many calls and 
     work: first,
     sessionId: "s0",
     turnId: "turn-1",
-    activity: { kind: "tool.started", toolCallId: "c", toolName: "bash", toolArguments: "{}" },
+    activity: { kind: "tool.started", toolCallId: "c", toolName: "bash", arguments: {} },
   });
   emit({
     type: "activity",

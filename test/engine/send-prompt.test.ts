@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Task } from "../../src/entry/model.ts";
-import { SESSION_CRASH_PREFIX } from "../../src/engine/attempt.ts";
+import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
 import { play } from "../rig/engine.ts";
+import { answered, sessionCrash } from "../rig/crashes.ts";
 
 const task: Task = { prompt: "do it" };
 const judged: Task = {
@@ -55,7 +56,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
   it("statement 3: never lets a crash pass in silence", async () => {
     const { decisions } = await play({
       tasks: { t: task },
-      play: () => ({ crash: { detail: '{"why":"x"}' } }),
+      play: () => ({ crash: { ...sessionCrash, detail: '{"why":"x"}' } }),
     });
     assert.deepEqual(
       decisions.filter((text) => text.startsWith("[SESSION CRASHED]")),
@@ -63,14 +64,15 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     );
   });
 
-  for (const [kind, limit, value] of [
-    ["turn-deadline", "turnMinutes", 15],
-    ["idle-deadline", "idleMinutes", 5],
+  for (const [limit, value] of [
+    ["turnMinutes", 15],
+    ["idleMinutes", 5],
   ] as const) {
     it(`statement 3: a crossed ${limit} is a crash, and the limit is named`, async () => {
       const { decisions } = await play({
         tasks: { t: task },
-        play: ({ label }) => (label.attempt === 1 ? { crash: { kind } } : {}),
+        play: ({ label }) =>
+          label.attempt === 1 ? { crash: { cause: "deadline", limit, message: "late" } } : {},
       });
       const at = decisions.indexOf(
         `[OPERATION] Exceeded limits.${limit} of a turn of task "t": ${value} of ${value} minutes used (the default; set limits.${limit} in the entry)`,
@@ -81,7 +83,10 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
   }
 
   it("statement 4: tries the same prompt at most 5 times, each retry in a new session and with the prefix", async () => {
-    const { sessions, outcome } = await play({ tasks: { t: task }, play: () => ({ crash: {} }) });
+    const { sessions, outcome } = await play({
+      tasks: { t: task },
+      play: () => ({ crash: sessionCrash }),
+    });
     assert.deepEqual(sessions.prompts, ["do it", ...Array(4).fill(`${SESSION_CRASH_PREFIX}do it`)]);
     assert.deepEqual(
       sessions.turns.map(({ sessionId }) => sessionId),
@@ -95,7 +100,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     let refusals = 2;
     const { sessions, outcome } = await play({
       tasks: { t: task },
-      refuse: () => (refusals-- > 0 ? { kind: "start-failed", message: "no runtime" } : undefined),
+      refuse: () => (refusals-- > 0 ? { cause: "start-failed", message: "no runtime" } : undefined),
       play: () => ({}),
     });
     assert.deepEqual(
@@ -115,7 +120,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
         },
       },
       play: ({ sessionId, prompt }) =>
-        sessionId === "s1" ? { crash: {} } : prompt.includes("?") ? yes : {},
+        sessionId === "s1" ? { crash: sessionCrash } : prompt.includes("?") ? yes : {},
     });
     assert.equal(outcome.kind, "succeeded");
     assert.deepEqual(
@@ -141,7 +146,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     borrowed.runTurn = async () => ({
       kind: "crashed",
       toolCalls: [],
-      crash: { kind: "session-error", message: "boom" },
+      crash: sessionCrash,
     });
     const { outcome, sessions, decisions } = await play({
       tasks: { t: task },
@@ -164,7 +169,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     const { sessions } = await play({
       tasks: { t: judged },
       entry: { drivingSessionRetries: retries },
-      play: ({ label }) => (label.role === "driving" ? { crash: {} } : {}),
+      play: ({ label }) => (label.role === "driving" ? { crash: sessionCrash } : {}),
     });
     assert.deepEqual(
       sessions.turns
@@ -181,10 +186,10 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
       play: ({ label }) =>
         label.role === "driving"
           ? label.attempt === 1
-            ? { crash: {} }
+            ? { crash: sessionCrash }
             : yes
           : label.attempt < 5
-            ? { crash: {} }
+            ? { crash: sessionCrash }
             : {},
     });
     assert.equal(outcome.kind, "succeeded");
@@ -198,7 +203,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     const { sessions } = await play({
       tasks: { t: { ...task, availability: { condition: "job_boolean_true!" } } },
       entry: { drivingSessionRetries: [{ modelId: "driver", retries: 1 }] },
-      play: () => ({ crash: {} }),
+      play: () => ({ crash: sessionCrash }),
     });
     assert.deepEqual(
       sessions.turns.map(({ label }) => label.modelId),
@@ -210,7 +215,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     it(`statement 6: fails at once, with advice, after ${statusCode}`, async () => {
       const { sessions, decisions, outcome, clock } = await play({
         tasks: { t: task },
-        play: () => ({ crash: { statusCode } }),
+        play: () => ({ crash: answered(statusCode) }),
       });
       assert.equal(sessions.turns.length, 1);
       assert.equal(clock.now(), 0);
@@ -220,11 +225,11 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     });
   }
 
-  for (const errorType of ["authentication", "configuration"]) {
-    it(`statement 6: fails at once, with advice, after an error of type ${errorType} without a status`, async () => {
+  for (const cause of ["auth", "configuration", "not-installed"] as const) {
+    it(`statement 6: fails at once, with advice, after ${cause} without a status`, async () => {
       const { sessions, decisions } = await play({
         tasks: { t: task },
-        play: () => ({ crash: { errorType } }),
+        play: () => ({ crash: { cause, message: "boom" } }),
       });
       assert.equal(sessions.turns.length, 1);
       assert.match(
@@ -245,11 +250,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
       },
       play: () => {
         turns += 1;
-        return turns === 1
-          ? { crash: { statusCode: 408 } }
-          : turns === 3
-            ? { crash: { statusCode: 400 } }
-            : {};
+        return turns === 1 ? { crash: answered(408) } : turns === 3 ? { crash: answered(400) } : {};
       },
     });
     assert.deepEqual(
@@ -273,7 +274,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     it(`statement 6: after ${statusCode} tries twice more, with growing waits that are told`, async () => {
       const { sessions, decisions, clock } = await play({
         tasks: { t: task },
-        play: () => ({ crash: { statusCode } }),
+        play: () => ({ crash: answered(statusCode) }),
       });
       assert.equal(sessions.turns.length, 3);
       assert.equal(clock.now(), 6_000);
@@ -291,7 +292,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     const { clock } = await play({
       tasks: { t: task },
       play: ({ label }) => ({
-        crash: { statusCode: 429, retryAfterMs: label.attempt === 1 ? 30_000 : 3_600_000 },
+        crash: answered(429, label.attempt === 1 ? 30_000 : 3_600_000),
       }),
     });
     assert.equal(clock.now(), 150_000);
@@ -302,7 +303,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     const { clock, outcome } = await play({
       tasks: { t: task },
       signal: abort.signal,
-      play: () => ({ crash: { statusCode: 429, retryAfterMs: 60_000 } }),
+      play: () => ({ crash: answered(429, 60_000) }),
       onEvent: (event) => {
         if (event.type === "decision" && event.decision.kind === "waiting")
           queueMicrotask(() => abort.abort("enough"));

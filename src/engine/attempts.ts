@@ -1,0 +1,34 @@
+/** How often a prompt may be sent, and to which models: statements 4 and 5 of `docs/engine.md`. */
+
+export interface Attempts {
+  readonly count: number;
+  /** The model of the next attempt. Asked at most `count` times. */
+  readonly nextModel: () => string;
+}
+
+export function sameModel(modelId: string, count: number): Attempts {
+  return { count, nextModel: () => modelId };
+}
+
+export interface ModelBudget {
+  readonly modelId: string;
+  readonly retries: number;
+}
+
+/** After the first attempt the models of the list take turns, one attempt each, while their retries last. */
+export function roundRobin(first: string, budgets: readonly ModelBudget[]): Attempts {
+  const models = inTurn(first, budgets);
+  return {
+    count: budgets.reduce((sum, { retries }) => sum + retries, 1),
+    nextModel: () => models.next().value ?? first,
+  };
+}
+
+/** One by one: a budget may be any number. */
+function* inTurn(first: string, budgets: readonly ModelBudget[]): Generator<string> {
+  yield first;
+  for (let round = 0, left = budgets; left.length > 0; round += 1) {
+    left = left.filter(({ retries }) => retries > round);
+    for (const { modelId } of left) yield modelId;
+  }
+}

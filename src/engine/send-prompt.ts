@@ -1,0 +1,194 @@
+/**
+ * The one crash-retry loop. It sends a prompt, and sends it again after
+ * crashes, as the attempts and the remedy of the crash allow. Every front-end sends through it, so limits and
+ * budgets hold for each turn of a model, whoever asks for it. It knows sessions and turns, and nothing of tasks.
+ */
+import { crashRemedy, type Crash, type Overload, type Remedy } from "../events/crash.ts";
+import type { MadeDecision, Purpose } from "../events/decision.ts";
+import type { Attempts } from "./attempts.ts";
+import { crossed, DenialStreak, minutes } from "./limits.ts";
+import type { Session, TurnOutcome } from "./ports.ts";
+import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
+import type { Sender } from "./sender.ts";
+import { TurnWatch } from "./turn-watch.ts";
+
+export const SESSION_CRASH_PREFIX =
+  "The session crashed, please redo and here is the last request:\n";
+
+/** After a 429 or 5xx the runtime itself has tried up to six times. */
+const OVERLOADED_RETRIES = 2;
+const FIRST_WAIT_MS = 2_000;
+const LONGEST_WAIT_MS = 120_000;
+
+export interface Prompt {
+  readonly purpose: Purpose;
+  /** 0, else the number of the retry that it is a part of. */
+  readonly retry: number;
+  /** A function is asked before each attempt, which counts from 1. */
+  readonly text: string | ((attempt: number) => string);
+  readonly attempts: Attempts;
+  readonly sessions: SessionSource;
+  /** Called after every turn, also one that crashed. */
+  readonly onTurn?: (outcome: TurnOutcome) => void;
+}
+
+export interface SessionSource {
+  acquire(modelId: string, attempt: number): Promise<Acquired>;
+  /** Its session has crashed: it must not be acquired again. */
+  discard(): Promise<void>;
+}
+
+export type Acquired =
+  | { readonly kind: "ready"; readonly session: Session }
+  | { readonly kind: "crashed"; readonly crash: Crash }
+  /** The scope has stopped. */
+  | typeof stopped;
+
+const stopped = { kind: "canceled", toolCalls: [] } as const satisfies TurnOutcome;
+
+/**
+ * The outcome of the last turn. `crashed`: no attempt is left, or a further one would not help. `canceled`: the
+ * scope has stopped. Throws only what a port throws that must not.
+ */
+export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOutcome> {
+  const { scope, ports } = sender;
+  const { purpose } = prompt;
+  const { count, nextModel } = prompt.attempts;
+  let modelId = nextModel();
+  let overloaded = 0;
+  for (let attempt = 1; ; attempt += 1) {
+    sender.onAttempt?.(attempt, count);
+    const outcome = await sendOnce(sender, prompt, modelId, attempt);
+    if (outcome.kind === "canceled") return outcome;
+    prompt.onTurn?.(outcome);
+    if (outcome.kind !== "crashed") return scope.stopped === undefined ? outcome : stopped;
+
+    const { crash } = outcome;
+    if (crash.cause === "deadline") {
+      const limit = crossed(sender.limits, crash.limit);
+      decide(sender, { kind: "limit-crossed", ...limit, scope: `a turn of ${sender.subject}` });
+    }
+    const remedy = crashRemedy(crash);
+    if (remedy.kind === "retry-later") overloaded += 1;
+    const attempts = Math.min(count, attempt + furtherAttempts(remedy, overloaded));
+    decide(sender, { kind: "session-crashed", purpose, attempt, attempts, crash });
+    await prompt.sessions.discard();
+    if (attempt === attempts) {
+      const advice = remedy.kind === "give-up" ? { advice: remedy.advice } : {};
+      decide(sender, { kind: "crash-budget-drained", purpose, attempts: attempt, ...advice });
+      return outcome;
+    }
+    if (remedy.kind === "retry-later") await waitBeforeRetry(sender, remedy.overload, overloaded);
+    if (scope.stopped !== undefined) return stopped;
+    modelId = nextModel();
+    const awaited = ports.awaited?.();
+    decide(sender, {
+      kind: "crash-retry",
+      purpose,
+      retry: attempt,
+      of: attempts - 1,
+      modelId,
+      ...(awaited === undefined ? {} : { waitingFor: awaited }),
+    });
+  }
+}
+
+function decide(sender: Sender, decision: MadeDecision): void {
+  sender.emit({ type: "decision", decision });
+}
+
+/** How many attempts may follow a crash, however many the budget still has. */
+function furtherAttempts({ kind }: Remedy, overloaded: number): number {
+  switch (kind) {
+    case "give-up":
+      return 0;
+    case "retry-later":
+      return OVERLOADED_RETRIES + 1 - overloaded;
+    case "retry":
+      return Infinity;
+  }
+}
+
+async function waitBeforeRetry(
+  sender: Sender,
+  { cause, status, retryAfterMs }: Overload,
+  times: number,
+): Promise<void> {
+  const { ports, scope } = sender;
+  const backoff = FIRST_WAIT_MS * 2 ** (times - 1) * (1 + ports.random());
+  const milliseconds = Math.round(Math.min(Math.max(backoff, retryAfterMs ?? 0), LONGEST_WAIT_MS));
+  if (cause === "rate-limited") ports.rateLimit.pause(milliseconds);
+  const reason = `the model server is overloaded (${status})`;
+  decide(sender, { kind: "waiting", milliseconds, reason });
+  await ports.clock.sleep(milliseconds, scope.signal);
+}
+
+async function sendOnce(
+  sender: Sender,
+  prompt: Prompt,
+  modelId: string,
+  attempt: number,
+): Promise<TurnOutcome> {
+  const { scope, ports, budgets } = sender;
+  if (scope.stopped !== undefined) return stopped;
+  const acquired = await prompt.sessions.acquire(modelId, attempt);
+  if (acquired.kind === "canceled") return acquired;
+  if (acquired.kind === "crashed") return { ...acquired, toolCalls: [] };
+  budgets.calls.beforeCall();
+  const outcome = await ports.gate.run(async () => {
+    const leave = await ports.rateLimit.enter(scope.signal, (milliseconds) => {
+      const reason = "a rate limit of the model server";
+      decide(sender, { kind: "waiting", milliseconds, reason });
+    });
+    try {
+      return await runTurn(sender, prompt, acquired.session, attempt);
+    } finally {
+      leave();
+    }
+  }, scope.signal);
+  return outcome ?? stopped;
+}
+
+async function runTurn(
+  sender: Sender,
+  { purpose, retry, text }: Prompt,
+  session: Session,
+  attempt: number,
+): Promise<TurnOutcome> {
+  const { scope, ports, limits, emit } = sender;
+  if (scope.stopped !== undefined) return stopped;
+  const asked = typeof text === "string" ? text : text(attempt);
+  const prompt = attempt > 1 ? SESSION_CRASH_PREFIX + asked : asked;
+  const { id: sessionId, modelId } = session;
+  const turnId = sender.nextTurnId();
+  emit({ type: "turn.started", sessionId, turnId, modelId, purpose, retry, attempt, prompt });
+  // Of its own, so that it can be ended without its task.
+  const turnScope = scope.child();
+  const denials = new DenialStreak(turnScope);
+  const watch = new TurnWatch(sender, { sessionId, turnId }, denials);
+  const turn = session.runTurn(prompt, {
+    signal: turnScope.signal,
+    turnMs: minutes(limits.turnMinutes),
+    idleMs: minutes(limits.idleMinutes),
+    onActivity: (activity) => watch.observe(activity),
+  });
+  const result = await unlessStopped(turnScope, ports.clock, STOP_GRACE_MS, turn);
+  turnScope.dispose();
+  watch.end();
+  const outcome = scope.stopped === undefined ? asCrash(result, denials.crash) : stopped;
+  const ended = outcome.kind === "cut" ? "completed" : outcome.kind;
+  emit({ type: "turn.ended", sessionId, turnId, purpose, outcome: ended });
+  return outcome;
+}
+
+const abortedByOthers: Crash = {
+  cause: "aborted",
+  message: "The turn was aborted, but not by this run.",
+};
+
+/** A turn that says it was canceled was ended for its denials; else somebody else has aborted it. */
+function asCrash(outcome: TurnOutcome | undefined, denied: Crash | undefined): TurnOutcome {
+  if (outcome !== undefined && outcome.kind !== "canceled") return outcome;
+  const toolCalls = outcome?.toolCalls ?? [];
+  return { kind: "crashed", toolCalls, crash: denied ?? abortedByOthers };
+}

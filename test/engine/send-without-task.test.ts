@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { roundRobin, sameModel, type Attempts } from "../../src/engine/attempts.ts";
+import { CallBudget, resolveLimits, TokenBudget } from "../../src/engine/limits.ts";
+import type { TurnOutcome } from "../../src/engine/ports.ts";
+import { RateLimit } from "../../src/engine/rate-limit.ts";
+import { Scope } from "../../src/engine/scope.ts";
+import { sendPrompt, SESSION_CRASH_PREFIX, type Prompt } from "../../src/engine/send-prompt.ts";
+import type { PromptEvent } from "../../src/engine/sender.ts";
+import type { Limits } from "../../src/entry/model.ts";
+import { sessionCrash } from "../rig/crashes.ts";
+import { openGate } from "../rig/engine.ts";
+import { FakeClock } from "../rig/fake-clock.ts";
+import { FakeSessions, modelUsed, type Act, type Turn } from "../rig/fake-sessions.ts";
+
+interface Sent {
+  readonly outcome: TurnOutcome;
+  readonly prompts: readonly string[];
+  readonly models: readonly string[];
+  readonly events: readonly PromptEvent[];
+  readonly scope: Scope;
+}
+
+/** Sends as a front-end without tasks would: with sessions, limits and an emitter of its own. */
+async function send(
+  play: (turn: Turn) => Act,
+  {
+    limits: given = {},
+    attempts = sameModel("m", 5),
+    times = 1,
+    ...prompt
+  }: Partial<Prompt> & { limits?: Limits; attempts?: Attempts; times?: number } = {},
+): Promise<Sent> {
+  const clock = new FakeClock();
+  const sessions = new FakeSessions(clock, play);
+  const events: PromptEvent[] = [];
+  const scope = Scope.root(undefined);
+  const limits = resolveLimits(given);
+  let turns = 0;
+  const sender = {
+    ports: { clock, gate: openGate, rateLimit: new RateLimit(clock), random: () => 0 },
+    scope,
+    limits,
+    budgets: { calls: new CallBudget(limits, scope), tokens: new TokenBudget(limits, scope) },
+    subject: "the conversation",
+    emit: (event: PromptEvent) => void events.push(event),
+    nextTurnId: () => `turn-${(turns += 1)}`,
+  };
+  const models: string[] = [];
+  const one = (): Promise<TurnOutcome> =>
+    sendPrompt(sender, {
+      purpose: "prompt",
+      retry: 0,
+      text: "Hello",
+      attempts,
+      sessions: {
+        acquire: async (modelId, attempt) => {
+          models.push(modelId);
+          const label = { workId: 0, taskId: "", run: 1, role: "both" as const, retry: 0 };
+          const session = sessions.session({ ...label, modelId, attempt }, `s${attempt}`);
+          return { kind: "ready", session };
+        },
+        discard: async () => {},
+      },
+      ...prompt,
+    });
+  let outcome = await clock.runUntil(one());
+  for (let n = 1; n < times; n += 1) outcome = await clock.runUntil(one());
+  return { outcome, prompts: sessions.prompts, models, events, scope };
+}
+
+describe("a prompt that belongs to no task", () => {
+  it("has the whole outcome of its turn: the text, the calls with their arguments", async () => {
+    const { outcome, events } = await send(() => ({ tools: [["look", "at this"]], text: "Hi." }));
+    assert.deepEqual(outcome, {
+      kind: "completed",
+      text: "Hi.",
+      toolCalls: [{ name: "look", arguments: { argument: "at this" }, succeeded: true }],
+    });
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ["turn.started", "turn.ended"],
+    );
+    assert.ok(events.every((event) => !("work" in event)));
+  });
+
+  it("says when its answer was cut", async () => {
+    assert.equal((await send(() => ({ cut: true }))).outcome.kind, "cut");
+  });
+
+  it("is made anew for each attempt, with the model whose turn it is", async () => {
+    const attempts = roundRobin("a", [
+      { modelId: "b", retries: 2 },
+      { modelId: "c", retries: 1 },
+    ]);
+    const text = (attempt: number): string => `Hello ${attempt}`;
+    const { outcome, prompts, models } = await send(() => ({ crash: sessionCrash }), {
+      attempts,
+      text,
+    });
+    assert.deepEqual(models, ["a", "b", "c", "b"]);
+    assert.deepEqual(prompts, [
+      "Hello 1",
+      ...[2, 3, 4].map((n) => `${SESSION_CRASH_PREFIX}Hello ${n}`),
+    ]);
+    assert.deepEqual(outcome, { kind: "crashed", toolCalls: [], crash: sessionCrash });
+  });
+
+  it("names what crossed a limit in the words of its front-end", async () => {
+    const crash = { cause: "deadline", limit: "turnMinutes", message: "late" } as const;
+    const { events } = await send(() => ({ crash }), { attempts: sameModel("m", 1) });
+    const [limit] = events.flatMap((event) =>
+      event.type === "decision" && event.decision.kind === "limit-crossed" ? [event.decision] : [],
+    );
+    assert.equal(limit?.scope, "a turn of the conversation");
+  });
+
+  it("counts against the budgets that it was given, over all prompts", async () => {
+    const play = (): Act => ({ acts: [modelUsed(10)] });
+    const calls = await send(play, { limits: { modelCalls: 3 }, times: 4 });
+    assert.equal(calls.prompts.length, 3);
+    assert.equal(calls.outcome.kind, "canceled");
+    assert.deepEqual(
+      calls.scope.stopped?.kind === "limit" && calls.scope.stopped.limit,
+      "modelCalls",
+    );
+    const tokens = await send(play, { limits: { tokens: 25 }, times: 4 });
+    assert.equal(tokens.prompts.length, 3);
+    assert.deepEqual(tokens.scope.stopped?.kind === "limit" && tokens.scope.stopped.used, 30);
+  });
+});

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { SessionTool, ToolAnswer } from "../../src/engine/ports.ts";
+import type { RecordedRequest } from "../rig/model-server.ts";
+import { completed, denials, makeRig, turn } from "./rig.ts";
+
+const parameters = {
+  type: "object",
+  properties: { path: { type: "string" }, depth: { type: "number" } },
+  required: ["path"],
+};
+
+/** A tool that writes down how it was called. */
+function counting(
+  calls: unknown[],
+  answer: (given: unknown) => ToolAnswer,
+  more: Partial<SessionTool> = {},
+): SessionTool {
+  return {
+    name: "count_lines",
+    description: "Counts the lines of a file.",
+    parameters,
+    allowed: "always",
+    run: (given, { toolCallId, sessionId }) => {
+      calls.push({ given, toolCallId, sessionId });
+      return answer(given);
+    },
+    ...more,
+  };
+}
+
+const systemText = (request: RecordedRequest | undefined): string =>
+  (request?.messages ?? [])
+    .filter(({ role }) => role === "system")
+    .map(({ content }) => content)
+    .join("\n");
+
+const callOnce = ({ toolResults }: { readonly toolResults: readonly string[] }) =>
+  toolResults.length > 0
+    ? { text: `It said: ${toolResults[0]}` }
+    : {
+        toolCalls: [
+          { id: "call-1", name: "count_lines", arguments: { path: "a.txt", depth: { of: [1] } } },
+        ],
+      };
+
+describe("a session with tools of its front-end", () => {
+  it("offers them to the model, and calls them with their arguments as values", async (t) => {
+    const rig = await makeRig(t, callOnce);
+    const calls: unknown[] = [];
+    const tools = [counting(calls, () => ({ succeeded: true, text: "42 lines" }))];
+    const session = await rig.open({ tools });
+    const outcome = completed(await turn(session, "Count"));
+    const given = { path: "a.txt", depth: { of: [1] } };
+    assert.deepEqual(calls, [{ given, toolCallId: "call-1", sessionId: session.id }]);
+    assert.deepEqual(outcome.toolCalls, [
+      { name: "count_lines", arguments: given, succeeded: true },
+    ]);
+    assert.equal(outcome.text, "It said: 42 lines");
+    const [request] = rig.server.requests;
+    assert.ok(request?.tools.includes("count_lines"));
+    // The job tools are still there.
+    assert.ok(request?.tools.includes("job_boolean_true"));
+    assert.match(JSON.stringify(request?.body), /Counts the lines of a file\..*"depth"/);
+    const other = await rig.open();
+    await turn(other, "Count");
+    assert.ok(!rig.server.requests.at(-1)?.tools.includes("count_lines"));
+  });
+
+  it("tells the model about a call that failed or threw", async (t) => {
+    const rig = await makeRig(t, callOnce);
+    const failing = counting([], () => ({ succeeded: false, text: "no such file" }));
+    const throwing = counting([], () => {
+      throw new Error("the disk is gone");
+    });
+    const failed = completed(await turn(await rig.open({ tools: [failing] }), "Count"));
+    assert.deepEqual(failed.toolCalls.at(0)?.succeeded, false);
+    assert.match(failed.text, /no such file/);
+    const thrown = completed(await turn(await rig.open({ tools: [throwing] }), "Count"));
+    assert.deepEqual(thrown.toolCalls.at(0)?.succeeded, false);
+    assert.match(thrown.text, /the disk is gone/);
+  });
+
+  it("asks the permissions about a tool that is not always allowed", async (t) => {
+    const rig = await makeRig(t, callOnce);
+    const calls: unknown[] = [];
+    const { allowed: _, ...asking } = counting(calls, () => ({ succeeded: true, text: "42" }));
+    const refused = await turn(await rig.open({ tools: [asking] }), "Count");
+    assert.deepEqual(calls, []);
+    assert.deepEqual(
+      denials(refused).map(({ operation, target }) => [operation, target]),
+      [["tool", "count_lines"]],
+    );
+    const allowed = await rig.open({
+      tools: [asking],
+      permissions: { preset: "read-only", tools: ["count_lines"] },
+    });
+    assert.match(completed(await turn(allowed, "Count")).text, /42/);
+    assert.equal(calls.length, 1);
+  });
+});
+
+describe("a system prompt", () => {
+  it("is put after the one of the runtime, or in its place", async (t) => {
+    const rig = await makeRig(t, () => ({ text: "ok" }));
+    const systems: string[] = [];
+    for (const systemPrompt of [
+      undefined,
+      { mode: "append", text: "Speak in verse." },
+      { mode: "replace", text: "You are a metronome." },
+    ] as const) {
+      const session = await rig.open(systemPrompt === undefined ? {} : { systemPrompt });
+      await turn(session, "Hello");
+      systems.push(systemText(rig.server.requests.at(-1)));
+    }
+    const [own = "", appended = "", replaced = ""] = systems;
+    assert.ok(!own.includes("verse"));
+    assert.ok(appended.includes("Speak in verse."));
+    assert.ok(appended.length > own.length);
+    assert.ok(replaced.includes("You are a metronome."));
+    assert.ok(replaced.length < 500, replaced);
+  });
+});
