@@ -69,6 +69,16 @@ describe("the pages about the action", () => {
   });
 });
 
+describe("README.md", () => {
+  it("is short, and shows a picture before the first section", () => {
+    const page = read("README.md");
+    assert.ok(page.split("\n").length <= 250);
+    const [opening = ""] = page.split("\n## ");
+    const [, picture = ""] = /!\[[^\]]+\]\(([^)]+\.svg)\)/.exec(opening) ?? [];
+    assert.match(read(picture), /^<svg /);
+  });
+});
+
 describe("docs/releasing.md", () => {
   const page = read("docs/releasing.md");
 
