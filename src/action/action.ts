@@ -23,7 +23,7 @@ import { executeRun, type RunReport } from "../app/run.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { knownSecrets } from "../app/secrets.ts";
 import { UsageError } from "../app/options.ts";
-import { version } from "../app/version.ts";
+import { version } from "../app/run-spec.ts";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { createRedactor, type Redactor } from "../events/redact.ts";
 import type { Cancellation } from "../app/cancellation.ts";

@@ -1,9 +1,10 @@
 /** From typed inputs to the options of a run: trust, paths, the entry's true text, the user input. */
-import { mkdir, mkdtemp, readFile, realpath, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, realpath, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { sayLine } from "../app/github.ts";
 import { limitsOf } from "../app/options.ts";
+import { readUserInputFile } from "../app/options-paths.ts";
 import type { RunOptions } from "../app/prepare-run.ts";
 import { checkoutOf } from "./checkout.ts";
 import { entriesThere, missingEntry } from "./entries.ts";
@@ -230,7 +231,9 @@ export async function userInputOf(
   { userInputFile }: Paths,
 ): Promise<string | undefined> {
   const raw =
-    userInputFile === undefined ? inputs.userInput : await readUserInputFile(userInputFile);
+    userInputFile === undefined
+      ? inputs.userInput
+      : await readUserInputFile(userInputFile, asInput, { regular: true });
   if (raw === undefined) return undefined;
   const { text, cut } = cleanEventText(raw);
   if (cut > 0) {
@@ -239,20 +242,6 @@ export async function userInputOf(
     });
   }
   return text;
-}
-
-const MAX_INPUT_FILE = 10 * 1024 * 1024;
-
-async function readUserInputFile(path: string): Promise<string> {
-  try {
-    const found = await stat(path);
-    if (!found.isFile()) throw new Error("it is not a regular file");
-    if (found.size > MAX_INPUT_FILE) throw new Error(`it has ${found.size} bytes`);
-    return await readFile(path, "utf8");
-  } catch (error) {
-    const why = errorMessage(error);
-    throw new Stop("failure", [`\`user-input-file\` can't be read: ${why}.`]);
-  }
 }
 
 export function runOptions(

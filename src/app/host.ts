@@ -85,7 +85,7 @@ export interface RunEnd {
 
 interface ActiveRun extends HostRun {
   readonly parallel: number;
-  /** Passes an event on once the run has told its start. */
+  /** Emits a decision about the runtime, once the run has told its start. */
   tell(decision: MadeDecision): void;
 }
 
@@ -93,7 +93,7 @@ interface ActiveRun extends HostRun {
 const RUNS_END_MS = 8_000;
 const SESSIONS_END_MS = 5_000;
 
-/** See the head of this file. */
+/** Runs jobs, tasks and sessions on one runtime, within common bounds. To be closed by whoever makes it. */
 export class Host {
   readonly #options: HostOptions;
   readonly #clock: Clock;
@@ -103,6 +103,7 @@ export class Host {
   readonly #runs = new Map<string, ActiveRun>();
   readonly #lent = new Set<ICopilotSession>();
   #redactor: Redactor | undefined;
+  #sessionsOfNoRun = 0;
   #sessions: Sessions | undefined;
   /** Runs and sessions that need the runtime. */
   #users = 0;
@@ -222,9 +223,12 @@ export class Host {
   async startSession(request: RawSessionRequest): Promise<ICopilotSession> {
     this.ensureOpen();
     const sessions = this.#acquire();
+    const { redactor } = this;
+    const key = `session of no run ${(this.#sessionsOfNoRun += 1)}`;
     const session: ICopilotSession = await sessions
       .startSession({
         ...request,
+        shown: (activity) => redactor.activities(key, activity),
         onEnded: () => {
           this.#lent.delete(session);
           request.onEnded?.();

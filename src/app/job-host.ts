@@ -20,7 +20,6 @@ import { systemClock } from "../platform/clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
 import { onAbort } from "../runtime/deadline.ts";
 import { adoptSession, modelOfSession, type ICopilotSession } from "../sessions/callbacks.ts";
-import { entryFingerprint } from "./fingerprint.ts";
 import { checkHostOptions, type JobHostOptions } from "./host-options.ts";
 import { Host, type HostRun } from "./host.ts";
 import {
@@ -34,8 +33,8 @@ import {
 import { noCallbacks, ResultFold, type JobResult, type RunJobOptions } from "./job-result.ts";
 import { LiveResponses, type LiveResponse } from "./live-responses.ts";
 import { gitHubTokenOf } from "./options-provider.ts";
+import { runSpec } from "./run-spec.ts";
 import { SessionFeeds } from "./session-feeds.ts";
-import { version } from "./version.ts";
 
 /**
  * Runs jobs and tasks of an installed entry inside an application: the installed entry, what runs, and how models
@@ -272,23 +271,14 @@ export class JobHost {
   }
 
   #spec(entry: PreparedEntry, userInput: string, workingDirectory: string): RunSpec {
-    return {
+    const { limits, permissions } = this.#options;
+    return runSpec({
       entry,
-      version,
-      entryFingerprint: entryFingerprint(entry),
       userInput,
       workingDirectory: resolve(workingDirectory),
-      limits: resolveLimits(entry.limits, {
-        ...this.#options.limits,
-        setBy: setBy(this.#options.limits, "the JobHost"),
-      }),
-      permissionsOf: (taskId) =>
-        effectivePermissions(
-          entry.permissions,
-          entry.tasks[taskId]?.permissions,
-          this.#options.permissions,
-        ),
-    };
+      limits: resolveLimits(entry.limits, { ...limits, setBy: setBy(limits, "the JobHost") }),
+      permissions,
+    });
   }
 
   /** The folds hear the run before anybody else. */

@@ -91,10 +91,11 @@ export class LiveResponses {
     return next.response;
   }
 
-  /** Callbacks that push what they are told. */
+  /** Callbacks that push what they are told. A piece of which all is held back by the redaction is no response. */
   callbacks(): ICopilotSessionCallbacks {
-    const push = (callback: string, fields: LiveResponse = {}): void =>
-      this.push({ callback, ...fields });
+    const push = (callback: string, fields: LiveResponse = {}): void => {
+      if (fields["delta"] !== "") this.push({ callback, ...fields });
+    };
     return {
       onStartReasoning: (reasoningId) => push("onStartReasoning", { reasoningId }),
       onReasoning: (reasoningId, delta) => push("onReasoning", { reasoningId, delta }),

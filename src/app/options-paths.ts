@@ -1,8 +1,8 @@
 /** The paths of a run: what it reads and where it works must be there, what it writes must not be what it reads. */
 import { realpathSync, statSync } from "node:fs";
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { UsageError } from "./options.ts";
+import { UsageError, type WriteName } from "./options.ts";
 
 /** Refuses to write a file over one that the run reads, or two into one. */
 export function checkOutputs(
@@ -39,4 +39,27 @@ export async function checkWorkingDirectory(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) throw new UsageError(`The working directory ${path} does not exist.`);
   if (!found.isDirectory()) throw new UsageError(`The working directory ${path} is not a folder.`);
+}
+
+const MAX_INPUT_BYTES = 10 * 1024 * 1024;
+
+/**
+ * The text of the file that `user-input-file` names. `regular`: not a pipe, and not over 10 MB, for a file that
+ * somebody else may have made.
+ */
+export async function readUserInputFile(
+  path: string,
+  write: WriteName,
+  { regular = false }: { readonly regular?: boolean } = {},
+): Promise<string> {
+  try {
+    const found = regular ? await stat(path) : undefined;
+    if (found?.isFile() === false) throw new Error("it is not a regular file");
+    if (found !== undefined && found.size > MAX_INPUT_BYTES)
+      throw new Error(`it has ${found.size} bytes; at most ${MAX_INPUT_BYTES} are read`);
+    return await readFile(path, "utf8");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`${write("user-input-file")} can't be read: ${why}.`);
+  }
 }

@@ -6,19 +6,19 @@ import type { RunOutcome } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { createJournal } from "../journal/journal.ts";
-import { effectivePermissions } from "../permissions/rules.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import { chartOf } from "../report/chart.ts";
+import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
+import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
-import { checkAccess } from "./access.ts";
-import { entryFingerprint } from "./fingerprint.ts";
 import { Host } from "./host.ts";
-import { UsageError } from "./options.ts";
+import { asFlag, UsageError, type WriteName } from "./options.ts";
+import type { ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare-run.ts";
 import { createRecording } from "./recording.ts";
+import { runSpec } from "./run-spec.ts";
 import { createVerdict } from "./verdict.ts";
-import { version } from "./version.ts";
 import { errorMessage } from "../platform/system-error.ts";
 
 export interface RunSignals {
@@ -54,7 +54,7 @@ export async function executeRun(
   const { script, workingDirectory } = prepared;
   try {
     // Not in `prepareRun`: an edge may check an entry first and install the runtime then.
-    checkAccess(options, script !== undefined);
+    checkAccess(options, script !== undefined, options.write ?? asFlag);
     const model = script && createScriptedModel(script, { clock: systemClock, workingDirectory });
     const host = openHost(options, model);
     const { lastCall } = signals;
@@ -121,20 +121,16 @@ async function runOn(
   ];
   const run = host.run(
     {
-      entry,
-      version,
-      entryFingerprint: entryFingerprint(loaded.entry),
+      ...runSpec({
+        entry,
+        fingerprintOf: loaded.entry,
+        entryFile: loaded.file,
+        userInput,
+        workingDirectory,
+        limits,
+        permissions: prepared.permissions,
+      }),
       jobName,
-      entryFile: loaded.file,
-      userInput,
-      workingDirectory,
-      limits,
-      permissionsOf: (taskId) =>
-        effectivePermissions(
-          entry.permissions,
-          entry.tasks[taskId]?.permissions,
-          prepared.permissions,
-        ),
     },
     {
       signal,
@@ -182,5 +178,22 @@ function openJournal(path: string): Reporter {
   } catch (error) {
     const why = errorMessage(error);
     throw new UsageError(`The journal ${path} can't be written: ${why}`);
+  }
+}
+
+/** Refuses a run that could not reach a model, or has no runtime to reach it with, before it starts. */
+function checkAccess(
+  { provider, gitHubToken, runtimePath, environment }: ModelAccess,
+  rehearsed: boolean,
+  write: WriteName,
+): void {
+  if (!rehearsed && provider === undefined && (gitHubToken ?? "") === "") {
+    throw new UsageError(noModel(write("provider-base-url"), write("rehearse")));
+  }
+  try {
+    findRuntime({ environment, runtimePath, pathOption: write("runtime-path") });
+  } catch (error) {
+    if (error instanceof RuntimeNotFoundError) throw new UsageError(error.message);
+    throw error;
   }
 }

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { generateChartNodes } from "../entry/chart.ts";
-import { renderMermaid } from "../entry/mermaid.ts";
 import { chooseJob, readEntry } from "../app/entry-files.ts";
 import { UsageError } from "../app/options.ts";
+import { generateChartNodes } from "../entry/chart.ts";
+import { renderMermaid } from "../entry/mermaid.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
 import { parseJournal } from "../journal/journal.ts";
 import { chartOf } from "../report/chart.ts";

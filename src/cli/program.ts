@@ -13,7 +13,7 @@ import {
 import { providerTypes, wireApis } from "../app/options-provider.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { permissionPresets } from "../entry/model.ts";
-import { version } from "../app/version.ts";
+import { version } from "../app/run-spec.ts";
 import { chart, type ChartFlags } from "./chart.ts";
 import { list } from "./list.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";

@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { asFlag, limitsOf, UsageError, type Models, type WriteName } from "../app/options.ts";
 import { gitHubTokenOf, readProvider, type ProviderOptions } from "../app/options-provider.ts";
+import { readUserInputFile } from "../app/options-paths.ts";
 import { prepareRun, type RunOptions } from "../app/prepare-run.ts";
 import { executeRun } from "../app/run.ts";
 import { withoutSecrets } from "../app/secrets.ts";
@@ -114,13 +114,10 @@ function providerOf(flags: RunFlags): ProviderOptions | undefined {
 
 async function userInputOf({ userInput, userInputFile }: RunFlags): Promise<string | undefined> {
   if (userInputFile === undefined) return userInput;
-  try {
-    const input =
-      userInputFile === "-" ? await text(process.stdin) : await readFile(userInputFile, "utf8");
-    // As a shell's $(…) does: the line break that ends a file is not a part of what it says.
-    return input.replace(/\r?\n$/, "");
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`The user input can't be read from ${userInputFile}: ${why}`);
-  }
+  const input =
+    userInputFile === "-"
+      ? await text(process.stdin)
+      : await readUserInputFile(userInputFile, asFlag);
+  // As a shell's $(…) does: the line break that ends a file is not a part of what it says.
+  return input.replace(/\r?\n$/, "");
 }

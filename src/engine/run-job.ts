@@ -6,16 +6,17 @@
  * with the number of works done.
  */
 import type { TaskWork } from "../entry/model.ts";
+import type { Clock } from "../events/clock.ts";
 import type { CrossedLimit } from "../events/decision.ts";
 import type { RunOutcome, WorkOutcome } from "../events/event.ts";
 import type { RunPlan } from "../events/plan.ts";
 import type { RunSpec } from "./job.ts";
-import { CallBudget, crossed, minutes, TokenBudget } from "./limits.ts";
+import { CallBudget, crossed, minutes, TokenBudget, type ResolvedLimits } from "./limits.ts";
 import { modelOf, planOf, planOfTask } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
 import { runWork, type Finished, type WorkResult } from "./run-work.ts";
-import { Scope, stopAfter, stopText, type StopReason } from "./scope.ts";
+import { Deadlines, Scope, stopText, type StopReason } from "./scope.ts";
 import { waitingFor, type LatestAttempt } from "./task-context.ts";
 import { Variables } from "./variables.ts";
 
@@ -92,6 +93,7 @@ class Run {
   readonly #ports: EnginePorts;
   readonly #scope: Scope;
   readonly #tokens: TokenBudget;
+  readonly #taskDeadlines: Deadlines;
   readonly #latest: LatestAttempt = { attempt: 1, attempts: 1 };
   /** By work id, so bounded by the size of the job's tree. */
   readonly #runs = new Map<number, number>();
@@ -103,6 +105,7 @@ class Run {
     this.#ports = ports;
     this.#scope = Scope.root(signal);
     this.#tokens = new TokenBudget(spec.limits, this.#scope);
+    this.#taskDeadlines = deadlines(ports.clock, spec.limits, "taskMinutes");
   }
 
   async whole(
@@ -114,11 +117,11 @@ class Run {
     const { emit, clock } = this.#ports;
     const file = entryFile === undefined ? {} : { entryFile };
     emit({ type: "run.started", jobName, ...file, workingDirectory, ...plan });
-    const { jobMinutes } = limits;
-    const reason = { kind: "limit", ...crossed(limits, "jobMinutes") } as const;
-    const disarm = stopAfter(clock, this.#scope, minutes(jobMinutes), reason);
+    const deadline = deadlines(clock, limits, "jobMinutes");
+    deadline.add(this.#scope);
     const outcome = this.#conclude(await body());
-    disarm();
+    deadline.dispose();
+    this.#taskDeadlines.dispose();
     this.#scope.dispose();
     emit({ type: "run.ended", outcome });
     return outcome;
@@ -206,6 +209,7 @@ class Run {
         variables: new Variables(entry, userInput, modelId),
         scope,
         budgets: { calls: new CallBudget(limits, scope), tokens: this.#tokens },
+        deadlines: this.#taskDeadlines,
         latest: { attempt: 1, attempts: 1 },
         latestOfRun: this.#latest,
         nextTurnId: () => `turn-${(this.#turns += 1)}`,
@@ -214,6 +218,15 @@ class Run {
       start.availability,
     );
   }
+}
+
+function deadlines(
+  clock: Clock,
+  limits: ResolvedLimits,
+  limit: "jobMinutes" | "taskMinutes",
+): Deadlines {
+  const reason = { kind: "limit", ...crossed(limits, limit) } as const;
+  return new Deadlines(clock, minutes(limits[limit]), reason);
 }
 
 function reported(outcome: TaskOutcome): WorkOutcome {

@@ -16,8 +16,7 @@ import {
   type Judged,
   type Verdict,
 } from "./criteria.ts";
-import { crossed, minutes } from "./limits.ts";
-import { stopAfter, stopText, type StopReason } from "./scope.ts";
+import { stopText, type StopReason } from "./scope.ts";
 import { decide, waitingFor, type TaskContext } from "./task-context.ts";
 import { TaskPrompts } from "./task-prompts.ts";
 
@@ -44,14 +43,11 @@ export async function runTask(
   context: TaskContext,
   availability: AvailabilityInput,
 ): Promise<TaskOutcome> {
-  const { scope, ports, limits } = context;
+  const { scope, deadlines } = context;
   const prompts = new TaskPrompts(context);
-  const disarm = stopAfter(ports.clock, scope, minutes(limits.taskMinutes), {
-    kind: "limit",
-    ...crossed(limits, "taskMinutes"),
-  });
+  deadlines.add(scope);
   const outcome = settle(context, await runPhases(context, prompts, availability));
-  disarm();
+  deadlines.delete(scope);
   if (outcome.kind === "succeeded") decide(context, { kind: "task-succeeded" });
   if (outcome.kind === "failed") decide(context, { kind: "task-failed", reason: outcome.reason });
   if (outcome.kind === "crashed") {

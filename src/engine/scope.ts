@@ -20,33 +20,39 @@ export interface LimitStop extends CrossedLimit {
 export type StoppingLimit = "jobMinutes" | "tokens" | "taskMinutes" | "modelCalls";
 
 export class Scope {
-  readonly #controller = new AbortController();
-  readonly #children = new Set<Scope>();
-  readonly #release: () => void;
+  /** Children and listeners, in the order in which they came. */
+  readonly #listeners = new Set<(reason: StopReason) => void>();
+  /** Made when somebody asks for its signal: many scopes need none, and each costs more than all else here. */
+  #controller: AbortController | undefined;
+  #release: () => void = () => {};
   #stopped: StopReason | undefined;
 
-  private constructor(release: (scope: Scope) => void) {
-    this.#release = () => release(this);
-  }
+  private constructor() {}
 
   /** A scope of its own, stopped as `canceled` when `signal` aborts. */
   static root(signal: AbortSignal | undefined): Scope {
-    const scope = new Scope(() => signal?.removeEventListener("abort", onAbort));
+    const scope = new Scope();
     const onAbort = (): void =>
       scope.stop({ kind: "canceled", reason: cancelText(signal?.reason) });
+    scope.#release = () => signal?.removeEventListener("abort", onAbort);
     if (signal?.aborted === true) onAbort();
     else signal?.addEventListener("abort", onAbort, { once: true });
     return scope;
   }
 
   child(): Scope {
-    const child = new Scope((scope) => this.#children.delete(scope));
-    if (this.#stopped === undefined) this.#children.add(child);
-    else child.stop(this.#stopped);
+    const child = new Scope();
+    const { stopped } = this;
+    if (stopped !== undefined) child.stop(stopped);
+    else child.#release = this.onStop((reason) => child.stop(reason));
     return child;
   }
 
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#stopped !== undefined) this.#controller.abort(this.#stopped);
+    }
     return this.#controller.signal;
   }
 
@@ -54,12 +60,22 @@ export class Scope {
     return this.#stopped;
   }
 
+  /** Calls the listener once, when the scope stops; at once if it has. Returns the way to unsubscribe. */
+  onStop(listener: (reason: StopReason) => void): () => void {
+    if (this.#stopped !== undefined) {
+      listener(this.#stopped);
+      return () => {};
+    }
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
   stop(reason: StopReason): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = reason;
-    this.#controller.abort(reason);
-    for (const child of this.#children) child.stop(reason);
-    this.#children.clear();
+    this.#controller?.abort(reason);
+    for (const listener of this.#listeners) listener(reason);
+    this.#listeners.clear();
   }
 
   /** Must be called when the work of this scope is over. */
@@ -74,48 +90,89 @@ export const STOP_GRACE_MS = 2_000;
 /** A reason of our own: without one, `abort` makes an error with a stack, each time. */
 const over = "over";
 
-/** Stops `scope` after `milliseconds`, unless the returned function is called first. */
-export function stopAfter(
-  clock: Clock,
-  scope: Scope,
-  milliseconds: number,
-  reason: StopReason,
-): () => void {
-  if (!Number.isFinite(milliseconds)) return () => {};
-  const timer = new AbortController();
-  void clock.sleep(milliseconds, timer.signal).then(() => {
-    if (!timer.signal.aborted) scope.stop(reason);
-  });
-  return () => timer.abort(over);
+/**
+ * Stops scopes that live too long, all after the same time: the oldest is always the next that is due, so
+ * that one timer serves them all, however many begin and end meanwhile.
+ */
+export class Deadlines {
+  readonly #clock: Clock;
+  readonly #milliseconds: number;
+  readonly #reason: StopReason;
+  /** In the order of their deadlines. */
+  readonly #due = new Map<Scope, number>();
+  #timer: AbortController | undefined;
+
+  constructor(clock: Clock, milliseconds: number, reason: StopReason) {
+    this.#clock = clock;
+    this.#milliseconds = milliseconds;
+    this.#reason = reason;
+  }
+
+  add(scope: Scope): void {
+    if (!Number.isFinite(this.#milliseconds)) return;
+    this.#due.set(scope, this.#clock.now() + this.#milliseconds);
+    if (this.#timer === undefined) void this.#watch((this.#timer = new AbortController()));
+  }
+
+  delete(scope: Scope): void {
+    this.#due.delete(scope);
+  }
+
+  /** Must be called at the end, or the timer keeps the process alive. */
+  dispose(): void {
+    this.#timer?.abort(over);
+  }
+
+  async #watch({ signal }: AbortController): Promise<void> {
+    let rest = this.#milliseconds;
+    while (this.#due.size > 0) {
+      await this.#clock.sleep(rest, signal);
+      if (signal.aborted) return;
+      const now = this.#clock.now();
+      for (const [scope, due] of this.#due) {
+        if (due > now) {
+          rest = due - now;
+          break;
+        }
+        this.#due.delete(scope);
+        scope.stop(this.#reason);
+      }
+    }
+    this.#timer = undefined;
+  }
 }
 
 /**
  * Waits for `promise`, but no longer than `graceMs` after `scope` has stopped; then undefined. What
  * a session does is bounded by contract: this is the bound for one that breaks it.
  */
-export async function unlessStopped<T>(
+export function unlessStopped<T>(
   scope: Scope,
   clock: Clock,
   graceMs: number,
   promise: Promise<T>,
 ): Promise<T | undefined> {
-  // Made only when it is needed: a loop of many works passes here for each of them.
-  let timer: AbortController | undefined;
-  let begin = (): void => {};
-  const grace = new Promise<undefined>((resolve) => {
-    begin = () => {
+  return new Promise((resolve, reject) => {
+    let timer: AbortController | undefined;
+    const release = scope.onStop(() => {
       timer = new AbortController();
       void clock.sleep(graceMs, timer.signal).then(() => resolve(undefined));
+    });
+    const end = (): void => {
+      release();
+      timer?.abort(over);
     };
+    promise.then(
+      (value) => {
+        end();
+        resolve(value);
+      },
+      (error: unknown) => {
+        end();
+        reject(error instanceof Error ? error : new Error(String(error)));
+      },
+    );
   });
-  if (scope.signal.aborted) begin();
-  else scope.signal.addEventListener("abort", begin, { once: true });
-  try {
-    return await Promise.race([promise, grace]);
-  } finally {
-    scope.signal.removeEventListener("abort", begin);
-    timer?.abort(over);
-  }
 }
 
 /** The sentence for people about why something was stopped. */

@@ -8,7 +8,7 @@ import type { MadeDecision, Purpose } from "../events/decision.ts";
 import type { Attempts } from "./attempts.ts";
 import { crossed, DenialStreak, minutes } from "./limits.ts";
 import type { Session, TurnOutcome } from "./ports.ts";
-import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
+import { STOP_GRACE_MS, unlessStopped, type Scope } from "./scope.ts";
 import type { Sender } from "./sender.ts";
 import { TurnWatch } from "./turn-watch.ts";
 
@@ -33,7 +33,8 @@ export interface Prompt {
 }
 
 export interface SessionSource {
-  acquire(modelId: string, attempt: number): Promise<Acquired>;
+  /** `signal` aborts when the scope of the attempt stops. */
+  acquire(modelId: string, attempt: number, signal: AbortSignal): Promise<Acquired>;
   /** Its session has crashed: it must not be acquired again. */
   discard(): Promise<void>;
 }
@@ -129,31 +130,46 @@ async function sendOnce(
   modelId: string,
   attempt: number,
 ): Promise<TurnOutcome> {
-  const { scope, ports, budgets } = sender;
-  if (scope.stopped !== undefined) return stopped;
-  const acquired = await prompt.sessions.acquire(modelId, attempt);
-  if (acquired.kind === "canceled") return acquired;
-  if (acquired.kind === "crashed") return { ...acquired, toolCalls: [] };
-  budgets.calls.beforeCall();
-  const outcome = await ports.gate.run(async () => {
-    const leave = await ports.rateLimit.enter(scope.signal, (milliseconds) => {
-      const reason = "a rate limit of the model server";
-      decide(sender, { kind: "waiting", milliseconds, reason });
-    });
-    try {
-      return await runTurn(sender, prompt, acquired.session, attempt);
-    } finally {
-      leave();
-    }
-  }, scope.signal);
-  return outcome ?? stopped;
+  if (sender.scope.stopped !== undefined) return stopped;
+  // Of its own, so that a turn can be ended without all else.
+  const scope = sender.scope.child();
+  try {
+    const acquired = await prompt.sessions.acquire(modelId, attempt, scope.signal);
+    if (acquired.kind === "canceled") return acquired;
+    if (acquired.kind === "crashed") return { ...acquired, toolCalls: [] };
+    sender.budgets.calls.beforeCall();
+    const outcome = await sender.ports.gate.run(
+      () => enterTurn(sender, prompt, { scope, session: acquired.session, attempt }),
+      scope.signal,
+    );
+    return outcome ?? stopped;
+  } finally {
+    scope.dispose();
+  }
+}
+
+interface Attempt {
+  readonly scope: Scope;
+  readonly session: Session;
+  readonly attempt: number;
+}
+
+async function enterTurn(sender: Sender, prompt: Prompt, attempt: Attempt): Promise<TurnOutcome> {
+  const leave = await sender.ports.rateLimit.enter(attempt.scope.signal, (milliseconds) => {
+    const reason = "a rate limit of the model server";
+    decide(sender, { kind: "waiting", milliseconds, reason });
+  });
+  try {
+    return await runTurn(sender, prompt, attempt);
+  } finally {
+    leave();
+  }
 }
 
 async function runTurn(
   sender: Sender,
   { purpose, retry, text }: Prompt,
-  session: Session,
-  attempt: number,
+  { scope: turnScope, session, attempt }: Attempt,
 ): Promise<TurnOutcome> {
   const { scope, ports, limits, emit } = sender;
   if (scope.stopped !== undefined) return stopped;
@@ -162,8 +178,6 @@ async function runTurn(
   const { id: sessionId, modelId } = session;
   const turnId = sender.nextTurnId();
   emit({ type: "turn.started", sessionId, turnId, modelId, purpose, retry, attempt, prompt });
-  // Of its own, so that it can be ended without its task.
-  const turnScope = scope.child();
   const denials = new DenialStreak(turnScope);
   const watch = new TurnWatch(sender, { sessionId, turnId }, denials);
   const turn = session.runTurn(prompt, {
@@ -173,7 +187,6 @@ async function runTurn(
     onActivity: (activity) => watch.observe(activity),
   });
   const result = await unlessStopped(turnScope, ports.clock, STOP_GRACE_MS, turn);
-  turnScope.dispose();
   watch.end();
   const outcome = scope.stopped === undefined ? asCrash(result, denials.crash) : stopped;
   const ended = outcome.kind === "cut" ? "completed" : outcome.kind;

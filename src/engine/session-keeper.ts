@@ -16,6 +16,7 @@ interface Request {
   readonly modelId: string;
   readonly retry: number;
   readonly attempt: number;
+  readonly signal: AbortSignal;
 }
 
 const canceled = { kind: "canceled", toolCalls: [] } as const;
@@ -31,7 +32,8 @@ export class SessionKeeper {
   /** Where the attempts of one prompt get their sessions. `retry`: 0, else the criteria retry. */
   source(role: "driving" | "task", retry: number): SessionSource {
     return {
-      acquire: (modelId, attempt) => this.#acquire({ role, retry, modelId, attempt }),
+      acquire: (modelId, attempt, signal) =>
+        this.#acquire({ role, retry, modelId, attempt, signal }),
       discard: () => this.end(false),
     };
   }
@@ -43,10 +45,11 @@ export class SessionKeeper {
 
     const { modelId, retry, attempt } = request;
     const role: SessionRole = mode.kind === "single" ? "both" : request.role;
-    const label = { ...work, role, modelId, retry, attempt };
+    const { workId, taskId, run } = work;
+    const label = { workId, taskId, run, role, modelId, retry, attempt };
     const opening = ports.sessions.open(
       { label, modelId, workingDirectory, permissions },
-      scope.signal,
+      request.signal,
     );
     const opened = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, opening);
     if (opened === undefined) {

@@ -3,7 +3,7 @@ import type { MadeDecision } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Budgets, ResolvedLimits } from "./limits.ts";
 import type { EnginePorts, Session } from "./ports.ts";
-import type { Scope } from "./scope.ts";
+import type { Deadlines, Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
 /**
@@ -28,6 +28,8 @@ export interface TaskContext {
   readonly limits: ResolvedLimits;
   readonly variables: Variables;
   readonly scope: Scope;
+  /** Of `limits.taskMinutes`. */
+  readonly deadlines: Deadlines;
   readonly budgets: Budgets;
   /** The attempt of this task that began last. */
   readonly latest: LatestAttempt;

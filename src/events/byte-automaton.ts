@@ -3,13 +3,14 @@
  * look-up for each byte of the text, however many needles there are. The tables are open: whoever walks over
  * bytes does the step where it stands, `state = next[state + classes[byte]]` from 0 on.
  *
- * A state is a number that may be kept between two pieces of a text, and `depth` tells how many of the last
- * bytes may still become a needle: what a redactor of streams has to hold back.
+ * `depth` tells how many of the last bytes may still become a needle.
  */
 
 export interface ByteAutomaton {
   /** Length of the shortest needle; Infinity without needles. */
   readonly shortest: number;
+  /** Length of the longest one; 0 without needles. */
+  readonly longest: number;
   readonly next: Int32Array;
   readonly classes: Uint8Array;
   /** 1 in a state in which a needle ends. */
@@ -48,6 +49,7 @@ export function createByteAutomaton(needles: readonly Uint8Array[]): ByteAutomat
   for (const state of ends.keys()) ending[state] = 1;
   return {
     shortest: needles.reduce((least, { length }) => Math.min(least, length), Infinity),
+    longest: needles.reduce((most, { length }) => Math.max(most, length), 0),
     next,
     classes,
     ending,

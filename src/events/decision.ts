@@ -70,7 +70,7 @@ export type MadeDecision =
   | { readonly kind: "task-failed"; readonly reason: string }
   | { readonly kind: "note"; readonly text: string };
 
-/** What another event says already: `decisionsOf` makes it from that. */
+/** What another event says already: `decisionOf` makes it from that. */
 export type DerivedDecision =
   | {
       readonly kind: "session-started";

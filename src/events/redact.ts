@@ -6,21 +6,33 @@
  * - Both look at the same text and their finds are united before anything is replaced: a known secret
  *   inside a longer token does not hide the rest of the token from its pattern.
  * - The time is linear in the text and does not depend on the number of secrets; `text(text(s)) === text(s)`.
- * - A secret may be split over two deltas of a stream, where no pattern would see it. So the text of every
- *   `*.delta` activity is emptied: a reporter sees that something moves, and reads the whole text in the
- *   `*.ended` that follows. (Who streams deltas to a browser has to hold back text by itself.)
+ * - Text that streams is redacted as a stream: a suffix that may become a secret is held back until it can't
+ *   (`text-stream.ts`). A whole text is a stream of one piece, so the deltas of a text, joined, are its redaction.
  * - An event holds a megabyte of text at most: what is more is cut, so that the process never stands still.
  * - The words of our own vocabulary (`type`, `kind`, `role`…) are never touched, or a secret such as
  *   `decision` would break every fold.
  */
 import type { RunEvent } from "./event.ts";
-import { credentialSpans, type Span } from "./secret-patterns.ts";
-import { createSecretSearch, type SecretSearch } from "./secret-search.ts";
+import { MAX_KEY } from "./cut-finder.ts";
+import { isDelta, OpenTexts } from "./open-texts.ts";
+import { credentialSpans } from "./secret-patterns.ts";
+import { createSecretSearch } from "./secret-search.ts";
+import type { SessionActivity } from "./session-activity.ts";
+import { createTextStream, redactedWhole, type Masking, type TextStream } from "./text-stream.ts";
 
 export interface Redactor {
   readonly text: (text: string) => string;
-  /** A copy without secrets; the same object where there was nothing to hide. */
+  /** The same for a text that comes in pieces: what comes out, joined, is `text` of the pieces, joined. */
+  readonly stream: () => TextStream;
+  /** A copy without secrets; the same object where there was nothing to hide. Of a delta no text is left. */
   readonly event: (event: RunEvent) => RunEvent;
+  /**
+   * What reporters see in the place of an event. Text of a delta that may become a secret is held back: it comes
+   * with a later delta, or with one more before the end of the text.
+   */
+  readonly events: (event: RunEvent) => readonly RunEvent[];
+  /** The same for the activities of a session that belongs to no run. */
+  readonly activities: (sessionId: string, activity: SessionActivity) => readonly SessionActivity[];
   readonly addSecret: (secret: string) => void;
 }
 
@@ -32,28 +44,72 @@ const MAX_EVENT = 1024 * 1024;
 const ALWAYS_KEPT = 200;
 /** What is dropped at a cut: longer than a secret is, however encoded. */
 const CUT_EDGE = 64 * 1024;
+/** What of a secret that is not known is found for certain: a private key, a long token. */
+const MIN_REACH = MAX_KEY;
+/** Characters for each byte of a known secret, in the encodings that programs use. */
+const ENCODED_TIMES = 8;
 
 export function createRedactor(secrets: readonly string[]): Redactor {
   const known = new Set(secrets);
-  let search: SecretSearch | undefined;
+  let masking: Masking | undefined;
 
-  const text = (original: string): string => {
-    // Once more after a change: a mask may end what a pattern did not see the end of. Every round masks at
-    // least one character that was no mask before, and in practice the second one changes nothing.
-    for (let before = original; ;) {
-      search ??= createSecretSearch(known);
-      const after = mask(before, [...search.spans(before), ...credentialSpans(before)]);
-      if (after === before) return after;
-      before = after;
-    }
-  };
+  const current = (): Masking => (masking ??= createMasking(known));
+  const stream = (): TextStream => createTextStream(current);
+  const text = (original: string): string => redactedWhole(original, current);
+  const whole = <T>(value: T): T => redactFields(value, bounded(text));
+  const runs = new OpenTexts<RunEvent>(stream);
+  const alone = new OpenTexts<SessionActivity>(stream);
   return {
     text,
+    stream,
     addSecret(secret) {
       known.add(secret);
-      search = undefined;
+      masking = undefined;
     },
-    event: (event) => redactEvent(event, bounded(text)),
+    event: (event) =>
+      event.type === "activity" && isDelta(event.activity)
+        ? whole({ ...event, activity: { ...event.activity, text: "" } })
+        : whole(event),
+    events(event) {
+      switch (event.type) {
+        case "activity": {
+          const { sessionId, activity } = event;
+          if (!isDelta(activity)) {
+            const before = runs.endedBy(sessionId, activity);
+            return [...before.map((one) => ({ ...one, at: event.at })), whole(event)];
+          }
+          const bare = whole({ ...event, activity: { ...activity, text: "" } });
+          const show = (shown: string): RunEvent => ({
+            ...bare,
+            activity: { ...bare.activity, text: shown },
+          });
+          return [runs.push(sessionId, activity, show)];
+        }
+        case "turn.ended":
+        case "session.ended": {
+          const before = runs.end(event.sessionId);
+          return [...before.map((one) => ({ ...one, at: event.at })), whole(event)];
+        }
+        default:
+          return [whole(event)];
+      }
+    },
+    activities(sessionId, activity) {
+      if (!isDelta(activity)) {
+        return [...alone.endedBy(sessionId, activity), whole(activity)];
+      }
+      const bare = whole({ ...activity, text: "" });
+      return [alone.push(sessionId, activity, (shown) => ({ ...bare, text: shown }))];
+    },
+  };
+}
+
+function createMasking(known: ReadonlySet<string>): Masking {
+  const { spans, goesOn, longest } = createSecretSearch(known);
+  return {
+    spans: (text) => [...spans(text), ...credentialSpans(text)],
+    goesOn,
+    reach: Math.min(MIN_REACH + ENCODED_TIMES * longest, CUT_EDGE),
   };
 }
 
@@ -70,21 +126,6 @@ function bounded(text: Text): Text {
     const kept = text(original.slice(0, room)).slice(0, -CUT_EDGE);
     return `${kept}… (${original.length - kept.length} characters left out)`;
   };
-}
-
-function mask(text: string, spans: Span[]): string {
-  if (spans.length === 0) return text;
-  spans.sort((a, b) => a.from - b.from);
-  let result = "";
-  let end = 0;
-  let maskedTo = -1;
-  for (const { from, to } of spans) {
-    if (to <= maskedTo || to === from) continue;
-    if (from > maskedTo) result += text.slice(end, from) + MASK;
-    maskedTo = to;
-    end = to;
-  }
-  return result + text.slice(end);
 }
 
 type Text = (text: string) => string;
@@ -105,21 +146,6 @@ const fixedWords = new Set([
 const foreignFields = new Set(["arguments", "models", "permissions"]);
 /** Fields whose strings are JSON: a secret may be hidden there behind escapes. */
 const jsonFields = new Set(["arguments", "detail"]);
-
-function redactEvent(event: RunEvent, text: Text): RunEvent {
-  if (event.type === "activity") {
-    const { activity } = event;
-    switch (activity.kind) {
-      case "message.delta":
-      case "reasoning.delta":
-      case "tool.delta":
-        return redactFields({ ...event, activity: { ...activity, text: "" } }, text);
-      default:
-        break;
-    }
-  }
-  return redactFields(event, text);
-}
 
 /** Our own objects: the names of fields are ours, the values may be anybody's. */
 function redactFields<T>(value: T, text: Text): T {

@@ -27,6 +27,10 @@ const MIN_ACROSS_LINES = 8;
 export interface SecretSearch {
   /** In UTF-16 units; they may overlap and come in no order. */
   readonly spans: (text: string) => readonly Span[];
+  /** Whether a needle may go on behind the last `count` (up to 4) bytes, the latest one the lowest of `bytes`. */
+  readonly goesOn: (bytes: number, count: number) => boolean;
+  /** Bytes of the longest needle. */
+  readonly longest: number;
 }
 
 export function createSecretSearch(secrets: Iterable<string>): SecretSearch {
@@ -35,8 +39,10 @@ export function createSecretSearch(secrets: Iterable<string>): SecretSearch {
     for (const needle of secretNeedles(secret)) needles.set(needle.join(), needle);
   }
   const automaton = createByteAutomaton([...needles.values()]);
-  const { shortest } = automaton;
+  const { shortest, longest } = automaton;
   return {
+    longest,
+    goesOn: createGoesOn([...needles.values()], automaton),
     spans(text) {
       if (text.length * 3 < shortest) return [];
       const bytes = new TextEncoder().encode(text);
@@ -45,6 +51,38 @@ export function createSecretSearch(secrets: Iterable<string>): SecretSearch {
       return bytes.length === text.length ? spans : inUnits(text, spans);
     },
   };
+}
+
+/** By the last bytes alone: a longer memory would have to know how the text before them was encoded. */
+function createGoesOn(
+  needles: readonly Uint8Array[],
+  { next, classes, depth }: ByteAutomaton,
+): SecretSearch["goesOn"] {
+  let inner: Set<number> | undefined;
+  return (bytes, count) => {
+    if (classes[bytes & 0xff] === 0) return false;
+    if (count < 4) return true;
+    inner ??= innerParts(needles);
+    if (inner.has(bytes)) return true;
+    let state = 0;
+    for (let shift = 24; shift >= 0; shift -= 8) {
+      state = next[state + (classes[(bytes >>> shift) & 0xff] ?? 0)] ?? 0;
+    }
+    return depth(state) > 0;
+  };
+}
+
+/** Every four bytes of a needle behind which it goes on. */
+function innerParts(needles: readonly Uint8Array[]): Set<number> {
+  const parts = new Set<number>();
+  for (const needle of needles) {
+    let bytes = 0;
+    for (const [index, byte] of needle.entries()) {
+      bytes = ((bytes << 8) | byte) >>> 0;
+      if (index >= 3 && index < needle.length - 1) parts.add(bytes);
+    }
+  }
+  return parts;
 }
 
 /** Of a base64 character of either alphabet; 64: it is none. */
@@ -104,7 +142,7 @@ class Search {
       }
     }
     if (plain.from !== undefined && isStillQuoted(plain)) {
-      if (!this.#take(plain.length)) return [{ from: 0, to: length }];
+      if (!this.#take(plain.length)) return [{ from: 0, to: endOfWords(source, length) }];
       for (const { from, to } of this.scan(plain.bytes, plain.length, nested)) {
         spans.push(placed(source, length, plain, from, to));
       }
@@ -211,6 +249,13 @@ function placed(
 ): Span {
   if (origin === undefined) return { from, to };
   return { from: origin[from] ?? 0, to: endOfPlain(source, length, origin[to - 1] ?? 0) };
+}
+
+/** White space at the end is no part of a secret. */
+function endOfWords(source: Uint8Array, length: number): number {
+  let end = length;
+  while (end > 0 && (source[end - 1] ?? 0) <= 0x20) end -= 1;
+  return end;
 }
 
 /** Nothing was left out between the first and the last byte. */

@@ -55,15 +55,15 @@ export function createSink({ runId, clock, redactor, reporters }: SinkOptions): 
 
   const deliver = (body: RunEventBody): void => {
     last = Math.max(last, clock.now());
-    let event: RunEvent;
+    let events: readonly RunEvent[];
     try {
-      event = redactor.event({ at: last, runId, ...body });
+      events = redactor.events({ at: last, runId, ...body });
     } catch (error) {
       // Rather an event too few than a secret too many.
       audience.fail("redactor", error);
       return;
     }
-    audience.report(event);
+    for (const event of events) audience.report(event);
   };
 
   return {
@@ -138,7 +138,10 @@ export class Audience {
 
   /** Closes every reporter that is still here, within two seconds. Never rejects; to be called once. */
   async close(): Promise<readonly ReporterFailure[]> {
-    await Promise.all([...this.#reporters].map(([reporter, name]) => this.#close(reporter, name)));
+    const reporters = [...this.#reporters];
+    // The close of a reporter is the last that it hears.
+    this.#reporters.clear();
+    await Promise.all(reporters.map(([reporter, name]) => this.#close(reporter, name)));
     return [...this.#failures.values()];
   }
 

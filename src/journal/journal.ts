@@ -4,7 +4,7 @@
  *
  * - A line is one write, complete with its LF, before `report` returns: a killed process leaves at most one
  *   torn line, the last.
- * - Streaming deltas are left out: the whole text follows (and a secret could be split over them).
+ * - Streaming deltas are left out: the whole text follows.
  * - A full disk or a folder that vanished ends the journal, never the run: the failure is thrown once, for
  *   the sink to remember and tell. So is a file that an agent has deleted, replaced or changed.
  */

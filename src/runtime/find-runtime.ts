@@ -1,24 +1,48 @@
-/** Finds the native Copilot runtime: an executable that comes in a package of its own for each platform. */
+/**
+ * Finds the native Copilot runtime, an executable that comes in a package of its own for each platform. The one
+ * search for the command line, the action and the library; what the action does if there is none is in
+ * `provide-runtime.ts`.
+ */
 import {
   accessSync,
   chmodSync,
   closeSync,
   constants,
-  existsSync,
   openSync,
+  readFileSync,
   readSync,
   statSync,
   type Stats,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { isAbsolute, join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { runtimeVersion } from "../generated/runtime-hashes.ts";
+import { isWithin } from "../platform/search-path.ts";
 import type { Environment } from "../platform/environment.ts";
 
-export interface RuntimeOptions {
+export interface RuntimeSearch {
   /** What the user named; wins over everything else. */
   readonly runtimePath?: string | undefined;
+  /** How the user writes the name of that option. Default: as the library does. */
+  readonly pathOption?: string | undefined;
   readonly environment: Environment;
+  /** Where a runtime of our version may have been installed: the tool cache of a runner. */
+  readonly installed?: readonly string[] | undefined;
+  /** A folder whose programs may be a stranger's: no package is taken from it. */
+  readonly distrusted?: string | undefined;
+  /** Take no package of another version than ours. Default: one of ours is preferred. */
+  readonly exactVersion?: boolean | undefined;
+  /** Default: that of this machine. */
+  readonly platform?: string | undefined;
+  /** Packages are looked for in the `node_modules` of this folder and of those above. Default: ours. */
+  readonly searchFrom?: string | undefined;
+}
+
+export interface FoundRuntime {
+  /** Absolute. */
+  readonly path: string;
+  readonly source: "option" | "COPILOT_CLI_PATH" | "package" | "installed";
 }
 
 /** The runtime can't be had. The message is for people and says what to do. */
@@ -26,32 +50,64 @@ export class RuntimeNotFoundError extends Error {
   override readonly name = "RuntimeNotFoundError";
 }
 
-const waysToFixIt =
-  "Install the dependencies with `npm ci` (the package @github/copilot-sdk brings the runtime of your platform), " +
-  "or give its path with `--runtime-path` or in the environment variable COPILOT_CLI_PATH.";
+/** The path of the runtime. @throws RuntimeNotFoundError if there is none, with the ways to get one */
+export function findRuntime(search: RuntimeSearch): string {
+  const found = lookForRuntime(search);
+  if (found !== undefined) return found.path;
+  const platform = search.platform ?? platformName();
+  throw new RuntimeNotFoundError(
+    `The Copilot runtime for ${platform} is not installed (package ${packageOf(platform)}@${runtimeVersion}). ${waysToHaveOne(search)}`,
+  );
+}
 
 /**
- * The absolute path of the runtime. Looked for in this order: the option, `COPILOT_CLI_PATH`, the platform
- * package next to our own code (also when that code is a bundle), the platform package next to where we run.
- * @throws RuntimeNotFoundError
+ * Looked for in this order: the option, `COPILOT_CLI_PATH`, the platform package next to our own code (also when
+ * that code is a bundle), an installed one. Never above the current directory: that may be a checkout of somebody
+ * else's, with a program of theirs in it.
+ * @throws RuntimeNotFoundError if a path that was named is wrong: no other is taken in its place
  */
-export function findRuntime(options: RuntimeOptions): string {
-  const named: readonly (readonly [string | undefined, string])[] = [
-    [options.runtimePath, "The runtime path"],
-    [options.environment["COPILOT_CLI_PATH"], "COPILOT_CLI_PATH"],
-  ];
-  for (const [path, source] of named) {
-    if (path !== undefined && path !== "") return checked(path, source);
+export function lookForRuntime(search: RuntimeSearch): FoundRuntime | undefined {
+  const { pathOption = libraryOption, distrusted, installed = [] } = search;
+  const platform = search.platform ?? platformName();
+  const named = [
+    ["option", search.runtimePath, pathOption],
+    ["COPILOT_CLI_PATH", search.environment["COPILOT_CLI_PATH"], "COPILOT_CLI_PATH"],
+  ] as const;
+  for (const [source, path, name] of named) {
+    if (path === undefined || path === "") continue;
+    const absolute = isAbsolute(path) ? path : resolve(path);
+    return { path: checked(absolute, name, search), source };
   }
-  const platform = platformName();
-  const root = packageRoot(`@github/copilot-sdk-${platform}`);
-  if (root === undefined) {
-    throw new RuntimeNotFoundError(
-      `The Copilot runtime for ${platform} is not installed (package @github/copilot-sdk-${platform}). ${waysToFixIt}`,
-    );
+  const packages = packagesFor(platform, search.searchFrom).filter(
+    ({ root }) => distrusted === undefined || !isWithin(distrusted, root),
+  );
+  const ours = packages.filter(({ version }) => version === runtimeVersion);
+  const others = search.exactVersion === true ? [] : packages;
+  for (const { root } of [...ours, ...others]) {
+    const path = runtimeInPackage(root, platform);
+    if (runtimeProblem(path) === undefined) return { path, source: "package" };
   }
-  const path = runtimeInPackage(root, platform);
-  return checked(path, `The package @github/copilot-sdk-${platform}`);
+  for (const root of installed) {
+    const path = runtimeInPackage(root, platform);
+    if (runtimeProblem(path) === undefined) return { path, source: "installed" };
+  }
+  const [broken] = others;
+  if (broken === undefined) return undefined;
+  const path = runtimeInPackage(broken.root, platform);
+  return { path: checked(path, `The package ${packageOf(platform)}`, search), source: "package" };
+}
+
+const libraryOption = "`runtimePath`";
+
+function packageOf(platform: string): string {
+  return `@github/copilot-sdk-${platform}`;
+}
+
+function waysToHaveOne({ pathOption = libraryOption }: RuntimeSearch): string {
+  return (
+    "Install the dependencies with `npm ci` (the package @github/copilot-sdk brings the runtime of your platform), " +
+    `or give its path with ${pathOption} or in the environment variable COPILOT_CLI_PATH.`
+  );
 }
 
 /** The executable in an unpacked platform package, made executable if it has lost the bit. */
@@ -62,13 +118,14 @@ export function runtimeInPackage(root: string, platform: string): string {
   return path;
 }
 
-function checked(path: string, source: string): string {
-  const absolute = isAbsolute(path) ? path : resolve(path);
-  const wrong = runtimeProblem(absolute);
-  if (wrong !== undefined) {
-    throw new RuntimeNotFoundError(`${source} leads to ${absolute}, ${wrong}. ${waysToFixIt}`);
-  }
-  return absolute;
+function checked(path: string, name: string, search: RuntimeSearch): string {
+  const problem = runtimeProblem(path);
+  if (problem === undefined) return path;
+  const ways =
+    search.exactVersion === true
+      ? "Correct it, or leave it out and the action installs the runtime."
+      : waysToHaveOne(search);
+  throw new RuntimeNotFoundError(`${name} leads to ${path}, ${problem}. ${ways}`);
 }
 
 /** Why an absolute path can't be the runtime; undefined if it can. */
@@ -160,27 +217,44 @@ function isMusl(): boolean {
   return typeof header === "object" && header !== null && !("glibcVersionRuntime" in header);
 }
 
-/**
- * Looks in every `node_modules` above this file (or the bundle that holds it) and above the SDK. Not above
- * the current directory: that may be a checkout of somebody else's, with a program of theirs in it.
- */
-function packageRoot(name: string): string | undefined {
-  const here = import.meta.url;
-  const sdk = resolvedFrom(here);
-  const starts = sdk === undefined ? [here] : [here, sdk];
-  for (const start of starts) {
-    for (const base of createRequire(start).resolve.paths(name) ?? []) {
-      const candidate = join(base, ...name.split("/"));
-      if (existsSync(join(candidate, "package.json"))) return candidate;
-    }
-  }
-  return undefined;
+/** In every `node_modules` above us (or the bundle that holds this file), then above the SDK, nearest first. */
+function packagesFor(
+  platform: string,
+  from: string | undefined,
+): { readonly root: string; readonly version: unknown }[] {
+  const start = from ?? dirname(fileURLToPath(import.meta.url));
+  // With pnpm the platform package is next to the SDK, not next to us.
+  const sdk = sdkFrom(start);
+  return [start, ...(sdk === undefined ? [] : [sdk])].flatMap((folder) =>
+    foldersAbove(folder).flatMap((above) => {
+      const root = join(above, "node_modules", ...packageOf(platform).split("/"));
+      const version = versionOf(root);
+      return version === undefined ? [] : [{ root, version }];
+    }),
+  );
 }
 
-/** Where the SDK itself is (with pnpm the platform package is next to it, not next to us). */
-function resolvedFrom(start: string): string | undefined {
+function foldersAbove(folder: string): string[] {
+  const above = dirname(folder);
+  return above === folder ? [folder] : [folder, ...foldersAbove(above)];
+}
+
+/** The real folder of the SDK, as our own code would load it. */
+function sdkFrom(folder: string): string | undefined {
   try {
-    return pathToFileURL(createRequire(start).resolve("@github/copilot-sdk")).href;
+    return dirname(createRequire(join(folder, "x.js")).resolve("@github/copilot-sdk"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined where there is no package. */
+function versionOf(root: string): unknown {
+  try {
+    const content: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    return typeof content === "object" && content !== null && "version" in content
+      ? content.version
+      : "";
   } catch {
     return undefined;
   }

@@ -1,15 +1,15 @@
 /**
- * The native Copilot runtime for the action, which can't be in the bundle: found, or else installed. Never
- * looked for in the checkout: what stands there may be somebody else's program.
+ * The native Copilot runtime for the action, which can't be in the bundle: found as everywhere, or else installed
+ * into the tool cache of the runner.
  */
-import { promises as fs, readFileSync } from "node:fs";
-import { dirname, isAbsolute, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { promises as fs } from "node:fs";
+import { dirname, join } from "node:path";
 import {
+  lookForRuntime,
   platformName,
   runtimeInPackage,
   RuntimeNotFoundError,
-  runtimeProblem,
+  type RuntimeSearch,
 } from "./find-runtime.ts";
 import type { RuntimeKeeper } from "./runtime-pool.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -21,12 +21,11 @@ import { runtimeHashes, runtimesWithoutHash, runtimeVersion } from "../generated
 import { type InstallLimits, installRuntime, waysToHaveIt } from "./install-runtime.ts";
 import { errorMessage } from "../platform/system-error.ts";
 
-export interface RuntimeRequest {
-  /** The input `runtime-path`. */
-  readonly runtimePath?: string | undefined;
+export interface RuntimeRequest extends Pick<
+  RuntimeSearch,
+  "runtimePath" | "distrusted" | "platform" | "searchFrom"
+> {
   readonly environment: Environment;
-  /** A folder whose programs may be a stranger's: no package is taken from it. */
-  readonly distrusted?: string;
   /** `RUNNER_TOOL_CACHE`. Without it, or if it can't be written to, the temporary directory serves. */
   readonly toolCacheDirectory?: string | undefined;
   /** `RUNNER_TEMP` */
@@ -36,10 +35,6 @@ export interface RuntimeRequest {
   readonly warn: (text: string) => void;
   /** Ends an install. */
   readonly signal?: AbortSignal;
-  /** Default: that of this machine. */
-  readonly platform?: string;
-  /** Packages are looked for in the `node_modules` of this folder and of those above. Default: ours. */
-  readonly searchFrom?: string;
   /** Platform → integrity. Default: the committed ones. */
   readonly hashes?: Readonly<Record<string, string>>;
   readonly limits?: InstallLimits;
@@ -51,12 +46,6 @@ const installLimits: InstallLimits = {
   waits: [2000, 8000],
 };
 
-/** What is in place already. */
-export type FoundRuntime = {
-  readonly path: string;
-  readonly source: "input" | "COPILOT_CLI_PATH" | "package" | "tool cache";
-};
-
 /**
  * The absolute path of the runtime's executable. In this order: the input, `COPILOT_CLI_PATH`, the package
  * of our own version next to us, the tool cache; else it is installed there.
@@ -65,7 +54,13 @@ export type FoundRuntime = {
 export async function ensureRuntime(request: RuntimeRequest): Promise<string> {
   const platform = request.platform ?? platformName();
   const { log } = request;
-  const found = findRuntimeOfAction({ ...request, platform });
+  const found = lookForRuntime({
+    ...request,
+    pathOption: "The input `runtime-path`",
+    installed: cacheTargets(request, platform),
+    // What is installed is of our version too.
+    exactVersion: true,
+  });
   if (found !== undefined) {
     log(`Copilot runtime: ${found.path} (${sourceNames[found.source]}).`);
     return found.path;
@@ -123,69 +118,11 @@ async function install(
 }
 
 const sourceNames = {
-  input: "the input runtime-path",
+  option: "the input runtime-path",
   COPILOT_CLI_PATH: "COPILOT_CLI_PATH",
   package: "the package next to the action",
-  "tool cache": `version ${runtimeVersion} in the tool cache`,
+  installed: `version ${runtimeVersion} in the tool cache`,
 } as const;
-
-/**
- * Looks, installs nothing.
- * @throws RuntimeNotFoundError if a path that was named is wrong: no other is taken in its place
- */
-function findRuntimeOfAction(request: RuntimeRequest): FoundRuntime | undefined {
-  const platform = request.platform ?? platformName();
-  const named = [
-    ["input", request.runtimePath, "The input `runtime-path`"],
-    ["COPILOT_CLI_PATH", request.environment["COPILOT_CLI_PATH"], "COPILOT_CLI_PATH"],
-  ] as const;
-  for (const [source, path, label] of named) {
-    if (path === undefined || path === "") continue;
-    const absolute = isAbsolute(path) ? path : resolve(path);
-    const problem = runtimeProblem(absolute);
-    if (problem === undefined) return { path: absolute, source };
-    throw new RuntimeNotFoundError(
-      `${label} leads to ${absolute}, ${problem}. Correct it, or leave it out and the action installs the runtime.`,
-    );
-  }
-  const { distrusted } = request;
-  const inPackage = packagesAbove(request.searchFrom ?? ownDirectory(), platform).filter(
-    (root) => distrusted === undefined || !isWithin(distrusted, root),
-  );
-  for (const [root, source] of [
-    ...inPackage.map((root) => [root, "package"] as const),
-    ...cacheTargets(request, platform).map((root) => [root, "tool cache"] as const),
-  ]) {
-    const path = runtimeInPackage(root, platform);
-    if (runtimeProblem(path) === undefined) return { path, source };
-  }
-  return undefined;
-}
-
-function ownDirectory(): string {
-  return dirname(fileURLToPath(import.meta.url));
-}
-
-/** Packages of our version in any `node_modules` above; one of another version is not ours. */
-function packagesAbove(from: string, platform: string): string[] {
-  const roots: string[] = [];
-  for (let folder = resolve(from); ; folder = dirname(folder)) {
-    const root = join(folder, "node_modules", "@github", `copilot-sdk-${platform}`);
-    if (versionOf(root) === runtimeVersion) roots.push(root);
-    if (folder === dirname(folder)) return roots;
-  }
-}
-
-function versionOf(root: string): unknown {
-  try {
-    const content: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-    return typeof content === "object" && content !== null && "version" in content
-      ? content.version
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /**
  * `<tool cache>/agent-jobs-runtime/<version>/<platform>`, in the order in which they are tried. None in the workspace,

@@ -101,7 +101,7 @@ export class RuntimePool {
       this.#current.set(searches, current);
       const runtime = await current;
       // Whether it still answers is being asked: nobody new has to wait for one that does not.
-      if (runtime.mute) await runtime.doubt();
+      if (runtime.unresponsive) await runtime.probe();
       const served = this.#running.get(runtime);
       if (served?.retired === true) continue;
       if (!runtime.gone && served !== undefined) return this.#lease(runtime, served);
@@ -118,7 +118,7 @@ export class RuntimePool {
       runtime,
       release: () => {
         served.open.delete(lease);
-        if (served.retired && served.open.size === 0) void this.#bury(runtime);
+        if (served.retired && served.open.size === 0) void this.#dispose(runtime);
       },
     };
     served.open.add(lease);
@@ -155,7 +155,7 @@ export class RuntimePool {
       const folder = await this.#root;
       this.#reaping ??= this.#reap();
       const [runtime] = await Promise.all([this.#launchSound(folder, searches), this.#reaping]);
-      runtime.onDeath(() => void this.#bury(runtime));
+      runtime.onDeath(() => void this.#dispose(runtime));
       const loss = this.#lastLoss.get(searches);
       if (loss !== undefined) this.#tellRestarted(loss);
       this.#lastLoss.delete(searches);
@@ -182,7 +182,7 @@ export class RuntimePool {
       problem ??= `it does not start (${started.message.split("\n")[0] ?? ""})`;
     } else {
       if (problem === undefined) return started;
-      await this.#bury(started);
+      await this.#dispose(started);
     }
     this.#path = await keeper.reinstall(problem);
     return this.#launch(folder, searches);
@@ -218,7 +218,7 @@ export class RuntimePool {
     if (length > 0) this.#options.onLeftovers?.(length);
   }
 
-  async #bury(runtime: RuntimeProcess): Promise<void> {
+  async #dispose(runtime: RuntimeProcess): Promise<void> {
     await runtime.stop({ hasSessions: false });
     this.#running.delete(runtime);
   }

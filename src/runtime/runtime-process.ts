@@ -60,19 +60,27 @@ export interface RuntimeProcessOptions {
   readonly childOf?: (client: CopilotClient) => unknown;
 }
 
+/** Where a runtime is in its life. `lost` and `dead`: it went by itself, and the reason stays known. */
+type Stage =
+  /** Starting or running, and it answers as far as anybody knows. */
+  | { readonly at: "up" }
+  /** It has left a call unanswered: nobody waits for it until it answers a ping. */
+  | { readonly at: "unresponsive" }
+  /** Not yet declared: a moment later it may turn out that we were about to stop it. */
+  | { readonly at: "lost"; readonly reason: string }
+  | { readonly at: "dead"; readonly reason: string }
+  | { readonly at: "stopping"; readonly unresponsive: boolean }
+  | { readonly at: "stopped" };
+
 export class RuntimeProcess implements RuntimeLife {
   readonly client: CopilotClient;
   readonly outputDirectory: string;
-  /** It has left a step of an ending unanswered: nobody waits for it politely any more. */
-  mute = false;
   readonly #temporary: string;
   readonly #searchFile: string;
-  readonly #mourners = new Set<(reason: string) => void>();
-  #dead: string | undefined;
-  #loss: string | undefined;
-  #stopped = false;
-  #ending: Promise<void> | undefined;
-  #asking: Promise<void> | undefined;
+  readonly #exitListeners = new Set<(reason: string) => void>();
+  #stage: Stage = { at: "up" };
+  #stopping: Promise<void> | undefined;
+  #probing: Promise<void> | undefined;
   #child: ChildProcess | undefined;
   /** Why the child could not be started, as the system says it a moment later. */
   #notStarted: Promise<unknown> | undefined;
@@ -113,18 +121,24 @@ export class RuntimeProcess implements RuntimeLife {
   }
 
   get gone(): boolean {
-    return this.#stopped || this.#loss !== undefined;
+    return this.#stage.at === "stopped" || this.loss !== undefined;
+  }
+
+  /** Nobody waits for its answers any more, or not now. */
+  get unresponsive(): boolean {
+    const stage = this.#stage;
+    return stage.at === "stopping" ? stage.unresponsive : stage.at === "unresponsive";
   }
 
   /** Why it is gone, if it went by itself. */
   get loss(): string | undefined {
-    return this.#loss;
+    return "reason" in this.#stage ? this.#stage.reason : undefined;
   }
 
   onDeath(listener: (reason: string) => void): () => void {
-    if (this.#dead !== undefined) listener(this.#dead);
-    else this.#mourners.add(listener);
-    return () => this.#mourners.delete(listener);
+    if (this.#stage.at === "dead") listener(this.#stage.reason);
+    else this.#exitListeners.add(listener);
+    return () => this.#exitListeners.delete(listener);
   }
 
   /** Undefined before the start, or if the SDK does not let us see its child. */
@@ -166,33 +180,40 @@ export class RuntimeProcess implements RuntimeLife {
     } catch (error) {
       // Of a child that was not started at all, the SDK only sees that it has no pipes.
       const message = errorMessage((await this.#notStarted) ?? error);
-      this.#loss ??= message;
+      if (!this.gone) this.#stage = { at: "lost", reason: message };
       await this.stop({ hasSessions: false });
       const errors = this.#errors === "" ? "" : `\n${this.#errors.trim()}`;
       throw new Error(`${message}${errors}`, { cause: error });
     }
   }
 
-  /**
-   * It left a call unanswered, or the call failed. If it leaves a ping unanswered too, it is as good as dead, and declared so:
-   * else every further session would wait for it in vain. Bounded, never throws.
-   */
-  doubt(): Promise<void> {
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined;
-    });
-    return this.#asking;
+  /** It left a call unanswered in its time. Finds out by itself what that means. */
+  leftUnanswered(): void {
+    if (this.#stage.at === "up") this.#stage = { at: "unresponsive" };
+    if (this.#stage.at === "stopping") this.#stage = { at: "stopping", unresponsive: true };
+    void this.probe();
   }
 
-  async #ask(): Promise<void> {
-    if (this.gone || this.#ending !== undefined) return;
+  /**
+   * Asks whether it is there, after a call that failed or had no answer. If it leaves a ping unanswered too, it is as
+   * good as dead, and declared so: else every further session would wait for it in vain. Bounded, never throws.
+   */
+  probe(): Promise<void> {
+    this.#probing ??= this.#probe().finally(() => {
+      this.#probing = undefined;
+    });
+    return this.#probing;
+  }
+
+  async #probe(): Promise<void> {
+    if (!this.#isUp()) return;
     const { clock } = this.#options;
     const { signal } = this.#ended;
     const ping = await within(this.client.ping(), doubtMs, clock, signal).catch(() => "broken");
     // Who ends tells why, a moment after the connection is broken.
     if (ping === "broken") await clock.sleep(graceMs, signal);
-    if (typeof ping === "object") this.mute = false;
-    else await this.#lost(silent);
+    if (typeof ping !== "object") await this.#lost(silent);
+    else if (this.#stage.at === "unresponsive") this.#stage = { at: "up" };
   }
 
   /** Ends the process at once, as a crash would. */
@@ -205,14 +226,17 @@ export class RuntimeProcess implements RuntimeLife {
    * nothing to bring to an end, and its orderly shutdown takes 0.3 s: it is killed.
    */
   stop({ hasSessions } = { hasSessions: true }): Promise<void> {
-    this.#ending ??= this.#stop(hasSessions);
-    return this.#ending;
+    this.#stopping ??= this.#stop(hasSessions);
+    return this.#stopping;
   }
 
   async #stop(hasSessions: boolean): Promise<void> {
+    const { at } = this.#stage;
+    // Of one that went by itself the reason stays known.
+    if (this.#isUp()) this.#stage = { at: "stopping", unresponsive: at === "unresponsive" };
     this.#ended.abort();
     const { clock } = this.#options;
-    if (hasSessions && this.#loss === undefined && !this.mute) {
+    if (hasSessions && at === "up") {
       await attempt(() => this.client.stop(), stopMs, clock);
     }
     // Clears what a failed stop or a dead child left in the client: timers, the connection.
@@ -221,7 +245,7 @@ export class RuntimeProcess implements RuntimeLife {
       this.kill();
       await waitUntilGone([this.#pid], 2_000);
     }
-    this.#stopped = true;
+    if (this.#stage.at === "stopping") this.#stage = { at: "stopped" };
     this.#restore();
     await removeDirectory(this.#options.directory).catch(() => undefined);
   }
@@ -282,13 +306,17 @@ export class RuntimeProcess implements RuntimeLife {
   }
 
   async #lost(reason: string): Promise<void> {
-    if (this.gone || this.#ended.signal.aborted) return;
-    this.#loss = reason;
+    if (!this.#isUp()) return;
+    this.#stage = { at: "lost", reason };
     await this.#options.clock.sleep(graceMs, this.#ended.signal);
-    if (this.#ending !== undefined) return;
-    this.#dead = reason;
-    for (const mourner of this.#mourners) mourner(reason);
-    this.#mourners.clear();
+    if (this.#stopping !== undefined) return;
+    this.#stage = { at: "dead", reason };
+    for (const listener of this.#exitListeners) listener(reason);
+    this.#exitListeners.clear();
+  }
+
+  #isUp(): boolean {
+    return this.#stage.at === "up" || this.#stage.at === "unresponsive";
   }
 }
 

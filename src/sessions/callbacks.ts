@@ -113,6 +113,8 @@ export interface CallbackSessionOptions {
   readonly model: ModelAddress;
   /** Absent for a session whose events go elsewhere already. */
   readonly callback?: ICopilotSessionCallbacks;
+  /** What the callbacks are told in the place of an activity. Default: the activity. */
+  readonly shown?: ((activity: SessionActivity) => readonly SessionActivity[]) | undefined;
   /** Aborted by `stop`, for those who run a turn in the session meanwhile. */
   readonly stopped: AbortController;
   readonly denials: DenialSource;
@@ -200,9 +202,9 @@ export class CallbackSession implements ICopilotSession {
   }
 
   #tell(activities: readonly SessionActivity[]): void {
-    const { callback } = this.#options;
+    const { callback, shown = (activity) => [activity] } = this.#options;
     if (callback === undefined) return;
-    for (const activity of activities) tellSafely(callback, activity);
+    for (const activity of activities.flatMap(shown)) tellSafely(callback, activity);
   }
 }
 

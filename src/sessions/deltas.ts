@@ -3,15 +3,12 @@
  * second. Nothing is lost and the order stays; the last ones of a text come before whatever follows it.
  */
 import type { Clock } from "../events/clock.ts";
+import { isDelta, textOf, type Delta } from "../events/open-texts.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 
 const everyMs = 50;
 /** Joined texts are no longer than that, so that no listener gets a megabyte at once. */
 const atMost = 64 * 1024;
-
-type Delta = Extract<SessionActivity, { readonly text: string }> & {
-  readonly kind: "reasoning.delta" | "message.delta" | "tool.delta";
-};
 
 export class Deltas {
   #held: Delta | undefined;
@@ -30,7 +27,7 @@ export class Deltas {
       this.#pass(activity);
       return;
     }
-    if (this.#held !== undefined && idOf(this.#held) !== idOf(activity)) this.flush();
+    if (this.#held !== undefined && textOf(this.#held) !== textOf(activity)) this.flush();
     const text = (this.#held?.text ?? "") + activity.text;
     this.#held = { ...activity, text };
     const now = this.#clock.now();
@@ -44,24 +41,5 @@ export class Deltas {
     const held = this.#held;
     this.#held = undefined;
     if (held !== undefined) this.#pass(held);
-  }
-}
-
-function isDelta(activity: SessionActivity): activity is Delta {
-  return (
-    activity.kind === "message.delta" ||
-    activity.kind === "reasoning.delta" ||
-    activity.kind === "tool.delta"
-  );
-}
-
-function idOf(delta: Delta): string {
-  switch (delta.kind) {
-    case "message.delta":
-      return `message ${delta.messageId}`;
-    case "reasoning.delta":
-      return `reasoning ${delta.reasoningId}`;
-    case "tool.delta":
-      return `tool ${delta.toolCallId}`;
   }
 }

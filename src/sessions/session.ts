@@ -185,7 +185,7 @@ export async function openCopilotSession(
   } catch (error) {
     lease.release();
     // Into a dead runtime's pipe, perhaps: then the next try must not meet it again.
-    await runtime.doubt();
+    await runtime.probe();
     if (runtime.gone) return { kind: "crashed", crash: runtimeDied(runtime, errorMessage(error)) };
     return (await isDirectory(request.workingDirectory))
       ? startFailed(error)
@@ -236,8 +236,7 @@ async function create(
     }
     // One that never comes up must not keep its runtime from ending.
     release();
-    runtime.mute = true;
-    void runtime.doubt();
+    runtime.leftUnanswered();
     return startFailed(`The session was not created within ${createMs / 1000} s.`);
   } finally {
     unsubscribe?.();
@@ -257,10 +256,9 @@ async function endCopilotSession(
   const { session, runtime, release } = open;
   const steps = [() => session.disconnect(), () => runtime.client.deleteSession(session.sessionId)];
   for (const step of steps) {
-    if (runtime.gone || runtime.mute) break;
+    if (runtime.gone || runtime.unresponsive) break;
     if ((await attempt(step, closeStepMs, clock)) !== "late") continue;
-    runtime.mute = true;
-    void runtime.doubt();
+    runtime.leftUnanswered();
   }
   // Some shells outlive all of that, and a dead runtime too (docs/runtime-notes.md#leftover-processes).
   if (open.startsProcesses)

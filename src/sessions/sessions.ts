@@ -6,6 +6,7 @@ import type { Clock } from "../events/clock.ts";
 import type { SessionFactory, SessionLabel } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
+import type { SessionActivity } from "../events/session-activity.ts";
 import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
 import { SharedFolders } from "./call-order.ts";
@@ -56,6 +57,8 @@ export interface SessionsOptions {
 export interface RawSessionRequest {
   readonly modelId: string;
   readonly callback: ICopilotSessionCallbacks;
+  /** What the callback is told in the place of an activity, such as one without secrets. Default: the activity. */
+  readonly shown?: ((activity: SessionActivity) => readonly SessionActivity[]) | undefined;
   readonly workingDirectory: string;
   readonly permissions: Permissions;
   /** Called once, when the session has ended, whoever stopped it. */
@@ -128,7 +131,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   const { tools } = options;
   const context = { clock, pool, folders, kept, provider, gitHubToken, probe, tools };
   const refusal =
-    provider === undefined && (options.gitHubToken ?? "") === "" ? noModel : undefined;
+    provider === undefined && (options.gitHubToken ?? "") === "" ? noModelCrash : undefined;
   return {
     factory: new CopilotSessionFactory({ ...context, labels, open, refusal }),
     async startSession(request) {
@@ -147,6 +150,7 @@ export function createSessions(options: SessionsOptions): Sessions {
         denials: opened.denials,
         clock,
         callback: request.callback,
+        shown: request.shown,
         stopped: opened.stopped,
         async end() {
           await opened.end();
@@ -183,11 +187,17 @@ export function createSessions(options: SessionsOptions): Sessions {
   };
 }
 
-/** What a session without any way to a model ends with. */
-export const noModel: Crash = {
-  cause: "configuration",
-  message:
+/** Why there is nothing to talk to, with the options for a model server and for a script in its place. */
+export function noModel(serverOption: string, scriptOption: string): string {
+  return (
     "There is no model to talk to. Give a GitHub token with the permission for Copilot requests " +
     "(COPILOT_GITHUB_TOKEN, GH_TOKEN or GITHUB_TOKEN), or a model server of your own " +
-    "(--provider-base-url), or rehearse with a script (--rehearse).",
+    `(${serverOption}), or let a script answer (${scriptOption}).`
+  );
+}
+
+/** What a session of the library without any way to a model ends with; the other edges refuse before. */
+const noModelCrash: Crash = {
+  cause: "configuration",
+  message: noModel("`provider`", "`transport`"),
 };

@@ -222,6 +222,19 @@ describe("a host that is closed", () => {
     assert.equal(made.length, 1);
   });
 
+  it("is closed by a callback of its own run as well", async () => {
+    const log: string[] = [];
+    const { host, clock, made } = fakeHost(() => ({}), { reporters: [closing(log, "host")] });
+    let closed: Promise<unknown> | undefined;
+    const run = host.run(one("a"), {
+      reporters: [{ report: ({ type }) => void (type === "run.ended" && (closed = host.close())) }],
+    });
+    await clock.runUntil(run.ended);
+    await clock.runUntil(closed ?? Promise.reject(new Error("It was not closed.")));
+    assert.deepEqual(log.slice(-2), [`host run.ended ${run.runId}`, "host closed"]);
+    assert.equal(made.at(-1)?.stopped, true);
+  });
+
   it("waits for no reporter longer than two seconds, and tells that it did not close", async () => {
     const stuck: Reporter = {
       name: "stuck",

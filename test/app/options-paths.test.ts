@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { link, mkdir, symlink } from "node:fs/promises";
+import { link, mkdir, symlink, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { checkOutputs } from "../../src/app/options-paths.ts";
+import { asFlag } from "../../src/app/options.ts";
+import { checkOutputs, readUserInputFile } from "../../src/app/options-paths.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 test("an output may not be an input or another output by any name: itself, a link to it, a hard link, a linked folder", async (t) => {
@@ -21,4 +22,17 @@ test("an output may not be an input or another output by any name: itself, a lin
   );
   checkOutputs([at("entry.yml")], { journal: at("out/a"), recording: at("linked/b") });
   checkOutputs([at("entry.yml")], { journal: at("entry.yml/j"), recording: undefined });
+});
+
+test("a file of user input that can't be read is named by its option; where others may have made it, it is a regular file of up to 10 MB", async (t) => {
+  const { path } = await makeWorkspace(t, { "input.txt": "hello\n", "large.txt": "" });
+  const at = (name: string): string => join(path, name);
+  await truncate(at("large.txt"), 10 * 1024 * 1024 + 1);
+  assert.equal(await readUserInputFile(at("input.txt"), asFlag), "hello\n");
+  const refused = (name: string): Promise<string> =>
+    readUserInputFile(at(name), asFlag, { regular: true });
+  await assert.rejects(refused("missing"), /^UsageError: --user-input-file can't be read: ENOENT/);
+  await assert.rejects(refused("."), /it is not a regular file/);
+  await assert.rejects(refused("large.txt"), /it has 10485761 bytes/);
+  assert.equal(await refused("input.txt"), "hello\n");
 });

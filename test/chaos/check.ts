@@ -1,4 +1,5 @@
 /** Holds what was seen against what must be: every difference is a sentence. */
+import { decisionOf } from "../../src/events/decision-of.ts";
 import { decisionText } from "../../src/events/decision.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import type { Observation } from "./play.ts";
@@ -119,12 +120,14 @@ function checkJournal(seen: Observation, expected: Expectation, problems: string
 }
 
 export function decisionsOf(events: readonly RunEvent[], task: string | null): string[] {
-  return events.flatMap((event) =>
-    // How often the runtime and the model try is their own affair: what other events say is not here.
-    event.type === "decision" && (event.work?.taskId ?? null) === task
-      ? [decisionToken(event.decision)]
-      : [],
-  );
+  return events.flatMap((event) => {
+    const told = decisionOf(event);
+    if (told === undefined || (told.work?.taskId ?? null) !== task) return [];
+    // How often the runtime and the model try is their own affair.
+    const { kind } = told.decision;
+    if (kind === "model-call-failed" || kind === "tool-call-failed") return [];
+    return [decisionToken(told.decision)];
+  });
 }
 
 /** Whatever started also ended. */
@@ -166,11 +169,12 @@ function lateSiblings(events: readonly RunEvent[]): string[] {
 
 /** What a person needs to see why a case is red. */
 export function story(seen: Observation): string {
-  const decisions = (seen.journal?.events ?? []).flatMap((event) =>
-    event.type === "decision"
-      ? [`${event.work?.taskId ?? "job"} ${decisionText(event.decision).slice(0, 300)}`]
-      : [],
-  );
+  const decisions = (seen.journal?.events ?? []).flatMap((event) => {
+    const told = decisionOf(event);
+    return told === undefined
+      ? []
+      : [`${told.work?.taskId ?? "job"} ${decisionText(told.decision).slice(0, 300)}`];
+  });
   return [
     "decisions:",
     ...decisions.map((line) => `  ${line}`),

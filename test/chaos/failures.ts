@@ -190,6 +190,7 @@ export const failures: readonly Failure[] = [
   {
     name: "content filter",
     ...silent,
+    effect: { kind: "crash", first: { cause: "filtered", remedy: "retry", seconds: 1 } },
     model: { kind: "reply", reply: { text: "", finishReason: "content_filter" } },
   },
   {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { planned, ref } from "../rig/plan.ts";
 import { createRedactor } from "../../src/events/redact.ts";
+import type { SessionActivity } from "../../src/events/session-activity.ts";
 import * as samples from "./samples.ts";
 
 const secret = "correct-horse-battery";
@@ -142,7 +143,7 @@ test("the plan of a run is redacted, the names that an entry gives too", () => {
   assert.equal(event.userInput, "my key is ***");
 });
 
-test("the text of a delta never passes: a secret may be split over two", () => {
+test("of a delta alone no text passes: a secret may be split over two", () => {
   for (const kind of ["message.delta", "reasoning.delta", "tool.delta"] as const) {
     const event = redactor.event({
       at: 1,
@@ -163,6 +164,70 @@ test("the text of a delta never passes: a secret may be split over two", () => {
       event.type === "activity" && event.activity.kind === kind && event.activity.text === "",
     );
   }
+});
+
+test("every text in progress has a stream of its own, and nothing of it is kept when it is over", () => {
+  const texts = createRedactor([secret]);
+  const act = (sessionId: string, activity: SessionActivity): readonly string[] =>
+    texts
+      .events({
+        at: 1,
+        runId: "run",
+        type: "activity",
+        work,
+        sessionId,
+        turnId: "turn-1",
+        activity,
+      })
+      .flatMap((event) =>
+        event.type === "activity" && "text" in event.activity
+          ? [`${event.activity.kind} ${event.activity.text}`]
+          : [],
+      );
+  const message = (id: string, text: string): SessionActivity => ({
+    kind: "message.delta",
+    messageId: id,
+    text,
+  });
+  const [begin, end] = [secret.slice(0, 5), secret.slice(5)];
+  // The same id in two sessions, two ids in one, and reasoning with the id of a message.
+  assert.deepEqual(act("a", message("1", `Hi ${begin}`)), ["message.delta Hi "]);
+  assert.deepEqual(act("b", message("1", `Ho ${end} `)), [`message.delta Ho ${end} `]);
+  assert.deepEqual(act("a", message("2", `${end} `)), [`message.delta ${end} `]);
+  assert.deepEqual(act("a", { kind: "reasoning.delta", reasoningId: "1", text: `${end} ` }), [
+    `message.delta ${end} `.replace("message", "reasoning"),
+  ]);
+  assert.deepEqual(act("a", { kind: "tool.delta", toolCallId: "1", text: begin }), ["tool.delta "]);
+  assert.deepEqual(act("a", message("1", `${end}. `)), ["message.delta ***. "]);
+  // What was held back comes before the end of its text, and before the end of its turn.
+  assert.deepEqual(act("a", message("1", begin)), ["message.delta "]);
+  assert.deepEqual(act("a", { kind: "message.ended", messageId: "1", text: "all" }), [
+    `message.delta ${begin}`,
+    "message.ended all",
+  ]);
+  const last = {
+    at: 7,
+    runId: "run",
+    type: "turn.ended",
+    work,
+    sessionId: "a",
+    turnId: "turn-1",
+    purpose: "prompt",
+    outcome: "completed",
+  } as const;
+  assert.deepEqual(
+    texts.events(last).map((event) => [event.at, event.type]),
+    [
+      [7, "activity"],
+      [7, "turn.ended"],
+    ],
+  );
+  assert.deepEqual(
+    texts.events(last).map((event) => [event.at, event.type]),
+    [[7, "turn.ended"]],
+  );
+  // An id that is used again begins anew.
+  assert.deepEqual(act("a", message("1", `${end} `)), [`message.delta ${end} `]);
 });
 
 test("the words of the vocabulary stay, whatever the secrets are", () => {

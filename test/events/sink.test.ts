@@ -60,7 +60,7 @@ test("an event that cannot be redacted reaches nobody", async () => {
   const a = collector();
   const redactor = {
     ...createRedactor([]),
-    event(): never {
+    events(): never {
       throw new Error("broken");
     },
   };

@@ -1,4 +1,5 @@
 import { Host, type HostOptions } from "../../src/app/host.ts";
+import { runSpec } from "../../src/app/run-spec.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import type { JobSpec } from "../../src/engine/run-job.ts";
 import type { Limits, Task, Work } from "../../src/entry/model.ts";
@@ -62,13 +63,13 @@ export function jobSpec(
     "",
   );
   return {
-    entry,
-    version: "0.0.0",
-    entryFingerprint: "sha256:0",
+    ...runSpec({
+      entry,
+      userInput: "",
+      workingDirectory: "/workspace",
+      limits: resolveLimits(entry.limits, limits),
+      permissions: "read-only",
+    }),
     jobName: "job",
-    userInput: "",
-    workingDirectory: "/workspace",
-    limits: resolveLimits(entry.limits, limits),
-    permissionsOf: () => "read-only",
   };
 }

@@ -1,64 +1,14 @@
 import assert from "node:assert/strict";
-import { chmod, symlink } from "node:fs/promises";
+import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { systemClock } from "../../src/platform/clock.ts";
 import { isRunning, processesMarked, waitUntilGone } from "../../src/platform/processes.ts";
 import { authentication, runtimeEnvironment } from "../../src/runtime/runtime-environment.ts";
-import { findRuntime, platformName } from "../../src/runtime/find-runtime.ts";
+import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { RuntimeProcess } from "../../src/runtime/runtime-process.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { until } from "../sessions/rig.ts";
-
-describe("finding the runtime", () => {
-  it("takes the option first, then COPILOT_CLI_PATH, then the package of the platform", async (t) => {
-    const workspace = await makeWorkspace(t);
-    const { path } = workspace;
-    for (const name of ["one", "two"])
-      await chmod(await workspace.write(name, "#!/bin/sh\n"), 0o755);
-    const environment = { COPILOT_CLI_PATH: join(path, "two") };
-    assert.equal(findRuntime({ runtimePath: join(path, "one"), environment }), join(path, "one"));
-    assert.equal(findRuntime({ environment }), join(path, "two"));
-    assert.match(findRuntime({ environment: { COPILOT_CLI_PATH: "" } }), /copilot-runtime/);
-    assert.ok(findRuntime({ environment: {} }).includes(`copilot-sdk-${platformName()}`));
-  });
-
-  it("says what is wrong with a path, and the ways to fix it", async (t) => {
-    const workspace = await makeWorkspace(t);
-    const { path } = workspace;
-    await workspace.write("plain", "text");
-    await workspace.write("empty", "");
-    await symlink(join(path, "nowhere"), join(path, "dangling"));
-    // The beginning of a program for another system.
-    await workspace.write("foreign", process.platform === "win32" ? "\x7fELF" : "MZ");
-    await chmod(join(path, "foreign"), 0o755);
-    const cases = [
-      ["missing", /no such file/],
-      ["dangling", /no such file/],
-      [".", /a directory/],
-      ["empty", /empty/],
-      ["plain", /not executable/],
-      ["foreign", new RegExp(`another platform, not for ${platformName()}`)],
-    ] as const;
-    for (const [name, reason] of cases) {
-      const wrong = join(path, name);
-      assert.throws(
-        () => findRuntime({ runtimePath: wrong, environment: {} }),
-        (error: unknown) => {
-          assert.ok(error instanceof Error);
-          assert.match(error.message, reason);
-          assert.match(error.message, /npm ci.*--runtime-path.*COPILOT_CLI_PATH/);
-          assert.ok(error.message.includes(path));
-          return true;
-        },
-      );
-    }
-    assert.throws(
-      () => findRuntime({ environment: { COPILOT_CLI_PATH: "/no/such" } }),
-      /^RuntimeNotFoundError: COPILOT_CLI_PATH leads to \/no\/such/,
-    );
-  });
-});
 
 describe("the runtime's environment", () => {
   it("is the allow-list, whatever the case, and what we add", () => {

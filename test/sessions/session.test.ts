@@ -375,3 +375,15 @@ test("fifty sessions at once each get their own answer", async (t) => {
   await rig.sessions.stop();
   assert.deepEqual(rig.sessions.runtimePids, []);
 });
+
+test("a report that counts in checks of availability only says so to the model", async (t) => {
+  const rig = await makeRig(t, ({ toolResults }) =>
+    toolResults.length > 0
+      ? { text: "Then not." }
+      : {
+          toolCalls: [{ name: "job_prerequisite_failed", arguments: { argument: "no input" } }],
+        },
+  );
+  await turn(await rig.open(), "go");
+  assert.match(rig.server.requests[1]?.toolResults.join("") ?? "", /^Reported\. .*changes nothing/);
+});

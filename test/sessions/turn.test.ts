@@ -31,12 +31,12 @@ async function stage(
   const clock = new FakeClock();
   const cancel = new AbortController();
   const activities: SessionActivity[] = [];
-  const mourners = new Set<(reason: string) => void>();
+  const exitListeners = new Set<(reason: string) => void>();
   const life = {
     gone: false,
     onDeath(listener: (reason: string) => void) {
-      mourners.add(listener);
-      return () => mourners.delete(listener);
+      exitListeners.add(listener);
+      return () => exitListeners.delete(listener);
     },
   };
   const outcome = runTurn(
@@ -52,7 +52,7 @@ async function stage(
     { clock, life, model: { modelId: "m", baseUrl: "http://localhost/v1" } },
   );
   void outcome.then(() => {
-    assert.equal(mourners.size, 0, "unsubscribed from the runtime");
+    assert.equal(exitListeners.size, 0, "unsubscribed from the runtime");
     assert.equal(session.listeners, 0, "unsubscribed from the session");
   });
   await settle();
@@ -64,7 +64,7 @@ async function stage(
     outcome,
     die: (reason) => {
       life.gone = true;
-      for (const mourner of mourners) mourner(reason);
+      for (const listener of exitListeners) listener(reason);
     },
     get gone() {
       return life.gone;

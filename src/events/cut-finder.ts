@@ -1,0 +1,200 @@
+/**
+ * Where a text can be cut without cutting a secret in two, found while the text comes in, one character at a time.
+ *
+ * A place is safe when nothing that the redactor looks for can begin before it and end behind it, whatever comes:
+ *
+ * - no known secret: the last bytes are no inner part of one. A word in which something is escaped or
+ *   percent-encoded could stand for anything, so there is no cut in it or right behind it;
+ * - no base64 or hex: the run ends before the place. Line breaks do not end one, nor do separators between
+ *   digits of hex;
+ * - no pattern of `secret-patterns.ts`: those that go over white space are known here by name, the others end
+ *   with a word or with a character that none of them has.
+ *
+ * Whether a place is safe is decided by what stands before it alone, so it does not depend on the pieces in which
+ * a text arrives. The memory is the last hundred characters.
+ */
+import { hexValue } from "./plain-bytes.ts";
+
+export interface Unfinished {
+  /** Whether a known secret may go on behind the last `count` (up to 4) bytes, the latest one the lowest of `bytes`. */
+  readonly goesOn: (bytes: number, count: number) => boolean;
+}
+
+/** The longest that a marker or a scheme of the patterns is, and some. */
+const RECENT = 100;
+/** So far behind its beginning the end of a private key is looked for, in UTF-16 units. */
+export const MAX_KEY = 16 * 1024;
+
+/** A pattern goes on behind white space. */
+const schemeBefore =
+  /(?:authorization\\{0,4}["'`]?(?:\s{0,8}[:=])?|bearer|basic|-----(?:BEGIN|END) [A-Z0-9 ]{0,60}|-----(?:BEGIN|END))\s*$/i;
+const schemeEnd = /[nrc"'`:=\\\s]/i;
+const keyBegins = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----$/;
+const keyEnds = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----$/;
+
+const LF = 0x0a;
+const DASH = 0x2d;
+const SLASH = 0x2f;
+const SPACE = 0x20;
+
+/** What a character does to a run of base64 or hex; OTHER ends both. */
+const OTHER = 0;
+const SEPARATOR = 1;
+const LETTER = 2;
+const DIGIT = 3;
+/** Base64, and it may stand between digits of hex. */
+const BETWEEN = 4;
+const kinds = new Uint8Array(128);
+for (let code = 0; code < 128; code += 1) {
+  const sign = String.fromCharCode(code);
+  if ((hexValue[code] ?? 16) < 16) kinds[code] = DIGIT;
+  else if (/[xX-]/.test(sign)) kinds[code] = BETWEEN;
+  else if (/[\w+/=]/.test(sign)) kinds[code] = LETTER;
+  else if (/[ ,:]/.test(sign)) kinds[code] = SEPARATOR;
+}
+/** In no pattern but that of a URL with a password. */
+const endsPatterns = new Uint8Array(128);
+for (const sign of "()[]{}<>;|!?#&*^$@") endsPatterns[sign.charCodeAt(0)] = 1;
+
+export class CutFinder {
+  readonly #unfinished: () => Unfinished;
+  #recent = "";
+  /** Of the current word, or the last one. */
+  #inWord = false;
+  #escaped = false;
+  #hasScheme = false;
+  /** The word is the value behind a scheme, such as `Bearer`. */
+  #isValue = false;
+  #hexOpen = false;
+  #base64Open = false;
+  /** Only indentation since the end of the line, which the search leaves out. */
+  #indented = false;
+  /** The last bytes that the search sees, and how many of them are known, up to 4. */
+  #bytes = 0;
+  #count = 0;
+  #dashes = 0;
+  /** Characters since five of them stood in a row. */
+  #sinceDashes = Infinity;
+  #slashes = 0;
+  /** Characters since a private key began; undefined: in none. */
+  #key: number | undefined;
+
+  constructor(unfinished: () => Unfinished) {
+    this.#unfinished = unfinished;
+  }
+
+  /** Takes in a piece: `cut` is called with the offset behind every character where it may be cut, in order. */
+  read(piece: string, cut: (offset: number) => void): void {
+    const text = this.#recent + piece;
+    const start = this.#recent.length;
+    for (let at = start; at < text.length; at += 1) {
+      if (this.#next(text.charCodeAt(at), text, at)) cut(at - start + 1);
+    }
+    this.#recent = text.slice(-RECENT);
+  }
+
+  /** What began before is masked already: its end is of no interest any more. */
+  leaveKey(): void {
+    this.#key = undefined;
+  }
+
+  #next(code: number, text: string, at: number): boolean {
+    this.#sinceDashes += 1;
+    if (this.#key !== undefined) {
+      this.#key += 1;
+      if (this.#key > MAX_KEY) this.#key = undefined;
+    }
+    if (code === SPACE || code === LF || code === 0x0d || code === 0x09) {
+      return this.#space(code, text, at);
+    }
+    if (code > 0x7f && /\s/.test(String.fromCharCode(code))) {
+      // The search takes it for a letter, and a pattern for white space.
+      this.#word(code, text, at);
+      this.#isValue ||= this.#isScheme(text, at);
+      return false;
+    }
+    return this.#word(code, text, at);
+  }
+
+  #space(code: number, text: string, at: number): boolean {
+    if (this.#inWord) {
+      this.#inWord = false;
+      this.#isValue = this.#isScheme(text, at);
+      if (this.#escaped) {
+        this.#hexOpen = true;
+        this.#base64Open = true;
+        this.#count = 0;
+      }
+    }
+    this.#dashes = 0;
+    this.#slashes = 0;
+    if (code === LF || code === 0x0d) {
+      this.#indented = true;
+      // Of `=` there may be more: it is padding.
+      return code === LF && !this.#base64Open && this.#isSafe() && !this.#escaped;
+    }
+    if (this.#indented || this.#escaped) return false;
+    this.#base64Open = false;
+    if (code !== SPACE) this.#hexOpen = false;
+    this.#push(code);
+    return this.#isSafe();
+  }
+
+  #word(code: number, text: string, at: number): boolean {
+    if (!this.#inWord) {
+      this.#inWord = true;
+      this.#hasScheme = false;
+      this.#escaped = false;
+    }
+    this.#indented = false;
+    this.#dashes = code === DASH ? this.#dashes + 1 : 0;
+    if (this.#dashes === 5) {
+      this.#sinceDashes = 0;
+      this.#marker(text.slice(Math.max(0, at + 1 - RECENT), at + 1));
+    }
+    if (code === SLASH && this.#slashes === 1) this.#hasScheme = true;
+    this.#slashes = code === SLASH ? this.#slashes + 1 : 0;
+    if (code === 0x5c || code === 0x25) this.#escaped = true;
+    if (this.#escaped) return false;
+    const kind = code < 0x80 ? (kinds[code] ?? OTHER) : OTHER;
+    if (kind === DIGIT) this.#hexOpen = true;
+    else if (kind === OTHER || kind === LETTER) this.#hexOpen = false;
+    this.#base64Open = kind !== OTHER && kind !== SEPARATOR;
+    if (code > 0x7f) {
+      // Of a character of several bytes the last one is enough.
+      this.#bytes = 0x80 | (code & 0x3f);
+      this.#count = 1;
+      // A surrogate pair is one character.
+      if (code >= 0xd800 && code <= 0xdbff) return false;
+    } else {
+      this.#push(code);
+      if (endsPatterns[code] !== 1) return false;
+    }
+    return !this.#hasScheme && this.#isSafe();
+  }
+
+  /** Whether a pattern goes on with what follows `at`. Most words end in another way. */
+  #isScheme(text: string, at: number): boolean {
+    if (this.#sinceDashes > RECENT && !schemeEnd.test(text.charAt(at - 1))) return false;
+    return schemeBefore.test(text.slice(Math.max(0, at - RECENT), at));
+  }
+
+  #marker(recent: string): void {
+    if (keyBegins.test(recent)) this.#key = 0;
+    else if (keyEnds.test(recent)) this.#key = undefined;
+  }
+
+  #push(byte: number): void {
+    this.#bytes = ((this.#bytes << 8) | byte) >>> 0;
+    if (this.#count < 4) this.#count += 1;
+  }
+
+  #isSafe(): boolean {
+    return (
+      !this.#isValue &&
+      !this.#hexOpen &&
+      this.#key === undefined &&
+      !this.#unfinished().goesOn(this.#bytes, this.#count)
+    );
+  }
+}
