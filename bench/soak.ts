@@ -12,8 +12,8 @@ import { parseArgs } from "node:util";
 import { Host } from "../src/app/host.ts";
 import { resolveLimits } from "../src/engine/limits.ts";
 import type { Reporter } from "../src/events/sink.ts";
-import { systemClock } from "../src/platform/clock.ts";
-import { createJournal, parseJournal } from "../src/journal/journal.ts";
+import { parseJournal } from "../src/journal/read.ts";
+import { createJournal } from "../src/journal/write.ts";
 import { effectivePermissions } from "../src/permissions/rules.ts";
 import { createSessions, type Sessions } from "../src/sessions/sessions.ts";
 import { startModelServer, type Reply } from "../test/rig/model-server.ts";
@@ -129,7 +129,7 @@ async function play(kind: KindName, number: number): Promise<void> {
     },
     {
       signal: abort.signal,
-      reporters: [counter, createJournal(journal, () => systemClock.now())],
+      reporters: [counter, createJournal(journal)],
     },
   );
   const { outcome, reporterFailures: failures } = await run.ended;

@@ -1,5 +1,7 @@
 // The output of `npm test`: a dot per test, each failure as it happens, and at the end the slowest files and the
-// names of all that failed, so that the last lines of a log say what went wrong.
+// names of all that failed, so that the last lines of a log say what went wrong. The files with failures are
+// listed in the file that AGENT_JOBS_FAILED_TESTS names, for scripts/repeat-failed-tests.mjs.
+import { writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { inspect } from "node:util";
 
@@ -8,6 +10,7 @@ const width = 80;
 export default async function* report(source) {
   const started = performance.now();
   const failed = [];
+  const failedFiles = new Set();
   const seconds = new Map();
   const printed = new Map();
   const parents = new Map();
@@ -49,6 +52,7 @@ export default async function* report(source) {
         const title =
           resolve(name) === data.file ? file : `${file}: ${[...path, name].join(" > ")}`;
         failed.push(title);
+        failedFiles.add(data.file);
         yield `${dots % width === 0 ? "" : "\n"}\n✖ ${title}\n${indented(reasonOf(error))}\n`;
         // A file that ends before its tests do, or fails to load, says why on its own.
         if (nesting === 0 && error?.exitCode !== undefined)
@@ -69,6 +73,8 @@ export default async function* report(source) {
   const minutes = ((performance.now() - started) / 60_000).toFixed(1);
   yield `\n${passed} passed, ${failed.length} failed, ${skipped} skipped, in ${minutes} minutes\n`;
   for (const title of failed) yield `✖ ${title}\n`;
+  const list = process.env["AGENT_JOBS_FAILED_TESTS"];
+  if (list !== undefined) writeFileSync(list, JSON.stringify([...failedFiles]));
 }
 
 function reasonOf(error) {

@@ -5,7 +5,7 @@
 import type { RunOutcome } from "../events/event.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../events/view.ts";
-import { createJournal } from "../journal/journal.ts";
+import { createJournal } from "../journal/write.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import { chartOf } from "../report/chart.ts";
@@ -174,7 +174,7 @@ function openTerminal({
 
 function openJournal(path: string): Reporter {
   try {
-    return createJournal(path, () => systemClock.now());
+    return createJournal(path);
   } catch (error) {
     const why = errorMessage(error);
     throw new UsageError(`The journal ${path} can't be written: ${why}`);

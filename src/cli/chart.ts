@@ -4,7 +4,7 @@ import { UsageError } from "../app/options.ts";
 import { generateChartNodes } from "../entry/chart.ts";
 import { renderMermaid } from "../entry/mermaid.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
-import { parseJournal } from "../journal/journal.ts";
+import { parseJournal } from "../journal/read.ts";
 import { chartOf } from "../report/chart.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
 
@@ -33,11 +33,12 @@ export async function chart(
 
 /** What can be read of a damaged journal is drawn, and the exit code is 1. */
 async function chartOfJournal(path: string, runId: string | undefined): Promise<ExitCode> {
-  const { events, problems, torn } = parseJournal(await readText(path));
+  const { events, problems } = parseJournal(await readText(path));
   for (const { line, reason } of problems) output.printError(`${path}:${line}: ${reason}`);
   const view = chooseRun(path, [...viewsOf(events).values()], runId);
   output.print(chartOf(view).trimEnd());
-  return problems.length > (torn ? 1 : 0) ? exitCode.failed : exitCode.success;
+  const damaged = problems.some(({ kind }) => kind === "damaged");
+  return damaged ? exitCode.failed : exitCode.success;
 }
 
 function chooseRun(path: string, runs: readonly RunView[], runId: string | undefined): RunView {

@@ -12,6 +12,7 @@
  * - The words of our own vocabulary (`type`, `kind`, `role`…) are never touched, or a secret such as
  *   `decision` would break every fold.
  */
+import { permissionPresets } from "../entry/model.ts";
 import type { RunEvent } from "./event.ts";
 import { MAX_KEY } from "./cut-finder.ts";
 import { isDelta, OpenTexts } from "./open-texts.ts";
@@ -140,10 +141,9 @@ const fixedWords = new Set([
   "outcome",
   "cause",
   "atMostReached",
+  "preset",
   "finish",
 ]);
-/** Fields whose keys are not ours either: a model's arguments, names that an entry gives. */
-const foreignFields = new Set(["arguments", "models", "permissions"]);
 /** Fields whose strings are JSON: a secret may be hidden there behind escapes. */
 const jsonFields = new Set(["arguments", "detail"]);
 
@@ -154,10 +154,22 @@ function redactFields<T>(value: T, text: Text): T {
       if (fixedWords.has(key)) return item;
       return jsonFields.has(key) ? redactJson(item, text) : text(item);
     }
-    return foreignFields.has(key)
-      ? redactForeign(item, text, new Map(), 0)
-      : redactFields(item, text);
+    switch (key) {
+      case "arguments":
+      case "models":
+        return redactForeign(item, text, new Map(), 0);
+      case "permissions":
+        return isObject(item) ? redactRecord(item, text, (one) => ruled(one, text)) : item;
+      default:
+        return redactFields(item, text);
+    }
   });
+}
+
+/** What a task may do: a preset, which is a word of ours, or rules. */
+function ruled(item: unknown, text: Text): unknown {
+  if (typeof item !== "string") return redactFields(item, text);
+  return permissionPresets.some((preset) => preset === item) ? item : text(item);
 }
 
 /** A copy if `change` changed anything. The copy has the fields of the original, hence its type. */
@@ -207,7 +219,7 @@ function redactForeign(
   seen.set(value, "[circular]");
   const result = Array.isArray(value)
     ? redactList(value, text, seen, depth)
-    : redactRecord(value, text, seen, depth);
+    : redactRecord(value, text, (item) => redactForeign(item, text, seen, depth + 1));
   seen.set(value, result);
   return result;
 }
@@ -222,20 +234,20 @@ function redactList(
   return copy.every((item, index) => item === list[index]) ? list : copy;
 }
 
-function redactRecord(
-  record: object,
-  text: Text,
-  seen: Map<object, unknown>,
-  depth: number,
-): object {
+/** The names are not ours either. */
+function redactRecord(record: object, text: Text, redact: (item: unknown) => unknown): object {
   const copy = new Map<string, unknown>();
   let changed = false;
   for (const [key, item] of Object.entries(record)) {
     let name = text(key);
     for (let n = 2; copy.has(name); n += 1) name = `${text(key)} ${n}`;
-    const redacted = redactForeign(item, text, seen, depth + 1);
+    const redacted = redact(item);
     changed ||= name !== key || redacted !== item;
     copy.set(name, redacted);
   }
   return changed ? Object.fromEntries(copy) : record;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }

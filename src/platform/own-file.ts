@@ -13,6 +13,7 @@ import {
   fstatSync,
   ftruncateSync,
   openSync,
+  readSync,
   statSync,
   writeSync,
 } from "node:fs";
@@ -21,32 +22,63 @@ import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { makeDirectoryNow, refuseSpecialFile } from "./files.ts";
 
-const { O_WRONLY, O_CREAT, O_TRUNC, O_APPEND, O_EXCL } = constants;
+const { O_RDWR, O_WRONLY, O_CREAT, O_TRUNC, O_APPEND, O_EXCL } = constants;
 
 export class OwnFile {
   readonly #what: string;
   readonly #path: string;
   #file: number;
   #written = 0;
-  readonly #hash = createHash("sha256");
+  #hash = createHash("sha256");
 
   /**
-   * Makes the file and the folders above it; one that is there is replaced. Throws if that is not possible:
-   * better to know before a run than after it. `what` it is, for messages: "journal".
+   * Makes the file and the folders above it; one that is there is replaced, or with `keep` continued. Throws if that
+   * is not possible: better to know before a run than after it. `what` it is, for messages: "journal".
    */
-  constructor(what: string, path: string) {
+  constructor(what: string, path: string, { keep = false }: { readonly keep?: boolean } = {}) {
     this.#what = what;
     this.#path = resolve(path);
     makeDirectoryNow(dirname(this.#path));
     refuseSpecialFile(this.#path);
-    this.#file = openSync(this.#path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o666);
+    const access = keep ? O_RDWR : O_WRONLY | O_TRUNC;
+    this.#file = openSync(this.#path, access | O_CREAT | O_APPEND, 0o666);
+    if (keep) this.#count(this.read());
+  }
+
+  /** What the file holds; only of one that was kept. */
+  read(): Uint8Array {
+    const bytes = new Uint8Array(fstatSync(this.#file).size);
+    let length = 0;
+    while (length < bytes.length) {
+      const count = readSync(this.#file, bytes, length, bytes.length - length, length);
+      if (count <= 0) break;
+      length += count;
+    }
+    return bytes.subarray(0, length);
+  }
+
+  /** Keeps the first `length` bytes; only of a file that was kept. */
+  truncate(length: number): void {
+    ftruncateSync(this.#file, length);
+    this.#hash = createHash("sha256");
+    this.#written = 0;
+    this.#count(this.read());
+  }
+
+  /** Closes it as it is. */
+  abandon(): void {
+    closeSync(this.#file);
+  }
+
+  #count(bytes: Uint8Array): void {
+    this.#hash.update(bytes);
+    this.#written += bytes.length;
   }
 
   /** May write less than it is given. */
   write(bytes: Uint8Array, offset: number): number {
     const count = writeSync(this.#file, bytes, offset);
-    this.#hash.update(bytes.subarray(offset, offset + count));
-    this.#written += count;
+    this.#count(bytes.subarray(offset, offset + count));
     return count;
   }
 

@@ -7,8 +7,9 @@ import { decisionText } from "../events/decision.ts";
 import { decisionOf, type Told } from "../events/decision-of.ts";
 import type { RunEvent, RunOutcome, WorkEnded } from "../events/event.ts";
 import { plannedWorks, type PlannedWork } from "../events/plan.ts";
+import { describeExpected, groupOf, isExpected } from "./decision-expectations.ts";
 import type { ExpectedDecision, Expectation } from "./format/script.ts";
-import { describeCondition, fillIn, mismatch, quote } from "./format/text-condition.ts";
+import { fillIn, mismatch, quote } from "./format/text-condition.ts";
 import { happened, wished, workFailures, type WorkTally } from "./work-expectations.ts";
 
 export interface Expectations {
@@ -32,7 +33,8 @@ class Fold implements Expectations {
   /** How far the expected sequence has come. */
   #step = 0;
   readonly #unwanted = new Map<ExpectedDecision, string>();
-  readonly #decisions = new Set<string>();
+  /** Their texts, with their kinds. */
+  readonly #decisions = new Map<string, string>();
   #workingDirectory = "";
   #outcome: RunOutcome | undefined;
 
@@ -83,16 +85,16 @@ class Fold implements Expectations {
       ...this.#resultFailures(),
       ...(expect.works === undefined ? [] : workFailures(expect.works, [...this.#works.values()])),
       ...[...this.#missing].map(
-        (item) => `${item.place}: no decision ${this.#wanted(item)}.${this.#similar(item)}`,
+        (item) => `${item.place}: no decision ${describeExpected(item)}.${this.#similar(item)}`,
       ),
       ...(next === undefined
         ? []
         : [
-            `${next.place}: no decision ${this.#wanted(next)}${this.#step === 0 ? "" : " after the one before it in the sequence"}.${this.#similar(next)}`,
+            `${next.place}: no decision ${describeExpected(next)}${this.#step === 0 ? "" : " after the one before it in the sequence"}.${this.#similar(next)}`,
           ]),
       ...[...this.#unwanted].map(
         ([item, text]) =>
-          `${item.place}: no decision may be one that ${this.#wanted(item)}, but there was ${quote(text)}.`,
+          `${item.place}: no decision may be one that ${describeExpected(item)}, but there was ${quote(text)}.`,
       ),
     ];
   }
@@ -113,7 +115,8 @@ class Fold implements Expectations {
     if (listed) tally.each.push(outcome.kind);
   }
 
-  #decide({ work, decision }: Told): void {
+  #decide(told: Told): void {
+    const { work, decision } = told;
     if (work !== null) {
       this.#tally(work.workId, (tally) => {
         if (decision.kind === "criteria-retry") tally.retries += 1;
@@ -121,15 +124,14 @@ class Fold implements Expectations {
       });
     }
     const text = decisionText(decision);
-    const fits = (item: ExpectedDecision): boolean =>
-      mismatch(item.condition, text, this.#fill) === undefined;
+    const fits = (item: ExpectedDecision): boolean => isExpected(item, told, this.#fill);
     for (const item of this.#missing) if (fits(item)) this.#missing.delete(item);
     const next = this.#expect.sequence[this.#step];
     if (next !== undefined && fits(next)) this.#step += 1;
     for (const item of this.#expect.exclude) {
       if (!this.#unwanted.has(item) && fits(item)) this.#unwanted.set(item, text);
     }
-    if (this.#decisions.size < KEPT_DECISIONS) this.#decisions.add(text);
+    if (this.#decisions.size < KEPT_DECISIONS) this.#decisions.set(text, decision.kind);
   }
 
   readonly #fill = (template: string): string => fillIn(template, this.#workingDirectory);
@@ -150,20 +152,17 @@ class Fold implements Expectations {
     return why === undefined ? [] : [`${place}: the reason ${why}; it is ${quote(actual)}.`];
   }
 
-  #wanted({ condition }: ExpectedDecision): string {
-    return describeCondition(condition);
-  }
-
-  /** Decisions of the same category: what the author may have meant. */
-  #similar({ condition }: ExpectedDecision): string {
-    const text = condition.contains[0] ?? condition.equals ?? "";
-    const category = /^\[[A-Z ]+\]/.exec(text)?.[0];
-    if (category === undefined) return "";
-    const others = [...this.#decisions].filter((one) => one.startsWith(category));
-    if (others.length === 0) return ` There was none with ${category}.`;
+  /** Decisions of the same kind or category: what the author may have meant. */
+  #similar(item: ExpectedDecision): string {
+    const group = groupOf(item);
+    if (group === undefined) return "";
+    const others = [...this.#decisions].flatMap(([text, kind]) =>
+      group.has(kind, text) ? [text] : [],
+    );
+    if (others.length === 0) return ` There was none with ${group.name}.`;
     const shown = others.slice(0, SHOWN_DECISIONS).map(quote).join(", ");
     const more = others.length > SHOWN_DECISIONS ? " and others" : "";
-    return ` With ${category} there was ${shown}${more}.`;
+    return ` With ${group.name} there was ${shown}${more}.`;
   }
 }
 

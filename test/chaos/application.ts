@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { JobHost, validateEntry, type Tool } from "../../src/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { createJournal } from "../../src/journal/journal.ts";
+import { createJournal } from "../../src/journal/write.ts";
 import { createTerminalReporter } from "../../src/reporters/terminal/terminal-reporter.ts";
 
 const tool = (name: string, handler: NonNullable<Tool["handler"]>): Tool => ({
@@ -33,7 +33,7 @@ const host = new JobHost({
   provider: { baseUrl: values["provider-base-url"] },
   runtimePath: values["runtime-path"],
   reporters: [
-    createJournal(values.journal, () => systemClock.now()),
+    createJournal(values.journal),
     createTerminalReporter({
       stream: process.stdout,
       verbosity: "normal",

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
-import { parseJournal, type ParsedJournal } from "../../src/journal/journal.ts";
+import { parseJournal, type ParsedJournal } from "../../src/journal/read.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
 import { runCli, startCli } from "../rig/cli.ts";
 import { startModelServer } from "../rig/model-server.ts";

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { version } from "../../src/app/run-spec.ts";
 import { runCli } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { sealed } from "../journal/rig.ts";
 import { plannedTasks } from "../rig/plan.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -118,7 +119,6 @@ describe("agent-jobs list, chart, schema, help", () => {
   });
 
   it("draws the run of a journal, the last one or the one that is named", async (t) => {
-    const line = (seq: number, fields: object): string => JSON.stringify({ v: 1, seq, ...fields });
     const started = (runId: string, taskId: string): object => ({
       type: "run.started",
       at: 1,
@@ -127,19 +127,13 @@ describe("agent-jobs list, chart, schema, help", () => {
       workingDirectory: "/w",
       ...plannedTasks([[taskId, "m"]]),
     });
-    const header = line(0, { type: "journal", at: 1, format: "agent-jobs journal" });
     const ended = { type: "run.ended", at: 2, runId: "two", outcome: { kind: "succeeded" } };
-    const lines = [
-      header,
-      line(1, started("one", "first")),
-      line(2, started("two", "second")),
-      line(3, ended),
-    ];
+    const lines = sealed([started("one", "first"), started("two", "second"), ended]);
     const { path: cwd } = await makeWorkspace(t, {
-      "whole.jsonl": `${lines.join("\n")}\n`,
-      "torn.jsonl": lines.join("\n").slice(0, -5),
-      "damaged.jsonl": `${lines.join("\n").replace('"seq":3', '"seq":x')}\n`,
-      "empty.jsonl": `${header}\n`,
+      "whole.jsonl": lines.join(""),
+      "torn.jsonl": lines.join("").slice(0, -5),
+      "damaged.jsonl": lines.join("").replace('"seq":3', '"seq":x'),
+      "empty.jsonl": lines[0] ?? "",
       "other.txt": "Dear reader,\n",
       "good.yml": good,
     });

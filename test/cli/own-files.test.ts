@@ -1,7 +1,7 @@
 /** An agent that rewrites what its run says about itself. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseJournal } from "../../src/journal/journal.ts";
+import { parseJournal } from "../../src/journal/read.ts";
 import { runCli } from "../rig/cli.ts";
 import type { ScriptedCall } from "../rig/model-server.ts";
 import { startModelServer } from "../rig/model-server.ts";

@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
 import { processesMarked, sendSignal } from "../../src/platform/processes.ts";
-import { parseJournal } from "../../src/journal/journal.ts";
+import { parseJournal } from "../../src/journal/read.ts";
 import { startCli } from "../rig/cli.ts";
 import { startModelServer, type Script } from "../rig/model-server.ts";
 import { makeWorkspace } from "../rig/workspace.ts";

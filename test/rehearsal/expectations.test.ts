@@ -210,6 +210,81 @@ test("decisions that must occur in order", () => {
   ]);
 });
 
+test("decisions by their kind and fields, whatever their text is", () => {
+  const failed = {
+    kind: "criteria-failed",
+    field: "condition",
+    content: '"Is it done?"',
+    reason: "job_boolean_false was called: no file in /repo was read",
+  } as const;
+  const crashed = {
+    kind: "session-crashed",
+    purpose: "criteria",
+    attempt: 1,
+    attempts: 5,
+    crash,
+  } as const;
+  const played = (): Run =>
+    new Run()
+      .work(1, { kind: "succeeded" }, failed, {
+        kind: "criteria-retry",
+        retry: 1,
+        of: 2,
+        reason: "r",
+      })
+      .work(1, { kind: "succeeded" }, crashed)
+      .end();
+  const include = (item: string): readonly string[] =>
+    failures(`{ decisions: [${item}] }`, played());
+  for (const item of [
+    "{ kind: criteria-failed }",
+    "{ kind: criteria-failed, task: fix, field: condition, reason: no file }",
+    "{ kind: criteria-failed, reason: { matches: 'no file in', excludes: README } }",
+    '{ kind: criteria-failed, reason: "in ${workingDirectory} was read" }',
+    "{ kind: criteria-retry, retry: 1, of: 2, workId: 1, run: 1 }",
+    "{ kind: session-crashed, purpose: criteria, crash: session-error, run: 2 }",
+    '"[CRITERIA] criteria.condition does not hold"',
+    "{ contains: [does, hold], matches: 'CRIT' }",
+  ]) {
+    assert.deepEqual(include(item), [], item);
+  }
+  for (const item of [
+    "{ kind: criteria-failed, task: review }",
+    "{ kind: criteria-failed, field: toolExecuted }",
+    "{ kind: criteria-failed, reason: every file }",
+    "{ kind: criteria-failed, run: 2 }",
+    "{ kind: criteria-retry, retry: 2 }",
+    "{ kind: session-crashed, crash: aborted }",
+    "{ kind: task-failed }",
+  ]) {
+    assert.equal(include(item).length, 1, item);
+  }
+  assert.deepEqual(include("{ kind: criteria-retry, task: fix, retry: 2, reason: again }"), [
+    `expect.decisions[0] ${at("4:23")}: no decision is "criteria-retry" of task "fix" whose retry is 2 and reason contains "again". With the kind "criteria-retry" there was "[DECISION] retry 1 of 2: r".`,
+  ]);
+  assert.match(include("{ kind: waiting }")[0] ?? "", /There was none with the kind "waiting"\.$/);
+  const others = "{ kind: criteria-failed }, { kind: session-crashed }";
+  assert.deepEqual(failures(`{ decisions: { sequence: [${others}] } }`, played()), []);
+  assert.match(
+    failures("{ decisions: { exclude: [{ kind: session-crashed }] } }", played())[0] ?? "",
+    /no decision may be one that is "session-crashed", but there was "\[SESSION CRASHED\]/,
+  );
+});
+
+test("a decision that another event amounts to is expected like any other", () => {
+  const run = new Run();
+  const work = { workId: 1, taskId: "fix", run: 1 };
+  run.events.push({
+    type: "activity",
+    work,
+    sessionId: "s",
+    turnId: "turn-1",
+    activity: { kind: "permission.denied", operation: "shell", target: "rm -rf .", reason: "no" },
+  });
+  const expected = "{ kind: permission-denied, task: fix, operation: shell, target: rm }";
+  assert.deepEqual(failures(`{ decisions: { include: [${expected}] } }`, run.end()), []);
+});
+
 test("decisions that must not occur", () => {
   const exclude = (item: string): readonly string[] =>
     failures(`{ decisions: { exclude: [${item}] } }`, run().note("one", "one more").end());

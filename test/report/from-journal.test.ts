@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { prepareRun } from "../../src/app/prepare-run.ts";
 import { executeRun } from "../../src/app/run.ts";
 import { applyEvent, createRunView, viewsOf, type RunView } from "../../src/events/view.ts";
-import { parseJournal } from "../../src/journal/journal.ts";
+import { parseJournal } from "../../src/journal/read.ts";
 import { chartOf } from "../../src/report/chart.ts";
 import { renderSummary } from "../../src/reporters/github/summary.ts";
 import { chartDetail } from "../../src/reporters/github/github-reporter.ts";

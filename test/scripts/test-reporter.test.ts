@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { runScript } from "./rig.ts";
 
+const repeat = fileURLToPath(new URL("../../../scripts/repeat-failed-tests.mjs", import.meta.url));
 const reporter = fileURLToPath(new URL("../../../scripts/test-reporter.mjs", import.meta.url));
 
 it("the reporter of npm test ends with the names of all that failed", async (t) => {
@@ -34,4 +35,39 @@ it("the reporter of npm test ends with the names of all that failed", async (t) 
     names.map((line) => line.replace(/^✖ .*?([abc]\.test\.js)/, "$1")),
     ["a.test.js: group > fails", "a.test.js: parent > child", "b.test.js"],
   );
+});
+
+it("a file that failed is run again alone, and only one that fails again fails", async (t) => {
+  const workspace = await makeWorkspace(t, {
+    "package.json": '{ "type": "module" }',
+    "flaky.test.js": `
+      import { existsSync, writeFileSync } from "node:fs";
+      import { test } from "node:test";
+      const mark = new URL("mark", import.meta.url);
+      test("fails once", () => {
+        if (existsSync(mark)) return;
+        writeFileSync(mark, "");
+        throw new Error("beside others");
+      });
+    `,
+    "broken.test.js":
+      'import { test } from "node:test"; test("fails", () => { throw new Error(); });',
+    "fine.test.js": 'import { test } from "node:test"; test("works", () => {});',
+  });
+  const list = join(workspace.path, "failed.json");
+  const play = (...names: readonly string[]): ReturnType<typeof runScript> =>
+    runScript(
+      "--test",
+      [`--test-reporter=${reporter}`, ...names.map((name) => join(workspace.path, name))],
+      { AGENT_JOBS_FAILED_TESTS: list },
+    );
+
+  assert.equal((await play("flaky.test.js", "fine.test.js")).code, 1);
+  const flaky = await runScript(repeat, [list]);
+  assert.equal(flaky.code, 0, flaky.stdout);
+  assert.match(flaky.stdout, /Flaky: .*flaky\.test\.js failed beside other files/);
+  assert.doesNotMatch(flaky.stdout, /fine\.test\.js/);
+
+  assert.equal((await play("broken.test.js")).code, 1);
+  assert.equal((await runScript(repeat, [list])).code, 1);
 });

@@ -4,7 +4,15 @@ import type { Diagnostic } from "../../document/diagnostic.ts";
 import { formatOfFile, readDocument } from "../../document/read-document.ts";
 import { toDiagnostics, type Path, type Problem } from "../../document/problem.ts";
 import { compileSchema } from "../../document/schema-check.ts";
-import type { RehearsalFile, RuleFields, TurnFields } from "./rehearsal-file.ts";
+import { expectedFields, fieldProblems } from "./decision-fields.ts";
+import type {
+  ConditionField,
+  DecisionFields,
+  DecisionLists,
+  RehearsalFile,
+  RuleFields,
+  TurnFields,
+} from "./rehearsal-file.ts";
 import { replyProblems, toReply, withImpliedEnd } from "./replies.ts";
 import { rehearsalSchema } from "./rehearsal-schema.ts";
 import type {
@@ -16,7 +24,7 @@ import type {
   Turn,
   Workspace,
 } from "./script.ts";
-import { toCondition } from "./text-condition.ts";
+import { toCondition, type TextCondition } from "./text-condition.ts";
 import { isBranchName, refusedName } from "./workspace-name.ts";
 
 export type LoadedScript =
@@ -197,11 +205,12 @@ class Builder {
         'say "result: failed"',
       );
     }
-    const list = (name: "include" | "sequence" | "exclude"): ExpectedDecision[] =>
-      (decisions[name] ?? []).map((field, index) => {
-        const path = ["expect", "decisions", name, index];
-        const condition = this.#condition(field, path) ?? { contains: [], excludes: [] };
-        return { place: this.#place(path), condition };
+    const short = "length" in decisions;
+    const lists: DecisionLists = short ? { include: decisions } : decisions;
+    const list = (name: keyof DecisionLists): ExpectedDecision[] =>
+      (lists[name] ?? []).map((field, index) => {
+        const path = ["expect", "decisions", ...(short ? [] : [name]), index];
+        return { place: this.#place(path), expects: this.#decision(field, path) };
       });
     return {
       place: this.#place(["expect"]),
@@ -218,6 +227,36 @@ class Builder {
       include: list("include"),
       sequence: list("sequence"),
       exclude: list("exclude"),
+    };
+  }
+
+  #decision(field: string | DecisionFields, path: Path): ExpectedDecision["expects"] {
+    const text = (condition: ConditionField, at: Path): TextCondition =>
+      this.#condition(condition, at) ?? { contains: [], excludes: [] };
+    if (typeof field === "string") return { by: "text", condition: text(field, path) };
+    const problems = fieldProblems(field);
+    for (const { name, reason, hint } of problems) this.#problem([...path, name], reason, hint);
+    const { kind, task, workId, run, contains, excludes, equals, matches } = field;
+    if (kind === undefined) {
+      const condition = {
+        ...(contains === undefined ? {} : { contains }),
+        ...(excludes === undefined ? {} : { excludes }),
+        ...(equals === undefined ? {} : { equals }),
+        ...(matches === undefined ? {} : { matches }),
+      };
+      return { by: "text", condition: text(condition, path) };
+    }
+    const fields =
+      problems.length > 0
+        ? []
+        : expectedFields(field, (name, condition) => text(condition, [...path, name]));
+    return {
+      by: "fields",
+      kind,
+      ...(task === undefined ? {} : { task }),
+      ...(workId === undefined ? {} : { workId }),
+      ...(run === undefined ? {} : { run }),
+      fields,
     };
   }
 

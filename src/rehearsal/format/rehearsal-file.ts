@@ -71,15 +71,33 @@ export interface WorkFields {
   readonly crashes?: number;
 }
 
+/** By its kind and the fields of that kind; without a kind, a condition for its text. */
+export interface DecisionFields {
+  readonly kind?: string;
+  readonly task?: string;
+  readonly workId?: number;
+  readonly run?: number;
+  readonly contains?: string | readonly string[];
+  readonly excludes?: string | readonly string[];
+  readonly equals?: string;
+  readonly matches?: string;
+  readonly [field: string]: ConditionField | readonly string[] | number | undefined;
+}
+
+export type DecisionList = readonly (string | DecisionFields)[];
+
+export interface DecisionLists {
+  readonly include?: DecisionList;
+  readonly sequence?: DecisionList;
+  readonly exclude?: DecisionList;
+}
+
 export interface ExpectFields {
   readonly result?: RunResult;
   readonly reason?: ConditionField;
   readonly works?: readonly WorkFields[];
-  readonly decisions?: {
-    readonly include?: readonly ConditionField[];
-    readonly sequence?: readonly ConditionField[];
-    readonly exclude?: readonly ConditionField[];
-  };
+  /** A list is short for `include`. */
+  readonly decisions?: DecisionList | DecisionLists;
 }
 
 /** Limits that a rehearsal sets instead of the entry's. */

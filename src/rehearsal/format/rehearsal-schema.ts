@@ -1,4 +1,5 @@
 /** The JSON Schema of a rehearsal file, for editors and for the first check of the loader. */
+import { decisionProperties } from "./decision-fields.ts";
 import { workspace } from "./workspace-schema.ts";
 
 const text = (description: string) => ({ type: "string", description });
@@ -213,11 +214,23 @@ const work = {
   },
 };
 
+const asText = condition("A text that is met.");
+
+const decision = {
+  ...asText,
+  description:
+    'A decision by its kind and fields; or a condition for its printed form, `[CATEGORY] text`, which may change with any version. A plain string is short for "contains".',
+  properties: {
+    ...decisionProperties((description) => ({ $ref: "#/$defs/text", description })),
+    ...asText.properties,
+  },
+};
+
 const decisions = (description: string) => ({
   type: "array",
   description,
   minItems: 1,
-  items: condition("A decision in its printed form: `[CATEGORY] text`."),
+  items: { $ref: "#/$defs/decision" },
 });
 
 const minutes = (description: string) => ({
@@ -231,6 +244,7 @@ export const rehearsalSchema = {
   title: "agent-jobs rehearsal",
   description:
     "A run of a job in which a script plays the model, and its expectations. In the texts of the script and the expectations, `${workingDirectory}` is replaced by the absolute path of the working directory. `$${workingDirectory}` is literal.",
+  $defs: { text: asText, decision },
   type: "object",
   additionalProperties: false,
   required: ["entry", "sessions"],
@@ -290,8 +304,10 @@ export const rehearsalSchema = {
           items: work,
         },
         decisions: {
-          type: "object",
-          description: "Decisions of the run.",
+          type: ["object", "array"],
+          description: 'Decisions of the run. A list is short for "include".',
+          minItems: 1,
+          items: { $ref: "#/$defs/decision" },
           additionalProperties: false,
           properties: {
             include: decisions("Each of these must occur, in any order."),

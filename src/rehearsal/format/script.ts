@@ -144,5 +144,20 @@ export interface ExpectedWork {
 
 export interface ExpectedDecision {
   readonly place: Place;
-  readonly condition: TextCondition;
+  readonly expects:
+    | { readonly by: "text"; readonly condition: TextCondition }
+    | {
+        readonly by: "fields";
+        readonly kind: string;
+        readonly task?: string;
+        readonly workId?: number;
+        readonly run?: number;
+        readonly fields: readonly ExpectedField[];
+      };
+}
+
+export interface ExpectedField {
+  readonly name: string;
+  /** A text meets a condition, a word or a number is this one. */
+  readonly value: TextCondition | string | number;
 }

@@ -204,6 +204,31 @@ const expectations: readonly (readonly [what: string, yaml: string, message: str
     "{ works: [{ task: a, outcome: [failed, succeeded], runs: 3 }] }",
     '3:66: rehearsal.expect.works[0].runs: "outcome" lists 2 runs, but "runs" is 3. (leave "runs" out)',
   ],
+  [
+    "a field that no decision has",
+    "{ decisions: [{ kind: criteria-failed, fields: condition }] }",
+    '3:56: rehearsal.expect.decisions[0].fields: Unknown field "fields". (did you mean "field"?)',
+  ],
+  [
+    "a field of another kind of decision",
+    "{ decisions: { include: [{ kind: criteria-retry, retries: 1 }] } }",
+    '3:67: rehearsal.expect.decisions.include[0].retries: A decision of the kind "criteria-retry" has no field "retries". (it has retry, of, reason, task, workId, run)',
+  ],
+  [
+    "a word that the kind of decision does not know",
+    "{ decisions: { exclude: [{ kind: availability-failed, field: toolExecuted }] } }",
+    '3:70: rehearsal.expect.decisions.exclude[0].field: With the kind "availability-failed", "field" must be previousTasks or condition.',
+  ],
+  [
+    "fields without a kind",
+    "{ decisions: { sequence: [{ task: a }] } }",
+    '3:43: rehearsal.expect.decisions.sequence[0].task: "task" needs a "kind". (name the kind of the decision)',
+  ],
+  [
+    "both the fields and the text of a decision",
+    "{ decisions: [{ kind: note, contains: a }] }",
+    '3:47: rehearsal.expect.decisions[0].contains: A decision is matched by its kind and fields or by its text ("contains"), not both.',
+  ],
 ];
 
 for (const [what, yaml, message] of expectations) {
@@ -213,6 +238,14 @@ for (const [what, yaml, message] of expectations) {
     ]);
   });
 }
+
+test("a misspelled kind of decision is refused with a guess", () => {
+  const [message = ""] = refused(
+    "entry: a.yml\nsessions: []\nexpect: { decisions: [{ kind: criteria-fail }] }",
+  );
+  assert.match(message, /^tests\/a.rehearsal.yml:3:31: rehearsal.expect.decisions\[0\].kind: /);
+  assert.match(message, /\(did you mean "criteria-failed"\?\)$/);
+});
 
 test("a workspace stays within itself", () => {
   const files = (name: string): string[] =>

@@ -1,0 +1,22 @@
+// After `npm test` failed with AGENT_JOBS_FAILED_TESTS=LIST: runs the files with failures again, one at a time. A file that passes alone failed
+// because of the load of the others; it is reported as flaky, and has to be fixed, but doesn't stop a change.
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { relative } from "node:path";
+
+const MOST = 5;
+const files = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const names = files.map((file) => relative(process.cwd(), file));
+
+if (files.length === 0 || files.length > MOST) {
+  console.error(`${files.length} test files failed. Only 1 to ${MOST} are run again.`);
+  process.exit(1);
+}
+for (const [index, file] of files.entries()) {
+  console.log(`\nAgain, alone: ${names[index]}`);
+  const options = ["--test", "--test-reporter=spec", "--test-timeout=300000", file];
+  const { status } = spawnSync(process.execPath, options, { stdio: "inherit" });
+  if (status !== 0) process.exit(1);
+}
+for (const name of names)
+  console.log(`Flaky: ${name} failed beside other files, and passed alone.`);

@@ -1,0 +1,330 @@
+/** What every event looks like in JSON: for readers of a journal, and for those who name the fields of decisions. */
+import type {
+  Limits,
+  Model,
+  PermissionPreset,
+  PermissionRules,
+  Permissions,
+} from "../entry/model.ts";
+import type { Crash, Refusal } from "./crash.ts";
+import type {
+  AvailabilityField,
+  CriteriaField,
+  Decision,
+  DerivedDecision,
+  MadeDecision,
+  Purpose,
+  SessionRole,
+} from "./decision.ts";
+import type {
+  RunEvent,
+  RunEventBody,
+  RunOutcome,
+  RunStamp,
+  TurnEnded,
+  WorkOutcome,
+  WorkRef,
+} from "./event.ts";
+import type { PlannedLimit, PlannedLimits, PlannedTree } from "./plan.ts";
+import type { AnswerFinish, SessionActivity, ToolEnded, ToolError } from "./session-activity.ts";
+import {
+  anything,
+  both,
+  dictionary,
+  either,
+  exactly,
+  flag,
+  list,
+  nested,
+  nullable,
+  number,
+  optional,
+  pair,
+  record,
+  tagged,
+  text,
+  words,
+  yes,
+  type Fields,
+  type Shape,
+  type ShapeKind,
+} from "./shape.ts";
+
+const purpose = words<Purpose>({ availability: true, prompt: true, criteria: true });
+const role = words<SessionRole>({ driving: true, task: true, both: true });
+const availabilityField = words<AvailabilityField>({ previousTasks: true, condition: true });
+const criteriaField = words<CriteriaField>({ toolExecuted: true, condition: true });
+
+const said = { message: text, detail: optional(text) };
+const statusIfAny = { status: optional(number), ...said };
+const retryAfterMs = optional(number);
+
+type Causes<T extends { readonly cause: string }> = {
+  readonly [Cause in T["cause"]]: Fields<Omit<Extract<T, { readonly cause: Cause }>, "cause">>;
+};
+
+const refusals: Causes<Refusal> = {
+  auth: { status: optional(exactly(401)) },
+  forbidden: { status: exactly(403) },
+  "not-found": { status: exactly(404) },
+  "too-large": { status: exactly(413) },
+  rejected: { status: number },
+  "rate-limited": { status: exactly(429), retryAfterMs },
+  overloaded: { status: number, retryAfterMs },
+};
+
+const crashes: Causes<Crash> = {
+  auth: { ...refusals.auth, ...said },
+  forbidden: { ...refusals.forbidden, ...said },
+  "not-found": { ...refusals["not-found"], ...said },
+  "too-large": { ...refusals["too-large"], ...said },
+  rejected: { ...refusals.rejected, ...said },
+  "rate-limited": { ...refusals["rate-limited"], ...said },
+  overloaded: { ...refusals.overloaded, ...said },
+  "no-tools": statusIfAny,
+  redirect: said,
+  unreachable: said,
+  "session-error": statusIfAny,
+  "empty-answer": said,
+  filtered: said,
+  "answer-too-long": said,
+  deadline: {
+    ...said,
+    limit: words<"turnMinutes" | "idleMinutes">({ turnMinutes: true, idleMinutes: true }),
+    refusal: optional(tagged<Refusal, "cause">("cause", refusals)),
+  },
+  denied: said,
+  aborted: said,
+  "runtime-died": said,
+  "start-failed": said,
+  "not-installed": said,
+  configuration: said,
+  internal: said,
+};
+
+/** Where it is named by a word, that is its cause. */
+const crash: Shape<Crash> = {
+  ...tagged<Crash, "cause">("cause", crashes),
+  is: Object.keys(crashes),
+};
+
+const availability = { field: availabilityField, content: text, reason: text };
+const criteria = { field: criteriaField, content: text, reason: text };
+
+type Cases<T extends { readonly kind: string }> = {
+  readonly [Kind in T["kind"]]: Fields<Omit<Extract<T, { readonly kind: Kind }>, "kind">>;
+};
+
+const made: Cases<MadeDecision> = {
+  "availability-passed": availability,
+  "availability-failed": availability,
+  "availability-drained": { reason: text },
+  "criteria-passed": criteria,
+  "criteria-failed": criteria,
+  "criteria-retry": { retry: number, of: number, reason: text },
+  "criteria-budget-drained": { retries: number, reason: text },
+  "session-crashed": { purpose, attempt: number, attempts: number, crash },
+  "crash-retry": {
+    purpose,
+    retry: number,
+    of: number,
+    modelId: text,
+    waitingFor: optional(text),
+  },
+  "crash-budget-drained": { purpose, attempts: number, advice: optional(text) },
+  waiting: { milliseconds: number, reason: text },
+  "runtime-restarted": { reason: text },
+  "model-unreachable": { server: text, reason: text },
+  "leftovers-ended": { runs: number },
+  "limit-crossed": {
+    scope: text,
+    limit: text,
+    value: number,
+    used: optional(number),
+    setBy: optional(text),
+    waitingFor: optional(text),
+  },
+  "task-succeeded": {},
+  "task-failed": { reason: text },
+  note: { text },
+};
+
+const derived: Cases<DerivedDecision> = {
+  "session-started": { sessionId: text, modelId: text, role },
+  "session-ended": { sessionId: text, role },
+  "permission-denied": { operation: text, target: text, reason: text },
+  "model-call-failed": { statusCode: optional(number), reason: optional(text) },
+  "tool-call-failed": { tool: text, reason: text },
+};
+
+const decisions: Cases<Decision> = { ...made, ...derived };
+
+/** The fields of every kind of decision, and what they hold. */
+export const decisionFields: ReadonlyMap<string, ReadonlyMap<string, ShapeKind>> = new Map(
+  Object.entries<Readonly<Record<string, Shape<unknown> | { readonly optional: Shape<unknown> }>>>(
+    decisions,
+  ).map(([kind, fields]) => [
+    kind,
+    new Map(
+      Object.entries(fields).map(([name, field]) => [
+        name,
+        "optional" in field ? field.optional.is : field.is,
+      ]),
+    ),
+  ]),
+);
+
+const toolError = record<ToolError>({ message: text, code: optional(text) });
+
+const activity = tagged<SessionActivity, "kind">("kind", {
+  "reasoning.started": { reasoningId: text },
+  "reasoning.delta": { reasoningId: text, text },
+  "reasoning.ended": { reasoningId: text, text },
+  "message.started": { messageId: text },
+  "message.delta": { messageId: text, text },
+  "message.ended": { messageId: text, text },
+  "tool.started": {
+    toolCallId: text,
+    parentToolCallId: optional(text),
+    toolName: text,
+    arguments: anything,
+  },
+  "tool.delta": { toolCallId: text, text },
+  "tool.ended": {
+    toolCallId: text,
+    toolName: optional(text),
+    succeeded: flag,
+    stopped: optional(yes),
+    result: optional(
+      record<NonNullable<ToolEnded["result"]>>({ content: text, detailedContent: optional(text) }),
+    ),
+    error: optional(toolError),
+  },
+  "sub-agent.tool.failed": { toolCallId: text, error: toolError },
+  "agent.started": { turnId: text },
+  "agent.ended": { turnId: text },
+  idle: {},
+  "model.replied": {
+    text,
+    reasoning: optional(text),
+    toolCalls: list(
+      record<{ readonly id?: string; readonly name: string; readonly arguments: unknown }>({
+        id: optional(text),
+        name: text,
+        arguments: anything,
+      }),
+    ),
+    subAgent: flag,
+  },
+  "model.used": {
+    modelId: text,
+    inputTokens: number,
+    outputTokens: number,
+    cacheReadTokens: number,
+    reasoningTokens: number,
+    cost: number,
+    durationMs: number,
+    finish: optional(words<AnswerFinish>({ length: true, content_filter: true })),
+    subAgent: flag,
+  },
+  "model.failed": {
+    modelId: optional(text),
+    statusCode: optional(number),
+    message: optional(text),
+    subAgent: flag,
+  },
+  "permission.denied": { operation: text, target: text, reason: text },
+});
+
+const model: Shape<Model> = either(
+  record<{ readonly category: string }>({ category: text }),
+  record<{ readonly id: string }>({ id: text }),
+);
+
+const tree: Shape<PlannedTree> = nested(() => anyTree);
+const condition = pair(flag, tree);
+const anyTree = tagged<PlannedTree, "kind">("kind", {
+  Ref: { workIdInJob: number, taskId: text, modelId: text, modelOverride: optional(model) },
+  Seq: { works: list(tree) },
+  Par: { works: list(tree) },
+  Loop: {
+    preCondition: optional(condition),
+    body: tree,
+    postCondition: optional(condition),
+    atMost: optional(number),
+    atMostReached: optional(words<"fail" | "succeed">({ fail: true, succeed: true })),
+  },
+  Alt: { condition: tree, trueWork: optional(tree), falseWork: optional(tree) },
+});
+
+const preset = words<PermissionPreset>({ "read-only": true, workspace: true, all: true });
+const permissions: Shape<Permissions> = either(
+  preset,
+  record<PermissionRules>({
+    preset: optional(preset),
+    read: optional(list(text)),
+    write: optional(list(text)),
+    shell: optional(either(yes, list(text))),
+    url: optional(list(text)),
+    tools: optional(list(text)),
+  }),
+);
+
+const limit = record<PlannedLimit>({ value: nullable(number), source: text });
+const limits = record<PlannedLimits>({
+  jobMinutes: limit,
+  tokens: limit,
+  taskMinutes: limit,
+  modelCalls: limit,
+  turnMinutes: limit,
+  idleMinutes: limit,
+  loopIterations: limit,
+  parallel: limit,
+} satisfies Fields<Record<keyof Limits, PlannedLimit>>);
+
+const runOutcome = tagged<RunOutcome, "kind">("kind", {
+  succeeded: {},
+  failed: { reason: text },
+  canceled: { reason: text },
+});
+
+const workOutcome = tagged<WorkOutcome, "kind">("kind", {
+  succeeded: {},
+  failed: { reason: text, unanswered: optional(yes) },
+  crashed: { crash },
+  canceled: { reason: text },
+});
+
+const work = record<WorkRef>({ workId: number, taskId: text, run: number });
+const session = { work, sessionId: text };
+const turn = { ...session, turnId: text };
+const turnOutcome = words<TurnEnded["outcome"]>({ completed: true, crashed: true, canceled: true });
+
+const body = tagged<RunEventBody, "type">("type", {
+  "run.started": {
+    jobName: text,
+    entryFile: optional(text),
+    workingDirectory: text,
+    version: text,
+    entryFingerprint: text,
+    models: dictionary(text),
+    limits,
+    permissions: dictionary(permissions),
+    userInput: text,
+    work: tree,
+  },
+  "run.ended": { outcome: runOutcome, jobOutcome: optional(runOutcome) },
+  "work.started": { work, modelId: text },
+  "work.ended": { work, outcome: workOutcome },
+  decision: { work: nullable(work), decision: tagged<MadeDecision, "kind">("kind", made) },
+  "session.started": { ...session, modelId: text, role, retry: number, attempt: number },
+  "session.ended": { ...session, role, succeeded: flag },
+  "turn.started": { ...turn, modelId: text, purpose, retry: number, attempt: number, prompt: text },
+  "turn.ended": { ...turn, purpose, outcome: turnOutcome },
+  activity: { ...turn, activity },
+});
+
+export const eventShape: Shape<RunEvent> = both(
+  record<RunStamp>({ at: number, runId: text }),
+  body,
+);

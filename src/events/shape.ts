@@ -1,0 +1,202 @@
+/**
+ * Descriptions of JSON values. A shape checks a value, and the type checker holds the shape against the type that
+ * it describes: a field that is missing, or of another type, does not compile.
+ */
+export interface Shape<out T> {
+  /** What is wrong, as `path must be …`; undefined if the value fits. */
+  fault(value: unknown, path: string, depth: number): string | undefined;
+  /** What the value is, for those who describe it to people. */
+  readonly is: ShapeKind;
+  /** Never there: it ties the shape to its type. */
+  readonly type?: T;
+}
+
+export type ShapeKind = "text" | "number" | "other" | readonly string[];
+
+interface Optional<out T> {
+  readonly optional: Shape<T>;
+}
+
+/** A shape for each field; optional fields say so. */
+export type Fields<T> = {
+  readonly [Name in keyof T]-?: object extends Pick<T, Name>
+    ? Optional<Exclude<T[Name], undefined>>
+    : Shape<T[Name]>;
+};
+
+type AnyFields = Readonly<Record<string, Shape<unknown> | Optional<unknown>>>;
+
+/** Deeper than any entry may be nested. */
+const MAX_DEPTH = 1000;
+
+export const text: Shape<string> = simple("text", "a text", (value) => typeof value === "string");
+export const number: Shape<number> = simple("number", "a number", Number.isFinite);
+export const flag: Shape<boolean> = simple(
+  "other",
+  "true or false",
+  (value) => typeof value === "boolean",
+);
+export const yes: Shape<true> = simple("other", "true", (value) => value === true);
+export const anything: Shape<unknown> = simple("other", "anything", () => true);
+
+/** This number. */
+export function exactly<const Value extends number>(value: Value): Shape<Value> {
+  return simple("number", String(value), (found) => found === value);
+}
+
+/** One of these words; the object makes sure that none is forgotten. */
+export function words<Word extends string>(of: Readonly<Record<Word, true>>): Shape<Word> {
+  const known: readonly string[] = Object.keys(of);
+  return simple(known, known.join(" or "), (value) => known.some((word) => word === value));
+}
+
+export function nullable<T>(shape: Shape<T>): Shape<T | null> {
+  return {
+    is: "other",
+    fault: (value, path, depth) => (value === null ? undefined : shape.fault(value, path, depth)),
+  };
+}
+
+export function list<T>(item: Shape<T>): Shape<readonly T[]> {
+  return {
+    is: "other",
+    fault(value, path, depth) {
+      if (!Array.isArray(value)) return `${path} must be a list`;
+      return first(value.entries(), ([index, one]) => item.fault(one, `${path}[${index}]`, depth));
+    },
+  };
+}
+
+export function pair<A, B>(a: Shape<A>, b: Shape<B>): Shape<readonly [A, B]> {
+  return {
+    is: "other",
+    fault(value, path, depth) {
+      if (!Array.isArray(value) || value.length !== 2) return `${path} must be a list of two`;
+      return a.fault(value[0], `${path}[0]`, depth) ?? b.fault(value[1], `${path}[1]`, depth);
+    },
+  };
+}
+
+export function dictionary<T>(item: Shape<T>): Shape<Readonly<Record<string, T>>> {
+  return {
+    is: "other",
+    fault(value, path, depth) {
+      if (!isRecord(value)) return `${path} must be an object`;
+      return first(Object.entries(value), ([name, one]) =>
+        item.fault(one, `${path}[${JSON.stringify(name)}]`, depth),
+      );
+    },
+  };
+}
+
+export function optional<T>(shape: Shape<T>): Optional<T> {
+  return { optional: shape };
+}
+
+/** Fields that are not described may be there too. */
+export function record<T>(fields: Fields<T>): Shape<T> {
+  const described = Object.entries<Shape<unknown> | Optional<unknown>>(fields);
+  return {
+    is: "other",
+    fault: (value, path, depth) =>
+      isRecord(value)
+        ? first(described, ([name, field]) => fieldFault(value, path, depth, name, field))
+        : `${path || "it"} must be an object`,
+  };
+}
+
+/** A union whose cases differ by a word in the field `tag`; the cases describe the other fields. */
+export function tagged<T, Tag extends keyof T & string>(
+  tag: Tag,
+  cases: {
+    readonly [Word in T[Tag] & string]: Fields<Omit<Extract<T, Readonly<Record<Tag, Word>>>, Tag>>;
+  },
+): Shape<T> {
+  const known = new Map(Object.entries<AnyFields>(cases));
+  return {
+    is: "other",
+    fault(value, path, depth) {
+      if (!isRecord(value)) return `${path || "it"} must be an object`;
+      const word = own(value, tag);
+      const fields = typeof word === "string" ? known.get(word) : undefined;
+      const at = path === "" ? tag : `${path}.${tag}`;
+      if (fields === undefined)
+        return `${at} ${JSON.stringify(word) ?? "is missing and"} is not known`;
+      return first(Object.entries(fields), ([name, field]) =>
+        fieldFault(value, path, depth, name, field),
+      );
+    },
+  };
+}
+
+export function both<A, B>(a: Shape<A>, b: Shape<B>): Shape<A & B> {
+  return {
+    is: "other",
+    fault: (value, path, depth) => a.fault(value, path, depth) ?? b.fault(value, path, depth),
+  };
+}
+
+/** `b` says what is wrong with an object. */
+export function either<A, B>(a: Shape<A>, b: Shape<B>): Shape<A | B> {
+  return {
+    is: "other",
+    fault(value, path, depth) {
+      const fault = a.fault(value, path, depth);
+      if (fault === undefined) return undefined;
+      const other = b.fault(value, path, depth);
+      return other === undefined || isRecord(value) ? other : fault;
+    },
+  };
+}
+
+/** For a shape that contains itself. */
+export function nested<T>(shape: () => Shape<T>): Shape<T> {
+  return {
+    is: "other",
+    fault: (value, path, depth) =>
+      depth >= MAX_DEPTH
+        ? `${path.slice(0, 60)}… is nested deeper than ${MAX_DEPTH} levels`
+        : shape().fault(value, path, depth + 1),
+  };
+}
+
+/** Narrows the value of which `fault` has found nothing wrong. */
+export function fits<T>(shape: Shape<T>, value: unknown): value is T {
+  return shape.fault(value, "", 0) === undefined;
+}
+
+function simple<T>(is: ShapeKind, what: string, fitting: (value: unknown) => boolean): Shape<T> {
+  return {
+    is,
+    fault: (value, path) => (fitting(value) ? undefined : `${path || "it"} must be ${what}`),
+  };
+}
+
+function fieldFault(
+  value: object,
+  path: string,
+  depth: number,
+  name: string,
+  field: Shape<unknown> | Optional<unknown>,
+): string | undefined {
+  const item = own(value, name);
+  const at = path === "" ? name : `${path}.${name}`;
+  if (!("optional" in field)) return field.fault(item, at, depth);
+  return item === undefined ? undefined : field.optional.fault(item, at, depth);
+}
+
+function own(value: object, name: string): unknown {
+  return Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function first<T>(items: Iterable<T>, fault: (item: T) => string | undefined): string | undefined {
+  for (const item of items) {
+    const found = fault(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,99 @@
+/** A decision that a rehearsal expects by its kind and fields: its schema, and what it means. */
+import { suggestion } from "../../document/suggest.ts";
+import { decisionFields } from "../../events/event-shapes.ts";
+import type { ShapeKind } from "../../events/shape.ts";
+import type { ConditionField, DecisionFields } from "./rehearsal-file.ts";
+import type { ExpectedField } from "./script.ts";
+import type { TextCondition } from "./text-condition.ts";
+
+const ofWork = ["task", "workId", "run"];
+const ofText = ["contains", "excludes", "equals", "matches"];
+
+/** By name: what it holds, and the kinds of decisions that have it. */
+function allFields(): ReadonlyMap<string, { is: ShapeKind; readonly kinds: string[] }> {
+  const all = new Map<string, { is: ShapeKind; readonly kinds: string[] }>();
+  for (const [kind, fields] of decisionFields) {
+    for (const [name, is] of fields) {
+      const known = all.get(name);
+      if (known === undefined) all.set(name, { is, kinds: [kind] });
+      else {
+        known.kinds.push(kind);
+        if (isWords(known.is) && isWords(is)) known.is = [...new Set([...known.is, ...is])];
+      }
+    }
+  }
+  return all;
+}
+
+/** The properties of an item of `expect.decisions`, next to those of a condition on its text. */
+export function decisionProperties(condition: (description: string) => object): object {
+  const fields = [...allFields()].map(([name, { is, kinds }]) => {
+    const description = `Of ${kinds.join(", ")}.`;
+    if (isWords(is)) return [name, { type: "string", enum: is, description }];
+    return [name, is === "number" ? { type: "number", description } : condition(description)];
+  });
+  return {
+    kind: {
+      type: "string",
+      enum: [...decisionFields.keys()],
+      description: "The kind of the decision. Further fields are those of this kind.",
+    },
+    task: { type: "string", description: "The task that it is about." },
+    workId: { type: "integer", minimum: 0, description: "The work that it is about." },
+    run: { type: "integer", minimum: 1, description: "The run of that work, in a loop." },
+    ...Object.fromEntries(fields),
+  };
+}
+
+export interface FieldProblem {
+  readonly name: string;
+  readonly reason: string;
+  readonly hint?: string;
+}
+
+/** What the schema can't say: which fields belong to which kind. */
+export function fieldProblems(fields: DecisionFields): FieldProblem[] {
+  const { kind } = fields;
+  const names = Object.keys(fields).filter((name) => name !== "kind");
+  if (kind === undefined) {
+    const [name] = names.filter((one) => !ofText.includes(one));
+    if (name === undefined) return [];
+    const reason = `"${name}" needs a "kind".`;
+    return [{ name, reason, hint: "name the kind of the decision" }];
+  }
+  const known = decisionFields.get(kind) ?? new Map<string, ShapeKind>();
+  const possible = [...known.keys(), ...ofWork];
+  return names.flatMap((name): FieldProblem[] => {
+    if (ofText.includes(name)) {
+      const reason = `A decision is matched by its kind and fields or by its text ("${name}"), not both.`;
+      return [{ name, reason }];
+    }
+    if (!possible.includes(name)) {
+      const reason = `A decision of the kind "${kind}" has no field "${name}".`;
+      const { hint = `it has ${possible.join(", ")}` } = suggestion(name, possible);
+      return [{ name, reason, hint }];
+    }
+    const is = known.get(name);
+    const value = fields[name];
+    if (!isWords(is) || is.some((word) => word === value)) return [];
+    const reason = `With the kind "${kind}", "${name}" must be ${is.join(" or ")}.`;
+    return [{ name, reason, ...(typeof value === "string" ? suggestion(value, is) : {}) }];
+  });
+}
+
+/** `condition` reads a text that is expected. */
+export function expectedFields(
+  { kind = "", task: _task, workId: _workId, run: _run, ...fields }: DecisionFields,
+  condition: (name: string, field: ConditionField) => TextCondition,
+): ExpectedField[] {
+  return Object.entries(fields).flatMap(([name, value]): ExpectedField[] => {
+    if (value === undefined || isWords(value)) return [];
+    if (typeof value === "number") return [{ name, value }];
+    const isWord = typeof value === "string" && isWords(decisionFields.get(kind)?.get(name));
+    return [{ name, value: isWord ? value : condition(name, value) }];
+  });
+}
+
+function isWords(is: unknown): is is readonly string[] {
+  return Array.isArray(is);
+}

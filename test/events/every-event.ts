@@ -1,0 +1,200 @@
+/** One event of every kind, with every field that it may have. */
+import type { Crash } from "../../src/events/crash.ts";
+import type { MadeDecision } from "../../src/events/decision.ts";
+import type { RunEventBody, WorkOutcome } from "../../src/events/event.ts";
+import type { SessionActivity } from "../../src/events/session-activity.ts";
+import { planned, ref } from "../rig/plan.ts";
+
+const crash = {
+  cause: "overloaded",
+  status: 502,
+  retryAfterMs: 10,
+  message: "Bad gateway",
+  detail: "{}",
+} as const;
+const availability = { field: "condition", content: "c", reason: "r" } as const;
+const criteria = { field: "toolExecuted", content: "c", reason: "r" } as const;
+
+const decisions: {
+  readonly [Kind in MadeDecision["kind"]]: Omit<Extract<MadeDecision, { kind: Kind }>, "kind">;
+} = {
+  "availability-passed": availability,
+  "availability-failed": availability,
+  "availability-drained": { reason: "r" },
+  "criteria-passed": criteria,
+  "criteria-failed": criteria,
+  "criteria-retry": { retry: 1, of: 2, reason: "r" },
+  "criteria-budget-drained": { retries: 1, reason: "r" },
+  "session-crashed": { purpose: "prompt", attempt: 1, attempts: 5, crash },
+  "crash-retry": { purpose: "criteria", retry: 1, of: 4, modelId: "m", waitingFor: "host" },
+  "crash-budget-drained": { purpose: "availability", attempts: 5, advice: "a" },
+  waiting: { milliseconds: 5, reason: "r" },
+  "runtime-restarted": { reason: "r" },
+  "model-unreachable": { server: "s", reason: "r" },
+  "leftovers-ended": { runs: 1 },
+  "limit-crossed": {
+    scope: "s",
+    limit: "tokens",
+    value: 5,
+    used: 6,
+    setBy: "the entry",
+    waitingFor: "host",
+  },
+  "task-succeeded": {},
+  "task-failed": { reason: "r" },
+  note: { text: "t" },
+};
+
+const activities: {
+  readonly [Kind in SessionActivity["kind"]]: Omit<
+    Extract<SessionActivity, { kind: Kind }>,
+    "kind"
+  >;
+} = {
+  "reasoning.started": { reasoningId: "i" },
+  "reasoning.delta": { reasoningId: "i", text: "t" },
+  "reasoning.ended": { reasoningId: "i", text: "t" },
+  "message.started": { messageId: "i" },
+  "message.delta": { messageId: "i", text: "t" },
+  "message.ended": { messageId: "i", text: "t" },
+  "tool.started": {
+    toolCallId: "i",
+    parentToolCallId: "p",
+    toolName: "n",
+    arguments: { any: ["thing"] },
+  },
+  "tool.delta": { toolCallId: "i", text: "t" },
+  "tool.ended": {
+    toolCallId: "i",
+    toolName: "n",
+    succeeded: false,
+    stopped: true,
+    result: { content: "c", detailedContent: "d" },
+    error: { message: "m", code: "c" },
+  },
+  "sub-agent.tool.failed": { toolCallId: "i", error: { message: "m" } },
+  "agent.started": { turnId: "i" },
+  "agent.ended": { turnId: "i" },
+  idle: {},
+  "model.replied": {
+    text: "t",
+    reasoning: "r",
+    toolCalls: [{ id: "i", name: "n", arguments: { any: "thing" } }],
+    subAgent: true,
+  },
+  "model.used": {
+    modelId: "m",
+    inputTokens: 1,
+    outputTokens: 1,
+    cacheReadTokens: 1,
+    reasoningTokens: 1,
+    cost: 1,
+    durationMs: 1,
+    finish: "length",
+    subAgent: false,
+  },
+  "model.failed": { modelId: "m", statusCode: 502, message: "m", subAgent: false },
+  "permission.denied": { operation: "o", target: "t", reason: "r" },
+};
+
+const said = { message: "m", detail: "{}" };
+const otherCrashes: readonly Crash[] = [
+  { cause: "auth", status: 401, ...said },
+  { cause: "forbidden", status: 403, ...said },
+  { cause: "not-found", status: 404, ...said },
+  { cause: "too-large", status: 413, ...said },
+  { cause: "rejected", status: 400, ...said },
+  { cause: "rate-limited", status: 429, retryAfterMs: 1, ...said },
+  { cause: "no-tools", status: 400, ...said },
+  { cause: "session-error", status: 0, ...said },
+  {
+    cause: "deadline",
+    limit: "idleMinutes",
+    refusal: { cause: "overloaded", status: 503, retryAfterMs: 1 },
+    ...said,
+  },
+  ...(["redirect", "unreachable", "empty-answer", "filtered", "answer-too-long"] as const).map(
+    (cause) => ({ cause, ...said }),
+  ),
+  ...(["denied", "aborted", "runtime-died", "start-failed", "not-installed"] as const).map(
+    (cause) => ({ cause, ...said }),
+  ),
+  { cause: "configuration", ...said },
+  { cause: "internal", ...said },
+];
+
+const work = { workId: 0, taskId: "a", run: 1 };
+const session = { work, sessionId: "s" };
+const turn = { ...session, turnId: "t" };
+const outcomes: readonly WorkOutcome[] = [
+  { kind: "succeeded" },
+  { kind: "failed", reason: "r", unanswered: true },
+  { kind: "crashed", crash },
+  { kind: "canceled", reason: "r" },
+];
+
+export const everyEvent: readonly RunEventBody[] = [
+  {
+    type: "run.started",
+    jobName: "j",
+    entryFile: "e.yml",
+    workingDirectory: "/w",
+    ...planned({
+      kind: "Seq",
+      works: [
+        { ...ref(0, "a"), modelOverride: { category: "c" } },
+        { kind: "Par", works: [{ ...ref(1, "a"), modelOverride: { id: "m" } }] },
+        {
+          kind: "Loop",
+          preCondition: [true, ref(2, "a")],
+          body: ref(3, "a"),
+          postCondition: [false, ref(4, "a")],
+          atMost: 3,
+          atMostReached: "succeed",
+        },
+        { kind: "Alt", condition: ref(5, "a"), trueWork: ref(6, "a"), falseWork: ref(7, "a") },
+      ],
+    }),
+    permissions: {
+      a: "workspace",
+      b: { preset: "all", read: ["r"], write: ["w"], shell: ["s"], url: ["u"], tools: ["t"] },
+      c: { shell: true },
+    },
+    userInput: "u",
+  },
+  {
+    type: "run.ended",
+    outcome: { kind: "succeeded" },
+    jobOutcome: { kind: "failed", reason: "r" },
+  },
+  { type: "run.ended", outcome: { kind: "canceled", reason: "r" } },
+  { type: "work.started", work, modelId: "m" },
+  ...outcomes.map((outcome): RunEventBody => ({ type: "work.ended", work, outcome })),
+  ...otherCrashes.map((other): RunEventBody => ({
+    type: "work.ended",
+    work,
+    outcome: { kind: "crashed", crash: other },
+  })),
+  { type: "session.started", ...session, modelId: "m", role: "both", retry: 0, attempt: 1 },
+  { type: "session.ended", ...session, role: "driving", succeeded: true },
+  {
+    type: "turn.started",
+    ...turn,
+    modelId: "m",
+    purpose: "prompt",
+    retry: 0,
+    attempt: 1,
+    prompt: "p",
+  },
+  { type: "turn.ended", ...turn, purpose: "criteria", outcome: "crashed" },
+  ...Object.entries(decisions).map(([kind, fields], index): RunEventBody => ({
+    type: "decision",
+    work: index % 2 === 0 ? work : null,
+    decision: JSON.parse(JSON.stringify({ kind, ...fields })),
+  })),
+  ...Object.entries(activities).map(([kind, fields]): RunEventBody => ({
+    type: "activity",
+    ...turn,
+    activity: JSON.parse(JSON.stringify({ kind, ...fields })),
+  })),
+];

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import type { RunEvent } from "../../src/events/event.ts";
+import { parseJournal } from "../../src/journal/read.ts";
+import { everyEvent } from "../events/every-event.ts";
+import * as samples from "../events/samples.ts";
+import { holds } from "../rig/fuzz.ts";
+import { fold, note, sealed } from "./rig.ts";
+
+const said = ({ problems }: ReturnType<typeof parseJournal>): string[] =>
+  problems.map(({ line, reason }) => `${line}: ${reason}`);
+
+/** Of every event that there is, with the stamp of a run. */
+const every = everyEvent.map((body, at): RunEvent => ({ at, runId: "run", ...body }));
+
+test("every event is read back as it was written", () => {
+  assert.deepEqual(parseJournal(sealed(every).join("")), {
+    events: every,
+    problems: [],
+    torn: false,
+  });
+});
+
+/** The paths of all fields, those of the lists too. */
+function pathsOf(value: unknown): (readonly string[])[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, item]) => [
+    [name],
+    // What a model sends to a tool may be anything.
+    ...(name === "arguments" ? [] : pathsOf(item).map((path) => [name, ...path])),
+  ]);
+}
+
+function changed(value: unknown, [name, ...rest]: readonly string[]): object {
+  const copy: Record<string, unknown> = Object.assign(Array.isArray(value) ? [] : {}, value);
+  const item = copy[name ?? ""];
+  if (rest.length > 0) copy[name ?? ""] = changed(item, rest);
+  else copy[name ?? ""] = typeof item === "string" ? 5 : "another type";
+  return copy;
+}
+
+test("a field of another type is reported with its line, wherever it is, and all other lines are used", () => {
+  let fields = 0;
+  for (const [index, event] of every.entries()) {
+    for (const path of pathsOf(event)) {
+      if (path.at(-1) === "arguments") continue;
+      fields += 1;
+      const lines = sealed(every.with(index, JSON.parse(JSON.stringify(changed(event, path)))));
+      const { events, problems } = parseJournal(lines.join(""));
+      const where = `${event.type} ${path.join(".")}`;
+      assert.deepEqual(
+        problems.map(({ line, kind }) => [line, kind]),
+        [[index + 2, "damaged"]],
+        where,
+      );
+      assert.deepEqual(events, every.toSpliced(index, 1), where);
+    }
+  }
+  assert.ok(fields > 400, `${fields} fields`);
+});
+
+const optional =
+  /^(entryFile|finish|status|refusal|jobOutcome|unanswered|used|setBy|waitingFor|advice|statusCode|errorType|retryAfterMs|detail|parentToolCallId|toolName|stopped|result|detailedContent|error|code|reasoning|id|modelId|message|arguments|modelOverride|atMost|atMostReached|preCondition|postCondition|trueWork|falseWork|preset|read|write|shell|url|tools|reason)$/;
+
+test("a field that is missing is reported with its line", () => {
+  const without = (value: unknown, [name, ...rest]: readonly string[]): object => {
+    const copy: Record<string, unknown> = { ...Object(value) };
+    if (rest.length > 0) copy[name ?? ""] = without(copy[name ?? ""], rest);
+    else delete copy[name ?? ""];
+    return copy;
+  };
+  for (const [index, event] of every.entries()) {
+    for (const path of pathsOf(event)) {
+      // Names of the entry's own, and elements of lists, are no fields.
+      if (/^(models|permissions|work,works)/.test(path.join(",")) || /^\d+$/.test(path.join("")))
+        continue;
+      if (path.some((name) => /^\d+$/.test(name)) || optional.test(path.at(-1) ?? "")) continue;
+      const lines = sealed(every.with(index, JSON.parse(JSON.stringify(without(event, path)))));
+      const { problems } = parseJournal(lines.join(""));
+      assert.equal(problems[0]?.line, index + 2, `${event.type} without ${path.join(".")}`);
+    }
+  }
+});
+
+test("a line that was changed, dropped, moved or put in is noticed, and the others are used", async (t) => {
+  const lines = sealed(samples.story());
+  const all = parseJournal(lines.join("")).events;
+  const place = fc.nat({ max: lines.length - 2 }).map((index) => index + 1);
+  await holds(
+    t,
+    fc.property(
+      place,
+      place,
+      fc.nat(),
+      fc.constantFrom("x", "9", '"', "\\", " ", "}"),
+      (a, b, at, sign) => {
+        const line = lines[a] ?? "";
+        const offset = at % (line.length - 1);
+        if (line[offset] !== sign) {
+          const text = line.slice(0, offset) + sign + line.slice(offset + 1);
+          const { events, problems } = parseJournal(lines.with(a, text).join(""));
+          assert.equal(problems[0]?.line, a + 1);
+          assert.deepEqual(events, all.toSpliced(a - 1, 1));
+        }
+        const dropped = parseJournal(lines.toSpliced(a, 1).join(""));
+        // Of the last line nothing is left that could tell.
+        assert.equal(dropped.problems.length, a === lines.length - 1 ? 0 : 1);
+        assert.deepEqual(dropped.events, all.toSpliced(a - 1, 1));
+        if (a !== b) {
+          const moved = parseJournal(
+            lines
+              .with(a, lines[b] ?? "")
+              .with(b, line)
+              .join(""),
+          );
+          assert.ok(moved.problems.some((problem) => problem.line === Math.min(a, b) + 1));
+          assert.equal(moved.events.length, all.length);
+        }
+        const twice = parseJournal(lines.toSpliced(b, 0, line).join(""));
+        assert.ok(twice.problems.length > 0);
+        assert.equal(twice.events.length, all.length);
+        const [, foreign = ""] = sealed([note("put in")]);
+        const put = parseJournal(lines.toSpliced(b, 0, foreign).join(""));
+        assert.ok(put.problems.length > 0);
+        assert.equal(put.events.length, all.length + 1);
+      },
+    ),
+    200,
+  );
+});
+
+test("a line that was changed together with its hash is noticed by the next one", () => {
+  const lines = sealed([note("1"), note("2"), note("3")]);
+  const [, first = ""] = sealed([note("another 1")]);
+  const { events, problems } = parseJournal(lines.with(1, first).join(""));
+  assert.deepEqual(
+    problems.map(({ line, reason }) => `${line}: ${reason}`),
+    ["3: The line does not follow the one before it: one of them was changed."],
+  );
+  assert.deepEqual(events, [note("another 1"), note("2"), note("3")]);
+});
+
+test("a torn last line is reported, and everything before it is read", async (t) => {
+  const text = sealed(samples.story()).join("");
+  await holds(
+    t,
+    fc.property(fc.integer({ min: 1, max: text.length - 1 }), (length) => {
+      const cut = text.slice(0, length);
+      const { events, problems, torn } = parseJournal(cut);
+      const whole = cut.split("\n").length - 1;
+      assert.equal(events.length, Math.max(0, whole - 1));
+      assert.equal(torn, !cut.endsWith("\n"));
+      assert.deepEqual(
+        problems.map(({ kind }) => kind),
+        torn ? ["torn"] : [],
+      );
+    }),
+    200,
+  );
+});
+
+test("a journal of another version is one problem, at its first line", () => {
+  const old = sealed([note("1"), note("2")]).map((line) => line.replace('"v":2', '"v":1'));
+  assert.deepEqual(said(parseJournal(old.join(""))), [
+    "1: This journal has version 1, of an older agent-jobs; this one reads version 2.",
+  ]);
+  const newer = old.map((line) => line.replace('"v":1', '"v":3'));
+  assert.match(said(parseJournal(newer.join("")))[0] ?? "", /version 3, of another agent-jobs/);
+});
+
+test("what is no journal, or no event, is said", () => {
+  const [header = "", first = ""] = sealed([note("1")]);
+  assert.deepEqual(said(parseJournal("")), ["1: The journal is empty."]);
+  assert.deepEqual(said(parseJournal("Dear reader,\n[1]\n")), [
+    "1: The line is not JSON.",
+    "2: The line is not a JSON object.",
+  ]);
+  assert.deepEqual(said(parseJournal(first)), [
+    "1: Expected number 0, found 1: lines are missing or not in order.",
+    "1: The header is missing.",
+  ]);
+  assert.deepEqual(said(parseJournal(header + header)), ["2: The line is there twice."]);
+  const strange = sealed([
+    { at: 1, runId: "r", type: "something.new" },
+    { ...note("1"), at: null },
+  ]);
+  assert.deepEqual(said(parseJournal(strange.join(""))), [
+    '2: This is no event that is known: type "something.new" is not known.',
+    "3: This is no event that is known: at must be a number.",
+  ]);
+  let tree: object = { kind: "Ref", workIdInJob: 0, taskId: "a", modelId: "m" };
+  for (let level = 0; level < 1500; level += 1) tree = { kind: "Seq", works: [tree] };
+  const deep = sealed([{ ...every[0], work: tree }]);
+  assert.match(said(parseJournal(deep.join("")))[0] ?? "", /nested deeper than 1000 levels/);
+});
+
+test("reading never throws, whatever the text, and what it reads can be folded", async (t) => {
+  const value = fc.oneof(fc.jsonValue(), samples.body);
+  const bodies = fc.array(value.map((body) => ({ at: 1, runId: "r", ...Object(body) })));
+  await holds(
+    t,
+    fc.property(fc.array(fc.string()), bodies, (lines, bodies) => {
+      fold(parseJournal(lines.join("\n")).events);
+      fold(parseJournal([...sealed(bodies), ...lines].join("\n")).events);
+    }),
+    200,
+  );
+});

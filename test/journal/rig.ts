@@ -1,0 +1,50 @@
+import type { RunEvent } from "../../src/events/event.ts";
+import { applyEvent, createRunView, type RunView } from "../../src/events/view.ts";
+import { journalLine, journalStart } from "../../src/journal/format.ts";
+import type { JournalFile } from "../../src/journal/write.ts";
+
+/** A file in memory whose writes take as many bytes as `take` says. */
+export function memory(
+  take: (left: number) => number,
+): JournalFile & { text(): string; writes: number } {
+  const bytes: number[] = [];
+  return {
+    writes: 0,
+    write(chunk, offset) {
+      this.writes += 1;
+      const part = chunk.slice(offset, offset + take(chunk.length - offset));
+      bytes.push(...part);
+      return part.length;
+    },
+    close() {},
+    text: () => new TextDecoder().decode(Uint8Array.from(bytes)),
+  };
+}
+
+export function fold(events: readonly RunEvent[]): RunView {
+  const view = createRunView();
+  for (const event of events) applyEvent(view, event);
+  return view;
+}
+
+export function isDelta(event: RunEvent): boolean {
+  return event.type === "activity" && event.activity.kind.endsWith(".delta");
+}
+
+export const note = (text: string): RunEvent => ({
+  at: 7,
+  runId: "run",
+  type: "decision",
+  work: null,
+  decision: { kind: "note", text },
+});
+
+/** The lines of a journal whose chain is right, whatever they hold. */
+export function sealed(bodies: readonly object[]): string[] {
+  let end = journalStart;
+  return [{ type: "journal", at: 1, format: "agent-jobs journal" }, ...bodies].map((fields) => {
+    const next = journalLine(end, fields);
+    end = next.end;
+    return next.line;
+  });
+}

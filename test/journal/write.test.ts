@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import * as fc from "fast-check";
+import { parseJournal } from "../../src/journal/read.ts";
+import { createJournal, createJournalReporter, type JournalFile } from "../../src/journal/write.ts";
+import * as samples from "../events/samples.ts";
+import { fold, isDelta, memory, note } from "./rig.ts";
+
+function folder(context: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "journal-test-"));
+  context.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+test("a journal is a header and a numbered line for each event, in folders that are made for it", async (context) => {
+  const path = join(folder(context), "a", "b", "run.jsonl");
+  const journal = createJournal(path, { now: () => 1234 });
+  journal.report(note("one\ntwo"));
+  // Not only after closing: a killed process leaves what was reported.
+  const lines = readFileSync(path, "utf8").split("\n");
+  const content = lines.map((line) => line.replace(/,"(prev|hash)":"[0-9a-f]*"/g, ""));
+  assert.deepEqual(content, [
+    '{"v":2,"seq":0,"type":"journal","at":1234,"format":"agent-jobs journal"}',
+    '{"v":2,"seq":1,"at":7,"runId":"run","type":"decision","work":null,"decision":{"kind":"note","text":"one\\ntwo"}}',
+    "",
+  ]);
+  // As the documentation says, for programs that know nothing else.
+  let prev = "";
+  for (const line of lines.slice(0, 2)) {
+    const [, before, hash] = /^(.*),"hash":"([0-9a-f]{64})"\}$/.exec(line) ?? [];
+    assert.equal(createHash("sha256").update(`${before}}`).digest("hex"), hash);
+    assert.equal(JSON.parse(line).prev, prev);
+    prev = hash ?? "";
+  }
+  await journal.close?.();
+});
+
+test("a new journal replaces the file that was there", async (context) => {
+  const path = join(folder(context), "run.jsonl");
+  writeFileSync(path, "old\n".repeat(1000));
+  await createJournal(path).close?.();
+  assert.equal(readFileSync(path, "utf8").split("\n").length, 2);
+});
+
+test("a place where no journal can be is refused before the run", (context) => {
+  assert.throws(() => createJournal(folder(context)), /EISDIR/);
+});
+
+test("deltas are left out", () => {
+  const file = memory((left) => left);
+  const journal = createJournalReporter(file, () => 1);
+  for (const event of samples.story()) journal.report(event);
+  assert.ok(!file.text().includes("delta"));
+  assert.equal(file.writes, 1 + samples.story().filter((event) => !isDelta(event)).length);
+});
+
+test("a write that takes only a part is completed", () => {
+  const file = memory((left) => Math.min(left, 5));
+  const journal = createJournalReporter(file, () => 1);
+  journal.report(note("ü".repeat(50)));
+  const { events, problems } = parseJournal(file.text());
+  assert.deepEqual(problems, []);
+  assert.deepEqual(events, [note("ü".repeat(50))]);
+});
+
+test("a full disk is told once and ends the journal, not the run", async () => {
+  let room = 2;
+  const file: JournalFile = {
+    write(bytes, offset) {
+      room -= 1;
+      if (room < 0) throw new Error("ENOSPC: no space left on device");
+      return bytes.length - offset;
+    },
+    close() {},
+  };
+  const journal = createJournalReporter(file, () => 1);
+  journal.report(note("1"));
+  assert.throws(() => journal.report(note("2")), /The journal ends after 2 lines: ENOSPC/);
+  room = 100;
+  journal.report(note("3"));
+  assert.equal(room, 100);
+  await journal.close?.();
+});
+
+test("a file that takes nothing is a failure and no endless loop, also for the header", () => {
+  const journal = createJournalReporter({ write: () => 0, close() {} }, () => 1);
+  assert.throws(() => journal.report(note("1")), /The journal ends after 0 lines/);
+  journal.report(note("2"));
+});
+
+test("a journal that was deleted during the run is told at the end", async (context) => {
+  const path = join(folder(context), "deep", "run.jsonl");
+  const journal = createJournal(path);
+  rmSync(join(path, ".."), { recursive: true });
+  journal.report(note("1"));
+  await assert.rejects(async () => journal.close?.(), /was deleted during the run/);
+});
+
+test("folding a journal gives the view of the live events", () => {
+  fc.assert(
+    fc.property(samples.events, (events) => {
+      const file = memory((left) => left);
+      const journal = createJournalReporter(file, () => 1);
+      for (const event of events) journal.report(event);
+      const parsed = parseJournal(file.text());
+      assert.deepEqual(parsed.problems, []);
+      assert.equal(parsed.torn, false);
+      // What JSON cannot say (a lone surrogate) has to be lost on both sides.
+      const live = JSON.parse(JSON.stringify(events.filter((event) => !isDelta(event))));
+      assert.deepEqual(parsed.events, live);
+      assert.deepEqual(fold(parsed.events), fold(live));
+    }),
+  );
+});
+
+test("a journal is continued: numbers and hashes go on", async (context) => {
+  const path = join(folder(context), "a", "run.jsonl");
+  for (const text of ["1", "2", "3"]) {
+    const journal = createJournal(path, { append: true });
+    journal.report(note(text));
+    await journal.close?.();
+  }
+  const { events, problems } = parseJournal(readFileSync(path, "utf8"));
+  assert.deepEqual([events, problems], [[note("1"), note("2"), note("3")], []]);
+  const seq = readFileSync(path, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line).seq);
+  assert.deepEqual(seq, [0, 1, 2, 3]);
+});
+
+test("a torn line is removed when the journal is continued, and the journal says so", async (context) => {
+  const path = join(folder(context), "run.jsonl");
+  const first = createJournal(path);
+  first.report(note("ü 1"));
+  first.report(note("ü 2"));
+  await first.close?.();
+  const text = readFileSync(path);
+  for (const cut of [1, 30, 5]) {
+    writeFileSync(path, text.subarray(0, text.length - cut));
+    for (const said of ["3", "4"]) {
+      const next = createJournal(path, { append: true });
+      next.report(note(said));
+      await next.close?.();
+    }
+    const { events, problems, torn } = parseJournal(readFileSync(path, "utf8"));
+    assert.deepEqual([events, torn], [[note("ü 1"), note("3"), note("4")], false]);
+    assert.deepEqual(
+      problems.map(({ line, kind }) => ({ line, kind })),
+      [{ line: 3, kind: "removed" }],
+    );
+    assert.match(problems[0]?.reason ?? "", /^A torn line of \d+ bytes was removed/);
+  }
+  // Of a first line that is torn nothing is left.
+  writeFileSync(path, text.subarray(0, 20));
+  const again = createJournal(path, { append: true });
+  again.report(note("1"));
+  await again.close?.();
+  assert.deepEqual(parseJournal(readFileSync(path, "utf8")).events, [note("1")]);
+});
+
+test("what is damaged, foreign or of another version is not continued, and not touched", async (context) => {
+  const path = join(folder(context), "run.jsonl");
+  const journal = createJournal(path);
+  for (const text of ["1", "2", "3"]) journal.report(note(text));
+  await journal.close?.();
+  const whole = readFileSync(path, "utf8");
+  const lines = whole.split("\n");
+  for (const [content, why] of [
+    [whole.replace('"text":"2"', '"text":"5"'), /line 3: The line was changed/],
+    [lines.toSpliced(2, 1).join("\n"), /line 3: Expected number 2, found 3/],
+    [whole.replace('"v":2', '"v":1'), /line 1: This journal has version 1, of an older/],
+    ["# Notes\n", /line 1: The line is not JSON/],
+    ['{"a":1}\n', /line 1: The version is none/],
+    ["Notes", /the file is not a journal/],
+  ] as const) {
+    writeFileSync(path, content);
+    assert.throws(
+      () => createJournal(path, { append: true }),
+      (error: Error) => error.message.includes("can't be continued") && why.test(error.message),
+    );
+    assert.equal(readFileSync(path, "utf8"), content);
+  }
+});
