@@ -13,11 +13,12 @@ const read = (name: string): string => readFileSync(new URL(name, root), "utf8")
 describe("docs/security.md", () => {
   const page = read("docs/security.md");
 
-  it("names a test in every row", () => {
-    const rows = page.split("\n").filter((line) => /^\| (?!what holds|-)/.test(line));
-    assert.ok(rows.length > 15);
+  it("names a test for every guarantee", () => {
+    const [guarantees = ""] = page.split("## What can't be prevented");
+    const items = guarantees.split(/^- (?=\*\*)/m).slice(1);
+    assert.ok(items.length > 15);
     assert.deepEqual(
-      rows.filter((row) => !row.includes("](../test/")),
+      items.filter((item) => !item.includes("](../test/")),
       [],
     );
   });
@@ -65,6 +66,16 @@ describe("the pages about the action", () => {
       }
     }
     assert.ok(workflows >= 6, `${workflows} workflows found`);
+  });
+});
+
+describe("README.md", () => {
+  it("is short, and shows a picture before the first section", () => {
+    const page = read("README.md");
+    assert.ok(page.split("\n").length <= 250);
+    const [opening = ""] = page.split("\n## ");
+    const [, picture = ""] = /!\[[^\]]+\]\(([^)]+\.svg)\)/.exec(opening) ?? [];
+    assert.match(read(picture), /^<svg /);
   });
 });
 

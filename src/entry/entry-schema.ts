@@ -1,7 +1,6 @@
 /**
- * The JSON Schema of an entry file: what editors complete from and what the loader checks first.
- * Titles, descriptions, defaults and examples are for editors; checks that need two places of the
- * file at once are in `check-entry.ts`.
+ * The JSON Schema of an entry file, for editors and for the first check of the loader. Titles, descriptions,
+ * defaults and examples are for editors. Checks that compare two places of the file are in `check-entry.ts`.
  */
 import { availableTools, defaultLimits, permissionPresets } from "./model.ts";
 
@@ -24,7 +23,7 @@ function map(values: object, more: object): object {
 }
 
 function minutes(of: string, fallback: number): object {
-  const description = `Minutes, fractions allowed: ${of}.`;
+  const description = `Minutes (may be fractions) of ${of}.`;
   return { type: "number", exclusiveMinimum: 0, default: fallback, description };
 }
 
@@ -36,7 +35,7 @@ function amount(of: string, fallback: number): object {
 const prompt = {
   title: "Prompt",
   description:
-    "Text, or lines that are joined with a line break. $name inserts a prompt variable or a runtime variable such as $user-input; $$ is a literal $.",
+    "A text, or lines that are joined with line breaks. $name inserts a prompt variable, or a runtime variable such as $user-input. $$ is a literal $.",
   type: ["string", "array"],
   items: text,
   minItems: 1,
@@ -44,11 +43,11 @@ const prompt = {
 
 const model = {
   title: "Model",
-  description: "A model by its category (a key of models) or by its id.",
+  description: "A model, either by category (a key of models) or by id.",
   type: "object",
   properties: {
     category: { ...name, description: "A key of models." },
-    id: { ...name, description: "The id of a model, as the provider knows it." },
+    id: { ...name, description: "The id of a model, passed to the provider unchanged." },
   },
   additionalProperties: false,
   minProperties: 1,
@@ -58,16 +57,29 @@ const model = {
 
 const permissionRules = object(
   {
-    preset: { enum: permissionPresets, default: "read-only", description: "Where to start from." },
-    read: { ...names, description: "Globs of files that may be read; a leading ! denies." },
-    write: { ...names, description: "Globs of files that may be written; a leading ! denies." },
+    preset: {
+      enum: permissionPresets,
+      default: "read-only",
+      description: "The preset that the rules add to.",
+    },
+    read: { ...names, description: "Globs of files that the agent may read. A leading ! denies." },
+    write: {
+      ...names,
+      description: "Globs of files that the agent may write. A leading ! denies.",
+    },
     shell: {
       description:
-        "true, or patterns of shell commands such as `git diff *`. Every command of a pipeline or list must match; a leading ! denies.",
+        "true, or patterns of shell commands such as `git diff *`. Every command of a pipeline or list must match. A leading ! denies.",
       oneOf: [{ const: true }, names],
     },
-    url: { ...names, description: "Patterns of addresses that may be fetched; ! denies." },
-    tools: { ...names, description: "Names of further tools that may be called; ! denies." },
+    url: {
+      ...names,
+      description: "Patterns of addresses that the agent may fetch. A leading ! denies.",
+    },
+    tools: {
+      ...names,
+      description: "Names of further tools that the agent may call. A leading ! denies.",
+    },
   },
   [],
 );
@@ -75,33 +87,57 @@ const permissionRules = object(
 const permissions = {
   title: "Permissions",
   description:
-    "What the agent may do: a preset, or rules that add to one. A rule that denies wins over one that allows.",
+    "What the agent may do: a preset, or rules that add to a preset. Denying rules override allowing rules.",
   oneOf: [{ type: "string", enum: permissionPresets }, permissionRules],
   default: "read-only",
 };
 
 const limits = object(
   {
-    jobMinutes: minutes("the whole job, which then fails", defaultLimits.jobMinutes),
-    tokens: amount("Tokens of the whole job, input and output.", defaultLimits.tokens),
-    taskMinutes: minutes("one run of a task, which then fails", defaultLimits.taskMinutes),
-    modelCalls: amount("Model calls of one run of a task.", defaultLimits.modelCalls),
-    turnMinutes: minutes("a turn, which then counts as crashed", defaultLimits.turnMinutes),
-    idleMinutes: minutes("silence while no tool runs: a crash", defaultLimits.idleMinutes),
-    loopIterations: amount("Iterations of one Loop.", defaultLimits.loopIterations),
-    parallel: amount("Turns at the same time; more wait.", defaultLimits.parallel),
+    jobMinutes: minutes("the job. When exceeded, the job fails", defaultLimits.jobMinutes),
+    tokens: amount(
+      "Input and output tokens of the job. When exceeded, the job fails.",
+      defaultLimits.tokens,
+    ),
+    taskMinutes: minutes(
+      "one run of a task. When exceeded, the task fails",
+      defaultLimits.taskMinutes,
+    ),
+    modelCalls: amount(
+      "Model calls of one run of a task. When exceeded, the task fails.",
+      defaultLimits.modelCalls,
+    ),
+    turnMinutes: minutes("a turn. When exceeded, the turn crashes", defaultLimits.turnMinutes),
+    idleMinutes: minutes(
+      "silence while no tool runs. When exceeded, the turn crashes",
+      defaultLimits.idleMinutes,
+    ),
+    loopIterations: amount(
+      "Iterations of one Loop. When exceeded, the loop fails.",
+      defaultLimits.loopIterations,
+    ),
+    parallel: amount(
+      "Maximum number of concurrent turns. Further turns wait.",
+      defaultLimits.parallel,
+    ),
   },
   [],
-  { title: "Limits", description: "Bounds of a run. Crossing one is reported with its name." },
+  {
+    title: "Limits",
+    description: "Limits of a run. The report of an exceeded limit names the limit.",
+  },
 );
 
 const availability = object(
   {
-    previousTasks: { ...texts, description: "The task before this one must be in the list." },
-    condition: ref("prompt", "Asked first; must mention job_boolean_true or job_boolean_false."),
+    previousTasks: { ...texts, description: "The task that ran before must be one of these." },
+    condition: ref(
+      "prompt",
+      "Sent before the prompt. Must mention job_boolean_true or job_boolean_false.",
+    ),
   },
   [],
-  { description: "When the task may run; all of it must hold." },
+  { description: "When the task may run. All fields must hold." },
 );
 
 const criteria = object(
@@ -109,20 +145,24 @@ const criteria = object(
     toolExecuted: {
       type: "array",
       items: { enum: availableTools },
-      description: "Tools that must have run in the last turn.",
+      description: "Tools that must have been called in the last turn.",
     },
-    condition: ref("prompt", "Asked last; must mention job_boolean_true or job_boolean_false."),
+    condition: ref(
+      "prompt",
+      "Sent after the prompt. Must mention job_boolean_true or job_boolean_false.",
+    ),
     runConditionInSameSession: {
       type: "boolean",
       default: true,
-      description: "false asks conditions in sessions of their own, with the driving model.",
+      description:
+        "false: conditions are checked in sessions of their own, with the driving model.",
     },
     failureAction: object(
       {
         retryTimes: {
           type: "integer",
           minimum: 0,
-          description: "How often the task is retried when its criteria don't hold.",
+          description: "Maximum number of retries if the criteria don't hold.",
         },
         additionalPrompt: ref("prompt", "Added to the prompt of a retry."),
       },
@@ -130,7 +170,7 @@ const criteria = object(
     ),
   },
   ["failureAction"],
-  { description: "When the task has succeeded; all of it must hold." },
+  { description: "When the task has succeeded. All fields must hold." },
 );
 
 const task = object(
@@ -140,7 +180,7 @@ const task = object(
     requireUserInput: {
       type: "boolean",
       default: false,
-      description: "Must be true if, and only if, the prompt uses $user-input.",
+      description: "Must be true if and only if the prompt uses $user-input.",
     },
     availability,
     criteria,
@@ -176,7 +216,7 @@ const work = {
       {
         taskId: { ...text, description: "A key of tasks." },
         modelOverride: ref("model", "The model to use in place of the task's."),
-        workIdInJob: { type: "integer", minimum: 0, description: "Assigned; no need to write it." },
+        workIdInJob: { type: "integer", minimum: 0, description: "Assigned by agent-jobs." },
       },
       ["taskId"],
     ),
@@ -184,33 +224,33 @@ const work = {
     workOf("Par", "All at once; fails if one of them fails.", { works }, ["works"]),
     workOf(
       "Loop",
-      "Repeats its body. Without postCondition and atMost the body runs once.",
+      "Repeats its body. Without postCondition and atMost, the body runs once.",
       {
         preCondition: condition(
-          "[outcome, work]: asked before the body, which runs if the work has the outcome; else the loop has succeeded.",
+          "[outcome, work]: checked before the body. If the work has the outcome, the body runs; otherwise the loop succeeds.",
         ),
         body: ref("work"),
         postCondition: condition(
-          "[outcome, work]: asked after the body; the loop starts over if the work has the outcome, else it has succeeded.",
+          "[outcome, work]: checked after the body. If the work has the outcome, the loop starts over; otherwise it succeeds.",
         ),
         atMost: {
           type: "integer",
           minimum: 1,
           description:
-            "How often the body runs at most. With it, an absent condition goes on. If a condition still asks for another pass, the loop fails.",
+            "Maximum number of times that the body runs. With it, an absent condition asks for another pass. If a condition still asks for another pass, the loop fails.",
         },
         atMostReached: {
           enum: ["fail", "succeed"],
           default: "fail",
           description:
-            "What it means that a condition still asks for another pass after atMost: succeed where the number was the plan.",
+            "How the loop ends if a condition still asks for another pass after atMost passes.",
         },
       },
       ["body"],
     ),
     workOf(
       "Alt",
-      "Chooses by the outcome of a condition.",
+      "Runs one of two works, depending on the outcome of a condition.",
       { condition: ref("work"), trueWork: ref("work"), falseWork: ref("work") },
       ["condition"],
     ),
@@ -221,7 +261,7 @@ const job = object(
   {
     requireUserInput: {
       type: "boolean",
-      description: "Whether any task of the job requires user input; filled in where it is absent.",
+      description: "Whether a task of the job requires user input. Computed if absent.",
     },
     work: ref("work"),
   },
@@ -256,28 +296,29 @@ export const entrySchema = {
   title: "agent-jobs entry",
   ...object(
     {
-      $schema: { ...text, description: "For editors; ignored." },
+      $schema: { ...text, description: "For editors. Ignored." },
       models: {
-        ...map(name, { title: "Models", description: "Categories of models and their ids." }),
+        ...map(name, { title: "Models", description: "Model ids by category." }),
         properties: { driving: { ...name, description: "Checks conditions." } },
         required: ["driving"],
         examples: [{ driving: "gpt-5-mini", planning: "gpt-5" }],
       },
       promptVariables: map(ref("prompt"), {
-        description: "Texts to be used in prompts as $name; they may use one another.",
+        description: "Texts that prompts insert with $name. They may use each other.",
       }),
       tasks: map(ref("task"), { description: "Tasks by name." }),
       jobs: map(ref("job"), { description: "Jobs by name." }),
       grid: {
         type: "array",
         items: ref("gridRow"),
-        description: "How a page may lay out the jobs: rows of cells, null for an empty one.",
+        description: "The layout of the jobs on a page: rows of cells. null is an empty cell.",
       },
       drivingSessionRetries: {
         type: "array",
         items: ref("drivingSessionRetry"),
         minItems: 1,
-        description: "Models to try in turn for a driving session; the first is models.driving.",
+        description:
+          "Models for driving sessions, in the order in which they are tried. The first is models.driving.",
       },
       permissions: ref("permissions"),
       limits: ref("limits"),

@@ -1,4 +1,4 @@
-/** The JSON Schema of a rehearsal file: what editors complete and what the loader checks first. */
+/** The JSON Schema of a rehearsal file, for editors and for the first check of the loader. */
 import { decisionProperties } from "./decision-fields.ts";
 import { workspace } from "./workspace-schema.ts";
 
@@ -14,7 +14,7 @@ const condition = (description: string) => ({
   properties: {
     contains: strings("What the text must contain: one string or several."),
     excludes: strings("What the text must not contain: one string or several."),
-    equals: text("The whole text; white space at its end does not count."),
+    equals: text("The whole text, apart from white space at its end."),
     matches: text("A JavaScript regular expression that must match somewhere in the text."),
   },
 });
@@ -31,56 +31,56 @@ function strings(description: string) {
 
 const tool = {
   type: "object",
-  description: "One tool call.",
+  description: "A tool call.",
   additionalProperties: false,
   required: ["name"],
   properties: {
-    name: text("The tool, by the name that the model of this session sees."),
+    name: text("The name of the tool, as the session offers it to the model."),
     arguments: {
       type: ["object", "string"],
       description:
-        "The arguments. A string is sent as it is: the input of a freeform tool such as apply_patch, or invalid JSON.",
+        "The arguments. A string is sent unchanged: the input of a freeform tool such as apply_patch, or invalid JSON.",
     },
     unknown: flag(
-      "The session does not offer this tool: rehearses a model that calls a tool which does not exist. The call fails.",
+      "The session doesn't offer this tool, and the call fails: rehearses a model that calls a tool that doesn't exist.",
     ),
     fails: text(
-      "The call must fail, and this is a part of its error. Without it the rehearsal fails when the call does. A command that exits with another code than 0 has not failed: that is its result.",
+      "The call must fail, with an error that contains this text. Without this field, the rehearsal fails if the call fails. A command that exits with a code other than 0 has not failed.",
     ),
     denied: flag(
-      "The permissions must deny the call. Without it the rehearsal fails when they do.",
+      "The permissions must deny the call. Without this field, the rehearsal fails if they do.",
     ),
   },
 };
 
 const replyProperties = {
   text: text(
-    'The text of the answer. An empty string is an empty answer, which is a crash if it is the last of the turn. With "cut" and "hang": what arrives before.',
+    'The text of the answer. An empty answer at the end of a turn is a crash. With "cut" and "hang": the text that arrives before.',
   ),
-  reasoning: text("What the model thinks before it answers."),
+  reasoning: text("The reasoning before the answer."),
   tools: {
     type: "array",
     description:
-      'The tools that the model calls. They really run; the next reply of the turn answers to their results. If there is no next reply, the model then says "Done."',
+      'The tools that the model calls. The calls are real, and the next reply of the turn follows their results. Without a next reply, the model answers "Done."',
     minItems: 1,
     items: tool,
   },
   toolResults: condition(
-    "What the tools called by the reply before must have returned, all results joined with line breaks.",
+    "The results of the tools called by the previous reply, joined with line breaks.",
   ),
   delay: {
     type: "number",
     minimum: 0,
-    description: "How long the model waits before this reply, in milliseconds.",
+    description: "The delay before this reply, in milliseconds.",
   },
   finish: {
     enum: ["length", "content_filter"],
     description:
-      'Why the answer ends early: at the output limit ("length"), or by a content filter ("content_filter"). Default: it is whole.',
+      'Why the answer ends early: "length" (the output limit) or "content_filter". Default: the answer is complete.',
   },
   usage: {
     type: "object",
-    description: "The tokens that this reply reports. Default: none.",
+    description: "The token usage that this reply reports. Default: none.",
     additionalProperties: false,
     properties: {
       input: whole(0, "Input tokens."),
@@ -90,35 +90,35 @@ const replyProperties = {
   error: {
     type: ["integer", "object"],
     description:
-      'An HTTP error: its status, or an object. Without "times" it is final: the runtime does not repeat the request, and the turn has crashed.',
+      'An HTTP error: its status, or an object. Without "times", the runtime doesn\'t repeat the request, and the turn crashes.',
     minimum: 400,
     maximum: 599,
     additionalProperties: false,
     required: ["status"],
     properties: {
       status: { type: "integer", minimum: 400, maximum: 599, description: "The HTTP status." },
-      message: text("The error's message. Default: a sentence that names the status."),
+      message: text("The message of the error. Default: a sentence that names the status."),
       headers: {
         type: "object",
-        description: "Further headers of the answer, such as retry-after.",
+        description: "Further headers of the response, such as retry-after.",
         additionalProperties: { type: "string" },
       },
     },
   },
   cut: flag(
-    'The connection breaks in mid-answer, after "text". Without "times" it does so every time.',
+    'The connection breaks after "text". Without "times", this happens at every repetition of the request.',
   ),
-  hang: flag('The answer never ends; nothing comes after "text".'),
-  die: flag("The runtime process dies at once (SIGKILL), and all its sessions with it."),
+  hang: flag('Nothing comes after "text", and the answer never ends.'),
+  die: flag("The process of the runtime is killed (SIGKILL), and all its sessions die with it."),
   times: whole(
     1,
-    'With "error" or "cut": how many requests in a row get it. The runtime repeats such a request up to 5 times by itself; then the next reply of the turn is given.',
+    'With "error" or "cut": the number of requests in a row that get it, before the next reply of the turn follows. The runtime repeats a failed request up to 5 times.',
   ),
 };
 
 const reply = {
   type: ["string", "object"],
-  description: "One answer of the model. A plain string is a text and nothing else.",
+  description: 'An answer of the model. A plain string is short for "text".',
   minProperties: 1,
   additionalProperties: false,
   properties: replyProperties,
@@ -127,14 +127,14 @@ const reply = {
 const turn = {
   type: ["string", "object"],
   description:
-    "What happens on one prompt. If there is only one reply its fields may stand here; a plain string is a text and nothing else.",
+    'The model\'s answers to one prompt. A turn with a single reply can have the fields of the reply itself. A plain string is short for "text".',
   minProperties: 1,
   additionalProperties: false,
   properties: {
-    prompt: condition("What the prompt must be."),
+    prompt: condition("The prompt that the turn expects."),
     replies: {
       type: "array",
-      description: "The model's answers, one for each request of the turn.",
+      description: "The answers of the model, one for each request of the turn.",
       minItems: 1,
       items: reply,
     },
@@ -145,7 +145,7 @@ const turn = {
 const rule = {
   type: "object",
   description:
-    "How the model behaves in one session. The first rule that is not used up, whose selectors fit and whose first turn accepts the prompt, plays a new session to its end.",
+    "Plays the model in one session. A new session is played by the first rule that is not used up, whose selectors match, and whose first turn expects the prompt.",
   additionalProperties: false,
   required: ["turns"],
   properties: {
@@ -153,31 +153,32 @@ const rule = {
     role: {
       enum: ["task", "driving"],
       description:
-        'Selects sessions by what they are for: "driving" checks conditions, "task" does the work. A session that does both fits both.',
+        'Selects sessions by role: "driving" checks conditions, "task" does the work. A session that does both matches both.',
     },
     model: text("Selects sessions with this model id."),
     workId: whole(
       0,
       "Selects sessions of the work with this id: its number in the job, from 0 in reading order.",
     ),
-    run: whole(1, "Selects sessions of this run of the work: 2 is the second time around a loop."),
-    retry: whole(0, "Selects sessions opened for this criteria retry; 0: for the first try."),
+    run: whole(1, "Selects sessions of this run of the work: 2 is the second iteration of a loop."),
+    retry: whole(0, "Selects sessions that were opened for this retry. 0 is the first round."),
     attempt: whole(
       1,
-      "Selects sessions by how often the prompt was tried: 2 replaces a session that crashed.",
+      "Selects sessions that were opened for this attempt: 2 replaces the first session that crashed.",
     ),
     subAgent: flag("Plays a sub-agent of such a session instead of the session itself."),
     repeat: {
-      description: 'How many sessions this rule plays, exactly; "any": one or more. Default: 1.',
+      description:
+        'The exact number of sessions that this rule plays. "any": one or more. Default: 1.',
       anyOf: [
         { type: "integer", minimum: 1 },
         { type: "string", const: "any" },
       ],
     },
-    optional: flag("It is no failure if the rule is not used, or not to its end."),
+    optional: flag("The rehearsal doesn't fail if the rule is not used, or not to its end."),
     turns: {
       type: "array",
-      description: "One turn for each prompt that the session gets.",
+      description: "The turns of the session, one for each prompt.",
       minItems: 1,
       items: turn,
     },
@@ -188,7 +189,7 @@ const outcomes = ["succeeded", "failed", "crashed", "canceled"];
 
 const work = {
   type: "object",
-  description: "How one work of the job must have ended.",
+  description: "A work of the job, and how it must have ended.",
   additionalProperties: false,
   required: ["task", "outcome"],
   properties: {
@@ -197,19 +198,19 @@ const work = {
     model: text("The model id of the work."),
     outcome: {
       description:
-        'How it ended: the last time if it ran more than once. A list tells how each of its runs ended, in order. "skipped": it never ran.',
+        'The outcome of the last run, or a list of the outcomes of all runs. "skipped": the work never ran.',
       anyOf: [
         { type: "string", enum: [...outcomes, "skipped"] },
         { type: "array", minItems: 1, items: { type: "string", enum: outcomes } },
       ],
     },
-    runs: whole(1, "How often it ran."),
+    runs: whole(1, "The number of runs."),
     attempts: whole(
       1,
-      "How often its prompt was sent, in all its runs together: the first time, criteria retries, tries after a crash.",
+      "How often the prompt was sent, over all runs, including retries and attempts after a crash.",
     ),
-    retries: whole(0, "How many criteria retries it needed, in all its runs together."),
-    crashes: whole(0, "How many crashes it had, in all its runs together."),
+    retries: whole(0, "The number of retries, over all runs."),
+    crashes: whole(0, "The number of crashes, over all runs."),
   },
 };
 
@@ -242,7 +243,7 @@ export const rehearsalSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "agent-jobs rehearsal",
   description:
-    "A run of a job in which a script plays the model, and what is expected of it. In every text of the script and of the expectations `${workingDirectory}` stands for the absolute path of the working directory (`$${workingDirectory}` for itself).",
+    "A run of a job in which a script plays the model, and its expectations. In the texts of the script and the expectations, `${workingDirectory}` is replaced by the absolute path of the working directory. `$${workingDirectory}` is literal.",
   $defs: { text: asText, decision },
   type: "object",
   additionalProperties: false,
@@ -251,24 +252,24 @@ export const rehearsalSchema = {
     $schema: text("The schema of this file, for editors."),
     description: text("What this rehearsal shows. Printed with its result."),
     entry: text("The entry file, relative to this file."),
-    job: text("The job. May be left out if the entry has just one."),
+    job: text("The job. May be omitted if the entry has only one."),
     userInput: text("The user input of the job."),
     workingDirectory: text(
-      "The directory that the sessions work in, relative to this file; a copy of it where they may write. Default: the one given on the command line, else the current directory.",
+      "The folder in which the sessions work, relative to this file. If they may write, they work in a copy. Default: the folder given on the command line, else the current directory.",
     ),
     workspace,
     models: {
       type: "object",
-      description: "Models to use instead of the entry's: category to model id.",
+      description: "Model ids by category. They override the entry's.",
       additionalProperties: { type: "string", minLength: 1 },
     },
     permissions: {
       enum: ["read-only", "workspace", "all"],
-      description: "As the command line's --permissions.",
+      description: "Like the option --permissions of the command line.",
     },
     limits: {
       type: "object",
-      description: "Limits to use instead of the entry's, to rehearse time-outs quickly.",
+      description: "Limits that override the entry's, for example to rehearse a timeout quickly.",
       additionalProperties: false,
       properties: {
         jobMinutes: minutes("Minutes for the job."),
@@ -276,30 +277,30 @@ export const rehearsalSchema = {
         taskMinutes: minutes("Minutes for one run of a task."),
         modelCalls: whole(1, "Model calls for one run of a task."),
         turnMinutes: minutes("Minutes for one turn."),
-        idleMinutes: minutes("Minutes without a sign of life from a session."),
+        idleMinutes: minutes("Minutes of silence while no tool runs."),
         loopIterations: whole(1, "Iterations of one loop."),
-        parallel: whole(1, "Turns at once."),
+        parallel: whole(1, "Maximum number of concurrent turns."),
       },
     },
     sessions: {
       type: "array",
-      description: "Rules for the sessions of the run, tried in this order.",
+      description: "The script: rules for the sessions of the run, tried in this order.",
       items: rule,
     },
     expect: {
       type: "object",
-      description: "What must be true of the run.",
+      description: "The expectations. Default: the job succeeds.",
       additionalProperties: false,
       properties: {
         result: {
           enum: ["succeeded", "failed", "canceled"],
           description: "How the job must end. Default: succeeded.",
         },
-        reason: condition("Why it failed or was canceled."),
+        reason: condition("The reason of the failure or cancellation."),
         works: {
           type: "array",
           description:
-            "Every work that must have run, and how it ended. A work that ran and is not in the list is a failure.",
+            "The works that ran, and how they ended. The rehearsal fails if a work ran that is not in the list.",
           items: work,
         },
         decisions: {
@@ -310,7 +311,7 @@ export const rehearsalSchema = {
           additionalProperties: false,
           properties: {
             include: decisions("Each of these must occur, in any order."),
-            sequence: decisions("These must occur in this order; others may come between them."),
+            sequence: decisions("These must occur in this order, possibly with others in between."),
             exclude: decisions("None of these may occur."),
           },
         },
