@@ -78,10 +78,10 @@ function isReference(name: string): boolean {
   );
 }
 
-/** The whole of a file that has one line; undefined if it isn't there, isn't a file, or has more. */
+/** The whole of a file that has one line; undefined if it doesn't exist, isn't a file, or has more lines. */
 async function firstLine(path: string): Promise<string | undefined> {
   const found = await stat(path).catch(() => undefined);
-  // A pipe would be waited for, for ever.
+  // Reading a pipe could wait forever.
   if (found === undefined || !found.isFile() || found.size > MAX_SMALL_FILE) return undefined;
   const handle = await open(path, "r");
   try {

@@ -1,4 +1,4 @@
-/** What a person may have meant who named an entry that isn't there. */
+/** Suggestions for the path of an entry that doesn't exist. */
 import { open, readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 

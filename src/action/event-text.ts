@@ -1,6 +1,6 @@
 /**
- * Text of an event (titles, bodies, comments) is data from strangers. What a person who reads it on GitHub
- * can't see must not reach a model either.
+ * Text of an event (titles, bodies, comments) is untrusted data. Text that is invisible on GitHub
+ * must not reach a model either.
  */
 export const MAX_EVENT_TEXT = 100_000;
 

@@ -35,7 +35,7 @@ const WAITS_MS = [1_000, 3_000];
 const LONGEST_WAIT_MS = 60_000;
 const MAX_BYTES = 1_000_000;
 
-/** Every method rejects with an Error for people. */
+/** Every method rejects with an Error whose message can be shown to users. */
 export function createGithubApi(options: GithubApiOptions): GithubApi {
   const { clock = systemClock, log = () => {} } = options;
   let client: Promise<Client> | undefined;

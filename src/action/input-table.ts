@@ -1,7 +1,7 @@
 /**
  * The names of the inputs, their defaults and the values that they may have. Names and defaults come from
- * `action.yml`, which also has what people read. They are here once more because the runner is not the only
- * one who starts us, and because an empty input means its default too.
+ * `action.yml`, which also has the descriptions. They are needed here because the action can be started without a runner,
+ * and because an empty input also means its default.
  */
 import { providerTypes, wireApis } from "../app/options-provider.ts";
 import { permissionPresets } from "../entry/model.ts";

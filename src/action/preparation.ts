@@ -116,7 +116,7 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
   }
   const { baseRef } = decision;
   const missing = await missingEntry(setting.workspace, paths.entry);
-  // Behind a fork's head the base may have what the work tree has not; without a checkout nobody meant that.
+  // The base may have an entry that a fork's head lacks, but a workspace without any checkout is a mistake.
   const folder = dirname(resolve(setting.workspace, paths.entry));
   if (
     missing !== undefined &&
@@ -159,19 +159,19 @@ async function payloadOf(path: string | undefined): Promise<unknown> {
   try {
     return path === undefined ? undefined : JSON.parse(await readFile(path, "utf8"));
   } catch {
-    // An unreadable commit is unknown, and `trust.ts` decides what that means.
+    // An unreadable payload is unknown, and `trust.ts` decides what that means.
     return undefined;
   }
 }
 
-/** A program that a stranger wrote is not made better by a sandbox inside of it. */
+/** The runtime enforces the sandbox, so it must not come from untrusted files. */
 async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setting): Promise<void> {
   for (const [name, path] of [
     ["runtime-path", inputs.runtimePath],
     ["COPILOT_CLI_PATH", environment["COPILOT_CLI_PATH"]],
   ] as const) {
     if (path === undefined || path === "") continue;
-    // By its name or through links: a link of the checkout chooses the program as well as a file of it.
+    // By its name or through links: a link in the checkout could also choose the program.
     const absolute = resolve(workspace, path);
     if (isBelow(workspace, absolute) || (await isInside(workspace, absolute))) {
       throw new Stop("failure", [
@@ -218,7 +218,7 @@ const howToReadTheBase =
   "The commit must contain the file, and the token needs `contents: read`. To use the file of the checkout, check out the " +
   "commit of the event: actions/checkout without `ref` and `repository`, in an image that has git.";
 
-/** A path of the workspace as the repository calls it: a checkout may be in a folder (`path:` of actions/checkout). */
+/** A path of the workspace relative to the repository's root: a checkout may be in a folder (`path:` of actions/checkout). */
 async function nameInRepository(workspace: string, path: string): Promise<string> {
   const absolute = resolve(workspace, path);
   const checkout = await checkoutOf(dirname(absolute));
@@ -252,7 +252,7 @@ export function runOptions(
 ): RunOptions {
   const { job, permissions, provider, gitHubToken } = inputs;
   const { rehearse } = sources;
-  // A rehearsal may name a folder of its own; that of a base copy would be beside the copy.
+  // A rehearsal may name its own folder, which for a copy of the base would be next to the copy.
   const workingDirectory =
     paths.workingDirectory ??
     (rehearse === undefined || sources.baseFolder !== undefined ? workspace : undefined);

@@ -1,4 +1,4 @@
-/** How the models are reached: which key it is, in words that hold nothing of its value. */
+/** How the models are reached: describes the key without any part of its value. */
 import type { Inputs } from "./inputs.ts";
 
 export type ModelKey =
@@ -16,7 +16,7 @@ export function modelKey({ rehearse, provider, gitHubToken }: Keys): ModelKey {
     const where = new URL(provider.baseUrl).origin;
     return {
       kind: "given",
-      text: `your own server ${where} (${provider.type ?? "openai"}), ${key}; without a GitHub token`,
+      text: `your own server ${where} (${provider.type ?? "openai"}), ${key} and without a GitHub token`,
     };
   }
   if (gitHubToken === undefined) {
@@ -42,7 +42,7 @@ function tokenName(token: string): string {
 }
 
 const waysToFixIt = [
-  "There are three ways to provide one:",
+  "There are three ways to fix this:",
   "1. The built-in token: add `permissions: { contents: read, copilot-requests: write }` to the job, and omit `github-token`.",
   "2. A fine-grained personal token with the permission “Copilot Requests”, as a secret: `github-token: ${{ secrets.COPILOT_TOKEN }}`.",
   "3. Your own model server: `provider-base-url` and, from a secret, `provider-api-key`.",

@@ -1,13 +1,13 @@
 /**
- * Who may start an agent, and which commit says what it does. Decides alone, over what the event says and what the
- * ports answer; whatever can't be found out counts against the event.
+ * Who may start an agent, and which commit decides what it does. Pure, apart from its ports. If trust can't be
+ * verified, the event is refused.
  *
  * - A fork's pull request is skipped before GitHub is asked anything.
  * - A bot is trusted if its exact login is listed, and never because of its permission on GitHub.
  * - A user with write access may re-run the run of any user, and then counts as its cause.
  * - `allow-untrusted` turns every other answer into `allowed`.
  * - Whatever the event: the work tree is believed only where everything that is used of it is checked out at
- *   `GITHUB_SHA`, and nobody but people with write access decided what that commit holds. Else there is a `baseRef`:
+ *   `GITHUB_SHA`, and only users with write access could change that commit. Otherwise there is a `baseRef`:
  *   what decides about the run (the entry, the rehearsal) comes from that commit, never from the work tree.
  */
 import { sha, type Actor, type EventFacts } from "./webhook-event.ts";
@@ -18,9 +18,9 @@ export interface TrustOptions {
   readonly allowedBots: readonly string[];
   /** Logins of users who may start an agent without write access. */
   readonly allowedUsers: readonly string[];
-  /** `GITHUB_SHA`: on most events a commit of a branch that only people with write access change. */
+  /** `GITHUB_SHA`: on most events a commit of a branch that only users with write access can change. */
   readonly eventSha: string | undefined;
-  /** Whether a runner started us. Where none did, and no commit is named, the work tree is the user's own. */
+  /** Whether a runner started the action. Without a runner and a commit, the work tree belongs to the user. */
   readonly onRunner: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface CheckedOut {
 }
 
 export interface TrustPorts {
-  /** The permission that GitHub knows of a person: `admin`, `write`, `read`, `none`… */
+  /** The permission of a user on GitHub: `admin`, `write`, `read`, `none`… */
   permissionOf(login: string): Promise<string>;
   /** Whether the head of a pull request is in another repository. */
   isForkPullRequest(number: number): Promise<boolean>;
@@ -49,13 +49,13 @@ export type TrustDecision =
   | {
       readonly kind: "refused";
       readonly reason: string;
-      /** Nobody triggered the event to get an answer. */
+      /** The event was not triggered to get an answer. */
       readonly unattended: boolean;
     };
 
 type Verdict = Exclude<TrustDecision, { kind: "allowed" }>;
 
-/** Only people with write access, or the repository itself, cause these. */
+/** Only users with write access, or the repository itself, can trigger these. */
 const unchecked = new Set([
   "schedule",
   "workflow_dispatch",
@@ -138,7 +138,7 @@ async function judgeCause(
   options: TrustOptions,
   ports: TrustPorts,
 ): Promise<Cause> {
-  // Its actor is whoever wrote the schedule last, and may have left since.
+  // Its actor is the last author of the schedule, who may have left since.
   if (event.name === "workflow_run" && event.upstreamEvent === "schedule" && !event.upstreamFork) {
     return {
       kind: "trusted",
@@ -149,7 +149,7 @@ async function judgeCause(
   if (restartedBy !== undefined && !restartedBy.bot) {
     const standing = await standingOf(restartedBy, options, ports);
     if (standing.kind === "trusted") {
-      return { kind: "trusted", reason: `re-run by ${standing.reason}` };
+      return { kind: "trusted", reason: `${standing.reason} and re-ran the job` };
     }
   }
   if (event.actors.length === 0) {
@@ -307,7 +307,7 @@ async function forkOf(event: EventFacts, ports: TrustPorts): Promise<string | un
   }
 }
 
-/** A commit that the event's cause can't influence. On `pull_request`, `GITHUB_SHA` contains the merged head. */
+/** A commit that the user who triggered the event can't change. On `pull_request`, `GITHUB_SHA` contains the merged head. */
 function baseRefOf(event: EventFacts, { eventSha }: TrustOptions): string | undefined {
   return withoutSecrets.has(event.name) ? event.pullRequest?.baseSha : sha(eventSha);
 }

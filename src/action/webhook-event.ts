@@ -66,7 +66,7 @@ export function readEvent(event: RunnerEvent): EventFacts {
   };
 }
 
-/** Where the runner does not count: only a person other than the actor can have started it again. */
+/** Without an attempt number, only another triggering actor shows that the run was re-run. */
 function isLaterAttempt({ attempt = "", actor, triggeringActor }: RunnerEvent): boolean {
   return attempt === ""
     ? triggeringActor?.toLowerCase() !== actor?.toLowerCase()

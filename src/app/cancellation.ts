@@ -1,6 +1,6 @@
 /**
- * Signals cancel a run; it then has some seconds to end, reports included. Imports nothing: whoever has to
- * listen early loads this before everything else.
+ * Signals cancel a run; it then has some seconds to end, reports included. Imports nothing, so that an
+ * edge can load it first and listen early.
  */
 
 export interface CancellationOptions {
@@ -16,7 +16,7 @@ export interface Cancellation {
   readonly signal: AbortSignal;
   /** Aborts just before the exit by force: what still runs must be gone when its listeners return. */
   readonly lastCall: AbortSignal;
-  /** Set by whoever has something to save before the exit by force; has half a second. Must not reject. */
+  /** Saves what is known before the exit by force, within half a second. Must not reject. */
   onLastCall: (() => Promise<void>) | undefined;
   dispose(): void;
 }

@@ -16,9 +16,9 @@ export const installJobsEntry: Method<"installJobsEntry"> = (...args) =>
 /** The installed entry; throws if there is none: `JobHost.ensureInstalledEntry` of the default host. */
 export const ensureInstalledEntry: Method<"ensureInstalledEntry"> = () =>
   defaultHost().ensureInstalledEntry();
-/** Starts a job and tells callbacks how it goes: `JobHost.startJob` of the default host. */
+/** Starts a job and reports to its callbacks: `JobHost.startJob` of the default host. */
 export const startJob: Method<"startJob"> = (...args) => defaultHost().startJob(...args);
-/** Runs a job to its end and gives its result: `JobHost.runJob` of the default host. */
+/** Runs a job and returns its result: `JobHost.runJob` of the default host. */
 export const runJob: Method<"runJob"> = (...args) => defaultHost().runJob(...args);
 /** Starts a task without a job: `JobHost.startTask` of the default host. */
 export const startTask: Method<"startTask"> = (...args) => defaultHost().startTask(...args);

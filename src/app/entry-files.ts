@@ -43,7 +43,7 @@ export async function checkFile(file: string): Promise<readonly Diagnostic[]> {
   return [];
 }
 
-/** The bytes of a file that a person named; what is wrong with it is a diagnostic. */
+/** The bytes of a file that the user named. Problems are reported as diagnostics. */
 async function readText(file: string): Promise<Uint8Array> {
   const refuse = (reason: string, hint?: string): DiagnosticsError => {
     const diagnostic: Diagnostic = {

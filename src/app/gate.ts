@@ -18,7 +18,7 @@ export function createGate(parallel: number): AdjustableGate {
     },
     run: <T>(turn: () => Promise<T>, signal: AbortSignal) =>
       new Promise<T | undefined>((resolve, reject) => {
-        // Who waits for a slot leaves at once; a turn that has begun ends in its own way.
+        // A turn that waits for a slot leaves at once. A turn that has begun ends in its own way.
         const leave = (): void => resolve(undefined);
         if (signal.aborted) {
           leave();

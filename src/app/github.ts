@@ -1,4 +1,4 @@
-/** A run on GitHub, composed for the action: the reporter of a prepared run, and what is said without a run. */
+/** A run on GitHub, composed for the action: the reporter of a prepared run, and the report if there was no run. */
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import type { Reporter } from "../events/sink.ts";
 import { applyEvent, createRunView } from "../events/view.ts";
@@ -109,7 +109,7 @@ export function reportReasons(
 /** GitHub shows ten warnings of a step, and the run may have some of its own. */
 const maxWarnings = 3;
 
-/** What is odd about a valid entry: all in the log, the first as annotations where they are wanted. */
+/** The warnings about a valid entry: all in the log, the first as annotations where they are wanted. */
 export function reportWarnings(
   core: GithubCore,
   warnings: readonly Diagnostic[],
@@ -122,7 +122,7 @@ export function reportWarnings(
   for (const warning of warnings) sayLine(core, `Entry: ${diagnosticLine(warning)}`);
 }
 
-/** A line in the log whatever it holds: `text` begins with words of ours. */
+/** Prints a line to the log, whatever it contains. `text` must begin with a fixed prefix. */
 export function sayLine(core: Pick<GithubCore, "info">, text: string): void {
   core.info(logLine(text, 4000));
 }

@@ -1,4 +1,4 @@
-/** The options of a `JobHost`, and their check when it is made: a program in JavaScript has no types to do that. */
+/** The options of a `JobHost`, and their check at run time, because a caller in JavaScript has no type checks. */
 import { validateEntry } from "../entry/prepare.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
@@ -16,17 +16,17 @@ import {
 } from "./options-provider.ts";
 import { isRecord, isText } from "../document/guards.ts";
 
-/** What an application tells a host of its own. */
+/** The options of an application for its own host. */
 export interface JobHostOptions extends Partial<ModelAccess> {
-  /** Where the entry says nothing, and a ceiling where it does. */
+  /** Default permissions, and an upper bound for those of the entry. */
   readonly permissions?: PermissionPreset;
-  /** Over the entry's. */
+  /** Override the limits of the entry. */
   readonly limits?: Limits;
   /** Answers every model request instead of a model server. */
   readonly transport?: ModelTransport;
   /**
    * Tools with handlers in this process, offered to every session. `permissions.tools` of the entry must name
-   * them, unless they say `skipPermission`. A handler that throws, takes longer than 60 seconds or returns more
+   * them, unless they set `skipPermission`. A handler that throws, takes longer than 60 seconds or returns more
    * than 200,000 characters is a result for the model, never the end of the turn.
    */
   readonly tools?: readonly Tool[];

@@ -1,6 +1,6 @@
 /**
  * What runs share: the runtime and its sessions, the slots for turns, the rate limit of the model server, the
- * secrets to mask, and who listens. The command line, the action, rehearsals, benches and `JobHost` all run
+ * secrets to mask, and the reporters. The command line, the action, rehearsals, benches and `JobHost` all run
  * on one of these; what is prepared for a run of a file is in `prepare-run.ts`.
  *
  * Invariants: the runtime is up only while something runs, so a process that is done can exit; what happens
@@ -50,7 +50,7 @@ export interface HostOptions extends ModelAccess {
   readonly runtimeKeeper?: RuntimeKeeper | undefined;
   /** Hear the events of all runs, told apart by `runId`, until the host is closed. */
   readonly reporters?: readonly Reporter[] | undefined;
-  /** Told of the first failure of each of them. */
+  /** Called with the first failure of each reporter. */
   readonly onReporterFailure?: ((failure: ReporterFailure) => void) | undefined;
   readonly clock?: Clock;
   /** What makes the sessions. Default: the Copilot runtime. */
@@ -62,7 +62,7 @@ export interface RunOnHostOptions {
   readonly signal?: AbortSignal | undefined;
   /** Hear this run only, before the reporters of the host, and are closed at its end. */
   readonly reporters?: readonly Reporter[];
-  /** What is told in the place of an event. */
+  /** Replaces an event before it is reported. */
   readonly rewrite?: (event: RunEventBody) => RunEventBody;
 }
 
@@ -79,13 +79,13 @@ export interface HostRun {
 
 export interface RunEnd {
   readonly outcome: RunOutcome;
-  /** Of the reporters of this run; those of the host are told to `onReporterFailure`. */
+  /** Of the reporters of this run; those of the host go to `onReporterFailure`. */
   readonly reporterFailures: readonly ReporterFailure[];
 }
 
 interface ActiveRun extends HostRun {
   readonly parallel: number;
-  /** Emits a decision about the runtime, once the run has told its start. */
+  /** Emits a decision about the runtime, once the start of the run has been emitted. */
   tell(decision: MadeDecision): void;
 }
 
@@ -93,7 +93,7 @@ interface ActiveRun extends HostRun {
 const RUNS_END_MS = 8_000;
 const SESSIONS_END_MS = 5_000;
 
-/** Runs jobs, tasks and sessions on one runtime, within common bounds. To be closed by whoever makes it. */
+/** Runs jobs, tasks and sessions on one runtime, within common bounds. Its owner must close it. */
 export class Host {
   readonly #options: HostOptions;
   readonly #clock: Clock;
@@ -170,7 +170,7 @@ export class Host {
     });
     let told = false;
     const emit = (event: RunEventBody): void => {
-      // Who hears that it has ended may start or install the next thing at once.
+      // A listener may start a job or install an entry as soon as it hears of the end.
       if (event.type === "run.ended") this.#leave(run);
       sink.emit(rewrite(event));
       if (event.type !== "run.started") return;
@@ -190,7 +190,7 @@ export class Host {
     const start = async (): Promise<RunEnd> => {
       const unsubscribe = signal && onAbort(signal, () => abort.abort(signal.reason));
       try {
-        // Whoever starts something gets the handle first and the events after it.
+        // The caller gets the handle before the first event.
         await setImmediate();
         const outcome =
           "jobName" in spec
@@ -299,7 +299,7 @@ export class Host {
       tools,
       kept,
       mark,
-      // What answers here needs no model server: nothing reaches one, whatever else was given.
+      // A transport answers every request, so no model server is reached, whatever the options.
       ...(transport === undefined ? modelServer(this.#options) : { transport }),
       onRuntimeRestarted: (reason) => this.#tell({ kind: "runtime-restarted", reason }),
       onUnreachable: (server, reason) => {

@@ -19,11 +19,11 @@ export interface ICopilotTask {
   stop(): void;
 }
 
-/** What a task tells while it runs. */
+/** The callbacks of a running task. */
 export interface ICopilotTaskCallback {
-  /** The task has ended, and its criteria hold. */
+  /** The task has ended, and its criteria are met. */
   taskSucceeded(): void;
-  /** The task has ended otherwise, or crashed. */
+  /** The task has failed or crashed. */
   taskFailed(): void;
   /** What the runner decided and why, as `[CATEGORY] text`. */
   taskDecision(reason: string): void;
@@ -48,17 +48,17 @@ export interface ICopilotJob {
   readonly runningWorkIds: number[];
   /** `Canceled` as soon as `stop` was called. */
   readonly status: "Executing" | "Succeeded" | "Failed" | "Canceled";
-  /** What is surely not meant: a user input that no prompt of the job uses. */
+  /** Probably unintended: a user input that no prompt of the job uses. */
   readonly warnings: readonly string[];
   /** Cancels it: every running work is reported as stopped, then `jobCanceled` is called, then nothing. */
   stop(): void;
 }
 
-/** What a job tells while it runs; exactly one of the first three is called, last. */
+/** The callbacks of a running job. The last call is exactly one of the first three. */
 export interface ICopilotJobCallback {
-  /** The job has ended, and all that had to succeed has. */
+  /** The job has succeeded. */
   jobSucceeded(): void;
-  /** The job has ended otherwise. `reason` is the sentence that the log ends with. */
+  /** The job has failed. `reason` is the sentence that the log ends with. */
   jobFailed(reason: string): void;
   /** The job was stopped, by `stop()` or its signal. */
   jobCanceled(): void;
@@ -83,7 +83,7 @@ export class JobFold {
     return this.#status;
   }
 
-  /** The caller has stopped the job: whatever it would have come to, it is canceled. */
+  /** The caller has stopped the job, so it is canceled, whatever its outcome. */
   cancel(): void {
     if (this.#status === "Executing") this.#status = "Canceled";
   }

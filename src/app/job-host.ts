@@ -38,7 +38,7 @@ import { SessionFeeds } from "./session-feeds.ts";
 
 /**
  * Runs jobs and tasks of an installed entry inside an application: the installed entry, what runs, and how models
- * are reached. Throws a `TypeError` for options that can't be meant.
+ * are reached. Throws a `TypeError` for invalid options.
  */
 export class JobHost {
   readonly #options: JobHostOptions;
@@ -71,7 +71,7 @@ export class JobHost {
     this.#warnings = result.warnings;
   }
 
-  /** What the installed entry says that is valid and surely not meant. */
+  /** The warnings about the installed entry: valid, but probably not intended. */
   get entryWarnings(): readonly Diagnostic[] {
     return this.#warnings;
   }
@@ -87,7 +87,7 @@ export class JobHost {
   }
 
   /**
-   * Starts a job of the installed entry; the promise is for the start, the callback tells the rest.
+   * Starts a job of the installed entry; the promise resolves at the start, and the callback reports the rest.
    * Rejects if there is no such job.
    */
   async startJob(
@@ -100,7 +100,7 @@ export class JobHost {
   }
 
   /**
-   * Runs a job of the installed entry to its end, for those who need no callbacks. Rejects only for what `startJob`
+   * Runs a job of the installed entry to its end, without callbacks. Rejects only for what `startJob`
    * rejects: a job that fails or is canceled is a result too.
    */
   async runJob(jobName: string, options: RunJobOptions = {}): Promise<JobResult> {
@@ -221,8 +221,8 @@ export class JobHost {
   }
 
   /**
-   * Ends a running session of this host; one that has ended already is fine. For a task that runs in it,
-   * it has crashed.
+   * Ends a running session of this host; one that has ended already is fine. A task that runs in it
+   * sees a crash.
    */
   async helperSessionStop(session: ICopilotSession): Promise<void> {
     await this.#feeds.find(session.rawSection.sessionId)?.stop();
@@ -240,8 +240,8 @@ export class JobHost {
 
   /**
    * The next response of a session of this host, in order; undefined if none comes within `milliseconds`.
-   * One caller at a time. What a session leaves when it ends can still be taken. A session keeps 16 MB for
-   * those who take nothing; in the place of older ones stands `{ callback: "onResponsesDropped", count }`.
+   * One caller at a time. What a session leaves when it ends can still be taken. A session keeps up to
+   * 16 MB of them, and replaces older ones with `{ callback: "onResponsesDropped", count }`.
    */
   async takeSessionResponse(
     session: ICopilotSession,
@@ -281,7 +281,7 @@ export class JobHost {
     });
   }
 
-  /** The folds hear the run before anybody else. */
+  /** The folds get the events before all other reporters. */
   #run(spec: JobSpec | TaskSpec, folds: readonly Reporter[]): HostRun {
     const run = this.#host.run(spec, {
       reporters: [

@@ -1,9 +1,9 @@
-/** A job as a promise: what `JobHost.runJob` takes and gives. */
+/** A job as a promise: the options and the result of `JobHost.runJob`. */
 import type { RunEvent, RunOutcome } from "../events/event.ts";
 import { applyEvent, createRunView, type RunView, type WorkView } from "../events/view.ts";
 import type { ICopilotJobCallback } from "./job-callbacks.ts";
 
-/** What a job may be told. All of it is optional. */
+/** The options of a job. */
 export interface RunJobOptions {
   /** For `$user-input`. Default: empty. */
   readonly userInput?: string;
@@ -19,7 +19,7 @@ export interface JobResult {
   readonly runId: string;
   /** `succeeded`, or `failed` or `canceled` with a reason. */
   readonly outcome: RunOutcome;
-  /** Every work of the job, by `workId`: how it ended, why, what it cost, what the agent last said. */
+  /** Every work of the job, by `workId`: how it ended, why, what it cost, and the last message of the agent. */
   readonly works: readonly WorkView[];
   /** Everything that is shown of a run: totals, decisions, denials. */
   readonly view: RunView;
@@ -41,7 +41,7 @@ export class ResultFold {
   }
 }
 
-/** For a job that nobody listens to. */
+/** For a job without listeners. */
 export const noCallbacks: ICopilotJobCallback = {
   jobSucceeded: () => undefined,
   jobFailed: () => undefined,

@@ -1,4 +1,4 @@
-/** The responses of a session, kept in their order until somebody takes them (`copilot/session/…/live`). */
+/** The responses of a session, kept in order until they are taken (`copilot/session/…/live`). */
 import type { ICopilotSessionCallbacks } from "../sessions/callbacks.ts";
 
 type Json =
@@ -7,7 +7,7 @@ type Json =
 /** One JSON object of a live feed, such as `{ callback: "onReasoning", reasoningId, delta }`. */
 export type LiveResponse = { readonly [key: string]: Json | undefined };
 
-/** What a session keeps for those who take nothing; above it the oldest responses are dropped. */
+/** How much a session keeps. Beyond it, the oldest responses are dropped. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 
 interface Waiting {
@@ -50,8 +50,8 @@ export class LiveResponses {
   }
 
   /**
-   * The next one; undefined when none came within `milliseconds`, or none can come any more. In the place
-   * of what was dropped stands `{ callback: "onResponsesDropped", count }`.
+   * The next one; undefined when none came within `milliseconds`, or none can come any more. Dropped
+   * responses are replaced with `{ callback: "onResponsesDropped", count }`.
    */
   take(milliseconds: number): Promise<LiveResponse | undefined> {
     if (this.#taker !== undefined)
@@ -92,7 +92,7 @@ export class LiveResponses {
     return next.response;
   }
 
-  /** Callbacks that push what they are told. A piece of which all is held back by the redaction is no response. */
+  /** Callbacks that push what they get. A delta that redaction holds back entirely is no response. */
   callbacks(): ICopilotSessionCallbacks {
     const push = (callback: string, fields: LiveResponse = {}): void => {
       if (fields["delta"] !== "") this.push({ callback, ...fields });

@@ -1,4 +1,4 @@
-/** The paths of a run: what it reads and where it works must be there, what it writes must not be what it reads. */
+/** The paths of a run: its input and its folder must exist, and its output must not overwrite its input. */
 import { realpathSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -45,7 +45,7 @@ const MAX_INPUT_BYTES = 10 * 1024 * 1024;
 
 /**
  * The text of the file that `user-input-file` names. `regular`: not a pipe, and not over 10 MB, for a file that
- * somebody else may have made.
+ * another user may have created.
  */
 export async function readUserInputFile(
   path: string,
@@ -56,10 +56,10 @@ export async function readUserInputFile(
     const found = regular ? await stat(path) : undefined;
     if (found?.isFile() === false) throw new Error("it is not a regular file");
     if (found !== undefined && found.size > MAX_INPUT_BYTES)
-      throw new Error(`it has ${found.size} bytes; at most ${MAX_INPUT_BYTES} are read`);
+      throw new Error(`it has ${found.size} bytes, more than the maximum of ${MAX_INPUT_BYTES}`);
     return await readFile(path, "utf8");
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`${write("user-input-file")} can't be read: ${why}.`);
+    throw new UsageError(`Can't read ${write("user-input-file")}: ${why}.`);
   }
 }

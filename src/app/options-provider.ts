@@ -1,11 +1,11 @@
-/** How the models are reached: a model server of one's own, or GitHub Copilot with a token. */
+/** How the models are reached: the user's own model server, or GitHub Copilot with a token. */
 import type { SessionsOptions } from "../sessions/sessions.ts";
 import type { WriteName } from "./options.ts";
 
 export const providerTypes = ["openai", "azure", "anthropic"] as const;
 export const wireApis = ["completions", "responses"] as const;
 
-/** A model server of one's own. With it, no GitHub token is needed or used. */
+/** Your own model server. With it, no GitHub token is needed or used. */
 export interface ProviderOptions {
   /** Default: `openai`. */
   readonly type?: (typeof providerTypes)[number];
@@ -27,7 +27,7 @@ export interface ModelAccess {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** What was given of a provider; undefined: nothing was. */
+/** The given fields of a provider. Undefined if there is none. */
 export type GivenProvider = {
   readonly [Field in keyof ProviderOptions]-?: ProviderOptions[Field] | undefined;
 };
@@ -38,7 +38,7 @@ const optionOf = {
   wireApi: "provider-wire-api",
 } as const;
 
-/** The provider that options or inputs name, and all that is wrong with them. */
+/** The provider that options or inputs name, with all problems. */
 export function readProvider(
   { baseUrl, ...others }: GivenProvider,
   write: WriteName,
@@ -60,7 +60,7 @@ export function readProvider(
   };
 }
 
-/** What is wrong with the address of a model server, as a phrase that follows its name. Never quotes it: it may hold a key. */
+/** What is wrong with the address of a model server, as a phrase that follows its name. Never quotes it, because it may contain a key. */
 export function addressProblem(baseUrl: string, keyOption: string): string | undefined {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(baseUrl)) {

@@ -1,13 +1,13 @@
 /**
- * The values that a person gives as options of the command line, as inputs of the action or as fields of a
- * call: text in, a value or what is wrong with it out. Every edge writes the name of an option in its own
+ * The values that a user gives as options of the command line, as inputs of the action or as fields of a
+ * call: text in, a value or a problem out. Every edge writes the name of an option in its own
  * way and puts it before the problem.
  */
 import { didYouMean, suggest } from "../document/suggest.ts";
 import type { LimitSources } from "../engine/limits.ts";
 import type { Limits } from "../entry/model.ts";
 
-/** Something that the person who started us can correct: shown without a stack trace, exit code 2. */
+/** A mistake that the user can correct: shown without a stack trace, exit code 2. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -26,7 +26,7 @@ export type Parsed<T> =
   /** A phrase that follows the name, such as `must be a number greater than 0, not "soon"`. */
   | { readonly kind: "wrong"; readonly problem: string };
 
-/** Decimal digits only: `1e3`, `0x10` and `Infinity` are slips. */
+/** Decimal digits only: `1e3`, `0x10` and `Infinity` are probably mistakes. */
 export function parseNumber(text: string, kind: "a whole number" | "a number"): Parsed<number> {
   const value = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN;
   const fits = kind === "a number" ? Number.isFinite(value) : Number.isSafeInteger(value);

@@ -1,9 +1,9 @@
 /**
  * Everything that the command line prints goes through here.
  *
- * - The reader of the standard output may stall: then memory stays bounded, and at the end it is waited for.
- * - In a step of GitHub Actions both streams are searched for commands. No line of ours is one, whatever an
- *   agent, an entry or a server wrote.
+ * - The reader of stdout may stall: memory stays bounded, and the end waits for the reader.
+ * - In a step of GitHub Actions both streams are searched for commands. No line printed here is one, whatever
+ *   an agent, an entry or a server wrote.
  */
 import { systemClock } from "../platform/clock.ts";
 import { BoundedOutput, type OutputStream } from "../reporters/terminal/bounded-output.ts";
@@ -21,7 +21,7 @@ export interface Output {
   /** Whether to colour, and whether to redraw, as the terminal and the environment want it. */
   readonly looks: Looks;
   print(text: string): void;
-  /** In a form that is the same JSON and holds no command. */
+  /** The same JSON in a form that contains no command. */
   printJson(value: unknown): void;
   /** What is meant to be a command for the runner; it is escaped. */
   printCommand(command: string): void;

@@ -27,20 +27,20 @@ import type { ModelAccess } from "./options-provider.ts";
 import { copyWorkingDirectory } from "./working-copy.ts";
 import { makeWorkspace } from "./workspace.ts";
 
-/** What a run may be told beside its entry. Paths are relative to the current directory. */
+/** The options of a run, besides its entry. Paths are relative to the current directory. */
 export interface RunOptions extends ModelAccess {
   readonly entryFile: string;
-  /** May be left out if the entry has just one job. */
+  /** May be omitted if the entry has only one job. */
   readonly jobName?: string;
   readonly userInput?: string;
   readonly workingDirectory?: string;
-  /** Category to model id, over `entry.models`. */
+  /** Category to model id. Overrides `entry.models`. */
   readonly models?: Models;
-  /** Where the entry says nothing, and a ceiling where it does. */
+  /** Default permissions, and an upper bound for those of the entry. */
   readonly permissions?: PermissionPreset;
-  /** Over the entry's. */
+  /** Override the limits of the entry. */
   readonly limits?: Limits;
-  /** The option or input that set each of them, as the person wrote it. */
+  /** The option or input that set each of them, as the user wrote it. */
   readonly limitNames?: LimitSources;
   /** How to write an option's name in an error. Default: as the command line does, `--user-input`. */
   readonly write?: WriteName;
@@ -50,7 +50,7 @@ export interface RunOptions extends ModelAccess {
   readonly inPlace?: boolean;
   /** With `rehearse`: throws if the sessions may not work in this folder, which the rehearsal may have named. */
   readonly checkFolder?: (folder: string) => Promise<void>;
-  /** With `rehearse`: its `expect` decides how the run ended, as for `agent-jobs rehearse`. Default: it is not looked at. */
+  /** With `rehearse`: its `expect` decides how the run ended, as for `agent-jobs rehearse`. Default: `expect` is ignored. */
   readonly honourExpectations?: boolean;
   /** Where to write a rehearsal of this run. */
   readonly record?: string;
@@ -72,7 +72,7 @@ export interface RunOptions extends ModelAccess {
   readonly runtimeKeeper?: RuntimeKeeper;
 }
 
-/** Checked input: nothing of it can be refused any more. */
+/** Checked input, which can no longer be refused. */
 export interface PreparedRun {
   readonly loaded: ReadEntry;
   readonly entry: PreparedEntry;
@@ -85,13 +85,13 @@ export interface PreparedRun {
   readonly limits: ResolvedLimits;
   readonly permissions: PermissionPreset | undefined;
   readonly script: Script | undefined;
-  /** About the entry, and about what it is run with. */
+  /** About the entry and the options of the run. */
   readonly warnings: readonly Diagnostic[];
   /** Removes what was made for the run; `executeRun` does it at its end. */
   readonly cleanUp: () => Promise<void>;
 }
 
-/** Throws `UsageError` or `DiagnosticsError`: for both the person gets no run and exit code 2. */
+/** Throws `UsageError` or `DiagnosticsError`: for both, there is no run, and the exit code is 2. */
 export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
   const loaded = await readEntry(options.entryFile);
   const jobName = chooseJob(loaded.entry, options.jobName);
@@ -170,7 +170,7 @@ function userInputWarnings(
   return [{ severity: "warning", file, ...locate(["jobs", jobName]), codePath, reason }];
 }
 
-/** Whether a task of the job may write, or run a command, of which nobody knows whether it does. */
+/** Whether a task of the job may write files, or run commands, which may write files. */
 function mayChangeFiles(
   entry: PreparedEntry,
   jobName: string,

@@ -22,7 +22,7 @@ export function createRecording(
   const folder = dirname(resolve(path));
   let file: OwnFile;
   try {
-    // Now, so that nobody learns only after a long run that the file can't be written.
+    // Now, so that an unwritable file is found before a long run and not after it.
     file = new OwnFile("recording", path);
   } catch (error) {
     const why = errorMessage(error);
@@ -31,7 +31,7 @@ export function createRecording(
   const { loaded, entry, jobName, userInput, namedDirectory, permissions, script } = prepared;
   // A folder made for the run is gone after it: a replay makes it again.
   const workspace = options.workingDirectory === undefined ? script?.workspace : undefined;
-  // What this run was told beside its entry, by the script that it rehearsed too.
+  // The options of this run, including those of the script that it rehearsed.
   const models = { ...script?.models, ...options.models };
   const limits = { ...script?.limits, ...options.limits };
   const recorder = createRecorder({

@@ -1,4 +1,4 @@
-/** Rehearsal files as tests: each is run as it says, and held against what it expects. */
+/** Rehearsal files as tests: each is run and compared with what it expects. */
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import pLimit from "p-limit";
 import { systemClock } from "../platform/clock.ts";
@@ -40,7 +40,7 @@ export type RehearsalReport =
       readonly diagnostics: readonly Diagnostic[];
     };
 
-/** A rehearsal mostly waits for its runtime: a few at once, told in the order in which they were named. */
+/** A rehearsal mostly waits for its runtime, so a few run at once. They are reported in the given order. */
 const AT_ONCE = 4;
 
 export async function* rehearseFiles(

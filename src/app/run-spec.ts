@@ -18,7 +18,7 @@ interface SpecOptions {
   /** Absolute. */
   readonly workingDirectory: string;
   readonly limits: ResolvedLimits;
-  /** Where the entry says nothing, and a ceiling where it does. */
+  /** Default permissions, and an upper bound for those of the entry. */
   readonly permissions: PermissionPreset | undefined;
 }
 
@@ -34,7 +34,7 @@ export function runSpec({ fingerprintOf, permissions, ...options }: SpecOptions)
 }
 
 /**
- * SHA-256 of what an entry says, in hex. Formatting, comments and the order of fields make no difference, nor do
+ * SHA-256 of the content of an entry, in hex. Formatting, comments and the order of fields make no difference, nor do
  * `$schema` and the prompt variables themselves: prompts are hashed with their variables expanded.
  */
 export function entryFingerprint(entry: PreparedEntry): string {

@@ -31,15 +31,15 @@ export interface RunSignals {
 export interface RunReport {
   readonly outcome: RunOutcome;
   readonly view: RunView;
-  /** Everything in which a rehearsed run was not as its script and its expectations say. */
+  /** Every difference between a rehearsed run and its script and expectations. */
   readonly rehearsalFailures: readonly string[];
   /** Reports that could not be written, such as a journal on a full disk. */
   readonly reporterFailures: readonly ReporterFailure[];
-  /** False: a journal or a recording was asked for, and it is not whole. A run without it is no success. */
+  /** False if a requested journal or recording is incomplete. Such a run is no success. */
   readonly complete: boolean;
 }
 
-/** Whose failure makes a hole in the journal and in the recording, too: what can't be redacted reaches nobody. */
+/** Whose failure makes a hole in the journal and in the recording, too: what can't be redacted is not written. */
 const kept = new Set(["journal", "recording", "redactor"]);
 
 /**
@@ -150,7 +150,7 @@ async function runOn(
   };
 }
 
-/** What a run says about itself: an agent must not say it instead. */
+/** The files that a run writes about itself, which an agent must not write. */
 function ownFiles({ journal, record, environment }: RunOptions): string[] {
   const ofStep = [
     "GITHUB_STEP_SUMMARY",

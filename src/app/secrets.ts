@@ -1,7 +1,7 @@
 import { createRedactor } from "../events/redact.ts";
 import type { ModelAccess } from "./options-provider.ts";
 
-// What people call their secrets. The short ones are whole words: `PATH` is no `PAT`, `COMPASS` no `PASS`,
+// Common names of secrets. The short ones are whole words: `PATH` is no `PAT`, `COMPASS` no `PASS`,
 // `AUTHOR` no `AUTH`; and `PWD` alone is the current directory.
 const anywhere =
   /TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASSCODE|CREDENTIAL|PRIVATE_?(?:KEY|PEM)|API[_-]?KEY|ACCESS_?KEY|WEBHOOK|DSN|JWT|COOKIE|CONN(?:ECTION)?_?STR/i;
@@ -15,14 +15,14 @@ const SHORT = 8;
 /** Names of settings about a secret: `MAX_TOKENS` is a number, `TOKEN_TYPE` a word. */
 const setting =
   /(?:^|[_-])(?:TOKENS|COUNT|LIMIT|MAX|MIN|SIZE|LENGTH|TTL|AGE|EXPIRY|EXPIRES|TIMEOUT|SECONDS|MINUTES|HOURS|DAYS|TYPE|MODE|METHOD|PROVIDER|NAME|USER|ENABLED|DISABLED|REQUIRED|ALGORITHM|VERSION|PORT)$|(?:^|[_-])(?:ENABLE|DISABLE|USE|HAS|IS|REQUIRE|MAX|MIN)[_-]/i;
-/** Masking these would destroy every text, and nobody's secret is one of them. */
+/** Never secrets, and masking them would destroy every text. */
 const ordinary = new Set(
   `true false none null auto default always never required optional enabled enable disabled disable
    main master develop test tests prod production staging local public private basic bearer token secret
    password admin root user guest https http file string json yaml open read write`.split(/\s+/),
 );
 
-/** Every value that must not leave the process: what we were given, and what our environment calls a secret. */
+/** Every value that must not leave the process: from the options, and from variables of the environment with the name of a secret. */
 export function knownSecrets({
   provider,
   gitHubToken,
@@ -46,7 +46,7 @@ function isSecret(value: string, isSetting: boolean): boolean {
   return length >= SHORT || (!isSetting && !ordinary.has(value.trim().toLowerCase()));
 }
 
-/** For what a front-end says beside the events of a run. */
+/** For the output of a front-end that is no event of a run. */
 export function withoutSecrets(text: string, access: ModelAccess): string {
   return createRedactor(knownSecrets(access)).text(text);
 }

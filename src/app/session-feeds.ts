@@ -1,7 +1,7 @@
 /**
  * The sessions of a host that run, by id, and the responses of each (`helperGetSession`,
- * `takeSessionResponse`). What a session has left when it ends can be taken for as long as somebody holds
- * the session: then both are gone together, so nothing grows with the number of sessions.
+ * `takeSessionResponse`). The responses of an ended session can be taken for as long as
+ * the caller keeps the session. Both are then collected together, so nothing grows with the number of sessions.
  */
 import type { Reporter } from "../events/sink.ts";
 import { callBack, type ICopilotSession } from "../sessions/callbacks.ts";
@@ -37,8 +37,8 @@ export class SessionFeeds {
   }
 
   /**
-   * Follows a run: its sessions run while it has them, and every prompt that it sends is told to the session
-   * that gets it, a lent one included.
+   * Follows a run: its sessions run while it has them, and every prompt that it sends is added to the feed of
+   * its session, including a lent one.
    */
   reporter(open: (sessionId: string) => ICopilotSession | undefined): Reporter {
     const own = new Map<string, ReturnType<LiveResponses["callbacks"]>>();
@@ -61,7 +61,7 @@ export class SessionFeeds {
             break;
           }
           case "activity": {
-            // A lent session tells its own.
+            // A lent session reports its own.
             const callbacks = own.get(event.sessionId);
             if (callbacks !== undefined) callBack(callbacks, event.activity);
             break;

@@ -1,6 +1,6 @@
 /**
- * Whether a rehearsed run was as its script says. Owns what counts: calls of tools that did not end as they should,
- * what the run asked for beside the script, expectations that do not hold, parts of the script that were not used.
+ * Whether a rehearsed run matches its script. Owns what counts: tool calls with an unexpected result, requests that
+ * the script does not answer, unmet expectations, unused parts of the script.
  */
 import { crashStatus, permissionAdvice } from "../events/crash.ts";
 import type { MadeDecision } from "../events/decision.ts";
@@ -20,9 +20,9 @@ export interface VerdictOptions {
 }
 
 export interface Verdict {
-  /** Has to see the events of the run. */
+  /** Must get the events of the run. */
   readonly reporter: Reporter;
-  /** The event as it is told: the end of the run carries the verdict. */
+  /** The event as it is reported: the end of the run contains the verdict. */
   judged(event: RunEventBody): RunEventBody;
   outcome(job: RunOutcome): RunOutcome;
   /** Everything that makes the rehearsal red; meaningful once the run is over. */
@@ -40,7 +40,7 @@ export function createVerdict(options: VerdictOptions): Verdict {
       ...withoutNoise(model.failures(), [...expectations.failures(), ...model.unused()]),
     ].map((failure) => redactor.text(failure));
 
-  /** What the run has advised against the model server; its reason ends with it. */
+  /** The advice about the model server, with which the reason of the run ends. */
   const advised = new Set<string>();
   const plain = (job: RunOutcome): RunOutcome =>
     job.kind !== "failed"
@@ -69,7 +69,7 @@ export function createVerdict(options: VerdictOptions): Verdict {
       }
       if (event.type === "decision") return { ...event, decision: withoutAdvice(event.decision) };
       if (event.type !== "run.ended") return event;
-      // Before everybody else hears of it, since the verdict depends on it.
+      // Before all other reporters, since the verdict depends on it.
       const jobOutcome = plain(event.outcome);
       expectations.report(redactor.event({ at: 0, runId: "", ...event, outcome: jobOutcome }));
       return { ...event, outcome: outcome(jobOutcome), jobOutcome };
@@ -79,7 +79,7 @@ export function createVerdict(options: VerdictOptions): Verdict {
   };
 }
 
-/** What to do about a model server is no help where a script plays it. */
+/** Advice about a model server is useless if a script plays it. */
 function withoutAdvice(decision: MadeDecision): MadeDecision {
   if (decision.kind === "session-crashed" && crashStatus(decision.crash) !== undefined) {
     // What the runtime adds to the status is such advice too.
@@ -91,7 +91,7 @@ function withoutAdvice(decision: MadeDecision): MadeDecision {
   return advice === permissionAdvice ? decision : rest;
 }
 
-/** Once a run has left its script, what it missed afterwards follows from that. */
+/** Once a run has left its script, later failures are consequences. */
 function withoutNoise(unexpected: readonly string[], others: readonly string[]): readonly string[] {
   if (unexpected.length === 0) return others;
   const count = others.length === 1 ? "1 more line follows" : `${others.length} more lines follow`;

@@ -33,7 +33,7 @@ const AT_ONCE = 16;
 
 /**
  * Throws a `UsageError` if the folder is too large or can't be read; then nothing is left of the copy. `inPlace` is
- * the option that does without one, as the person would write it.
+ * the option that does without one, as the user writes it.
  */
 export async function copyWorkingDirectory(
   folder: string,
@@ -171,7 +171,7 @@ class Copy {
     }
   }
 
-  /** A link that stays within means its counterpart; any other means what it meant, wherever the copy is. */
+  /** A link inside the folder points to its counterpart in the copy. Any other keeps its target. */
   async #linkTarget(path: string): Promise<string> {
     const written = await readlink(path);
     const meant = resolve(dirname(path), written);
@@ -199,7 +199,7 @@ class Copy {
     await mkdir(join(target, "refs"), { recursive: true });
     const objects = await realpath(join(commonFolder, "objects"));
     await writeFile(join(target, "objects", "info", "alternates"), `${objects}\n`);
-    // Last, so that it holds whatever the settings say; no process may outlive the copy.
+    // Last, so that it overrides other settings; no process may outlive the copy.
     const workTree = this.#counterpart(root).replaceAll("\\", "\\\\").replaceAll('"', '\\"');
     const own = `\n[core]\n\tbare = false\n\tworktree = "${workTree}"\n\tfsmonitor = false\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n`;
     await appendFile(join(target, "config"), own);
@@ -220,7 +220,7 @@ class Copy {
     }
   }
 
-  /** What the user ignores everywhere. Of their settings nothing else has a say here. */
+  /** What the user ignores everywhere. Their other settings have no effect here. */
   async #userExcludes(cwd: string): Promise<string> {
     const home = this.#environment["HOME"] ?? homedir();
     const config = this.#environment["XDG_CONFIG_HOME"] ?? join(home, ".config");

@@ -1,4 +1,4 @@
-/** The folder that a rehearsal makes for itself: its files, the commits that it wants of them, then nothing left. */
+/** The folder that a rehearsal makes for itself: its files and commits. It is removed after the run. */
 import { mkdir, realpath, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
@@ -15,7 +15,7 @@ export interface MadeWorkspace {
   remove(): Promise<void>;
 }
 
-/** Throws a `UsageError` if the files can't be written or git fails; then nothing is left either. */
+/** Throws a `UsageError` if the files can't be written or git fails; then it is removed, too. */
 export async function makeWorkspace(
   workspace: Workspace,
   environment: ModelAccess["environment"],
@@ -82,7 +82,7 @@ const MAIN = "main";
 const FIRST_MESSAGE = "The workspace of the rehearsal";
 const FIRST_DATE = Date.UTC(2026, 0, 1);
 
-/** Always the same commits for the same files, whatever git is told on this machine. */
+/** Always the same commits for the same files, whatever git's settings on this machine. */
 class Repository {
   readonly #path: string;
   readonly #environment: ModelAccess["environment"];

@@ -20,10 +20,10 @@ export async function chart(
 ): Promise<ExitCode> {
   if (flags.journal !== undefined) {
     if (entryFile !== undefined)
-      throw new UsageError("Name an entry or a journal, not both: a journal says what its job is.");
+      throw new UsageError("Name an entry or a journal, not both. A journal contains its job.");
     return chartOfJournal(flags.journal, flags.run);
   }
-  if (flags.run !== undefined) throw new UsageError("--run names a run of a --journal.");
+  if (flags.run !== undefined) throw new UsageError("--run requires --journal.");
   if (entryFile === undefined) throw new UsageError("Name an entry, or a journal with --journal.");
   const { entry } = await readEntry(entryFile);
   const { work } = entry.jobs[chooseJob(entry, job)] ?? {};
@@ -31,7 +31,7 @@ export async function chart(
   return exitCode.success;
 }
 
-/** What can be read of a damaged journal is drawn, and the exit code is 1. */
+/** Draws the readable part of a damaged journal. The exit code is then 1. */
 async function chartOfJournal(path: string, runId: string | undefined): Promise<ExitCode> {
   const { events, problems } = parseJournal(await readText(path));
   for (const { line, reason } of problems) output.printError(`${path}:${line}: ${reason}`);
@@ -44,10 +44,10 @@ async function chartOfJournal(path: string, runId: string | undefined): Promise<
 function chooseRun(path: string, runs: readonly RunView[], runId: string | undefined): RunView {
   const begun = runs.filter(({ plan }) => plan !== undefined);
   const known = begun.map((run) => run.runId).join(", ");
-  if (known === "") throw new UsageError(`The journal ${path} holds no start of a run.`);
+  if (known === "") throw new UsageError(`The journal ${path} contains no start of a run.`);
   const chosen = runId === undefined ? begun.at(-1) : begun.find((run) => run.runId === runId);
   if (chosen !== undefined) return chosen;
-  throw new UsageError(`The journal ${path} holds no run ${JSON.stringify(runId)}, but: ${known}.`);
+  throw new UsageError(`The journal ${path} has no run ${JSON.stringify(runId)}. Its runs: ${known}.`);
 }
 
 async function readText(path: string): Promise<string> {
@@ -55,6 +55,6 @@ async function readText(path: string): Promise<string> {
     return await readFile(path, "utf8");
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`The journal ${path} can't be read: ${why}`);
+    throw new UsageError(`Can't read the journal ${path}: ${why}`);
   }
 }

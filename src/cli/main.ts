@@ -3,7 +3,7 @@
 import { exitCode, output } from "./process.ts";
 import { runProgram } from "./program.ts";
 
-// `agent-jobs run … | head` closes our output early: what runs goes on to its end, and so does its exit code.
+// `agent-jobs run … | head` closes the output early. The run continues, and keeps its exit code.
 let lost: string | undefined;
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") lost ??= error.message;
@@ -11,7 +11,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 process.stderr.on("error", () => {});
 
 const args = process.argv.slice(2);
-// Takes the place of the command line in the list of processes, which every user of the machine can read.
+// Hides the arguments: every user of the machine can read the list of processes.
 process.title = "agent-jobs";
 
 process.exitCode = await runProgram(args);
@@ -22,5 +22,5 @@ if (lost !== undefined) {
   output.printError(`agent-jobs: the output is incomplete: ${lost}`);
   process.exitCode ||= exitCode.failed;
 }
-// Nothing of ours holds the process open any more; what a dependency may still hold does not either.
+// Exits even if a dependency still keeps the process alive.
 setTimeout(() => process.exit(), 1_000).unref();

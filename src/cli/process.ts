@@ -5,10 +5,10 @@ import { createOutput } from "../app/output.ts";
 /** Everything that the command line prints. */
 export const output = createOutput(process.stdout, process.stderr, process.env);
 
-/** What the process tells who started it; documented in docs/cli.md. */
+/** Documented in docs/cli.md. */
 export const exitCode = {
   success: 0,
-  /** The job failed; for `rehearse`: an expectation or a rule did. */
+  /** The job, or a rehearsal, failed. */
   failed: 1,
   /** Wrong usage, a missing user input, an invalid entry. */
   usage: 2,
@@ -17,7 +17,7 @@ export const exitCode = {
 
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 
-/** Ctrl-C, a polite kill and a closed terminal cancel the run; five seconds later it is over, report included. */
+/** Ctrl-C, SIGTERM and a closed terminal cancel the run. It ends within five seconds, including its report. */
 export function cancelFromTerminal(): Cancellation {
   return cancelOnSignals({
     signals: ["SIGINT", "SIGTERM", "SIGHUP"],

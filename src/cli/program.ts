@@ -46,7 +46,7 @@ export async function runProgram(args: readonly string[]): Promise<ExitCode> {
   }
 }
 
-/** What went wrong may quote what we were given. */
+/** An error may quote options or the environment. */
 function say(text: string): void {
   output.printError(withoutSecrets(text, { environment: process.env }));
 }
@@ -99,8 +99,8 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
   program
     .command("chart [entry] [job]")
     .description("print a job as a Mermaid flowchart")
-    .option("--journal <file>", "instead: the job of a run, with how every task of it ended")
-    .option("--run <id>", "which run of the journal (default: the last)")
+    .option("--journal <file>", "print the job of a run, with the result of every task")
+    .option("--run <id>", "run of the journal to print (default: the last)")
     .action(async (entry: string | undefined, job: string | undefined, flags: ChartFlags) =>
       end(await chart(entry, job, flags)),
     );
@@ -184,7 +184,7 @@ function addRunOptions(command: Command): Command {
     .option("--verbose", "also print sessions, tool calls and messages");
 }
 
-/** How commander parses a value: with the parser that all edges share. */
+/** A parser for commander, from the parser that all edges share. */
 function by<T>(parse: (text: string) => Parsed<T>): (text: string) => T {
   return (text) => valueOf(parse(text));
 }

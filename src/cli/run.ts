@@ -120,6 +120,6 @@ async function userInputOf({ userInput, userInputFile }: RunFlags): Promise<stri
     userInputFile === "-"
       ? await text(process.stdin)
       : await readUserInputFile(userInputFile, asFlag);
-  // As a shell's $(…) does: the line break that ends a file is not a part of what it says.
+  // As a shell's $(…) does: the line break at the end of a file is not part of the input.
   return input.replace(/\r?\n$/, "");
 }

@@ -76,7 +76,7 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
     assert.equal(api.requests.length, 1);
     const post = await runPost(workspace.path, result.state, join(dist, "post", "index.js"));
     assert.equal(post.code, 0, post.raw);
-    assert.match(post.log, /Nothing is left of the run\./);
+    assert.match(post.log, /The run left no processes\./);
   });
 
   it(
@@ -110,7 +110,7 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
       };
       const first = await runStep(t, step);
       assert.equal(first.code, 0, first.raw);
-      assert.match(first.log, /Downloaded \d\d\.\d MB in [\d.]+ s; the SHA-512 is as expected/);
+      assert.match(first.log, /Downloaded \d\d\.\d MB in [\d.]+ s; the SHA-512 is correct/);
       const second = await runStep(t, step);
       assert.equal(second.code, 0, second.raw);
       assert.doesNotMatch(second.log, /Downloaded/);
@@ -118,7 +118,7 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
       const executable = join("prebuilds", platformName(), "copilot-runtime");
       const damages: readonly (readonly [RegExp, () => Promise<unknown>])[] = [
         [
-          /copilot-runtime is not what was installed/,
+          /copilot-runtime has changed since the installation/,
           async () => {
             const handle = await open(join(cached, executable), "r+");
             await handle.write(Buffer.from("x"), 0, 1, 200_000);
@@ -127,7 +127,7 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
         ],
         [
           // Nothing tells of the damage but the start.
-          /is damaged: it does not start \(.*\)\. It is installed/,
+          /is damaged: it does not start \(.*\)\. It will be installed/,
           async () => {
             await rm(join(cached, "agent-jobs-files.json"));
             await writeFile(join(cached, executable), "#!/bin/sh\nexit 3\n");
@@ -143,7 +143,7 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
         );
         assert.equal(warnings.length, 1, repaired.raw);
         assert.match(warnings[0]?.message ?? "", problem);
-        assert.match(warnings[0]?.message ?? "", /is damaged: .* It is installed again\./s);
+        assert.match(warnings[0]?.message ?? "", /is damaged: .* It will be installed again\./s);
         assert.equal(repaired.outputs["result"], "success");
         assert.equal(repaired.outputs["failed-tasks"], "[]");
       }

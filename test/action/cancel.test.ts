@@ -100,7 +100,7 @@ describe("the post step", () => {
     assert.notDeepEqual(await processesMarked("AGENT_JOBS_RUN", mark), []);
     const result = await runPost(path, state);
     assert.equal(result.code, 0, result.raw);
-    assert.match(result.log, /Ended \d+ processes that the run had left\./);
+    assert.match(result.log, /Ended \d+ processes that the run left behind\./);
     assert.deepEqual(await processesMarked("AGENT_JOBS_RUN", mark), []);
     assert.ok((await processesMarked("AGENT_JOBS_RUN", other.mark)).length >= 3);
     assert.ok(isRunning(other.step.pid));

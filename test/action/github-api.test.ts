@@ -52,17 +52,14 @@ describe("a question to GitHub", { concurrency: 1 }, () => {
       assert.equal(answer, "admin");
       assert.equal(requests, 2);
       assert.deepEqual(waits, [1000]);
-      assert.match(
-        log.join(),
-        /^GitHub (answered \d+|can't be reached) \(.*\)\. Retrying in 1 s\.$/,
-      );
+      assert.match(log.join(), /^GitHub (answered \d+|is unreachable) \(.*\)\. Retrying in 1 s\.$/);
     });
   }
 
   it("is asked three times at most, and then says what the last answer was", async (t) => {
     for (const [broken, message] of [
       [{ status: 503 }, /^GitHub answered 503 \(scripted.*\), 3 times$/],
-      ["cut", /^GitHub can't be reached \(.+\), 3 times$/],
+      ["cut", /^GitHub is unreachable \(.+\), 3 times$/],
       [
         { status: 403, body: '{"message":"secondary rate limit"}' },
         /^GitHub answered 403 .*, 3 times$/,
@@ -95,7 +92,7 @@ describe("a question to GitHub", { concurrency: 1 }, () => {
     const reset = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": String(now / 1000 + 30) };
     assert.deepEqual((await at(reset)).waits, [30_000]);
     const long = await at({ "retry-after": "3600" });
-    assert.match(long.answer, /^GitHub answered 429 .*, and asks to wait 3600 s$/);
+    assert.match(long.answer, /^GitHub answered 429 .*, and asked to wait 3600 s$/);
     assert.equal(long.requests, 1);
     assert.deepEqual(long.waits, []);
   });
@@ -103,7 +100,7 @@ describe("a question to GitHub", { concurrency: 1 }, () => {
   it("that reaches nobody says so, and not that there was an answer", async (t) => {
     for (const url of ["http://127.0.0.1:9", "http://127.0.0.1:1", "http://no-such-host.invalid"]) {
       const { answer, waits } = await ask(t, [], url);
-      assert.match(answer, /^GitHub can't be reached \(.+\), 3 times$/);
+      assert.match(answer, /^GitHub is unreachable \(.+\), 3 times$/);
       assert.doesNotMatch(answer, /500/);
       assert.deepEqual(waits, [1000, 3000]);
     }

@@ -122,19 +122,19 @@ describe("the inputs", () => {
         "allowed-bots": "*[bot]",
       }),
       [
-        "`entry` is missing: name the entry file.",
-        "`user-input` and `user-input-file` exclude each other.",
-        '`models`: the line "driving" must have the form category=id, such as driving=gpt-5-mini.',
+        "The input `entry` is required.",
+        "`user-input` and `user-input-file` can't be used together.",
+        '`models`: the line "driving" must have the form category=id, for example driving=gpt-5-mini.',
         '`models`: the line "x=2" names the category "x" twice.',
-        '`permissions` can\'t be "root"; it can be: read-only, workspace, all.',
-        '`max-parallel` must be a whole number over 0, not "1.5".',
-        '`provider-type` can\'t be "azur"; it can be: openai, azure, anthropic (did you mean "azure"?).',
-        '`summary` can\'t be "Full"; it can be: full, compact, off (did you mean "full"?).',
-        '`annotations` can\'t be "none"; it can be: all, errors, off.',
-        '`fail-on` can\'t be "always"; it can be: failure, never.',
-        '`allowed-bots` has the line "*[bot]"; a line must be one login, such as dependabot[bot], without wildcards.',
-        '`allow-untrusted` can\'t be "yes"; it can be: false, true.',
-        '`timeout-minutes` must be a number over 0, not "soon".',
+        '`permissions` must be one of read-only, workspace, all, not "root".',
+        '`max-parallel` must be a whole number greater than 0, not "1.5".',
+        '`provider-type` must be one of openai, azure, anthropic, not "azur" (did you mean "azure"?).',
+        '`summary` must be one of full, compact, off, not "Full" (did you mean "full"?).',
+        '`annotations` must be one of all, errors, off, not "none".',
+        '`fail-on` must be one of failure, never, not "always".',
+        '`allowed-bots` has the line "*[bot]". A line must be a login, for example dependabot[bot], without wildcards.',
+        '`allow-untrusted` must be one of false, true, not "yes".',
+        '`timeout-minutes` must be a number greater than 0, not "soon".',
       ],
     );
   });
@@ -150,9 +150,9 @@ describe("the inputs", () => {
       problems({ entry: "e.yml", "provider-base-url": url });
     assert.match(wrong("models.example").join(""), /http or https/);
     assert.match(wrong("file:///etc/passwd").join(""), /http or https/);
-    assert.match(wrong("https://hunter2@models.example").join(""), /holds a name/);
+    assert.match(wrong("https://hunter2@models.example").join(""), /contains a user name/);
     const secret = wrong("https://user:hunter2@models.example").join("");
-    assert.match(secret, /holds a name or a password/);
+    assert.match(secret, /contains a user name or a password/);
     assert.doesNotMatch(secret, /hunter2/);
     assert.deepEqual(
       problems({ entry: "e.yml", "provider-api-key": "k", "provider-wire-api": "responses" }),

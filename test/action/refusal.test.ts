@@ -75,7 +75,10 @@ describe("a refusal says what helps", () => {
 
   it("names a list for people, a new start, and `allow-untrusted` with its page", async () => {
     const { reason, skips } = await refusal("issue-comment-stranger");
-    assert.match(reason, /stranger, who may not write .*\(permission: none\).*`allowed-users`/);
+    assert.match(
+      reason,
+      /stranger, who has no write access .*\(permission: none\).*`allowed-users`/,
+    );
     assert.match(reason, /“Re-run jobs”.*`allow-untrusted: true`/);
     assert.match(reason, page);
     assert.equal(skips, false);
@@ -88,14 +91,11 @@ describe("a refusal says what helps", () => {
       assert.doesNotMatch(reason, /allow-untrusted/);
       return reason;
     };
-    for (const why of [
-      "GitHub answered 403 (x), 2 times",
-      "there is no GitHub token to ask with",
-    ]) {
+    for (const why of ["GitHub answered 403 (x), 2 times", "there is no GitHub token"]) {
       assert.match(await asked(why), /`env: \{ GITHUB_TOKEN: \$\{\{ github\.token \}\} \}`/);
     }
-    for (const why of ["GitHub answered 502 (x), 3 times", "GitHub can't be reached (x)"]) {
-      assert.match(await asked(why), /Run the job again when GitHub can be reached/);
+    for (const why of ["GitHub answered 502 (x), 3 times", "GitHub is unreachable (x)"]) {
+      assert.match(await asked(why), /Re-run the job when GitHub is reachable/);
     }
   });
 
@@ -119,7 +119,7 @@ describe("a refusal says what helps", () => {
   it("tells of a fork's pull request what a maintainer can do", async () => {
     const { kind, reason } = await decide("pull-request-fork");
     assert.equal(kind, "skipped");
-    assert.match(reason, /push its branch to this repository.*`allow-untrusted: true`/);
+    assert.match(reason, /push the branch to this repository.*`allow-untrusted: true`/);
     assert.match(reason, page);
   });
 
@@ -133,7 +133,7 @@ describe("a refusal says what helps", () => {
     assert.match(reason, /stranger, who .*, and by other, who /);
     assert.equal(skips, false);
     const both = await refusal("pull-request-bot", { actor: "stranger" });
-    assert.match(both.reason, /the bot dependabot\[bot\].*stranger, who may not write/);
+    assert.match(both.reason, /the bot dependabot\[bot\].*stranger, who has no write access/);
     assert.equal(both.skips, true);
   });
 });
@@ -204,7 +204,7 @@ describe("who may lift it", () => {
     it(`a maintainer may start the run of ${fixture} again`, async () => {
       const { kind, reason } = await decide(fixture, { ...again, permissions });
       assert.equal(kind, "trusted", reason);
-      assert.match(reason, /^started again by maintainer may write to the repository/);
+      assert.match(reason, /^maintainer has write access and re-ran the job/);
     });
     it(`nobody else may start the run of ${fixture} again`, async () => {
       await refusal(fixture, again);
@@ -225,7 +225,7 @@ describe("who may lift it", () => {
         text.replace('"issue":{', '"issue":{"pull_request":{},');
       assert.match(
         (await refusal(fixture, { ...situation, change })).reason,
-        /it may be the fork's/,
+        /it may contain the fork's files/,
       );
     }
   });

@@ -45,8 +45,8 @@ describe("a step that runs a job", () => {
     assert.deepEqual(named(result, "error", "warning"), []);
     assert.match(await workspace.read("out/journal.jsonl"), /"type":"run.ended"/);
     assert.match(await workspace.read("out/record.yml"), /docs\/greeting\.md/);
-    assert.match(result.log, /Models: the rehearsal plays them; no token is used\./);
-    assert.match(result.log, /Event: trusted, `workflow_dispatch` needs write access to cause\./);
+    assert.match(result.log, /Models: played by the rehearsal, without a token\./);
+    assert.match(result.log, /Event: trusted, `workflow_dispatch` requires write access\./);
   });
 
   it("warns of what is odd about the entry, and of a user input that is not used", async (t) => {
@@ -94,9 +94,9 @@ describe("a step that runs a job", () => {
     assert.equal(result.code, 1, result.raw);
     const warnings = named(result, "warning").map(({ message }) => message);
     assert.equal(warnings.length, 2);
-    assert.match(warnings[0] ?? "", /^The state can't be written: /);
-    assert.match(warnings[1] ?? "", /^The outputs can't be written: .*no\/output/);
-    assert.doesNotMatch(result.raw, /defect of agent-jobs/);
+    assert.match(warnings[0] ?? "", /^Can't write the state: /);
+    assert.match(warnings[1] ?? "", /^Can't write the outputs: .*no\/output/);
+    assert.doesNotMatch(result.raw, /bug in agent-jobs/);
   });
 
   it("does not pass when there is no file for outputs at all", async (t) => {
@@ -104,7 +104,7 @@ describe("a step that runs a job", () => {
     const env = { GITHUB_OUTPUT: "" };
     const result = await runStep(t, { workspace: workspace.path, inputs, env });
     assert.equal(result.code, 1, result.raw);
-    assert.match(result.raw, /::warning .*The outputs can't be written: GITHUB_OUTPUT/);
+    assert.match(result.raw, /::warning .*Can't write the outputs: GITHUB_OUTPUT/);
   });
 
   it("does not pass with a journal that was deleted during the run", async (t) => {
@@ -120,8 +120,8 @@ describe("a step that runs a job", () => {
     const result = await runStep(t, { workspace: workspace.path, inputs: asked });
     assert.equal(result.code, 1, result.raw);
     assert.equal(result.outputs["result"], "failure");
-    assert.match(result.outputs["reason"] ?? "", /^The journal is not complete: .*was deleted/);
-    assert.match(named(result, "warning")[0]?.message ?? "", /^The journal is not complete: /);
+    assert.match(result.outputs["reason"] ?? "", /^The journal is incomplete: .*was deleted/);
+    assert.match(named(result, "warning")[0]?.message ?? "", /^The journal is incomplete: /);
   });
 
   it("fails when the job fails, with an error at the task in the entry", async (t) => {
@@ -184,7 +184,10 @@ describe("a step that runs a job", () => {
     assert.equal(request?.prompt, "Greet Fix it\n, please.");
     assert.equal(request?.model, "other-model");
     assert.equal(request?.headers["authorization"], "Bearer key-0123456789abc");
-    assert.match(result.log, /Models: your own server http:\/\/127\.0\.0\.1:\d+ .*no GitHub token/);
+    assert.match(
+      result.log,
+      /Models: your own server http:\/\/127\.0\.0\.1:\d+ .*without a GitHub token/,
+    );
     const masked = named(result, "add-mask").map(({ message }) => message);
     assert.deepEqual(masked, ["ghs_0123456789.abcdef", "key-0123456789abc"]);
     const shown = result.raw.replace(/^::add-mask::.*$/gm, "");
@@ -252,7 +255,7 @@ describe("a step that can't run a job", () => {
     assert.equal(result.outputs["model-calls"], "0");
     assert.notEqual(result.outputs["reason"], "");
     assert.match(result.summary, given["summary"] === "off" ? /^$/ : /^## agent-jobs: failure/);
-    assert.doesNotMatch(result.raw, /defect of agent-jobs/);
+    assert.doesNotMatch(result.raw, /bug in agent-jobs/);
     return result;
   };
 
@@ -266,8 +269,8 @@ describe("a step that can't run a job", () => {
     assert.deepEqual(
       named(result, "error").map(({ message }) => message),
       [
-        '`max-parallel` must be a whole number over 0, not "0".',
-        '`summary` can\'t be "ful"; it can be: full, compact, off (did you mean "full"?).',
+        '`max-parallel` must be a whole number greater than 0, not "0".',
+        '`summary` must be one of full, compact, off, not "ful" (did you mean "full"?).',
       ],
     );
   });
@@ -292,7 +295,7 @@ describe("a step that can't run a job", () => {
       assert.equal(result.code, 1, result.raw);
       assert.match(
         result.outputs["reason"] ?? "",
-        /pipe can't be written: it is not a regular file/,
+        /Can't write the \w+ \S*pipe: it is not a regular file/,
       );
     }
   });
@@ -312,7 +315,10 @@ describe("a step that can't run a job", () => {
     const quiet = await refused(t, { ...wrong, annotations: "off", summary: "off" });
     assert.deepEqual(named(quiet, "error"), []);
     assert.equal(quiet.summary, "");
-    assert.match(quiet.log, /^No run: `fail-on` can't be "always"; it can be: failure, never\.$/m);
+    assert.match(
+      quiet.log,
+      /^Not started: `fail-on` must be one of failure, never, not "always"\.$/m,
+    );
     const usual = await refused(t, { ...wrong, annotations: "loud" });
     assert.equal(named(usual, "error").length, 2);
   });
@@ -353,7 +359,7 @@ describe("a step that can't run a job", () => {
     const { outputs } = await refused(t, given, there);
     assert.match(
       outputs["reason"] ?? "",
-      /^There is no entry entries\/helo\.yml in the workspace \(\/.*\)\. Is `actions\/checkout` missing before this step\? Entries that are there: \.github\/agent-jobs\/review\.yml, a\/b\/deep\.json, entries\/hello\.yml\.$/,
+      /^There is no entry entries\/helo\.yml in the workspace \(\/.*\)\. Is `actions\/checkout` missing before this step\? The workspace has these entries: \.github\/agent-jobs\/review\.yml, a\/b\/deep\.json, entries\/hello\.yml\.$/,
     );
   });
 
@@ -364,7 +370,7 @@ describe("a step that can't run a job", () => {
     assert.equal(code, 1);
     assert.match(
       outputs["reason"] ?? "",
-      /^There is no entry entries\/hello\.yml .*Is `actions\/checkout` missing.*No entry is there\.$/,
+      /^There is no entry entries\/hello\.yml .*Is `actions\/checkout` missing.*The workspace has no entries\.$/,
     );
   });
 
@@ -413,7 +419,7 @@ describe("a step that can't run a job", () => {
     assert.deepEqual(others, []);
     assert.match(
       error?.message ?? "",
-      /There is no token for the models\. Three ways[^]*1\.[^]*2\.[^]*3\./,
+      /There is no token for the models\. There are three ways[^]*1\.[^]*2\.[^]*3\./,
     );
   });
 
@@ -424,7 +430,7 @@ describe("a step that can't run a job", () => {
     });
     assert.match(
       result.outputs["reason"] ?? "",
-      /needs user input: give it with `user-input` or `user-input-file`/,
+      /requires user input. Pass it with `user-input` or `user-input-file`/,
     );
   });
 
@@ -461,7 +467,7 @@ it("a user input file is read, cleaned and cut, and may not be a link that leads
   });
   assert.match(server.requests[0]?.prompt ?? "", /^Greet xy+\.$/);
   assert.equal(server.requests[0]?.prompt.length, "Greet .".length + 100_000);
-  assert.match(JSON.stringify(named(result, "warning")), /its last 20001 characters were cut off/);
+  assert.match(JSON.stringify(named(result, "warning")), /Its last 20001 characters were cut off/);
   const linked = await runStep(t, {
     workspace: workspace.path,
     inputs: { ...given, "user-input-file": "link.txt" },

@@ -11,13 +11,13 @@ test("which key pays for the models is said, and nothing of its value", () => {
     [{ ...none, gitHubToken: `ghs_${key}` }, /installation token.*copilot-requests: write/],
     [{ ...none, gitHubToken: `github_pat_${key}` }, /fine-grained personal token/],
     [{ ...none, gitHubToken: `gho_${key}` }, /a user's token/],
-    [{ ...none, gitHubToken: key }, /a kind unknown to us/],
+    [{ ...none, gitHubToken: key }, /a token of unknown type/],
     [
       { ...none, provider, gitHubToken: key },
-      /server https:\/\/models\.example:8443 .*with `provider-api-key`; no GitHub token/,
+      /server https:\/\/models\.example:8443 .*with `provider-api-key` and without a GitHub token/,
     ],
     [{ ...none, provider: { baseUrl: "http://localhost/v1" } }, /without a key/],
-    [{ rehearse: "r.yml", provider, gitHubToken: key }, /rehearsal plays them; no token/],
+    [{ rehearse: "r.yml", provider, gitHubToken: key }, /played by the rehearsal, without a token/],
   ];
   for (const [keys, expected] of all) {
     const found = modelKey(keys);

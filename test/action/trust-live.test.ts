@@ -92,7 +92,7 @@ describe("on GitHub, no session is started", () => {
     it(`when GitHub answers ${what}`, async (t) => {
       const tried = await tryEvent(t, "issue-comment-maintainer", { github: { broken } });
       assertNothingRan(tried, "failure");
-      assert.match(tried.result.outputs["reason"] ?? "", /permission can't be found out/);
+      assert.match(tried.result.outputs["reason"] ?? "", /permission can't be verified/);
     });
   }
 
@@ -117,7 +117,7 @@ describe("on GitHub, no session is started", () => {
         github: { permissions: { maintainer: "write" }, pullRequests: { 7: "fork" } },
       });
       assertNothingRan(tried, "failure");
-      assert.match(tried.result.outputs["reason"] ?? "", /it may be the fork's/);
+      assert.match(tried.result.outputs["reason"] ?? "", /it may contain the fork's files/);
     }
   });
 });
@@ -238,7 +238,7 @@ describe("with the base checked out and a fork beside it, no session is started"
       { "user-input": "", "user-input-file": "pr/title.txt" },
       { "user-input": "", "user-input-file": "title.txt" },
     ]) {
-      assert.match(await refused(t, given), /it may be the fork's/);
+      assert.match(await refused(t, given), /it may contain the fork's files/);
     }
   });
 

@@ -105,7 +105,7 @@ describe("who may start an agent", () => {
     it(`${fixture}: nobody may if the permission can't be found out`, async () => {
       const { decision } = await decide(fixture, { permission: new Error("GitHub answered 500") });
       assert.equal(decision.kind, "refused");
-      assert.match(decision.reason, /can't be found out: GitHub answered 500/);
+      assert.match(decision.reason, /can't be verified: GitHub answered 500/);
     });
   }
 
@@ -130,7 +130,7 @@ describe("who may start an agent", () => {
   it("a comment of a stranger starts nothing, whatever association it claims", async () => {
     const { decision, asked } = await decide("issue-comment-stranger", { permission: "read" });
     assert.equal(decision.kind, "refused");
-    assert.match(decision.reason, /stranger, who may not write .*\(permission: read\)/);
+    assert.match(decision.reason, /stranger, who has no write access .*\(permission: read\)/);
     assert.deepEqual(asked, ["permission of stranger"]);
   });
 
@@ -190,7 +190,7 @@ describe("a fork's pull request", () => {
       it(`${fixture} about ${about}: refused with ${String(checkedOut) || "nothing"} checked out`, async () => {
         const { decision } = await decide(fixture, { ...situation, checkedOut });
         assert.equal(decision.kind, "refused");
-        assert.match(decision.reason, /runs with secrets.*may be the fork's/s);
+        assert.match(decision.reason, /runs with secrets.*may contain the fork's files/s);
       });
     }
     it(`${fixture} about ${about}: trusted with the event's own commit checked out`, async () => {

@@ -14,17 +14,20 @@ describe("the options of a JobHost", () => {
   const wrong: readonly (readonly [unknown, RegExp])[] = [
     [null, /must be an object/],
     ["workspace", /must be an object/],
-    [{ permissions: "readonly" }, /permissions can.t be "readonly".*did you mean "read-only"\?/],
+    [
+      { permissions: "readonly" },
+      /permissions must be one of .*, not "readonly".*did you mean "read-only"\?/,
+    ],
     [
       { permissions: "everything" },
-      /permissions can.t be "everything"; it can be: read-only, workspace, all/,
+      /permissions must be one of read-only, workspace, all, not "everything"/,
     ],
     [{ permissions: { preset: "all" } }, /permissions must be one of read-only, workspace, all/],
-    [{ permission: "all" }, /permission is unknown: did you mean "permissions"\?/],
-    [{ colour: 1 }, /colour is unknown: known are provider, gitHubToken/],
+    [{ permission: "all" }, /permission is not an option: did you mean "permissions"\?/],
+    [{ colour: 1 }, /colour is not an option: known are provider, gitHubToken/],
     [
       { provider: { baseURL: "http://x" } },
-      /provider\.baseURL is unknown: did you mean "baseUrl"\?/,
+      /provider\.baseURL is not an option: did you mean "baseUrl"\?/,
     ],
     [{ provider: { baseURL: "http://x" } }, /provider\.baseUrl is missing/],
     [{ provider: {} }, /provider\.baseUrl is missing/],
@@ -35,15 +38,15 @@ describe("the options of a JobHost", () => {
     ],
     [
       { provider: { ...provider, type: "OpenAI" } },
-      /provider\.type can.t be "OpenAI"; it can be: openai, azure, anthropic \(did you mean "openai"\?\)/,
+      /provider\.type must be one of openai, azure, anthropic, not "OpenAI" \(did you mean "openai"\?\)/,
     ],
     [
       { provider: { baseUrl: "http://me:hunter2@127.0.0.1:1/v1" } },
-      /provider\.baseUrl holds a name or a password: give the key with provider\.apiKey\.$/,
+      /provider\.baseUrl contains a user name or a password: pass the key with provider\.apiKey instead\.$/,
     ],
     [
       { provider: { ...provider, wireApi: "chat" } },
-      /wireApi can.t be "chat"; it can be: completions, responses/,
+      /wireApi must be one of completions, responses, not "chat"/,
     ],
     [{ provider: { ...provider, apiKey: 5 } }, /provider\.apiKey must be a text/],
     [{ limits: { jobMinutes: -1 } }, /limits\.jobMinutes: /],
@@ -55,7 +58,7 @@ describe("the options of a JobHost", () => {
     [{ transport: {} }, /transport must have a function send/],
     [{ tools: {} }, /tools must be a list/],
     [{ reporters: [{}] }, /reporters must be a list of reporters/],
-    [{ gitHubToken: 5, limit: 1 }, /gitHubToken must be a text; limit is unknown/],
+    [{ gitHubToken: 5, limit: 1 }, /gitHubToken must be a text; limit is not an option/],
   ];
   for (const [options, reason] of wrong) {
     it(`are refused as ${JSON.stringify(options)}`, () => {

@@ -93,9 +93,9 @@ describe("JobHost", () => {
     const { callback, ended } = jobLog();
     await assert.rejects(
       new JobHost().startJob("both", "", folder, callback),
-      /call installJobsEntry first/,
+      /installJobsEntry first/,
     );
-    assert.throws(() => new JobHost().ensureInstalledEntry(), /call installJobsEntry first/);
+    assert.throws(() => new JobHost().ensureInstalledEntry(), /installJobsEntry first/);
     await assert.rejects(
       host.startJob("toString", "", folder, callback),
       /There is no job "toString"/,
@@ -118,7 +118,7 @@ describe("JobHost", () => {
       /^DiagnosticsError: entry\.jobs\["bad"\]/,
     );
     await host.startJob("both", "you", folder, callback);
-    await assert.rejects(host.installJobsEntry(entry), /while sessions are running/);
+    await assert.rejects(host.installJobsEntry(entry), /session is running/);
     await ended;
   });
 
@@ -131,7 +131,7 @@ describe("JobHost", () => {
     const { callback, ended } = jobLog();
     const job = await host.startJob("alone", "you", folder, callback);
     assert.deepEqual(job.warnings, [
-      'The user input is not used: no prompt of the job "alone" has $user-input.',
+      'The user input is not used: no prompt of the job "alone" contains $user-input.',
     ]);
     await ended;
   });
@@ -149,7 +149,7 @@ describe("JobHost", () => {
       folder,
       noCrash,
     );
-    assert.throws(() => task.drivingSession, /has not started a driving session/);
+    assert.throws(() => task.drivingSession, /has not opened a driving session/);
     await ended;
     assert.equal(task.status, "Succeeded");
     assert.deepEqual(log, [

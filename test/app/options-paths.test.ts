@@ -31,7 +31,7 @@ test("a file of user input that can't be read is named by its option; where othe
   assert.equal(await readUserInputFile(at("input.txt"), asFlag), "hello\n");
   const refused = (name: string): Promise<string> =>
     readUserInputFile(at(name), asFlag, { regular: true });
-  await assert.rejects(refused("missing"), /^UsageError: --user-input-file can't be read: ENOENT/);
+  await assert.rejects(refused("missing"), /^UsageError: Can't read --user-input-file: ENOENT/);
   await assert.rejects(refused("."), /it is not a regular file/);
   await assert.rejects(refused("large.txt"), /it has 10485761 bytes/);
   assert.equal(await refused("input.txt"), "hello\n");

@@ -7,11 +7,15 @@ const problem = (parsed: ReturnType<typeof parseNumber | typeof parseModel>): st
   parsed.kind === "wrong" ? parsed.problem : "";
 
 describe("the values of options and inputs", () => {
-  it("are numbers over 0 in decimal digits", () => {
+  it("are numbers greater than 0 in decimal digits", () => {
     assert.deepEqual(parseNumber("12", "a whole number"), { kind: "value", value: 12 });
     assert.deepEqual(parseNumber(" 1.5 ", "a number"), { kind: "value", value: 1.5 });
     for (const text of ["", "0", "-1", "1e3", "0x10", "Infinity", "NaN", "1_000", "soon", "."]) {
-      assert.match(problem(parseNumber(text, "a number")), /^must be a number over 0, not "/, text);
+      assert.match(
+        problem(parseNumber(text, "a number")),
+        /^must be a number greater than 0, not "/,
+        text,
+      );
     }
     for (const text of ["1.5", "9007199254740993"]) {
       assert.match(problem(parseNumber(text, "a whole number")), /^must be a whole number/, text);
@@ -24,7 +28,7 @@ describe("the values of options and inputs", () => {
     assert.deepEqual(parseChoice("Workspace", values), {
       kind: "wrong",
       problem:
-        'can\'t be "Workspace"; it can be: read-only, workspace, all (did you mean "workspace"?)',
+        'must be one of read-only, workspace, all, not "Workspace" (did you mean "workspace"?)',
     });
   });
 
@@ -41,7 +45,7 @@ describe("the values of options and inputs", () => {
       'names the category "driving" twice',
     );
     for (const text of ["driving", "=id", "driving=", " = "]) {
-      assert.match(problem(parseModel(text)), /form category=id, such as/, text);
+      assert.match(problem(parseModel(text)), /form category=id, for example/, text);
     }
     assert.deepEqual(parseModel("__proto__=m"), {
       kind: "value",
@@ -89,7 +93,10 @@ describe("a provider", () => {
     }
     for (const baseUrl of ["https://hunter2@models.example", "http://me:hunter2@models.example"]) {
       const [found = ""] = problems({ baseUrl });
-      assert.match(found, /holds a name or a password: give the key with --provider-api-key\.$/);
+      assert.match(
+        found,
+        /contains a user name or a password: pass the key with --provider-api-key instead\.$/,
+      );
       assert.doesNotMatch(found, /hunter2/);
     }
   });

@@ -126,7 +126,7 @@ describe("runJob", () => {
   });
 
   it("rejects for what startJob rejects", async (t) => {
-    await assert.rejects(new JobHost().runJob("greet"), /call installJobsEntry first/);
+    await assert.rejects(new JobHost().runJob("greet"), /installJobsEntry first/);
     const host = await makeHost(t, () => ({ text: "fine" }));
     await assert.rejects(host.runJob("toString"), /There is no job "toString"/);
   });

@@ -104,7 +104,7 @@ describe("a run that fails", { timeout: 300_000 }, () => {
     assert.ok(said.every(({ places }) => places.join() === "provider key"));
     assert.ok(modes.length > 0);
     assert.deepEqual([...new Set(modes)], [0o700], "nobody else may enter the folder");
-    assert.match(run.journal, /ended unexpectedly \(SIGKILL\)/);
+    assert.match(run.journal, /exited unexpectedly \(SIGKILL\)/);
   });
 });
 

@@ -31,7 +31,7 @@ describe("agent-jobs validate", () => {
     );
     assert.match(stdout, /^bad\.yml:3:\d+: entry\.tasks\["a"\]\.model\.category: /m);
     assert.match(stdout, /^bad\.yml:5:\d+: entry\.jobs\["j"\]\.work\.taskId: /m);
-    assert.match(stdout, /^nope\.yml: There is no such file\./m);
+    assert.match(stdout, /^nope\.yml: The file doesn't exist\./m);
     assert.equal(lines.length, 5);
   });
 
@@ -109,7 +109,7 @@ describe("agent-jobs list, chart, schema, help", () => {
     const many = await runCli(["chart", "good.yml"], { cwd: workspace.path });
     assert.deepEqual(
       [many.code, many.stderr],
-      [2, 'agent-jobs: Name the job. The entry has the jobs "j", "k".\n'],
+      [2, 'agent-jobs: The entry has several jobs. Name one. The entry has the jobs "j", "k".\n'],
     );
     const unknown = await runCli(["chart", "good.yml", "nope"], { cwd: workspace.path });
     assert.deepEqual(
@@ -150,12 +150,12 @@ describe("agent-jobs list, chart, schema, help", () => {
     assert.deepEqual([damaged.code, damaged.stderr.startsWith("damaged.jsonl:4: ")], [1, true]);
     assert.match(damaged.stdout, /second/);
     for (const [args, why] of [
-      [["--journal", "empty.jsonl"], /empty\.jsonl holds no start of a run/],
-      [["--journal", "other.txt"], /other\.txt:1: [^]*holds no start of a run/],
-      [["--journal", "none.jsonl"], /The journal none\.jsonl can't be read: ENOENT/],
-      [["--journal", "whole.jsonl", "--run", "three"], /holds no run "three", but: one, two\./],
+      [["--journal", "empty.jsonl"], /empty\.jsonl contains no start of a run/],
+      [["--journal", "other.txt"], /other\.txt:1: [^]*contains no start of a run/],
+      [["--journal", "none.jsonl"], /Can't read the journal none\.jsonl: ENOENT/],
+      [["--journal", "whole.jsonl", "--run", "three"], /no run "three"\. .*one, two\./],
       [["good.yml", "--journal", "whole.jsonl"], /an entry or a journal, not both/],
-      [["good.yml", "--run", "one"], /--run names a run of a --journal/],
+      [["good.yml", "--run", "one"], /--run requires --journal/],
       [[], /Name an entry, or a journal with --journal/],
     ] as const) {
       const { code, stdout, stderr } = await draw(...args);

@@ -45,11 +45,11 @@ describe("the last line", () => {
     const { last, baseUrl, stdout } = await fail(t, () => refusal(404, words));
     assert.equal(
       last,
-      `job j failed: task "look" crashed: The model server ${baseUrl} answered 404 for model "some-model": "The model \`some-model\` does not exist." Check the model id and the provider's base URL: the model server does not know them.`,
+      `job j failed: task "look" crashed: The model server ${baseUrl} answered 404 for model "some-model": "The model \`some-model\` does not exist." Check the model id and the provider's base URL. The model server doesn't know them.`,
     );
     assert.match(stdout, /\[SESSION CRASHED\] task prompt: The model server/);
     assert.match(stdout, /\[DECISION\] .*Not retried: Check the model id/);
-    assert.doesNotMatch(stdout, /try 1 of/);
+    assert.doesNotMatch(stdout, /attempt 1 of/);
   });
 
   for (const words of [
@@ -57,22 +57,22 @@ describe("the last line", () => {
     "Tool use is not supported by this model: tools are not supported",
     "This model doesn't support function calling",
   ]) {
-    it(`says that the model can't call tools: ${words}`, async (t) => {
+    it(`says that the model doesn't support tools: ${words}`, async (t) => {
       const { last, stdout } = await fail(t, () => refusal(400, words));
       assert.match(last, /task "look".*model "some-model": this model does not support tools/);
-      assert.match(last, /Choose a model that can call tools/);
+      assert.match(last, /Choose a model that supports tools/);
       assert.match(stdout, /Not retried: /);
     });
   }
 
-  it("of an overloaded server does not promise more tries than there are", async (t) => {
+  it("of an overloaded server does not promise more attempts than there are", async (t) => {
     const { last, stdout } = await fail(t, () => ({
       ...refusal(503, "too busy"),
       headers: { "x-should-retry": "false" },
     }));
-    const tries = [...stdout.matchAll(/\[SESSION CRASHED\] task prompt, try (\d of \d)/g)];
+    const attempts = [...stdout.matchAll(/\[SESSION CRASHED\] task prompt, attempt (\d of \d)/g)];
     assert.deepEqual(
-      tries.map(([, of]) => of),
+      attempts.map(([, of]) => of),
       ["1 of 3", "2 of 3", "3 of 3"],
     );
     assert.match(last, /answered 503 for model "some-model": "too busy"/);
@@ -110,7 +110,7 @@ describe("the last line", () => {
       ["run", "e.json", `--provider-base-url=${server.baseUrl}`, "--timeout-minutes=0.2"],
       { cwd: path },
     );
-    await run.printed("No connection to the model server");
+    await run.printed("Can't connect to the model server");
     assert.ok(performance.now() - began < 5_000, `said after ${performance.now() - began} ms`);
     const { code, stdout } = await run.ended;
     assert.equal(code, 1);
@@ -119,7 +119,7 @@ describe("the last line", () => {
       last.endsWith(`waiting for the model server ${server.baseUrl}, attempt 1 of 5`),
       last,
     );
-    assert.match(stdout, /No connection to the model server \S+: .*ECONNREFUSED/);
+    assert.match(stdout, /Can't connect to the model server \S+: .*ECONNREFUSED/);
   });
 });
 

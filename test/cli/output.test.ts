@@ -26,24 +26,24 @@ const run = ["run", "entry.json", "--rehearse", "r.json", "--in-place"];
 describe("a run whose journal or recording has a hole", () => {
   const done = { text: "done" };
   const cases: [string, readonly string[], readonly object[], RegExp][] = [
-    ["on a full disk", ["--journal", "/dev/full"], [done], /journal is not complete: .*ENOSPC/],
+    ["on a full disk", ["--journal", "/dev/full"], [done], /journal is incomplete: .*ENOSPC/],
     [
       "deleted",
       ["--journal", "out.jsonl"],
       [bash("rm out.jsonl"), done],
-      /journal is not complete: .*was deleted/,
+      /journal is incomplete: .*was deleted/,
     ],
     [
       "replaced by a folder",
       ["--record", "out.yml"],
       [bash("rm out.yml && mkdir out.yml"), done],
-      /recording is not complete: .*(?:EISDIR|replaced|changed)/,
+      /recording is incomplete: .*(?:EISDIR|replaced|changed)/,
     ],
     [
       "in a folder that is gone",
       ["--record", "out/r.yml"],
       [bash("rm -r out"), done],
-      /recording is not complete: .*ENOENT/,
+      /recording is incomplete: .*ENOENT/,
     ],
   ];
   for (const [name, flags, replies, told] of cases) {
@@ -72,8 +72,8 @@ describe("a run whose journal or recording has a hole", () => {
     await workspace.write("go", "");
     const { code, stdout, stderr } = await child.ended;
     assert.match(stdout, /^job j succeeded$/m);
-    assert.match(stderr, /warning: the journal is not complete: .*after \d+ lines: EFBIG/);
-    assert.match(stderr, /warning: the recording is not complete: .*EFBIG/);
+    assert.match(stderr, /warning: the journal is incomplete: .*after \d+ lines: EFBIG/);
+    assert.match(stderr, /warning: the recording is incomplete: .*EFBIG/);
     assert.equal(code, 1);
   });
 
@@ -134,7 +134,7 @@ describe("a reader of stdout that stalls", () => {
     assert.ok(performance.now() - start < 6_000);
     child.resumeOutput();
     const { stderr } = await child.ended;
-    assert.match(stderr, /the output is not complete: nothing was read for 0.5 s/);
+    assert.match(stderr, /the output is incomplete: the reader read nothing for 0.5 s/);
   });
 });
 

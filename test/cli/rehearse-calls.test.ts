@@ -58,9 +58,9 @@ describe("the tool calls of a rehearsal", () => {
     [
       "is denied",
       neverMatches,
-      /"bash" was denied: "shell of npm test && npm run lint.*say "denied: true" at the call/s,
+      /"bash" was denied: "shell of npm test && npm run lint.*add "denied: true" to the call/s,
     ],
-    ["fails", fails, /"view" failed: "Path does not exist"\. .*say "fails: TEXT" at the call/],
+    ["fails", fails, /"view" failed: "Path does not exist"\. .*add "fails: TEXT" to the call/],
     ["reads outside", outside, /"view" was denied: "read of \/etc\/hostname/],
     ["is a job tool with wrong arguments", wrongJobTool, /"job_boolean_true" failed: "job_boolean/],
     ["has arguments that are no JSON", { name: "view", arguments: '{"path":' }, /"view" failed: /],
@@ -79,7 +79,7 @@ describe("the tool calls of a rehearsal", () => {
       // Of the run itself the same call is the reason.
       assert.equal(run.code, 1, run.stdout);
       const last = run.stdout.trimEnd().split("\n").at(-1) ?? "";
-      assert.match(last, /^job job failed: the rehearsal does not fit: sessions\[0\]/);
+      assert.match(last, /^job job failed: the rehearsal doesn't match the run: sessions\[0\]/);
       assert.match(last, why);
     });
   }

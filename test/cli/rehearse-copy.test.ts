@@ -161,7 +161,7 @@ describe("a rehearsal that may write", () => {
     assert.equal(code, 0, stdout);
     assert.equal(await folder.read("new.txt"), "new\n");
     const run = ["run", "e.json", "--in-place"];
-    assert.match((await play(t, folder, run)).stdout, /--in-place needs --rehearse/);
+    assert.match((await play(t, folder, run)).stdout, /--in-place requires --rehearse/);
     const again = await play(t, folder, [...run, "--rehearse", "r.json"]);
     assert.equal(again.code, 0, again.stdout);
   });

@@ -79,7 +79,7 @@ describe("agent-jobs rehearse, with a hostile file", () => {
     const files = Object.fromEntries(spellings.map((name) => [name, "[core]\n"]));
     const { code, stdout } = await rehearse(t, { workspace: { git: true, files } });
     assert.equal(code, 2, stdout);
-    assert.equal(stdout.match(/git would take this for/g)?.length, spellings.length, stdout);
+    assert.equal(stdout.match(/git would read this as/g)?.length, spellings.length, stdout);
     assert.match(stdout, /r\.json:1:\d+: rehearsal\.workspace\.files/);
   });
 

@@ -120,8 +120,14 @@ describe("workspace.commits", () => {
 
   it("refuses what git would refuse, with the place", async (t) => {
     const bad = [
-      [{ message: "a", branch: "--orphan", files: {} }, /commits\[0\]\.branch: This is not a name/],
-      [{ message: "a", branch: "a..b", files: {} }, /commits\[0\]\.branch: This is not a name/],
+      [
+        { message: "a", branch: "--orphan", files: {} },
+        /commits\[0\]\.branch: This is not a valid branch name/,
+      ],
+      [
+        { message: "a", branch: "a..b", files: {} },
+        /commits\[0\]\.branch: This is not a valid branch name/,
+      ],
       [{ message: "a", files: { ".GIT/config": "" } }, /commits\[0\]\.files/],
       [{ message: "a", files: { "../x": "" } }, /commits\[0\]\.files/],
       [{ message: "", files: {} }, /commits\[0\]\.message/],

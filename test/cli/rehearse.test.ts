@@ -114,7 +114,7 @@ describe("agent-jobs rehearse", () => {
     assert.equal(code, 1);
     assert.match(
       stdout.trimEnd().split("\n").at(-1) ?? "",
-      /^job job failed: the rehearsal does not fit: .*Say A/,
+      /^job job failed: the rehearsal doesn't match the run: .*Say A/,
     );
   });
 
@@ -141,7 +141,7 @@ describe("agent-jobs rehearse", () => {
     assert.equal(code, 2, stdout);
     assert.match(stdout, /bad\.json:1:\d+: rehearsal\.sesions: .*\(did you mean "sessions"\?\)/);
     assert.match(stdout, /ok {4}good\.json/);
-    assert.match(stdout, /nope\.json: There is no such file/);
+    assert.match(stdout, /nope\.json: The file doesn't exist/);
     assert.match(stdout, /1 passed, 2 failed\n$/);
   });
 
@@ -199,7 +199,7 @@ describe("agent-jobs rehearse", () => {
     });
     const { code, stdout } = await runCli(["rehearse", "r.json"], { cwd: workspace.path });
     assert.equal(code, 2);
-    assert.equal(stdout.match(/This is not a path within the workspace/g)?.length, 8, stdout);
+    assert.equal(stdout.match(/This is not a path inside the workspace/g)?.length, 8, stdout);
   });
 });
 

@@ -149,13 +149,17 @@ describe("agent-jobs run, against a model server on loopback", () => {
   });
 
   const usage: [string, readonly string[], RegExp][] = [
-    ["a missing user input", ["run", "entry.json"], /needs user input: give it with --user-input/],
+    [
+      "a missing user input",
+      ["run", "entry.json"],
+      /requires user input. Pass it with --user-input/,
+    ],
     [
       "an unknown job",
       ["run", "entry.json", "nope"],
       /There is no job "nope"\. The entry has the jobs "hello"\./,
     ],
-    ["a missing entry", ["run", "nope.json"], /^nope\.json: There is no such file\./],
+    ["a missing entry", ["run", "nope.json"], /^nope\.json: The file doesn't exist\./],
     ["a folder as entry", ["run", "."], /^\.: This is a folder, not a file\./],
     ["an invalid entry", ["run", "bad.yml"], /^bad\.yml:1:9: entry\.models: Must be an object/],
     [
@@ -166,7 +170,7 @@ describe("agent-jobs run, against a model server on loopback", () => {
     [
       "a malformed model",
       ["run", "entry.json", "--model", "nope"],
-      /'--model <category=id>' argument 'nope' is invalid\. It must have the form category=id, such as/,
+      /'--model <category=id>' argument 'nope' is invalid\. It must have the form category=id, for example/,
     ],
     [
       "a category with two models",
@@ -187,17 +191,17 @@ describe("agent-jobs run, against a model server on loopback", () => {
     [
       "a limit in another notation",
       ["run", "entry.json", "--timeout-minutes", "1e3"],
-      /'--timeout-minutes <n>' argument '1e3' is invalid\. It must be a number over 0/,
+      /'--timeout-minutes <n>' argument '1e3' is invalid\. It must be a number greater than 0/,
     ],
     [
       "a password in an address",
       ["run", "entry.json", "--provider-base-url", "http://me:hunter2@models.example"],
-      /--provider-base-url holds a name or a password: .*AGENT_JOBS_PROVIDER_API_KEY\.$/m,
+      /--provider-base-url contains a user name or a password: .*AGENT_JOBS_PROVIDER_API_KEY\.$/m,
     ],
     [
       "a limit that is no number",
       ["run", "entry.json", "--max-parallel", "0.5"],
-      /whole number over 0/,
+      /whole number greater than 0/,
     ],
     [
       "a provider without an address",
@@ -256,7 +260,7 @@ describe("agent-jobs run, against a model server on loopback", () => {
         "--record",
         "/proc/nope/r.yml",
       ],
-      /recording \/proc\/nope\/r\.yml can't be written/,
+      /Can't write the recording \/proc\/nope\/r\.yml/,
     ],
     [
       "a journal that can't be written",
@@ -270,7 +274,7 @@ describe("agent-jobs run, against a model server on loopback", () => {
         "--journal",
         "entry.json/j",
       ],
-      /journal entry\.json\/j can't be written/,
+      /Can't write the journal entry\.json\/j/,
     ],
   ];
   for (const [name, args, message] of usage) {

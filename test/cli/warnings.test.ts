@@ -14,7 +14,7 @@ jobs:
 `;
 const rehearsal = "entry: odd.yml\nsessions:\n  - turns: [hello]\n";
 const pattern =
-  /odd\.yml:2:\d+: warning: entry\.permissions\.shell\[1\]: No command can match this pattern: it is 2 commands/;
+  /odd\.yml:2:\d+: warning: entry\.permissions\.shell\[1\]: No command can match this pattern: it contains 2 commands/;
 const lone = /odd\.yml:5:\d+: warning: entry\.tasks\["lone"\]: No job uses this task\./;
 const userInput = /odd\.yml:7:\d+: warning: entry\.jobs\["j"\]: The user input is not used: /;
 
