@@ -45,28 +45,28 @@ const tool = {
       "The session does not offer this tool: rehearses a model that calls a tool which does not exist. The call fails.",
     ),
     fails: text(
-      "The call must fail, and this is a part of its error. Without it the rehearsal fails when the call does. A command that exits with another code than 0 has not failed: that is its result.",
+      "The call must fail with an error that contains this text. Without this field, the rehearsal fails if the call fails. A command that exits with a code other than 0 has not failed: the code is its result.",
     ),
     denied: flag(
-      "The permissions must deny the call. Without it the rehearsal fails when they do.",
+      "The permissions must deny the call. Without this field, the rehearsal fails if they do.",
     ),
   },
 };
 
 const replyProperties = {
   text: text(
-    'The text of the answer. An empty string is an empty answer, which is a crash if it is the last of the turn. With "cut" and "hang": what arrives before.',
+    'The text of the answer. An empty string is an empty answer, which is a crash if it is the last of the turn. With "cut" and "hang": the text that arrives before.',
   ),
   reasoning: text("What the model thinks before it answers."),
   tools: {
     type: "array",
     description:
-      'The tools that the model calls. They really run; the next reply of the turn answers to their results. If there is no next reply, the model then says "Done."',
+      'The tools that the model calls. They really run, and their results are sent with the request for the next reply of the turn. If there is no next reply, the model then says "Done."',
     minItems: 1,
     items: tool,
   },
   toolResults: condition(
-    "What the tools called by the reply before must have returned, all results joined with line breaks.",
+    "What the tools called by the previous reply must have returned, all results joined with line breaks.",
   ),
   delay: {
     type: "number",
@@ -76,7 +76,7 @@ const replyProperties = {
   finish: {
     enum: ["length", "content_filter"],
     description:
-      'Why the answer ends early: at the output limit ("length"), or by a content filter ("content_filter"). Default: it is whole.',
+      'Why the answer ends early: at the output limit ("length"), or by a content filter ("content_filter"). Default: the answer is complete.',
   },
   usage: {
     type: "object",
@@ -106,19 +106,19 @@ const replyProperties = {
     },
   },
   cut: flag(
-    'The connection breaks in mid-answer, after "text". Without "times" it does so every time.',
+    'The connection breaks in the middle of the answer, after "text". Without "times", this happens every time.',
   ),
   hang: flag('The answer never ends; nothing comes after "text".'),
   die: flag("The runtime process dies at once (SIGKILL), and all its sessions with it."),
   times: whole(
     1,
-    'With "error" or "cut": how many requests in a row get it. The runtime repeats such a request up to 5 times by itself; then the next reply of the turn is given.',
+    'With "error" or "cut": how many consecutive requests get it. The runtime repeats such a request up to 5 times by itself. Then the next reply of the turn is sent.',
   ),
 };
 
 const reply = {
   type: ["string", "object"],
-  description: "One answer of the model. A plain string is a text and nothing else.",
+  description: "One answer of the model. A plain string is an answer with only this text.",
   minProperties: 1,
   additionalProperties: false,
   properties: replyProperties,
@@ -127,7 +127,7 @@ const reply = {
 const turn = {
   type: ["string", "object"],
   description:
-    "What happens on one prompt. If there is only one reply its fields may stand here; a plain string is a text and nothing else.",
+    "What happens on one prompt. If there is only one reply, its fields may be given here. A plain string is a reply with only this text.",
   minProperties: 1,
   additionalProperties: false,
   properties: {
@@ -145,7 +145,7 @@ const turn = {
 const rule = {
   type: "object",
   description:
-    "How the model behaves in one session. The first rule that is not used up, whose selectors fit and whose first turn accepts the prompt, plays a new session to its end.",
+    "How the model behaves in one session. A new session is played by the first rule that is not used up, whose selectors match, and whose first turn accepts the prompt.",
   additionalProperties: false,
   required: ["turns"],
   properties: {
@@ -153,18 +153,18 @@ const rule = {
     role: {
       enum: ["task", "driving"],
       description:
-        'Selects sessions by what they are for: "driving" checks conditions, "task" does the work. A session that does both fits both.',
+        'Selects sessions by purpose: "driving" checks conditions, "task" does the work. A session that does both matches both.',
     },
     model: text("Selects sessions with this model id."),
     workId: whole(
       0,
       "Selects sessions of the work with this id: its number in the job, from 0 in reading order.",
     ),
-    run: whole(1, "Selects sessions of this run of the work: 2 is the second time around a loop."),
-    retry: whole(0, "Selects sessions opened for this criteria retry; 0: for the first try."),
+    run: whole(1, "Selects sessions of this run of the work: 2 is the second iteration of a loop."),
+    retry: whole(0, "Selects sessions started for this criteria retry; 0: before the first retry."),
     attempt: whole(
       1,
-      "Selects sessions by how often the prompt was tried: 2 replaces a session that crashed.",
+      "Selects sessions by attempt: the session of attempt 2 replaces one that crashed.",
     ),
     subAgent: flag("Plays a sub-agent of such a session instead of the session itself."),
     repeat: {
@@ -174,10 +174,10 @@ const rule = {
         { type: "string", const: "any" },
       ],
     },
-    optional: flag("It is no failure if the rule is not used, or not to its end."),
+    optional: flag("The rehearsal does not fail if the rule is not used, or not completely."),
     turns: {
       type: "array",
-      description: "One turn for each prompt that the session gets.",
+      description: "One turn for each prompt that the session receives.",
       minItems: 1,
       items: turn,
     },
@@ -188,7 +188,7 @@ const outcomes = ["succeeded", "failed", "crashed", "canceled"];
 
 const work = {
   type: "object",
-  description: "How one work of the job must have ended.",
+  description: "How a work of the job must end.",
   additionalProperties: false,
   required: ["task", "outcome"],
   properties: {
@@ -197,7 +197,7 @@ const work = {
     model: text("The model id of the work."),
     outcome: {
       description:
-        'How it ended: the last time if it ran more than once. A list tells how each of its runs ended, in order. "skipped": it never ran.',
+        'How it ended. If it ran more than once, this is the outcome of the last run; a list has the outcomes of all runs, in order. "skipped": it never ran.',
       anyOf: [
         { type: "string", enum: [...outcomes, "skipped"] },
         { type: "array", minItems: 1, items: { type: "string", enum: outcomes } },
@@ -206,19 +206,19 @@ const work = {
     runs: whole(1, "How often it ran."),
     attempts: whole(
       1,
-      "How often its prompt was sent, in all its runs together: the first time, criteria retries, tries after a crash.",
+      "How often its prompt was sent, in all runs together: the first time, for criteria retries, and for attempts after a crash.",
     ),
-    retries: whole(0, "How many criteria retries it needed, in all its runs together."),
-    crashes: whole(0, "How many crashes it had, in all its runs together."),
+    retries: whole(0, "The number of criteria retries, in all runs together."),
+    crashes: whole(0, "The number of crashes, in all runs together."),
   },
 };
 
-const asText = condition("A text that is met.");
+const asText = condition("The condition for the printed text of a decision.");
 
 const decision = {
   ...asText,
   description:
-    'A decision by its kind and fields; or a condition for its printed form, `[CATEGORY] text`, which may change with any version. A plain string is short for "contains".',
+    'A decision by its kind and fields; or a condition for its printed form, `[CATEGORY] text`, which may change in any version. A plain string is short for "contains".',
   properties: {
     ...decisionProperties((description) => ({ $ref: "#/$defs/text", description })),
     ...asText.properties,
