@@ -1,7 +1,7 @@
 /**
  * Many byte strings looked for in one pass (Aho–Corasick): a state for each prefix of a needle, and one table
- * look-up for each byte of the text, however many needles there are. The tables are open: whoever walks over
- * bytes does the step where it stands, `state = next[state + classes[byte]]` from 0 on.
+ * look-up for each byte of the text, however many needles there are. The tables are open: a caller that walks over
+ * bytes makes the step itself, `state = next[state + classes[byte]]` from 0 on.
  *
  * `depth` tells how many of the last bytes may still become a needle.
  */

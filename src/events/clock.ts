@@ -1,4 +1,4 @@
-/** Time, handed in wherever something waits, so that no test has to. `platform/clock.ts` is the real one. */
+/** Time, injected wherever something waits, so that tests don't wait. `platform/clock.ts` is the real clock. */
 export interface Clock {
   /**
    * Milliseconds since the epoch, of a clock that only goes forward and never jumps: the difference of two

@@ -25,7 +25,7 @@ export type Crash = (
       readonly limit: "turnMinutes" | "idleMinutes";
       readonly refusal?: Refusal;
     }
-  /** So many denials in a row that nothing else was to be expected. */
+  /** Too many consecutive denials. */
   | { readonly cause: "denied" }
   /** The turn or the session was ended by someone else than this run. */
   | { readonly cause: "aborted" }
@@ -36,7 +36,7 @@ export type Crash = (
   | { readonly cause: "not-installed" }
   /** Something that the session needs was not given, or is gone. */
   | { readonly cause: "configuration" }
-  /** A defect of ours. */
+  /** A bug in agent-jobs. */
   | { readonly cause: "internal" }
 ) & {
   /** One sentence for people. */
@@ -55,7 +55,7 @@ export type Refusal =
   | { readonly cause: "rejected"; readonly status: number }
   | Overload;
 
-/** `retryAfterMs`: how long the model server asked us to wait. The SDK of today does not say. */
+/** `retryAfterMs`: how long the model server asked to wait. The current SDK does not report it. */
 export type Overload =
   | { readonly cause: "rate-limited"; readonly status: 429; readonly retryAfterMs?: number }
   | { readonly cause: "overloaded"; readonly status: number; readonly retryAfterMs?: number };
@@ -85,7 +85,7 @@ export function crashRemedy(crash: Crash | Refusal): Remedy {
       return giveUp("Check the token or the provider's API key. The model server rejected it.");
     case "forbidden":
       return giveUp(
-        "Check the permissions of the token and your plan. The token may not use this model.",
+        "Check the permissions of the token and your plan. The token is not allowed to use this model.",
       );
     case "not-found":
       return giveUp(

@@ -3,7 +3,7 @@ import type { Crash } from "./crash.ts";
 /** What the runner decided, and why. `[CATEGORY] text` is made from it at the edge (`decisionText`). */
 export type Decision = MadeDecision | DerivedDecision;
 
-/** What has an event of its own. */
+/** Decisions that have an event of their own. */
 export type MadeDecision =
   | {
       readonly kind: "availability-passed";
@@ -42,7 +42,7 @@ export type MadeDecision =
       readonly retry: number;
       readonly of: number;
       readonly modelId: string;
-      /** Who did not answer at the last try. */
+      /** What did not answer during the last attempt. */
       readonly waitingFor?: string;
     }
   | {
@@ -61,16 +61,16 @@ export type MadeDecision =
   | { readonly kind: "availability-drained"; readonly reason: string }
   | { readonly kind: "waiting"; readonly milliseconds: number; readonly reason: string }
   | { readonly kind: "runtime-restarted"; readonly reason: string }
-  /** Nobody answers where the models are. */
+  /** No connection to the model server. */
   | { readonly kind: "model-unreachable"; readonly server: string; readonly reason: string }
-  /** What killed runs of before had left: their processes and files. */
+  /** Processes and files of killed runs were removed. */
   | { readonly kind: "leftovers-ended"; readonly runs: number }
   | ({ readonly kind: "limit-crossed"; readonly scope: string } & CrossedLimit)
   | { readonly kind: "task-succeeded" }
   | { readonly kind: "task-failed"; readonly reason: string }
   | { readonly kind: "note"; readonly text: string };
 
-/** What another event says already: `decisionOf` makes it from that. */
+/** Decisions that `decisionOf` derives from other events. */
 export type DerivedDecision =
   | {
       readonly kind: "session-started";
@@ -85,7 +85,7 @@ export type DerivedDecision =
       readonly target: string;
       readonly reason: string;
     }
-  /** Errors inside a session, which the runtime or the model may get over by itself. */
+  /** Errors within a session that the runtime or the model may recover from. */
   | {
       readonly kind: "model-call-failed";
       readonly statusCode?: number;
@@ -97,11 +97,11 @@ export interface CrossedLimit {
   /** Its field in `limits` of an entry. */
   readonly limit: string;
   readonly value: number;
-  /** How much was used. Default: all of it. */
+  /** How much was used. Default: `value`. */
   readonly used?: number;
   /** The option, input or field that set it. Absent: it is the default. */
   readonly setBy?: string;
-  /** What did not answer at the time. */
+  /** What did not answer when the limit was exceeded. */
   readonly waitingFor?: string;
 }
 
@@ -124,23 +124,23 @@ export type DecisionCategory =
 
 export type DecisionKind = Decision["kind"];
 
-/** What a kind of decision means to those who show it. */
+/** How a kind of decision is presented. */
 export interface DecisionTraits {
   readonly category: DecisionCategory;
   readonly severity: "good" | "neutral" | "detail" | "warning" | "error";
   readonly audience: Audience;
-  /** Of a condition it says no more than its answer, "no". */
+  /** If it is about a condition, it is only the answer "no", not a problem. */
   readonly answer?: true;
 }
 
-/** Where a decision is shown. A journal has them all. */
+/** Where a decision is shown. A journal contains all of them. */
 export interface Audience {
-  /** The least verbosity of a log that shows it. */
+  /** The lowest verbosity at which a log shows it. */
   readonly log: "quiet" | "normal" | "verbose";
-  /** In a log that groups the lines of a task: at once too, not only with its group. */
+  /** In a log that groups the lines of a task: shown immediately as well as in the group. */
   readonly atOnce: boolean;
   readonly summary: boolean;
-  /** It is a warning at its task, the more important the lower the number. */
+  /** Shown as an annotation of its task; the lower the number, the more important. */
   readonly annotation?: number;
 }
 
@@ -149,22 +149,22 @@ type Row<Kind extends DecisionKind> = DecisionTraits & {
   readonly message: (decision: Extract<Decision, { kind: Kind }>) => string;
 };
 
-const everybody: Audience = { log: "quiet", atOnce: true, summary: true };
-const most: Audience = { log: "normal", atOnce: false, summary: true };
-const few: Audience = { log: "verbose", atOnce: false, summary: false };
+const always: Audience = { log: "quiet", atOnce: true, summary: true };
+const normal: Audience = { log: "normal", atOnce: false, summary: true };
+const verbose: Audience = { log: "verbose", atOnce: false, summary: false };
 
-/** All that is known of a kind of decision, once. */
+/** The only place that knows the kinds of decisions. */
 const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   "availability-passed": {
     category: "AVAILABILITY",
     severity: "good",
-    audience: most,
+    audience: normal,
     message: ({ field, reason }) => `availability.${field} holds: ${reason}`,
   },
   "availability-failed": {
     category: "AVAILABILITY",
     severity: "warning",
-    audience: most,
+    audience: normal,
     answer: true,
     message: ({ field, content, reason }) =>
       `availability.${field} does not hold: ${reason} (${field} = ${content})`,
@@ -172,20 +172,20 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   "availability-drained": {
     category: "DECISION",
     severity: "error",
-    audience: everybody,
+    audience: always,
     answer: true,
-    message: ({ reason }) => `Not retried: the task is not available: ${reason}`,
+    message: ({ reason }) => `The task is not available and is not retried: ${reason}`,
   },
   "criteria-passed": {
     category: "CRITERIA",
     severity: "good",
-    audience: most,
+    audience: normal,
     message: ({ field, reason }) => `criteria.${field} holds: ${reason}`,
   },
   "criteria-failed": {
     category: "CRITERIA",
     severity: "warning",
-    audience: { ...most, annotation: 2 },
+    audience: { ...normal, annotation: 2 },
     answer: true,
     message: ({ field, content, reason }) =>
       `criteria.${field} does not hold: ${reason} (${field} = ${content})`,
@@ -193,13 +193,13 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   "criteria-retry": {
     category: "DECISION",
     severity: "warning",
-    audience: most,
+    audience: normal,
     message: ({ retry, of, reason }) => `retry ${retry} of ${of}: ${reason}`,
   },
   "criteria-budget-drained": {
     category: "DECISION",
     severity: "error",
-    audience: everybody,
+    audience: always,
     answer: true,
     message: ({ retries, reason }) =>
       `Giving up after ${retries} ${retries === 1 ? "retry" : "retries"}: ${reason}`,
@@ -207,7 +207,7 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   "session-crashed": {
     category: "SESSION CRASHED",
     severity: "error",
-    audience: { ...everybody, annotation: 1 },
+    audience: { ...always, annotation: 1 },
     message: (decision) => {
       const { purpose, crash } = decision;
       const detail = crash.detail === undefined ? "" : ` ${crash.detail}`;
@@ -217,96 +217,96 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   "crash-retry": {
     category: "DECISION",
     severity: "warning",
-    audience: most,
+    audience: normal,
     message: ({ purpose, retry, of, modelId, waitingFor }) =>
       waitingFor === undefined
-        ? `${purposeName(purpose)} in a new session after a crash, attempt ${retry + 1} of ${of + 1}, model ${modelId}`
-        : `Waiting for ${waitingFor}, attempt ${retry + 1} of ${of + 1}: ${purposeName(purpose)} in a new session, model ${modelId}`,
+        ? `Retrying the ${purposeName(purpose)} in a new session, attempt ${retry + 1} of ${of + 1}, model ${modelId}`
+        : `Waiting for ${waitingFor}, attempt ${retry + 1} of ${of + 1}: retrying the ${purposeName(purpose)} in a new session, model ${modelId}`,
   },
   "crash-budget-drained": {
     category: "DECISION",
     severity: "error",
-    audience: everybody,
-    message: ({ purpose, attempts, advice }) =>
-      `Giving up: ${purposeName(purpose)} crashed ${times(attempts)}${advice === undefined ? "" : `. Not retried: ${advice}`}`,
+    audience: always,
+    message: ({ attempts, advice }) =>
+      `Giving up: the session crashed ${times(attempts)}${advice === undefined ? "" : `. Not retried: ${advice}`}`,
   },
   waiting: {
     category: "OPERATION",
     severity: "warning",
-    audience: most,
+    audience: normal,
     message: ({ milliseconds, reason }) =>
       `Waiting ${(milliseconds / 1000).toFixed(1)} s: ${reason}`,
   },
   "runtime-restarted": {
     category: "OPERATION",
     severity: "warning",
-    audience: most,
+    audience: normal,
     message: ({ reason }) => `Copilot runtime restarted: ${reason}`,
   },
   "model-unreachable": {
     category: "OPERATION",
     severity: "error",
-    audience: everybody,
+    audience: always,
     message: ({ server, reason }) => `Can't connect to ${server}: ${reason}. Still trying`,
   },
   "leftovers-ended": {
     category: "OPERATION",
     severity: "warning",
-    audience: most,
+    audience: normal,
     message: ({ runs }) =>
-      `Ended and removed what ${runs === 1 ? "a killed run" : `${runs} killed runs`} left behind`,
+      `Removed the processes and files of ${runs === 1 ? "a killed run" : `${runs} killed runs`}`,
   },
   "limit-crossed": {
     category: "OPERATION",
     severity: "error",
-    audience: everybody,
+    audience: always,
     message: (decision) => `Exceeded ${limitText(decision, decision.scope)}`,
   },
   "session-started": {
     category: "OPERATION",
     severity: "detail",
-    audience: few,
+    audience: verbose,
     message: ({ role, sessionId, modelId }) =>
       `${roleName(role)} started: ${sessionId}, model ${modelId}`,
   },
   "session-ended": {
     category: "OPERATION",
     severity: "detail",
-    audience: few,
+    audience: verbose,
     message: ({ role, sessionId }) => `${roleName(role)} ended: ${sessionId}`,
   },
   "permission-denied": {
     category: "OPERATION",
     severity: "warning",
-    audience: { ...most, atOnce: true, annotation: 3 },
+    audience: { ...normal, atOnce: true, annotation: 3 },
     message: ({ operation, target, reason }) => `Denied ${operation} ${target}: ${reason}`,
   },
   "model-call-failed": {
     category: "OPERATION",
     severity: "warning",
-    audience: most,
+    audience: normal,
     message: ({ statusCode, reason }) =>
       `A model call failed${statusCode === undefined ? "" : ` (${statusCode})`}${reason === undefined ? "" : `: ${reason}`}`,
   },
   "tool-call-failed": {
     category: "OPERATION",
     severity: "warning",
-    audience: { ...most, atOnce: true },
+    audience: { ...normal, atOnce: true },
     message: ({ tool, reason }) => `Tool call ${tool} failed: ${reason}`,
   },
   "task-succeeded": {
     category: "TASK SUCCEEDED",
     severity: "good",
-    audience: most,
+    audience: normal,
     message: () => "Task succeeded",
   },
   "task-failed": {
     category: "TASK FAILED",
     severity: "error",
-    audience: everybody,
+    audience: always,
     message: ({ reason }) => reason,
   },
-  note: { category: "MISC", severity: "neutral", audience: most, message: ({ text }) => text },
+  note: { category: "MISC", severity: "neutral", audience: normal, message: ({ text }) => text },
 };
 
 export function decisionTraits(kind: DecisionKind): DecisionTraits {
@@ -331,14 +331,14 @@ export function decisionText(decision: Decision): string {
   return `[${table[decision.kind].category}] ${decisionMessage(decision)}`;
 }
 
-/** The stack of a crash is for the journal, and for those who asked for everything. */
+/** The details of a crash are only for the journal and for verbose output. */
 export function withoutDetail(decision: Decision): Decision {
   if (decision.kind !== "session-crashed") return decision;
   const { detail: _detail, ...crash } = decision.crash;
   return { ...decision, crash };
 }
 
-/** A limit that was crossed: what was used of it, and where it can be changed. */
+/** A limit that was exceeded: how much was used, and where it can be changed. */
 export function limitText(crossed: CrossedLimit, scope?: string): string {
   const { limit, value, used = value, setBy, waitingFor } = crossed;
   const of = scope === undefined ? "" : ` of ${scope}`;
@@ -353,7 +353,7 @@ function unitOf(limit: string): string {
   return { modelCalls: "model calls", loopIterations: "iterations" }[limit] ?? limit;
 }
 
-/** Of a single attempt there is nothing to count. */
+/** Empty if there is only one attempt. */
 function attemptOf({ attempt, attempts }: { attempt: number; attempts: number }): string {
   return attempts === 1 ? "" : `, attempt ${attempt} of ${attempts}`;
 }

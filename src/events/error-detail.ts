@@ -11,7 +11,7 @@ import { beginningOf } from "./cut.ts";
 const MAX_DEPTH = 6;
 const MAX_FIELDS = 40;
 const MAX_TEXT = 8 * 1024;
-/** What all texts of one error may take together; beyond it only the shape is told. */
+/** Maximum length of all texts of an error together. Beyond it, only the structure is shown. */
 const MAX_TOTAL = 48 * 1024;
 
 interface Budget {

@@ -1,4 +1,4 @@
-/** What every event looks like in JSON: for readers of a journal, and for those who name the fields of decisions. */
+/** The JSON of every event, for readers of a journal and for the fields of decisions. */
 import type {
   Limits,
   Model,
@@ -102,7 +102,7 @@ const crashes: Causes<Crash> = {
   internal: said,
 };
 
-/** Where it is named by a word, that is its cause. */
+/** A plain string is its cause. */
 const crash: Shape<Crash> = {
   ...tagged<Crash, "cause">("cause", crashes),
   is: Object.keys(crashes),
@@ -159,7 +159,7 @@ const derived: Cases<DerivedDecision> = {
 
 const decisions: Cases<Decision> = { ...made, ...derived };
 
-/** The fields of every kind of decision, and what they hold. */
+/** The fields of every kind of decision, with their types. */
 export const decisionFields: ReadonlyMap<string, ReadonlyMap<string, ShapeKind>> = new Map(
   Object.entries<Readonly<Record<string, Shape<unknown> | { readonly optional: Shape<unknown> }>>>(
     decisions,

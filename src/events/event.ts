@@ -4,8 +4,8 @@ import type { RunPlan } from "./plan.ts";
 import type { SessionActivity } from "./session-activity.ts";
 
 /**
- * The one union of everything that happens in a run. The engine emits the bodies, the sink stamps
- * and redacts them; the journal, the terminal, the summary and a recording are folds over them.
+ * The one union of everything that happens in a run. The engine emits the bodies, and the sink stamps
+ * and redacts them. The journal, the terminal, the summary and a recording are folds over them.
  */
 export type RunEvent = RunStamp & RunEventBody;
 
@@ -13,7 +13,7 @@ export type RunEvent = RunStamp & RunEventBody;
 export interface RunStamp {
   /** In milliseconds since 1970; never runs backwards within a run. */
   readonly at: number;
-  /** Unique for every run, so that events of concurrent runs can be told apart. */
+  /** Unique for every run, so that events of concurrent runs can be distinguished. */
   readonly runId: string;
 }
 
@@ -44,7 +44,7 @@ export interface RunStarted extends RunPlan {
   readonly workingDirectory: string;
 }
 
-/** How a run has ended. */
+/** How a run ended. */
 export type RunOutcome =
   | { readonly kind: "succeeded" }
   | { readonly kind: "failed"; readonly reason: string }
@@ -53,7 +53,7 @@ export type RunOutcome =
 export interface RunEnded {
   readonly type: "run.ended";
   readonly outcome: RunOutcome;
-  /** What the job itself came to, where `outcome` is the verdict on a rehearsal. */
+  /** The outcome of the job itself, if `outcome` is that of a rehearsal. */
   readonly jobOutcome?: RunOutcome;
 }
 
@@ -63,12 +63,12 @@ export interface WorkStarted {
   readonly modelId: string;
 }
 
-/** How one run of a work has ended. */
+/** How a run of a work ended. */
 export type WorkOutcome =
   | { readonly kind: "succeeded" }
-  /** `unanswered`: no verdict of availability or criteria, so a condition that ends so has not answered. */
+  /** `unanswered`: no verdict of availability or criteria, so a condition that ends this way has not answered. */
   | { readonly kind: "failed"; readonly reason: string; readonly unanswered?: true }
-  /** Its tries were exhausted: the job stops. */
+  /** Its attempts were exhausted: the job stops. */
   | { readonly kind: "crashed"; readonly crash: Crash }
   | { readonly kind: "canceled"; readonly reason: string };
 
@@ -79,8 +79,8 @@ export interface WorkEnded {
 }
 
 /**
- * A decision that no other event says; `decisionOf` has the others too. `work` is null for one about the whole
- * job.
+ * A decision that can't be derived from another event; `decisionOf` returns both. `work` is null if it is about
+ * the whole job.
  */
 export interface Decided {
   readonly type: "decision";
@@ -94,9 +94,9 @@ export interface SessionStarted {
   readonly sessionId: string;
   readonly modelId: string;
   readonly role: SessionRole;
-  /** 0, else the criteria retry it was opened for. */
+  /** The criteria retry that it was started for; otherwise 0. */
   readonly retry: number;
-  /** 1, else it replaces a session that crashed. */
+  /** Greater than 1 if it replaces a session that crashed. */
   readonly attempt: number;
 }
 
@@ -120,9 +120,9 @@ export interface TurnStarted {
   readonly turnId: string;
   readonly modelId: string;
   readonly purpose: Purpose;
-  /** 0 for the first time, else the number of the criteria retry. */
+  /** The number of the criteria retry; 0 before the first one. */
   readonly retry: number;
-  /** 1, else one more after every crash. */
+  /** Starts at 1, and is increased by every crash. */
   readonly attempt: number;
   readonly prompt: string;
 }

@@ -9,7 +9,7 @@ export type Delta = Extract<SessionActivity, { readonly text: string }> & {
   readonly kind: "reasoning.delta" | "message.delta" | "tool.delta";
 };
 
-/** Shows a piece of the text to whoever listens. */
+/** Shows a piece of the text to the listeners. */
 export type Show<T> = (text: string) => T;
 
 interface OpenText<T> {

@@ -1,4 +1,4 @@
-/** What a run was planned to do: said once, by `run.started`, for everything that is shown of it afterwards. */
+/** The plan of a run: reported once, by `run.started`, for everything that shows the run later. */
 import type { Limits, Permissions, TaskWork, Work } from "../entry/model.ts";
 import { conditionIds, taskWorks } from "../entry/work.ts";
 
@@ -7,7 +7,7 @@ export interface RunPlan {
   readonly version: string;
   /** SHA-256 of the prepared entry, in hex; the same however the file is formatted. */
   readonly entryFingerprint: string;
-  /** The model id of every category, as it is used. */
+  /** The model id of every category, after overrides. */
   readonly models: Readonly<Record<string, string>>;
   readonly limits: PlannedLimits;
   /** What every task of the job may do. A task in a borrowed session is not here: its lender decides. */

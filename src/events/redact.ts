@@ -1,6 +1,6 @@
 /**
- * The one redactor. It sits in the sink, in front of every reporter, and nothing that leaves the process
- * may go around it.
+ * The one redactor. It sits in the sink, in front of every reporter, and nothing leaves the process
+ * without it.
  *
  * - It masks known values in every encoding (`secret-search.ts`), and whatever `credentialSpans` recognises.
  * - Both look at the same text and their finds are united before anything is replaced: a known secret
@@ -8,7 +8,7 @@
  * - The time is linear in the text and does not depend on the number of secrets; `text(text(s)) === text(s)`.
  * - Text that streams is redacted as a stream: a suffix that may become a secret is held back until it can't
  *   (`text-stream.ts`). A whole text is a stream of one piece, so the deltas of a text, joined, are its redaction.
- * - An event holds a megabyte of text at most: what is more is cut, so that the process never stands still.
+ * - An event holds a megabyte of text at most: what is more is cut, so that it never blocks the process.
  * - The words of our own vocabulary (`type`, `kind`, `role`…) are never touched, or a secret such as
  *   `decision` would break every fold.
  */
@@ -25,14 +25,14 @@ export interface Redactor {
   readonly text: (text: string) => string;
   /** The same for a text that comes in pieces: what comes out, joined, is `text` of the pieces, joined. */
   readonly stream: () => TextStream;
-  /** A copy without secrets; the same object where there was nothing to hide. Of a delta no text is left. */
+  /** A copy without secrets, or the same object if there was nothing to hide. Deltas lose their text. */
   readonly event: (event: RunEvent) => RunEvent;
   /**
-   * What reporters see in the place of an event. Text of a delta that may become a secret is held back: it comes
+   * What reporters receive instead of an event. Text of a delta that may become a secret is held back: it comes
    * with a later delta, or with one more before the end of the text.
    */
   readonly events: (event: RunEvent) => readonly RunEvent[];
-  /** The same for the activities of a session that belongs to no run. */
+  /** The same for the activities of a session outside of runs. */
   readonly activities: (sessionId: string, activity: SessionActivity) => readonly SessionActivity[];
   readonly addSecret: (secret: string) => void;
 }
@@ -41,7 +41,7 @@ export const MASK = "***";
 const MAX_DEPTH = 100;
 /** UTF-16 units of all texts of an event together. */
 const MAX_EVENT = 1024 * 1024;
-/** So short a text is never cut: names of fields, for one. */
+/** Texts up to this length are never cut, for example names of fields. */
 const ALWAYS_KEPT = 200;
 /** What is dropped at a cut: longer than a secret is, however encoded. */
 const CUT_EDGE = 64 * 1024;
@@ -147,7 +147,7 @@ const fixedWords = new Set([
 /** Fields whose strings are JSON: a secret may be hidden there behind escapes. */
 const jsonFields = new Set(["arguments", "detail"]);
 
-/** Our own objects: the names of fields are ours, the values may be anybody's. */
+/** Objects of agent-jobs: the names of fields are known, the values may come from anywhere. */
 function redactFields<T>(value: T, text: Text): T {
   return mapObject(value, (key, item) => {
     if (typeof item === "string") {
@@ -166,7 +166,7 @@ function redactFields<T>(value: T, text: Text): T {
   });
 }
 
-/** What a task may do: a preset, which is a word of ours, or rules. */
+/** What a task may do: a preset, which is part of our vocabulary, or rules. */
 function ruled(item: unknown, text: Text): unknown {
   if (typeof item !== "string") return redactFields(item, text);
   return permissionPresets.some((preset) => preset === item) ? item : text(item);
@@ -202,7 +202,7 @@ function redactJson(json: string, text: Text): string {
   return text(redacted === parsed ? json : JSON.stringify(redacted));
 }
 
-/** What a model or a tool made: keys, numbers and nested JSON may hide a secret as well. */
+/** Data of a model or a tool: keys, numbers and nested JSON may contain secrets too. */
 function redactForeign(
   value: unknown,
   text: Text,
@@ -210,7 +210,7 @@ function redactForeign(
   depth: number,
 ): unknown {
   if (typeof value === "string") return text(value);
-  // JSON has no bigint, and whatever reports the event writes JSON.
+  // JSON has no bigint, and reporters write JSON.
   if (typeof value === "bigint") return text(String(value));
   if (typeof value === "number") return text(String(value)) === String(value) ? value : MASK;
   if (typeof value !== "object" || value === null) return value;
@@ -234,7 +234,7 @@ function redactList(
   return copy.every((item, index) => item === list[index]) ? list : copy;
 }
 
-/** The names are not ours either. */
+/** The names of fields are unknown too. */
 function redactRecord(record: object, text: Text, redact: (item: unknown) => unknown): object {
   const copy = new Map<string, unknown>();
   let changed = false;

@@ -1,5 +1,5 @@
 /**
- * Where a text holds something that looks like a credential, whoever it belongs to. Owns the patterns,
+ * Where a text holds something that looks like a credential, no matter whose it is. Owns the patterns,
  * and their cost: each is linear in the length of the text. The rule for that is: a pattern either starts
  * at a place that occurs once per run of characters (a look-behind), or whatever it scans before it gives
  * up is bounded or consumed. `test/events/redact.test.ts` feeds each with its worst case.

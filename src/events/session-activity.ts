@@ -1,4 +1,4 @@
-/** What happens inside one session, in our own words: the SDK's events, translated once. */
+/** What happens inside a session: the SDK's events, translated once to types of agent-jobs. */
 export type SessionActivity =
   | { readonly kind: "reasoning.started"; readonly reasoningId: string }
   | { readonly kind: "reasoning.delta"; readonly reasoningId: string; readonly text: string }
@@ -23,7 +23,7 @@ export interface ToolStarted {
   readonly toolCallId: string;
   readonly parentToolCallId?: string;
   readonly toolName: string;
-  /** As the model gave them: nothing has checked them. */
+  /** As the model gave them, unchecked. */
   readonly arguments: unknown;
 }
 
@@ -33,16 +33,16 @@ export interface ToolEnded {
   /** Absent: no start of this call was seen. */
   readonly toolName?: string;
   readonly succeeded: boolean;
-  /** It did not succeed, and its task had been stopped by then: that is no error. */
+  /** It did not succeed because its task was stopped. This is not an error. */
   readonly stopped?: true;
   readonly result?: { readonly content: string; readonly detailedContent?: string };
   readonly error?: ToolError;
 }
 
-/** The name of a tool call that failed and of which nothing else is known. */
+/** The name of a failed tool call whose tool is unknown. */
 export const UNKNOWN_TOOL = "unknown";
 
-/** A tool call of a sub-agent that did not succeed. Nothing else is said of the calls of sub-agents. */
+/** A tool call of a sub-agent that did not succeed. No other calls of sub-agents are reported. */
 export interface SubAgentToolFailed {
   readonly kind: "sub-agent.tool.failed";
   readonly toolCallId: string;
@@ -51,7 +51,7 @@ export interface SubAgentToolFailed {
 
 export interface ToolError {
   readonly message: string;
-  /** `denied`: the permissions refused it. `unfinished`: the turn ended before the tool did. Else the runtime's own. */
+  /** `denied`: the permissions refused it. `unfinished`: the turn ended before the tool did. Otherwise a code of the runtime. */
   readonly code?: string;
 }
 
@@ -77,23 +77,23 @@ export interface ModelUsed {
   readonly outputTokens: number;
   readonly cacheReadTokens: number;
   readonly reasoningTokens: number;
-  /** In the runtime's own unit (premium requests); 0 with a provider of one's own. */
+  /** In the runtime's own unit (premium requests); 0 with a custom provider. */
   readonly cost: number;
   readonly durationMs: number;
-  /** Why the answer ended early: at the output limit, or by a content filter. Absent: it is whole. */
+  /** Why the answer ended early: at the output limit, or by a content filter. Absent: it is complete. */
   readonly finish?: AnswerFinish;
   readonly subAgent: boolean;
 }
 
 export type AnswerFinish = "length" | "content_filter";
 
-/** A model call that failed. The runtime may try again by itself; what becomes of the turn comes later. */
+/** A model call that failed. The runtime may retry it by itself; later events show the outcome of the turn. */
 export interface ModelFailed {
   readonly kind: "model.failed";
   readonly modelId?: string;
   /** HTTP status of the answer, if there was one. */
   readonly statusCode?: number;
-  /** The runtime's own words. */
+  /** The message of the runtime. */
   readonly message?: string;
   readonly subAgent: boolean;
 }
@@ -104,6 +104,6 @@ export interface PermissionDenied {
   readonly operation: string;
   /** The path, command, URL or tool name. */
   readonly target: string;
-  /** Why, and which permission would allow it. Told to the model too. */
+  /** Why, and which permission would allow it. The model gets it too. */
   readonly reason: string;
 }

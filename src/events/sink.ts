@@ -1,6 +1,6 @@
 /**
  * From the engine to the reporters. Owns the stamp (`at`, which never runs backwards, and `runId`), the one
- * redaction, and the isolation: whatever a reporter does, the runs and the other reporters go on.
+ * redaction, and the isolation: a reporter can't affect runs or other reporters.
  */
 import type { Clock } from "./clock.ts";
 import { errorToDetailedString } from "./error-detail.ts";
@@ -17,7 +17,7 @@ export interface Reporter {
   close?(): Promise<void>;
 }
 
-/** The first thing that went wrong in a reporter, and how often something did. */
+/** The first failure of a reporter, and the number of its failures. */
 export interface ReporterFailure {
   readonly reporter: string;
   readonly message: string;
@@ -25,7 +25,7 @@ export interface ReporterFailure {
 }
 
 export interface Sink {
-  /** Never throws. What comes after `close` is dropped. */
+  /** Never throws. Events after `close` are dropped. */
   emit(body: RunEventBody): void;
   /** Closes every reporter, within two seconds. Never rejects; a second call gives the same promise. */
   close(): Promise<readonly ReporterFailure[]>;
@@ -59,7 +59,7 @@ export function createSink({ runId, clock, redactor, reporters }: SinkOptions): 
     try {
       events = redactor.events({ at: last, runId, ...body });
     } catch (error) {
-      // Rather an event too few than a secret too many.
+      // Losing an event is better than leaking a secret.
       audience.fail("redactor", error);
       return;
     }
@@ -70,7 +70,7 @@ export function createSink({ runId, clock, redactor, reporters }: SinkOptions): 
     emit(body) {
       if (closing !== undefined) return;
       waiting.push(body);
-      // A reporter that emits: its event comes after the one in hand, for everybody in the same order.
+      // An event that a reporter emits follows the current one, in the same order for all reporters.
       if (busy) return;
       busy = true;
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) deliver(next);
@@ -85,14 +85,14 @@ export function createSink({ runId, clock, redactor, reporters }: SinkOptions): 
 
 export interface AudienceOptions {
   readonly clock: Clock;
-  /** For what a failing reporter says. */
+  /** Redacts the messages of failing reporters. */
   readonly redact: (text: string) => string;
   readonly reporters?: readonly Reporter[] | undefined;
-  /** Told of the first failure of each reporter. */
+  /** Called with the first failure of each reporter. */
   readonly onFailure?: ((failure: ReporterFailure) => void) | undefined;
 }
 
-/** Reporters that hear the same events, each kept from the others. They may come and go. */
+/** Reporters of the same events, isolated from each other. They can be added and removed at any time. */
 export class Audience {
   /** Each with its name in messages. */
   readonly #reporters = new Map<Reporter, string>();
@@ -105,14 +105,14 @@ export class Audience {
     for (const reporter of options.reporters ?? []) this.add(reporter);
   }
 
-  /** It hears what comes from now on. One that is here already stays as it is. */
+  /** The reporter receives all further events. Adding it twice changes nothing. */
   add(reporter: Reporter): void {
     if (this.#reporters.has(reporter)) return;
     this.#added += 1;
     this.#reporters.set(reporter, reporter.name ?? `reporter ${this.#added}`);
   }
 
-  /** It hears nothing more; whoever takes it out closes it. */
+  /** It receives no further events. The caller that removes it closes it. */
   remove(reporter: Reporter): void {
     this.#reporters.delete(reporter);
   }
@@ -136,10 +136,10 @@ export class Audience {
     if (known === undefined) this.#options.onFailure?.(failure);
   }
 
-  /** Closes every reporter that is still here, within two seconds. Never rejects; to be called once. */
+  /** Closes every remaining reporter within two seconds. Never rejects; to be called once. */
   async close(): Promise<readonly ReporterFailure[]> {
     const reporters = [...this.#reporters];
-    // The close of a reporter is the last that it hears.
+    // A reporter receives nothing after it was closed.
     this.#reporters.clear();
     await Promise.all(reporters.map(([reporter, name]) => this.#close(reporter, name)));
     return [...this.#failures.values()];

@@ -1,4 +1,4 @@
-/** What a `RunView` holds: see `view.ts`, which folds events into it. */
+/** The contents of a `RunView`. `view.ts` folds events into it. */
 import type { Decision, DecisionCategory, Purpose, SessionRole } from "./decision.ts";
 import type { RunOutcome } from "./event.ts";
 import type { RunPlan } from "./plan.ts";
@@ -23,7 +23,7 @@ export interface Usage {
 export interface Counters extends Usage {
   /** How often the work was started (loops). */
   runs: number;
-  /** Turns that sent the task's prompt: the first one, criteria retries, and tries after a crash. */
+  /** Turns that sent the task's prompt: the first one, criteria retries, and attempts after a crash. */
   attempts: number;
   /** Criteria retries. */
   retries: number;
@@ -44,7 +44,7 @@ export interface DecisionEntry {
   readonly text: string;
 }
 
-/** Something that the permissions did not allow; the same denial of one work is kept once. */
+/** A denied permission. Equal denials of a work are kept once. */
 export interface DenialEntry {
   readonly workId: number;
   readonly taskId: string;
@@ -67,7 +67,7 @@ export interface OpenSession {
   readonly tools: Map<string, { readonly name: string; readonly startedAt: number }>;
 }
 
-/** One work of a job: what has become of it, why, and what it cost. */
+/** A work of a job: its status, the reason, and its cost. */
 export interface WorkView extends Counters {
   /** Its `workIdInJob`. */
   readonly workId: number;
@@ -77,33 +77,33 @@ export interface WorkView extends Counters {
   condition: boolean;
   /** Of its task session. */
   modelId: string;
-  /** What has become of it. */
+  /** Its status. */
   status: WorkStatus;
   /** Why it failed, crashed or was canceled. */
   reason: string | undefined;
-  /** What to do about its last crashes, where that is known. */
+  /** What to do about its last crash, if known. */
   advice: string | undefined;
   /** The end of the last run. */
   endedAt: number | undefined;
-  /** The start of the run that goes on; undefined while none does. */
+  /** The start of the current run; undefined if there is none. */
   startedAt: number | undefined;
-  /** Of all finished runs; `elapsedMs` adds the one that goes on. */
+  /** Of all finished runs; `elapsedMs` adds the current one. */
   finishedMs: number;
-  /** Those that are open now, by id. */
+  /** The open ones, by id. */
   readonly sessions: Map<string, OpenSession>;
-  /** What the agent last said to the task's prompt. */
+  /** The agent's last message in reply to the task's prompt. */
   lastMessage: string | undefined;
-  /** The latest ones; `droppedDecisions` tells how many came before. */
+  /** The latest ones; `droppedDecisions` is the number of earlier ones. */
   readonly decisions: DecisionEntry[];
   /** How many decisions are not kept. */
   droppedDecisions: number;
 }
 
-/** A run as far as its events have told it: what every chart, summary and table is made from. */
+/** The state of a run according to its events. Every chart, summary and table is made from it. */
 export interface RunView {
   /** Empty until the run has started. */
   runId: string;
-  /** What the run was to do; undefined until it has started. */
+  /** The planned work; undefined until the run has started. */
   plan: RunPlan | undefined;
   /** Empty until the run has started. */
   jobName: string;
@@ -111,11 +111,11 @@ export interface RunView {
   entryFile: string | undefined;
   /** Absolute. */
   workingDirectory: string;
-  /** What has become of the run. */
+  /** The status of the run. */
   status: RunStatus;
   /** Why it failed or was canceled. */
   reason: string | undefined;
-  /** What the job itself came to, where the status is the verdict on a rehearsal. */
+  /** The outcome of the job itself, if the status is that of a rehearsal. */
   jobOutcome: RunOutcome | undefined;
   /** In milliseconds since 1970; undefined until then. */
   startedAt: number | undefined;
@@ -129,7 +129,7 @@ export interface RunView {
   readonly decisions: DecisionEntry[];
   /** How many decisions are not kept. */
   droppedDecisions: number;
-  /** How often each kind of decision was made, of the job and of all works, dropped ones included, answers not. */
+  /** How often each kind of decision was made, for the job and all works. Includes dropped decisions, but not the answers of conditions. */
   readonly decided: Map<Decision["kind"], number>;
   /** The first ones; `totals.denials` counts all. */
   readonly denials: DenialEntry[];

@@ -1,9 +1,9 @@
 /**
- * The state of a run as a fold over its events: what the terminal, the job summary and a journal that is
- * read back all show. Owns the numbers: whoever shows tokens or attempts reads them here.
+ * The state of a run as a fold over its events. The terminal, the job summary and a journal that is read back
+ * all show it. Owns the numbers: every display of tokens or attempts reads them here.
  *
- * - `applyEvent` accepts any events in any order (a torn journal, a work that nobody announced) and never
- *   throws; what it cannot place it leaves out.
+ * - `applyEvent` accepts any events in any order (a torn journal, a work that was never announced) and never
+ *   throws; it ignores what it can't place.
  * - Memory depends on the number of works of the job, never on how often they run: a work keeps its
  *   totals, its open sessions and its last decisions.
  * - Times are the events' own `at`, in milliseconds.
@@ -49,7 +49,7 @@ const MAX_DECISION_TEXT = 2000;
 const MAX_MESSAGE = 64 * 1024;
 const MAX_DENIAL_TEXT = 500;
 
-/** How long the work has run at the time `now`, all its runs together. */
+/** How long all runs of the work have taken at the time `now`. */
 export function elapsedMs(work: WorkView, now: number): number {
   return work.finishedMs + (work.startedAt === undefined ? 0 : Math.max(0, now - work.startedAt));
 }
@@ -155,7 +155,7 @@ function planIn(started: RunStarted): RunPlan {
   return { version, entryFingerprint, models, limits, permissions, userInput, work };
 }
 
-/** A work that fails as a condition has answered, unless a limit or a crash kept it from its answer. */
+/** A work that fails as a condition has answered, unless a limit or a crash prevented the answer. */
 function isAnswer(work: WorkView, outcome: WorkOutcome): boolean {
   return work.condition && outcome.kind === "failed" && outcome.unanswered !== true;
 }

@@ -1,11 +1,11 @@
-/** The lines of a journal: how one is made, and what it takes to check one. See `docs/journal.md`. */
+/** The lines of a journal: how a line is written and checked. See `docs/journal.md`. */
 import { createHash } from "node:crypto";
 
-/** Raised when a reader of the old version would misread the new one. */
+/** Increased when a reader of the old version would misread the new one. */
 export const JOURNAL_VERSION = 2;
 export const JOURNAL_FORMAT = "agent-jobs journal";
 
-/** Where a journal goes on. */
+/** Where a journal continues. */
 export interface JournalEnd {
   /** Of the next line. */
   readonly seq: number;
@@ -15,7 +15,7 @@ export interface JournalEnd {
 
 export const journalStart: JournalEnd = { seq: 0, prev: "" };
 
-/** A line with its LF, and where the next one goes on. */
+/** A line with its LF, and where the next one continues. */
 export function journalLine(end: JournalEnd, fields: object): { line: string; end: JournalEnd } {
   const content = JSON.stringify({ v: JOURNAL_VERSION, ...end, ...fields });
   const hash = hashOf(content);
@@ -23,7 +23,7 @@ export function journalLine(end: JournalEnd, fields: object): { line: string; en
   return { line, end: { seq: end.seq + 1, prev: hash } };
 }
 
-/** The hash at the end of a line, and whether it is that of the rest; undefined if there is none. */
+/** The hash at the end of a line, and whether it matches the rest of the line; undefined if there is none. */
 export function hashOfLine(
   line: string,
 ): { readonly hash: string; readonly fits: boolean } | undefined {

@@ -1,6 +1,6 @@
 /**
- * Reading a journal back. Nothing of a line is taken on trust: its version, its hash, its place in the chain, and
- * every field of its event are checked. A line that can't be used is a problem, and the others are used.
+ * Reading a journal back. Every line is checked: its version, its hash, its place in the chain, and
+ * every field of its event. A line that can't be used is a problem, and the others are used.
  */
 import { eventShape } from "../events/event-shapes.ts";
 import type { RunEvent } from "../events/event.ts";
@@ -13,7 +13,7 @@ import {
   type JournalEnd,
 } from "./format.ts";
 
-/** Something in a journal that is not as it was written. */
+/** A difference between a journal and what was written. */
 export interface JournalProblem {
   /** 1-based. */
   readonly line: number;
@@ -26,7 +26,7 @@ export interface JournalProblem {
   readonly kind: "torn" | "removed" | "damaged";
 }
 
-/** What a journal holds. */
+/** The contents of a journal. */
 export interface ParsedJournal {
   /** Of all lines that can be used, in their order. */
   readonly events: readonly RunEvent[];
@@ -70,7 +70,7 @@ const header = record<{
 class Reader {
   readonly events: RunEvent[] = [];
   readonly problems: JournalProblem[] = [];
-  /** Of the lines that were used: the same one twice is used once. */
+  /** Of the lines that were used. A repeated line is used once. */
   readonly #hashes = new Set<string>();
   #line = 0;
   #seq = 0;

@@ -1,5 +1,5 @@
 /**
- * Writing a journal: every event of a run in JSON lines, to be read by people with `jq` and by us with
+ * Writing a journal: every event of a run in JSON lines, to be read with `jq` or
  * `parseJournal`.
  *
  * - A line is one write, complete with its LF, before `report` returns: a killed process leaves at most one

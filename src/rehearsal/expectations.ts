@@ -14,7 +14,7 @@ import { happened, wished, workFailures, type WorkTally } from "./work-expectati
 
 export interface Expectations {
   report(event: RunEvent): void;
-  /** What was not as expected, one sentence each; meaningful once the run is over. */
+  /** Unmet expectations, one sentence each. Complete after the run. */
   failures(): readonly string[];
 }
 
@@ -22,7 +22,7 @@ export function createExpectations(expect: Expectation): Expectations {
   return new Fold(expect);
 }
 
-/** How many decisions of a run are kept, to show those that an expected one may have been. */
+/** How many decisions of a run are kept, to show those that resemble an expected one. */
 const KEPT_DECISIONS = 200;
 const SHOWN_DECISIONS = 3;
 

@@ -24,7 +24,7 @@ export function workFailures(
 ): string[] {
   const failures: string[] = [];
   const free = new Set(works);
-  // The most particular first: an item without a workId may take any work of its task.
+  // The most specific first: an item without a workId matches any work of its task.
   const ordered = [...expected.items].sort((a, b) => particularity(b) - particularity(a));
   for (const item of ordered) {
     const fitting = [...free].filter((work) => isMeant(item, work));

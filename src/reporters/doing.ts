@@ -1,4 +1,4 @@
-/** What a work that runs does at the moment: for the live view, and for the sign of life in a log. */
+/** What a running work is doing: for the live view, and for the heartbeat in a log. */
 import type { OpenSession, RunView, WorkView } from "../events/view.ts";
 import { clockText, countText, oneLine } from "./text.ts";
 

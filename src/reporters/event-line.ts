@@ -27,7 +27,7 @@ export interface EventLine {
 const LENGTH = { quiet: 600, normal: 600, verbose: 4000 } as const;
 const SAID = { quiet: 300, normal: 300, verbose: 2000 } as const;
 
-/** `view` holds the event already. None: not worth a line at this verbosity. */
+/** `view` must include the event already. Empty: not shown at this verbosity. */
 export function eventLines(
   event: RunEvent,
   view: RunView,
@@ -42,7 +42,7 @@ export function eventLines(
 const rank = { quiet: 0, normal: 1, verbose: 2 } as const;
 
 interface Candidate extends EventLine {
-  /** The least verbosity that shows it. */
+  /** The lowest verbosity that shows it. */
   readonly from: Verbosity;
 }
 
@@ -104,7 +104,7 @@ function decided(event: RunEvent, view: RunView, verbosity: Verbosity): Candidat
   // Whether it is an answer is only known when the work ends. The reason is shown then.
   if (condition && decision.kind === "task-failed") return undefined;
   const { severity, audience, answer } = decisionTraits(decision.kind);
-  // A condition that does not hold is no trouble.
+  // A condition that does not hold is not a problem.
   const calm = condition && answer === true;
   return {
     work,
@@ -122,7 +122,7 @@ const tones: Readonly<Record<DecisionTraits["severity"], Tone>> = {
   error: "bad",
 };
 
-/** Whether a log that groups lines by work shows it at once: the agent may get on without it, but a result may miss something. */
+/** Whether a log that groups lines by work shows it immediately: the agent may continue, but its result may be incomplete. */
 export function isUrgent(event: RunEvent): boolean {
   const told = decisionOf(event);
   return told !== undefined && decisionTraits(told.decision.kind).audience.atOnce;
@@ -147,10 +147,10 @@ function endOfWork(
       };
 }
 
-/** What the work took until now, all its runs together. */
+/** What all runs of the work have used so far. */
 function soFar(work: WorkView): string {
-  const inAll = work.runs > 1 ? `in ${work.runs} runs` : "";
-  return ` after ${clockText(work.finishedMs)}${inAll}: ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
+  const runs = work.runs > 1 ? ` in ${work.runs} runs` : "";
+  return ` after ${clockText(work.finishedMs)}${runs}: ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
 }
 
 function activityText(activity: SessionActivity): string | undefined {

@@ -8,7 +8,7 @@
 import type { SessionEvent } from "@github/copilot-sdk";
 import { beginningOf } from "../events/cut.ts";
 import type { SessionActivity, ToolError } from "../events/session-activity.ts";
-import { finishOf } from "./turn-state.ts";
+import { finishOf, statusOf } from "./turn-state.ts";
 
 interface OpenTool {
   /** How many calls with this id are open. */
@@ -237,9 +237,14 @@ function unfinished(text: string): string {
   return `${beginning}… [${text.length - beginning.length} more characters]`;
 }
 
-/** A model server may report anything; what is no count of something counts as nothing. */
+/** A model server may report anything: null, NaN or a negative number counts as 0. A journal accepts only finite numbers. */
 function counted(reported: number | undefined): number {
   return reported !== undefined && reported > 0 ? Math.min(reported, Number.MAX_SAFE_INTEGER) : 0;
+}
+
+/** A rehearsal accepts only whole numbers of tokens. */
+function tokens(reported: number | undefined): number {
+  return Math.round(counted(reported));
 }
 
 function subAgentTool(
@@ -282,7 +287,8 @@ function modelFailed(
   event: Extract<SessionEvent, { type: "model.call_failure" }>,
   subAgent: boolean,
 ): SessionActivity {
-  const { model, statusCode, errorMessage } = event.data;
+  const { model, errorMessage } = event.data;
+  const statusCode = statusOf(event.data.statusCode);
   return {
     kind: "model.failed",
     ...(model === undefined ? {} : { modelId: model }),
@@ -301,10 +307,10 @@ function modelUsed(
   return {
     kind: "model.used",
     modelId: data.model,
-    inputTokens: counted(data.inputTokens),
-    outputTokens: counted(data.outputTokens),
-    cacheReadTokens: counted(data.cacheReadTokens),
-    reasoningTokens: counted(data.reasoningTokens),
+    inputTokens: tokens(data.inputTokens),
+    outputTokens: tokens(data.outputTokens),
+    cacheReadTokens: tokens(data.cacheReadTokens),
+    reasoningTokens: tokens(data.reasoningTokens),
     cost: counted(data.cost),
     durationMs: counted(data.duration),
     ...(finish === undefined ? {} : { finish }),

@@ -88,7 +88,7 @@ export class TurnState {
         this.#latest.clear();
         break;
       case "model.call_failure":
-        this.#failure = { status: event.data.statusCode, words: event.data.errorMessage };
+        this.#failure = { status: statusOf(event.data.statusCode), words: event.data.errorMessage };
         break;
       case "assistant.usage":
         this.#failure = undefined;
@@ -159,9 +159,10 @@ export class TurnState {
   }
 
   #reported({ data }: Extract<SessionEvent, { type: "session.error" }>): Crash {
-    return this.#answer?.empty === true && reportsNoAnswer(data)
-      ? { ...emptyAnswer(this.#answer), detail: JSON.stringify(data) }
-      : modelCrash(data, this.#failure?.words, this.#asked);
+    const error = { ...data, statusCode: statusOf(data.statusCode) };
+    return this.#answer?.empty === true && reportsNoAnswer(error)
+      ? { ...emptyAnswer(this.#answer), detail: JSON.stringify(error) }
+      : modelCrash(error, this.#failure?.words, this.#asked);
   }
 
   #start(event: Extract<SessionEvent, { type: "tool.execution_start" }>): void {
@@ -235,6 +236,11 @@ export function finishOf({
   if (data.contentFilterTriggered === true || data.finishReason === "content_filter")
     return "content_filter";
   return cutReasons.has(data.finishReason ?? "") ? "length" : undefined;
+}
+
+/** The status of an error; undefined if it is not a whole number. A journal accepts only finite numbers. */
+export function statusOf(reported: number | undefined): number | undefined {
+  return Number.isSafeInteger(reported) ? reported : undefined;
 }
 
 /** Why an answer is none. */

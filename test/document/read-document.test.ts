@@ -141,13 +141,13 @@ describe("readDocument", () => {
 
   it("refuses what is not text", () => {
     const notText = (byte: string): string[] => [
-      `f: The file is not text in UTF-8: byte 1 is ${byte}. (save it as UTF-8)`,
+      `f: The file is not UTF-8 text: byte 1 is ${byte}. (save it as UTF-8)`,
     ];
     for (const format of formats) {
       assert.deepEqual(faultLines(Uint8Array.of(0x89, 0x50, 0x4e, 0x47), format), notText("0x89"));
       assert.deepEqual(faultLines(Buffer.from("\uFEFFa: 1", "utf16le"), format), notText("0xff"));
       assert.deepEqual(faultLines("a\0b", format), [
-        "f: The file is binary, not text: byte 2 is 0x00.",
+        "f: The file is binary: byte 2 is 0x00.",
       ]);
     }
   });
@@ -162,7 +162,7 @@ describe("readDocument", () => {
   });
 
   it("refuses more than 10 MB before it looks at it", () => {
-    const line = ["f: The file has 10.0 MB; at most 10 MB are read."];
+    const line = ["f: The file has 10.0 MB. The maximum is 10 MB."];
     const tooMuch = `"${"x".repeat(documentLimits.bytes)}"`;
     for (const format of formats) {
       assert.deepEqual(faultLines(tooMuch, format), line);

@@ -66,7 +66,7 @@ const lines = (value: unknown): string[] => check.diagnose(value).map(diagnostic
 
 describe("schema errors as sentences", () => {
   const known =
-    "known are size, share, colour, fixed, word, flag, pair, one, mode, shell, named, shape, place";
+    "known fields: size, share, colour, fixed, word, flag, pair, one, mode, shell, named, shape, place";
   const cases: readonly (readonly [value: unknown, ...lines: string[]])[] = [
     [{}],
     [[], "thing: Must be an object, not a list."],

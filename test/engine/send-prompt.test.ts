@@ -60,7 +60,9 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     });
     assert.deepEqual(
       decisions.filter((text) => text.startsWith("[SESSION CRASHED]")),
-      [1, 2, 3, 4, 5].map((n) => `[SESSION CRASHED] task prompt, try ${n} of 5: boom {"why":"x"}`),
+      [1, 2, 3, 4, 5].map(
+        (n) => `[SESSION CRASHED] task prompt, attempt ${n} of 5: boom {"why":"x"}`,
+      ),
     );
   });
 
@@ -133,7 +135,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     );
     assert.ok(
       decisions.includes(
-        "[DECISION] task prompt in a new session after a crash, retry 1 of 4, model worker",
+        "[DECISION] Retrying the task prompt in a new session, attempt 2 of 5, model worker",
       ),
     );
   });
@@ -156,7 +158,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     assert.deepEqual(outcome, { kind: "failed", reason: 'task "t" crashed: boom' });
     assert.deepEqual(sessions.opened, []);
     assert.ok(!lender.sessions.closed.includes("lent-1"));
-    assert.ok(decisions.includes("[DECISION] Giving up: task prompt crashed once"));
+    assert.ok(decisions.includes("[DECISION] Giving up: the session crashed once"));
   });
 
   const retries = [
@@ -221,7 +223,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
       assert.equal(clock.now(), 0);
       assert.equal(outcome.kind, "failed");
       const drained = decisions.find((text) => text.includes("Giving up"));
-      assert.match(drained ?? "", /crashed once\. Not retried: .*(Check|check|shorten)/);
+      assert.match(drained ?? "", /crashed once\. Not retried: .*(Check|check|[Ss]horten)/);
     });
   }
 

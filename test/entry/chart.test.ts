@@ -41,9 +41,9 @@ describe("generateChartNodes", () => {
 
   it("draws Par as a fork and a join", () => {
     assert.deepEqual(arrows({ kind: "Par", works: [a, { kind: "Seq", works: [b, c] }] }), [
-      "start -> all of",
-      "all of -> a",
-      "all of -> b",
+      "start -> in parallel",
+      "in parallel -> a",
+      "in parallel -> b",
       "a -> all done",
       "b -> c",
       "c -> all done",
@@ -82,9 +82,9 @@ describe("generateChartNodes", () => {
     };
     assert.deepEqual(arrows({ kind: "Seq", works: [loop, d] }), [
       "start -> a",
-      "a -> go on?",
-      "go on? -succeeded> b",
-      "go on? -failed> d",
+      "a -> continue?",
+      "continue? -succeeded> b",
+      "continue? -failed> d",
       "b -> c",
       "c -> again?",
       "again? -failed> a",
@@ -93,20 +93,20 @@ describe("generateChartNodes", () => {
     ]);
     assert.deepEqual(arrows({ kind: "Loop", preCondition: [false, a], body: b }), [
       "start -> a",
-      "a -> go on?",
-      "go on? -failed> b",
-      "go on? -succeeded> end",
+      "a -> continue?",
+      "continue? -failed> b",
+      "continue? -succeeded> end",
       "b -> end",
     ]);
     assert.deepEqual(
       arrows({ kind: "Loop", body: { kind: "Par", works: [a] }, postCondition: [true, b] }),
       [
-        "start -> all of",
-        "all of -> a",
+        "start -> in parallel",
+        "in parallel -> a",
         "a -> all done",
         "all done -> b",
         "b -> again?",
-        "again? -succeeded> all of",
+        "again? -succeeded> in parallel",
         "again? -failed> end",
       ],
     );
@@ -121,9 +121,9 @@ describe("generateChartNodes", () => {
     ]);
     assert.deepEqual(arrows({ kind: "Loop", preCondition: [true, a], body: b, atMost: 3 }), [
       "start -> a",
-      "a -> go on? (at most 3)",
-      "go on? (at most 3) -succeeded> b",
-      "go on? (at most 3) -failed> end",
+      "a -> continue? (at most 3)",
+      "continue? (at most 3) -succeeded> b",
+      "continue? (at most 3) -failed> end",
       "b -> a",
     ]);
     assert.deepEqual(arrows({ kind: "Loop", body: b, postCondition: [false, a], atMost: 3 }), [

@@ -222,7 +222,7 @@ table("works", [
         },
       },
     }),
-    'entry.jobs["j"].work.works[0].modelOverride: Must be given, because task "a" has no model.',
+    'entry.jobs["j"].work.works[0].modelOverride: This field is required, because task "a" has no model.',
   ],
   [
     "have at least one part",

@@ -72,7 +72,7 @@ describe("a glob", () => {
       "!(a)": /extended globs/,
       "a{1..9}": /write \{1,2,3\}/,
       "[[:alpha:]]": /\[:alpha:\]/,
-      "*/../x": /\.\. leads behind a wildcard/,
+      "*/../x": /\.\. after a wildcard/,
       "{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}": /more than 100 patterns/,
     };
     for (const [glob, reason] of Object.entries(reasons)) {
@@ -138,11 +138,11 @@ test("validation points at a glob that can't be read", () => {
       assert.deepEqual(found, [
         [
           "entry.permissions.read[1]",
-          "Is no glob: extended globs such as +(…) can't be read: write \\( for a bracket.",
+          "Is not a valid glob: extended globs such as +(…) are not supported: write \\( for a parenthesis.",
         ],
         [
           'entry.tasks["t"].permissions.write[0]',
-          "Is no glob: a range in braces can't be read: write {1,2,3}.",
+          "Is not a valid glob: ranges in braces are not supported: write {1,2,3}.",
         ],
       ]);
       return true;

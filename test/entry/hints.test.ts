@@ -109,18 +109,18 @@ describe("a value of the wrong form", () => {
 describe("a file of another kind", () => {
   it("is recognised as a rehearsal", () => {
     assert.deepEqual(lines("entry: e.yml\nsessions:\n  - turns: [hi]\n"), [
-      "e.yml: This is a rehearsal, not an entry. (run it with agent-jobs rehearse, or an entry with --rehearse e.yml)",
+      "e.yml: This is a rehearsal, not an entry. (run it with agent-jobs rehearse, or pass it with --rehearse e.yml)",
     ]);
     assert.match(lines("entry: e.yml\n").join(), /required/);
     assert.match(lines(`sessions: []\n${head}`).join(), /Unknown field "sessions"/);
   });
   it("says at which byte it is binary", () => {
-    assert.deepEqual(lines("models:\0"), ["e.yml: The file is binary, not text: byte 8 is 0x00."]);
+    assert.deepEqual(lines("models:\0"), ["e.yml: The file is binary: byte 8 is 0x00."]);
     assert.deepEqual(lines(Buffer.from([0x61, 0x3a, 0x20, 0xc3, 0xa4, 0xff, 0x61])), [
-      "e.yml: The file is not text in UTF-8: byte 6 is 0xff. (save it as UTF-8)",
+      "e.yml: The file is not UTF-8 text: byte 6 is 0xff. (save it as UTF-8)",
     ]);
     assert.deepEqual(lines(Buffer.from([0x61, 0xc3])), [
-      "e.yml: The file is not text in UTF-8: byte 2 is 0xc3. (save it as UTF-8)",
+      "e.yml: The file is not UTF-8 text: byte 2 is 0xc3. (save it as UTF-8)",
     ]);
     assert.match(lines(Buffer.from("ä\0")).join(), /byte 3 is 0x00/);
   });

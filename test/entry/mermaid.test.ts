@@ -33,7 +33,7 @@ describe("renderMermaid", () => {
       chart(work),
       `flowchart TD
   n0(["start"])
-  n1[["all of"]]
+  n1[["in parallel"]]
   n2["a #35;0"]
   n3["b (gpt-5) #35;1"]
   n4[["all done"]]

@@ -161,7 +161,7 @@ describe("expandPromptStatic", () => {
       return variables;
     };
     const tooLong = new RegExp(
-      `^here/.*: The prompt expands to over ${promptLimits.prompt} characters\\.$`,
+      `^here/.*: The prompt expands to more than ${promptLimits.prompt} characters\\.$`,
     );
     assert.match(fault("$v0", doubling("xx")), tooLong);
     assert.equal(statically("x$v0", doubling("")), "x");
@@ -176,7 +176,7 @@ describe("expandPromptStatic", () => {
     }
     assert.match(
       fault(all, variables),
-      /The (?:expanded prompts have more than|prompt expands to over)/,
+      /The (?:expanded prompts have more than|prompt expands to more than)/,
     );
   });
 });

@@ -116,9 +116,9 @@ test("an event keeps a megabyte of text at most, and a cut leaves no part of a s
   assert.ok(event.type === "activity" && event.activity.kind === "model.replied");
   const { text, toolCalls } = event.activity;
   assert.ok(text.length < 1_100_000);
-  assert.match(text, /… \(\d+ characters left out\)$/);
+  assert.match(text, /… \(\d+ characters omitted\)$/);
   assert.deepEqual(toolCalls[0]?.arguments, {
-    a: `… (${long.length} characters left out)`,
+    a: `… (${long.length} characters omitted)`,
     b: "short",
   });
   assert.ok(!JSON.stringify(event).includes(secret.slice(0, 6)));

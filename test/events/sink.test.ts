@@ -133,7 +133,7 @@ test("a reporter that never closes holds nobody up", async () => {
     reporters: [{ name: "slow", report() {}, close: () => never }],
   });
   assert.deepEqual(await sink.close(), [
-    { reporter: "slow", message: "It did not close within 2000 ms.", count: 1 },
+    { reporter: "slow", message: "The reporter did not close within 2000 ms.", count: 1 },
   ]);
   assert.deepEqual(waits, [2000]);
 });

@@ -236,7 +236,7 @@ test("an event that amounts to a decision is one, once", () => {
       "[OPERATION] Denied shell rm: no",
       "[OPERATION] A model call failed (502): Bad gateway",
       `[OPERATION] Tool call bash failed: ${beginningOf("word ".repeat(99), 300)}`,
-      "[OPERATION] Tool call unknown failed: no reason was given",
+      "[OPERATION] Tool call unknown failed: no reason given",
       "[OPERATION] Session ended: s",
     ],
   );
@@ -295,7 +295,7 @@ test("decisions are counted by kind, those that were dropped too, and told witho
       ["note", 1],
     ],
   );
-  assert.equal(view.works.get(0)?.decisions[0]?.text, "task prompt, try 1 of 5: Oh.");
+  assert.equal(view.works.get(0)?.decisions[0]?.text, "task prompt, attempt 1 of 5: Oh.");
 });
 
 test("the time of a work is that of all its runs", () => {

@@ -102,7 +102,7 @@ test("works: all of them, and how they ended", () => {
     `expect.works[1] ${at("4:54")}: work 1 ("fix") should have succeeded, but it failed (criteria not met).`,
   ]);
   assert.deepEqual(works("{ task: review, outcome: succeeded }"), [
-    `expect.works ${at("4:18")}: work 1 ("fix") ran and failed, but the list does not expect it.`,
+    `expect.works ${at("4:18")}: work 1 ("fix") ran and failed, but "works" doesn't list it.`,
   ]);
   assert.deepEqual(works("{ task: fix, outcome: skipped }, { task: review, outcome: succeeded }"), [
     `expect.works[0] ${at("4:19")}: work 1 ("fix") should have been skipped, but it ran and failed.`,
@@ -200,10 +200,10 @@ test("decisions that must occur in order", () => {
   assert.deepEqual(sequence("one, two", "one", "other", "two"), []);
   assert.deepEqual(sequence("one, one", "one", "one"), []);
   assert.deepEqual(sequence("one, one", "one"), [
-    `expect.decisions.sequence[1] ${at("4:40")}: no decision contains "one" after the one before it in the sequence.`,
+    `expect.decisions.sequence[1] ${at("4:40")}: no decision contains "one" after the previous one of the sequence.`,
   ]);
   assert.deepEqual(sequence("one, two", "two", "one"), [
-    `expect.decisions.sequence[1] ${at("4:40")}: no decision contains "two" after the one before it in the sequence.`,
+    `expect.decisions.sequence[1] ${at("4:40")}: no decision contains "two" after the previous one of the sequence.`,
   ]);
   assert.deepEqual(sequence("one", "two"), [
     `expect.decisions.sequence[0] ${at("4:35")}: no decision contains "one".`,

@@ -9,7 +9,7 @@ import type { TextCondition } from "./text-condition.ts";
 const ofWork = ["task", "workId", "run"];
 const ofText = ["contains", "excludes", "equals", "matches"];
 
-/** By name: what it holds, and the kinds of decisions that have it. */
+/** By name: its type, and the kinds of decisions that have it. */
 function allFields(): ReadonlyMap<string, { is: ShapeKind; readonly kinds: string[] }> {
   const all = new Map<string, { is: ShapeKind; readonly kinds: string[] }>();
   for (const [kind, fields] of decisionFields) {
@@ -51,7 +51,7 @@ export interface FieldProblem {
   readonly hint?: string;
 }
 
-/** What the schema can't say: which fields belong to which kind. */
+/** What the schema can't express: which fields belong to which kind. */
 export function fieldProblems(fields: DecisionFields): FieldProblem[] {
   const { kind } = fields;
   const names = Object.keys(fields).filter((name) => name !== "kind");

@@ -1,5 +1,5 @@
 /**
- * The regular expressions of a rehearsal. Whoever wrote them, a match takes time in proportion to the text: they
+ * The regular expressions of a rehearsal. A match takes time in proportion to the text, whatever the expression: they
  * run on an automaton (RE2), not on the backtracking of `RegExp`, which no limit of a run can interrupt.
  */
 import { RE2JS } from "re2js";

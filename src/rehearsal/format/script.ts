@@ -63,7 +63,7 @@ export interface Turn {
 
 export interface Reply {
   readonly place: Place;
-  /** Added by us after tool calls that nothing follows; no failure if it is not given. */
+  /** Added after tool calls that no reply follows. The rehearsal does not fail if it is not sent. */
   readonly implied: boolean;
   readonly toolResults?: TextCondition;
   readonly delayMs: number;
@@ -77,7 +77,7 @@ export type Play =
       readonly status: number;
       readonly message: string;
       readonly headers: Readonly<Record<string, string>>;
-      /** How many requests in a row get it; absent: all. */
+      /** How many consecutive requests get it; absent: all. */
       readonly times?: number;
     }
   | { readonly kind: "cut"; readonly partial: Partial; readonly times?: number }
@@ -89,7 +89,7 @@ export interface Answer {
   readonly text: string;
   readonly reasoning: string;
   readonly tools: readonly ToolUse[];
-  /** Why it ends early; absent: it is whole. */
+  /** Why it ends early; absent: it is complete. */
   readonly finish?: "length" | "content_filter";
   readonly usage: { readonly input: number; readonly output: number };
 }
@@ -109,7 +109,7 @@ export interface ToolUse {
   readonly expected: ToolEnding;
 }
 
-/** How a call has to end. A command that exits with another code than 0 has succeeded: that is its result. */
+/** How a call has to end. A command that exits with a code other than 0 has succeeded: the code is its result. */
 export type ToolEnding =
   | { readonly kind: "succeeds" }
   /** `text`: a part of the error. */

@@ -1,4 +1,4 @@
-/** What a text must be: of a prompt, of tool results, of a decision. */
+/** Conditions on a text: of a prompt, of tool results, of a decision. */
 import { compileExpression, type Expression } from "./expression.ts";
 import type { ConditionField } from "./rehearsal-file.ts";
 
@@ -9,7 +9,7 @@ export interface TextCondition {
   readonly matches?: Expression;
 }
 
-/** As a condition is written; a field of the file, with its shorthands. */
+/** A condition as a field of the file, with its shorthands. */
 export function toCondition(
   field: ConditionField,
 ): TextCondition | { readonly problem: string; readonly hint?: string } {
@@ -81,7 +81,7 @@ export function fillIn(template: string, workingDirectory: string): string {
 /** The reverse of `fillIn`, for recordings. */
 export function takeOut(text: string, workingDirectory: string): string {
   const escaped = text.replace(/\$\{workingDirectory\}/g, "$$$&");
-  // The root and the empty path are in every text by chance.
+  // The root and the empty path occur in every text.
   if (workingDirectory.length < 2) return escaped;
   return escaped.replaceAll(workingDirectory, (path, at: number) => {
     const longerName = /^[\w-]/.test(escaped.slice(at + path.length));

@@ -1,6 +1,6 @@
 /**
- * The scripted model: a `ModelTransport` that answers from a script, and keeps account of what did not
- * fit and of what was not used.
+ * The scripted model: a `ModelTransport` that answers from a script, and records what did not
+ * match and what was not used.
  *
  * Where a conversation stands is read from the request itself (its prompts and answers), never counted
  * here: the runtime repeats a failed request by itself, and a repeated request must get the same answer.
@@ -25,9 +25,9 @@ import {
 } from "./wire.ts";
 
 export interface ScriptedModel extends ModelTransport {
-  /** What the run asked for although the script does not expect it, one sentence each. */
+  /** Requests that the script does not expect, one sentence each. */
   failures(): readonly string[];
-  /** What the script expects although the run did not ask for it; meaningful once the run is over. */
+  /** Parts of the script that no request has used. Complete after the run. */
   unused(): readonly string[];
   /** Every event of the run: how the calls of its tools ended. */
   observe(event: RunEventBody): void;
@@ -215,7 +215,7 @@ class Model implements ScriptedModel {
 
 /**
  * The reply after `answered` answers. Errors and cuts leave no trace in the request: they are passed over
- * once they were given as often as they say.
+ * once they were sent as often as `times` says.
  */
 function nextReply(turn: Turn, answered: number, { given }: Conversation): Reply | undefined {
   let before = answered;

@@ -1,6 +1,6 @@
 /**
- * How the tool calls of a script ended, against what the script says of each. Calls of one answer run side by side,
- * so what happened is told apart by the id of the call, never by its place in the list.
+ * How the tool calls of a script ended, against what the script expects of each. Calls of one answer run side by side,
+ * so calls are distinguished by id, never by their place in the list.
  */
 import type { SessionActivity, ToolError } from "../../events/session-activity.ts";
 import type { ToolUse } from "../format/script.ts";
@@ -83,7 +83,7 @@ function ended(succeeded: boolean, message: string): string {
   return message === "" ? "did not end" : `failed: ${quote(message)}`;
 }
 
-/** Our own sentence, without the runtime's before it. */
+/** The sentence of agent-jobs, without the prefix of the runtime. */
 function deniedWhy(message: string): string {
   const at = message.indexOf("Denied: ");
   return at === -1 ? message : message.slice(at + "Denied: ".length);

@@ -1,4 +1,4 @@
-/** What was used of a script, and what was not: an expectation that did not come true. */
+/** Which parts of a script were used. An unused part is an unmet expectation. */
 import type { Reply, Rule, Turn } from "../format/script.ts";
 
 /** A rule with an account of its use. */
@@ -8,7 +8,7 @@ export interface PlayedRule {
   used: number;
   /** The turns and replies that were played, by any session. */
   readonly played: Set<Turn | Reply>;
-  /** How often in a row a reply was given, at most, in any session. */
+  /** The longest series of requests that got a reply, in any session. */
   readonly given: Map<Reply, number>;
 }
 

@@ -66,7 +66,7 @@ export function decodeRequest(url: string, method: string, body: string): Decode
   };
 }
 
-/** What the runtime puts before every prompt. */
+/** The prefix that the runtime adds to every prompt. */
 const PROMPT_TIME = /^<current_datetime>[^<]*<\/current_datetime>\n*/;
 
 function promptOf(message: string): string {

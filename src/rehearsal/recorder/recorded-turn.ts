@@ -105,7 +105,7 @@ export function playedCrash(
   }
 }
 
-/** The runtime's own words for a call of a tool that it does not have. */
+/** The runtime's message for a call of an unknown tool. */
 const NO_SUCH_TOOL = /^Tool '.+' does not exist/;
 
 /**
@@ -118,7 +118,7 @@ export function markFailed(
   { message, code }: ToolError,
   workingDirectory: string,
 ): void {
-  // It was stopped with its turn, and will be again.
+  // It was stopped with its turn, and the replay stops it again.
   if (code === "unfinished") return;
   const reply = replies.findLast(({ callIds }) => callIds.includes(callId));
   if (reply === undefined) return;
@@ -132,7 +132,7 @@ export function markFailed(
   reply.fields = { ...reply.fields, tools: marked };
 }
 
-/** Of the first line what stands longest without a secret in it. */
+/** The longest part of the first line that contains no secret. */
 function lastingPart(message: string): string {
   const line = message.split(/\r?\n/).find((one) => one.trim() !== "") ?? "";
   const pieces = line.split(MASK).map((piece) => piece.trim().slice(0, LONGEST_LINE));

@@ -1,4 +1,4 @@
-/** How the works of a recorded run ended, and what of it a replay can be held to. */
+/** How the works of a recorded run ended, and which of these outcomes a replay must repeat. */
 import type { RunEvent } from "../../events/event.ts";
 import { plannedWorks } from "../../events/plan.ts";
 import type { WorkFields, WorkResult } from "../format/rehearsal-file.ts";

@@ -1,10 +1,10 @@
 /**
- * A recording: a run's events, folded into a rehearsal that replays to the same result.
+ * Turns the events of a run into a rehearsal that replays to the same result.
  *
  * It sees nothing but events, so it works with every provider and wire API, and secrets are gone before
- * it looks. What the model said is kept word for word; of a prompt only enough to notice that it changed.
- * A session is selected by all that tells it from the other sessions of its work, so that parallel and
- * looped works find their own lines again.
+ * it looks. The messages of the model are kept unchanged; of a prompt only enough to notice that it changed.
+ * A session is selected by everything that distinguishes it from the other sessions of its work, so that parallel
+ * works and loops find their own replies again.
  *
  * A replay is faster than the run was. So nothing in it may depend on what happens at the same time
  * elsewhere: see `ReplayContext`.
@@ -31,7 +31,7 @@ export interface RecorderOptions {
   readonly limits?: RehearsalLimits;
 }
 
-/** A reporter, as the sink has them. */
+/** A reporter of the sink. */
 export interface Recorder {
   readonly name: string;
   report(event: RunEvent): void;
@@ -43,7 +43,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   return new Recording(options);
 }
 
-/** What comes after the run was torn: nothing that its result depends on. */
+/** Sessions after a crash or a cancel stopped the run: the result does not depend on them. */
 const anythingElse: RuleFields = { repeat: "any", optional: true, turns: [{ hang: true }] };
 
 class Recording implements Recorder {
@@ -54,9 +54,9 @@ class Recording implements Recorder {
   readonly #open = new Map<string, RecordedSession>();
   /** By work: the session whose turn crashed last, until the decision with the reason. */
   readonly #crashed = new Map<number, RecordedSession>();
-  /** By work: the criteria retry that goes on. */
+  /** By work: the current criteria retry. */
   readonly #retries = new Map<number, number>();
-  /** The longest limit in minutes, of a job or a task, that was crossed. */
+  /** The longest limit in minutes, of a job or a task, that was exceeded. */
   #waitedMinutes = 0;
   #workingDirectory = "";
   #outcome: RunOutcome | undefined;
@@ -226,14 +226,14 @@ class Recording implements Recorder {
   #limits(): RehearsalLimits | undefined {
     const { limits } = this.#options;
     if (this.#waitedMinutes > 0) {
-      // A hang must last until that limit is crossed again.
+      // A hang must last until that limit is exceeded again.
       const longer = this.#waitedMinutes + 1;
       return { ...limits, turnMinutes: longer, idleMinutes: longer };
     }
     const hangs = this.#sessions.some(({ turns }) =>
       turns.some(({ crash }) => crash?.cause === "deadline"),
     );
-    // Nothing else in a replay is silent for so long, so that a hang need not take as long as it did.
+    // Nothing else in a replay is silent for so long, so a hang can be shorter than in the run.
     return hangs ? { ...limits, idleMinutes: 0.1 } : limits;
   }
 }

@@ -36,20 +36,20 @@ const SEPARATE = 8;
 
 /**
  * A fold for each work, and one for the job: those that need a look first. Each also holds what the agent
- * last said in it, where that is not told elsewhere.
+ * last said in it, unless it is shown elsewhere.
  */
 export function decisionSections(view: RunView): Section[] {
   const start = view.startedAt ?? 0;
   const works = worksOf(view).filter(
-    (work) => told(work.decisions).length > 0 || work.lastMessage !== undefined,
+    (work) => shown(work.decisions).length > 0 || work.lastMessage !== undefined,
   );
   const calm = works.filter((work) => result(work).word === "succeeded");
   const others = works.filter((work) => result(work).word !== "succeeded");
   const sections = others
     .toSorted((a, b) => Number(wentBadly(b)) - Number(wentBadly(a)) || a.workId - b.workId)
     .map((work) => foldSection(workFold(work, view, start), wentBadly(work) ? 4 : 8));
-  if (told(view.decisions).length > 0) {
-    const count = told(view.decisions).length + view.droppedDecisions;
+  if (shown(view.decisions).length > 0) {
+    const count = shown(view.decisions).length + view.droppedDecisions;
     const title = `The job, ${plural(count, "decision")}`;
     const name = "decisions about the whole job";
     sections.unshift(foldSection({ ...view, name, title, said: "", start }, 7));
@@ -60,7 +60,7 @@ export function decisionSections(view: RunView): Section[] {
     : [...sections, sharedFold(folds)];
 }
 
-function told(decisions: readonly DecisionEntry[]): readonly DecisionEntry[] {
+function shown(decisions: readonly DecisionEntry[]): readonly DecisionEntry[] {
   return decisions.filter(({ kind }) => decisionTraits(kind).audience.summary);
 }
 
@@ -75,7 +75,7 @@ interface Fold extends Pick<WorkView, "decisions" | "droppedDecisions"> {
 function workFold(work: WorkView, view: RunView, start: number): Fold {
   const { decisions, droppedDecisions, lastMessage } = work;
   const { sign, word } = result(work);
-  const count = told(decisions).length + droppedDecisions;
+  const count = shown(decisions).length + droppedDecisions;
   const counted = count === 0 ? "" : `, ${plural(count, "decision")}`;
   const title = `${nameOf(work)} ${sign} ${word}${counted}`;
   const name = `decisions of ${nameOf(work)}`;
@@ -105,7 +105,7 @@ function renderFold(
   const head = `<details>\n<summary>${title}</summary>\n\n`;
   const columns = `| Time | Category | Decision |\n| ---: | --- | --- |\n`;
   const left = room - Buffer.byteLength(head) - 300;
-  const rows = told(decisions)
+  const rows = shown(decisions)
     .map((entry) => decisionRow(entry, start))
     .toReversed();
   const kept = wholeItems(rows, left);

@@ -117,8 +117,8 @@ function failureItem(all: number): (works: readonly WorkView[]) => string {
     if (first === undefined) return "";
     const reason = inline(first.reason ?? "no reason given", MAX_REASON);
     if (works.length === 1) {
-      const tries = first.attempts > 1 ? ` after ${first.attempts} attempts` : "";
-      return `- ${nameOf(first)} ${first.status}${tries}: ${reason}\n`;
+      const attempts = first.attempts > 1 ? ` after ${first.attempts} attempts` : "";
+      return `- ${nameOf(first)} ${first.status}${attempts}: ${reason}\n`;
     }
     const names = works.slice(0, MAX_NAMES).map(nameOf);
     if (names.length < works.length) names.push(`${works.length - names.length} more`);

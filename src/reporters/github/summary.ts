@@ -112,7 +112,7 @@ function noteOf(missing: readonly string[], { journal, summary }: SummaryOptions
   }
   const names = missing.slice(0, MAX_MISSING);
   if (names.length < missing.length) names.push(`${missing.length - names.length} more`);
-  const unkept = where === "" ? "The input <code>journal</code> keeps them." : where;
+  const unkept = where === "" ? "Set the input <code>journal</code> to keep them." : where;
   return `**Omitted or shortened:** ${names.join(", ")}. ${unkept}`;
 }
 

@@ -92,7 +92,7 @@ expect: { works: [{ task: a, outcome: succeded }] }`),
       'tests/a.rehearsal.yml:4:13: rehearsal.sessions[0].repeat: Must be a whole number or "any", not the text "none".',
       "tests/a.rehearsal.yml:5:22: rehearsal.sessions[0].turns[0].error: Must be at least 400, not 200.",
       "tests/a.rehearsal.yml:5:39: rehearsal.sessions[0].turns[1].prompt: Must have at least one field.",
-      'tests/a.rehearsal.yml:5:53: rehearsal.sessions[0].turns[2].wait: Unknown field "wait". (known are prompt, replies, text, reasoning, tools, toolResults, delay, finish, usage, error, cut, hang, die, times)',
+      'tests/a.rehearsal.yml:5:53: rehearsal.sessions[0].turns[2].wait: Unknown field "wait". (known fields: prompt, replies, text, reasoning, tools, toolResults, delay, finish, usage, error, cut, hang, die, times)',
       'tests/a.rehearsal.yml:6:39: rehearsal.expect.works[0].outcome: Must be "succeeded", "failed", "crashed", "canceled" or "skipped", not the text "succeded". (did you mean "succeeded"?)',
     ],
   );
@@ -109,27 +109,27 @@ const contradictions: readonly (readonly [what: string, yaml: string, message: s
   [
     "a turn with both replies and the fields of one",
     "{ text: a, replies: [b] }",
-    '4:17: rehearsal.sessions[0].turns[0].text: A turn has either "replies" or the fields of its only reply (text), not both. (move them into "replies")',
+    '4:17: rehearsal.sessions[0].turns[0].text: A turn can\'t have both "replies" and the fields of its only reply (text). (move them into "replies")',
   ],
   [
     "a turn without a reply",
     "{ prompt: a }",
-    "4:9: rehearsal.sessions[0].turns[0]: This turn has no reply. (say what the model answers, such as a text)",
+    '4:9: rehearsal.sessions[0].turns[0]: This turn has no reply. (add the model\'s answer, for example a "text")',
   ],
   [
-    "a reply that says nothing",
+    "an empty reply",
     "{ delay: 3 }",
-    '4:9: rehearsal.sessions[0].turns[0]: This reply says nothing. (give it a "text", "tools" or an "error"; an empty "text" is an empty answer)',
+    '4:9: rehearsal.sessions[0].turns[0]: This reply is empty. (give it a "text", "tools" or an "error"; an empty "text" is an empty answer)',
   ],
   [
     "a reply after a final error",
     "{ replies: [{ error: 503 }, a] }",
-    '4:37: rehearsal.sessions[0].turns[0].replies[1]: This reply can\'t be given: "error" before it happens on every request. (say with "times" how often it happens)',
+    '4:37: rehearsal.sessions[0].turns[0].replies[1]: This reply is unreachable: "error" before it happens on every request. (set "times" to limit how often it happens)',
   ],
   [
     "a reply after a hang",
     "{ replies: [{ hang: true }, a] }",
-    '4:37: rehearsal.sessions[0].turns[0].replies[1]: This reply can\'t be given: "hang" before it happens on every request.',
+    '4:37: rehearsal.sessions[0].turns[0].replies[1]: This reply is unreachable: "hang" before it happens on every request.',
   ],
   [
     "two endings",
@@ -159,17 +159,17 @@ const contradictions: readonly (readonly [what: string, yaml: string, message: s
   [
     "tool results without tools",
     "{ replies: [{ text: a }, { text: b, toolResults: c }] }",
-    "4:58: rehearsal.sessions[0].turns[0].replies[1].toolResults: The reply before this one calls no tools.",
+    "4:58: rehearsal.sessions[0].turns[0].replies[1].toolResults: The previous reply calls no tools.",
   ],
   [
     "a turn after the death of the runtime",
     "{ die: true }\n      - Hi",
-    '5:9: rehearsal.sessions[0].turns[1]: This turn can\'t be played: the runtime died in the turn before, and the session with it. (what follows happens in a new session: give it a rule of its own, with "attempt: 2")',
+    '5:9: rehearsal.sessions[0].turns[1]: This turn is unreachable: the runtime died in the previous turn, and the session with it. (add a rule with "attempt: 2" for the session that follows)',
   ],
   [
     "a broken regular expression",
     "{ prompt: { matches: '(' }, text: a }",
-    "4:30: rehearsal.sessions[0].turns[0].prompt.matches: This is no valid regular expression.",
+    "4:30: rehearsal.sessions[0].turns[0].prompt.matches: This is not a valid regular expression.",
   ],
 ];
 
@@ -253,10 +253,10 @@ test("a workspace stays within itself", () => {
   assert.deepEqual(files("a/b.txt"), []);
   for (const name of ["../a", "/a", "a/../b", "./a", "a/", "a\\b", "C:/a", ".."]) {
     assert.equal(files(name).length, 1, name);
-    assert.match(files(name)[0] ?? "", /This is not a path within the workspace\./);
+    assert.match(files(name)[0] ?? "", /This is not a path inside the workspace\./);
   }
   assert.deepEqual(refused("entry: a.yml\nsessions: []\nworkingDirectory: .\nworkspace: {}"), [
-    "tests/a.rehearsal.yml:4:12: rehearsal.workspace: A rehearsal has a workingDirectory or a workspace, not both.",
+    "tests/a.rehearsal.yml:4:12: rehearsal.workspace: A rehearsal can't have both a workingDirectory and a workspace.",
   ]);
 });
 

@@ -57,7 +57,7 @@ for (const [rule, why] of selectors) {
 test("no rule: the nearest expects another prompt", async () => {
   const why = async (condition: string): Promise<string> => {
     const text = await failure(`  - turns: [{ prompt: ${condition}, text: Hi }]`);
-    const start = `no rule expects ${HELLO}. The nearest rule is sessions[0] ${at("3:5")}: its first turn does not fit: the prompt `;
+    const start = `no rule expects ${HELLO}. The nearest rule is sessions[0] ${at("3:5")}: its first turn doesn't match: the prompt `;
     assert.ok(text.startsWith(start), text);
     return text.slice(start.length);
   };
@@ -98,14 +98,14 @@ test("a long prompt is shown by its ends", async () => {
   );
 });
 
-test("a later prompt does not fit its turn", async () => {
+test("a later prompt does not match its turn", async () => {
   assert.equal(
     await failure("  - turns: [Hi, { prompt: more, text: Yes }]", [
       ...hello,
       assistant("Hi"),
       prompt("Less"),
     ]),
-    `sessions[0].turns[1] ${at("3:17")} does not fit: the prompt does not contain "more". It was ${REVIEW} with the prompt "Less".`,
+    `sessions[0].turns[1] ${at("3:17")} doesn't match: the prompt does not contain "more". It was ${REVIEW} with the prompt "Less".`,
   );
 });
 
@@ -120,7 +120,7 @@ test("more prompts than turns", async () => {
 test("more requests than replies", async () => {
   assert.equal(
     await failure("  - turns: [Hi]", [...hello, assistant("Hi")]),
-    `sessions[0].turns[0] ${at("3:13")} has no reply left: it answers 1 time, and the session asked once more. It was ${HELLO}.`,
+    `sessions[0].turns[0] ${at("3:13")} has no reply left: it has 1 reply, but the session sent another request. It was ${HELLO}.`,
   );
 });
 
@@ -131,14 +131,14 @@ test("tool results that do not fit", async () => {
   );
   assert.equal(
     text,
-    `sessions[0].turns[0].replies[1] ${at("3:54")} does not fit: what the tools returned does not contain "ok"; it is "not\\nfound". It was ${HELLO}.`,
+    `sessions[0].turns[0].replies[1] ${at("3:54")} doesn't match: the result of the tools does not contain "ok"; it is "not\\nfound". It was ${HELLO}.`,
   );
 });
 
 test("a tool that the session does not offer", async () => {
   assert.equal(
     await failure("  - turns: [{ tools: [{ name: bash }, { name: grep }] }]"),
-    `sessions[0].turns[0] ${at("3:13")} calls the tool "grep", which this session does not offer to its model. It offers: bash, view, rg, glob, job_boolean_true, job_boolean_false, job_prepare_document, apply_patch. (To rehearse a model's mistake, add "unknown: true" to the call.)`,
+    `sessions[0].turns[0] ${at("3:13")} calls the tool "grep", which this session doesn't offer. It offers: bash, view, rg, glob, job_boolean_true, job_boolean_false, job_prepare_document, apply_patch. (To rehearse a mistake of the model, add "unknown: true" to the call.)`,
   );
   assert.match(
     await failure("  - turns: [{ tools: [{ name: bash }] }]", hello, { tools: [] }),
@@ -148,15 +148,14 @@ test("a tool that the session does not offer", async () => {
 
 test("a request that is none for a chat completion", async () => {
   const wrong = async (options: Ask): Promise<string> => failure("  - turns: [Hi]", hello, options);
-  const why =
-    'is no request for a chat completion; a rehearsal plays the wire API "completions" only.';
+  const why = 'is not a chat completion; a rehearsal only supports the wire API "completions".';
   const url = "http://rehearsal.invalid/v1/responses";
   assert.equal(await wrong({ url, body: '{"input":"Hello"}' }), `POST /v1/responses ${why}`);
   assert.equal(await wrong({ body: "{" }), `POST /v1/chat/completions ${why}`);
   assert.equal(await wrong({ method: "GET" }), `GET /v1/chat/completions ${why}`);
   assert.equal(
     await failure("  - turns: [Hi]", [system]),
-    "POST /v1/chat/completions has no message of the user.",
+    "POST /v1/chat/completions has no user message.",
   );
 });
 
@@ -175,9 +174,9 @@ test("what was not used", async () => {
   await ask(model, hello, { sessionId: "1" });
   await ask(model, hello, { sessionId: "2", label: { ...label, run: 2 } });
   assert.deepEqual(model.unused(), [
-    `sessions[0] ${at("4:5")} was never used: no session fitted it.`,
+    `sessions[0] ${at("4:5")} was never used: no session matched it.`,
     `sessions[1] ${at("5:5")} was used by 2 of 3 sessions.`,
-    `sessions[2] ${at("6:5")} was never used: no session fitted it.`,
+    `sessions[2] ${at("6:5")} was never used: no session matched it.`,
   ]);
 });
 
@@ -185,6 +184,6 @@ test("a reply after an answer that ends the turn", async () => {
   const { model } = play("  - turns: [{ replies: [Hi, Again] }]");
   await ask(model, hello);
   assert.deepEqual(model.unused(), [
-    `sessions[0].turns[0].replies[1] ${at("3:29")} was never given. A reply that calls no tool ends the turn.`,
+    `sessions[0].turns[0].replies[1] ${at("3:29")} was never sent. A reply that calls no tool ends the turn.`,
   ]);
 });

@@ -24,7 +24,7 @@ test("no spelling of .git is a file of a workspace, wherever it stands", () => {
   const below = fc.constantFrom("", "/config", "/hooks/post-commit", "/modules/x/config");
   fc.assert(
     fc.property(folder, spelled, below, (before, name, after) => {
-      assert.match(refusedName(before + name + after)?.reason ?? "", /git would take this for/);
+      assert.match(refusedName(before + name + after)?.reason ?? "", /git would read this as/);
     }),
     { numRuns: 500 },
   );

@@ -176,7 +176,7 @@ test("a repeated request gets the same answer", async () => {
   assert.equal((await ask(model, hello)).text, "One");
   assert.equal((await ask(model, hello)).text, "One");
   assert.deepEqual(model.unused(), [
-    `sessions[0].turns[1] ${at("3:18")} was never played: its session got no such prompt.`,
+    `sessions[0].turns[1] ${at("3:18")} was never played: the session sent no further prompt.`,
   ]);
 });
 
@@ -203,9 +203,9 @@ test("an error with times passes, and the runtime may repeat the request", async
   const first = await ask(model, hello);
   assert.deepEqual([first.status, first.headers.get("x-should-retry")], [503, null]);
   assert.deepEqual(model.unused(), [
-    `sessions[0].turns[0].replies[0] ${at("3:25")} was given 1 of 2 times.`,
-    `sessions[0].turns[0].replies[1] ${at("3:51")} was never given.`,
-    `sessions[0].turns[0].replies[2] ${at("3:76")} was never given.`,
+    `sessions[0].turns[0].replies[0] ${at("3:25")} was sent 1 of 2 times.`,
+    `sessions[0].turns[0].replies[1] ${at("3:51")} was never sent.`,
+    `sessions[0].turns[0].replies[2] ${at("3:76")} was never sent.`,
   ]);
   assert.equal((await ask(model, hello)).status, 503);
   assert.equal((await ask(model, hello)).end, "cut");
@@ -254,7 +254,7 @@ test("die kills the runtime and never answers", async () => {
     killed += 1;
     controller.abort();
   };
-  await assert.rejects(ask(model, hello, { killRuntime, signal: controller.signal }), /given up/);
+  await assert.rejects(ask(model, hello, { killRuntime, signal: controller.signal }), /aborted/);
   assert.equal(killed, 1);
   assert.deepEqual(model.unused(), []);
 });

@@ -61,7 +61,7 @@ test("what matters is told at once, and the last line of the run is its result",
   assert.equal(outside[1], "00:00 #0 gather: started, model gpt-5.4-mini");
   assert.ok(
     outside.includes(
-      "00:11 #0 gather: [SESSION CRASHED] task prompt, try 1 of 5: 502 Bad Gateway from the model server",
+      "00:11 #0 gather: [SESSION CRASHED] task prompt, attempt 1 of 5: 502 Bad Gateway from the model server",
     ),
   );
   // What an agent could not do is no detail.
@@ -84,8 +84,8 @@ test("what matters is told at once, and the last line of the run is its result",
 test("a work that was never reported as ended has its group when the reporter finishes", async () => {
   const { lines } = await report(samples.canceled().events);
   assert.deepEqual([...groupsOf(lines).keys()].slice(1), [
-    "#1 review-correctness did not come to its end",
-    "#2 review-tests did not come to its end",
+    "#1 review-correctness did not end",
+    "#2 review-tests did not end",
   ]);
 });
 
@@ -100,9 +100,9 @@ test("of a work that says very much the first and the last lines are kept", asyn
   assert.ok(lines.every((line) => line.length < 1100));
   assert.ok(lines.some((line) => line.includes("step 0 ")));
   assert.ok(lines.some((line) => line.includes("step 3999 ")));
-  assert.ok(lines.some((line) => /^… \d+ lines left out: see the journal$/.test(line)));
+  assert.ok(lines.some((line) => /^… \d+ lines omitted: see the journal$/.test(line)));
   const unkept = await report(events, { annotations: "off" });
-  assert.ok(unkept.lines.some((line) => /^… \d+ lines left out$/.test(line)));
+  assert.ok(unkept.lines.some((line) => /^… \d+ lines omitted$/.test(line)));
 });
 
 /** Markers, whole and in pieces, with what a comparison may overlook between them. */

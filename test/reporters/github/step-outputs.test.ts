@@ -35,7 +35,7 @@ test("the outputs tell what came of the run", () => {
     work: 0,
     run: 1,
     category: "SESSION CRASHED",
-    text: "task prompt, try 1 of 5: 502 Bad Gateway from the model server",
+    text: "task prompt, attempt 1 of 5: 502 Bad Gateway from the model server",
   });
 });
 
@@ -50,7 +50,7 @@ test("the result is success, failure or cancelled, and what the caller says for 
   assert.equal(refused["duration-seconds"], "0");
 });
 
-test("of too many decisions the oldest are left out, and the first line says how many", () => {
+test("of too many decisions the oldest are omitted, and the first line says how many", () => {
   const telling = new samples.Telling(
     "big",
     Array.from({ length: 30 }, (_, id) => `task-${id}`),
@@ -66,10 +66,10 @@ test("of too many decisions the oldest are left out, and the first line says how
   assert.ok(Array.isArray(all));
   const first: unknown = all[0];
   assert.ok(typeof first === "object" && first !== null && "text" in first);
-  const left = `${1500 - all.length + 1} older decisions are left out here`;
+  const left = `${1500 - all.length + 1} older decisions are omitted`;
   assert.equal(first.text, left);
   const kept = outputsOf(samples.viewOf(telling), { journal: "j.jsonl" }).decisions;
-  assert.match(kept, new RegExp(`"${left}; the journal holds them"`));
+  assert.match(kept, new RegExp(`"${left}; the journal contains them"`));
   assert.match(JSON.stringify(all.at(-1)), /49\/29 x/);
 });
 

@@ -31,10 +31,10 @@ test("the summary tells the result and why, what failed, each work, denials, wor
   const page = render(samples.failure());
   assert.deepEqual(headings(page), [
     "## ✗ Job <code>review</code> failed",
-    "### What failed",
+    "### Failures",
     "### Works",
     "### Denied permissions",
-    "### What the agent finally said",
+    "### Last message of the agent",
     "### Decisions",
   ]);
   assert.match(page, /^\*\*Why:\*\* task &#34;review-docs&#34; crashed: 503 Service Unavailable$/m);
@@ -79,10 +79,10 @@ test("every node of the chart says in words how it ended, and the colours are ex
   );
 });
 
-test("a chart that GitHub would refuse, or that can't be drawn, is left out", () => {
+test("a chart that GitHub would refuse, or that can't be drawn, is omitted", () => {
   const big = render(samples.success(), { chart: () => "a --> b\n".repeat(501) });
   assert.doesNotMatch(big, /mermaid/);
-  assert.match(big, /\*\*Left out or shortened:\*\* the chart\./);
+  assert.match(big, /\*\*Omitted or shortened:\*\* the chart\./);
   const long = render(samples.success(), { chart: () => "x".repeat(50_001) });
   assert.doesNotMatch(long, /mermaid/);
   const broken = render(samples.success(), {
@@ -164,7 +164,7 @@ test("which sessions there were is not in the summary", () => {
 test("compact is the headline, what failed and the table; off is nothing", () => {
   assert.deepEqual(headings(render(samples.failure(), { summary: "compact" })), [
     "## ✗ Job <code>review</code> failed",
-    "### What failed",
+    "### Failures",
     "### Works",
   ]);
   assert.deepEqual(headings(render(samples.success(), { summary: "compact" })).slice(1), [
@@ -173,9 +173,9 @@ test("compact is the headline, what failed and the table; off is nothing", () =>
   assert.equal(render(samples.failure(), { summary: "off" }), "");
 });
 
-test("of many works that succeeded at once the decisions share one fold", () => {
+test("of many works that succeeded without a retry the decisions share one fold", () => {
   const page = outsideOfFences(render(samples.huge()));
-  assert.match(page, /<summary>✓ 43 works that succeeded at once<\/summary>/);
+  assert.match(page, /<summary>✓ 43 works that succeeded without a retry<\/summary>/);
   const [before = ""] = page.split("✓ 43 works");
   assert.equal(before.match(/✗ failed, 13 decisions/g)?.length, 7);
 });
@@ -209,7 +209,7 @@ test("a run that is too large is cut by importance: decisions of failed works ar
     says(page, new RegExp(`<code>task-${id}</code> ✗ failed, 46 decisions`));
     says(page, new RegExp(`shortened:.*task-${id}</code>,`), false);
   }
-  says(page, /\*\*Left out or shortened:\*\* .*297 works that succeeded/);
+  says(page, /\*\*Omitted or shortened:\*\* .*297 works that succeeded/);
   says(page, /The journal with every event: <code>j.jsonl<\/code>\./);
   assert.equal(hidden(page), "");
 });
@@ -229,11 +229,11 @@ test("even if there is room for little else, the latest decisions of the failed 
   telling.over({ kind: "failed", reason: "all are broken" });
   const page = render({ events: telling.events, chart: () => "" });
   assert.ok(Buffer.byteLength(page) <= MEBIBYTE);
-  says(page, /earlier decisions left out/);
+  says(page, /earlier decisions omitted/);
   // Less important, so it goes first, even where there would be room for it.
-  says(page, /### What the agent finally said/, false);
-  says(page, /shortened:\*\* .*what the agent finally said/);
-  says(page, /Keep them with the input <code>journal<\/code>\./);
+  says(page, /### Last message of the agent/, false);
+  says(page, /shortened:\*\* .*the last message of the agent/);
+  says(page, /Set the input <code>journal<\/code> to keep them\./);
   assert.equal(hidden(page), "");
 });
 

@@ -31,8 +31,8 @@ test("a run is told in lines with a clock and a work, then what was said, a char
   assert.deepEqual(run(samples.story(), { chart }).split("\n"), [
     "00:00 job nightly started: 2 works in repo",
     "00:01 #0 review  started, model m1",
-    "00:05 #0 review  [SESSION CRASHED] task prompt, try 1 of 5: Bad gateway",
-    "00:07 #0 review  [DECISION] task prompt in a new session after a crash, retry 1 of 4, model m1",
+    "00:05 #0 review  [SESSION CRASHED] task prompt, attempt 1 of 5: Bad gateway",
+    "00:07 #0 review  [DECISION] Retrying the task prompt in a new session, attempt 2 of 5, model m1",
     "00:15 #0 review  said: I am ⏎ done.",
     "00:16 #0 review  [CRITERIA] criteria.toolExecuted does not hold: grep was not executed (toolExecuted = grep)",
     "00:17 #0 review  [DECISION] retry 1 of 2: grep was not executed",
@@ -59,7 +59,7 @@ test("a run is told in lines with a clock and a work, then what was said, a char
 
 test("quiet tells failures and the end only", () => {
   assert.deepEqual(run(samples.story(), { verbosity: "quiet", chart }).split("\n"), [
-    "00:05 #0 review  [SESSION CRASHED] task prompt, try 1 of 5: Bad gateway",
+    "00:05 #0 review  [SESSION CRASHED] task prompt, attempt 1 of 5: Bad gateway",
     "job nightly failed: publish is missing",
     "",
   ]);
@@ -67,7 +67,7 @@ test("quiet tells failures and the end only", () => {
 
 test("verbose tells prompts, tools, messages, model calls and the details of a crash too", () => {
   const text = run(samples.story(), { verbosity: "verbose" });
-  assert.match(text, /#0 review {2}prompt turn, try 2: Review it\.\n/);
+  assert.match(text, /#0 review {2}prompt turn, attempt 2: Review it\.\n/);
   assert.match(text, /#0 review {2}tool job_prepare_document \{"argument"/);
   assert.match(text, /#0 review {2}message: I am ⏎ done\.\n/);
   assert.match(text, /#0 review {2}model call: m1, tokens 1\.0k in, 20 out, 0\.1 s\n/);
@@ -105,6 +105,18 @@ test("in a loop the line names the run", () => {
     modelId: "m1",
   };
   assert.match(run([start, again]), /00:02 #0 review run 2 started, model m1\n/);
+});
+
+test("the end of a work that ran several times says how many runs its numbers are of", () => {
+  const again: RunEvent[] = [1, 2].flatMap((run) => {
+    const work = { ...samples.review, run };
+    const stamp = { at: 12_000 * run, runId: "run" };
+    return [
+      { ...stamp, type: "work.started", work, modelId: "m1" },
+      { ...stamp, type: "work.ended", work, outcome: { kind: "succeeded" } },
+    ];
+  });
+  assert.match(run([...samples.story().slice(0, 1), ...again]), / after 00:\d\d in 2 runs: \d/);
 });
 
 test("an event is at most a line, and one for what was decided, and no text of others controls the terminal", () => {
@@ -181,7 +193,7 @@ test("a chart that cannot be drawn costs a line, not the table", () => {
       throw new Error("no\nchart");
     },
   });
-  assert.match(text, /\nThe chart could not be drawn: no ⏎ chart\n\n# {2}task/);
+  assert.match(text, /\nCan't draw the chart: no ⏎ chart\n\n# {2}task/);
 });
 
 test("what the agent said last is bounded", () => {

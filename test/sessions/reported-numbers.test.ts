@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import type { SessionEvent } from "@github/copilot-sdk";
+import type { RunEvent } from "../../src/events/event.ts";
+import { eventShape } from "../../src/events/event-shapes.ts";
+import { Translator } from "../../src/sessions/translate.ts";
+import { TurnState } from "../../src/sessions/turn-state.ts";
+import { event } from "./events.ts";
+
+const work = { workId: 0, taskId: "t", run: 1 };
+const stamp = { runId: "r", at: 0 };
+
+/** Model servers report anything, and JSON turns what is not finite into null. */
+const reported: readonly unknown[] = [NaN, Infinity, -Infinity, null, undefined, -1, 1.5, 1e300];
+
+for (const value of reported) {
+  it(`${String(value)} instead of a number of tokens or a status leaves events that a journal can be read from`, () => {
+    const used = event("assistant.usage", {
+      model: "m",
+      inputTokens: value,
+      outputTokens: value,
+      cacheReadTokens: value,
+      reasoningTokens: value,
+      cost: value,
+      duration: value,
+    });
+    const failed = event("model.call_failure", { model: "m", statusCode: value });
+    for (const activity of translate(used, failed)) {
+      if (activity.kind === "model.used") {
+        // A recording keeps them, and a rehearsal accepts only whole numbers.
+        assert.ok(Number.isSafeInteger(activity.inputTokens) && activity.inputTokens >= 0);
+        assert.ok(Number.isSafeInteger(activity.outputTokens) && activity.outputTokens >= 0);
+      }
+      assertReadable({ ...stamp, type: "activity", sessionId: "s", turnId: "1", work, activity });
+    }
+    const state = new TurnState({ modelId: "m", baseUrl: undefined });
+    state.accept(failed);
+    state.accept(event("session.error", { errorType: "query", message: "No.", statusCode: value }));
+    const { phase } = state;
+    assert.equal(phase.at, "failed");
+    assertReadable({
+      ...stamp,
+      type: "decision",
+      work,
+      decision: {
+        kind: "session-crashed",
+        purpose: "prompt",
+        attempt: 1,
+        attempts: 5,
+        crash: phase.crash,
+      },
+    });
+  });
+}
+
+function translate(...events: readonly SessionEvent[]): ReturnType<Translator["translate"]> {
+  const translator = new Translator();
+  return events.flatMap((one) => translator.translate(one));
+}
+
+function assertReadable(written: RunEvent): void {
+  const read: unknown = JSON.parse(JSON.stringify(written));
+  assert.equal(eventShape.fault(read, "", 0), undefined, JSON.stringify(written));
+}
