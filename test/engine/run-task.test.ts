@@ -234,7 +234,7 @@ describe("engine.md, statements 8–14: a task", () => {
     assert.ok(
       decisions.some((text) =>
         text.startsWith(
-          "[DECISION] Retry budget drained because of criteria failure after 2 retries",
+          "[DECISION] Giving up after 2 retries",
         ),
       ),
     );
