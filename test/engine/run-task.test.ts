@@ -231,13 +231,7 @@ describe("engine.md, statements 8–14: a task", () => {
       decisions.filter((text) => text.includes("retry ")).map((text) => text.slice(0, 26)),
       ["[DECISION] retry 1 of 2: n", "[DECISION] retry 2 of 2: n"],
     );
-    assert.ok(
-      decisions.some((text) =>
-        text.startsWith(
-          "[DECISION] Giving up after 2 retries",
-        ),
-      ),
-    );
+    assert.ok(decisions.some((text) => text.startsWith("[DECISION] Giving up after 2 retries")));
   });
 
   it("statement 12: the line breaks that end block text are no empty lines between the parts", async () => {

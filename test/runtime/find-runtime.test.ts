@@ -34,7 +34,7 @@ describe("finding the runtime", () => {
       [".", /a directory/],
       ["empty", /empty/],
       ["plain", /not executable/],
-      ["foreign", new RegExp(`another platform, not for ${platformName()}`)],
+      ["foreign", new RegExp(`another platform than ${platformName()}`)],
     ] as const;
     for (const [name, reason] of cases) {
       const wrong = join(path, name);

@@ -331,7 +331,10 @@ describe("a tool cache that can't be made or written", () => {
   it("fails within seconds if the temporary directory can't be made either", async (t) => {
     const rig = await makeRuntimeRig(t);
     const places = { toolCacheDirectory: "/proc/nope", temporaryDirectory: "/proc/nope-either" };
-    assert.match(await refusal(rig.ensure(places)), /no folder .*\/proc\/nope.*\/proc\/nope-either/);
+    assert.match(
+      await refusal(rig.ensure(places)),
+      /no folder .*\/proc\/nope.*\/proc\/nope-either/,
+    );
     assert.deepEqual(await rig.calls(), []);
   });
 });
@@ -353,11 +356,7 @@ describe("a runtime in the tool cache that was damaged", () => {
       (at) => writeFile(at(rg), "#!/bin/sh!"),
     ],
     ["the note is cut", /can't be read/, (at) => truncate(at("agent-jobs-files.json"), 7)],
-    [
-      "the note is empty",
-      /is invalid/,
-      (at) => writeFile(at("agent-jobs-files.json"), "{}"),
-    ],
+    ["the note is empty", /is invalid/, (at) => writeFile(at("agent-jobs-files.json"), "{}")],
   ];
   for (const [what, expected, damage] of damages) {
     it(`is seen, and installed again: ${what}`, async (t) => {
