@@ -76,8 +76,8 @@ export function problemsOf(one: Case, seen: Observation, loopMs = LOOP_MS.full):
   equal("processes left", seen.processesLeft, []);
   equal("files left", seen.filesLeft, []);
   if (one.failure.leaves === "own-death") {
-    const told = /\[OPERATION\] Ended and removed what a killed run had left/.test(seen.nextStart);
-    must(told, "the next start does not tell what it has cleaned up");
+    const reported = /\[OPERATION\] Ended and removed what a killed run/.test(seen.nextStart);
+    must(reported, "the next start does not report what it has cleaned up");
   } else {
     const quiet = seen.notes.some(({ kind }) => kind === "quiet");
     const last = seen.notes.at(-1);
