@@ -36,7 +36,7 @@ export type Crash = (
   | { readonly cause: "not-installed" }
   /** Something that the session needs was not given, or is gone. */
   | { readonly cause: "configuration" }
-  /** A defect of ours. */
+  /** A bug in agent-jobs. */
   | { readonly cause: "internal" }
 ) & {
   /** One sentence for people. */

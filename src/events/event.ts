@@ -68,7 +68,7 @@ export type WorkOutcome =
   | { readonly kind: "succeeded" }
   /** `unanswered`: no verdict of availability or criteria, so a condition that ends so has not answered. */
   | { readonly kind: "failed"; readonly reason: string; readonly unanswered?: true }
-  /** Its tries were exhausted: the job stops. */
+  /** Its attempts were exhausted: the job stops. */
   | { readonly kind: "crashed"; readonly crash: Crash }
   | { readonly kind: "canceled"; readonly reason: string };
 

@@ -23,7 +23,7 @@ export interface Usage {
 export interface Counters extends Usage {
   /** How often the work was started (loops). */
   runs: number;
-  /** Turns that sent the task's prompt: the first one, criteria retries, and tries after a crash. */
+  /** Turns that sent the task's prompt: the first one, criteria retries, and attempts after a crash. */
   attempts: number;
   /** Criteria retries. */
   retries: number;

@@ -39,13 +39,13 @@ export function problemsOf(one: Case, seen: Observation, loopMs = LOOP_MS.full):
     equal("events", events.length, 0);
     if (effect.kind === "refused") must(effect.advice.test(seen.stderr), "there is no advice");
   } else if (effect.kind === "unwritten") {
-    const told = /journal is not complete|can't be written/.test(seen.stderr);
-    must(told, "nobody is told that the journal is not complete");
+    const reported = /journal is incomplete|can't be written/.test(seen.stderr);
+    must(reported, "stderr does not report that the journal is incomplete");
     must(seen.stdout.includes("job "), "the terminal does not tell the end");
   } else {
     checkJournal(seen, expected, problems);
   }
-  must(!/defect of agent-jobs|Unhandled|at .*\.js:\d+/.test(seen.stderr), "stderr shows a defect");
+  must(!/bug in agent-jobs|Unhandled|at .*\.js:\d+/.test(seen.stderr), "stderr shows a defect");
 
   // 2. The decisions.
   if (effect.kind !== "unwritten" && expected.run !== "none") {

@@ -277,7 +277,7 @@ describe("engine.md, statements 8–14: a task", () => {
     ]);
   });
 
-  it("statement 13: a crash that exhausts its tries during the first prompt fails the task", async () => {
+  it("statement 13: a crash that exhausts its attempts during the first prompt fails the task", async () => {
     const { ended, sessions } = await play({
       tasks: { t: withCriteria({ toolExecuted: ["job_boolean_true"] }, 3) },
       play: () => ({ crash: sessionCrash }),
@@ -286,7 +286,7 @@ describe("engine.md, statements 8–14: a task", () => {
     assert.equal(sessions.turns.length, 5);
   });
 
-  it("statement 13: a crash that exhausts its tries during a criteria retry is a failed iteration, and the next goes on", async () => {
+  it("statement 13: a crash that exhausts its attempts during a criteria retry is a failed iteration, and the next goes on", async () => {
     let turns = 0;
     const { sessions, outcome, decisions } = await play({
       tasks: { t: withCriteria({ toolExecuted: ["job_boolean_true"] }, 2) },

@@ -84,7 +84,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     });
   }
 
-  it("statement 4: tries the same prompt at most 5 times, each retry in a new session and with the prefix", async () => {
+  it("statement 4: sends the same prompt at most 5 times, after the first in a new session and with the prefix", async () => {
     const { sessions, outcome } = await play({
       tasks: { t: task },
       play: () => ({ crash: sessionCrash }),
@@ -167,7 +167,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     { modelId: "third", retries: 3 },
   ];
 
-  it("statement 5: drivingSessionRetries goes round-robin over the list, one try each while its retries last", async () => {
+  it("statement 5: drivingSessionRetries goes round-robin over the list, one attempt each while its retries last", async () => {
     const { sessions } = await play({
       tasks: { t: judged },
       entry: { drivingSessionRetries: retries },
@@ -273,7 +273,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
   });
 
   for (const statusCode of [429, 500, 503]) {
-    it(`statement 6: after ${statusCode} tries twice more, with growing waits that are told`, async () => {
+    it(`statement 6: after ${statusCode} two further attempts, with growing waits that are logged`, async () => {
       const { sessions, decisions, clock } = await play({
         tasks: { t: task },
         play: () => ({ crash: answered(statusCode) }),

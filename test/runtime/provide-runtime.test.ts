@@ -100,7 +100,7 @@ describe("choosing the runtime of the action", () => {
   });
 });
 
-const bounds = { tryMilliseconds: 10_000, totalMilliseconds: 20_000 };
+const bounds = { attemptMilliseconds: 10_000, totalMilliseconds: 20_000 };
 
 describe("a workspace whose files may be a stranger's", () => {
   it("gives no runtime: not from a tool cache in it, nor from a package next to us", async (t) => {
@@ -220,7 +220,7 @@ describe("installing the runtime", () => {
     );
   });
 
-  it("gives up after three tries, and says what npm said without credentials or commands", async (t) => {
+  it("gives up after three attempts, and prints the error of npm without credentials or commands", async (t) => {
     const rig = await makeRuntimeRig(t);
     await rig.npm(
       "echo 'npm error code ECONNRESET' >&2; " +
@@ -248,10 +248,10 @@ describe("installing the runtime", () => {
     const rig = await makeRuntimeRig(t);
     const pids = join(rig.workspace.path, "pids");
     await rig.npm(`sleep 300 & echo "$! $$" >> '${pids}'; wait`);
-    const limits = { tryMilliseconds: 300, totalMilliseconds: 20_000, waits: [10] };
+    const limits = { attemptMilliseconds: 300, totalMilliseconds: 20_000, waits: [10] };
     assert.match(await refusal(rig.ensure({ limits })), /npm timed out/);
     assert.equal((await rig.calls()).length, 2);
-    const whole = { tryMilliseconds: 20_000, totalMilliseconds: 400, waits: [10] };
+    const whole = { attemptMilliseconds: 20_000, totalMilliseconds: 400, waits: [10] };
     assert.match(await refusal(rig.ensure({ limits: whole })), /it took longer than 0\.4 s/);
     const started = (await readFile(pids, "utf8")).trim().split(/\s+/).map(Number);
     assert.equal(started.length, 6);

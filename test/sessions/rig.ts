@@ -155,7 +155,8 @@ export function skippingClock(): Clock & { readonly skip: (milliseconds: number)
     now,
     async sleep(milliseconds, signal) {
       const end = now() + milliseconds;
-      while (now() < end && signal?.aborted !== true) {
+      const isOver = (): boolean => now() >= end || signal?.aborted === true;
+      while (!isOver()) {
         await systemClock.sleep(Math.min(20, end - now()), signal);
       }
     },

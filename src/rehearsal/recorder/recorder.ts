@@ -56,7 +56,7 @@ class Recording implements Recorder {
   readonly #crashed = new Map<number, RecordedSession>();
   /** By work: the criteria retry that goes on. */
   readonly #retries = new Map<number, number>();
-  /** The longest limit in minutes, of a job or a task, that was crossed. */
+  /** The longest limit in minutes, of a job or a task, that was exceeded. */
   #waitedMinutes = 0;
   #workingDirectory = "";
   #outcome: RunOutcome | undefined;
@@ -226,7 +226,7 @@ class Recording implements Recorder {
   #limits(): RehearsalLimits | undefined {
     const { limits } = this.#options;
     if (this.#waitedMinutes > 0) {
-      // A hang must last until that limit is crossed again.
+      // A hang must last until that limit is exceeded again.
       const longer = this.#waitedMinutes + 1;
       return { ...limits, turnMinutes: longer, idleMinutes: longer };
     }
