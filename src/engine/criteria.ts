@@ -6,7 +6,7 @@ import type { ToolCall } from "./ports.ts";
 import { argumentOf } from "./variables.ts";
 
 export interface Verdict<Field> {
-  /** `void`: the check does not hold, and that is nobody's answer. */
+  /** `void`: the check does not hold, but no model answered no. */
   readonly kind: "holds" | "fails" | "void";
   readonly field: Field;
   readonly content: string;

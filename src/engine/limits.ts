@@ -4,7 +4,7 @@ import type { Crash } from "../events/crash.ts";
 import type { ModelUsed, PermissionDenied, SessionActivity } from "../events/session-activity.ts";
 import type { Scope } from "./scope.ts";
 
-/** What set a limit, in the words of the person who did: an option, an input, a field. */
+/** What set a limit, as the user wrote it: an option, an input or a field. */
 export type LimitSources = { readonly [Name in keyof Limits]?: string };
 
 export type ResolvedLimits = Required<Limits> & {
@@ -25,15 +25,15 @@ export function resolveLimits(...layers: readonly LimitLayer[]): ResolvedLimits 
   return Object.assign({}, defaultLimits, ...layers, { setBy: Object.assign({}, ...sources) });
 }
 
-/** The limits of a layer, each with the same words after its name. */
+/** The sources of the limits of a layer, such as the entry. */
 export function setBy(limits: Limits | undefined, place: string): LimitSources {
   return Object.fromEntries(
     Object.keys(limits ?? {}).map((name) => [name, `limits.${name} of ${place}`]),
   );
 }
 
-/** A limit as it is crossed. */
-export function crossed<Name extends keyof Limits>(
+/** A limit that is exceeded. */
+export function exceeded<Name extends keyof Limits>(
   limits: ResolvedLimits,
   limit: Name,
 ): { readonly limit: Name; readonly value: number; readonly setBy?: string } {
@@ -63,7 +63,7 @@ export class TokenBudget {
   spend(used: ModelUsed): void {
     this.#spent += tokens(used.inputTokens) + tokens(used.outputTokens);
     if (this.#spent > this.#limits.tokens) {
-      this.#job.stop({ kind: "limit", ...crossed(this.#limits, "tokens"), used: this.#spent });
+      this.#job.stop({ kind: "limit", ...exceeded(this.#limits, "tokens"), used: this.#spent });
     }
   }
 }
@@ -86,7 +86,7 @@ export class CallBudget {
 
   spend(): void {
     this.#spent += 1;
-    if (this.#spent > this.#limits.modelCalls) this.#cross();
+    if (this.#spent > this.#limits.modelCalls) this.#exceed();
   }
 
   /** A call has failed. The runtime repeats it by itself, and soon: a spent budget does not let it. */
@@ -97,11 +97,11 @@ export class CallBudget {
 
   /** To be called when another call is about to be made: a spent budget allows none. */
   beforeCall(): void {
-    if (this.#spent >= this.#limits.modelCalls) this.#cross();
+    if (this.#spent >= this.#limits.modelCalls) this.#exceed();
   }
 
-  #cross(): void {
-    this.#task.stop({ kind: "limit", ...crossed(this.#limits, "modelCalls"), used: this.#spent });
+  #exceed(): void {
+    this.#task.stop({ kind: "limit", ...exceeded(this.#limits, "modelCalls"), used: this.#spent });
   }
 }
 

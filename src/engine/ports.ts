@@ -42,9 +42,9 @@ export interface SessionTool {
   readonly description: string;
   /** JSON Schema of the arguments. The runtime shows it to the model and checks nothing against it. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** Absent: the `tools` of the permissions decide. `always`: whoever gives the tool vouches for it. */
+  /** Absent: the `tools` of the permissions decide. `always`: the caller vouches for the tool. */
   readonly allowed?: "always";
-  /** What it throws is told to the model as a failure. Bounded in time and in size. */
+  /** What it throws is reported to the model as a failure. Bounded in time and in size. */
   readonly run: (
     given: unknown,
     call: { readonly toolCallId: string; readonly sessionId: string },

@@ -3,7 +3,7 @@
  * their attempts against it. One for all runs that use the same models.
  *
  * Invariants: while the limit holds at most one turn begins at a time, and only after a pause; the first
- * answer of the model server lifts it for all; nobody waits longer than `LONGEST_PAUSE_MS` in one go.
+ * answer of the model server lifts it for all; no single wait is longer than `LONGEST_PAUSE_MS`.
  */
 import type { Clock } from "../events/clock.ts";
 
@@ -14,7 +14,7 @@ export class RateLimit {
   /** When it was met first; undefined when there is none. */
   #since: number | undefined;
   #until = 0;
-  /** The one turn that was let through to try. */
+  /** The one turn that was let through as a probe. */
   #trying: symbol | undefined;
   #change = new AbortController();
   readonly #clock: Clock;
@@ -31,12 +31,12 @@ export class RateLimit {
     this.#until = Math.max(this.#until, now + grown);
   }
 
-  /** A turn has ended for it and will be tried again after this pause, which then is everybody's: nobody waits twice. */
+  /** A turn ended because of it and is sent again after this pause. The pause applies to all turns, so none waits twice. */
   pause(milliseconds: number): void {
     const now = this.#clock.now();
     this.#since ??= now;
     this.#until = now + milliseconds;
-    // Who waits already looks again.
+    // Waiting turns check again.
     this.#changed();
   }
 
@@ -45,7 +45,7 @@ export class RateLimit {
     if (this.#since === undefined) return;
     this.#since = undefined;
     this.#until = 0;
-    // Its turn may go on for long; whether a limit that is met later has passed, another one tries.
+    // Its turn may take long. If a limit is met again, another turn is the probe.
     this.#trying = undefined;
     this.#changed();
   }
@@ -55,7 +55,7 @@ export class RateLimit {
    * The returned function must be called when the turn has ended.
    */
   async enter(signal: AbortSignal, onWait: (milliseconds: number) => void): Promise<() => void> {
-    let told = false;
+    let reported = false;
     while (this.#since !== undefined && !signal.aborted) {
       const rest = this.#until - this.#clock.now();
       if (rest <= 0 && this.#trying === undefined) {
@@ -68,8 +68,8 @@ export class RateLimit {
         };
       }
       const pause = rest <= 0 ? LONGEST_PAUSE_MS : Math.min(rest, LONGEST_PAUSE_MS);
-      if (!told) onWait(pause);
-      told = true;
+      if (!reported) onWait(pause);
+      reported = true;
       await this.#clock.sleep(pause, AbortSignal.any([signal, this.#change.signal]));
     }
     return () => {};

@@ -7,11 +7,11 @@
  */
 import type { TaskWork } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
-import type { CrossedLimit } from "../events/decision.ts";
+import type { ExceededLimit } from "../events/decision.ts";
 import type { RunOutcome, WorkOutcome } from "../events/event.ts";
 import type { RunPlan } from "../events/plan.ts";
 import type { RunSpec } from "./job.ts";
-import { CallBudget, crossed, minutes, TokenBudget, type ResolvedLimits } from "./limits.ts";
+import { CallBudget, exceeded, minutes, TokenBudget, type ResolvedLimits } from "./limits.ts";
 import { modelOf, planOf, planOfTask } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
@@ -47,7 +47,8 @@ export async function runJob(
       {
         loopIterations: spec.limits.loopIterations,
         runRef: (work, last) => run.ref(work, last),
-        loopLimitCrossed: (loop) => run.limitCrossed(crossed(spec.limits, "loopIterations"), loop),
+        loopLimitExceeded: (loop) =>
+          run.limitExceeded(exceeded(spec.limits, "loopIterations"), loop),
         note: (text) =>
           ports.emit({ type: "decision", work: null, decision: { kind: "note", text } }),
       },
@@ -127,7 +128,7 @@ class Run {
     return outcome;
   }
 
-  limitCrossed(limit: CrossedLimit, scope: string): void {
+  limitExceeded(limit: ExceededLimit, scope: string): void {
     const decision = { ...limit, kind: "limit-crossed", scope } as const;
     this.#ports.emit({ type: "decision", work: null, decision });
   }
@@ -140,7 +141,7 @@ class Run {
     if (stopped === undefined || stopped.kind === "canceled") {
       return { kind: "canceled", reason: stopped === undefined ? "canceled" : stopText(stopped) };
     }
-    if (stopped.kind === "limit") this.limitCrossed(stopped, "the job");
+    if (stopped.kind === "limit") this.limitExceeded(stopped, "the job");
     return { kind: "failed", reason: stopText(stopped) };
   }
 
@@ -225,7 +226,7 @@ function deadlines(
   limits: ResolvedLimits,
   limit: "jobMinutes" | "taskMinutes",
 ): Deadlines {
-  const reason = { kind: "limit", ...crossed(limits, limit) } as const;
+  const reason = { kind: "limit", ...exceeded(limits, limit) } as const;
   return new Deadlines(clock, minutes(limits[limit]), reason);
 }
 

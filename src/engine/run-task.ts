@@ -22,9 +22,9 @@ import { TaskPrompts } from "./task-prompts.ts";
 
 export type TaskOutcome =
   | { readonly kind: "succeeded" }
-  /** `answer`: availability or criteria have said so; it was not a limit or a crash that kept them from it. */
+  /** `answer`: availability or criteria decided it, not a limit or a crash. */
   | { readonly kind: "failed"; readonly reason: string; readonly answer: boolean }
-  /** Its tries were exhausted where no retry goes on. */
+  /** Its attempts were exhausted, and no retry follows. */
   | { readonly kind: "crashed"; readonly crash: Crash }
   /** Something outside the task stopped it. */
   | { readonly kind: "stopped"; readonly reason: StopReason };
@@ -89,7 +89,7 @@ async function runPhases(
       (await runPrompt(context, prompts))
     );
   } catch (error) {
-    // A defect of ours, or a session that breaks its contract: converted once, here.
+    // A bug in agent-jobs, or a session that breaks its contract: converted once, here.
     const message = error instanceof Error ? error.message : String(error);
     return {
       kind: "crashed",

@@ -39,7 +39,7 @@ export interface WorkRunner {
     last: Finished | undefined,
   ) => Promise<WorkResult>;
   /** Tells that a loop was about to begin more than `loopIterations` iterations. */
-  readonly loopLimitCrossed: (loop: string) => void;
+  readonly loopLimitExceeded: (loop: string) => void;
   readonly note: (text: string) => void;
 }
 
@@ -107,7 +107,7 @@ async function runLoop(
     if (atMost !== undefined && pass > atMost) return afterAtMost(runner, work, atMost, latest);
     if (pass > runner.loopIterations) {
       const loop = loopName(work);
-      runner.loopLimitCrossed(loop);
+      runner.loopLimitExceeded(loop);
       const reason = `${loop} exceeded limits.loopIterations (${runner.loopIterations})`;
       return { kind: "unanswered", last: latest, reason, inCondition: false };
     }

@@ -4,7 +4,7 @@
  * works done. The first reason wins.
  */
 import { crashText, type Crash } from "../events/crash.ts";
-import { limitText, type CrossedLimit } from "../events/decision.ts";
+import { limitText, type ExceededLimit } from "../events/decision.ts";
 import type { Clock } from "../events/clock.ts";
 
 export type StopReason =
@@ -12,7 +12,7 @@ export type StopReason =
   | { readonly kind: "task-crashed"; readonly taskId: string; readonly crash: Crash }
   | LimitStop;
 
-export interface LimitStop extends CrossedLimit {
+export interface LimitStop extends ExceededLimit {
   readonly kind: "limit";
   readonly limit: StoppingLimit;
 }
@@ -22,7 +22,7 @@ export type StoppingLimit = "jobMinutes" | "tokens" | "taskMinutes" | "modelCall
 export class Scope {
   /** Children and listeners, in the order in which they came. */
   readonly #listeners = new Set<(reason: StopReason) => void>();
-  /** Made when somebody asks for its signal: many scopes need none, and each costs more than all else here. */
+  /** Made on first use of the signal: many scopes need none, and a controller is the most expensive part of a scope. */
   #controller: AbortController | undefined;
   #release: () => void = () => {};
   #stopped: StopReason | undefined;
@@ -87,7 +87,7 @@ export class Scope {
 /** How long a stopped run still waits for what it stopped; a cancel must be over within 5 seconds. */
 export const STOP_GRACE_MS = 2_000;
 
-/** A reason of our own: without one, `abort` makes an error with a stack, each time. */
+/** Without a reason, `abort` creates an error with a stack each time. */
 const over = "over";
 
 /**

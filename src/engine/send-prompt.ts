@@ -1,12 +1,12 @@
 /**
  * The one crash-retry loop. It sends a prompt, and sends it again after
  * crashes, as the attempts and the remedy of the crash allow. Every front-end sends through it, so limits and
- * budgets hold for each turn of a model, whoever asks for it. It knows sessions and turns, and nothing of tasks.
+ * budgets hold for each turn of a model. It knows sessions and turns, but not tasks.
  */
 import { crashRemedy, type Crash, type Overload, type Remedy } from "../events/crash.ts";
 import type { MadeDecision, Purpose } from "../events/decision.ts";
 import type { Attempts } from "./attempts.ts";
-import { crossed, DenialStreak, minutes } from "./limits.ts";
+import { exceeded, DenialStreak, minutes } from "./limits.ts";
 import type { Session, TurnOutcome } from "./ports.ts";
 import { STOP_GRACE_MS, unlessStopped, type Scope } from "./scope.ts";
 import type { Sender } from "./sender.ts";
@@ -15,7 +15,7 @@ import { TurnWatch } from "./turn-watch.ts";
 export const SESSION_CRASH_PREFIX =
   "The session crashed, please redo and here is the last request:\n";
 
-/** After a 429 or 5xx the runtime itself has tried up to six times. */
+/** After a 429 or 5xx the runtime itself has sent up to six requests. */
 const OVERLOADED_RETRIES = 2;
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 120_000;
@@ -66,7 +66,7 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
 
     const { crash } = outcome;
     if (crash.cause === "deadline") {
-      const limit = crossed(sender.limits, crash.limit);
+      const limit = exceeded(sender.limits, crash.limit);
       decide(sender, { kind: "limit-crossed", ...limit, scope: `a turn of ${sender.subject}` });
     }
     const remedy = crashRemedy(crash);
@@ -199,7 +199,7 @@ const abortedByOthers: Crash = {
   message: "The turn was aborted from outside this run.",
 };
 
-/** A turn that says it was canceled was ended for its denials; else somebody else has aborted it. */
+/** A canceled turn was ended because of its denials, or aborted from outside. */
 function asCrash(outcome: TurnOutcome | undefined, denied: Crash | undefined): TurnOutcome {
   if (outcome !== undefined && outcome.kind !== "canceled") return outcome;
   const toolCalls = outcome?.toolCalls ?? [];

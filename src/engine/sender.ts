@@ -21,7 +21,7 @@ export interface Sender {
 
 type WithoutWork<Event> = Omit<Event, "work">;
 
-/** The events of a turn. Whoever emits them adds the work that they belong to. */
+/** The events of a turn. The emitter adds the work that they belong to. */
 export type PromptEvent =
   | WithoutWork<TurnStarted>
   | WithoutWork<TurnEnded>

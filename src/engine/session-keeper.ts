@@ -53,7 +53,7 @@ export class SessionKeeper {
     );
     const opened = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, opening);
     if (opened === undefined) {
-      // It may still open after we have given up on it: then nobody else would close it.
+      // It may still open after the wait ended, and then nothing else would close it.
       void opening.then((late) => (late.kind === "opened" ? late.session.close() : undefined));
       return canceled;
     }

@@ -1,5 +1,5 @@
 /**
- * What a task adds to the sending of a prompt: its variables, the session of each purpose, the models to try,
+ * What a task adds to the sending of a prompt: its variables, the session of each purpose, its models,
  * and the work that the events belong to.
  */
 import type { ExpandedPrompt } from "../entry/model.ts";

@@ -4,8 +4,8 @@ import type { DenialStreak } from "./limits.ts";
 import type { Sender } from "./sender.ts";
 
 /**
- * Only until the turn is over: a session that could not be stopped in time may go on, and nobody expects it
- * to. The tools that it leaves open are ended.
+ * Only until the turn is over: a session that could not be stopped in time may continue, and its events are
+ * dropped. The tools that it leaves open are ended.
  */
 export class TurnWatch {
   readonly #sender: Sender;

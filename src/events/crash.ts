@@ -102,7 +102,7 @@ export function crashRemedy(crash: Crash | Refusal): Remedy {
     case "no-tools":
       return giveUp("Choose a model that supports tools.");
     case "redirect":
-      return giveUp("Check the provider's base URL. The server doesn't answer.");
+      return giveUp("Check the provider's base URL.");
     case "denied":
       return giveUp(permissionAdvice);
     case "not-installed":

@@ -65,7 +65,7 @@ export type MadeDecision =
   | { readonly kind: "model-unreachable"; readonly server: string; readonly reason: string }
   /** Processes and files of killed runs were removed. */
   | { readonly kind: "leftovers-ended"; readonly runs: number }
-  | ({ readonly kind: "limit-crossed"; readonly scope: string } & CrossedLimit)
+  | ({ readonly kind: "limit-crossed"; readonly scope: string } & ExceededLimit)
   | { readonly kind: "task-succeeded" }
   | { readonly kind: "task-failed"; readonly reason: string }
   | { readonly kind: "note"; readonly text: string };
@@ -93,7 +93,7 @@ export type DerivedDecision =
     }
   | { readonly kind: "tool-call-failed"; readonly tool: string; readonly reason: string };
 
-export interface CrossedLimit {
+export interface ExceededLimit {
   /** Its field in `limits` of an entry. */
   readonly limit: string;
   readonly value: number;
@@ -338,9 +338,9 @@ export function withoutDetail(decision: Decision): Decision {
   return { ...decision, crash };
 }
 
-/** A limit that was exceeded: how much was used, and where it can be changed. */
-export function limitText(crossed: CrossedLimit, scope?: string): string {
-  const { limit, value, used = value, setBy, waitingFor } = crossed;
+/** A limit that was exceeded: what was used of it, and where it can be changed. */
+export function limitText(exceeded: ExceededLimit, scope?: string): string {
+  const { limit, value, used = value, setBy, waitingFor } = exceeded;
   const of = scope === undefined ? "" : ` of ${scope}`;
   const source =
     setBy === undefined ? `the default; set limits.${limit} in the entry` : `set by ${setBy}`;

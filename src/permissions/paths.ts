@@ -19,7 +19,7 @@ export const longestPath = 4_096;
 
 /**
  * Where a path leads with every symbolic link resolved; from the first part that does not exist, it goes on as
- * it is written. Undefined when that can't be said for sure. Two places when `link/..` means one thing to the
+ * it is written. Undefined if that can't be resolved with certainty. Two places when `link/..` means one thing to the
  * operating system and another to a program that tidies the path up first: both must be fine.
  *
  * Asks the file system at most twice for each part.

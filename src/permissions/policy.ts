@@ -1,5 +1,5 @@
 /**
- * What an agent may do: a pure policy over requests in our own words. Deny by default; a pattern
+ * What an agent may do: a pure policy over requests. Deny by default; a pattern
  * that starts with `!` denies, and deny wins. `docs/permissions.md` is the description for people.
  */
 import { homedir } from "node:os";

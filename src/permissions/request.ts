@@ -1,4 +1,4 @@
-/** What an agent asks to be allowed, in our own words: the policy knows no SDK, and no sentence of one. */
+/** What an agent asks for, independent of the SDK and its texts. */
 export type PermissionRequest =
   /** `paths` are names of one place; all of them have to be allowed. */
   | {

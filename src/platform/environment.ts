@@ -29,7 +29,7 @@ const allowed = new Set([
   "TERM",
   "COLUMNS",
   "NO_COLOR",
-  // That nobody is watching.
+  // Not interactive.
   "CI",
   // How to get out.
   "HTTP_PROXY",

@@ -3,13 +3,13 @@ import { existsSync, mkdirSync, promises as fs, realpathSync, rmSync, statSync }
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** Creates a folder of our own under the system's temporary directory and returns its absolute path. */
+/** Creates a folder under the system's temporary directory and returns its absolute path. */
 export async function makeTemporaryDirectory(prefix: string): Promise<string> {
   return fs.mkdtemp(join(tmpdir(), prefix));
 }
 
 /**
- * Creates a folder and its parents; one that is there is fine. Not with `recursive`: Node then tries for ever where a
+ * Creates a folder and its parents; one that is there is fine. Not with `recursive`: Node then loops forever where a
  * folder refuses children although it is there, as /proc does.
  */
 export async function makeDirectory(path: string): Promise<void> {

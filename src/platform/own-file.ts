@@ -98,7 +98,7 @@ export class OwnFile {
     }
   }
 
-  /** Rejects if the file was deleted, replaced or changed by somebody else. */
+  /** Rejects if the file was deleted, replaced or changed by another process. */
   async close(): Promise<void> {
     try {
       const problem = await this.#problem();

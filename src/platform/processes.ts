@@ -29,7 +29,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
 }
 
 /**
- * The pids of all processes, but our own, whose environment holds exactly `name=value`. Exact on Linux,
+ * The pids of all processes, but this one, whose environment holds exactly `name=value`. Exact on Linux,
  * best effort on macOS (what `ps` shows), none elsewhere.
  */
 export async function processesMarked(name: string, value: string): Promise<number[]> {

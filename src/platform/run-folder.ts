@@ -1,9 +1,9 @@
 /**
- * A temporary folder that knows whose it is, so that what a killed process left can be told from what a
- * living one uses.
+ * A temporary folder that knows whose it is, so that leftovers of a killed process can be distinguished
+ * from what a living one uses.
  *
- * Owns the file `owner.json` in it. Invariants: only a folder of our own user, made by a process that is
- * surely dead, is removed; "surely" is said only about processes of this machine and this pid namespace.
+ * Owns the file `owner.json` in it. Invariants: only a folder of the same user, made by a process that is
+ * certainly dead, is removed; that is certain only for processes of this machine and this pid namespace.
  */
 import { randomUUID } from "node:crypto";
 import { promises as fs, readFileSync, readlinkSync, writeFileSync } from "node:fs";
@@ -68,7 +68,7 @@ export async function reapDeadRuns(): Promise<string[]> {
 
 async function ownerOf(path: string): Promise<Owner | undefined> {
   const folder = await fs.lstat(path);
-  // Anybody may write to the temporary directory: what another user put there proves nothing.
+  // All users may write to the temporary directory: what another user put there proves nothing.
   if (!folder.isDirectory() || folder.uid !== (process.getuid?.() ?? folder.uid)) return undefined;
   const file = join(path, ownerFile);
   if (!(await fs.lstat(file)).isFile()) return undefined;

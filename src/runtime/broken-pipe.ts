@@ -1,7 +1,7 @@
 /**
  * When the runtime has died and we do not know it yet, a request is written into a broken pipe. The RPC
  * library under the SDK then rejects the request, which we handle, and throws the same error once more
- * where nobody can catch it (`throw` in an async promise executor): Node would end our process for it.
+ * where it can't be caught (`throw` in an async promise executor): Node would end our process for it.
  */
 
 /** Swallows just those errors until the returned function is called. */
@@ -12,7 +12,7 @@ export function tolerateBrokenPipes(): () => void {
 
 function ignoreBrokenPipe(reason: unknown): void {
   if (isBrokenPipe(reason)) return;
-  // With a listener Node leaves the judgement to it: somebody else's, or as if there were none.
+  // A listener replaces Node's default. Leave it to other listeners, or do as Node would without any.
   const others = process.listeners("unhandledRejection").some((one) => one !== ignoreBrokenPipe);
   if (!others) throw reason;
 }

@@ -14,7 +14,7 @@ import { findNpm, npmEnvironment } from "./npm.ts";
 
 export type Download =
   | { readonly kind: "downloaded"; readonly file: string }
-  /** Worth another try. */
+  /** Worth another attempt. */
   | { readonly kind: "failed"; readonly reason: string }
   /** Another attempt wouldn't help. */
   | { readonly kind: "hopeless"; readonly reason: string };

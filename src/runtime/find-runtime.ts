@@ -62,8 +62,8 @@ export function findRuntime(search: RuntimeSearch): string {
 
 /**
  * Looked for in this order: the option, `COPILOT_CLI_PATH`, the platform package next to our own code (also when
- * that code is a bundle), an installed one. Never above the current directory: that may be a checkout of somebody
- * else's, with a program of theirs in it.
+ * that code is a bundle), an installed one. Never above the current directory: that may be a stranger's checkout
+ * with a program in it.
  * @throws RuntimeNotFoundError if a path that was named is wrong: no other is taken in its place
  */
 export function lookForRuntime(search: RuntimeSearch): FoundRuntime | undefined {
@@ -239,7 +239,7 @@ function foldersAbove(folder: string): string[] {
   return above === folder ? [folder] : [folder, ...foldersAbove(above)];
 }
 
-/** The real folder of the SDK, as our own code would load it. */
+/** The real folder of the SDK that this code loads. */
 function sdkFrom(folder: string): string | undefined {
   try {
     return dirname(createRequire(join(folder, "x.js")).resolve("@github/copilot-sdk"));

@@ -1,6 +1,6 @@
 /**
  * Installs the runtime's package into a tool cache. Owns the order of steps and every bound on them:
- * download (tries, waits, time limits), check, unpack aside, and one rename into place. So what stands in
+ * download (attempts, waits, time limits), check, unpack aside, and one rename into place. So what stands in
  * place is always complete, however many installs run at once and whenever they are killed.
  */
 import { promises as fs } from "node:fs";
@@ -18,10 +18,10 @@ import { noteFiles } from "./installed-files.ts";
 
 export interface InstallLimits {
   /** Milliseconds for one attempt. */
-  readonly tryMilliseconds: number;
+  readonly attemptMilliseconds: number;
   /** Milliseconds for everything. */
   readonly totalMilliseconds: number;
-  /** Milliseconds to wait before the second try, the third…: one more try than waits. */
+  /** Milliseconds to wait before the second attempt, the third…: one more attempt than waits. */
   readonly waits: readonly number[];
 }
 
@@ -78,12 +78,12 @@ interface Install extends InstallRequest {
 
 async function download(install: Install, scratch: string): Promise<string> {
   const { limits, log, signal } = install;
-  const tries = limits.waits.length + 1;
+  const attempts = limits.waits.length + 1;
   for (let number = 1; ; number += 1) {
     const directory = join(scratch, `${number}`);
     await fs.mkdir(directory);
-    log(`Downloading ${install.package} with npm, attempt ${number} of ${tries}…`);
-    const limit = startTimeLimit(limits.tryMilliseconds, signal);
+    log(`Downloading ${install.package} with npm, attempt ${number} of ${attempts}…`);
+    const limit = startTimeLimit(limits.attemptMilliseconds, signal);
     const outcome = await downloadPackage({ ...install, directory, signal: limit.signal });
     limit.end();
     if (outcome.kind === "downloaded") return outcome.file;

@@ -1,6 +1,6 @@
 /**
- * What the files of an installed runtime are like, noted in its folder when it is installed. Tells a disk that lost
- * something from a runtime that is as it was; whoever can write to the folder can change the note as well.
+ * Sizes and hashes of the files of an installed runtime, noted in its folder when it is installed. Detects damage,
+ * not attacks: a process that can write to the folder can change the note as well.
  */
 import { createHash } from "node:crypto";
 import { createReadStream, promises as fs } from "node:fs";
@@ -14,7 +14,7 @@ interface NotedFile {
   readonly sha256: string;
 }
 
-/** To be called before anybody else can see the folder. */
+/** Must be called before other processes can see the folder. */
 export async function noteFiles(root: string): Promise<void> {
   const noted: Record<string, NotedFile> = {};
   for (const child of await fs.readdir(root, { recursive: true, withFileTypes: true })) {

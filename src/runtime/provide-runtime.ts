@@ -41,7 +41,7 @@ export interface RuntimeRequest extends Pick<
 }
 
 const installLimits: InstallLimits = {
-  tryMilliseconds: 150_000,
+  attemptMilliseconds: 150_000,
   totalMilliseconds: 300_000,
   waits: [2000, 8000],
 };

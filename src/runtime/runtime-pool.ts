@@ -1,8 +1,8 @@
 /**
- * The runtimes that the sessions share: one for each kind of search that they are allowed, so mostly one.
+ * The runtimes that the sessions share: one for each set of search permissions, so usually one.
  *
- * Invariants: at most one runtime starts at a time, whoever asks; a dead one is replaced once, for
- * everybody who needs it; one that has served its share of sessions is replaced too, and stopped when the
+ * Invariants: at most one runtime starts at a time; a dead one is replaced once, for all sessions
+ * that need it; one that has served its share of sessions is replaced too, and stopped when the
  * last of them has closed (it keeps some memory of every session); `stop()` leaves no process and no file.
  */
 import { join } from "node:path";
@@ -147,7 +147,7 @@ export class RuntimePool {
   async #start(searches: Searches): Promise<RuntimeProcess> {
     try {
       await Promise.allSettled(this.#current.values());
-      // A full disk may have room for the next try.
+      // A full disk may have room at the next attempt.
       this.#root ??= this.#prepare().catch((error: unknown) => {
         this.#root = undefined;
         throw error;
@@ -205,7 +205,7 @@ export class RuntimePool {
     return runtime;
   }
 
-  /** A folder of our own. */
+  /** The folder of this pool. */
   async #prepare(): Promise<RunFolder> {
     const folder = await makeRunFolder("", this.#options.mark);
     this.#folder = folder;

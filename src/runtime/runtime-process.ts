@@ -21,7 +21,7 @@ import type { Authentication } from "./runtime-environment.ts";
 
 const startMs = 15_000;
 const stopMs = 5_000;
-/** Ctrl-C reaches the runtime as well as us: a death this soon before our own cancel is no crash. */
+/** Ctrl-C reaches the runtime as well as us: a death this soon before a cancel is no crash. */
 const graceMs = 250;
 const pingEveryMs = 1_000;
 const pingMs = 5_000;
@@ -62,9 +62,9 @@ export interface RuntimeProcessOptions {
 
 /** Where a runtime is in its life. `lost` and `dead`: it went by itself, and the reason stays known. */
 type Stage =
-  /** Starting or running, and it answers as far as anybody knows. */
+  /** Starting or running, and it has answered so far. */
   | { readonly at: "up" }
-  /** It has left a call unanswered: nobody waits for it until it answers a ping. */
+  /** A call was not answered: nothing waits for it until it answers a ping. */
   | { readonly at: "unresponsive" }
   /** Not yet declared: a moment later it may turn out that we were about to stop it. */
   | { readonly at: "lost"; readonly reason: string }
@@ -124,7 +124,7 @@ export class RuntimeProcess implements RuntimeLife {
     return this.#stage.at === "stopped" || this.loss !== undefined;
   }
 
-  /** Nobody waits for its answers any more, or not now. */
+  /** Nothing should wait for its answers, at least for now. */
   get unresponsive(): boolean {
     const stage = this.#stage;
     return stage.at === "stopping" ? stage.unresponsive : stage.at === "unresponsive";
@@ -260,7 +260,7 @@ export class RuntimeProcess implements RuntimeLife {
     if (!isChildProcess(child)) return;
     if (child.pid === undefined) {
       this.#notStarted = new Promise((resolve) => child.once("error", resolve));
-      // Node would send the signal to whatever number its memory holds: 0 is our own process group.
+      // Node would send the signal to whatever number its memory holds: 0 is the process group of agent-jobs.
       child.kill = () => false;
       return;
     }

@@ -1,6 +1,6 @@
 /**
- * The tool calls of a root conversation, made whole before anybody reads them: afterwards every call
- * starts and ends exactly once, and a call that can't be told from another has failed. An id counts within one
+ * The tool calls of a root conversation, made whole before anything reads them: afterwards every call
+ * starts and ends exactly once, and an ambiguous call counts as failed. An id counts within one
  * answer: some model servers begin anew with `call_1` in every answer, and the runtime asks for the next answer
  * only when the calls of the one before have ended.
  *

@@ -22,7 +22,7 @@ import type { Call, CallKind } from "./announced-call.ts";
 
 /** The runtime itself waits at most ten minutes for a command. */
 const waitMs = 600_000;
-/** A command whose call has ended and that runs on is not waited for any longer: nobody knows how long it will. */
+/** The longest wait for a command that still runs although its call has ended: it may never end. */
 const leftRunningMs = 5_000;
 /** A command that was allowed and of which no shell was seen since. */
 const notBegunMs = 30_000;
@@ -145,8 +145,8 @@ export class CallOrder {
   }
 
   /**
-   * Waits until the call may be at work, and says undefined; or says why it may not. A call that may can ask
-   * again. Whoever asks judges the call afterwards, and withdraws it if it is denied.
+   * Waits until the call may run and returns undefined, or returns the reason why it may not. A call that may
+   * run can ask again. The caller checks the permissions afterwards, and withdraws the call if it is denied.
    */
   async ask(callId: string | undefined, kind: CallKind): Promise<string | undefined> {
     const call = this.#calls.get(callId ?? "");
@@ -191,7 +191,7 @@ export class CallOrder {
     if (call !== undefined) this.#move(call, "refused");
   }
 
-  /** The turn is being aborted: whoever waits is refused, also who asks later. */
+  /** The turn is being aborted: waiting and later calls are refused. */
   interrupt(): void {
     this.#interrupted = true;
     this.#folder.changed();
@@ -285,7 +285,7 @@ export class CallOrder {
     this.#over(call);
   }
 
-  /** The only place where a state changes. Wakes whoever may have waited for it. */
+  /** The only place where a state changes. Wakes the calls that may have waited for it. */
   #move(call: Call, state: Call["state"]): void {
     const before = call.state;
     if (before === state) return;

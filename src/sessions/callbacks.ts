@@ -113,7 +113,7 @@ export interface CallbackSessionOptions {
   readonly model: ModelAddress;
   /** Absent for a session whose events go elsewhere already. */
   readonly callback?: ICopilotSessionCallbacks;
-  /** What the callbacks are told in the place of an activity. Default: the activity. */
+  /** What the callbacks receive instead of an activity. Default: the activity. */
   readonly shown?: ((activity: SessionActivity) => readonly SessionActivity[]) | undefined;
   /** Aborted by `stop`, for those who run a turn in the session meanwhile. */
   readonly stopped: AbortController;
@@ -255,10 +255,10 @@ export async function startSession(
   });
 }
 
-/** The runtime of somebody else's client: we can't see its process. */
+/** The runtime of a foreign client: we can't see its process. */
 const foreignLife: RuntimeLife = { gone: false, onDeath: () => () => {} };
 
-/** A session that somebody lends us, as the engine wants it. It is theirs: `close()` leaves it alone. */
+/** Adapts a session of the caller to the port of the engine. `close()` leaves it open. */
 export function adoptSession(
   session: ICopilotSession,
   { modelId, clock }: { readonly modelId: string; readonly clock: Clock },

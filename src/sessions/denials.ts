@@ -8,7 +8,7 @@ export interface DenialSource {
   follow(listener: (denial: PermissionDenied) => void): () => void;
 }
 
-/** Of a session of ours: its permission handler tells them here. */
+/** Denials in our own sessions, reported by the permission handler. */
 export class Denials implements DenialSource {
   readonly #listeners = new Set<(denial: PermissionDenied) => void>();
 
@@ -25,7 +25,7 @@ export class Denials implements DenialSource {
   }
 }
 
-/** Of a session that somebody else has opened, with a permission handler of their own: as its events tell them. */
+/** Denials in a session of the caller, with its own permission handler: read from its events. */
 export function denialsOf(session: Pick<CopilotSession, "on">): DenialSource {
   return {
     follow(listener) {
@@ -64,7 +64,7 @@ function reasonOf(result: Result): string | undefined {
     case "denied-by-rules":
       return "denied by rules of the session";
     case "denied-no-approval-rule-and-could-not-request-from-user":
-      return "nobody was there to approve it";
+      return "no user was there to approve it";
     default:
       return undefined;
   }

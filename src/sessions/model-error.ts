@@ -1,6 +1,6 @@
 /**
- * What went wrong at the model server: its cause, and a sentence that says where: the model, the address,
- * the server's own words. The only place that reads the prose of the runtime and of model servers.
+ * Failures of the model server: the cause, and a sentence with the model, the address and the server's own message.
+ * The only place that parses error messages of the runtime and of model servers.
  */
 import type { Crash, Refusal } from "../events/crash.ts";
 import { rehearsalProvider } from "./request-handler.ts";
@@ -38,7 +38,7 @@ export function modelCrash(
   const model = `model "${asked.modelId}"`;
   const words = failure === undefined ? undefined : wordsOf(failure);
   if (isToolRefusal(words ?? message)) {
-    const sentence = `${server}, ${model}: this model does not support tools${said(words)}`;
+    const sentence = `${server}, ${model}: this model does not support tools${quoted(words)}`;
     return {
       cause: "no-tools",
       message: sentence,
@@ -47,7 +47,7 @@ export function modelCrash(
     };
   }
   if (status !== undefined) {
-    const sentence = `${server} answered ${status} for ${model}${said(words ?? message)}`;
+    const sentence = `${server} answered ${status} for ${model}${quoted(words ?? message)}`;
     const cause = refusalOf(status) ?? { cause: "session-error", status };
     return { ...cause, message: sentence, detail };
   }
@@ -96,7 +96,7 @@ export function causeOf(message: string, failure = ""): "auth" | "unreachable" |
     : "session-error";
 }
 
-/** System errors that mean that nobody answers at an address. */
+/** System errors that mean that a server is unreachable. */
 export const unreachableCodes: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -118,7 +118,7 @@ export function redirectLoop(failure: string): Crash | undefined {
   };
 }
 
-function said(words: string | undefined): string {
+function quoted(words: string | undefined): string {
   if (words === undefined) return ".";
   return /[.!?]$/.test(words) ? `: "${words}"` : `: "${words}".`;
 }
@@ -130,7 +130,7 @@ export function serverName({ baseUrl }: Pick<ModelAddress, "baseUrl">): string {
     : `the model server ${withoutSecrets(baseUrl)}`;
 }
 
-/** Name, password and query of an address are nobody's business. */
+/** Without user name, password and query. */
 export function withoutSecrets(address: string): string {
   try {
     const { origin, pathname } = new URL(address);

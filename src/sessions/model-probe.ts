@@ -1,10 +1,10 @@
 /**
- * Whether anybody answers where the models are. The runtime itself says so only after it has tried for 23 seconds,
- * and then once more for every further try.
+ * Whether the model server is reachable. The runtime itself reports it only after 23 seconds, and again for each
+ * further attempt.
  *
  * It asks for the list of models, never for a completion: when no model has answered within a second of the start
- * of the runtime, and after a crash without an answer. While nobody answers it goes on asking, so that a run that is
- * ended can say what it waited for.
+ * of the runtime, and after a crash without an answer. While the server is unreachable it keeps asking, so that a run
+ * that is ended can report what it waited for.
  */
 import type { Clock } from "../events/clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -22,7 +22,7 @@ export interface ModelProbeOptions {
   readonly provider: Provider | undefined;
   /** Where they are. */
   readonly address: string;
-  /** Called when nobody answers, once until somebody does. */
+  /** Called when the server becomes unreachable, once until it answers again. */
   readonly onUnreachable: (server: string, reason: string) => void;
 }
 

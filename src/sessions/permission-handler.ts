@@ -76,7 +76,7 @@ export function orderedPermissionHandler(
     if (request.kind !== "shell") return undefined;
     const before = looks;
     const result = handle(request);
-    // Nobody needs to wait for what is denied.
+    // A denied call needs no wait.
     if (result.kind === "reject") return result;
     return looks === before ? "command" : "path-command";
   };

@@ -45,7 +45,7 @@ export class TransportRequestHandler extends CopilotRequestHandler {
   }
 }
 
-/** Answers nothing and goes nowhere: with a transport of our own the address is never looked up. */
+/** Answers nothing and goes nowhere: with a custom transport the address is never looked up. */
 export const rehearsalProvider = {
   type: "openai",
   baseUrl: "http://rehearsal.invalid/v1",

@@ -1,7 +1,7 @@
 /**
- * What ripgrep, by which the runtime searches, is told for every search of a runtime: a file of credentials is
- * searched as if it were empty. So neither its name nor its content is in any form of result, and while a session
- * runs nothing has to be asked of us.
+ * The configuration of ripgrep for every search of a runtime: a file of credentials is searched as if it were
+ * empty. So neither its name nor its content is in any form of result, and while a session
+ * runs no search needs a check here.
  *
  * A glob alone would not do: one that the model gives comes later, and wins. `--pre` has no such exception: for a
  * file with such a name, the output of a program is searched in place of its content, and `true` has none. If that

@@ -1,11 +1,11 @@
 /**
- * For sessions that may read some files of credentials, or that are on a runtime which can't be told to leave
- * them out (`search-configuration.ts`).
+ * For sessions that may read some files of credentials, or that are on a runtime which can't leave them
+ * out (`search-configuration.ts`).
  *
  * A search of a folder shows what is in all files below, and the runtime asks for the folder only. So files
  * of credentials are kept out of it: silently, because “there was something” would answer a question about
- * their content. Two walls, because the runtime goes on when a hook fails. The search itself is told to leave
- * them out: then no count, limit or grouping speaks of them. And what it found in them all the same is taken
+ * their content. Two walls, because the runtime goes on when a hook fails. The search itself leaves
+ * them out: then no count, limit or grouping reveals them. And what it found in them all the same is taken
  * out of its result before the model sees it.
  *
  * The hooks never throw.
@@ -25,11 +25,10 @@ const candidates = new RegExp(
   "gi",
 );
 
-/** No system takes a longer path, so a file can't be named beyond that. */
 /** A line that names more files of credentials is not worth the time to find out which of them exist. */
 const mostInLine = 20;
 
-/** What the search tools hand to ripgrep; no model is told of it, so none of its calls needs it. */
+/** What the search tools pass to ripgrep. It is not in the schema that models see. */
 const leftOut = { exclude_globs: privateGlobs };
 
 export function searchHooks(

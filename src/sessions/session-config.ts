@@ -1,4 +1,4 @@
-/** What a session of ours is, in the SDK's words: lean, quiet, and with nothing that we did not name. */
+/** The SDK's configuration of our sessions: lean, quiet, and only with what is listed here. */
 import type { SessionConfig, Tool } from "@github/copilot-sdk";
 import type { Clock } from "../events/clock.ts";
 import type { Permissions } from "../entry/model.ts";

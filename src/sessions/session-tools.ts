@@ -1,4 +1,4 @@
-/** Tools and system prompts that a front-end gives its sessions, in the SDK's words. */
+/** Tools and system prompts of a front-end, in the form of the SDK. */
 import type { SessionConfig, Tool, ToolResultObject } from "@github/copilot-sdk";
 import type { SessionRequest, SessionTool } from "../engine/ports.ts";
 

@@ -103,7 +103,7 @@ export interface OpenSession {
   readonly model: ModelAddress;
   readonly denials: Denials;
   readonly order: CallOrder | undefined;
-  /** Aborted by whoever ends the session in its owner's stead. */
+  /** Aborted when the session is ended from outside. */
   readonly stopped: AbortController;
   /** Ends it and every process it started, once. Bounded, never throws. */
   readonly end: () => Promise<void>;
@@ -187,7 +187,7 @@ export async function openCopilotSession(
     return result;
   } catch (error) {
     lease.release();
-    // Into a dead runtime's pipe, perhaps: then the next try must not meet it again.
+    // The runtime may be dead: then the next attempt must not use it again.
     await runtime.probe();
     if (runtime.gone) return { kind: "crashed", crash: runtimeDied(runtime, errorMessage(error)) };
     return (await isDirectory(request.workingDirectory))
@@ -352,7 +352,7 @@ async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promis
   }
 }
 
-/** Perhaps nobody answers where the models are. */
+/** The model server may be unreachable. */
 function withoutAnswer(crash: Crash): boolean {
   return (
     crash.cause === "unreachable" || (crash.cause === "session-error" && crash.status === undefined)

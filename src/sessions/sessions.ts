@@ -40,7 +40,7 @@ export interface SessionsOptions {
   /** Answers every model request in this process; then nothing is sent anywhere. */
   readonly transport?: ModelTransport | undefined;
   readonly onRuntimeRestarted?: ((reason: string) => void) | undefined;
-  /** Nobody answers where the models are; told within five seconds. The sessions go on trying. */
+  /** The model server is unreachable. Called within five seconds; the sessions keep trying. */
   readonly onUnreachable?: ((server: string, reason: string) => void) | undefined;
   /** Runs whose own process was killed had left processes or files; they are gone now. */
   readonly onLeftovers?: ((runs: number) => void) | undefined;
@@ -57,11 +57,11 @@ export interface SessionsOptions {
 export interface RawSessionRequest {
   readonly modelId: string;
   readonly callback: ICopilotSessionCallbacks;
-  /** What the callback is told in the place of an activity, such as one without secrets. Default: the activity. */
+  /** What the callback receives instead of an activity, such as one without secrets. Default: the activity. */
   readonly shown?: ((activity: SessionActivity) => readonly SessionActivity[]) | undefined;
   readonly workingDirectory: string;
   readonly permissions: Permissions;
-  /** Called once, when the session has ended, whoever stopped it. */
+  /** Called once, when the session has ended for any reason. */
   readonly onEnded?: () => void;
 }
 
@@ -71,7 +71,7 @@ export interface Sessions {
   startSession(request: RawSessionRequest): Promise<ICopilotSession>;
   /** An open session of the factory, as the callbacks of the library hand it out. To stop it is a crash of its turn. */
   find(sessionId: string): ICopilotSession | undefined;
-  /** Where the models are, while nobody answers there. */
+  /** The address of the model server while it is unreachable. */
   readonly unreachable: string | undefined;
   /** Ends every runtime and all it started. Bounded, idempotent, never throws. */
   stop(): Promise<void>;
@@ -118,7 +118,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   const address =
     provider?.baseUrl ?? options.copilotService ?? copilotService(options.environment);
   const probe =
-    // Behind a proxy the way to the models is the runtime's affair: a request of ours would go another one.
+    // Behind a proxy only the runtime knows the route to the models: a request from here would take another one.
     transport !== undefined || !isReachedDirectly(address, options.environment)
       ? undefined
       : new ModelProbe({

@@ -36,7 +36,7 @@ export interface Answer {
   readonly empty: boolean;
 }
 
-/** Where the session is with the turn. `failed` and `idle` are the session's own words, `faulty` is our judgement. */
+/** Where the session is with the turn. The session reports `failed` and `idle`; `faulty` is concluded from its events. */
 export type TurnPhase =
   | { readonly at: "working" }
   /** The conversation has ended its answer, though the session may still wait for background work. */
@@ -82,7 +82,7 @@ export class TurnState {
       }
       case "assistant.turn_start":
         if (this.#phase.at === "answered") this.#phase = { at: "working" };
-        // The model is asked again: what it said before is not its last word.
+        // The model is asked again: its previous message was not the last one.
         this.#answer = undefined;
         // Its calls may have the ids of those before, which have ended.
         this.#latest.clear();

@@ -5,7 +5,7 @@
  * (docs/runtime-notes.md#end-of-a-turn). Instead: `send`
  * names the message; everything before the `user.message` of that name belongs to the past; then it
  * waits for `session.idle`. Whatever happens, the turn ends: by the session, by a deadline, by the death
- * of the runtime, or by our own abort, which always wins over a crash that it caused.
+ * of the runtime, or by a cancel, which always wins over a crash that it caused.
  */
 import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
 import type { Clock } from "../events/clock.ts";
@@ -38,7 +38,7 @@ export type TurnSession = Pick<CopilotSession, "on" | "send" | "abort"> & {
 export interface TurnContext {
   readonly clock: Clock;
   readonly life: RuntimeLife;
-  /** Aborts when somebody else than the owner of the turn ends the session: a crash. */
+  /** Aborts when the session is ended from outside the turn: a crash. */
   readonly stopped?: AbortSignal;
   readonly model: ModelAddress;
   readonly denials?: DenialSource;
@@ -67,7 +67,7 @@ type Ending =
   | { readonly kind: "crashed"; readonly crash: Crash };
 
 type Stage =
-  /** Nobody knows yet which message is ours: what happens meanwhile is kept. */
+  /** The id of our message is not known yet: events are kept until then. */
   | { readonly at: "sending"; readonly early: SessionEvent[] }
   /** Until the session takes up our message, or reports why it does not, everything belongs to the past. */
   | { readonly at: "sent"; readonly messageId: string; readonly error: SessionEvent | undefined }
@@ -203,7 +203,7 @@ class Turn {
     }
   }
 
-  /** Our own abort first, always: what it causes is no crash. */
+  /** A cancel always comes first: what it causes is no crash. */
   #interruption(): Ending | undefined {
     if (this.#options.signal.aborted) return { kind: "canceled" };
     if (this.#death !== undefined) return crash("runtime-died", this.#death);
@@ -260,7 +260,7 @@ class Turn {
     this.#lastEvent = this.#clock.now();
     for (const whole of this.#ledger.read(event)) {
       this.#state.accept(whole);
-      // What is still on its way when a turn was cut off is nobody's business, and may be a lot.
+      // Events that still arrive after a turn was cut off are dropped: there may be many.
       if (this.#state.phase.at === "faulty") continue;
       for (const activity of this.#translator.translate(whole)) this.#deltas.pass(activity);
     }
@@ -304,7 +304,7 @@ class Turn {
         });
       }
     }
-    // What counts is the model's last word: a tool call before it makes no answer of nothing.
+    // The model's last message counts: an earlier tool call doesn't make an empty one an answer.
     if (answer === undefined || answer.finish === "content_filter")
       return this.crashed(emptyAnswer(answer));
     if (answer.finish === "length") return { kind: "cut", toolCalls, text };
@@ -312,7 +312,7 @@ class Turn {
     return { kind: "completed", toolCalls, text };
   }
 
-  /** Waits until the session is done with the turn, a moment at most; nobody waits for a dead one. */
+  /** Waits briefly until the session is done with the turn, unless it is dead. */
   async #quieten(abort: boolean): Promise<void> {
     if (this.#life.gone || this.#stage.at === "sending") return;
     if (abort && (await attempt(() => this.#session.abort(), abortMs, this.#clock)) === "late") {
@@ -359,7 +359,7 @@ function turnDeadline(turnMs: number): Ending {
   return { kind: "crashed", crash: { cause: "deadline", limit: "turnMinutes", message } };
 }
 
-/** After a refusal the runtime waits in silence to try again: then that is the cause. */
+/** After a refusal the runtime waits silently before its next request: then the refusal is the cause. */
 function idleDeadline(idleMs: number, refusal: Refusal | undefined): Ending {
   const message = `The model was silent for ${seconds(idleMs)} (limits.idleMinutes).`;
   const crash: Crash = {

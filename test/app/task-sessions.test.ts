@@ -176,7 +176,7 @@ describe("sessions of a running task", () => {
       "[SESSION CRASHED] task prompt, attempt 1 of 5: The session was stopped.",
       "stopped s1 false",
       "[OPERATION] Session ended: s1",
-      "[DECISION] task prompt in a new session after a crash, attempt 2 of 5, model worker",
+      "[DECISION] Retrying the task prompt in a new session, attempt 2 of 5, model worker",
       "started s2 true",
       "[OPERATION] Session started: s2, model worker",
       "[TASK SUCCEEDED] Task succeeded",

@@ -39,13 +39,13 @@ export function problemsOf(one: Case, seen: Observation, loopMs = LOOP_MS.full):
     equal("events", events.length, 0);
     if (effect.kind === "refused") must(effect.advice.test(seen.stderr), "there is no advice");
   } else if (effect.kind === "unwritten") {
-    const told = /journal is not complete|can't be written/.test(seen.stderr);
-    must(told, "nobody is told that the journal is not complete");
+    const reported = /journal is incomplete|can't be written/.test(seen.stderr);
+    must(reported, "stderr does not report that the journal is incomplete");
     must(seen.stdout.includes("job "), "the terminal does not tell the end");
   } else {
     checkJournal(seen, expected, problems);
   }
-  must(!/defect of agent-jobs|Unhandled|at .*\.js:\d+/.test(seen.stderr), "stderr shows a defect");
+  must(!/bug in agent-jobs|Unhandled|at .*\.js:\d+/.test(seen.stderr), "stderr shows a defect");
 
   // 2. The decisions.
   if (effect.kind !== "unwritten" && expected.run !== "none") {
@@ -76,8 +76,8 @@ export function problemsOf(one: Case, seen: Observation, loopMs = LOOP_MS.full):
   equal("processes left", seen.processesLeft, []);
   equal("files left", seen.filesLeft, []);
   if (one.failure.leaves === "own-death") {
-    const told = /\[OPERATION\] Ended and removed what a killed run had left/.test(seen.nextStart);
-    must(told, "the next start does not tell what it has cleaned up");
+    const reported = /\[OPERATION\] Ended and removed what a killed run/.test(seen.nextStart);
+    must(reported, "the next start does not report what it has cleaned up");
   } else {
     const quiet = seen.notes.some(({ kind }) => kind === "quiet");
     const last = seen.notes.at(-1);

@@ -15,9 +15,9 @@ export const moments = [
 ] as const;
 export type Moment = (typeof moments)[number];
 
-/** Moments that are requests of a model: one for each mission, and the one after a tool call. */
+/** Moments that are requests of a model: one for each purpose, and the one after a tool call. */
 export const atModel = ["availability", "prompt", "tool", "criteria", "retry"] as const;
-/** One turn of each mission. */
+/** One turn of each purpose. */
 export const inTurns = ["availability", "prompt", "criteria", "retry"] as const;
 
 /** A crash as `docs/engine.md` sees it (statements 3 and 6). */
@@ -29,13 +29,13 @@ export interface Crashing {
   readonly limit?: "idleMinutes" | "turnMinutes";
   /** The runtime is gone: another one is started. */
   readonly died?: boolean;
-  /** How long one try takes until it is over (facts of the runtime; generous ones of a machine). */
+  /** How long one attempt takes (facts of the runtime; generous ones of a machine). */
   readonly seconds: number;
 }
 
 export type Effect =
   | { readonly kind: "crash"; readonly first: Crashing; readonly next?: Crashing }
-  /** The model is told, or nobody needs to be: the task goes on as if nothing had happened. */
+  /** At most the model is informed: the task goes on as if nothing had happened. */
   | { readonly kind: "harmless"; readonly seconds?: number; readonly died?: true }
   /** A limit of the task: it fails, without a retry. */
   | { readonly kind: "task-limit"; readonly limit: "modelCalls"; readonly seconds: number }
@@ -43,9 +43,9 @@ export type Effect =
   | { readonly kind: "cancel"; readonly signal: "SIGINT" | "SIGTERM" }
   /** Our own process dies at once. */
   | { readonly kind: "killed" }
-  /** Nothing is begun: exit code 2 and a word about what to do. */
+  /** Nothing is begun: exit code 2 and an error that says what to do. */
   | { readonly kind: "refused"; readonly advice: RegExp }
-  /** The job goes on to its end, and what could not be written is told. */
+  /** The job goes on to its end, and the output reports what could not be written. */
   | { readonly kind: "unwritten" };
 
 /** What the scripted server does instead of its answer at the moment of the failure. */
@@ -87,7 +87,7 @@ export interface Failure {
   readonly slow?: true;
   /** Played by an application on the library, with tools of its own: the command line has none. */
   readonly application?: true;
-  /** Nobody is there to clean up. */
+  /** Its own process can't clean up. */
   readonly leaves?: "own-death";
 }
 
@@ -141,7 +141,7 @@ export function hang(reply: Reply): Pick<Failure, "moments" | "effect" | "model"
   };
 }
 
-/** An answer that does not end by itself: it is cut off, and tried again like any crash. */
+/** An answer that does not end by itself: it is cut off, and sent again like any crash. */
 export function flood(seconds: number, of: Flood): Pick<Failure, "moments" | "effect" | "model"> {
   const first: Crashing = { cause: "answer-too-long", remedy: "retry", seconds };
   return {

@@ -306,7 +306,7 @@ export const failures: readonly Failure[] = [
     commands: "kill -STOP $RUNTIME",
     slow: true,
     onceInPar: true,
-    // Far apart, so that it is clear which one is crossed first.
+    // Far apart, so that it is clear which one is exceeded first.
     limits: { ...shortIdle, ...longerTurn },
   },
   {

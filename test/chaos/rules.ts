@@ -66,7 +66,7 @@ const TRIES = 5;
 /** Statement 6. */
 const FURTHER_TRIES_WHEN_OVERLOADED = 2;
 const longestWaits = [4, 8];
-/** Starting a process and a runtime, and a healthy run of all missions. */
+/** Starting a process and a runtime, and a healthy run of all purposes. */
 const BASE_SECONDS = 8;
 /** How much slower a machine may be than what the facts say. */
 const GENEROSITY = 3;
@@ -181,12 +181,12 @@ export function walkSubject(one: Case): Walk {
         "retry-later": 1 + FURTHER_TRIES_WHEN_OVERLOADED - overloaded,
         retry: TRIES,
       }[crash.remedy];
-      const tries = Math.min(TRIES, attempt + further);
+      const attempts = Math.min(TRIES, attempt + further);
       decisions.push(
-        `[SESSION CRASHED] session-crashed ${purpose} ${attempt}/${tries} ${crash.cause}${status}`,
+        `[SESSION CRASHED] session-crashed ${purpose} ${attempt}/${attempts} ${crash.cause}${status}`,
       );
       closes();
-      if (attempt === tries) {
+      if (attempt === attempts) {
         const advice = crash.remedy === "give-up" ? ", with advice" : "";
         decisions.push(`[DECISION] crash-budget-drained ${purpose} after ${attempt}${advice}`);
         return "exhausted";
@@ -195,8 +195,8 @@ export function walkSubject(one: Case): Walk {
         decisions.push("[OPERATION] waiting");
         seconds += longestWaits[overloaded - 1] ?? 0;
       }
-      decisions.push(`[DECISION] crash-retry ${purpose} ${attempt}/${tries - 1}`);
-      // Statement 7: one that never came up has no successor, only another try.
+      decisions.push(`[DECISION] crash-retry ${purpose} ${attempt}/${attempts - 1}`);
+      // Statement 7: one that never came up has no successor, only another attempt.
       if (crash.died === true && !(lasting && next !== undefined)) restarts += 1;
     }
   }

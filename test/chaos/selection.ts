@@ -13,7 +13,7 @@ export function allCases(): readonly Case[] {
         // Minutes of waiting for the runtime's own retries teach nothing new at another moment.
         const tooSlow = failure.slow === true && lasting && failure.only === undefined;
         if (tooSlow) return index === 0 ? [alone] : [];
-        // Beside siblings once for each moment: the two durations take turns, where five tries are quick.
+        // Beside siblings once for each moment: the two durations take turns, where five attempts are quick.
         const onlyOnce = failure.onceInPar === true || isLong(failure);
         const turn = onlyOnce ? !lasting : lasting === ((place + index) % 2 === 0);
         const inPar =
@@ -26,7 +26,7 @@ export function allCases(): readonly Case[] {
   );
 }
 
-/** One try takes so long that five of them are minutes. */
+/** One attempt takes so long that five of them are minutes. */
 const isLong = ({ slow, effect }: Failure): boolean =>
   slow === true || (effect.kind === "crash" && effect.first.seconds > 3);
 
@@ -51,7 +51,7 @@ export function selectedCases(): readonly Case[] {
     if (failure.fullOnly === true) return;
     const { length } = failure.moments;
     const nth = (step: number): Moment | undefined => failure.moments[(place + step) % length];
-    // Where one try takes long, five of them are left to the full matrix, but for a few.
+    // Where one attempt takes long, five of them are left to the full matrix, but for a few.
     const { slow } = failure;
     const long = isLong(failure);
     const second = nth(Math.max(1, Math.floor(length / 2)));

@@ -27,7 +27,7 @@ const outcomeOf = async (acts: readonly SessionActivity[]): Promise<string> => {
 };
 
 describe("denials in a row", () => {
-  it("end the turn, and the task with advice, without another try", async () => {
+  it("end the turn, and the task with advice, without another attempt", async () => {
     const { outcome, decisions, sessions } = await play({
       tasks: { t: { prompt: "do it" } },
       play: () => ({ acts: answers(DENIALS_IN_A_ROW, denied), takes: 60_000 }),
@@ -37,7 +37,7 @@ describe("denials in a row", () => {
     assert.ok(
       decisions.some((text) => /^\[SESSION CRASHED\].*denied 10 times in a row/.test(text)),
     );
-    assert.ok(decisions.some((text) => /Allow in "permissions" what the task needs/.test(text)));
+    assert.ok(decisions.some((text) => /Allow what the task needs in "permissions"/.test(text)));
   });
 
   it("are not too many one answer before the last", async () => {

@@ -102,17 +102,17 @@ function assertToolsEnd({ events }: RealRun): void {
 
 const loopCall = { toolCalls: [call("view", { path: "." })] };
 
-describe("a condition that never answered is no answer", () => {
+describe("a condition that did not answer fails its work", () => {
   const alt: Work = { kind: "Alt", condition: ref("check"), trueWork: ref("deploy") };
   const tasks = { check: { model, prompt: "check" }, deploy: { model, prompt: "deploy" } };
 
-  it("fails an Alt whose condition crosses modelCalls, and says why", async () => {
+  it("fails an Alt whose condition exceeds modelCalls, and says why", async () => {
     const played = await run(tasks, alt, { check: times(9, loopCall) }, { modelCalls: 3 });
-    assert.match(reasonOf(played), /condition.*never answered.*check.*modelCalls/);
+    assert.match(reasonOf(played), /condition did not answer.*check.*modelCalls/);
     assert.deepEqual(played.ended, ["check:failed"]);
   });
 
-  it("fails a Loop whose preCondition crosses taskMinutes", async () => {
+  it("fails a Loop whose preCondition exceeds taskMinutes", async () => {
     const left = { model, prompt: "left" };
     const body = { model, prompt: "body" };
     const loop: Work = { kind: "Loop", preCondition: [true, ref("left")], body: ref("body") };
@@ -122,7 +122,7 @@ describe("a condition that never answered is no answer", () => {
       { left: [{ hang: "before" }] },
       { taskMinutes: 0.03 },
     );
-    assert.match(reasonOf(played), /condition.*never answered.*left.*taskMinutes/);
+    assert.match(reasonOf(played), /condition did not answer.*left.*taskMinutes/);
   });
 
   it("fails an Alt whose condition crashes for good in its retry", async () => {
@@ -130,7 +130,7 @@ describe("a condition that never answered is no answer", () => {
       "job_boolean_true?": [{ toolCalls: [call("job_boolean_false", good)] }],
       go: [done, { status: 400 }],
     });
-    assert.match(reasonOf(played), /condition.*never answered.*crashed/);
+    assert.match(reasonOf(played), /condition did not answer.*crashed/);
   });
 
   it("takes the verdict of a later round for the answer, whatever crashed before", async () => {
@@ -149,7 +149,7 @@ describe("a condition that never answered is no answer", () => {
   it("fails an Alt whose condition was cut in its last round", async () => {
     const cut = { text: "half an", finishReason: "length" };
     const played = await run(tasks, alt, { check: [cut, cut, cut] });
-    assert.match(reasonOf(played), new RegExp(`condition.*never answered.*${CUT}`));
+    assert.match(reasonOf(played), new RegExp(`condition did not answer.*${CUT}`));
   });
 });
 
@@ -255,7 +255,7 @@ describe("a failed call of a verdict tool voids the verdict", () => {
           [{ toolCalls: [bad] }, { toolCalls: [yes] }],
         ]) {
           const played = await run({ t: task }, ref("t"), { "job_boolean_true?": replies });
-          assert.match(reasonOf(played), /void/, `${field} ${JSON.stringify(replies)}`);
+          assert.match(reasonOf(played), /no verdict/, `${field} ${JSON.stringify(replies)}`);
           assert.ok(
             played.decisions.some((text) => text.includes(`${field}.condition does not hold`)),
           );
@@ -271,7 +271,7 @@ describe("a failed call of a verdict tool voids the verdict", () => {
         { toolCalls: [call("job_boolean_true", good, "a"), call("job_boolean_false", {}, "a")] },
       ],
     });
-    assert.match(reasonOf(played), /void/);
+    assert.match(reasonOf(played), /no verdict/);
   });
 
   it("a later round may give a verdict", async () => {
@@ -294,9 +294,9 @@ describe("the last answer of a turn", () => {
   for (const [name, last, message] of [
     ["filtered", filtered, /content filter/],
     ["filtered and empty", { text: "", finishReason: "content_filter" }, /content filter/],
-    ["empty", { text: "" }, /answered with nothing/],
-    ["white space", { text: " \n\t " }, /answered with nothing/],
-    ["reasoning alone", { reasoning: "hm" }, /answered with nothing/],
+    ["empty", { text: "" }, /answer was empty/],
+    ["white space", { text: " \n\t " }, /answer was empty/],
+    ["reasoning alone", { reasoning: "hm" }, /answer was empty/],
   ] as const) {
     it(`is a crash: ${name}`, async () => {
       const again = times(5, [{ text: "I'll do it", ...document }, last]).flat();

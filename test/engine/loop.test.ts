@@ -164,7 +164,7 @@ describe("engine.md, statement 15: Loop", () => {
   }
 
   it("says why it failed after atMost, and notes it where that was the plan", async () => {
-    const reason = 'the loop of "body" asked for another pass after atMost = 2';
+    const reason = 'the loop of "body" would need more than 2 passes (atMost)';
     const failed = await run(loop({ ...post(true), atMost: 2 }));
     assert.deepEqual(failed.outcome, { kind: "failed", reason });
     const planned = await run(loop({ ...post(true), atMost: 2, atMostReached: "succeed" }));
@@ -190,7 +190,7 @@ describe("engine.md, statement 15: Loop", () => {
     assert.equal(endless.sessions.turns.length, 15);
     assert.deepEqual(endless.outcome, {
       kind: "failed",
-      reason: `${name} did not end within limits.loopIterations = 3`,
+      reason: `${name} exceeded limits.loopIterations (3)`,
     });
     assert.ok(
       endless.decisions.includes(
@@ -200,7 +200,7 @@ describe("engine.md, statement 15: Loop", () => {
     const planned = await run(loop({ atMost: 4, atMostReached: "succeed" }), {}, 3);
     assert.match(
       planned.outcome.kind === "failed" ? planned.outcome.reason : "",
-      /limits\.loopIterations = 3/,
+      /exceeded limits\.loopIterations/,
     );
     assert.equal((await run(loop({ atMost: 3 }), {}, 3)).outcome.kind, "succeeded");
   });

@@ -49,7 +49,7 @@ describe("a rate limit that one session meets", () => {
     assert.deepEqual(waits, [5000, 5000, 5000]);
   });
 
-  it("is waited for in a Par without a try being burnt, and the wait is told", async () => {
+  it("is waited for in a Par without using up an attempt, and the wait is logged", async () => {
     const { outcome, decisions, sessions } = await play({
       tasks: {
         a: { prompt: "a", model },

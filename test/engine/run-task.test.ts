@@ -231,13 +231,7 @@ describe("engine.md, statements 8–14: a task", () => {
       decisions.filter((text) => text.includes("retry ")).map((text) => text.slice(0, 26)),
       ["[DECISION] retry 1 of 2: n", "[DECISION] retry 2 of 2: n"],
     );
-    assert.ok(
-      decisions.some((text) =>
-        text.startsWith(
-          "[DECISION] Retry budget drained because of criteria failure after 2 retries",
-        ),
-      ),
-    );
+    assert.ok(decisions.some((text) => text.startsWith("[DECISION] Giving up after 2 retries")));
   });
 
   it("statement 12: the line breaks that end block text are no empty lines between the parts", async () => {
@@ -283,7 +277,7 @@ describe("engine.md, statements 8–14: a task", () => {
     ]);
   });
 
-  it("statement 13: a crash that exhausts its tries during the first prompt fails the task", async () => {
+  it("statement 13: a crash that exhausts its attempts during the first prompt fails the task", async () => {
     const { ended, sessions } = await play({
       tasks: { t: withCriteria({ toolExecuted: ["job_boolean_true"] }, 3) },
       play: () => ({ crash: sessionCrash }),
@@ -292,7 +286,7 @@ describe("engine.md, statements 8–14: a task", () => {
     assert.equal(sessions.turns.length, 5);
   });
 
-  it("statement 13: a crash that exhausts its tries during a criteria retry is a failed iteration, and the next goes on", async () => {
+  it("statement 13: a crash that exhausts its attempts during a criteria retry is a failed iteration, and the next goes on", async () => {
     let turns = 0;
     const { sessions, outcome, decisions } = await play({
       tasks: { t: withCriteria({ toolExecuted: ["job_boolean_true"] }, 2) },

@@ -241,7 +241,7 @@ describe("runWork against a reference model", () => {
     const runner = {
       loopIterations: 1,
       runRef: async () => done,
-      loopLimitCrossed: () => {},
+      loopLimitExceeded: () => {},
       note: () => {},
     };
     assert.deepEqual(await runWork(runner, work, undefined), done);

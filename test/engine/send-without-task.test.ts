@@ -106,7 +106,7 @@ describe("a prompt that belongs to no task", () => {
     assert.deepEqual(outcome, { kind: "crashed", toolCalls: [], crash: sessionCrash });
   });
 
-  it("names what crossed a limit in the words of its front-end", async () => {
+  it("names the setting behind an exceeded limit as its front-end writes it", async () => {
     const crash = { cause: "deadline", limit: "turnMinutes", message: "late" } as const;
     const { events } = await send(() => ({ crash }), { attempts: sameModel("m", 1) });
     const [limit] = events.flatMap((event) =>

@@ -101,7 +101,7 @@ const LOOP_ITERATIONS = 2;
 type End = "succeeded" | "failed" | "unanswered" | "crashed";
 type Seen = readonly (readonly [tool: string, ok: boolean])[];
 type TurnEnd = { readonly kind: "whole" | "cut"; readonly calls: Seen } | "empty" | "refused";
-type MissionEnd = Exclude<TurnEnd, "empty"> | "over the limit";
+type LastEnd = Exclude<TurnEnd, "empty"> | "over the limit";
 
 const others = { answers: [], last: "text" } as const;
 
@@ -133,7 +133,7 @@ class Expectation {
     const { availability, toolExecuted, condition, retryTimes, modelCalls } = this.#case;
     this.#left = modelCalls ?? Number.POSITIVE_INFINITY;
     if (availability) {
-      const turn = this.#mission("before?");
+      const turn = this.#turnFor("before?");
       if (turn === "refused") return "crashed";
       if (turn === "over the limit") return "unanswered";
       const verdict = judged(turn, true);
@@ -153,20 +153,20 @@ class Expectation {
     toolExecuted: boolean,
     condition: boolean,
   ): "holds" | "no" | "void" | "crashed" | "over the limit" {
-    const turn = this.#mission("go");
+    const turn = this.#turnFor("go");
     if (turn === "over the limit") return turn;
     if (turn === "refused") return "crashed";
     if (turn.kind === "cut") return "void";
     const done = turn.calls.some(([tool, ok]) => tool === "job_prepare_document" && ok);
     if (toolExecuted && !done) return "no";
     if (!condition) return "holds";
-    const check = this.#mission("after?");
+    const check = this.#turnFor("after?");
     if (check === "over the limit") return check;
     return check === "refused" ? "crashed" : judged(check, false);
   }
 
   /** One prompt, and again after a crash that a retry can get over: five times. */
-  #mission(purpose: Purpose): MissionEnd {
+  #turnFor(purpose: Purpose): LastEnd {
     for (let attempt = 1; ; attempt += 1) {
       const turn = this.#case.turns[purpose][this.#next[purpose]] ?? others;
       this.#next[purpose] += 1;

@@ -106,7 +106,7 @@ test("however a text is cut, the pieces joined are the redaction of the whole", 
     assert.equal(piecewise(whole, some), expected);
     assert.equal(piecewise(whole, [1]), expected);
   });
-  await holds(t, property, 600);
+  await holds(t, property, 200);
 });
 
 test("so it is in a text that is longer than the window", async (t) => {
@@ -119,7 +119,7 @@ test("so it is in a text that is longer than the window", async (t) => {
       assert.equal(piecewise(whole, sizes), redactor.text(whole));
     },
   );
-  await holds(t, property, 40);
+  await holds(t, property, 25);
 });
 
 test("nothing that is masked goes over a place where the text may be cut", async (t) => {
@@ -139,7 +139,7 @@ test("nothing that is masked goes over a place where the text may be cut", async
     const alone = [...parts, whole.slice(cuts.at(-1) ?? 0)].some(found);
     assert.equal(alone, found(whole), JSON.stringify({ whole, cuts }));
   });
-  await holds(t, property, 2000);
+  await holds(t, property, 700);
 });
 
 test("a secret in a text without a safe place is found wherever the window ends", async (t) => {
@@ -156,7 +156,7 @@ test("a secret in a text without a safe place is found wherever the window ends"
       assert.ok(shown.includes("***"));
     },
   );
-  await holds(t, property, 40);
+  await holds(t, property, 25);
 });
 
 test("what is held back is a few words of ordinary text, and bounded in any other", () => {
@@ -194,18 +194,15 @@ test("the cost of a stream is linear in the text, however small the pieces", () 
     dashes: "-----BEGIN A",
     slashes: "://a:b",
   })) {
-    for (const size of [1, 7]) {
-      linearInTime({
-        name: `${name}, pieces of ${size}`,
-        sizes: [4_000, 128_000],
-        make: (length) => fill.repeat(Math.ceil(length / fill.length)).slice(0, length),
-        run: (whole) => {
-          const { push, end } = stream();
-          for (let from = 0; from < whole.length; from += size)
-            push(whole.slice(from, from + size));
-          end();
-        },
-      });
-    }
+    linearInTime({
+      name,
+      sizes: [4_000, 64_000],
+      make: (length) => fill.repeat(Math.ceil(length / fill.length)).slice(0, length),
+      run: (whole) => {
+        const { push, end } = stream();
+        for (let at = 0; at < whole.length; at += 1) push(whole.charAt(at));
+        end();
+      },
+    });
   }
 });

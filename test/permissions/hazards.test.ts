@@ -147,7 +147,7 @@ describe("git diff", () => {
     const verdict = decideShell("git diff /dev/null a", ["git diff *"], [], "linux");
     assert.match(
       verdict.allowed ? "" : verdict.reason,
-      /has \/dev\/null, which can .*read other files/,
+      /contains \/dev\/null, which can .*read other files/,
     );
   });
   it("is free inside", () => {

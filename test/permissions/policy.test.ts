@@ -401,7 +401,7 @@ describe("the handler", () => {
     assert.deepEqual(told, []);
     const answer = handler(shell("rm x"));
     assert.equal(answer.kind, "reject");
-    assert.match(JSON.stringify(answer), /rm x.*matches no pattern.*You may read.*git diff/);
+    assert.match(JSON.stringify(answer), /rm x.*matches no pattern.*You may only read.*git diff/);
     assert.deepEqual(told, [
       {
         kind: "permission.denied",
@@ -456,7 +456,7 @@ describe("the handler", () => {
   it("describes itself", () => {
     assert.match(
       describePermissions("read-only"),
-      /read and search files under the working directory; call the job tools; nothing else/,
+      /may only read and search files in the working directory; and call the job tools/,
     );
     assert.match(describePermissions("workspace"), /write files.*run shell commands/);
     assert.match(describePermissions("all"), /Everything/);

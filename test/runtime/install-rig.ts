@@ -14,7 +14,7 @@ const run = promisify(execFile);
 
 export const platform = "linux-x64";
 export const quickLimits: InstallLimits = {
-  tryMilliseconds: 10_000,
+  attemptMilliseconds: 10_000,
   totalMilliseconds: 20_000,
   waits: [10, 20],
 };

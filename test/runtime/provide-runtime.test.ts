@@ -68,7 +68,7 @@ describe("choosing the runtime of the action", () => {
     const missing = join(rig.workspace.path, "missing");
     assert.match(
       await refusal(rig.ensure({ runtimePath: missing })),
-      /^The input `runtime-path` leads to .*missing, but there is no such file\./,
+      /^The input `runtime-path` leads to .*missing, but the file doesn't exist\./,
     );
     assert.match(
       await refusal(rig.ensure({ environment: { COPILOT_CLI_PATH: rig.workspace.path } })),
@@ -100,7 +100,7 @@ describe("choosing the runtime of the action", () => {
   });
 });
 
-const bounds = { tryMilliseconds: 10_000, totalMilliseconds: 20_000 };
+const bounds = { attemptMilliseconds: 10_000, totalMilliseconds: 20_000 };
 
 describe("a workspace whose files may be a stranger's", () => {
   it("gives no runtime: not from a tool cache in it, nor from a package next to us", async (t) => {
@@ -136,7 +136,7 @@ describe("a workspace whose files may be a stranger's", () => {
     const inside = { toolCacheDirectory, temporaryDirectory: join(checkout, "temporary") };
     assert.match(
       await refusal(rig.ensure({ environment, ...inside })),
-      /There is no place for the Copilot runtime/,
+      /There is no folder for the Copilot runtime/,
     );
   });
 
@@ -206,7 +206,7 @@ describe("installing the runtime", () => {
     await assert.rejects(stat(join(rig.toolCache, inCache)), { code: "ENOENT" });
   });
 
-  it("downloads again when the first one was cut", async (t) => {
+  it("downloads again when the first download was truncated", async (t) => {
     const rig = await makeRuntimeRig(t);
     const cut = join(rig.workspace.path, "cut.tgz");
     await writeFile(cut, await readFile(rig.package.file));
@@ -216,11 +216,11 @@ describe("installing the runtime", () => {
     assert.equal((await rig.calls()).length, 2);
     assert.match(
       rig.log.join("\n"),
-      /the download is cut or damaged \(200 bytes\)\. Retrying in 0\.01 s/,
+      /the download is truncated or damaged \(200 bytes\)\. Retrying in 0\.01 s/,
     );
   });
 
-  it("gives up after three tries, and says what npm said without credentials or commands", async (t) => {
+  it("gives up after three attempts, and prints the error of npm without credentials or commands", async (t) => {
     const rig = await makeRuntimeRig(t);
     await rig.npm(
       "echo 'npm error code ECONNRESET' >&2; " +
@@ -244,14 +244,14 @@ describe("installing the runtime", () => {
       assert.match(await refusal(rig.ensure({ environment: noNpm })), /actions\/setup-node/);
   });
 
-  it("ends a hanging npm, with all it has started, at the limit of a try and of the whole", async (t) => {
+  it("ends a hanging npm, with all it has started, at the time limit of an attempt and of all", async (t) => {
     const rig = await makeRuntimeRig(t);
     const pids = join(rig.workspace.path, "pids");
     await rig.npm(`sleep 300 & echo "$! $$" >> '${pids}'; wait`);
-    const limits = { tryMilliseconds: 300, totalMilliseconds: 20_000, waits: [10] };
-    assert.match(await refusal(rig.ensure({ limits })), /npm did not end in time/);
+    const limits = { attemptMilliseconds: 300, totalMilliseconds: 20_000, waits: [10] };
+    assert.match(await refusal(rig.ensure({ limits })), /npm timed out/);
     assert.equal((await rig.calls()).length, 2);
-    const whole = { tryMilliseconds: 20_000, totalMilliseconds: 400, waits: [10] };
+    const whole = { attemptMilliseconds: 20_000, totalMilliseconds: 400, waits: [10] };
     assert.match(await refusal(rig.ensure({ limits: whole })), /it took longer than 0\.4 s/);
     const started = (await readFile(pids, "utf8")).trim().split(/\s+/).map(Number);
     assert.equal(started.length, 6);
@@ -263,13 +263,13 @@ describe("installing the runtime", () => {
     assert.deepEqual(await rig.leftovers(), []);
   });
 
-  it("stops when the run is cancelled", async (t) => {
+  it("stops when the run is canceled", async (t) => {
     const rig = await makeRuntimeRig(t);
     await rig.npm("sleep 300");
     const controller = new AbortController();
     const ensured = refusal(rig.ensure({ signal: controller.signal }));
     setTimeout(() => controller.abort(), 200);
-    assert.match(await ensured, /it was cancelled/);
+    assert.match(await ensured, /it was canceled/);
   });
 
   it("is safe when several install at once, and mends a broken one", async (t) => {
@@ -306,7 +306,7 @@ describe("installing the runtime", () => {
     assert.equal(await rig.ensure({ toolCacheDirectory: join(file, "tools") }), expected);
     assert.match(
       rig.warnings.join(),
-      /^The tool cache \(RUNNER_TOOL_CACHE\) can't hold the Copilot runtime: \/.*a-file.* It is installed into .*, for this job only\.$/,
+      /^The tool cache \(RUNNER_TOOL_CACHE\) can't store the Copilot runtime: \/.*a-file.* for this job only\.$/,
     );
     assert.equal(await rig.ensure({ toolCacheDirectory: undefined }), expected);
   });
@@ -331,7 +331,10 @@ describe("a tool cache that can't be made or written", () => {
   it("fails within seconds if the temporary directory can't be made either", async (t) => {
     const rig = await makeRuntimeRig(t);
     const places = { toolCacheDirectory: "/proc/nope", temporaryDirectory: "/proc/nope-either" };
-    assert.match(await refusal(rig.ensure(places)), /no place .*\/proc\/nope.*\/proc\/nope-either/);
+    assert.match(
+      await refusal(rig.ensure(places)),
+      /no folder .*\/proc\/nope.*\/proc\/nope-either/,
+    );
     assert.deepEqual(await rig.calls(), []);
   });
 });
@@ -349,15 +352,11 @@ describe("a runtime in the tool cache that was damaged", () => {
     ["a file is gone", /rg is missing/, (at) => rm(at(rg))],
     [
       "a byte is another one",
-      /rg is not what was installed \(SHA-256\)/,
+      /rg has changed since the installation/,
       (at) => writeFile(at(rg), "#!/bin/sh!"),
     ],
     ["the note is cut", /can't be read/, (at) => truncate(at("agent-jobs-files.json"), 7)],
-    [
-      "the note is empty",
-      /can't be understood/,
-      (at) => writeFile(at("agent-jobs-files.json"), "{}"),
-    ],
+    ["the note is empty", /is invalid/, (at) => writeFile(at("agent-jobs-files.json"), "{}")],
   ];
   for (const [what, expected, damage] of damages) {
     it(`is seen, and installed again: ${what}`, async (t) => {
@@ -373,7 +372,7 @@ describe("a runtime in the tool cache that was damaged", () => {
       assert.equal(await keeper?.examine(path), undefined);
       assert.equal((await rig.calls()).length, 2);
       assert.equal(rig.warnings.length, 1);
-      assert.match(rig.warnings[0] ?? "", /is damaged: .*\. It is installed again\.$/);
+      assert.match(rig.warnings[0] ?? "", /is damaged: .*\. It will be installed again\.$/);
       assert.deepEqual(await rig.leftovers(), []);
     });
   }

@@ -43,17 +43,17 @@ describe("the order of calls", () => {
     runtime.shells = 1;
     complete(order, "c");
     start(order, "v", "view");
-    assert.match((await clock.runUntil(order.ask("v", "read"))) ?? "", /still runs/);
+    assert.match((await clock.runUntil(order.ask("v", "read"))) ?? "", /still running/);
     start(order, "w", "view");
-    assert.match((await clock.runUntil(order.ask("w", "read"))) ?? "", /still runs/);
-    // Nobody tells, and nobody was waiting.
+    assert.match((await clock.runUntil(order.ask("w", "read"))) ?? "", /still running/);
+    // No event arrives, and no call was waiting.
     runtime.shells = 0;
     start(order, "x", "view");
     assert.equal(await clock.runUntil(order.ask("x", "read")), undefined);
     assert.ok(clock.now() < 10_000);
   });
 
-  it("forgets no call because the runtime says something in the middle of a turn", async () => {
+  it("forgets no call because the runtime sends something in the middle of a turn", async () => {
     const runtime = new Runtime();
     const [order, other] = [runtime.session(), runtime.session()];
     start(order, "v", "view");
@@ -78,9 +78,9 @@ describe("the order of calls", () => {
     start(order, "twice", "bash");
     start(order, "view", "view");
     assert.match((await order.ask("twice", "command")) ?? "", /same id/);
-    assert.match((await order.ask("view", "command")) ?? "", /announced as something else/);
-    assert.match((await order.ask("unknown", "read")) ?? "", /none of the calls/);
-    assert.match((await order.ask(undefined, "read")) ?? "", /none of the calls/);
+    assert.match((await order.ask("view", "command")) ?? "", /differs from what was announced/);
+    assert.match((await order.ask("unknown", "read")) ?? "", /was not announced/);
+    assert.match((await order.ask(undefined, "read")) ?? "", /was not announced/);
   });
 
   it("refuses commands in the background, however that is written", async () => {

@@ -96,7 +96,7 @@ test("a request rejects with the crash's message, and when the session is stoppe
     assert.match(error.message, /400/);
     return true;
   });
-  await assert.rejects(failing.sendRequest("hang", 500), /not done within 500 ms/);
+  await assert.rejects(failing.sendRequest("hang", 500), /did not end within 500 ms/);
   const hanging = failing.sendRequest("hang");
   await until(() => rig.server.requests.filter(({ prompt }) => prompt === "hang").length > 1, "it");
   const rejected = assert.rejects(hanging, /stopped/);

@@ -3,7 +3,16 @@ import { chmod } from "node:fs/promises";
 import { test } from "node:test";
 import { crashRemedy, crashStatus } from "../../src/events/crash.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { completed, crashOf, label, makeRig, neverAborted, turn, until } from "./rig.ts";
+import {
+  completed,
+  crashOf,
+  label,
+  makeRig,
+  neverAborted,
+  skippingClock,
+  turn,
+  until,
+} from "./rig.ts";
 import type { Rig } from "./rig.ts";
 
 test("an HTTP error of the model is a crash with its status, and says whether a retry helps", async (t) => {
@@ -193,14 +202,22 @@ test("a runtime that is stopped in its tracks can't hold a turn, a close or a st
   assert.ok(performance.now() - start < 5_000, `${performance.now() - start} ms`);
 });
 
-test("a runtime that answers nothing any more is replaced when a session is closed, once for all", async (t) => {
-  const rig = await makeRig(t, ({ prompt }) =>
-    prompt === "hang" ? { hang: "before" } : { text: "ok" },
+test("a runtime that no longer responds is replaced when a session is closed, once for all", async (t) => {
+  const clock = skippingClock();
+  const rig = await makeRig(
+    t,
+    ({ prompt }) => (prompt === "hang" ? { hang: "before" } : { text: "ok" }),
+    { clock },
   );
   const [session, other] = await Promise.all([rig.open(), rig.open()]);
-  const turns = [turn(session, "hang", { idleMs: 1_000 }), turn(other, "hang")];
+  const turnMs = 3_600_000;
+  const turns = [
+    turn(session, "hang", { turnMs, idleMs: 60_000 }),
+    turn(other, "hang", { turnMs, idleMs: turnMs }),
+  ];
   await until(() => rig.server.requests.length === 2, "both requests");
   for (const pid of rig.sessions.runtimePids) process.kill(pid, "SIGSTOP");
+  clock.skip(60_000);
   const [first, second] = await Promise.all([
     turns[0]?.then(async (run) => {
       await session.close();
@@ -212,7 +229,7 @@ test("a runtime that answers nothing any more is replaced when a session is clos
   ]);
   assert.equal(first && crashOf(first).cause, "deadline");
   assert.equal(second && crashOf(second).cause, "runtime-died");
-  assert.match(second ? crashOf(second).message : "", /does not answer/);
+  assert.match(second ? crashOf(second).message : "", /no longer responds/);
   assert.equal(rig.restarts.length, 1);
 });
 
@@ -235,7 +252,7 @@ test("a runtime that can't be started is a failed start that says what to do", a
     neverAborted,
   );
   assert.equal(opened.kind === "crashed" && opened.crash.cause, "not-installed");
-  assert.match(opened.kind === "crashed" ? opened.crash.message : "", /--runtime-path/);
+  assert.match(opened.kind === "crashed" ? opened.crash.message : "", /npm ci.*`runtimePath`/);
 });
 
 test("a program that is no runtime is a failed start within the deadline, and is gone then", async (t) => {
@@ -276,9 +293,18 @@ test("waits of a start are on the injected clock", async (t) => {
   assert.ok(performance.now() - start < 5_000);
 });
 
-test("a silence after a refusal is blamed on the refusal: it is waited out, not tried at once", async (t) => {
-  const rig = await makeRig(t, () => ({ status: 429, headers: { "retry-after": "60" } }));
-  const run = await turn(await rig.open(), "Hello", { idleMs: 1_500 });
+test("a silence after a refusal is blamed on the refusal: the next attempt waits", async (t) => {
+  const clock = skippingClock();
+  const rig = await makeRig(t, () => ({ status: 429, headers: { "retry-after": "60" } }), {
+    clock,
+  });
+  const run = await turn(await rig.open(), "Hello", {
+    turnMs: 600_000,
+    idleMs: 30_000,
+    onActivity: ({ kind }) => {
+      if (kind === "model.failed") clock.skip(30_000);
+    },
+  });
   const crash = crashOf(run);
   assert.equal(crash.cause, "deadline");
   assert.equal(crashStatus(crash), 429);

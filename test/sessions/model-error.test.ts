@@ -55,7 +55,7 @@ describe("an error of the model server", () => {
         asked,
       );
       assert.match(crash.message, /this model does not support tools/);
-      assert.match(JSON.stringify(crashRemedy(crash)), /give-up.*can call tools/);
+      assert.match(JSON.stringify(crashRemedy(crash)), /give-up.*supports tools/);
     });
   }
 

@@ -47,7 +47,7 @@ test("read-only reads and searches inside, and nothing outside by any road", asy
   for (const result of results) {
     assert.match(
       result,
-      /Denied: read of .*You may read and search files under the working directory/,
+      /Denied: read of .*You may only read and search files in the working directory/,
     );
   }
 });

@@ -102,7 +102,9 @@ test("no path through a process is followed: the runtime's own folder is not our
   );
   assert.deepEqual(passed, []);
   assert.equal(denials(run).length, roads.length);
-  assert.ok(denials(run).every(({ reason }) => reason.includes("can't be said for sure")));
+  assert.ok(
+    denials(run).every(({ reason }) => reason.includes("can't be resolved with certainty")),
+  );
 });
 
 test("an address that no pattern names is not fetched, and sub-agents and sql are not there", async (t) => {

@@ -11,6 +11,7 @@ import type {
 } from "../../src/engine/ports.ts";
 import type { Permissions } from "../../src/entry/model.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
+import type { Clock } from "../../src/events/clock.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { isRunning } from "../../src/platform/processes.ts";
 import type { ICopilotSessionCallbacks } from "../../src/sessions/callbacks.ts";
@@ -137,13 +138,32 @@ export function denials(run: Run): (SessionActivity & { kind: "permission.denied
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  milliseconds = 5_000,
+  milliseconds = 20_000,
 ): Promise<void> {
   const end = Date.now() + milliseconds;
   while (!(await condition())) {
     if (Date.now() > end) assert.fail(`waited ${milliseconds} ms in vain: ${what}`);
     await systemClock.sleep(10);
   }
+}
+
+/** The real time, and `skip` moves it ahead. */
+export function skippingClock(): Clock & { readonly skip: (milliseconds: number) => void } {
+  let skipped = 0;
+  const now = (): number => systemClock.now() + skipped;
+  return {
+    now,
+    async sleep(milliseconds, signal) {
+      const end = now() + milliseconds;
+      const isOver = (): boolean => now() >= end || signal?.aborted === true;
+      while (!isOver()) {
+        await systemClock.sleep(Math.min(20, end - now()), signal);
+      }
+    },
+    skip(milliseconds) {
+      skipped += milliseconds;
+    },
+  };
 }
 
 /** Callbacks that write down their names and arguments. */

@@ -111,7 +111,7 @@ for (const modelId of ["claude-test", "gpt-5-codex"] as const) {
       said,
       /SECRET|of-settings|\.env(?!\.example)|npmrc|netrc|\.ssh|gha-creds|git-cred/i,
     );
-    assert.doesNotMatch(said, /could not be checked/);
+    assert.doesNotMatch(said, /couldn't be checked/);
     assert.match(said, /\[grep content: 121 matches across 2 file\(s\)/);
     // The only one of them that is left.
     assert.equal(results[forms.length - 1], "./.env.example");

@@ -26,7 +26,7 @@ interface After {
 
 const heldBack = {
   modifiedResult: {
-    textResultForLlm: "The result of this search could not be checked; search in a smaller folder.",
+    textResultForLlm: "The result of this search couldn't be checked. Search in a smaller folder.",
     resultType: "success",
   },
 };

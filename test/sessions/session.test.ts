@@ -115,7 +115,7 @@ test("an answer that is a tool call and then nothing is a crash, and keeps the c
     toolCalls: [{ name: "job_boolean_true", arguments: { argument: "it holds" }, succeeded: true }],
     crash: {
       cause: "empty-answer",
-      message: "The model answered with nothing: neither text nor a tool call.",
+      message: "The model's answer was empty: neither text nor a tool call.",
     },
   });
 });
@@ -313,7 +313,7 @@ test("with a transport nothing is sent anywhere, and no provider or token is nee
   assert.match(asked[0]?.request.url ?? "", /rehearsal\.invalid/);
 });
 
-test("without a model to talk to, opening says the three ways to get one", async () => {
+test("without a model to talk to, opening names the three ways to get one", async () => {
   const sessions = createSessions({ clock: systemClock, environment: {} });
   const opened = await sessions.factory.open(
     { label: label("m"), modelId: "m", workingDirectory: tmpdir(), permissions: "read-only" },
@@ -322,7 +322,7 @@ test("without a model to talk to, opening says the three ways to get one", async
   assert.equal(opened.kind, "crashed");
   if (opened.kind !== "crashed") return;
   assert.equal(opened.crash.cause, "configuration");
-  for (const way of [/GitHub token/, /--provider-base-url/, /--rehearse/]) {
+  for (const way of [/GitHub token/, /`provider`/, /`transport`/]) {
     assert.match(opened.crash.message, way);
   }
   await sessions.stop();

@@ -46,7 +46,7 @@ export function compileExpression(source: string): CompiledExpression {
   const longest = Math.floor(MOST_STEPS / size);
   const mismatch = (text: string): string | undefined => {
     if (text.length > longest) {
-      return `has ${text.length} characters, but /${source}/ is limited to texts of ${longest}`;
+      return `has ${text.length} characters, but /${source}/ is limited to texts of ${longest} characters`;
     }
     return automaton.test(text) ? undefined : `does not match /${source}/`;
   };
