@@ -47,7 +47,9 @@ function chooseRun(path: string, runs: readonly RunView[], runId: string | undef
   if (known === "") throw new UsageError(`The journal ${path} contains no start of a run.`);
   const chosen = runId === undefined ? begun.at(-1) : begun.find((run) => run.runId === runId);
   if (chosen !== undefined) return chosen;
-  throw new UsageError(`The journal ${path} has no run ${JSON.stringify(runId)}. Its runs: ${known}.`);
+  throw new UsageError(
+    `The journal ${path} has no run ${JSON.stringify(runId)}. Its runs: ${known}.`,
+  );
 }
 
 async function readText(path: string): Promise<string> {
