@@ -58,7 +58,11 @@ const model = {
 
 const permissionRules = object(
   {
-    preset: { enum: permissionPresets, default: "read-only", description: "Where to start from." },
+    preset: {
+      enum: permissionPresets,
+      default: "read-only",
+      description: "The preset that the rules add to.",
+    },
     read: { ...names, description: "Globs of files that may be read; a leading ! denies." },
     write: { ...names, description: "Globs of files that may be written; a leading ! denies." },
     shell: {
@@ -89,10 +93,13 @@ const limits = object(
     turnMinutes: minutes("a turn, which then counts as crashed", defaultLimits.turnMinutes),
     idleMinutes: minutes("silence while no tool runs: a crash", defaultLimits.idleMinutes),
     loopIterations: amount("Iterations of one Loop.", defaultLimits.loopIterations),
-    parallel: amount("Turns at the same time; more wait.", defaultLimits.parallel),
+    parallel: amount(
+      "Maximum number of concurrent turns; further turns wait.",
+      defaultLimits.parallel,
+    ),
   },
   [],
-  { title: "Limits", description: "Bounds of a run. Crossing one is reported with its name." },
+  { title: "Limits", description: "Limits of a run. An exceeded limit is reported with its name." },
 );
 
 const availability = object(
@@ -101,7 +108,7 @@ const availability = object(
     condition: ref("prompt", "Asked first; must mention job_boolean_true or job_boolean_false."),
   },
   [],
-  { description: "When the task may run; all of it must hold." },
+  { description: "When the task may run; every field must hold." },
 );
 
 const criteria = object(
@@ -115,7 +122,7 @@ const criteria = object(
     runConditionInSameSession: {
       type: "boolean",
       default: true,
-      description: "false asks conditions in sessions of their own, with the driving model.",
+      description: "false: conditions are asked in separate sessions, with the driving model.",
     },
     failureAction: object(
       {
@@ -130,7 +137,7 @@ const criteria = object(
     ),
   },
   ["failureAction"],
-  { description: "When the task has succeeded; all of it must hold." },
+  { description: "When the task has succeeded; every field must hold." },
 );
 
 const task = object(
@@ -175,13 +182,17 @@ const work = {
       "Runs a task.",
       {
         taskId: { ...text, description: "A key of tasks." },
-        modelOverride: ref("model", "The model to use in place of the task's."),
-        workIdInJob: { type: "integer", minimum: 0, description: "Assigned; no need to write it." },
+        modelOverride: ref("model", "The model to use instead of the task's."),
+        workIdInJob: {
+          type: "integer",
+          minimum: 0,
+          description: "Assigned automatically; can be omitted.",
+        },
       },
       ["taskId"],
     ),
     workOf("Seq", "One after the other; stops at the first that fails.", { works }, ["works"]),
-    workOf("Par", "All at once; fails if one of them fails.", { works }, ["works"]),
+    workOf("Par", "All at the same time; fails if one of them fails.", { works }, ["works"]),
     workOf(
       "Loop",
       "Repeats its body. Without postCondition and atMost the body runs once.",
@@ -197,13 +208,13 @@ const work = {
           type: "integer",
           minimum: 1,
           description:
-            "How often the body runs at most. With it, an absent condition goes on. If a condition still asks for another pass, the loop fails.",
+            "The maximum number of passes. With it, an absent condition means to continue. If a condition asks for another pass after the last one, the loop fails.",
         },
         atMostReached: {
           enum: ["fail", "succeed"],
           default: "fail",
           description:
-            "What it means that a condition still asks for another pass after atMost: succeed where the number was the plan.",
+            "The outcome if a condition asks for another pass after atMost passes. Use succeed if atMost is the intended number of passes.",
         },
       },
       ["body"],
@@ -221,7 +232,8 @@ const job = object(
   {
     requireUserInput: {
       type: "boolean",
-      description: "Whether any task of the job requires user input; filled in where it is absent.",
+      description:
+        "Whether any task of the job requires user input. Default: derived from the tasks.",
     },
     work: ref("work"),
   },
@@ -264,14 +276,14 @@ export const entrySchema = {
         examples: [{ driving: "gpt-5-mini", planning: "gpt-5" }],
       },
       promptVariables: map(ref("prompt"), {
-        description: "Texts to be used in prompts as $name; they may use one another.",
+        description: "Texts for prompts, used as $name. They may use each other.",
       }),
       tasks: map(ref("task"), { description: "Tasks by name." }),
       jobs: map(ref("job"), { description: "Jobs by name." }),
       grid: {
         type: "array",
         items: ref("gridRow"),
-        description: "How a page may lay out the jobs: rows of cells, null for an empty one.",
+        description: "The layout of the jobs on a page: rows of cells; null is an empty cell.",
       },
       drivingSessionRetries: {
         type: "array",

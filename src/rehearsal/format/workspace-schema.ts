@@ -2,24 +2,24 @@
 export const workspace = {
   type: "object",
   description:
-    "Instead of `workingDirectory`: a new folder with these files, removed after the run. So a rehearsal of a job that writes needs nothing of its surroundings and changes nothing of them.",
+    "Instead of `workingDirectory`: a new folder with these files, removed after the run. A rehearsal of a job that writes files then depends on no other files and changes none.",
   additionalProperties: false,
   properties: {
     files: {
       type: "object",
-      description: "Path in the folder to content.",
+      description: "The content of each file, by its path in the folder.",
       additionalProperties: { type: "string" },
     },
     git: {
       type: "boolean",
       description:
-        "Makes the folder a git repository with one commit of all the files, on the branch main. Default: false, but with commits it is one in any case.",
+        "Makes the folder a git repository with one commit of all files, on the branch main. Default: false; commits imply true.",
     },
     commits: {
       type: "array",
       minItems: 1,
       description:
-        "Commits on top of that one, in this order. The branch of the last one is checked out, so that `git diff main...HEAD` shows what was done on it.",
+        "Commits on top of that one, in this order. The branch of the last one is checked out, so that `git diff main...HEAD` shows its changes.",
       items: {
         type: "object",
         additionalProperties: false,
@@ -30,11 +30,11 @@ export const workspace = {
             type: "string",
             minLength: 1,
             description:
-              "The branch. A new one begins at the commit before this one. Default: the branch of the commit before; of the first commit, main.",
+              "The branch. A new branch starts at the previous commit. Default: the branch of the previous commit; for the first commit, main.",
           },
           files: {
             type: "object",
-            description: "Path to its new content, or to null: the file is removed.",
+            description: "The new content of each file, by its path; null removes the file.",
             additionalProperties: { type: ["string", "null"] },
           },
         },
