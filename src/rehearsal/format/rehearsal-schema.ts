@@ -109,7 +109,7 @@ const replyProperties = {
     'The connection breaks in the middle of the answer, after "text". Without "times", this happens every time.',
   ),
   hang: flag('The answer never ends; nothing comes after "text".'),
-  die: flag("The runtime process dies at once (SIGKILL), and all its sessions with it."),
+  die: flag("The runtime process is killed (SIGKILL), and all its sessions with it."),
   times: whole(
     1,
     'With "error" or "cut": how many consecutive requests get it. The runtime repeats such a request up to 5 times by itself. Then the next reply of the turn is sent.',
@@ -242,7 +242,7 @@ export const rehearsalSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "agent-jobs rehearsal",
   description:
-    "A run of a job in which a script plays the model, and what is expected of it. In every text of the script and of the expectations `${workingDirectory}` stands for the absolute path of the working directory (`$${workingDirectory}` for itself).",
+    "A run of a job in which a script plays the model, and its expectations. In every text of the script and the expectations, `${workingDirectory}` is replaced with the absolute path of the working directory (write `$${workingDirectory}` for the literal text).",
   $defs: { text: asText, decision },
   type: "object",
   additionalProperties: false,
@@ -251,24 +251,24 @@ export const rehearsalSchema = {
     $schema: text("The schema of this file, for editors."),
     description: text("What this rehearsal shows. Printed with its result."),
     entry: text("The entry file, relative to this file."),
-    job: text("The job. May be left out if the entry has just one."),
+    job: text("The job. May be omitted if the entry has only one job."),
     userInput: text("The user input of the job."),
     workingDirectory: text(
-      "The directory that the sessions work in, relative to this file; a copy of it where they may write. Default: the one given on the command line, else the current directory.",
+      "The directory that the sessions work in, relative to this file; if they may write, a copy of it. Default: the one given on the command line, or the current directory.",
     ),
     workspace,
     models: {
       type: "object",
-      description: "Models to use instead of the entry's: category to model id.",
+      description: "Model ids that replace the entry's, by category.",
       additionalProperties: { type: "string", minLength: 1 },
     },
     permissions: {
       enum: ["read-only", "workspace", "all"],
-      description: "As the command line's --permissions.",
+      description: "Like the option --permissions.",
     },
     limits: {
       type: "object",
-      description: "Limits to use instead of the entry's, to rehearse time-outs quickly.",
+      description: "Limits that replace the entry's, for example to rehearse timeouts quickly.",
       additionalProperties: false,
       properties: {
         jobMinutes: minutes("Minutes for the job."),
@@ -276,9 +276,9 @@ export const rehearsalSchema = {
         taskMinutes: minutes("Minutes for one run of a task."),
         modelCalls: whole(1, "Model calls for one run of a task."),
         turnMinutes: minutes("Minutes for one turn."),
-        idleMinutes: minutes("Minutes without a sign of life from a session."),
+        idleMinutes: minutes("Minutes without any activity of a session."),
         loopIterations: whole(1, "Iterations of one loop."),
-        parallel: whole(1, "Turns at once."),
+        parallel: whole(1, "Maximum number of concurrent turns."),
       },
     },
     sessions: {
