@@ -1,4 +1,4 @@
-/** The decision of an event: one that it carries, or one that it amounts to. */
+/** The decision of an event: one that it carries, or one that is derived from it. */
 import { beginningOf } from "./cut.ts";
 import type { Decision } from "./decision.ts";
 import type { RunEventBody, WorkRef } from "./event.ts";
@@ -6,16 +6,16 @@ import { UNKNOWN_TOOL, type SessionActivity } from "./session-activity.ts";
 
 const REASON_CHARACTERS = 300;
 
-/** A decision, and the work that it is about. */
-export interface Told {
-  /** Null: it is about the whole job. */
+/** A decision and the work that it is about. */
+export interface WorkDecision {
+  /** Null if it is about the whole job. */
   readonly work: WorkRef | null;
-  /** What was decided, and why. */
+  /** The decision and its reason. */
   readonly decision: Decision;
 }
 
-/** Everything that shows or counts decisions asks here, after it has seen the event itself. */
-export function decisionOf(event: RunEventBody): Told | undefined {
+/** Used by everything that shows or counts decisions, after it has processed the event itself. */
+export function decisionOf(event: RunEventBody): WorkDecision | undefined {
   switch (event.type) {
     case "decision":
       return event;
@@ -66,7 +66,7 @@ function ofActivity(activity: SessionActivity): Decision | undefined {
   }
 }
 
-/** A denial has an event of its own, which says more. */
+/** A denial has an event of its own, with more details. */
 function isDenial(code: string | undefined): boolean {
   return code === "denied" || code === "rejected";
 }

@@ -4,7 +4,7 @@
  * for one by one.
  */
 import { decisionText } from "../events/decision.ts";
-import { decisionOf, type Told } from "../events/decision-of.ts";
+import { decisionOf, type WorkDecision } from "../events/decision-of.ts";
 import type { RunEvent, RunOutcome, WorkEnded } from "../events/event.ts";
 import { plannedWorks, type PlannedWork } from "../events/plan.ts";
 import { describeExpected, groupOf, isExpected } from "./decision-expectations.ts";
@@ -94,7 +94,7 @@ class Fold implements Expectations {
           ]),
       ...[...this.#unwanted].map(
         ([item, text]) =>
-          `${item.place}: no decision may be one that ${describeExpected(item)}, but there was ${quote(text)}.`,
+          `${item.place}: there must be no decision that ${describeExpected(item)}, but there was ${quote(text)}.`,
       ),
     ];
   }
@@ -115,7 +115,7 @@ class Fold implements Expectations {
     if (listed) tally.each.push(outcome.kind);
   }
 
-  #decide(told: Told): void {
+  #decide(told: WorkDecision): void {
     const { work, decision } = told;
     if (work !== null) {
       this.#tally(work.workId, (tally) => {

@@ -2,7 +2,7 @@
  * Escapes foreign text for GitHub: for the log, in which the runner looks for commands,
  * and for Markdown, in which it makes links, images, mentions and references.
  *
- * - `logLine`: neither syntax of a workflow command is left, provided that something of ours stands before
+ * - `logLine`: neither syntax of a workflow command is left, provided that other text comes before
  *   it (`::cmd::` counts at the start of a trimmed line only).
  * - `inline`: literal text in a paragraph, a table cell or an HTML element.
  * - `fenced`: a block of literal text.
@@ -16,7 +16,7 @@ import { oneLine } from "../text.ts";
 const overlooked = String.raw`[\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\uFFFD]*`;
 const oldMarker = new RegExp(`(?<=#${overlooked}#${overlooked})\\[`, "gu");
 
-/** One line that may follow our own text in the log. */
+/** One line that may follow other text in the log. */
 export function logLine(text: string, length: number): string {
   return breakOldMarker(oneLine(text, length));
 }

@@ -1,10 +1,10 @@
 /**
  * The run in the log of a GitHub step. Works run at the same time, and a group can neither be nested nor
- * left and entered again: so the lines of a work are kept until it ends, then printed as one group. What
- * a person wants to know at once (a start, a crash, a failure) is a line of its own before that.
+ * continued later. So the lines of a work are kept until it ends, and then printed as one group. Urgent
+ * events (a start, a crash, a failure) are printed immediately too.
  *
  * - What is kept of a work is bounded: its first and its last lines.
- * - No text of an agent, a tool or an entry can be a workflow command: a line begins with something of ours,
+ * - No text of an agent, a tool or an entry can be a workflow command: a line starts with a text of the reporter,
  *   its old markers are broken, and a group's content stands between `::stop-commands::` and its token.
  */
 import type { RunEvent, WorkRef } from "../../events/event.ts";
@@ -181,7 +181,7 @@ function runLines(
     outcome.kind === "succeeded"
       ? `${job} succeeded`
       : `${job} ${outcome.kind === "canceled" ? "was cancelled" : "failed"}: ${outcome.reason}`;
-  // Each row starts with a number or one of our own words.
+  // Each row starts with a number or a word of the table.
   const table = worksTable(view, 120, createPaint(false)).map((row) => `  ${breakOldMarker(row)}`);
   return [...table, logLine(result, 2000)];
 }
