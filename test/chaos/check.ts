@@ -76,7 +76,7 @@ export function problemsOf(one: Case, seen: Observation, loopMs = LOOP_MS.full):
   equal("processes left", seen.processesLeft, []);
   equal("files left", seen.filesLeft, []);
   if (one.failure.leaves === "own-death") {
-    const reported = /\[OPERATION\] Ended and removed what a killed run/.test(seen.nextStart);
+    const reported = /\[OPERATION\] Removed the processes and files of/.test(seen.nextStart);
     must(reported, "the next start does not report what it has cleaned up");
   } else {
     const quiet = seen.notes.some(({ kind }) => kind === "quiet");

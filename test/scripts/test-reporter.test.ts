@@ -52,6 +52,11 @@ it("a file that failed is run again alone, and only one that fails again fails",
     `,
     "broken.test.js":
       'import { test } from "node:test"; test("fails", () => { throw new Error(); });',
+    "shared.js": `
+      import { test } from "node:test";
+      export const define = () => test("fails", () => { throw new Error(); });
+    `,
+    "user.test.js": 'import { define } from "./shared.js"; define();',
     "fine.test.js": 'import { test } from "node:test"; test("works", () => {});',
   });
   const list = join(workspace.path, "failed.json");
@@ -68,6 +73,8 @@ it("a file that failed is run again alone, and only one that fails again fails",
   assert.match(flaky.stdout, /Flaky: .*flaky\.test\.js failed beside other files/);
   assert.doesNotMatch(flaky.stdout, /fine\.test\.js/);
 
-  assert.equal((await play("broken.test.js")).code, 1);
-  assert.equal((await runScript(repeat, [list])).code, 1);
+  for (const name of ["broken.test.js", "user.test.js"]) {
+    assert.equal((await play(name)).code, 1);
+    assert.equal((await runScript(repeat, [list])).code, 1, name);
+  }
 });
