@@ -2,9 +2,9 @@
  * Reading a journal back. Every line is checked: its version, its hash, its place in the chain, and
  * every field of its event. A line that can't be used is a problem, and the others are used.
  */
-import { eventShape } from "../events/event-shapes.ts";
+import { eventShape, eventTypes } from "../events/event-shapes.ts";
 import type { RunEvent } from "../events/event.ts";
-import { fits, number, optional, record, words } from "../events/shape.ts";
+import { count, fits, natural, optional, record, words } from "../events/shape.ts";
 import {
   hashOfLine,
   JOURNAL_FORMAT,
@@ -21,9 +21,10 @@ export interface JournalProblem {
   readonly reason: string;
   /**
    * `torn`: the last line is incomplete, because the process was killed or still runs. `removed`: such a line was
-   * removed here when the journal was continued. `damaged`: everything else.
+   * removed here when the journal was continued. `unknown`: an intact event of a type that a newer agent-jobs has
+   * added. `damaged`: everything else.
    */
-  readonly kind: "torn" | "removed" | "damaged";
+  readonly kind: "torn" | "removed" | "unknown" | "damaged";
 }
 
 /** The contents of a journal. */
@@ -62,9 +63,9 @@ const header = record<{
   readonly removed?: number;
 }>({
   type: words({ journal: true }),
-  at: number,
+  at: count,
   format: words({ [JOURNAL_FORMAT]: true }),
-  removed: optional(number),
+  removed: optional(natural),
 });
 
 class Reader {
@@ -97,8 +98,8 @@ class Reader {
     }
     const found = hashOfLine(line);
     if (found === undefined) this.#skip("The line does not end with its hash.", undefined);
-    else if (!found.fits) this.#skip("The line was changed: its hash does not fit.", found.hash);
-    else if (this.#hashes.has(found.hash)) this.#problem("The line is there twice.");
+    else if (!found.fits) this.#skip("The line was changed: its hash does not match.", found.hash);
+    else if (this.#hashes.has(found.hash)) this.#problem("Duplicate line.");
     else if (typeof seq !== "number") this.#skip("seq must be a number.", found.hash);
     else {
       this.#hashes.add(found.hash);
@@ -120,7 +121,7 @@ class Reader {
     if (fields["type"] === "journal") {
       const fault = header.fault(fields, "", 0);
       const { removed } = fields;
-      if (fault !== undefined) this.#problem(`The header is not whole: ${fault}.`);
+      if (fault !== undefined) this.#problem(`Invalid header: ${fault}.`);
       else if (removed !== undefined)
         this.#problem(
           `A torn line of ${JSON.stringify(removed)} bytes was removed before this one.`,
@@ -129,8 +130,11 @@ class Reader {
       return;
     }
     if (isFirst) this.#problem("The header is missing.");
-    if (fits(eventShape, fields)) this.events.push(fields);
-    else this.#problem(`This is no event that is known: ${eventShape.fault(fields, "", 0) ?? ""}.`);
+    const { type } = fields;
+    if (typeof type === "string" && !eventTypes.has(type))
+      this.#problem(`Unknown event type ${JSON.stringify(type)}.`, "unknown");
+    else if (fits(eventShape, fields)) this.events.push(fields);
+    else this.#problem(`Invalid event: ${eventShape.fault(fields, "", 0) ?? ""}.`);
   }
 
   /** Nothing is known of the line but, perhaps, the hash that the next one has to name. */

@@ -8,7 +8,7 @@ import * as fc from "fast-check";
 import { parseJournal } from "../../src/journal/read.ts";
 import { createJournal, createJournalReporter, type JournalFile } from "../../src/journal/write.ts";
 import * as samples from "../events/samples.ts";
-import { fold, isDelta, memory, note } from "./rig.ts";
+import { fold, isDelta, memory, note, sealed } from "./rig.ts";
 
 function folder(context: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "journal-test-"));
@@ -161,6 +161,21 @@ test("a torn line is removed when the journal is continued, and the journal says
   again.report(note("1"));
   await again.close?.();
   assert.deepEqual(parseJournal(readFileSync(path, "utf8")).events, [note("1")]);
+});
+
+test("a journal with events of unknown types is continued", async (context) => {
+  const path = join(folder(context), "run.jsonl");
+  const lines = sealed([note("1"), { at: 1, runId: "run", type: "budget.changed" }]);
+  writeFileSync(path, lines.join(""));
+  const journal = createJournal(path, { append: true });
+  journal.report(note("2"));
+  await journal.close?.();
+  const { events, problems } = parseJournal(readFileSync(path, "utf8"));
+  assert.deepEqual(events, [note("1"), note("2")]);
+  assert.deepEqual(
+    problems.map(({ kind }) => kind),
+    ["unknown"],
+  );
 });
 
 test("what is damaged, foreign or of another version is not continued, and not touched", async (context) => {
