@@ -134,7 +134,11 @@ describe("agent-jobs list, chart, schema, help", () => {
       "torn.jsonl": lines.join("").slice(0, -5),
       "damaged.jsonl": lines.join("").replace('"seq":3', '"seq":x'),
       "empty.jsonl": lines[0] ?? "",
-      "other.txt": "Dear reader,\n",
+      "other.txt": "Dear reader,\n\nGoodbye.\n",
+      "later.jsonl": sealed([
+        started("one", "first"),
+        { type: "budget.changed", at: 3, runId: "one" },
+      ]).join(""),
       "good.yml": good,
     });
     const draw = (...args: string[]): ReturnType<typeof runCli> =>
@@ -149,9 +153,14 @@ describe("agent-jobs list, chart, schema, help", () => {
     const damaged = await draw("--journal", "damaged.jsonl");
     assert.deepEqual([damaged.code, damaged.stderr.startsWith("damaged.jsonl:4: ")], [1, true]);
     assert.match(damaged.stdout, /second/);
+    const later = await draw("--journal", "later.jsonl");
+    assert.deepEqual(
+      [later.code, later.stderr],
+      [0, 'later.jsonl:3: Unknown event type "budget.changed".\n'],
+    );
     for (const [args, why] of [
-      [["--journal", "empty.jsonl"], /empty\.jsonl contains no start of a run/],
-      [["--journal", "other.txt"], /other\.txt:1: [^]*contains no start of a run/],
+      [["--journal", "empty.jsonl"], /empty\.jsonl contains no run/],
+      [["--journal", "other.txt"], /^agent-jobs: other\.txt is not a journal\.\n$/],
       [["--journal", "none.jsonl"], /Can't read the journal none\.jsonl: ENOENT/],
       [["--journal", "whole.jsonl", "--run", "three"], /no run "three"\. .*one, two\./],
       [["good.yml", "--journal", "whole.jsonl"], /an entry or a journal, not both/],

@@ -223,10 +223,15 @@ test("a journal of another version is one problem, at its first line", () => {
 test("what is no journal, or no event, is said", () => {
   const [header = "", first = ""] = sealed([note("1")]);
   assert.deepEqual(said(parseJournal("")), ["1: The journal is empty."]);
-  assert.deepEqual(said(parseJournal("Dear reader,\n[1]\n")), [
-    "1: The line is not JSON.",
-    "2: The line is not a JSON object.",
+  for (const text of ["Dear reader,\n[1]\n", "Dear reader,\r\n\r\n", "Dear reader", '{"a":1}\n'])
+    assert.deepEqual(said(parseJournal(text)), ["1: The file is not a journal."]);
+  assert.deepEqual(said(parseJournal(`${header}Dear reader,\n[1]\n`)), [
+    "2: The line is not JSON.",
+    "3: The line is not a JSON object.",
   ]);
+  const crlf = parseJournal((header + first).replaceAll("\n", "\r\n"));
+  assert.deepEqual(said(crlf), ["1: The lines end with CRLF instead of LF: the file was changed."]);
+  assert.deepEqual(crlf.events, [note("1")]);
   assert.deepEqual(said(parseJournal(first)), [
     "1: Expected number 0, found 1: lines are missing or not in order.",
     "1: The header is missing.",
