@@ -196,6 +196,43 @@ describe("agent-jobs list, chart, schema, help", () => {
     }
   });
 
+  it("suggests names and the help of the command for a mistake", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, {
+      "hello.yml": good.replace(/\bk: /, "hello: "),
+      "task.rehearsal.yml": [
+        "entry: hello.yml",
+        "job: hello",
+        "userInput: x",
+        "sessions: [{ turns: [done] }]",
+        "expect: { decisions: { exclude: [{ kind: task-failed, task: taskk }, { kind: note, task: A }] } }",
+      ].join("\n"),
+    });
+    for (const [args, why] of [
+      [
+        ["run", "hello.yml", "helo"],
+        /There is no job "helo" \(did you mean "hello"\?\)\. The entry/,
+      ],
+      [
+        ["chart", "hello.yml", "helo"],
+        /There is no job "helo" \(did you mean "hello"\?\)\. The entry/,
+      ],
+      [
+        ["run", "hello.yml", "hello", "--model", "drivin=m"],
+        /no model category "drivin" in the entry \(did you mean "driving"\?\)\. It has: /,
+      ],
+      [["run", "hello.yml", "--no-such"], /\(run agent-jobs run --help for its options\)\n$/],
+      [["--no-such"], /\(run agent-jobs --help for a list of commands\)\n$/],
+      [
+        ["rehearse", "task.rehearsal.yml"],
+        /task\.rehearsal\.yml:5:\d+: rehearsal\.expect\.decisions\.exclude\[0\]\.task: The entry has no task "taskk"\.\n.*exclude\[1\]\.task: The entry has no task "A"\.? .*did you mean "a"\?/,
+      ],
+    ] as const) {
+      const { code, stdout, stderr } = await runCli([...args], { cwd });
+      assert.equal(code, 2, stdout + stderr);
+      assert.match(stdout + stderr, why);
+    }
+  });
+
   it("tells its version, which is the package's", async () => {
     const manifest: unknown = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
     assert.ok(typeof manifest === "object" && manifest !== null && "version" in manifest);

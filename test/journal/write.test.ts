@@ -118,6 +118,7 @@ test("folding a journal gives the view of the live events", () => {
       const file = memory((left) => left);
       const journal = createJournalReporter(file, () => 1);
       for (const event of events) journal.report(event);
+      void journal.close?.();
       const parsed = parseJournal(file.text());
       assert.deepEqual(parsed.problems, []);
       assert.equal(parsed.torn, false);
