@@ -6,7 +6,6 @@ import { renderMermaid } from "../entry/mermaid.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
 import { readJournal } from "../journal/read.ts";
 import { chartOf } from "../report/chart.ts";
-import { errorMessage } from "../platform/system-error.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
 
 export interface ChartFlags {
@@ -56,7 +55,7 @@ async function readText(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    const why = errorMessage(error);
+    const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`Can't read the journal ${path}: ${why}`);
   }
 }

@@ -102,7 +102,7 @@ function patch(body: string): ScriptedCall {
 }
 
 test("a run that is refused leaves the files of an earlier run as they were", async (t) => {
-  const { path: cwd, read } = await makeWorkspace(t, {
+  const workspace = await makeWorkspace(t, {
     "entry.json": entry("read-only"),
     "old.jsonl": "old journal\n",
     "old.rehearsal.yml": "old recording\n",
@@ -113,10 +113,10 @@ test("a run that is refused leaves the files of an earlier run as they were", as
     [["--journal", "old.jsonl", "--record", "folder"], /Can't write the recording folder/],
     [["--journal", "folder", "--record", "old.rehearsal.yml"], /Can't write the journal folder/],
   ] as const) {
-    const { code, stderr } = await runCli([...access, ...args], { cwd });
+    const { code, stderr } = await runCli([...access, ...args], { cwd: workspace.path });
     assert.equal(code, 2, stderr);
     assert.match(stderr, why);
-    assert.equal(await read("old.jsonl"), "old journal\n");
-    assert.equal(await read("old.rehearsal.yml"), "old recording\n");
+    assert.equal(await workspace.read("old.jsonl"), "old journal\n");
+    assert.equal(await workspace.read("old.rehearsal.yml"), "old recording\n");
   }
 });
