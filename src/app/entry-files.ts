@@ -4,6 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { documentLimits } from "../document/read-document.ts";
+import { didYouMean, suggest, suggestion } from "../document/suggest.ts";
 import { loadEntry as loadFrom, type LoadedEntry } from "../entry/load-entry.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { unmatchable } from "../permissions/patterns.ts";
@@ -73,17 +74,37 @@ async function readText(file: string): Promise<Uint8Array> {
   }
 }
 
+/** Throws `DiagnosticsError` if expected decisions name tasks that the entry doesn't have. */
+export function checkNamedTasks({ namedTasks }: Script, { tasks }: PreparedEntry): void {
+  const unknown = namedTasks.filter(({ task }) => !Object.hasOwn(tasks, task));
+  if (unknown.length === 0) return;
+  throw new DiagnosticsError(
+    unknown.map(({ task, at }) => ({
+      ...at,
+      reason: `The entry has no task ${JSON.stringify(task)}.`,
+      ...suggestion(task, Object.keys(tasks)),
+    })),
+  );
+}
+
 /** The job to run: the named one, or the only one. */
 export function chooseJob(entry: PreparedEntry, jobName: string | undefined): string {
   const names = Object.keys(entry.jobs);
   const known = `The entry has ${names.length === 0 ? "no jobs" : `the jobs ${names.map((name) => JSON.stringify(name)).join(", ")}`}.`;
   if (jobName !== undefined) {
     if (Object.hasOwn(entry.jobs, jobName)) return jobName;
-    throw new UsageError(`There is no job ${JSON.stringify(jobName)}. ${known}`);
+    throw new UsageError(
+      `There is no job ${JSON.stringify(jobName)}${guess(jobName, names)}. ${known}`,
+    );
   }
   const [only, ...others] = names;
   if (only !== undefined && others.length === 0) return only;
   throw new UsageError(`The entry has several jobs. Name one. ${known}`);
+}
+
+function guess(name: string, known: readonly string[]): string {
+  const meant = suggest(name, known);
+  return meant === undefined ? "" : ` (${didYouMean(meant)})`;
 }
 
 /** The entry with other model ids for some of its categories. */
@@ -96,7 +117,7 @@ export function overrideModels(
     if (!Object.hasOwn(entry.models, category)) {
       const known = Object.keys(entry.models).join(", ");
       throw new UsageError(
-        `There is no model category ${JSON.stringify(category)} in the entry. It has: ${known}.`,
+        `There is no model category ${JSON.stringify(category)} in the entry${guess(category, Object.keys(entry.models))}. It has: ${known}.`,
       );
     }
   }

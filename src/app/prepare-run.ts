@@ -15,6 +15,7 @@ import type { Script } from "../rehearsal/format/script.ts";
 import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
 import type { RuntimeKeeper } from "../sessions/sessions.ts";
 import {
+  checkNamedTasks,
   chooseJob,
   overrideModels,
   readEntry,
@@ -116,6 +117,7 @@ async function prepareLoaded(
   if (script?.job !== undefined && script.job !== jobName) {
     throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
   }
+  if (script !== undefined) checkNamedTasks(script, loaded.entry);
   const entry = overrideModels(loaded.entry, { ...script?.models, ...options.models });
   const userInput = options.userInput ?? script?.userInput;
   if (entry.jobs[jobName]?.requireUserInput === true && userInput === undefined) {

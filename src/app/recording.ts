@@ -12,22 +12,22 @@ import { UsageError } from "./options.ts";
 import type { PreparedRun, RunOptions } from "./prepare-run.ts";
 import { errorMessage } from "../platform/system-error.ts";
 
-/** Keeps a run as a rehearsal, written when the run has ended. Throws if the file can't be written. */
+export interface Recording extends Reporter {
+  /** Closes it without a recording. The file stays as it was. */
+  abandon(): void;
+}
+
+/**
+ * Keeps a run as a rehearsal, written when the run has ended; until then the file stays as it was. Throws if the file
+ * can't be written.
+ */
 export function createRecording(
   path: string,
   prepared: PreparedRun,
   options: RunOptions,
   redactor: Redactor,
-): Reporter {
+): Recording {
   const folder = dirname(resolve(path));
-  let file: OwnFile;
-  try {
-    // Now, so that an unwritable file is found before a long run and not after it.
-    file = new OwnFile("recording", path);
-  } catch (error) {
-    const why = errorMessage(error);
-    throw new UsageError(`Can't write the recording ${path}: ${why}`);
-  }
   const { loaded, entry, jobName, userInput, namedDirectory, permissions, script } = prepared;
   // A folder made for the run is gone after it: a replay makes it again.
   const workspace = options.workingDirectory === undefined ? script?.workspace : undefined;
@@ -43,8 +43,18 @@ export function createRecording(
     ...(permissions === undefined ? {} : { permissions }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
   });
+  let file: OwnFile;
+  try {
+    // Now, so that an unwritable file is found before a long run and not after it.
+    file = new OwnFile("recording", path);
+  } catch (error) {
+    const why = errorMessage(error);
+    throw new UsageError(`Can't write the recording ${path}: ${why}`);
+  }
   return {
     name: "recording",
+    essential: true,
+    abandon: () => file.abandon(),
     report: (event) => recorder.report(event),
     async close() {
       const format = path.endsWith(".json") ? "json" : "yaml";

@@ -3,9 +3,10 @@
  * as the `RunReport`. What is checked beforehand is in `prepare-run.ts`.
  */
 import type { RunOutcome } from "../events/event.ts";
+import type { Redactor } from "../events/redact.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../events/view.ts";
-import { createJournal } from "../journal/write.ts";
+import { openJournal, type JournalReporter } from "../journal/write.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import { chartOf } from "../report/chart.ts";
@@ -16,7 +17,7 @@ import { Host } from "./host.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare-run.ts";
-import { createRecording } from "./recording.ts";
+import { createRecording, type Recording } from "./recording.ts";
 import { runSpec } from "./run-spec.ts";
 import { createVerdict } from "./verdict.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -38,9 +39,6 @@ export interface RunReport {
   /** False if a requested journal or recording is incomplete. Such a run is no success. */
   readonly complete: boolean;
 }
-
-/** Whose failure makes a hole in the journal and in the recording, too: what can't be redacted is not written. */
-const kept = new Set(["journal", "recording", "redactor"]);
 
 /**
  * Runs what was prepared on a host of its own, and closes it. Rejects only with a `UsageError`: no model, no
@@ -109,34 +107,34 @@ async function runOn(
           redactor,
           honourExpectations: options.honourExpectations === true,
         });
+  const files = openFiles(prepared, options, redactor);
   const reporters: readonly (Reporter | undefined)[] = [
     { name: "view", report: (event) => applyEvent(view, event) },
-    options.journal === undefined ? undefined : openJournal(options.journal),
-    options.record === undefined
-      ? undefined
-      : createRecording(options.record, prepared, options, redactor),
+    ...files,
     options.terminal && openTerminal(options.terminal),
     verdict?.reporter,
     ...(options.reporters ?? []),
   ];
-  const run = host.run(
-    {
-      ...runSpec({
-        entry,
-        fingerprintOf: loaded.entry,
-        entryFile: loaded.file,
-        userInput,
-        workingDirectory,
-        limits,
-        permissions: prepared.permissions,
-      }),
-      jobName,
-    },
-    {
-      signal,
-      reporters: reporters.filter((reporter) => reporter !== undefined),
-      ...(verdict === undefined ? {} : { rewrite: (event) => verdict.judged(event) }),
-    },
+  const run = orAbandon(files, () =>
+    host.run(
+      {
+        ...runSpec({
+          entry,
+          fingerprintOf: loaded.entry,
+          entryFile: loaded.file,
+          userInput,
+          workingDirectory,
+          limits,
+          permissions: prepared.permissions,
+        }),
+        jobName,
+      },
+      {
+        signal,
+        reporters: reporters.filter((reporter) => reporter !== undefined),
+        ...(verdict === undefined ? {} : { rewrite: (event) => verdict.judged(event) }),
+      },
+    ),
   );
   const { outcome, reporterFailures } = await run.ended;
   return {
@@ -146,11 +144,36 @@ async function runOn(
     reporterFailures,
     complete:
       (options.journal === undefined && options.record === undefined) ||
-      !reporterFailures.some(({ reporter }) => kept.has(reporter)),
+      !reporterFailures.some(({ essential }) => essential),
   };
 }
 
-/** The files that a run writes about itself, which an agent must not write. */
+type OwnReporter = JournalReporter | Recording;
+
+/** Opens the journal and the recording, both or none. */
+function openFiles(
+  prepared: PreparedRun,
+  options: RunOptions,
+  redactor: Redactor,
+): readonly OwnReporter[] {
+  const { journal, record } = options;
+  const opened = journal === undefined ? [] : [journalAt(journal)];
+  if (record === undefined) return opened;
+  const recording = orAbandon(opened, () => createRecording(record, prepared, options, redactor));
+  return [...opened, recording];
+}
+
+/** A run that is refused leaves the files as they were. */
+function orAbandon<T>(files: readonly OwnReporter[], start: () => T): T {
+  try {
+    return start();
+  } catch (error) {
+    for (const file of files) file.abandon();
+    throw error;
+  }
+}
+
+/** Files the run writes; agents must not write them. */
 function ownFiles({ journal, record, environment }: RunOptions): string[] {
   const ofStep = [
     "GITHUB_STEP_SUMMARY",
@@ -172,9 +195,9 @@ function openTerminal({
   return createTerminalReporter(chart ? { ...options, chart: chartOf } : options);
 }
 
-function openJournal(path: string): Reporter {
+function journalAt(path: string): JournalReporter {
   try {
-    return createJournal(path);
+    return openJournal(path);
   } catch (error) {
     const why = errorMessage(error);
     throw new UsageError(`Can't write the journal ${path}: ${why}`);

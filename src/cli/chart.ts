@@ -4,7 +4,7 @@ import { UsageError } from "../app/options.ts";
 import { generateChartNodes } from "../entry/chart.ts";
 import { renderMermaid } from "../entry/mermaid.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
-import { parseJournal } from "../journal/read.ts";
+import { readJournal } from "../journal/read.ts";
 import { chartOf } from "../report/chart.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
 
@@ -33,7 +33,8 @@ export async function chart(
 
 /** Draws the readable part of a damaged journal. The exit code is then 1. */
 async function chartOfJournal(path: string, runId: string | undefined): Promise<ExitCode> {
-  const { events, problems } = parseJournal(await readText(path));
+  const { events, problems, isJournal } = readJournal(await readText(path));
+  if (!isJournal) throw new UsageError(`${path} is not a journal.`);
   for (const { line, reason } of problems) output.printError(`${path}:${line}: ${reason}`);
   const view = chooseRun(path, [...viewsOf(events).values()], runId);
   output.print(chartOf(view).trimEnd());
@@ -44,12 +45,10 @@ async function chartOfJournal(path: string, runId: string | undefined): Promise<
 function chooseRun(path: string, runs: readonly RunView[], runId: string | undefined): RunView {
   const begun = runs.filter(({ plan }) => plan !== undefined);
   const known = begun.map((run) => run.runId).join(", ");
-  if (known === "") throw new UsageError(`The journal ${path} contains no start of a run.`);
+  if (known === "") throw new UsageError(`The journal ${path} contains no run.`);
   const chosen = runId === undefined ? begun.at(-1) : begun.find((run) => run.runId === runId);
   if (chosen !== undefined) return chosen;
-  throw new UsageError(
-    `The journal ${path} has no run ${JSON.stringify(runId)}. Its runs: ${known}.`,
-  );
+  throw new UsageError(`The journal ${path} has no run ${JSON.stringify(runId)}. Runs: ${known}.`);
 }
 
 async function readText(path: string): Promise<string> {

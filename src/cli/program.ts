@@ -51,6 +51,9 @@ function say(text: string): void {
   output.printError(withoutSecrets(text, { environment: process.env }));
 }
 
+const ENTRY = "entry file, YAML or JSON";
+const JOB = "name of the job; may be omitted if the entry has only one";
+
 function createProgram(end: (code: ExitCode) => void): Command {
   const program = new Command("agent-jobs")
     .description("Runs AI agents the way a test runner runs tests.")
@@ -68,17 +71,18 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
             2 wrong usage, a missing user input, or an invalid entry, 130 canceled.`,
     );
 
-  addRunOptions(program.command("run <entry> [job]"))
-    .description("run a job (the name may be omitted if the entry has only one job)")
+  addRunOptions(program.command("run"))
+    .argument("<entry>", ENTRY)
+    .argument("[job]", JOB)
+    .description("run a job of an entry")
     .action(async (entry: string, job: string | undefined, flags: RunFlags) =>
       end(await run(entry, job, flags)),
     );
 
   program
-    .command("validate <entry...>")
-    .description(
-      "report all problems of entries and rehearsals (*.rehearsal.*), as file:line:column: place: reason",
-    )
+    .command("validate")
+    .argument("<entry...>", "entries and rehearsals")
+    .description("report all problems of entries and rehearsals (*.rehearsal.*), one per line")
     .addOption(choice("--format <format>", "output format", validateFormats).default("text"))
     .option("--strict", "treat warnings as errors")
     .action(
@@ -89,7 +93,8 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     );
 
   program
-    .command("list <entry>")
+    .command("list")
+    .argument("<entry>", ENTRY)
     .description("list the jobs of an entry with their user input, tasks and models")
     .option("--json", "print JSON")
     .action(async (entry: string, { json }: { json?: true }) =>
@@ -97,16 +102,22 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     );
 
   program
-    .command("chart [entry] [job]")
+    .command("chart")
+    .argument("[entry]", `${ENTRY}; not with --journal`)
+    .argument("[job]", JOB)
     .description("print a job as a Mermaid flowchart")
-    .option("--journal <file>", "print the job of a run, with the result of every task")
-    .option("--run <id>", "run of the journal to print (default: the last)")
+    .option(
+      "--journal <file>",
+      "draw a recorded run from its journal, with the outcome of each task",
+    )
+    .option("--run <id>", "run of the journal to draw (default: the last)")
     .action(async (entry: string | undefined, job: string | undefined, flags: ChartFlags) =>
       end(await chart(entry, job, flags)),
     );
 
   program
-    .command("rehearse <rehearsal...>")
+    .command("rehearse")
+    .argument("<rehearsal...>", "rehearsal files, YAML or JSON")
     .description("run rehearsals as tests")
     .option("--working-directory <dir>", "folder for rehearsals that don't name one", ".")
     .option("--in-place", "work in the folder itself instead of a copy")
@@ -120,6 +131,8 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .argument("[kind]", "entry or rehearsal", "entry")
     .action((kind: string) => end(schema(kind)));
 
+  for (const command of program.commands)
+    command.showHelpAfterError(`(run agent-jobs ${command.name()} --help for its options)`);
   return program;
 }
 

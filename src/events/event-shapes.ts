@@ -28,18 +28,22 @@ import type {
 import type { PlannedLimit, PlannedLimits, PlannedTree } from "./plan.ts";
 import type { AnswerFinish, SessionActivity, ToolEnded, ToolError } from "./session-activity.ts";
 import {
+  amount,
   anything,
   both,
+  count,
   dictionary,
   either,
   exactly,
   flag,
   list,
+  natural,
   nested,
   nullable,
-  number,
   optional,
   pair,
+  partial,
+  positive,
   record,
   tagged,
   text,
@@ -56,8 +60,8 @@ const availabilityField = words<AvailabilityField>({ previousTasks: true, condit
 const criteriaField = words<CriteriaField>({ toolExecuted: true, condition: true });
 
 const said = { message: text, detail: optional(text) };
-const statusIfAny = { status: optional(number), ...said };
-const retryAfterMs = optional(number);
+const statusIfAny = { status: optional(count), ...said };
+const retryAfterMs = optional(amount);
 
 type Causes<T extends { readonly cause: string }> = {
   readonly [Cause in T["cause"]]: Fields<Omit<Extract<T, { readonly cause: Cause }>, "cause">>;
@@ -68,9 +72,9 @@ const refusals: Causes<Refusal> = {
   forbidden: { status: exactly(403) },
   "not-found": { status: exactly(404) },
   "too-large": { status: exactly(413) },
-  rejected: { status: number },
+  rejected: { status: count },
   "rate-limited": { status: exactly(429), retryAfterMs },
-  overloaded: { status: number, retryAfterMs },
+  overloaded: { status: count, retryAfterMs },
 };
 
 const crashes: Causes<Crash> = {
@@ -121,26 +125,26 @@ const made: Cases<MadeDecision> = {
   "availability-drained": { reason: text },
   "criteria-passed": criteria,
   "criteria-failed": criteria,
-  "criteria-retry": { retry: number, of: number, reason: text },
-  "criteria-budget-drained": { retries: number, reason: text },
-  "session-crashed": { purpose, attempt: number, attempts: number, crash },
+  "criteria-retry": { retry: natural, of: natural, reason: text },
+  "criteria-budget-drained": { retries: count, reason: text },
+  "session-crashed": { purpose, attempt: natural, attempts: natural, crash },
   "crash-retry": {
     purpose,
-    retry: number,
-    of: number,
+    retry: natural,
+    of: natural,
     modelId: text,
     waitingFor: optional(text),
   },
-  "crash-budget-drained": { purpose, attempts: number, advice: optional(text) },
-  waiting: { milliseconds: number, reason: text },
+  "crash-budget-drained": { purpose, attempts: natural, advice: optional(text) },
+  waiting: { milliseconds: amount, reason: text },
   "runtime-restarted": { reason: text },
   "model-unreachable": { server: text, reason: text },
-  "leftovers-ended": { runs: number },
+  "leftovers-ended": { runs: count },
   "limit-crossed": {
     scope: text,
     limit: text,
-    value: number,
-    used: optional(number),
+    value: positive,
+    used: optional(amount),
     setBy: optional(text),
     waitingFor: optional(text),
   },
@@ -153,7 +157,7 @@ const derived: Cases<DerivedDecision> = {
   "session-started": { sessionId: text, modelId: text, role },
   "session-ended": { sessionId: text, role },
   "permission-denied": { operation: text, target: text, reason: text },
-  "model-call-failed": { statusCode: optional(number), reason: optional(text) },
+  "model-call-failed": { statusCode: optional(count), reason: optional(text) },
   "tool-call-failed": { tool: text, reason: text },
 };
 
@@ -218,18 +222,18 @@ const activity = tagged<SessionActivity, "kind">("kind", {
   },
   "model.used": {
     modelId: text,
-    inputTokens: number,
-    outputTokens: number,
-    cacheReadTokens: number,
-    reasoningTokens: number,
-    cost: number,
-    durationMs: number,
+    inputTokens: count,
+    outputTokens: count,
+    cacheReadTokens: count,
+    reasoningTokens: count,
+    cost: amount,
+    durationMs: amount,
     finish: optional(words<AnswerFinish>({ length: true, content_filter: true })),
     subAgent: flag,
   },
   "model.failed": {
     modelId: optional(text),
-    statusCode: optional(number),
+    statusCode: optional(count),
     message: optional(text),
     subAgent: flag,
   },
@@ -244,14 +248,14 @@ const model: Shape<Model> = either(
 const tree: Shape<PlannedTree> = nested(() => anyTree);
 const condition = pair(flag, tree);
 const anyTree = tagged<PlannedTree, "kind">("kind", {
-  Ref: { workIdInJob: number, taskId: text, modelId: text, modelOverride: optional(model) },
+  Ref: { workIdInJob: count, taskId: text, modelId: text, modelOverride: optional(model) },
   Seq: { works: list(tree) },
   Par: { works: list(tree) },
   Loop: {
     preCondition: optional(condition),
     body: tree,
     postCondition: optional(condition),
-    atMost: optional(number),
+    atMost: optional(natural),
     atMostReached: optional(words<"fail" | "succeed">({ fail: true, succeed: true })),
   },
   Alt: { condition: tree, trueWork: optional(tree), falseWork: optional(tree) },
@@ -260,7 +264,7 @@ const anyTree = tagged<PlannedTree, "kind">("kind", {
 const preset = words<PermissionPreset>({ "read-only": true, workspace: true, all: true });
 const permissions: Shape<Permissions> = either(
   preset,
-  record<PermissionRules>({
+  partial<PermissionRules>({
     preset: optional(preset),
     read: optional(list(text)),
     write: optional(list(text)),
@@ -270,16 +274,17 @@ const permissions: Shape<Permissions> = either(
   }),
 );
 
-const limit = record<PlannedLimit>({ value: nullable(number), source: text });
+const minutes = record<PlannedLimit>({ value: nullable(positive), source: text });
+const whole = record<PlannedLimit>({ value: nullable(natural), source: text });
 const limits = record<PlannedLimits>({
-  jobMinutes: limit,
-  tokens: limit,
-  taskMinutes: limit,
-  modelCalls: limit,
-  turnMinutes: limit,
-  idleMinutes: limit,
-  loopIterations: limit,
-  parallel: limit,
+  jobMinutes: minutes,
+  tokens: whole,
+  taskMinutes: minutes,
+  modelCalls: whole,
+  turnMinutes: minutes,
+  idleMinutes: minutes,
+  loopIterations: whole,
+  parallel: whole,
 } satisfies Fields<Record<keyof Limits, PlannedLimit>>);
 
 const runOutcome = tagged<RunOutcome, "kind">("kind", {
@@ -295,12 +300,16 @@ const workOutcome = tagged<WorkOutcome, "kind">("kind", {
   canceled: { reason: text },
 });
 
-const work = record<WorkRef>({ workId: number, taskId: text, run: number });
+const work = record<WorkRef>({ workId: count, taskId: text, run: natural });
 const session = { work, sessionId: text };
 const turn = { ...session, turnId: text };
 const turnOutcome = words<TurnEnded["outcome"]>({ completed: true, crashed: true, canceled: true });
 
-const body = tagged<RunEventBody, "type">("type", {
+const bodies: {
+  readonly [Type in RunEventBody["type"]]: Fields<
+    Omit<Extract<RunEventBody, { readonly type: Type }>, "type">
+  >;
+} = {
   "run.started": {
     jobName: text,
     entryFile: optional(text),
@@ -317,14 +326,16 @@ const body = tagged<RunEventBody, "type">("type", {
   "work.started": { work, modelId: text },
   "work.ended": { work, outcome: workOutcome },
   decision: { work: nullable(work), decision: tagged<MadeDecision, "kind">("kind", made) },
-  "session.started": { ...session, modelId: text, role, retry: number, attempt: number },
+  "session.started": { ...session, modelId: text, role, retry: count, attempt: natural },
   "session.ended": { ...session, role, succeeded: flag },
-  "turn.started": { ...turn, modelId: text, purpose, retry: number, attempt: number, prompt: text },
+  "turn.started": { ...turn, modelId: text, purpose, retry: count, attempt: natural, prompt: text },
   "turn.ended": { ...turn, purpose, outcome: turnOutcome },
   activity: { ...turn, activity },
-});
+};
+
+export const eventTypes: ReadonlySet<string> = new Set(Object.keys(bodies));
 
 export const eventShape: Shape<RunEvent> = both(
-  record<RunStamp>({ at: number, runId: text }),
-  body,
+  record<RunStamp>({ at: count, runId: text }),
+  tagged<RunEventBody, "type">("type", bodies),
 );

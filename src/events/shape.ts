@@ -30,7 +30,24 @@ type AnyFields = Readonly<Record<string, Shape<unknown> | Optional<unknown>>>;
 const MAX_DEPTH = 1000;
 
 export const text: Shape<string> = simple("text", "a text", (value) => typeof value === "string");
-export const number: Shape<number> = simple("number", "a number", Number.isFinite);
+export const amount: Shape<number> = simple("number", "a number of 0 or more", isAmount);
+export const positive: Shape<number> = simple(
+  "number",
+  "a number greater than 0",
+  (value) => isAmount(value) && value > 0,
+);
+/** A whole number from 0. */
+export const count: Shape<number> = simple(
+  "number",
+  "a whole number of 0 or more",
+  (value) => isAmount(value) && Number.isSafeInteger(value),
+);
+/** A whole number from 1. */
+export const natural: Shape<number> = simple(
+  "number",
+  "a whole number greater than 0",
+  (value) => isAmount(value) && Number.isSafeInteger(value) && value > 0,
+);
 export const flag: Shape<boolean> = simple(
   "other",
   "true or false",
@@ -102,6 +119,22 @@ export function record<T>(fields: Fields<T>): Shape<T> {
       isRecord(value)
         ? first(described, ([name, field]) => fieldFault(value, path, depth, name, field))
         : `${path || "it"} must be an object`,
+  };
+}
+
+/** As `record`, where an object of other fields alone is something else. */
+export function partial<T>(fields: Fields<T>): Shape<T> {
+  const shape = record(fields);
+  const known = Object.keys(fields);
+  return {
+    is: "other",
+    fault(value, path, depth) {
+      const found = isRecord(value) ? Object.keys(value) : [];
+      const isOther = found.length > 0 && !found.some((name) => known.includes(name));
+      return isOther
+        ? `${path || "it"} must have one of ${known.join(", ")}`
+        : shape.fault(value, path, depth);
+    },
   };
 }
 
@@ -183,6 +216,10 @@ function fieldFault(
   const at = path === "" ? name : `${path}.${name}`;
   if (!("optional" in field)) return field.fault(item, at, depth);
   return item === undefined ? undefined : field.optional.fault(item, at, depth);
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }
 
 function own(value: object, name: string): unknown {

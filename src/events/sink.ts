@@ -11,6 +11,8 @@ import type { Redactor } from "./redact.ts";
 export interface Reporter {
   /** For messages about the reporter itself. */
   readonly name?: string;
+  /** A run whose events it could not keep is incomplete. */
+  readonly essential?: true;
   /** Called for every event, at once. */
   report(event: RunEvent): void;
   /** Called once, after the last event. */
@@ -22,6 +24,8 @@ export interface ReporterFailure {
   readonly reporter: string;
   readonly message: string;
   readonly count: number;
+  /** Events of the run are missing where they had to be kept. */
+  readonly essential?: true;
 }
 
 export interface Sink {
@@ -60,7 +64,7 @@ export function createSink({ runId, clock, redactor, reporters }: SinkOptions): 
       events = redactor.events({ at: last, runId, ...body });
     } catch (error) {
       // Losing an event is better than leaking a secret.
-      audience.fail("redactor", error);
+      audience.fail("redactor", error, true);
       return;
     }
     for (const event of events) audience.report(event);
@@ -123,15 +127,16 @@ export class Audience {
       try {
         reporter.report(event);
       } catch (error) {
-        this.fail(name, error);
+        this.fail(name, error, reporter.essential);
       }
     }
   }
 
-  fail(reporter: string, error: unknown): void {
+  fail(reporter: string, error: unknown, essential?: true): void {
     const known = this.#failures.get(reporter);
     const message = known?.message ?? safeText(error, this.#options.redact);
-    const failure = { reporter, message, count: (known?.count ?? 0) + 1 };
+    const count = (known?.count ?? 0) + 1;
+    const failure = { reporter, message, count, ...(essential && { essential }) };
     this.#failures.set(reporter, failure);
     if (known === undefined) this.#options.onFailure?.(failure);
   }
@@ -149,12 +154,13 @@ export class Audience {
     const timeout = new AbortController();
     try {
       const closed = (reporter.close?.() ?? Promise.resolve()).then(() => true);
-      const late = this.#options.clock.sleep(CLOSE_MS, timeout.signal).then(() => false);
-      if (!(await Promise.race([closed, late]))) {
-        this.fail(name, new Error(`The reporter did not close within ${CLOSE_MS} ms.`));
+      const timedOut = this.#options.clock.sleep(CLOSE_MS, timeout.signal).then(() => false);
+      if (!(await Promise.race([closed, timedOut]))) {
+        const late = new Error(`The reporter did not close within ${CLOSE_MS} ms.`);
+        this.fail(name, late, reporter.essential);
       }
     } catch (error) {
-      this.fail(name, error);
+      this.fail(name, error, reporter.essential);
     } finally {
       timeout.abort();
     }

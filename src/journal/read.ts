@@ -2,13 +2,14 @@
  * Reading a journal back. Every line is checked: its version, its hash, its place in the chain, and
  * every field of its event. A line that can't be used is a problem, and the others are used.
  */
-import { eventShape } from "../events/event-shapes.ts";
+import { eventShape, eventTypes } from "../events/event-shapes.ts";
 import type { RunEvent } from "../events/event.ts";
-import { fits, number, optional, record, words } from "../events/shape.ts";
+import { count, fits, natural, optional, record, words } from "../events/shape.ts";
 import {
   hashOfLine,
   JOURNAL_FORMAT,
   JOURNAL_VERSION,
+  journalLine,
   journalStart,
   type JournalEnd,
 } from "./format.ts";
@@ -21,9 +22,10 @@ export interface JournalProblem {
   readonly reason: string;
   /**
    * `torn`: the last line is incomplete, because the process was killed or still runs. `removed`: such a line was
-   * removed here when the journal was continued. `damaged`: everything else.
+   * removed here when the journal was continued. `unknown`: an intact event of a type that a newer agent-jobs has
+   * added. `damaged`: everything else.
    */
-  readonly kind: "torn" | "removed" | "damaged";
+  readonly kind: "torn" | "removed" | "unknown" | "damaged";
 }
 
 /** The contents of a journal. */
@@ -42,17 +44,35 @@ export function parseJournal(text: string): ParsedJournal {
   return { events, problems, torn };
 }
 
-export function readJournal(text: string): ParsedJournal & { readonly end: JournalEnd } {
+export function readJournal(text: string): ParsedJournal & {
+  readonly end: JournalEnd;
+  /** False: a file of another kind. It has one problem, not one for each of its lines. */
+  readonly isJournal: boolean;
+} {
   const reader = new Reader();
   const lines = text.split("\n");
   const rest = lines.pop() ?? "";
   for (const line of lines) if (!reader.read(line)) break;
   const { events, problems, end } = reader;
   const torn = rest !== "";
-  const line = lines.length + 1;
-  if (torn) problems.push({ line, reason: "The line is incomplete.", kind: "torn" });
-  if (text === "") problems.push({ line: 1, reason: "The journal is empty.", kind: "damaged" });
-  return { events, problems, torn, end };
+  const isJournal = reader.isJournal || (lines.length === 0 && isBeginning(rest));
+  const problem = (line: number, reason: string, kind: JournalProblem["kind"]): JournalProblem => ({
+    line,
+    reason,
+    kind,
+  });
+  if (text === "") problems.push(problem(1, "The journal is empty.", "damaged"));
+  else if (!isJournal)
+    problems.splice(0, Infinity, problem(1, "The file is not a journal.", "damaged"));
+  else if (torn) problems.push(problem(lines.length + 1, "The line is incomplete.", "torn"));
+  return { events, problems, torn, end, isJournal };
+}
+
+/** Whether a file without a whole line may be a journal whose first line is torn. */
+function isBeginning(text: string): boolean {
+  const { line } = journalLine(journalStart, {});
+  const known = line.slice(0, line.indexOf(',"hash"'));
+  return known.startsWith(text.slice(0, known.length));
 }
 
 const header = record<{
@@ -62,9 +82,9 @@ const header = record<{
   readonly removed?: number;
 }>({
   type: words({ journal: true }),
-  at: number,
+  at: count,
   format: words({ [JOURNAL_FORMAT]: true }),
-  removed: optional(number),
+  removed: optional(natural),
 });
 
 class Reader {
@@ -72,8 +92,11 @@ class Reader {
   readonly problems: JournalProblem[] = [];
   /** Of the lines that were used. A repeated line is used once. */
   readonly #hashes = new Set<string>();
+  /** Whether any line was one of a journal, of whatever version. */
+  isJournal = false;
   #line = 0;
   #seq = 0;
+  #crlf = false;
   /** Undefined: the line before has no hash that can be read. */
   #prev: string | undefined = "";
 
@@ -82,26 +105,33 @@ class Reader {
   }
 
   /** False: nothing that follows can be read. */
-  read(line: string): boolean {
+  read(found: string): boolean {
     this.#line += 1;
+    const line = found.endsWith("\r") ? found.slice(0, -1) : found;
+    if (line !== found && !this.#crlf) {
+      this.#crlf = true;
+      this.#problem("The lines end with CRLF instead of LF: the file was changed.");
+    }
     const value = parseLine(line);
     if (typeof value === "string") {
       this.#skip(value, undefined);
       return true;
     }
     const { v, seq, prev, hash: _hash, ...fields } = value;
+    this.isJournal ||= v !== undefined && (seq !== undefined || fields["type"] === "journal");
     if (v !== JOURNAL_VERSION) {
       const isHeader = this.#line === 1 && fields["type"] === "journal";
       this.#skip(versionText(v, isHeader), undefined);
       return !isHeader;
     }
-    const found = hashOfLine(line);
-    if (found === undefined) this.#skip("The line does not end with its hash.", undefined);
-    else if (!found.fits) this.#skip("The line was changed: its hash does not match.", found.hash);
-    else if (this.#hashes.has(found.hash)) this.#problem("The line is a duplicate.");
-    else if (typeof seq !== "number") this.#skip("seq must be a number.", found.hash);
+    const sealed = hashOfLine(line);
+    if (sealed === undefined) this.#skip("The line does not end with its hash.", undefined);
+    else if (!sealed.fits)
+      this.#skip("The line was changed: its hash does not match.", sealed.hash);
+    else if (this.#hashes.has(sealed.hash)) this.#problem("Duplicate line.");
+    else if (typeof seq !== "number") this.#skip("seq must be a number.", sealed.hash);
     else {
-      this.#hashes.add(found.hash);
+      this.#hashes.add(sealed.hash);
       if (seq !== this.#seq)
         this.#problem(
           `Expected number ${this.#seq}, found ${seq}: lines are missing or out of order.`,
@@ -110,7 +140,7 @@ class Reader {
         this.#problem("The line does not follow the previous one: one of them was changed.");
       this.#use(fields);
       this.#seq = seq + 1;
-      this.#prev = found.hash;
+      this.#prev = sealed.hash;
     }
     return true;
   }
@@ -120,7 +150,7 @@ class Reader {
     if (fields["type"] === "journal") {
       const fault = header.fault(fields, "", 0);
       const { removed } = fields;
-      if (fault !== undefined) this.#problem(`The header is incomplete: ${fault}.`);
+      if (fault !== undefined) this.#problem(`Invalid header: ${fault}.`);
       else if (removed !== undefined)
         this.#problem(
           `A torn line of ${JSON.stringify(removed)} bytes was removed before this one.`,
@@ -129,8 +159,11 @@ class Reader {
       return;
     }
     if (isFirst) this.#problem("The header is missing.");
-    if (fits(eventShape, fields)) this.events.push(fields);
-    else this.#problem(`The event is invalid: ${eventShape.fault(fields, "", 0) ?? ""}.`);
+    const { type } = fields;
+    if (typeof type === "string" && !eventTypes.has(type))
+      this.#problem(`Unknown event type ${JSON.stringify(type)}.`, "unknown");
+    else if (fits(eventShape, fields)) this.events.push(fields);
+    else this.#problem(`Invalid event: ${eventShape.fault(fields, "", 0) ?? ""}.`);
   }
 
   /** Nothing is known of the line but, perhaps, the hash that the next one has to name. */

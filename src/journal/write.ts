@@ -31,17 +31,28 @@ export interface JournalFile {
 }
 
 /**
- * Starts a journal at `path`, or continues one; parent folders are created. Throws if that is not possible, so that it is
+ * Starts a journal at `path`, or continues one; parent folders are created. The first event replaces an existing file. Throws if that is not possible, so that it is
  * known before the run. A damaged journal, or a file that is not a journal, is not continued. A torn last line is
  * removed, and the next line records this.
  */
 export function createJournal(path: string, options: JournalOptions = {}): Reporter {
+  return openJournal(path, options);
+}
+
+export interface JournalReporter extends Reporter {
+  /** Closes it before the first event. The file stays as it was. */
+  abandon(): void;
+}
+
+/** As `createJournal`, for a run that may still be refused. */
+export function openJournal(path: string, options: JournalOptions = {}): JournalReporter {
   const { append = false, now = () => systemClock.now() } = options;
   const file = new OwnFile("journal", path, { keep: append });
-  if (!append) return createJournalReporter(file, now);
+  const abandon = (): void => file.abandon();
+  if (!append) return { ...createJournalReporter(file, now), abandon };
   try {
     const { end, removed } = prepareToContinue(file);
-    return createJournalReporter(file, now, end, removed);
+    return { ...createJournalReporter(file, now, end, removed), abandon };
   } catch (error) {
     file.abandon();
     const why = error instanceof Error ? error.message : String(error);
@@ -55,23 +66,16 @@ function prepareToContinue(file: OwnFile): {
   readonly removed: number;
 } {
   const bytes = file.read();
-  const whole = bytes.lastIndexOf("\n".charCodeAt(0)) + 1;
-  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, whole));
-  const { end, problems } = whole === 0 ? { end: journalStart, problems: [] } : readJournal(text);
+  if (bytes.length === 0) return { end: journalStart, removed: 0 };
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  const { end, problems, isJournal } = readJournal(text);
+  if (!isJournal) throw new Error("the file is not a journal.");
   const damage = problems.find(({ kind }) => kind === "damaged");
   if (damage !== undefined) throw new Error(`line ${damage.line}: ${damage.reason}`);
+  const whole = bytes.lastIndexOf("\n".charCodeAt(0)) + 1;
   const removed = bytes.length - whole;
-  if (whole === 0 && !isBeginning(bytes)) throw new Error("the file is not a journal.");
   if (removed > 0) file.truncate(whole);
   return { end, removed };
-}
-
-/** Whether a file without a whole line may be a journal whose first line is torn. */
-function isBeginning(bytes: Uint8Array): boolean {
-  const { line } = journalLine(journalStart, {});
-  const known = line.slice(0, line.indexOf(',"hash"'));
-  const text = new TextDecoder().decode(bytes.subarray(0, known.length));
-  return known.startsWith(text);
 }
 
 export function createJournalReporter(
@@ -101,27 +105,30 @@ export function createJournalReporter(
     end = next.end;
   };
 
-  let unwrittenHeader: unknown;
-  try {
+  const at = now();
+  let begun = false;
+  const begin = (): void => {
+    if (begun) return;
+    begun = true;
     const gap = removed > 0 ? { removed } : {};
     if (start.seq === 0 || removed > 0)
-      write({ type: "journal", at: now(), format: JOURNAL_FORMAT, ...gap });
-  } catch (error) {
-    unwrittenHeader = error;
-  }
+      write({ type: "journal", at, format: JOURNAL_FORMAT, ...gap });
+  };
+
   return {
     name: "journal",
+    essential: true,
     report(event) {
-      if (unwrittenHeader !== undefined) {
-        const error = unwrittenHeader;
-        unwrittenHeader = undefined;
-        throw error;
-      }
+      begin();
       if (!isDelta(event)) write(event);
     },
     async close() {
-      broken = true;
-      await file.close();
+      try {
+        begin();
+      } finally {
+        broken = true;
+        await file.close();
+      }
     },
   };
 }

@@ -22,7 +22,7 @@ import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { makeDirectoryNow, refuseSpecialFile } from "./files.ts";
 
-const { O_RDWR, O_WRONLY, O_CREAT, O_TRUNC, O_APPEND, O_EXCL } = constants;
+const { O_RDWR, O_WRONLY, O_CREAT, O_APPEND, O_EXCL } = constants;
 
 export class OwnFile {
   readonly #what: string;
@@ -30,9 +30,11 @@ export class OwnFile {
   #file: number;
   #written = 0;
   #hash = createHash("sha256");
+  /** What was there before is still there. */
+  #toEmpty: boolean;
 
   /**
-   * Makes the file and the folders above it; one that is there is replaced, or with `keep` continued. Throws if that
+   * Makes the file and the folders above it; one that is there is replaced by the first write, or with `keep` continued. Throws if that
    * is not possible: better to know before a run than after it. `what` it is, for messages: "journal".
    */
   constructor(what: string, path: string, { keep = false }: { readonly keep?: boolean } = {}) {
@@ -40,8 +42,9 @@ export class OwnFile {
     this.#path = resolve(path);
     makeDirectoryNow(dirname(this.#path));
     refuseSpecialFile(this.#path);
-    const access = keep ? O_RDWR : O_WRONLY | O_TRUNC;
+    const access = keep ? O_RDWR : O_WRONLY;
     this.#file = openSync(this.#path, access | O_CREAT | O_APPEND, 0o666);
+    this.#toEmpty = !keep;
     if (keep) this.#count(this.read());
   }
 
@@ -65,7 +68,7 @@ export class OwnFile {
     this.#count(this.read());
   }
 
-  /** Closes it as it is. */
+  /** Closes it as it is; nothing is lost if nothing was written. */
   abandon(): void {
     closeSync(this.#file);
   }
@@ -77,6 +80,8 @@ export class OwnFile {
 
   /** May write less than it is given. */
   write(bytes: Uint8Array, offset: number): number {
+    if (this.#toEmpty && fstatSync(this.#file).isFile()) ftruncateSync(this.#file);
+    this.#toEmpty = false;
     const count = writeSync(this.#file, bytes, offset);
     this.#count(bytes.subarray(offset, offset + count));
     return count;
@@ -89,7 +94,7 @@ export class OwnFile {
       const file = openSync(this.#path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o666);
       closeSync(this.#file);
       this.#file = file;
-    } else if (this.#isOurs(now) && now.isFile() && now.size > 0) ftruncateSync(this.#file);
+    }
     const bytes = new TextEncoder().encode(text);
     for (let offset = 0; offset < bytes.length;) {
       const count = this.write(bytes, offset);

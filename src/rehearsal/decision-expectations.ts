@@ -2,25 +2,48 @@
 import { decisionText } from "../events/decision.ts";
 import type { WorkDecision } from "../events/decision-of.ts";
 import type { ExpectedDecision, ExpectedField } from "./format/script.ts";
-import { describeCondition, mismatch } from "./format/text-condition.ts";
+import { describeCondition, mismatch, quote } from "./format/text-condition.ts";
 
-export function isExpected(
+export type Fill = (template: string) => string;
+
+export function isExpected(expected: ExpectedDecision, told: WorkDecision, fill: Fill): boolean {
+  return differences(expected, told, fill) === 0;
+}
+
+/** How far a decision is from an expected one. Infinite: it is not even of the same kind. */
+export function differences({ expects }: ExpectedDecision, told: WorkDecision, fill: Fill): number {
+  const { work, decision } = told;
+  if (expects.by === "text")
+    return mismatch(expects.condition, decisionText(decision), fill) === undefined ? 0 : 1;
+  const { kind, task, workId, run, fields } = expects;
+  if (decision.kind !== kind) return Number.POSITIVE_INFINITY;
+  const fits = [
+    task === undefined || work?.taskId === task,
+    workId === undefined || work?.workId === workId,
+    run === undefined || work?.run === run,
+    ...fields.map(({ name, value }) => {
+      const found = fieldOf(decision, name);
+      if (typeof value !== "object") return found === value;
+      return typeof found === "string" && mismatch(value, found, fill) === undefined;
+    }),
+  ];
+  return fits.filter((fit) => !fit).length;
+}
+
+/** A decision that occurred, in the terms of the expectation. */
+export function describeFound(
   { expects }: ExpectedDecision,
   { work, decision }: WorkDecision,
-  fill: (template: string) => string,
-): boolean {
-  if (expects.by === "text")
-    return mismatch(expects.condition, decisionText(decision), fill) === undefined;
-  const { kind, task, workId, run, fields } = expects;
-  if (decision.kind !== kind) return false;
-  if (task !== undefined && work?.taskId !== task) return false;
-  if (workId !== undefined && work?.workId !== workId) return false;
-  if (run !== undefined && work?.run !== run) return false;
-  return fields.every(({ name, value }) => {
-    const found = fieldOf(decision, name);
-    if (typeof value !== "object") return found === value;
-    return typeof found === "string" && mismatch(value, found, fill) === undefined;
+): string {
+  const text = quote(decisionText(decision));
+  if (expects.by === "text") return text;
+  const of = work === null ? "the job" : `task "${work.taskId}", work ${work.workId}`;
+  const names = Object.keys(decision).filter((name) => name !== "kind");
+  const fields = names.map((name) => {
+    const value = fieldOf(decision, name);
+    return `${name} is ${typeof value === "string" ? quote(value) : JSON.stringify(value)}`;
   });
+  return `${text} (of ${[of, ...fields].join(", ")})`;
 }
 
 /** As the predicate of a sentence. */
@@ -40,17 +63,17 @@ export function describeExpected({ expects }: ExpectedDecision): string {
 export function groupOf({ expects }: ExpectedDecision):
   | {
       readonly name: string;
-      readonly has: (kind: string, text: string) => boolean;
+      readonly has: (told: WorkDecision) => boolean;
     }
   | undefined {
   if (expects.by === "fields") {
     const { kind } = expects;
-    return { name: `the kind "${kind}"`, has: (other) => other === kind };
+    return { name: `the kind "${kind}"`, has: ({ decision }) => decision.kind === kind };
   }
   const { condition } = expects;
   const category = /^\[[A-Z ]+\]/.exec(condition.contains[0] ?? condition.equals ?? "")?.[0];
   if (category === undefined) return undefined;
-  return { name: category, has: (_kind, text) => text.startsWith(category) };
+  return { name: category, has: ({ decision }) => decisionText(decision).startsWith(category) };
 }
 
 function describeField({ name, value }: ExpectedField): string {

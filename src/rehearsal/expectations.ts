@@ -1,13 +1,18 @@
 /**
  * Compares a run with its expectations, as a fold over its events. What it keeps is bounded by the size of the job
- * and of the expectations, never by the length of the run, but for the outcomes of runs that a list asks
- * for one by one.
+ * and of the expectations, never by the length of the run, except for the outcomes that a list expects one by one.
  */
 import { decisionText } from "../events/decision.ts";
 import { decisionOf, type WorkDecision } from "../events/decision-of.ts";
 import type { RunEvent, RunOutcome, WorkEnded } from "../events/event.ts";
 import { plannedWorks, type PlannedWork } from "../events/plan.ts";
-import { describeExpected, groupOf, isExpected } from "./decision-expectations.ts";
+import {
+  describeExpected,
+  describeFound,
+  differences,
+  groupOf,
+  isExpected,
+} from "./decision-expectations.ts";
 import type { ExpectedDecision, Expectation } from "./format/script.ts";
 import { fillIn, mismatch, quote } from "./format/text-condition.ts";
 import { happened, wished, workFailures, type WorkTally } from "./work-expectations.ts";
@@ -33,8 +38,8 @@ class Fold implements Expectations {
   /** How far the expected sequence has come. */
   #step = 0;
   readonly #unwanted = new Map<ExpectedDecision, string>();
-  /** Their texts, with their kinds. */
-  readonly #decisions = new Map<string, string>();
+  /** Decisions of the run, one of each text and work. */
+  readonly #decisions = new Map<string, WorkDecision>();
   #workingDirectory = "";
   #outcome: RunOutcome | undefined;
 
@@ -94,7 +99,7 @@ class Fold implements Expectations {
           ]),
       ...[...this.#unwanted].map(
         ([item, text]) =>
-          `${item.place}: there must be no decision that ${describeExpected(item)}, but there was ${quote(text)}.`,
+          `${item.place}: unexpected decision ${quote(text)}: it ${describeExpected(item)}.`,
       ),
     ];
   }
@@ -131,7 +136,8 @@ class Fold implements Expectations {
     for (const item of this.#expect.exclude) {
       if (!this.#unwanted.has(item) && fits(item)) this.#unwanted.set(item, text);
     }
-    if (this.#decisions.size < KEPT_DECISIONS) this.#decisions.set(text, decision.kind);
+    const key = `${work?.workId} ${text}`;
+    if (this.#decisions.size < KEPT_DECISIONS) this.#decisions.set(key, told);
   }
 
   readonly #fill = (template: string): string => fillIn(template, this.#workingDirectory);
@@ -152,16 +158,18 @@ class Fold implements Expectations {
     return why === undefined ? [] : [`${place}: the reason ${why}; it is ${quote(actual)}.`];
   }
 
-  /** Decisions of the same kind or category: what the author may have meant. */
+  /** Decisions of the same kind or category, the nearest first: what the author may have meant. */
   #similar(item: ExpectedDecision): string {
     const group = groupOf(item);
     if (group === undefined) return "";
-    const others = [...this.#decisions].flatMap(([text, kind]) =>
-      group.has(kind, text) ? [text] : [],
-    );
-    if (others.length === 0) return ` There was none with ${group.name}.`;
-    const shown = others.slice(0, SHOWN_DECISIONS).map(quote).join(", ");
-    const more = others.length > SHOWN_DECISIONS ? " and others" : "";
+    const distance = (told: WorkDecision): number => differences(item, told, this.#fill);
+    const others = [...this.#decisions.values()]
+      .filter((told) => group.has(told))
+      .toSorted((a, b) => distance(a) - distance(b));
+    const texts = [...new Set(others.map((told) => describeFound(item, told)))];
+    if (texts.length === 0) return ` There was none with ${group.name}.`;
+    const shown = texts.slice(0, SHOWN_DECISIONS).join(", ");
+    const more = texts.length > SHOWN_DECISIONS ? " and others" : "";
     return ` With ${group.name} there was ${shown}${more}.`;
   }
 }

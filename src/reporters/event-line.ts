@@ -25,7 +25,8 @@ export interface EventLine {
 
 /** Maximum length of a line in normal and verbose output, in UTF-16 units. */
 const LENGTH = { quiet: 600, normal: 600, verbose: 4000 } as const;
-const SAID = { quiet: 300, normal: 300, verbose: 2000 } as const;
+/** Of an answer, in normal output. */
+const SAID_LENGTH = 300;
 
 /** `view` must include the event already. Empty: not shown at this verbosity. */
 export function eventLines(
@@ -74,13 +75,15 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
     }
     case "turn.ended": {
       if (event.purpose !== "prompt" || event.outcome !== "completed") return undefined;
+      // Every message has its own line there.
+      if (verbosity === "verbose") return undefined;
       const said = view.works.get(event.work.workId)?.lastMessage;
       if (said === undefined) return undefined;
       return {
         work: event.work,
         tone: "plain",
         from: "normal",
-        text: `said: ${oneLine(said, SAID[verbosity])}`,
+        text: `said: ${oneLine(said, SAID_LENGTH)}`,
       };
     }
     case "activity": {

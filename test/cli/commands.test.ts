@@ -134,7 +134,11 @@ describe("agent-jobs list, chart, schema, help", () => {
       "torn.jsonl": lines.join("").slice(0, -5),
       "damaged.jsonl": lines.join("").replace('"seq":3', '"seq":x'),
       "empty.jsonl": lines[0] ?? "",
-      "other.txt": "Dear reader,\n",
+      "other.txt": "Dear reader,\n\nGoodbye.\n",
+      "later.jsonl": sealed([
+        started("one", "first"),
+        { type: "budget.changed", at: 3, runId: "one" },
+      ]).join(""),
       "good.yml": good,
     });
     const draw = (...args: string[]): ReturnType<typeof runCli> =>
@@ -149,9 +153,14 @@ describe("agent-jobs list, chart, schema, help", () => {
     const damaged = await draw("--journal", "damaged.jsonl");
     assert.deepEqual([damaged.code, damaged.stderr.startsWith("damaged.jsonl:4: ")], [1, true]);
     assert.match(damaged.stdout, /second/);
+    const later = await draw("--journal", "later.jsonl");
+    assert.deepEqual(
+      [later.code, later.stderr],
+      [0, 'later.jsonl:3: Unknown event type "budget.changed".\n'],
+    );
     for (const [args, why] of [
-      [["--journal", "empty.jsonl"], /empty\.jsonl contains no start of a run/],
-      [["--journal", "other.txt"], /other\.txt:1: [^]*contains no start of a run/],
+      [["--journal", "empty.jsonl"], /empty\.jsonl contains no run/],
+      [["--journal", "other.txt"], /^agent-jobs: other\.txt is not a journal\.\n$/],
       [["--journal", "none.jsonl"], /Can't read the journal none\.jsonl: ENOENT/],
       [["--journal", "whole.jsonl", "--run", "three"], /no run "three"\. .*one, two\./],
       [["good.yml", "--journal", "whole.jsonl"], /an entry or a journal, not both/],
@@ -184,6 +193,43 @@ describe("agent-jobs list, chart, schema, help", () => {
       const { code, stdout } = await runCli([command, "--help"], { cwd: root });
       assert.equal(code, 0);
       assert.match(stdout, new RegExp(`^Usage: agent-jobs ${command} `));
+    }
+  });
+
+  it("suggests names and the help of the command for a mistake", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, {
+      "hello.yml": good.replace(/\bk: /, "hello: "),
+      "task.rehearsal.yml": [
+        "entry: hello.yml",
+        "job: hello",
+        "userInput: x",
+        "sessions: [{ turns: [done] }]",
+        "expect: { decisions: { exclude: [{ kind: task-failed, task: taskk }, { kind: note, task: A }] } }",
+      ].join("\n"),
+    });
+    for (const [args, why] of [
+      [
+        ["run", "hello.yml", "helo"],
+        /There is no job "helo" \(did you mean "hello"\?\)\. The entry/,
+      ],
+      [
+        ["chart", "hello.yml", "helo"],
+        /There is no job "helo" \(did you mean "hello"\?\)\. The entry/,
+      ],
+      [
+        ["run", "hello.yml", "hello", "--model", "drivin=m"],
+        /no model category "drivin" in the entry \(did you mean "driving"\?\)\. It has: /,
+      ],
+      [["run", "hello.yml", "--no-such"], /\(run agent-jobs run --help for its options\)\n$/],
+      [["--no-such"], /\(run agent-jobs --help for a list of commands\)\n$/],
+      [
+        ["rehearse", "task.rehearsal.yml"],
+        /task\.rehearsal\.yml:5:\d+: rehearsal\.expect\.decisions\.exclude\[0\]\.task: The entry has no task "taskk"\.\n.*exclude\[1\]\.task: The entry has no task "A"\.? .*did you mean "a"\?/,
+      ],
+    ] as const) {
+      const { code, stdout, stderr } = await runCli([...args], { cwd });
+      assert.equal(code, 2, stdout + stderr);
+      assert.match(stdout + stderr, why);
     }
   });
 

@@ -100,3 +100,23 @@ test("a recording never goes through a link that was put in its place", async (t
 function patch(body: string): ScriptedCall {
   return { name: "apply_patch", arguments: `*** Begin Patch\n${body}\n*** End Patch` };
 }
+
+test("a run that is refused leaves the files of an earlier run as they were", async (t) => {
+  const workspace = await makeWorkspace(t, {
+    "entry.json": entry("read-only"),
+    "old.jsonl": "old journal\n",
+    "old.rehearsal.yml": "old recording\n",
+    "folder/file": "",
+  });
+  const access = ["run", "entry.json", "--provider-base-url", "http://127.0.0.1:9"];
+  for (const [args, why] of [
+    [["--journal", "old.jsonl", "--record", "folder"], /Can't write the recording folder/],
+    [["--journal", "folder", "--record", "old.rehearsal.yml"], /Can't write the journal folder/],
+  ] as const) {
+    const { code, stderr } = await runCli([...access, ...args], { cwd: workspace.path });
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, why);
+    assert.equal(await workspace.read("old.jsonl"), "old journal\n");
+    assert.equal(await workspace.read("old.rehearsal.yml"), "old recording\n");
+  }
+});

@@ -8,6 +8,7 @@ import { planned, plannedTasks, ref } from "../rig/plan.ts";
 
 const text = fc.oneof(fc.string({ maxLength: 20 }), fc.string({ unit: "binary", maxLength: 20 }));
 const count = fc.nat({ max: 5000 });
+const natural = fc.integer({ min: 1, max: 5000 });
 const workRef: fc.Arbitrary<WorkRef> = fc.record({
   workId: fc.nat({ max: 4 }),
   taskId: fc.constantFrom("a", "b", "c"),
@@ -28,14 +29,14 @@ export const decision: fc.Arbitrary<MadeDecision> = fc.oneof(
   fc.record({
     kind: fc.constant("session-crashed" as const),
     purpose,
-    attempt: count,
-    attempts: count,
+    attempt: natural,
+    attempts: natural,
     crash,
   }),
   fc.record({
     kind: fc.constant("criteria-retry" as const),
-    retry: count,
-    of: count,
+    retry: natural,
+    of: natural,
     reason: text,
   }),
   fc.constant({ kind: "task-succeeded" as const }),
@@ -150,7 +151,7 @@ export const body: fc.Arbitrary<RunEventBody> = fc.oneof(
     modelId: text,
     role,
     retry: count,
-    attempt: count,
+    attempt: natural,
   }),
   fc.record({
     type: fc.constant("session.ended" as const),
@@ -167,7 +168,7 @@ export const body: fc.Arbitrary<RunEventBody> = fc.oneof(
     modelId: text,
     purpose,
     retry: count,
-    attempt: count,
+    attempt: natural,
     prompt: text,
   }),
   fc.record({

@@ -32,12 +32,18 @@ function pathsOf(value: unknown): (readonly string[])[] {
   ]);
 }
 
-function changed(value: unknown, [name, ...rest]: readonly string[]): object {
+function replaced(value: unknown, [name, ...rest]: readonly string[], by: unknown): object {
   const copy: Record<string, unknown> = Object.assign(Array.isArray(value) ? [] : {}, value);
-  const item = copy[name ?? ""];
-  if (rest.length > 0) copy[name ?? ""] = changed(item, rest);
-  else copy[name ?? ""] = typeof item === "string" ? 5 : "another type";
+  copy[name ?? ""] = rest.length > 0 ? replaced(copy[name ?? ""], rest, by) : by;
   return copy;
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((found, name) => Reflect.get(Object(found), name), value);
+}
+
+function changed(value: unknown, path: readonly string[]): object {
+  return replaced(value, path, typeof valueAt(value, path) === "string" ? 5 : "another type");
 }
 
 test("a field of another type is reported with its line, wherever it is, and all other lines are used", () => {
@@ -62,6 +68,51 @@ test("a field of another type is reported with its line, wherever it is, and all
 
 const optional =
   /^(entryFile|finish|status|refusal|jobOutcome|unanswered|used|setBy|waitingFor|advice|statusCode|errorType|retryAfterMs|detail|parentToolCallId|toolName|stopped|result|detailedContent|error|code|reasoning|id|modelId|message|arguments|modelOverride|atMost|atMostReached|preCondition|postCondition|trueWork|falseWork|preset|read|write|shell|url|tools|reason)$/;
+
+test("a number that is negative, a count that is a fraction, and permissions of unknown fields are reported", () => {
+  const fractions = /^(milliseconds|retryAfterMs|cost|durationMs|value|used)$/;
+  let numbers = 0;
+  for (const [index, event] of every.entries()) {
+    for (const path of pathsOf(event)) {
+      const name = path.at(-1) ?? "";
+      const found = valueAt(event, path);
+      if (typeof found !== "number" || path.includes("arguments")) continue;
+      numbers += 1;
+      const mayBeFraction =
+        fractions.test(name) && !/tokens|modelCalls|loop|parallel/.test(path[1] ?? "");
+      for (const wrong of [-1, -1.5, ...(mayBeFraction ? [] : [1.5, 2 ** 60])]) {
+        const lines = sealed(
+          every.with(index, JSON.parse(JSON.stringify(replaced(event, path, wrong)))),
+        );
+        const where = `${event.type} ${path.join(".")} ${wrong}`;
+        const { problems } = parseJournal(lines.join(""));
+        assert.deepEqual(
+          problems.map(({ line, kind }) => [line, kind]),
+          [[index + 2, "damaged"]],
+          where,
+        );
+      }
+    }
+  }
+  assert.ok(numbers > 60, `${numbers} numbers`);
+  const [started] = every;
+  const permitted = (rules: unknown): string[] =>
+    said(parseJournal(sealed([{ ...started, permissions: { a: rules } }]).join("")));
+  assert.deepEqual(permitted({ x: 1 }), [
+    '2: Invalid event: permissions["a"] must have one of preset, read, write, shell, url, tools.',
+  ]);
+  assert.deepEqual(permitted({}), []);
+  assert.deepEqual(permitted({ shell: ["ls"], added: "later" }), []);
+});
+
+test("an intact event of an unknown type is skipped, and is no damage", () => {
+  const added = { at: 1, runId: "run", type: "budget.changed", work: null };
+  const { events, problems, torn } = parseJournal(sealed([note("1"), added, note("2")]).join(""));
+  assert.deepEqual(problems, [
+    { line: 3, reason: 'Unknown event type "budget.changed".', kind: "unknown" },
+  ]);
+  assert.deepEqual([events, torn], [[note("1"), note("2")], false]);
+});
 
 test("a field that is missing is reported with its line", () => {
   const without = (value: unknown, [name, ...rest]: readonly string[]): object => {
@@ -172,22 +223,27 @@ test("a journal of another version is one problem, at its first line", () => {
 test("what is no journal, or no event, is said", () => {
   const [header = "", first = ""] = sealed([note("1")]);
   assert.deepEqual(said(parseJournal("")), ["1: The journal is empty."]);
-  assert.deepEqual(said(parseJournal("Dear reader,\n[1]\n")), [
-    "1: The line is not JSON.",
-    "2: The line is not a JSON object.",
+  for (const text of ["Dear reader,\n[1]\n", "Dear reader,\r\n\r\n", "Dear reader", '{"a":1}\n'])
+    assert.deepEqual(said(parseJournal(text)), ["1: The file is not a journal."]);
+  assert.deepEqual(said(parseJournal(`${header}Dear reader,\n[1]\n`)), [
+    "2: The line is not JSON.",
+    "3: The line is not a JSON object.",
   ]);
+  const crlf = parseJournal((header + first).replaceAll("\n", "\r\n"));
+  assert.deepEqual(said(crlf), ["1: The lines end with CRLF instead of LF: the file was changed."]);
+  assert.deepEqual(crlf.events, [note("1")]);
   assert.deepEqual(said(parseJournal(first)), [
     "1: Expected number 0, found 1: lines are missing or out of order.",
     "1: The header is missing.",
   ]);
-  assert.deepEqual(said(parseJournal(header + header)), ["2: The line is a duplicate."]);
+  assert.deepEqual(said(parseJournal(header + header)), ["2: Duplicate line."]);
   const strange = sealed([
     { at: 1, runId: "r", type: "something.new" },
     { ...note("1"), at: null },
   ]);
   assert.deepEqual(said(parseJournal(strange.join(""))), [
-    '2: The event is invalid: type "something.new" is not known.',
-    "3: The event is invalid: at must be a number.",
+    '2: Unknown event type "something.new".',
+    "3: Invalid event: at must be a whole number of 0 or more.",
   ]);
   let tree: object = { kind: "Ref", workIdInJob: 0, taskId: "a", modelId: "m" };
   for (let level = 0; level < 1500; level += 1) tree = { kind: "Seq", works: [tree] };

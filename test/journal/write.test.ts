@@ -6,9 +6,14 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
 import { parseJournal } from "../../src/journal/read.ts";
-import { createJournal, createJournalReporter, type JournalFile } from "../../src/journal/write.ts";
+import {
+  createJournal,
+  createJournalReporter,
+  openJournal,
+  type JournalFile,
+} from "../../src/journal/write.ts";
 import * as samples from "../events/samples.ts";
-import { fold, isDelta, memory, note } from "./rig.ts";
+import { fold, isDelta, memory, note, sealed } from "./rig.ts";
 
 function folder(context: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "journal-test-"));
@@ -44,6 +49,13 @@ test("a new journal replaces the file that was there", async (context) => {
   writeFileSync(path, "old\n".repeat(1000));
   await createJournal(path).close?.();
   assert.equal(readFileSync(path, "utf8").split("\n").length, 2);
+});
+
+test("a journal that is abandoned before its first event leaves the file as it was", (context) => {
+  const path = join(folder(context), "run.jsonl");
+  writeFileSync(path, "old\n");
+  openJournal(path).abandon();
+  assert.equal(readFileSync(path, "utf8"), "old\n");
 });
 
 test("a place where no journal can be is refused before the run", (context) => {
@@ -106,6 +118,7 @@ test("folding a journal gives the view of the live events", () => {
       const file = memory((left) => left);
       const journal = createJournalReporter(file, () => 1);
       for (const event of events) journal.report(event);
+      void journal.close?.();
       const parsed = parseJournal(file.text());
       assert.deepEqual(parsed.problems, []);
       assert.equal(parsed.torn, false);
@@ -163,6 +176,21 @@ test("a torn line is removed when the journal is continued, and the journal says
   assert.deepEqual(parseJournal(readFileSync(path, "utf8")).events, [note("1")]);
 });
 
+test("a journal with events of unknown types is continued", async (context) => {
+  const path = join(folder(context), "run.jsonl");
+  const lines = sealed([note("1"), { at: 1, runId: "run", type: "budget.changed" }]);
+  writeFileSync(path, lines.join(""));
+  const journal = createJournal(path, { append: true });
+  journal.report(note("2"));
+  await journal.close?.();
+  const { events, problems } = parseJournal(readFileSync(path, "utf8"));
+  assert.deepEqual(events, [note("1"), note("2")]);
+  assert.deepEqual(
+    problems.map(({ kind }) => kind),
+    ["unknown"],
+  );
+});
+
 test("what is damaged, foreign or of another version is not continued, and not touched", async (context) => {
   const path = join(folder(context), "run.jsonl");
   const journal = createJournal(path);
@@ -174,8 +202,8 @@ test("what is damaged, foreign or of another version is not continued, and not t
     [whole.replace('"text":"2"', '"text":"5"'), /line 3: The line was changed/],
     [lines.toSpliced(2, 1).join("\n"), /line 3: Expected number 2, found 3/],
     [whole.replace('"v":2', '"v":1'), /line 1: This journal has version 1, of an older/],
-    ["# Notes\n", /line 1: The line is not JSON/],
-    ['{"a":1}\n', /line 1: The version is none/],
+    ["# Notes\n", /the file is not a journal/],
+    ['{"a":1}\n', /the file is not a journal/],
     ["Notes", /the file is not a journal/],
   ] as const) {
     writeFileSync(path, content);

@@ -260,14 +260,14 @@ test("decisions by their kind and fields, whatever their text is", () => {
     assert.equal(include(item).length, 1, item);
   }
   assert.deepEqual(include("{ kind: criteria-retry, task: fix, retry: 2, reason: again }"), [
-    `expect.decisions[0] ${at("4:23")}: no decision is "criteria-retry" of task "fix" whose retry is 2 and reason contains "again". With the kind "criteria-retry" there was "[DECISION] retry 1 of 2: r".`,
+    `expect.decisions[0] ${at("4:23")}: no decision is "criteria-retry" of task "fix" whose retry is 2 and reason contains "again". With the kind "criteria-retry" there was "[DECISION] retry 1 of 2: r" (of task "fix", work 1, retry is 1, of is 2, reason is "r").`,
   ]);
   assert.match(include("{ kind: waiting }")[0] ?? "", /There was none with the kind "waiting"\.$/);
   const others = "{ kind: criteria-failed }, { kind: session-crashed }";
   assert.deepEqual(failures(`{ decisions: { sequence: [${others}] } }`, played()), []);
   assert.match(
     failures("{ decisions: { exclude: [{ kind: session-crashed }] } }", played())[0] ?? "",
-    /there must be no decision that is "session-crashed", but there was "\[SESSION CRASHED\]/,
+    /unexpected decision "\[SESSION CRASHED\].*: it is "session-crashed"\.$/,
   );
 });
 
@@ -290,7 +290,7 @@ test("decisions that must not occur", () => {
     failures(`{ decisions: { exclude: [${item}] } }`, run().note("one", "one more").end());
   assert.deepEqual(exclude("two"), []);
   assert.deepEqual(exclude("one"), [
-    `expect.decisions.exclude[0] ${at("4:34")}: there must be no decision that contains "one", but there was "[MISC] one".`,
+    `expect.decisions.exclude[0] ${at("4:34")}: unexpected decision "[MISC] one": it contains "one".`,
   ]);
 });
 

@@ -53,13 +53,18 @@ export function loadScript(source: string | Uint8Array, file: string): LoadedScr
     return `${schema.codePath(path).replace(/^rehearsal\.?/, "")} (${file}:${line}:${column})`;
   });
   const script = builder.script(value);
+  const namedTasks = builder.namedTasks.map(({ path, task }) => ({
+    task,
+    at: { file, ...locate(path), codePath: schema.codePath(path) },
+  }));
   return builder.problems.length === 0
-    ? { kind: "loaded", script }
+    ? { kind: "loaded", script: { ...script, namedTasks } }
     : { kind: "rejected", diagnostics: toDiagnostics(builder.problems, place) };
 }
 
 class Builder {
   readonly problems: Problem[] = [];
+  readonly namedTasks: { readonly path: Path; readonly task: string }[] = [];
   readonly #file: string;
   readonly #place: (path: Path) => string;
 
@@ -68,7 +73,7 @@ class Builder {
     this.#place = place;
   }
 
-  script(value: RehearsalFile): Script {
+  script(value: RehearsalFile): Omit<Script, "namedTasks"> {
     const { description, job, userInput, workingDirectory, workspace, permissions } = value;
     return {
       file: this.#file,
@@ -253,6 +258,7 @@ class Builder {
       };
       return { by: "text", condition: text(condition, path) };
     }
+    if (task !== undefined) this.namedTasks.push({ path: [...path, "task"], task });
     const fields =
       problems.length > 0
         ? []

@@ -2,6 +2,7 @@
  * A rehearsal, ready to be played: the shorthands of the file are resolved, what contradicts itself
  * is refused, and every part knows its place in the file, for the messages about it.
  */
+import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { CommitFields, RehearsalLimits, RunResult, WorkResult } from "./rehearsal-file.ts";
 import type { TextCondition } from "./text-condition.ts";
 
@@ -22,6 +23,13 @@ export interface Script {
   readonly limits: RehearsalLimits;
   readonly rules: readonly Rule[];
   readonly expect: Expectation;
+  /** Tasks that expected decisions name, to be checked against the entry. */
+  readonly namedTasks: readonly NamedTask[];
+}
+
+export interface NamedTask {
+  readonly task: string;
+  readonly at: Omit<Diagnostic, "reason" | "hint">;
 }
 
 /** Path and position, for messages: `sessions[0].turns[1] (a.rehearsal.yml:7:5)`. */

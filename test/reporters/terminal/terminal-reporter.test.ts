@@ -70,6 +70,7 @@ test("verbose tells prompts, tools, messages, model calls and the details of a c
   assert.match(text, /#0 review {2}prompt turn, attempt 2: Review it\.\n/);
   assert.match(text, /#0 review {2}tool job_prepare_document \{"argument"/);
   assert.match(text, /#0 review {2}message: I am ⏎ done\.\n/);
+  assert.doesNotMatch(text, / {2}said: /);
   assert.match(text, /#0 review {2}model call: m1, tokens 1\.0k in, 20 out, 0\.1 s\n/);
   assert.match(text, /Bad gateway \{\}\n/);
 });
