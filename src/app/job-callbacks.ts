@@ -175,8 +175,8 @@ export class TaskFold {
   report(event: RunEvent): void {
     if (this.#silent) return;
     this.#tell(event);
-    const told = decisionOf(event);
-    if (told !== undefined) this.#options.callback.taskDecision(decisionText(told.decision));
+    const decided = decisionOf(event);
+    if (decided !== undefined) this.#options.callback.taskDecision(decisionText(decided.decision));
   }
 
   #tell(event: RunEvent): void {

@@ -107,7 +107,7 @@ async function runOn(
           script,
           model,
           redactor,
-          honourExpectations: options.honourExpectations === true,
+          honorExpectations: options.honorExpectations === true,
         });
   const reporters: readonly (Reporter | undefined)[] = [
     { name: "view", report: (event) => applyEvent(view, event) },

@@ -6,16 +6,16 @@ import { UNKNOWN_TOOL, type SessionActivity } from "./session-activity.ts";
 
 const REASON_CHARACTERS = 300;
 
-/** A decision, and the work that it is about. */
-export interface Told {
-  /** Null: it is about the whole job. */
+/** A decision and the work it concerns. */
+export interface DecisionOfWork {
+  /** Null: it concerns the whole job. */
   readonly work: WorkRef | null;
   /** What was decided, and why. */
   readonly decision: Decision;
 }
 
 /** Everything that shows or counts decisions asks here, after it has seen the event itself. */
-export function decisionOf(event: RunEventBody): Told | undefined {
+export function decisionOf(event: RunEventBody): DecisionOfWork | undefined {
   switch (event.type) {
     case "decision":
       return event;

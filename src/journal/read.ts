@@ -2,6 +2,7 @@
  * Reading a journal back. Every line is checked: its version, its hash, its place in the chain, and
  * every field of its event. A line that can't be used is a problem, and the others are used.
  */
+import { isRecord } from "../document/guards.ts";
 import { eventShape } from "../events/event-shapes.ts";
 import type { RunEvent } from "../events/event.ts";
 import { fits, number, optional, record, words } from "../events/shape.ts";
@@ -159,8 +160,4 @@ function parseLine(line: string): Readonly<Record<string, unknown>> | string {
   } catch {
     return "The line is not JSON.";
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,12 +1,12 @@
 /** Whether a decision is one that a rehearsal expects, and what it expects in words. */
 import { decisionText } from "../events/decision.ts";
-import type { Told } from "../events/decision-of.ts";
+import type { DecisionOfWork } from "../events/decision-of.ts";
 import type { ExpectedDecision, ExpectedField } from "./format/script.ts";
 import { describeCondition, mismatch } from "./format/text-condition.ts";
 
 export function isExpected(
   { expects }: ExpectedDecision,
-  { work, decision }: Told,
+  { work, decision }: DecisionOfWork,
   fill: (template: string) => string,
 ): boolean {
   if (expects.by === "text")
@@ -60,7 +60,7 @@ function describeField({ name, value }: ExpectedField): string {
 }
 
 /** Of a crash its cause. */
-function fieldOf(decision: Told["decision"], name: string): unknown {
+function fieldOf(decision: DecisionOfWork["decision"], name: string): unknown {
   if (name === "crash") return "crash" in decision ? decision.crash.cause : undefined;
   return Object.hasOwn(decision, name) ? Reflect.get(decision, name) : undefined;
 }

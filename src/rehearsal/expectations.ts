@@ -4,7 +4,7 @@
  * for one by one.
  */
 import { decisionText } from "../events/decision.ts";
-import { decisionOf, type Told } from "../events/decision-of.ts";
+import { decisionOf, type DecisionOfWork } from "../events/decision-of.ts";
 import type { RunEvent, RunOutcome, WorkEnded } from "../events/event.ts";
 import { plannedWorks, type PlannedWork } from "../events/plan.ts";
 import { describeExpected, groupOf, isExpected } from "./decision-expectations.ts";
@@ -45,8 +45,8 @@ class Fold implements Expectations {
 
   report(event: RunEvent): void {
     this.#see(event);
-    const told = decisionOf(event);
-    if (told !== undefined) this.#decide(told);
+    const decided = decisionOf(event);
+    if (decided !== undefined) this.#decide(decided);
   }
 
   #see(event: RunEvent): void {
@@ -115,8 +115,8 @@ class Fold implements Expectations {
     if (listed) tally.each.push(outcome.kind);
   }
 
-  #decide(told: Told): void {
-    const { work, decision } = told;
+  #decide(decided: DecisionOfWork): void {
+    const { work, decision } = decided;
     if (work !== null) {
       this.#tally(work.workId, (tally) => {
         if (decision.kind === "criteria-retry") tally.retries += 1;
@@ -124,7 +124,7 @@ class Fold implements Expectations {
       });
     }
     const text = decisionText(decision);
-    const fits = (item: ExpectedDecision): boolean => isExpected(item, told, this.#fill);
+    const fits = (item: ExpectedDecision): boolean => isExpected(item, decided, this.#fill);
     for (const item of this.#missing) if (fits(item)) this.#missing.delete(item);
     const next = this.#expect.sequence[this.#step];
     if (next !== undefined && fits(next)) this.#step += 1;

@@ -74,13 +74,13 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
     }
     case "turn.ended": {
       if (event.purpose !== "prompt" || event.outcome !== "completed") return undefined;
-      const said = view.works.get(event.work.workId)?.lastMessage;
-      if (said === undefined) return undefined;
+      const message = view.works.get(event.work.workId)?.lastMessage;
+      if (message === undefined) return undefined;
       return {
         work: event.work,
         tone: "plain",
         from: "normal",
-        text: `said: ${oneLine(said, SAID[verbosity])}`,
+        text: `said: ${oneLine(message, SAID[verbosity])}`,
       };
     }
     case "activity": {
@@ -97,9 +97,9 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
 }
 
 function decided(event: RunEvent, view: RunView, verbosity: Verbosity): Candidate | undefined {
-  const told = decisionOf(event);
-  if (told === undefined) return undefined;
-  const { work, decision } = told;
+  const made = decisionOf(event);
+  if (made === undefined) return undefined;
+  const { work, decision } = made;
   const condition = work !== null && view.works.get(work.workId)?.condition === true;
   // Whether it is an answer is only known when the work ends. The reason is shown then.
   if (condition && decision.kind === "task-failed") return undefined;
@@ -124,8 +124,8 @@ const tones: Readonly<Record<DecisionTraits["severity"], Tone>> = {
 
 /** Whether a log that groups lines by work shows it immediately: the agent may continue, but its result may be incomplete. */
 export function isUrgent(event: RunEvent): boolean {
-  const told = decisionOf(event);
-  return told !== undefined && decisionTraits(told.decision.kind).audience.atOnce;
+  const made = decisionOf(event);
+  return made !== undefined && decisionTraits(made.decision.kind).audience.atOnce;
 }
 
 function endOfWork(

@@ -126,7 +126,7 @@ function ended(event: Extract<RunEvent, { type: "work.ended" }>, view: RunView):
   const { outcome } = event;
   const kind =
     outcome.kind === "canceled"
-      ? "cancelled"
+      ? "canceled"
       : work?.status === "answered-no"
         ? "answered no"
         : outcome.kind;
@@ -180,7 +180,7 @@ function runLines(
   const result =
     outcome.kind === "succeeded"
       ? `${job} succeeded`
-      : `${job} ${outcome.kind === "canceled" ? "was cancelled" : "failed"}: ${outcome.reason}`;
+      : `${job} ${outcome.kind === "canceled" ? "was canceled" : "failed"}: ${outcome.reason}`;
   // Each row starts with a number or one of our own words.
   const table = worksTable(view, 120, createPaint(false)).map((row) => `  ${breakOldMarker(row)}`);
   return [...table, logLine(result, 2000)];
