@@ -28,8 +28,8 @@ export interface ICopilotTaskCallback {
   /** What the runner decided and why, as `[CATEGORY] text`. */
   taskDecision(reason: string): void;
   /**
-   * Not called in borrowing mode. `taskId` is the id of the session. With a single
-   * model `isDrivingSession` is true.
+   * Not called in borrowing mode. `taskId` is the id of the session. With a single model, `isDrivingSession`
+   * is true.
    */
   taskSessionStarted(taskSession: ICopilotSession, taskId: string, isDrivingSession: boolean): void;
   /**

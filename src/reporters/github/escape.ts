@@ -1,6 +1,6 @@
 /**
- * Escapes foreign text for GitHub: for the log, in which the runner looks for commands,
- * and for Markdown, in which it makes links, images, mentions and references.
+ * Escapes foreign text for GitHub: for the log, in which the runner looks for commands, and for Markdown, in
+ * which it makes links, images, mentions and references.
  *
  * - `logLine`: neither syntax of a workflow command is left, provided that something of ours stands before
  *   it (`::cmd::` counts at the start of a trimmed line only).
