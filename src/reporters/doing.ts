@@ -2,7 +2,7 @@
 import type { OpenSession, RunView, WorkView } from "../events/view.ts";
 import { clockText, countText, oneLine } from "./text.ts";
 
-/** `queued`: it waits for a slot of `limits.parallel`. */
+/** `queued`: the work waits for a slot of `limits.parallel`. */
 export type Phase = "starting" | "queued" | "waiting" | "busy";
 
 export function phaseOf(work: WorkView): Phase {

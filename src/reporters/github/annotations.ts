@@ -1,6 +1,6 @@
 /**
- * What is worth an annotation, and which of too many: tasks that failed, then what went wrong on the way. GitHub shows ten of each level for a
- * step: where there are more, the tenth says how many.
+ * Chooses the annotations of a step: failed tasks first, then other problems. GitHub shows ten per level and
+ * step. If there are more, the tenth gives their number.
  */
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { diagnosticMessage } from "../../document/diagnostic.ts";

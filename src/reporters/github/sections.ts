@@ -1,6 +1,6 @@
 /**
- * The sections of the job summary. Each can be rendered into a given room; whatever it says of an agent,
- * a tool or an entry goes through `inline`, `code` or `fenced`.
+ * The sections of the job summary. Each can be rendered into a limited space. All text of an agent, a tool or
+ * an entry goes through `inline`, `code` or `fenced`.
  */
 import { elapsedMs, type RunView, type WorkView } from "../../events/view.ts";
 import { code, fenced, inline } from "./escape.ts";

@@ -1,10 +1,10 @@
 /**
- * The run in the log of a GitHub step. Works run at the same time, and a group can neither be nested nor
- * left and entered again: so the lines of a work are kept until it ends, then printed as one group. What
- * a person wants to know at once (a start, a crash, a failure) is a line of its own before that.
+ * The run in the log of a GitHub step. Works run concurrently, and a group can neither be nested nor reopened,
+ * so the lines of a work are buffered until it ends, and then printed as one group. Starts, crashes and
+ * failures are also printed at once, as lines of their own.
  *
- * - What is kept of a work is bounded: its first and its last lines.
- * - No text of an agent, a tool or an entry can be a workflow command: a line begins with something of ours,
+ * - The buffer of a work is bounded: it keeps the first and the last lines.
+ * - No text of an agent, a tool or an entry can be a workflow command: a line begins with a prefix of ours,
  *   its old markers are broken, and a group's content stands between `::stop-commands::` and its token.
  */
 import type { RunEvent, WorkRef } from "../../events/event.ts";

@@ -1,6 +1,6 @@
 /**
- * The outputs of the step. A later step should take them through `env`, and Linux starts no process with a
- * variable of 128 kB or more: so all of them together stay below that. `decisions` gives way, from the oldest on.
+ * The outputs of the step. Later steps should read them through `env`, and Linux starts no process with a
+ * variable of 128 kB or more. So all outputs together stay below that limit: the oldest decisions are omitted.
  */
 import { elapsedMs, type RunView } from "../../events/view.ts";
 import type { DecisionEntry } from "../../events/view.ts";

@@ -1,7 +1,7 @@
 /**
- * The job summary: a fold over the run, as Markdown for GitHub. Owns the order of the sections and the
- * limit: GitHub drops a summary of more than 1 MiB as a whole. What a section says is in
- * `sections.ts`, how foreign text is made harmless in `escape.ts`.
+ * The job summary: a fold over the run, as Markdown for GitHub. Owns the order of the sections and the size
+ * limit: GitHub drops a whole summary of more than 1 MiB. `sections.ts` renders the sections, and `escape.ts`
+ * escapes foreign text.
  */
 import type { RunView } from "../../events/view.ts";
 import { code, inline } from "./escape.ts";
