@@ -107,7 +107,7 @@ function providerOf(flags: RunFlags): ProviderOptions | undefined {
   const apiKey = baseUrl === undefined ? undefined : flags.providerApiKey;
   const write: WriteName = (option) =>
     option === "provider-api-key"
-      ? "--provider-api-key, or in AGENT_JOBS_PROVIDER_API_KEY"
+      ? "--provider-api-key or AGENT_JOBS_PROVIDER_API_KEY"
       : asFlag(option);
   const { provider, problems } = readProvider({ baseUrl, type, wireApi, apiKey }, write);
   if (problems.length > 0) throw new UsageError(problems.join("\n"));

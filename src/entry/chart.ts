@@ -48,7 +48,7 @@ interface NodeInProgress extends ChartNode {
   readonly arrows: ChartArrow[];
 }
 
-/** The nodes and arrows of a work tree, for `renderMermaid` or a drawing of your own. */
+/** The nodes and arrows of a work tree, for `renderMermaid` or a custom drawing. */
 export function generateChartNodes(work: Work<number>): ChartGraph {
   const nodes: NodeInProgress[] = [];
 

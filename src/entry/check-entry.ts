@@ -1,5 +1,5 @@
 /**
- * The checks that need two places of an entry at once, on whatever the schema has left of it. They
+ * The checks that compare two places of an entry, for the parts that the schema has accepted. They
  * add no follow-up problems: what depends on something that is broken is passed over.
  */
 import { readGlob } from "./glob.ts";

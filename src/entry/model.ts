@@ -124,7 +124,7 @@ export interface LoopWork<Id extends number = never, Ref extends TaskWork<Id> = 
   readonly body: Work<Id, Ref>;
   /** The loop repeats while the work's outcome equals the boolean. Without it, only `atMost` repeats the loop. */
   readonly postCondition?: readonly [boolean, Work<Id, Ref>];
-  /** How often the body runs at most. With it, an absent condition goes on. */
+  /** The maximum number of passes. With it, an absent condition means to continue. */
   readonly atMost?: number;
   /** The outcome if a condition asks for another pass after `atMost` passes. Default: `fail`. */
   readonly atMostReached?: "fail" | "succeed";

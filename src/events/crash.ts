@@ -11,13 +11,13 @@ export type Crash = (
   | { readonly cause: "redirect" }
   /** There was no connection to the model server. */
   | { readonly cause: "unreachable" }
-  /** Any other error that the session reported: a broken stream, an answer that is no JSON… */
+  /** Any other error that the session reported: a broken stream, an answer that is not JSON… */
   | { readonly cause: "session-error"; readonly status?: number }
   /** Neither text nor a tool call. */
   | { readonly cause: "empty-answer" }
   /** The content filter of the model blocked the answer. */
   | { readonly cause: "filtered" }
-  /** The model went on and on, and was cut off. */
+  /** The model did not stop, and was cut off. */
   | { readonly cause: "answer-too-long" }
   /** `refusal`: the answer of the model server after which the runtime kept silent. */
   | {
@@ -27,7 +27,7 @@ export type Crash = (
     }
   /** Too many consecutive denials. */
   | { readonly cause: "denied" }
-  /** The turn or the session was ended by someone else than this run. */
+  /** The turn or the session was not ended by this run. */
   | { readonly cause: "aborted" }
   | { readonly cause: "runtime-died" }
   /** The runtime or the session did not start. */
@@ -39,13 +39,13 @@ export type Crash = (
   /** A bug in agent-jobs. */
   | { readonly cause: "internal" }
 ) & {
-  /** One sentence for people. */
+  /** One sentence for users. */
   readonly message: string;
   /** The whole error as a JSON string (`errorToDetailedString`). */
   readonly detail?: string;
 };
 
-/** The model server answered, with an HTTP status that says no. */
+/** The model server rejected the request with an HTTP status. */
 export type Refusal =
   /** Without a status: the runtime had no credentials to send. */
   | { readonly cause: "auth"; readonly status?: 401 }

@@ -1,4 +1,4 @@
-/** The decision of an event: one that it carries, or one that it amounts to. */
+/** The decision of an event: one that it carries, or one that is derived from it. */
 import { beginningOf } from "./cut.ts";
 import type { Decision } from "./decision.ts";
 import type { RunEventBody, WorkRef } from "./event.ts";
@@ -10,11 +10,11 @@ const REASON_CHARACTERS = 300;
 export interface DecisionOfWork {
   /** Null: it concerns the whole job. */
   readonly work: WorkRef | null;
-  /** What was decided, and why. */
+  /** The decision and its reason. */
   readonly decision: Decision;
 }
 
-/** Everything that shows or counts decisions asks here, after it has seen the event itself. */
+/** Used by everything that shows or counts decisions, after it has processed the event itself. */
 export function decisionOf(event: RunEventBody): DecisionOfWork | undefined {
   switch (event.type) {
     case "decision":
@@ -66,7 +66,7 @@ function ofActivity(activity: SessionActivity): Decision | undefined {
   }
 }
 
-/** A denial has an event of its own, which says more. */
+/** A denial has an event of its own, with more details. */
 function isDenial(code: string | undefined): boolean {
   return code === "denied" || code === "rejected";
 }

@@ -202,7 +202,9 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     audience: always,
     answer: true,
     message: ({ retries, reason }) =>
-      `Giving up after ${retries} ${retries === 1 ? "retry" : "retries"}: ${reason}`,
+      retries === 0
+        ? `Giving up without a retry: ${reason}`
+        : `Giving up after ${retries} ${retries === 1 ? "retry" : "retries"}: ${reason}`,
   },
   "session-crashed": {
     category: "SESSION CRASHED",

@@ -46,7 +46,7 @@ export class OpenTexts<T> {
     return open === undefined ? [] : rest(open);
   }
 
-  /** The rest of every text of a session: none of them goes on. */
+  /** The rest of every text of a session: none of them continues. */
   end(sessionId: string): readonly T[] {
     const texts = this.#sessions.get(sessionId);
     this.#sessions.delete(sessionId);

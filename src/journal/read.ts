@@ -98,17 +98,17 @@ class Reader {
     }
     const found = hashOfLine(line);
     if (found === undefined) this.#skip("The line does not end with its hash.", undefined);
-    else if (!found.fits) this.#skip("The line was changed: its hash does not fit.", found.hash);
-    else if (this.#hashes.has(found.hash)) this.#problem("The line is there twice.");
+    else if (!found.fits) this.#skip("The line was changed: its hash does not match.", found.hash);
+    else if (this.#hashes.has(found.hash)) this.#problem("The line is a duplicate.");
     else if (typeof seq !== "number") this.#skip("seq must be a number.", found.hash);
     else {
       this.#hashes.add(found.hash);
       if (seq !== this.#seq)
         this.#problem(
-          `Expected number ${this.#seq}, found ${seq}: lines are missing or not in order.`,
+          `Expected number ${this.#seq}, found ${seq}: lines are missing or out of order.`,
         );
       else if (this.#prev !== undefined && prev !== this.#prev)
-        this.#problem("The line does not follow the one before it: one of them was changed.");
+        this.#problem("The line does not follow the previous one: one of them was changed.");
       this.#use(fields);
       this.#seq = seq + 1;
       this.#prev = found.hash;
@@ -121,7 +121,7 @@ class Reader {
     if (fields["type"] === "journal") {
       const fault = header.fault(fields, "", 0);
       const { removed } = fields;
-      if (fault !== undefined) this.#problem(`The header is not whole: ${fault}.`);
+      if (fault !== undefined) this.#problem(`The header is incomplete: ${fault}.`);
       else if (removed !== undefined)
         this.#problem(
           `A torn line of ${JSON.stringify(removed)} bytes was removed before this one.`,
@@ -131,7 +131,7 @@ class Reader {
     }
     if (isFirst) this.#problem("The header is missing.");
     if (fits(eventShape, fields)) this.events.push(fields);
-    else this.#problem(`This is no event that is known: ${eventShape.fault(fields, "", 0) ?? ""}.`);
+    else this.#problem(`The event is invalid: ${eventShape.fault(fields, "", 0) ?? ""}.`);
   }
 
   /** Nothing is known of the line but, perhaps, the hash that the next one has to name. */

@@ -32,9 +32,9 @@ export interface JournalFile {
 }
 
 /**
- * Starts a journal at `path`, or goes on in one; folders above it are created. Throws if that is not possible: better
- * to know before the run than after it. A journal that is damaged, or is none, is not continued; a torn last line is
- * removed, and the line after it says so.
+ * Starts a journal at `path`, or continues one; parent folders are created. Throws if that is not possible, so that it is
+ * known before the run. A damaged journal, or a file that is not a journal, is not continued. A torn last line is
+ * removed, and the next line records this.
  */
 export function createJournal(path: string, options: JournalOptions = {}): Reporter {
   const { append = false, now = () => systemClock.now() } = options;

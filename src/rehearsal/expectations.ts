@@ -94,7 +94,7 @@ class Fold implements Expectations {
           ]),
       ...[...this.#unwanted].map(
         ([item, text]) =>
-          `${item.place}: no decision may be one that ${describeExpected(item)}, but there was ${quote(text)}.`,
+          `${item.place}: there must be no decision that ${describeExpected(item)}, but there was ${quote(text)}.`,
       ),
     ];
   }

@@ -27,7 +27,7 @@ export function runningLabel(work: WorkView): string {
   return `#${work.workId} ${oneLine(work.taskId, 200)}${work.runs > 1 ? ` run ${work.runs}` : ""}`;
 }
 
-/** The session whose turn goes on. */
+/** The session with the current turn. */
 export function busySession(work: WorkView): OpenSession | undefined {
   return [...work.sessions.values()].findLast(({ purpose }) => purpose !== undefined);
 }

@@ -58,7 +58,7 @@ describe("a path of an input", () => {
       const checked = await insideWorkspace(workspace, "journal", value);
       assert.equal(checked.kind, "outside");
       assert.ok(checked.kind === "outside");
-      assert.match(checked.problem, /^`journal` is ".*may not leave it\.$/s);
+      assert.match(checked.problem, /^`journal` is ".*must not leave it\.$/s);
     });
   }
 

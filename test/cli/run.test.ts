@@ -196,7 +196,7 @@ describe("agent-jobs run, against a model server on loopback", () => {
     [
       "a password in an address",
       ["run", "entry.json", "--provider-base-url", "http://me:hunter2@models.example"],
-      /--provider-base-url contains a user name or a password: .*AGENT_JOBS_PROVIDER_API_KEY\.$/m,
+      /--provider-base-url contains a user name or a password: .*AGENT_JOBS_PROVIDER_API_KEY/,
     ],
     [
       "a limit that is no number",

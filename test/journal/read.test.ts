@@ -136,7 +136,7 @@ test("a line that was changed together with its hash is noticed by the next one"
   const { events, problems } = parseJournal(lines.with(1, first).join(""));
   assert.deepEqual(
     problems.map(({ line, reason }) => `${line}: ${reason}`),
-    ["3: The line does not follow the one before it: one of them was changed."],
+    ["3: The line does not follow the previous one: one of them was changed."],
   );
   assert.deepEqual(events, [note("another 1"), note("2"), note("3")]);
 });
@@ -177,17 +177,17 @@ test("what is no journal, or no event, is said", () => {
     "2: The line is not a JSON object.",
   ]);
   assert.deepEqual(said(parseJournal(first)), [
-    "1: Expected number 0, found 1: lines are missing or not in order.",
+    "1: Expected number 0, found 1: lines are missing or out of order.",
     "1: The header is missing.",
   ]);
-  assert.deepEqual(said(parseJournal(header + header)), ["2: The line is there twice."]);
+  assert.deepEqual(said(parseJournal(header + header)), ["2: The line is a duplicate."]);
   const strange = sealed([
     { at: 1, runId: "r", type: "something.new" },
     { ...note("1"), at: null },
   ]);
   assert.deepEqual(said(parseJournal(strange.join(""))), [
-    '2: This is no event that is known: type "something.new" is not known.',
-    "3: This is no event that is known: at must be a number.",
+    '2: The event is invalid: type "something.new" is not known.',
+    "3: The event is invalid: at must be a number.",
   ]);
   let tree: object = { kind: "Ref", workIdInJob: 0, taskId: "a", modelId: "m" };
   for (let level = 0; level < 1500; level += 1) tree = { kind: "Seq", works: [tree] };

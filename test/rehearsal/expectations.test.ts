@@ -267,7 +267,7 @@ test("decisions by their kind and fields, whatever their text is", () => {
   assert.deepEqual(failures(`{ decisions: { sequence: [${others}] } }`, played()), []);
   assert.match(
     failures("{ decisions: { exclude: [{ kind: session-crashed }] } }", played())[0] ?? "",
-    /no decision may be one that is "session-crashed", but there was "\[SESSION CRASHED\]/,
+    /there must be no decision that is "session-crashed", but there was "\[SESSION CRASHED\]/,
   );
 });
 
@@ -290,7 +290,7 @@ test("decisions that must not occur", () => {
     failures(`{ decisions: { exclude: [${item}] } }`, run().note("one", "one more").end());
   assert.deepEqual(exclude("two"), []);
   assert.deepEqual(exclude("one"), [
-    `expect.decisions.exclude[0] ${at("4:34")}: no decision may be one that contains "one", but there was "[MISC] one".`,
+    `expect.decisions.exclude[0] ${at("4:34")}: there must be no decision that contains "one", but there was "[MISC] one".`,
   ]);
 });
 

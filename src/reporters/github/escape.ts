@@ -16,7 +16,7 @@ import { oneLine } from "../text.ts";
 const overlooked = String.raw`[\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\uFFFD]*`;
 const oldMarker = new RegExp(`(?<=#${overlooked}#${overlooked})\\[`, "gu");
 
-/** One line that may follow our own text in the log. */
+/** One line that may follow other text in the log. */
 export function logLine(text: string, length: number): string {
   return breakOldMarker(oneLine(text, length));
 }

@@ -181,7 +181,7 @@ function runLines(
     outcome.kind === "succeeded"
       ? `${job} succeeded`
       : `${job} ${outcome.kind === "canceled" ? "was canceled" : "failed"}: ${outcome.reason}`;
-  // Each row starts with a number or one of our own words.
+  // Each row starts with a number or a word of the table.
   const table = worksTable(view, 120, createPaint(false)).map((row) => `  ${breakOldMarker(row)}`);
   return [...table, logLine(result, 2000)];
 }

@@ -19,7 +19,7 @@ export interface OutputClock {
 const KEPT = 8 * 1024 * 1024;
 /** What the stream gets at once: it reports no progress within it. */
 const CHUNK = 64 * 1024;
-/** How often `end` checks whether the reader goes on. */
+/** How often `end` checks whether the reader continues. */
 const POLL_MS = 50;
 
 export class BoundedOutput {

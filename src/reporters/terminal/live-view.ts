@@ -211,7 +211,7 @@ function workLine(
   if (width >= 64) details.unshift(oneLine(session?.modelId ?? work.modelId, 100));
   const sign = phaseOf(work) === "queued" ? "·" : mark;
   const start = `${sign} ${fitName(runningLabel(work), label)}`;
-  // Of the run that goes on, not of all: that is what a person who watches wants to know.
+  // Of the current run, not of all: this is what a user who watches wants to know.
   const rest = ` ${clockText(now - (work.startedAt ?? now))} ${details.join(", ")}`;
   return (
     paint("name", cutMiddle(start, width)) + cutTo(rest, Math.max(0, width - stringWidth(start)))
