@@ -133,7 +133,7 @@ function filesOf(folder) {
     .sort();
 }
 
-/** The licences of everything that the bundle may hold: every package that is not for development only. */
+/** The licenses of everything that the bundle may hold: every package that is not for development only. */
 function licenses() {
   const { packages } = JSON.parse(fs.readFileSync(join(root, "package-lock.json"), "utf8"));
   return Object.entries(packages)

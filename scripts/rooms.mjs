@@ -25,7 +25,7 @@ export const rooms = {
   },
   events: {
     holds: "the union of events, decisions, crashes, redaction, the sink, the view of a run",
-    imports: ["entry"],
+    imports: ["entry", "document/guards.ts"],
   },
   permissions: {
     holds: "what an agent may do: a pure policy over requests in our own words",
@@ -65,7 +65,7 @@ export const rooms = {
   },
   journal: {
     holds: "writing and reading a run's events",
-    imports: ["events", "platform"],
+    imports: ["events", "platform", "document/guards.ts"],
     node: true,
   },
   report: { holds: "folds of a run into text", imports: ["entry", "events", "journal"] },

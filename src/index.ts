@@ -9,7 +9,7 @@ export * from "./entry/index.ts";
 export { loadEntry } from "./app/entry-files.ts";
 export { errorToDetailedString } from "./events/error-detail.ts";
 export { decisionCategory, decisionText, type Decision } from "./events/decision.ts";
-export { decisionOf, type WorkDecision } from "./events/decision-of.ts";
+export { decisionOf, type DecisionOfWork } from "./events/decision-of.ts";
 export type { RunEvent, RunOutcome, WorkOutcome } from "./events/event.ts";
 export type { SessionActivity } from "./events/session-activity.ts";
 export type { Reporter } from "./events/sink.ts";

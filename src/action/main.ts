@@ -1,6 +1,6 @@
 /**
  * What `action.yml` names as `main`: exit code out. Imports next to nothing before it listens for signals: to
- * load the rest takes a quarter of a second, in which a cancelled step would end without outputs and summary.
+ * load the rest takes a quarter of a second, in which a canceled step would end without outputs and summary.
  */
 import { cancelOnSignals } from "../app/cancellation.ts";
 

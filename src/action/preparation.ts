@@ -268,7 +268,7 @@ export function runOptions(
     ...(permissions === undefined ? {} : { permissions }),
     ...(rehearse === undefined
       ? {}
-      : { rehearse, inPlace: inputs.inPlace, honourExpectations: true }),
+      : { rehearse, inPlace: inputs.inPlace, honorExpectations: true }),
     ...(paths.record === undefined ? {} : { record: paths.record }),
     ...(paths.journal === undefined ? {} : { journal: paths.journal }),
     ...(provider === undefined ? (gitHubToken === undefined ? {} : { gitHubToken }) : { provider }),

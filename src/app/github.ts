@@ -1,4 +1,4 @@
-/** A run on GitHub, composed for the action: the reporter of a prepared run, and the report if there was no run. */
+/** What the action reports on GitHub: the run, or why no run was started. */
 import { diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";
 import type { Reporter } from "../events/sink.ts";
 import { applyEvent, createRunView } from "../events/view.ts";
@@ -26,9 +26,9 @@ export type GithubRunOptions = Omit<GithubOptions, "lineOf" | "chart" | "clock">
 export interface GithubRun {
   /** For `RunOptions.reporters`. */
   readonly reporters: readonly Reporter[];
-  /** Of what is known so far. */
+  /** The outputs of the step, from the events so far. */
   outputs(): Outputs;
-  /** Log, annotations and summary, for a process that has no time to let the run end. */
+  /** Writes the log, the annotations and the summary at once, if the process ends before the run. */
   finish(): Promise<void>;
 }
 
@@ -53,14 +53,14 @@ export function createGithubRun(prepared: PreparedRun, options: GithubRunOptions
   };
 }
 
-/** The outputs of a step that had no run. */
+/** The outputs of a step that starts no run. */
 export function outputsWithoutRun(result: Result, reason: string): Outputs {
   return outputsOf(createRunView(), { result, reason });
 }
 
 const MAX_PROBLEMS = 10;
 
-/** The summary of such a step; the problems of an entry with their places, as far as they are few. */
+/** The summary of a step that starts no run, with the first problems of the entry. */
 export function summaryWithoutRun(
   result: Result,
   reasons: readonly string[],
@@ -79,7 +79,7 @@ export function summaryWithoutRun(
   return `## agent-jobs: ${result}\n\n${parts.join("\n\n")}\n`;
 }
 
-/** All problems of an entry: as annotations where they are wanted, and in the log if there are more. */
+/** Reports the problems of an entry: as annotations, if enabled, and in the log if not all are annotated. */
 export function reportDiagnostics(
   core: GithubCore,
   diagnostics: readonly Diagnostic[],
@@ -92,7 +92,7 @@ export function reportDiagnostics(
   for (const diagnostic of diagnostics) sayLine(core, `Invalid: ${diagnosticLine(diagnostic)}`);
 }
 
-/** Why there was no run: as annotations where they are wanted, and in the log if there are more. */
+/** Reports why no run was started: as annotations, if enabled, and in the log if not all are annotated. */
 export function reportReasons(
   core: GithubCore,
   level: "error" | "notice",
@@ -106,10 +106,10 @@ export function reportReasons(
   for (const reason of reasons) sayLine(core, `Not started: ${reason}`);
 }
 
-/** GitHub shows ten warnings of a step, and the run may have some of its own. */
+/** GitHub shows ten warnings per step. The others are left to the run. */
 const maxWarnings = 3;
 
-/** The warnings about a valid entry: all in the log, the first as annotations where they are wanted. */
+/** Reports the warnings about a valid entry: all in the log, and the first ones as annotations, if enabled. */
 export function reportWarnings(
   core: GithubCore,
   warnings: readonly Diagnostic[],
@@ -122,12 +122,12 @@ export function reportWarnings(
   for (const warning of warnings) sayLine(core, `Entry: ${diagnosticLine(warning)}`);
 }
 
-/** Prints a line to the log, whatever it contains. `text` must begin with a fixed prefix. */
+/** Prints one line to the log. `text` must begin with a fixed prefix, so that it can be no workflow command. */
 export function sayLine(core: Pick<GithubCore, "info">, text: string): void {
   core.info(logLine(text, 4000));
 }
 
-/** An annotation's text, harmless on every line. */
+/** The text of an annotation, without workflow commands in any line, and at most 4096 characters. */
 export function annotationText(text: string): string {
   return breakOldMarker(text).slice(0, 4096);
 }

@@ -28,8 +28,8 @@ export interface ICopilotTaskCallback {
   /** What the runner decided and why, as `[CATEGORY] text`. */
   taskDecision(reason: string): void;
   /**
-   * Not called in borrowing mode. `taskId` is the id of the session. With a single
-   * model `isDrivingSession` is true.
+   * Not called in borrowing mode. `taskId` is the id of the session. With a single model, `isDrivingSession`
+   * is true.
    */
   taskSessionStarted(taskSession: ICopilotSession, taskId: string, isDrivingSession: boolean): void;
   /**
@@ -175,8 +175,8 @@ export class TaskFold {
   report(event: RunEvent): void {
     if (this.#silent) return;
     this.#tell(event);
-    const told = decisionOf(event);
-    if (told !== undefined) this.#options.callback.taskDecision(decisionText(told.decision));
+    const decided = decisionOf(event);
+    if (decided !== undefined) this.#options.callback.taskDecision(decisionText(decided.decision));
   }
 
   #tell(event: RunEvent): void {

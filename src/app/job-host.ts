@@ -148,9 +148,9 @@ export class JobHost {
   }
 
   /**
-   * Starts a task of the installed entry. With `drivingSession` it borrows that session, with the model
-   * that it has, for everything, and never replaces it: a crash of it fails the task at once. Else it opens and ends sessions of its own. `exceptionHandler` is given the
-   * error when the task crashes.
+   * Starts a task of the installed entry. With `drivingSession`, the task uses that session and its model
+   * for everything and never replaces it, so a crash of the session fails the task at once. Without it, the
+   * task opens and ends sessions of its own. `exceptionHandler` receives the error if the task crashes.
    */
   async startTask(
     taskName: string,

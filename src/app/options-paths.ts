@@ -2,6 +2,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { errorMessage } from "../platform/system-error.ts";
 import { UsageError, type WriteName } from "./options.ts";
 
 /** Refuses to write a file over one that the run reads, or two into one. */
@@ -59,7 +60,7 @@ export async function readUserInputFile(
       throw new Error(`it has ${found.size} bytes, more than the maximum of ${MAX_INPUT_BYTES}`);
     return await readFile(path, "utf8");
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     throw new UsageError(`Can't read ${write("user-input-file")}: ${why}.`);
   }
 }

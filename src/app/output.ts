@@ -18,7 +18,7 @@ export interface Looks {
 export interface Output {
   /** For reporters that draw on it: whole lines, each with its LF. */
   readonly terminal: TerminalStream;
-  /** Whether to colour, and whether to redraw, as the terminal and the environment want it. */
+  /** Whether to color, and whether to redraw, as the terminal and the environment want it. */
   readonly looks: Looks;
   print(text: string): void;
   /** The same JSON in a form that contains no command. */
@@ -63,7 +63,7 @@ export function createOutput(
   };
 }
 
-/** `FORCE_COLOR` decides where it is set, as in Node; `TERM=dumb` can neither colour nor move the cursor. */
+/** `FORCE_COLOR` decides where it is set, as in Node; `TERM=dumb` can neither color nor move the cursor. */
 function looksOf(tty: boolean, environment: Readonly<Record<string, string | undefined>>): Looks {
   const { FORCE_COLOR: forced, NO_COLOR: none = "", CI: ci = "", TERM: term } = environment;
   const dumb = term === "dumb";

@@ -52,7 +52,7 @@ export interface RunOptions extends ModelAccess {
   /** With `rehearse`: throws if the sessions may not work in this folder, which the rehearsal may have named. */
   readonly checkFolder?: (folder: string) => Promise<void>;
   /** With `rehearse`: its `expect` decides how the run ended, as for `agent-jobs rehearse`. Default: `expect` is ignored. */
-  readonly honourExpectations?: boolean;
+  readonly honorExpectations?: boolean;
   /** Where to write a rehearsal of this run. */
   readonly record?: string;
   /** Where to write the journal. */

@@ -105,7 +105,7 @@ async function runOn(
           script,
           model,
           redactor,
-          honourExpectations: options.honourExpectations === true,
+          honorExpectations: options.honorExpectations === true,
         });
   const files = openFiles(prepared, options, redactor);
   const reporters: readonly (Reporter | undefined)[] = [

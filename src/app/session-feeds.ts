@@ -1,7 +1,7 @@
 /**
- * The sessions of a host that run, by id, and the responses of each (`helperGetSession`,
- * `takeSessionResponse`). The responses of an ended session can be taken for as long as
- * the caller keeps the session. Both are then collected together, so nothing grows with the number of sessions.
+ * The running sessions of a host, by id, and the responses of each (`helperGetSession`, `takeSessionResponse`).
+ * The responses of an ended session can be taken as long as the caller keeps the session. Then both are
+ * garbage collected together, so nothing grows with the number of sessions.
  */
 import type { Reporter } from "../events/sink.ts";
 import { callBack, type ICopilotSession } from "../sessions/callbacks.ts";

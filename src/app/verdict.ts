@@ -16,7 +16,7 @@ export interface VerdictOptions {
   readonly model: ScriptedModel;
   readonly redactor: Redactor;
   /** Whether `expect` decides about the outcome; else only the script does. */
-  readonly honourExpectations: boolean;
+  readonly honorExpectations: boolean;
 }
 
 export interface Verdict {
@@ -30,7 +30,7 @@ export interface Verdict {
 }
 
 export function createVerdict(options: VerdictOptions): Verdict {
-  const { script, model, redactor, honourExpectations } = options;
+  const { script, model, redactor, honorExpectations } = options;
   const expectations = createExpectations(script.expect);
 
   const ofScript = (): readonly string[] => [...model.toolFailures(), ...model.failures()];
@@ -53,8 +53,8 @@ export function createVerdict(options: VerdictOptions): Verdict {
   const outcome = (ended: RunOutcome): RunOutcome => {
     const job = plain(ended);
     if (job.kind === "canceled") return job;
-    const [failure, ...others] = honourExpectations ? failures() : ofScript();
-    if (failure === undefined) return honourExpectations ? { kind: "succeeded" } : job;
+    const [failure, ...others] = honorExpectations ? failures() : ofScript();
+    if (failure === undefined) return honorExpectations ? { kind: "succeeded" } : job;
     const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
     return { kind: "failed", reason: `the rehearsal doesn't match the run: ${failure}${more}` };
   };

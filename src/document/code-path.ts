@@ -1,6 +1,6 @@
 /**
- * Paths as JavaScript expressions: fields that a schema names are dotted, keys
- * that an author chose are bracketed: `entry.tasks["a"].model`, `entry.grid[0].jobs[1].jobName`.
+ * Paths as JavaScript expressions: fields that a schema names are dotted, and keys that an author chose are
+ * bracketed: `entry.tasks["a"].model`, `entry.grid[0].jobs[1].jobName`.
  */
 import { isRecord } from "./guards.ts";
 import type { Path } from "./problem.ts";

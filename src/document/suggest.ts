@@ -30,7 +30,7 @@ export function didYouMean(candidate: string): string {
   return `did you mean ${JSON.stringify(candidate)}?`;
 }
 
-/** Insertions, deletions, replacements, and swaps of neighbours. */
+/** Insertions, deletions, replacements, and swaps of neighbors. */
 export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);

@@ -1,4 +1,4 @@
-/** Judgements over the tool calls of a turn: pure, so that each rule reads like its statement. */
+/** Judgments over the tool calls of a turn: pure, so that each rule reads like its statement. */
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";
 import type { JobTool, PreparedTask } from "../entry/model.ts";
 import { UNKNOWN_TOOL } from "../events/session-activity.ts";

@@ -62,7 +62,7 @@ export type Opened =
   | { readonly kind: "crashed"; readonly crash: Crash };
 
 export interface SessionFactory {
-  /** Never throws: a failure to start is a crash. If `signal` aborts, the result is a crash of kind `aborted`. */
+  /** Never throws: a failure to start is a crash. If `signal` aborts, the result is a crash with the cause `aborted`. */
   open(request: SessionRequest, signal: AbortSignal): Promise<Opened>;
 }
 

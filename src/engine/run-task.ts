@@ -1,7 +1,6 @@
 /**
- * One run of one task: availability, prompt, criteria, retries: statements
- * 8–14 of `docs/engine.md`. How a prompt reaches a session is in
- * `send-prompt.ts`, which session that is in `session-keeper.ts`.
+ * One run of one task: availability, prompt, criteria, retries (statements 8–14 of `docs/engine.md`).
+ * `send-prompt.ts` sends a prompt to a session, and `session-keeper.ts` chooses the session.
  */
 import type { Crash } from "../events/crash.ts";
 import type { AvailabilityField, CriteriaField } from "../events/decision.ts";

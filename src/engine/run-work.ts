@@ -80,8 +80,8 @@ export async function runWork(
 }
 
 /**
- * Without `postCondition` nothing is redone, and without `preCondition` the body runs.
- * `atMost` makes it a loop of so many passes: an absent condition then asks for the next one.
+ * Without `postCondition` the body isn't repeated, and without `preCondition` the body runs. `atMost` sets the
+ * maximum of iterations: an absent condition then starts the next one.
  */
 async function runLoop(
   runner: WorkRunner,

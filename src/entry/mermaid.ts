@@ -1,17 +1,17 @@
 import type { ChartArrow, ChartGraph, ChartNode } from "./chart.ts";
 
-/** How a work stands, as colours show it. */
+/** How a work stands, as colors show it. */
 export type NodeStatus =
   "pending" | "running" | "succeeded" | "failed" | "retried" | "skipped" | "canceled" | "answered";
 
 export interface MermaidOptions {
-  /** Colours a task; absent or undefined leaves it plain. */
+  /** Colors a task; absent or undefined leaves it plain. */
   readonly statusOf?: (workId: number) => NodeStatus | undefined;
   /** A second line for a task, such as `2 attempts, 31 s`. */
   readonly detailOf?: (workId: number) => string | undefined;
 }
 
-/** Each with its own text colour, so that they can be read on a light and on a dark page. */
+/** Each with its own text color, so that they can be read on a light and on a dark page. */
 const styles: Readonly<Record<NodeStatus, string>> = {
   pending: "fill:#eaeef2,stroke:#6e7781,color:#24292f",
   running: "fill:#0969da,stroke:#054da7,color:#ffffff",

@@ -1,6 +1,6 @@
 /**
  * The longest beginning of `text` that has at most `limit` characters and ends at white space or at a quote:
- * where a text is cut before the redactor sees it, half a secret would no longer be recognised.
+ * where a text is cut before the redactor sees it, half a secret would no longer be recognized.
  */
 export function beginningOf(text: string, limit: number): string {
   if (text.length <= limit) return text;

@@ -6,16 +6,16 @@ import { UNKNOWN_TOOL, type SessionActivity } from "./session-activity.ts";
 
 const REASON_CHARACTERS = 300;
 
-/** A decision and the work that it is about. */
-export interface WorkDecision {
-  /** Null if it is about the whole job. */
+/** A decision and the work it concerns. */
+export interface DecisionOfWork {
+  /** Null: it concerns the whole job. */
   readonly work: WorkRef | null;
   /** The decision and its reason. */
   readonly decision: Decision;
 }
 
 /** Used by everything that shows or counts decisions, after it has processed the event itself. */
-export function decisionOf(event: RunEventBody): WorkDecision | undefined {
+export function decisionOf(event: RunEventBody): DecisionOfWork | undefined {
   switch (event.type) {
     case "decision":
       return event;

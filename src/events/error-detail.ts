@@ -4,7 +4,7 @@
  * 64 KiB comes out, and nothing is ever thrown.
  *
  * The redactor runs after this function, so a text that is too long is cut at white space or at a quote:
- * a secret that was cut in two would no longer be recognised.
+ * a secret that was cut in two would no longer be recognized.
  */
 import { beginningOf } from "./cut.ts";
 

@@ -2,7 +2,7 @@
  * The one redactor. It sits in the sink, in front of every reporter, and nothing leaves the process
  * without it.
  *
- * - It masks known values in every encoding (`secret-search.ts`), and whatever `credentialSpans` recognises.
+ * - It masks known values in every encoding (`secret-search.ts`), and whatever `credentialSpans` recognizes.
  * - Both look at the same text and their finds are united before anything is replaced: a known secret
  *   inside a longer token does not hide the rest of the token from its pattern.
  * - The time is linear in the text and does not depend on the number of secrets; `text(text(s)) === text(s)`.
@@ -19,7 +19,13 @@ import { isDelta, OpenTexts } from "./open-texts.ts";
 import { credentialSpans } from "./secret-patterns.ts";
 import { createSecretSearch } from "./secret-search.ts";
 import type { SessionActivity } from "./session-activity.ts";
-import { createTextStream, redactedWhole, type Masking, type TextStream } from "./text-stream.ts";
+import {
+  createTextStream,
+  MASK,
+  redactedWhole,
+  type Masking,
+  type TextStream,
+} from "./text-stream.ts";
 
 export interface Redactor {
   readonly text: (text: string) => string;
@@ -37,7 +43,6 @@ export interface Redactor {
   readonly addSecret: (secret: string) => void;
 }
 
-export const MASK = "***";
 const MAX_DEPTH = 100;
 /** UTF-16 units of all texts of an event together. */
 const MAX_EVENT = 1024 * 1024;

@@ -2,6 +2,8 @@
  * Descriptions of JSON values. A shape checks a value, and the type checker holds the shape against the type that
  * it describes: a field that is missing, or of another type, does not compile.
  */
+import { isRecord } from "../document/guards.ts";
+
 export interface Shape<out T> {
   /** What is wrong, as `path must be …`; undefined if the value fits. */
   fault(value: unknown, path: string, depth: number): string | undefined;
@@ -224,10 +226,6 @@ function isAmount(value: unknown): value is number {
 
 function own(value: object, name: string): unknown {
   return Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
-}
-
-function isRecord(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function first<T>(items: Iterable<T>, fault: (item: T) => string | undefined): string | undefined {

@@ -28,7 +28,7 @@ export interface Masking extends Unfinished {
   readonly reach: number;
 }
 
-const MASK = "***";
+export const MASK = "***";
 /** So much is searched at once, in UTF-16 units. */
 const GROUP = 4096;
 

@@ -68,8 +68,8 @@ export function viewsOf(events: Iterable<RunEvent>): ReadonlyMap<string, RunView
 /** Changes `view` in place. */
 export function applyEvent(view: RunView, event: RunEvent): void {
   applyItself(view, event);
-  const told = decisionOf(event);
-  if (told !== undefined) applyDecision(view, told.work, told.decision, event.at);
+  const decided = decisionOf(event);
+  if (decided !== undefined) applyDecision(view, decided.work, decided.decision, event.at);
 }
 
 function applyItself(view: RunView, event: RunEvent): void {

@@ -3,6 +3,7 @@
  * every field of its event. A line that can't be used is a problem, and the others are used.
  */
 import { eventShape, eventTypes } from "../events/event-shapes.ts";
+import { isRecord } from "../document/guards.ts";
 import type { RunEvent } from "../events/event.ts";
 import { count, fits, natural, optional, record, words } from "../events/shape.ts";
 import {
@@ -192,8 +193,4 @@ function parseLine(line: string): Readonly<Record<string, unknown>> | string {
   } catch {
     return "The line is not JSON.";
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -12,6 +12,7 @@ import type { RunEvent } from "../events/event.ts";
 import type { Reporter } from "../events/sink.ts";
 import { systemClock } from "../platform/clock.ts";
 import { OwnFile } from "../platform/own-file.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import { JOURNAL_FORMAT, journalLine, journalStart, type JournalEnd } from "./format.ts";
 import { readJournal } from "./read.ts";
 
@@ -55,7 +56,7 @@ export function openJournal(path: string, options: JournalOptions = {}): Journal
     return { ...createJournalReporter(file, now, end, removed), abandon };
   } catch (error) {
     file.abandon();
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     throw new Error(`The journal ${path} can't be continued: ${why}`, { cause: error });
   }
 }
@@ -99,7 +100,7 @@ export function createJournalReporter(
       }
     } catch (error) {
       broken = true;
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       throw new Error(`The journal ends after ${end.seq} lines: ${why}`, { cause: error });
     }
     end = next.end;

@@ -1,6 +1,6 @@
 /**
- * What an agent may do: a pure policy over requests. Deny by default; a pattern
- * that starts with `!` denies, and deny wins. `docs/permissions.md` is the description for people.
+ * What an agent may do: a pure policy over requests. The default is to deny. A pattern that starts with `!`
+ * denies, and a denial wins. `docs/permissions.md` describes the policy for users.
  */
 import { homedir } from "node:os";
 import type { Permissions } from "../entry/model.ts";

@@ -1,17 +1,21 @@
 /** Whether a decision is one that a rehearsal expects, and what it expects in words. */
 import { decisionText } from "../events/decision.ts";
-import type { WorkDecision } from "../events/decision-of.ts";
+import type { DecisionOfWork } from "../events/decision-of.ts";
 import type { ExpectedDecision, ExpectedField } from "./format/script.ts";
 import { describeCondition, mismatch, quote } from "./format/text-condition.ts";
 
 export type Fill = (template: string) => string;
 
-export function isExpected(expected: ExpectedDecision, told: WorkDecision, fill: Fill): boolean {
+export function isExpected(expected: ExpectedDecision, told: DecisionOfWork, fill: Fill): boolean {
   return differences(expected, told, fill) === 0;
 }
 
 /** How far a decision is from an expected one. Infinite: it is not even of the same kind. */
-export function differences({ expects }: ExpectedDecision, told: WorkDecision, fill: Fill): number {
+export function differences(
+  { expects }: ExpectedDecision,
+  told: DecisionOfWork,
+  fill: Fill,
+): number {
   const { work, decision } = told;
   if (expects.by === "text")
     return mismatch(expects.condition, decisionText(decision), fill) === undefined ? 0 : 1;
@@ -33,7 +37,7 @@ export function differences({ expects }: ExpectedDecision, told: WorkDecision, f
 /** A decision that occurred, in the terms of the expectation. */
 export function describeFound(
   { expects }: ExpectedDecision,
-  { work, decision }: WorkDecision,
+  { work, decision }: DecisionOfWork,
 ): string {
   const text = quote(decisionText(decision));
   if (expects.by === "text") return text;
@@ -63,7 +67,7 @@ export function describeExpected({ expects }: ExpectedDecision): string {
 export function groupOf({ expects }: ExpectedDecision):
   | {
       readonly name: string;
-      readonly has: (told: WorkDecision) => boolean;
+      readonly has: (told: DecisionOfWork) => boolean;
     }
   | undefined {
   if (expects.by === "fields") {
@@ -83,7 +87,7 @@ function describeField({ name, value }: ExpectedField): string {
 }
 
 /** Of a crash its cause. */
-function fieldOf(decision: WorkDecision["decision"], name: string): unknown {
+function fieldOf(decision: DecisionOfWork["decision"], name: string): unknown {
   if (name === "crash") return "crash" in decision ? decision.crash.cause : undefined;
   return Object.hasOwn(decision, name) ? Reflect.get(decision, name) : undefined;
 }

@@ -3,7 +3,7 @@
  * and of the expectations, never by the length of the run, except for the outcomes that a list expects one by one.
  */
 import { decisionText } from "../events/decision.ts";
-import { decisionOf, type WorkDecision } from "../events/decision-of.ts";
+import { decisionOf, type DecisionOfWork } from "../events/decision-of.ts";
 import type { RunEvent, RunOutcome, WorkEnded } from "../events/event.ts";
 import { plannedWorks, type PlannedWork } from "../events/plan.ts";
 import {
@@ -39,7 +39,7 @@ class Fold implements Expectations {
   #step = 0;
   readonly #unwanted = new Map<ExpectedDecision, string>();
   /** Decisions of the run, one of each text and work. */
-  readonly #decisions = new Map<string, WorkDecision>();
+  readonly #decisions = new Map<string, DecisionOfWork>();
   #workingDirectory = "";
   #outcome: RunOutcome | undefined;
 
@@ -50,8 +50,8 @@ class Fold implements Expectations {
 
   report(event: RunEvent): void {
     this.#see(event);
-    const told = decisionOf(event);
-    if (told !== undefined) this.#decide(told);
+    const decided = decisionOf(event);
+    if (decided !== undefined) this.#decide(decided);
   }
 
   #see(event: RunEvent): void {
@@ -120,8 +120,8 @@ class Fold implements Expectations {
     if (listed) tally.each.push(outcome.kind);
   }
 
-  #decide(told: WorkDecision): void {
-    const { work, decision } = told;
+  #decide(decided: DecisionOfWork): void {
+    const { work, decision } = decided;
     if (work !== null) {
       this.#tally(work.workId, (tally) => {
         if (decision.kind === "criteria-retry") tally.retries += 1;
@@ -129,7 +129,7 @@ class Fold implements Expectations {
       });
     }
     const text = decisionText(decision);
-    const fits = (item: ExpectedDecision): boolean => isExpected(item, told, this.#fill);
+    const fits = (item: ExpectedDecision): boolean => isExpected(item, decided, this.#fill);
     for (const item of this.#missing) if (fits(item)) this.#missing.delete(item);
     const next = this.#expect.sequence[this.#step];
     if (next !== undefined && fits(next)) this.#step += 1;
@@ -137,7 +137,7 @@ class Fold implements Expectations {
       if (!this.#unwanted.has(item) && fits(item)) this.#unwanted.set(item, text);
     }
     const key = `${work?.workId} ${text}`;
-    if (this.#decisions.size < KEPT_DECISIONS) this.#decisions.set(key, told);
+    if (this.#decisions.size < KEPT_DECISIONS) this.#decisions.set(key, decided);
   }
 
   readonly #fill = (template: string): string => fillIn(template, this.#workingDirectory);
@@ -162,7 +162,7 @@ class Fold implements Expectations {
   #similar(item: ExpectedDecision): string {
     const group = groupOf(item);
     if (group === undefined) return "";
-    const distance = (told: WorkDecision): number => differences(item, told, this.#fill);
+    const distance = (told: DecisionOfWork): number => differences(item, told, this.#fill);
     const others = [...this.#decisions.values()]
       .filter((told) => group.has(told))
       .toSorted((a, b) => distance(a) - distance(b));

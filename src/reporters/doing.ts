@@ -2,7 +2,7 @@
 import type { OpenSession, RunView, WorkView } from "../events/view.ts";
 import { clockText, countText, oneLine } from "./text.ts";
 
-/** `queued`: it waits for a slot of `limits.parallel`. */
+/** `queued`: the work waits for a slot of `limits.parallel`. */
 export type Phase = "starting" | "queued" | "waiting" | "busy";
 
 export function phaseOf(work: WorkView): Phase {
@@ -43,7 +43,7 @@ export function doing(work: WorkView, now: number): string {
     const more = tools.length > 1 ? ` +${tools.length - 1}` : "";
     return `${oneLine(first.name, 100)} ${clockText(now - first.startedAt)}${more}`;
   }
-  // The text itself would be more telling; but a secret that is split over two pieces is not masked yet.
+  // A count of tokens, not the text: the text changes several times a second and rarely fits on a line.
   const written =
     session.streamed === 0 ? "" : `, ~${countText(Math.ceil(session.streamed / 4))} tokens written`;
   switch (session.purpose) {

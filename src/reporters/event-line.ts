@@ -77,13 +77,13 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
       if (event.purpose !== "prompt" || event.outcome !== "completed") return undefined;
       // Every message has its own line there.
       if (verbosity === "verbose") return undefined;
-      const said = view.works.get(event.work.workId)?.lastMessage;
-      if (said === undefined) return undefined;
+      const message = view.works.get(event.work.workId)?.lastMessage;
+      if (message === undefined) return undefined;
       return {
         work: event.work,
         tone: "plain",
         from: "normal",
-        text: `said: ${oneLine(said, SAID_LENGTH)}`,
+        text: `said: ${oneLine(message, SAID_LENGTH)}`,
       };
     }
     case "activity": {
@@ -100,9 +100,9 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
 }
 
 function decided(event: RunEvent, view: RunView, verbosity: Verbosity): Candidate | undefined {
-  const told = decisionOf(event);
-  if (told === undefined) return undefined;
-  const { work, decision } = told;
+  const made = decisionOf(event);
+  if (made === undefined) return undefined;
+  const { work, decision } = made;
   const condition = work !== null && view.works.get(work.workId)?.condition === true;
   // Whether it is an answer is only known when the work ends. The reason is shown then.
   if (condition && decision.kind === "task-failed") return undefined;
@@ -127,8 +127,8 @@ const tones: Readonly<Record<DecisionTraits["severity"], Tone>> = {
 
 /** Whether a log that groups lines by work shows it immediately: the agent may continue, but its result may be incomplete. */
 export function isUrgent(event: RunEvent): boolean {
-  const told = decisionOf(event);
-  return told !== undefined && decisionTraits(told.decision.kind).audience.atOnce;
+  const made = decisionOf(event);
+  return made !== undefined && decisionTraits(made.decision.kind).audience.atOnce;
 }
 
 function endOfWork(

@@ -1,6 +1,6 @@
 /**
- * A line at least every minute while something runs: a log that stands still looks like a job that hangs, and
- * some runners end it.
+ * Prints a line at least every minute while something runs. A log without new lines looks like a job that
+ * hangs, and some runners end such a job.
  */
 export interface HeartbeatClock {
   now(): number;

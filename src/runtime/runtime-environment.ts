@@ -28,7 +28,7 @@ export interface Authentication {
 
 /**
  * How a token reaches the runtime (docs/runtime-notes.md#tokens): an installation token (`ghs_…`, such as a
- * workflow's own) is refused through the client's option and is honoured in the environment, there only
+ * workflow's own) is refused through the client's option and is honored in the environment, there only
  * with `useLoggedInUser`. Any other goes to each session: the client's option would put it into the
  * environment of the runtime and of the agent's shells. With a provider of one's own no token goes anywhere.
  */

@@ -3,7 +3,7 @@ import { writeTools } from "../permissions/rules.ts";
 
 const commandTools: readonly string[] = ["bash", "powershell"];
 
-/** `path-command`: a command whose judgement has asked where paths lead. */
+/** `path-command`: a command whose judgment has asked where paths lead. */
 export type CallKind = "command" | "path-command" | "read" | "write";
 
 export interface Call {

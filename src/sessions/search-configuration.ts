@@ -1,11 +1,10 @@
 /**
  * The configuration of ripgrep for every search of a runtime: a file of credentials is searched as if it were
- * empty. So neither its name nor its content is in any form of result, and while a session
- * runs no search needs a check here.
+ * empty. So neither its name nor its content is in any result, and no search needs a check during a session.
  *
- * A glob alone would not do: one that the model gives comes later, and wins. `--pre` has no such exception: for a
- * file with such a name, the output of a program is searched in place of its content, and `true` has none. If that
- * program is removed during a run, the search fails.
+ * A glob alone is not enough: a glob of the model comes later, and wins. `--pre` has no such exception: for a
+ * file with such a name, ripgrep searches the output of a program instead of its content, and `true` has none.
+ * If that program is removed during a run, the search fails.
  */
 import type { Environment } from "../platform/environment.ts";
 import { findProgram } from "../platform/search-path.ts";
@@ -13,7 +12,7 @@ import { orderedPrivateGlobs, privateNamesGlob } from "../permissions/private-fi
 
 /**
  * The content of the file that `RIPGREP_CONFIG_PATH` names: one argument on each line. Undefined where there is no
- * such program: then the hooks of `search-results.ts` have to do.
+ * such program: then the hooks of `search-results.ts` filter results.
  */
 export function searchConfiguration(environment: Environment): string | undefined {
   const empty = process.platform === "win32" ? undefined : findProgram("true", environment);

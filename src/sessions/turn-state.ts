@@ -98,7 +98,7 @@ export class TurnState {
         const { content, toolRequests = [] } = event.data;
         const empty = content.trim() === "" && toolRequests.length === 0;
         this.#answer = { finish: this.#finish, empty };
-        // After a content filter the text is the runtime's own (docs/runtime-notes.md#answers-that-are-none).
+        // After a content filter the text is the runtime's own (docs/runtime-notes.md#empty-and-filtered-answers).
         if (content !== "" && this.#finish !== "content_filter") this.#text = content;
         break;
       }

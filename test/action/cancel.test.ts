@@ -44,7 +44,7 @@ async function startWaiting(
   return { step, mark, path: workspace.path };
 }
 
-describe("a step that is cancelled", () => {
+describe("a step that is canceled", () => {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     it(`by ${signal} ends within five seconds, with summary and outputs, and leaves nothing`, async (t) => {
       const { step, mark } = await startWaiting(t);

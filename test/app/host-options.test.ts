@@ -24,7 +24,7 @@ describe("the options of a JobHost", () => {
     ],
     [{ permissions: { preset: "all" } }, /permissions must be one of read-only, workspace, all/],
     [{ permission: "all" }, /permission is not an option: did you mean "permissions"\?/],
-    [{ colour: 1 }, /colour is not an option: known are provider, gitHubToken/],
+    [{ color: 1 }, /color is not an option: known are provider, gitHubToken/],
     [
       { provider: { baseURL: "http://x" } },
       /provider\.baseURL is not an option: did you mean "baseUrl"\?/,

@@ -121,12 +121,12 @@ function checkJournal(seen: Observation, expected: Expectation, problems: string
 
 export function decisionsOf(events: readonly RunEvent[], task: string | null): string[] {
   return events.flatMap((event) => {
-    const told = decisionOf(event);
-    if (told === undefined || (told.work?.taskId ?? null) !== task) return [];
+    const decided = decisionOf(event);
+    if (decided === undefined || (decided.work?.taskId ?? null) !== task) return [];
     // How often the runtime and the model try is their own affair.
-    const { kind } = told.decision;
+    const { kind } = decided.decision;
     if (kind === "model-call-failed" || kind === "tool-call-failed") return [];
-    return [decisionToken(told.decision)];
+    return [decisionToken(decided.decision)];
   });
 }
 
@@ -170,10 +170,10 @@ function lateSiblings(events: readonly RunEvent[]): string[] {
 /** What a person needs to see why a case is red. */
 export function story(seen: Observation): string {
   const decisions = (seen.journal?.events ?? []).flatMap((event) => {
-    const told = decisionOf(event);
-    return told === undefined
+    const decided = decisionOf(event);
+    return decided === undefined
       ? []
-      : [`${told.work?.taskId ?? "job"} ${decisionText(told.decision).slice(0, 300)}`];
+      : [`${decided.work?.taskId ?? "job"} ${decisionText(decided.decision).slice(0, 300)}`];
   });
   return [
     "decisions:",

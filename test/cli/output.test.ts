@@ -260,7 +260,7 @@ describe("the looks of a run", () => {
     assert.match(await look(t, ["--chart"]), /^flowchart TD\n[^]*-->[^]*\njob j succeeded\n$/m);
   });
 
-  it("has colours on a pipe with FORCE_COLOR, and not otherwise", async (t) => {
+  it("has colors on a pipe with FORCE_COLOR, and not otherwise", async (t) => {
     const colored = async (env: Readonly<Record<string, string>>): Promise<boolean> =>
       (await look(t, [], env)).includes("\u001B[");
     assert.equal(await colored({}), false);

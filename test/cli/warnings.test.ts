@@ -44,7 +44,7 @@ describe("agent-jobs validate", () => {
     const strict = await runCli(["validate", "--strict", "--format", "github", "odd.yml"], { cwd });
     assert.match(strict.stdout, /^::error file=odd\.yml,line=5/m);
   });
-  it("recognises a rehearsal under the name of an entry", async (t) => {
+  it("recognizes a rehearsal under the name of an entry", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd, "r.yml": rehearsal });
     for (const command of [
       ["validate", "r.yml"],

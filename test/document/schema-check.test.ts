@@ -16,7 +16,7 @@ const check = compileSchema(
     ...object({
       size: { type: "integer", minimum: 1, maximum: 9 },
       share: { type: "number", exclusiveMinimum: 0, exclusiveMaximum: 1 },
-      colour: { enum: ["red", "green", 3] },
+      color: { enum: ["red", "green", 3] },
       fixed: { const: 7 },
       word: { type: "string", minLength: 1 },
       flag: { type: "boolean" },
@@ -66,7 +66,7 @@ const lines = (value: unknown): string[] => check.diagnose(value).map(diagnostic
 
 describe("schema errors as sentences", () => {
   const known =
-    "known fields: size, share, colour, fixed, word, flag, pair, one, mode, shell, named, shape, place";
+    "known fields: size, share, color, fixed, word, flag, pair, one, mode, shell, named, shape, place";
   const cases: readonly (readonly [value: unknown, ...lines: string[]])[] = [
     [{}],
     [[], "thing: Must be an object, not a list."],
@@ -81,10 +81,10 @@ describe("schema errors as sentences", () => {
     [{ share: Number.NaN }, "thing.share: Must be a number, not NaN."],
     [{ share: Number.POSITIVE_INFINITY }, "thing.share: Must be a number, not Infinity."],
     [
-      { colour: "gren" },
-      'thing.colour: Must be "red", "green" or 3, not the text "gren". (did you mean "green"?)',
+      { color: "gren" },
+      'thing.color: Must be "red", "green" or 3, not the text "gren". (did you mean "green"?)',
     ],
-    [{ colour: {} }, 'thing.colour: Must be "red", "green" or 3, not an object.'],
+    [{ color: {} }, 'thing.color: Must be "red", "green" or 3, not an object.'],
     [{ fixed: 8 }, "thing.fixed: Must be 7, not 8."],
     [{ word: "" }, "thing.word: Must not be empty."],
     [{ flag: "yes" }, 'thing.flag: Must be true or false, not the text "yes".'],

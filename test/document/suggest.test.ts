@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { editDistance, suggest } from "../../src/document/suggest.ts";
 
 describe("editDistance", () => {
-  it("counts insertions, deletions, replacements and swaps of neighbours", () => {
+  it("counts insertions, deletions, replacements and swaps of neighbors", () => {
     const distances = [
       ["", "abc"],
       ["abc", "abc"],

@@ -290,7 +290,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     });
   }
 
-  it("statement 6: honours a retry-after, up to a cap", async () => {
+  it("statement 6: honors a retry-after, up to a cap", async () => {
     const { clock } = await play({
       tasks: { t: task },
       play: ({ label }) => ({

@@ -317,7 +317,7 @@ describe("problems", () => {
   it("of the schema and of the checks are reported together", () => {
     const entry = entryWith({
       tasks: {
-        a: { model: { category: "slow" }, prompt: "$nope", colour: 1 },
+        a: { model: { category: "slow" }, prompt: "$nope", color: 1 },
         b: { prompt: 3, availability: { previousTasks: ["x", 4] } },
       },
       jobs: { j: { work: { kind: "Seq", works: [{ kind: "Reff" }, task("c")] } } },
@@ -328,7 +328,7 @@ describe("problems", () => {
       "entry.grid[0].keyword: Must be text, not 1.",
       'entry.jobs["j"].work.works[0].kind: Must be "Ref", "Seq", "Par", "Loop" or "Alt", not the text "Reff".',
       'entry.jobs["j"].work.works[1].taskId: There is no task "c".',
-      'entry.tasks["a"].colour: Unknown field "colour".',
+      'entry.tasks["a"].color: Unknown field "color".',
       'entry.tasks["a"].model.category: There is no model category "slow".',
       'entry.tasks["a"].prompt: Cannot find prompt variable: $nope.',
       'entry.tasks["b"].availability.previousTasks[0]: There is no task "x".',

@@ -107,7 +107,7 @@ describe("a value of the wrong form", () => {
 });
 
 describe("a file of another kind", () => {
-  it("is recognised as a rehearsal", () => {
+  it("is recognized as a rehearsal", () => {
     assert.deepEqual(lines("entry: e.yml\nsessions:\n  - turns: [hi]\n"), [
       "e.yml: This is a rehearsal, not an entry. (run it with agent-jobs rehearse, or pass it with --rehearse e.yml)",
     ]);

@@ -64,7 +64,7 @@ describe("renderMermaid", () => {
     assert.match(chart(par(7)), /^flowchart LR\n/);
   });
 
-  it("colours tasks by their status and adds details", () => {
+  it("colors tasks by their status and adds details", () => {
     const statuses: readonly (NodeStatus | undefined)[] = [
       "succeeded",
       "failed",
@@ -85,7 +85,7 @@ describe("renderMermaid", () => {
     assert.doesNotMatch(text, /class .*n4/);
   });
 
-  it("gives every status its own background, border and text colour", () => {
+  it("gives every status its own background, border and text color", () => {
     const statuses: readonly NodeStatus[] = [
       "pending",
       "running",
@@ -110,9 +110,9 @@ describe("renderMermaid", () => {
 
 /** The contrast ratio of WCAG 2; text is legible from 4.5. */
 function contrast(a: string, b: string): number {
-  const luminance = (colour: string): number => {
+  const luminance = (color: string): number => {
     const [red = 0, green = 0, blue = 0] = [1, 3, 5]
-      .map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255)
+      .map((at) => Number.parseInt(color.slice(at, at + 2), 16) / 255)
       .map((part) => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   };

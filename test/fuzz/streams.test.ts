@@ -127,7 +127,7 @@ it("joining deltas loses nothing and keeps the order", async (t) => {
   await holds(t, property, 200);
 });
 
-/** Neighbours of one text as one. */
+/** Neighbors of one text as one. */
 function joined(activities: readonly SessionActivity[]): SessionActivity[] {
   const result: SessionActivity[] = [];
   for (const one of activities) {

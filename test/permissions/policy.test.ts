@@ -259,7 +259,7 @@ describe("commands, addresses and tools", () => {
     assert.equal(ok("all", hook), true);
   });
 
-  it("what an organisation's policy wants a person to approve is denied", () => {
+  it("what an organization's policy wants a person to approve is denied", () => {
     assert.equal(ok("all", { ...shell("ls"), managedApprovalRequired: true }), false);
   });
 });

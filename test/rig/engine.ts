@@ -103,8 +103,8 @@ export async function play(setup: Setup): Promise<Played> {
     sessions,
     clock,
     decisions: events.flatMap((event) => {
-      const told = decisionOf(event);
-      return told === undefined ? [] : [decisionText(told.decision)];
+      const decided = decisionOf(event);
+      return decided === undefined ? [] : [decisionText(decided.decision)];
     }),
     ended: events.flatMap((event) =>
       event.type === "work.ended" ? [`${event.work.taskId}:${event.outcome.kind}`] : [],

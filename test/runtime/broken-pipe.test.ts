@@ -40,7 +40,7 @@ test("every other rejection that nobody handles still ends the process", async (
   assert.equal((await rejecting(read)).code, 1);
 });
 
-test("an application with a listener of its own keeps its own judgement", async () => {
+test("an application with a listener of its own keeps its own judgment", async () => {
   const own = 'process.on("unhandledRejection", () => console.log("mine"));';
   assert.deepEqual(await rejecting('new Error("a defect")', own), {
     code: 0,

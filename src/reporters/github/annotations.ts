@@ -1,6 +1,6 @@
 /**
- * What is worth an annotation, and which of too many: tasks that failed, then what went wrong on the way. GitHub shows ten of each level for a
- * step: where there are more, the tenth says how many.
+ * Chooses the annotations of a step: failed tasks first, then other problems. GitHub shows ten per level and
+ * step. If there are more, the tenth gives their number.
  */
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { diagnosticMessage } from "../../document/diagnostic.ts";
@@ -108,15 +108,15 @@ function limited(
   const shown = all > PER_LEVEL ? sorted.slice(0, PER_LEVEL - 1) : sorted;
   const more =
     forgotten + sorted.slice(shown.length).reduce((sum, candidate) => sum + candidate.count, 0);
-  const said = shown.map(({ rank: _rank, at: _at, count, ...annotation }): Annotation => {
+  const annotations = shown.map(({ rank: _rank, at: _at, count, ...annotation }): Annotation => {
     if (count === 1) return annotation;
     return { ...annotation, message: bounded(annotation.message, ` (${count} times)`) };
   });
-  if (more === 0) return said;
+  if (more === 0) return annotations;
   const where = journal === undefined ? "the log has" : "the log and the journal have";
   const message = `GitHub shows only ${PER_LEVEL} annotations of each kind: ${where} the others.`;
   const title = `And ${plural(more, `more ${level}`)}`;
-  return [...said, { level, title, message, ...(file === undefined ? {} : { file }) }];
+  return [...annotations, { level, title, message, ...(file === undefined ? {} : { file }) }];
 }
 
 function resultOf(view: RunView, { entryFile }: AnnotationOptions): Candidate[] {
@@ -133,7 +133,7 @@ function resultOf(view: RunView, { entryFile }: AnnotationOptions): Candidate[] 
     }
     case "canceled": {
       const message = bounded(view.reason ?? "", `\n${totals(view)}`);
-      return [{ ...about, level: "notice", title: `${job} was cancelled`, message }];
+      return [{ ...about, level: "notice", title: `${job} was canceled`, message }];
     }
     case "pending":
     case "running":

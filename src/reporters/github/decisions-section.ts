@@ -12,12 +12,12 @@ const MAX_SAID = 2000;
 /** The last message of the agent, unchanged. */
 export function finalMessageSection(view: RunView): Section {
   const speaker = view.lastSpeaker === undefined ? undefined : view.works.get(view.lastSpeaker);
-  const said = harmless(speaker?.lastMessage ?? "").trim();
+  const message = harmless(speaker?.lastMessage ?? "").trim();
   const render = (text: string): string =>
     speaker === undefined || text === ""
       ? ""
       : `### Last message of the agent\n\n<details>\n<summary>${nameOf(speaker)}</summary>\n\n${fenced(text, "text")}\n\n</details>`;
-  const whole = render(said);
+  const whole = render(message);
   return {
     name: "the last message of the agent",
     rank: 6,
@@ -26,7 +26,7 @@ export function finalMessageSection(view: RunView): Section {
       if (Buffer.byteLength(whole) <= room) return { text: whole, whole: true };
       // Every character has at most three bytes per unit; 1000 for what is around it.
       const fits = Math.floor((room - 1000) / 5);
-      return { text: fits < 200 ? "" : render(`${said.slice(0, fits)}…`), whole: false };
+      return { text: fits < 200 ? "" : render(`${message.slice(0, fits)}…`), whole: false };
     },
   };
 }
@@ -52,7 +52,7 @@ export function decisionSections(view: RunView): Section[] {
     const count = shown(view.decisions).length + view.droppedDecisions;
     const title = `The job, ${plural(count, "decision")}`;
     const name = "decisions about the whole job";
-    sections.unshift(foldSection({ ...view, name, title, said: "", start }, 7));
+    sections.unshift(foldSection({ ...view, name, title, message: "", start }, 7));
   }
   const folds = calm.map((work) => workFold(work, view, start));
   return folds.length <= SEPARATE
@@ -68,7 +68,7 @@ interface Fold extends Pick<WorkView, "decisions" | "droppedDecisions"> {
   readonly name: string;
   readonly title: string;
   /** Markdown that may be left out. */
-  readonly said: string;
+  readonly message: string;
   readonly start: number;
 }
 
@@ -81,8 +81,8 @@ function workFold(work: WorkView, view: RunView, start: number): Fold {
   const name = `decisions of ${nameOf(work)}`;
   const words = work.workId === view.lastSpeaker ? "" : harmless(lastMessage ?? "").trim();
   const cut = words.length > MAX_SAID ? `${words.slice(0, MAX_SAID)}…` : words;
-  const said = cut === "" ? "" : `\nThe agent's last message:\n\n${fenced(cut, "text")}\n`;
-  return { decisions, droppedDecisions, name, title, said, start };
+  const message = cut === "" ? "" : `\nThe agent's last message:\n\n${fenced(cut, "text")}\n`;
+  return { decisions, droppedDecisions, name, title, message, start };
 }
 
 function foldSection(fold: Fold, rank: number): Section {
@@ -99,7 +99,7 @@ function foldSection(fold: Fold, rank: number): Section {
 
 /** First drops the messages, then the oldest decisions, because the latest show the outcome. */
 function renderFold(
-  { decisions, droppedDecisions, title, said, start }: Fold,
+  { decisions, droppedDecisions, title, message, start }: Fold,
   room: number,
 ): ReturnType<Section["render"]> {
   const head = `<details>\n<summary>${title}</summary>\n\n`;
@@ -113,10 +113,10 @@ function renderFold(
   const missing = droppedDecisions + rows.length - kept.length;
   const before = missing > 0 ? `| | | ${plural(missing, "earlier decision")} omitted |\n` : "";
   const log = kept.length === 0 ? "" : `${columns}${before}${kept.toReversed().join("")}`;
-  const saidFits = Buffer.byteLength(log) + Buffer.byteLength(said) <= left;
+  const messageFits = Buffer.byteLength(log) + Buffer.byteLength(message) <= left;
   return {
-    text: `${head}${log}${saidFits ? said : ""}\n</details>`,
-    whole: missing === 0 && saidFits,
+    text: `${head}${log}${messageFits ? message : ""}\n</details>`,
+    whole: missing === 0 && messageFits,
   };
 }
 
@@ -149,7 +149,7 @@ function decisionRow(
   { at, run, kind, category, answer, text }: DecisionEntry,
   start: number,
 ): string {
-  const said = answer && kind === "task-failed" ? "ANSWERED NO" : category;
+  const shownCategory = answer && kind === "task-failed" ? "ANSWERED NO" : category;
   const which = run > 1 ? `run ${run}: ` : "";
-  return `| ${durationText(at - start)} | ${code(said, 40)} | ${which}${inline(text, MAX_DECISION)} |\n`;
+  return `| ${durationText(at - start)} | ${code(shownCategory, 40)} | ${which}${inline(text, MAX_DECISION)} |\n`;
 }

@@ -1,8 +1,8 @@
 /**
- * Escapes foreign text for GitHub: for the log, in which the runner looks for commands,
- * and for Markdown, in which it makes links, images, mentions and references.
+ * Escapes foreign text for GitHub: for the log, in which the runner looks for commands, and for Markdown, in
+ * which it makes links, images, mentions and references.
  *
- * - `logLine`: neither syntax of a workflow command is left, provided that other text comes before
+ * - `logLine`: no workflow command of either syntax is left, provided that a prefix of ours stands before
  *   it (`::cmd::` counts at the start of a trimmed line only).
  * - `inline`: literal text in a paragraph, a table cell or an HTML element.
  * - `fenced`: a block of literal text.

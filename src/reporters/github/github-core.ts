@@ -1,6 +1,6 @@
 import type { AnnotationProperties } from "@actions/core";
 
-/** What we need of `@actions/core`, whose functions fit; `writeSummary` is made of its `summary`. */
+/** The part of `@actions/core` that we use. `writeSummary` wraps its `summary`. */
 export interface GithubCore {
   readonly info: (message: string) => void;
   readonly startGroup: (name: string) => void;

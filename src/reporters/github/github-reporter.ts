@@ -1,6 +1,6 @@
 /**
- * A run on GitHub: groups in the log, annotations, the job summary. What each of them says is in the
- * `github-*` files beside this one; this one owns the order and that everything is said once.
+ * A run on GitHub: groups in the log, annotations, the job summary. The files beside this one produce their
+ * texts. This one owns the order, and that everything is reported once.
  */
 import type { Reporter } from "../../events/sink.ts";
 import { applyEvent, createRunView } from "../../events/view.ts";
@@ -32,7 +32,7 @@ export interface GithubReporter extends Reporter {
   /**
    * The rest of the log, the annotations and the summary, from what is known so far: after the run, or in
    * the middle of it when the process has to end. A second call does nothing more, and no later event
-   * is reported. Rejects if the summary can't be written; everything else has been said by then.
+   * is reported. Rejects if the summary can't be written; everything else has been reported by then.
    */
   finish(): Promise<void>;
 }

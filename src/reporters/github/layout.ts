@@ -16,7 +16,7 @@ export function result(work: WorkView): { readonly sign: string; readonly word: 
     case "crashed":
       return { sign: "✗", word: "crashed" };
     case "canceled":
-      return { sign: "■", word: "cancelled" };
+      return { sign: "■", word: "canceled" };
     case "skipped":
       return { sign: "–", word: "skipped" };
     case "pending":

@@ -1,4 +1,4 @@
-/** A part of the job summary that can be rendered into a given room. */
+/** A part of the job summary that can be rendered into a limited space. */
 import type { RunView, WorkView } from "../../events/view.ts";
 import { code } from "./escape.ts";
 import { wholeItems } from "./layout.ts";

@@ -1,6 +1,6 @@
 /**
- * The sections of the job summary. Each can be rendered into a given room; whatever it says of an agent,
- * a tool or an entry goes through `inline`, `code` or `fenced`.
+ * The sections of the job summary. Each can be rendered into a limited space. All text of an agent, a tool or
+ * an entry goes through `inline`, `code` or `fenced`.
  */
 import { elapsedMs, type RunView, type WorkView } from "../../events/view.ts";
 import { code, fenced, inline } from "./escape.ts";
@@ -67,7 +67,7 @@ function headlineText({ status }: RunView, job: string): string {
     case "failed":
       return `✗ Job ${job} failed`;
     case "canceled":
-      return `■ Job ${job} was cancelled`;
+      return `■ Job ${job} was canceled`;
     case "running":
       return `… Job ${job} has not ended yet`;
     case "pending":
@@ -154,7 +154,7 @@ export function chartSection(view: RunView, chart: (view: RunView) => string): S
   };
 }
 
-/** What the colours mean, of those that occur. */
+/** What the colors mean, of those that occur. */
 function legend(view: RunView): string {
   const kinds = new Set<string>(worksOf(view).map((work) => result(work).word));
   const colors: readonly (readonly [string, readonly string[]])[] = [
@@ -163,8 +163,8 @@ function legend(view: RunView): string {
     ["red", ["failed", "crashed"]],
     ["blue", ["running"]],
     ["light blue", ["answered no"]],
-    ["dark grey", ["cancelled"]],
-    ["light grey", ["skipped"]],
+    ["dark gray", ["canceled"]],
+    ["light gray", ["skipped"]],
   ];
   return colors
     .map(([color, words]) => [color, words.filter((word) => kinds.has(word)).join(" or ")] as const)

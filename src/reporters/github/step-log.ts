@@ -1,10 +1,10 @@
 /**
- * The run in the log of a GitHub step. Works run at the same time, and a group can neither be nested nor
- * continued later. So the lines of a work are kept until it ends, and then printed as one group. Urgent
- * events (a start, a crash, a failure) are printed immediately too.
+ * The run in the log of a GitHub step. Works run concurrently, and a group can neither be nested nor reopened,
+ * so the lines of a work are buffered until it ends, and then printed as one group. Starts, crashes and
+ * failures are also printed at once, as lines of their own.
  *
- * - What is kept of a work is bounded: its first and its last lines.
- * - No text of an agent, a tool or an entry can be a workflow command: a line starts with a text of the reporter,
+ * - The buffer of a work is bounded: it keeps the first and the last lines.
+ * - No text of an agent, a tool or an entry can be a workflow command: a line begins with a prefix of ours,
  *   its old markers are broken, and a group's content stands between `::stop-commands::` and its token.
  */
 import type { RunEvent, WorkRef } from "../../events/event.ts";
@@ -126,7 +126,7 @@ function ended(event: Extract<RunEvent, { type: "work.ended" }>, view: RunView):
   const { outcome } = event;
   const kind =
     outcome.kind === "canceled"
-      ? "cancelled"
+      ? "canceled"
       : work?.status === "answered-no"
         ? "answered no"
         : outcome.kind;
@@ -180,7 +180,7 @@ function runLines(
   const result =
     outcome.kind === "succeeded"
       ? `${job} succeeded`
-      : `${job} ${outcome.kind === "canceled" ? "was cancelled" : "failed"}: ${outcome.reason}`;
+      : `${job} ${outcome.kind === "canceled" ? "was canceled" : "failed"}: ${outcome.reason}`;
   // Each row starts with a number or a word of the table.
   const table = worksTable(view, 120, createPaint(false)).map((row) => `  ${breakOldMarker(row)}`);
   return [...table, logLine(result, 2000)];

@@ -1,6 +1,6 @@
 /**
- * The outputs of the step. A later step should take them through `env`, and Linux starts no process with a
- * variable of 128 kB or more: so all of them together stay below that. `decisions` gives way, from the oldest on.
+ * The outputs of the step. Later steps should read them through `env`, and Linux starts no process with a
+ * variable of 128 kB or more. So all outputs together stay below that limit: the oldest decisions are omitted.
  */
 import { elapsedMs, type RunView } from "../../events/view.ts";
 import type { DecisionEntry } from "../../events/view.ts";
@@ -82,7 +82,7 @@ interface Decided {
 function decisionsOf(view: RunView, hasJournal: boolean): string {
   const of = (entry: DecisionEntry, task: string | null, work: number | null) => ({
     time: entry.at,
-    said: {
+    decided: {
       at: isoTime(entry.at),
       task,
       work,
@@ -102,7 +102,7 @@ function decisionsOf(view: RunView, hasJournal: boolean): string {
     view.droppedDecisions,
   );
   return latest(
-    all.map(({ said }) => said),
+    all.map(({ decided }) => decided),
     dropped,
     hasJournal,
   );
@@ -120,7 +120,7 @@ function latest(all: readonly Decided[], dropped: number, hasJournal: boolean): 
   }
   const missing = dropped + all.length - texts.length;
   if (missing > 0) {
-    const said: Decided = {
+    const omitted: Decided = {
       at: all[all.length - texts.length]?.at ?? isoTime(0),
       task: null,
       work: null,
@@ -128,7 +128,7 @@ function latest(all: readonly Decided[], dropped: number, hasJournal: boolean): 
       category: "MISC",
       text: `${missing} older decisions are omitted${hasJournal ? "; the journal contains them" : ""}`,
     };
-    texts.unshift(JSON.stringify(said));
+    texts.unshift(JSON.stringify(omitted));
   }
   return `[${texts.join(",")}]`;
 }

@@ -1,7 +1,7 @@
 /**
- * The job summary: a fold over the run, as Markdown for GitHub. Owns the order of the sections and the
- * limit: GitHub drops a summary of more than 1 MiB as a whole. What a section says is in
- * `sections.ts`, how foreign text is made harmless in `escape.ts`.
+ * The job summary: a fold over the run, as Markdown for GitHub. Owns the order of the sections and the size
+ * limit: GitHub drops a whole summary of more than 1 MiB. `sections.ts` renders the sections, and `escape.ts`
+ * escapes foreign text.
  */
 import type { RunView } from "../../events/view.ts";
 import { code, inline } from "./escape.ts";
@@ -97,7 +97,7 @@ function rehearsalNote({ status, jobOutcome }: RunView, file: string | undefined
   if (file === undefined) return "";
   const asExpected =
     status === "succeeded" && jobOutcome !== undefined && jobOutcome.kind !== "succeeded"
-      ? ` The job ${jobOutcome.kind === "failed" ? "failed" : "was cancelled"}, as the rehearsal expects: ${inline(jobOutcome.reason, 1000)}`
+      ? ` The job ${jobOutcome.kind === "failed" ? "failed" : "was canceled"}, as the rehearsal expects: ${inline(jobOutcome.reason, 1000)}`
       : "";
   return `**Rehearsal:** ${code(file, 200)} played the model.${asExpected}`;
 }

@@ -1,6 +1,6 @@
 /**
  * An output whose reader may be slow, or stall. What it has not taken yet is kept, up to a bound: beyond it the
- * oldest texts are dropped, and a line says so. At the end the reader is waited for.
+ * oldest texts are dropped, and a line says so. At the end it waits for the reader.
  */
 import type { TerminalStream } from "./terminal-reporter.ts";
 

@@ -117,7 +117,7 @@ export function createLiveView(
   };
 }
 
-/** Collects what is drawn, until `flush` writes it at once as one synchronised update. */
+/** Collects what is drawn, until `flush` writes it at once as one synchronized update. */
 class Canvas extends Writable {
   readonly #stream: LiveStream;
   #collected = "";

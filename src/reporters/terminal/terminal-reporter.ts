@@ -1,6 +1,6 @@
 /**
  * Shows a run on a terminal or in a log file: one line per event, and the result at the end.
- * Owns the layout; what is said of an event is in `event-line.ts`, the live view in `live-view.ts`.
+ * Owns the layout; `event-line.ts` has the text of an event, and `live-view.ts` the live view.
  *
  * The last line is exactly `job NAME succeeded`, `job NAME failed: REASON` or `job NAME canceled: REASON`;
  * nothing follows it. Text of an agent, a tool or an entry never reaches the terminal raw.

@@ -31,7 +31,7 @@ import { SimulatedRuntime } from "./simulated-runtime.ts";
 import { identity } from "../../rig/plan.ts";
 import { decisionOf } from "../../../src/events/decision-of.ts";
 
-const behaviours = [
+const behaviors = [
   "text",
   "text",
   "text",
@@ -51,17 +51,17 @@ const behaviours = [
   "die",
   "think",
 ] as const;
-type Behaviour = (typeof behaviours)[number];
+type Behavior = (typeof behaviors)[number];
 
 /** A model that does the next thing on the list, whoever asks; when the list is over it says yes. */
-function capriciousModel(list: readonly Behaviour[]): ModelTransport {
+function capriciousModel(list: readonly Behavior[]): ModelTransport {
   let next = 0;
   return {
     send(request) {
       const decoded = decodeRequest(request.url, request.method, request.body);
       if (decoded.kind === "other") throw new Error(decoded.reason);
       const { chat } = decoded;
-      const behaviour = list[next] ?? (chat.answered > 0 ? "text" : "true");
+      const behavior = list[next] ?? (chat.answered > 0 ? "text" : "true");
       next += 1;
       const partial = { text: `half ${next}`, reasoning: "" };
       const call = (...names: string[]): Response =>
@@ -86,7 +86,7 @@ function capriciousModel(list: readonly Behaviour[]): ModelTransport {
           tools: [],
           usage: { input: next, output: 1 },
         });
-      switch (behaviour) {
+      switch (behavior) {
         case "text":
           return Promise.resolve(say(`answer ${next}`));
         case "think":
@@ -165,7 +165,7 @@ async function run(
 /** Records a run and replays it. What differs is in the result. */
 async function recordAndReplay(
   entry: PreparedEntry,
-  list: readonly Behaviour[],
+  list: readonly Behavior[],
 ): Promise<{ problems: readonly string[]; recording: string; log: string }> {
   const recorder = createRecorder({ entry: "a.yml", job: "job" });
   const recorded = await run(entry, capriciousModel(list), new FakeClock(), {}, (event) =>
@@ -261,7 +261,7 @@ test("whatever a model does, the recording of the run replays to the same result
   await fc.assert(
     fc.asyncProperty(
       works,
-      fc.array(fc.constantFrom(...behaviours), { maxLength: 25 }),
+      fc.array(fc.constantFrom(...behaviors), { maxLength: 25 }),
       async (work, list) => {
         const { problems, recording, log } = await recordAndReplay(entryOf(work), list);
         assert.deepEqual(problems, [], `\n${recording}\n${log}`);

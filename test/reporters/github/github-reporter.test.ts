@@ -21,12 +21,12 @@ test("the annotations come through @actions/core with file and line, after the l
   assert.ok(result !== -1 && result < annotated);
 });
 
-test("stopped in the middle, it tells a cancelled run from what is known", async () => {
+test("stopped in the middle, it tells a canceled run from what is known", async () => {
   const { output, summary } = await report(samples.canceled().events);
-  assert.match(summary ?? "", /^## ■ Job <code>review<\/code> was cancelled$/m);
-  assert.match(summary ?? "", /<code>review-tests<\/code> \| ■\u00A0cancelled/);
+  assert.match(summary ?? "", /^## ■ Job <code>review<\/code> was canceled$/m);
+  assert.match(summary ?? "", /<code>review-tests<\/code> \| ■\u00A0canceled/);
   assert.match(summary ?? "", /<code>merge<\/code> \| –\u00A0skipped/);
-  assert.match(output, /::notice title=Job review was cancelled/);
+  assert.match(output, /::notice title=Job review was canceled/);
 });
 
 test("it finishes once, however often it is asked, and says nothing afterwards", async () => {

@@ -59,7 +59,7 @@ test("the summary tells the result and why, what failed, each work, denials, wor
   assert.match(page, /^## ✗/);
 });
 
-test("every node of the chart says in words how it ended, and the colours are explained", () => {
+test("every node of the chart says in words how it ended, and the colors are explained", () => {
   const page = render(samples.failure());
   const chart = /```mermaid\n([^]*?)```\n\n(.*)/.exec(page);
   const nodes = [...(chart?.[1] ?? "").matchAll(/\["([^"]*)<br\/>([^"]*)"\]/g)];
@@ -75,7 +75,7 @@ test("every node of the chart says in words how it ended, and the colours are ex
   );
   assert.equal(
     chart?.[2],
-    "<sub>green: succeeded · yellow: retried · red: failed or crashed · light grey: skipped</sub>",
+    "<sub>green: succeeded · yellow: retried · red: failed or crashed · light gray: skipped</sub>",
   );
 });
 

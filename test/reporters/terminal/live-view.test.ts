@@ -182,7 +182,7 @@ test("a refresh is one write, and the cursor is never hidden", async (context) =
   await clock.pass(1000);
   assert.equal(screen.writes.length, before + 1);
   live.stop();
-  // `Screen` knows no other mode than that of synchronised updates; and this is the one to fear.
+  // `Screen` knows no other mode than that of synchronized updates; and this is the one to fear.
   assert.ok(screen.writes.every((text) => !text.includes("?25l")));
   assert.equal(stderr.mock.callCount(), 0);
 });

@@ -139,7 +139,7 @@ test("an event is at most a line, and one for what was decided, and no text of o
   );
 });
 
-test("colours and the live view are for terminals only, and can be turned off there", () => {
+test("colors and the live view are for terminals only, and can be turned off there", () => {
   assert.ok(!run(samples.story()).includes("\u001B"));
   const screen = (options: Partial<TerminalOptions>): string => {
     const stream = new Screen(100, 24);
