@@ -15,9 +15,9 @@ import type { MadeDecision } from "../events/decision.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import { createRedactor, type Redactor } from "../events/redact.ts";
 import {
-  Audience,
   createSink,
   newRunId,
+  ReporterSet,
   type Reporter,
   type ReporterFailure,
 } from "../events/sink.ts";
@@ -97,7 +97,7 @@ const SESSIONS_END_MS = 5_000;
 export class Host {
   readonly #options: HostOptions;
   readonly #clock: Clock;
-  readonly #audience: Audience;
+  readonly #reporters: ReporterSet;
   readonly #gate = createGate(1);
   readonly #rateLimit: RateLimit;
   readonly #runs = new Map<string, ActiveRun>();
@@ -116,7 +116,7 @@ export class Host {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#rateLimit = new RateLimit(this.#clock);
-    this.#audience = new Audience({
+    this.#reporters = new ReporterSet({
       clock: this.#clock,
       redact: (text) => this.redactor.text(text),
       reporters: options.reporters,
@@ -151,8 +151,8 @@ export class Host {
    */
   subscribe(reporter: Reporter): () => void {
     this.ensureOpen();
-    this.#audience.add(reporter);
-    return () => this.#audience.remove(reporter);
+    this.#reporters.add(reporter);
+    return () => this.#reporters.remove(reporter);
   }
 
   /**
@@ -168,7 +168,7 @@ export class Host {
       runId,
       clock: this.#clock,
       redactor: this.redactor,
-      reporters: [...reporters, { name: "host", report: (event) => this.#audience.report(event) }],
+      reporters: [...reporters, { name: "host", report: (event) => this.#reporters.report(event) }],
     });
     const name = "jobName" in spec ? spec.jobName : spec.taskName;
     const { parallel } = spec.limits;
@@ -281,7 +281,7 @@ export class Host {
     await this.#bounded(lent, SESSIONS_END_MS);
     this.#endSessions();
     await Promise.all(this.#ending.values());
-    return this.#audience.close();
+    return this.#reporters.close();
   }
 
   async #bounded(ends: readonly Promise<unknown>[], milliseconds: number): Promise<void> {

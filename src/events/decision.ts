@@ -363,7 +363,7 @@ function purposeName(purpose: Purpose): string {
     case "availability":
       return "availability check";
     case "prompt":
-      return "task prompt";
+      return "prompt";
     case "criteria":
       return "criteria check";
   }
