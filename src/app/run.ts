@@ -150,7 +150,7 @@ async function runOn(
   };
 }
 
-/** The files that a run writes about itself, which an agent must not write. */
+/** Files the run writes; agents must not write them. */
 function ownFiles({ journal, record, environment }: RunOptions): string[] {
   const ofStep = [
     "GITHUB_STEP_SUMMARY",

@@ -1,7 +1,7 @@
 /**
- * The one crash-retry loop. It sends a prompt, and sends it again after
- * crashes, as the attempts and the remedy of the crash allow. Every front-end sends through it, so limits and
- * budgets hold for each turn of a model. It knows sessions and turns, but not tasks.
+ * Sends a prompt, and sends it again after crashes, as the attempts and the remedy of the crash allow. Every
+ * front-end sends through this loop, so limits and budgets hold for each turn of a model. It knows sessions and
+ * turns, but not tasks.
  */
 import { crashRemedy, type Crash, type Overload, type Remedy } from "../events/crash.ts";
 import type { MadeDecision, Purpose } from "../events/decision.ts";
