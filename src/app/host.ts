@@ -15,9 +15,9 @@ import type { MadeDecision } from "../events/decision.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import { createRedactor, type Redactor } from "../events/redact.ts";
 import {
-  Audience,
   createSink,
   newRunId,
+  ReporterSet,
   type Reporter,
   type ReporterFailure,
 } from "../events/sink.ts";
@@ -48,7 +48,7 @@ export interface HostOptions extends ModelAccess {
   readonly mark?: string | undefined;
   /** For a runtime that may have been damaged since it was installed. */
   readonly runtimeKeeper?: RuntimeKeeper | undefined;
-  /** Hear the events of all runs, told apart by `runId`, until the host is closed. */
+  /** Receive the events of all runs, told apart by `runId`, until the host is closed. */
   readonly reporters?: readonly Reporter[] | undefined;
   /** Called with the first failure of each reporter. */
   readonly onReporterFailure?: ((failure: ReporterFailure) => void) | undefined;
@@ -60,9 +60,9 @@ export interface HostOptions extends ModelAccess {
 export interface RunOnHostOptions {
   /** Cancels the run; its reason, if it is a string, is the reason shown. */
   readonly signal?: AbortSignal | undefined;
-  /** Hear this run only, before the reporters of the host, and are closed at its end. */
+  /** Receive the events of this run only, before the reporters of the host. They are closed at its end. */
   readonly reporters?: readonly Reporter[];
-  /** Replaces an event before it is reported. */
+  /** Replaces an event before it is emitted. */
   readonly rewrite?: (event: RunEventBody) => RunEventBody;
 }
 
@@ -97,7 +97,7 @@ const SESSIONS_END_MS = 5_000;
 export class Host {
   readonly #options: HostOptions;
   readonly #clock: Clock;
-  readonly #audience: Audience;
+  readonly #reporters: ReporterSet;
   readonly #gate = createGate(1);
   readonly #rateLimit: RateLimit;
   readonly #runs = new Map<string, ActiveRun>();
@@ -107,7 +107,7 @@ export class Host {
   #sessions: Sessions | undefined;
   /** Runs and sessions that need the runtime. */
   #users = 0;
-  /** Those of earlier, until they have ended. */
+  /** Former sessions that are still ending. */
   readonly #ending = new Map<Sessions, Promise<void>>();
   #unreachable: MadeDecision | undefined;
   #closing: Promise<readonly ReporterFailure[]> | undefined;
@@ -116,7 +116,7 @@ export class Host {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#rateLimit = new RateLimit(this.#clock);
-    this.#audience = new Audience({
+    this.#reporters = new ReporterSet({
       clock: this.#clock,
       redact: (text) => this.redactor.text(text),
       reporters: options.reporters,
@@ -145,11 +145,14 @@ export class Host {
     if (this.#closing !== undefined) throw closed();
   }
 
-  /** The reporter hears all runs from now on, until it is unsubscribed (then it is the caller's to close) or the host is closed. */
+  /**
+   * Passes the events of all runs to the reporter from now on, until the host is closed, or until the caller
+   * unsubscribes it and closes it.
+   */
   subscribe(reporter: Reporter): () => void {
     this.ensureOpen();
-    this.#audience.add(reporter);
-    return () => this.#audience.remove(reporter);
+    this.#reporters.add(reporter);
+    return () => this.#reporters.remove(reporter);
   }
 
   /**
@@ -159,18 +162,20 @@ export class Host {
   run(spec: JobSpec | TaskSpec, options: RunOnHostOptions = {}): HostRun {
     this.ensureOpen();
     const { signal, reporters = [], rewrite = (event) => event } = options;
-    const sessions = this.#acquire();
     const runId = newRunId();
     const abort = new AbortController();
     const sink = createSink({
       runId,
       clock: this.#clock,
       redactor: this.redactor,
-      reporters: [...reporters, { name: "host", report: (event) => this.#audience.report(event) }],
+      reporters: [...reporters, { name: "host", report: (event) => this.#reporters.report(event) }],
     });
+    const name = "jobName" in spec ? spec.jobName : spec.taskName;
+    const { parallel } = spec.limits;
+    const sessions = this.#acquire();
     let told = false;
     const emit = (event: RunEventBody): void => {
-      // A listener may start a job or install an entry as soon as it hears of the end.
+      // A listener of run.ended may start the next run, or install an entry.
       if (event.type === "run.ended") this.#leave(run);
       sink.emit(rewrite(event));
       if (event.type !== "run.started") return;
@@ -205,8 +210,8 @@ export class Host {
     };
     const run: ActiveRun = {
       runId,
-      name: "jobName" in spec ? spec.jobName : spec.taskName,
-      parallel: spec.limits.parallel,
+      name,
+      parallel,
       tell(decision) {
         if (told) emit({ type: "decision", work: null, decision });
       },
@@ -222,23 +227,23 @@ export class Host {
   /** A session that belongs to no run. Rejects if it can't be had, or if the host is closed. */
   async startSession(request: RawSessionRequest): Promise<ICopilotSession> {
     this.ensureOpen();
-    const sessions = this.#acquire();
     const { redactor } = this;
+    const sessions = this.#acquire();
     const key = `session of no run ${(this.#sessionsOfNoRun += 1)}`;
-    const session: ICopilotSession = await sessions
-      .startSession({
+    const start = async (): Promise<ICopilotSession> =>
+      sessions.startSession({
         ...request,
         shown: (activity) => redactor.activities(key, activity),
         onEnded: () => {
           this.#lent.delete(session);
-          request.onEnded?.();
           this.#release();
+          request.onEnded?.();
         },
-      })
-      .catch((error: unknown) => {
-        this.#release();
-        throw error;
       });
+    const session: ICopilotSession = await start().catch((error: unknown) => {
+      this.#release();
+      throw error;
+    });
     this.#lent.add(session);
     if (this.#closing === undefined) return session;
     await session.stop();
@@ -252,7 +257,7 @@ export class Host {
 
   /**
    * Cancels what runs, ends the sessions and the runtime, and closes the reporters, each step within a few
-   * seconds. Idempotent, never rejects. Resolves with what the reporters have failed at.
+   * seconds. Idempotent, never rejects. Resolves with the failures of the reporters.
    */
   close(): Promise<readonly ReporterFailure[]> {
     this.#closing ??= this.#close();
@@ -276,16 +281,17 @@ export class Host {
     await this.#bounded(lent, SESSIONS_END_MS);
     this.#endSessions();
     await Promise.all(this.#ending.values());
-    return this.#audience.close();
+    return this.#reporters.close();
   }
 
   async #bounded(ends: readonly Promise<unknown>[], milliseconds: number): Promise<void> {
     await within(Promise.allSettled(ends), milliseconds, this.#clock);
   }
 
+  /** Whoever calls this must not throw before it is certain that `#release()` follows. */
   #acquire(): Sessions {
-    this.#users += 1;
     this.#sessions ??= (this.#options.createSessions ?? createSessions)(this.#sessionsOptions());
+    this.#users += 1;
     return this.#sessions;
   }
 

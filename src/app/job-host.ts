@@ -7,7 +7,7 @@
  */
 import { resolve } from "node:path";
 import { resolveLimits, setBy } from "../engine/limits.ts";
-import type { RunSpec } from "../engine/job.ts";
+import type { RunSpec } from "../engine/plan.ts";
 import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
 import type { Entry, PreparedEntry } from "../entry/model.ts";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";

@@ -1,6 +1,6 @@
 /** What a run is, in the engine's terms: the same for every edge. */
 import { createHash } from "node:crypto";
-import type { RunSpec } from "../engine/job.ts";
+import type { RunSpec } from "../engine/plan.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { effectivePermissions } from "../permissions/rules.ts";

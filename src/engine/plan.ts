@@ -1,9 +1,24 @@
-/** What a run is about to do, as `run.started` says it. */
-import type { Limits, Model, PreparedEntry, Work } from "../entry/model.ts";
+/** What to run, and the plan of it in `run.started`. */
+import type { Limits, Model, Permissions, PreparedEntry, Work } from "../entry/model.ts";
 import { mapRefs, taskWorks } from "../entry/work.ts";
 import type { PlannedLimits, PlannedRef, PlannedTree, RunPlan } from "../events/plan.ts";
-import type { RunSpec } from "./job.ts";
 import type { ResolvedLimits } from "./limits.ts";
+
+/** What to run, and within which bounds: the same for a job and for a single task. */
+export interface RunSpec {
+  readonly entry: PreparedEntry;
+  /** Of agent-jobs. */
+  readonly version: string;
+  /** SHA-256 of the entry. */
+  readonly entryFingerprint: string;
+  /** The entry file as the user named it. */
+  readonly entryFile?: string;
+  readonly userInput: string;
+  /** Absolute. */
+  readonly workingDirectory: string;
+  readonly limits: ResolvedLimits;
+  readonly permissionsOf: (taskId: string) => Permissions;
+}
 
 /** Of a job. */
 export function planOf(spec: RunSpec, work: Work<number>): RunPlan {

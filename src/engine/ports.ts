@@ -15,7 +15,7 @@ export interface TurnGate {
   run<T>(turn: () => Promise<T>, signal: AbortSignal): Promise<T | undefined>;
 }
 
-/** What a session is for. A rehearsal selects its lines by this. */
+/** The part of a task that a session is for. A rehearsal selects its rules by this. */
 export interface SessionLabel extends WorkRef {
   readonly role: SessionRole;
   readonly modelId: string;
@@ -26,7 +26,8 @@ export interface SessionLabel extends WorkRef {
 }
 
 export interface SessionRequest {
-  readonly label: SessionLabel;
+  /** Absent: the session belongs to no task. */
+  readonly label?: SessionLabel | undefined;
   readonly modelId: string;
   readonly workingDirectory: string;
   readonly permissions: Permissions;
@@ -109,7 +110,7 @@ export interface EnginePorts {
   readonly rateLimit: RateLimit;
   /** Uniform in [0, 1), for the jitter of waits. */
   readonly random: () => number;
-  /** Who does not answer, while there are no models to be had. */
+  /** The unreachable model server, if any. */
   readonly awaited?: () => string | undefined;
   readonly emit: (event: RunEventBody) => void;
 }

@@ -1,6 +1,6 @@
 /**
- * Which session serves a purpose, and when it ends. Owns the sessions of one run of one task and
- * reports their starts and ends; knows nothing of prompts, retries or verdicts.
+ * Opens and closes the sessions of one iteration of a task, one or more for its purposes, and emits their
+ * starts and ends. It knows nothing of prompts, retries or verdicts.
  *
  * Invariants: at most one session is open; a crashed session is never used again; every session
  * that was started is ended exactly once (a borrowed one is neither started nor ended here).

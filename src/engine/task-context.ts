@@ -7,8 +7,8 @@ import type { Deadlines, Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
 /**
- * Who owns the sessions of a task. `single`: one for everything; `multiple`: one for each purpose;
- * `borrowed`: the caller lends one, which is never replaced and never closed.
+ * The sessions of a task. `single`: one for everything; `multiple`: one for each purpose; `borrowed`: a session
+ * of the caller, which is never replaced and never closed.
  */
 export type SessionMode =
   | { readonly kind: "single" }

@@ -153,7 +153,7 @@ const always: Audience = { log: "quiet", atOnce: true, summary: true };
 const normal: Audience = { log: "normal", atOnce: false, summary: true };
 const verbose: Audience = { log: "verbose", atOnce: false, summary: false };
 
-/** The only place that knows the kinds of decisions. */
+/** How each kind of decision is shown. */
 const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   "availability-passed": {
     category: "AVAILABILITY",
@@ -365,7 +365,7 @@ function purposeName(purpose: Purpose): string {
     case "availability":
       return "availability check";
     case "prompt":
-      return "task prompt";
+      return "prompt";
     case "criteria":
       return "criteria check";
   }

@@ -205,8 +205,8 @@ const activity = tagged<SessionActivity, "kind">("kind", {
     error: optional(toolError),
   },
   "sub-agent.tool.failed": { toolCallId: text, error: toolError },
-  "agent.started": { turnId: text },
-  "agent.ended": { turnId: text },
+  "agent.started": { agentTurnId: text },
+  "agent.ended": { agentTurnId: text },
   idle: {},
   "model.replied": {
     text,

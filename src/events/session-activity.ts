@@ -10,8 +10,8 @@ export type SessionActivity =
   | { readonly kind: "tool.delta"; readonly toolCallId: string; readonly text: string }
   | ToolEnded
   | SubAgentToolFailed
-  | { readonly kind: "agent.started"; readonly turnId: string }
-  | { readonly kind: "agent.ended"; readonly turnId: string }
+  | { readonly kind: "agent.started"; readonly agentTurnId: string }
+  | { readonly kind: "agent.ended"; readonly agentTurnId: string }
   | { readonly kind: "idle" }
   | ModelReplied
   | ModelUsed

@@ -51,7 +51,7 @@ export function newRunId(): string {
 }
 
 export function createSink({ runId, clock, redactor, reporters }: SinkOptions): Sink {
-  const audience = new Audience({ clock, redact: (text) => redactor.text(text), reporters });
+  const set = new ReporterSet({ clock, redact: (text) => redactor.text(text), reporters });
   const waiting: RunEventBody[] = [];
   let busy = false;
   let last = 0;
@@ -64,10 +64,10 @@ export function createSink({ runId, clock, redactor, reporters }: SinkOptions): 
       events = redactor.events({ at: last, runId, ...body });
     } catch (error) {
       // Losing an event is better than leaking a secret.
-      audience.fail("redactor", error, true);
+      set.fail("redactor", error, true);
       return;
     }
-    for (const event of events) audience.report(event);
+    for (const event of events) set.report(event);
   };
 
   return {
@@ -81,13 +81,13 @@ export function createSink({ runId, clock, redactor, reporters }: SinkOptions): 
       busy = false;
     },
     close() {
-      closing ??= audience.close();
+      closing ??= set.close();
       return closing;
     },
   };
 }
 
-export interface AudienceOptions {
+export interface ReporterSetOptions {
   readonly clock: Clock;
   /** Redacts the messages of failing reporters. */
   readonly redact: (text: string) => string;
@@ -97,14 +97,14 @@ export interface AudienceOptions {
 }
 
 /** Reporters of the same events, isolated from each other. They can be added and removed at any time. */
-export class Audience {
+export class ReporterSet {
   /** Each with its name in messages. */
   readonly #reporters = new Map<Reporter, string>();
   readonly #failures = new Map<string, ReporterFailure>();
-  readonly #options: AudienceOptions;
+  readonly #options: ReporterSetOptions;
   #added = 0;
 
-  constructor(options: AudienceOptions) {
+  constructor(options: ReporterSetOptions) {
     this.#options = options;
     for (const reporter of options.reporters ?? []) this.add(reporter);
   }

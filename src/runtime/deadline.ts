@@ -43,7 +43,7 @@ export async function within<T>(
 }
 
 /** A step of an ending: whatever goes wrong, we go on. `late`: it did not answer in time. */
-export async function attempt(
+export async function bestEffort(
   step: () => Promise<unknown>,
   milliseconds: number,
   clock: Clock,

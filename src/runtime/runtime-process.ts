@@ -16,7 +16,7 @@ import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { isRunning, residentBytes, sendSignal, waitUntilGone } from "../platform/processes.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
-import { attempt, within } from "./deadline.ts";
+import { bestEffort, within } from "./deadline.ts";
 import type { Authentication } from "./runtime-environment.ts";
 
 const startMs = 15_000;
@@ -237,10 +237,10 @@ export class RuntimeProcess implements RuntimeLife {
     this.#ended.abort();
     const { clock } = this.#options;
     if (hasSessions && at === "up") {
-      await attempt(() => this.client.stop(), stopMs, clock);
+      await bestEffort(() => this.client.stop(), stopMs, clock);
     }
     // Clears what a failed stop or a dead child left in the client: timers, the connection.
-    await attempt(() => this.client.forceStop(), stopMs, clock);
+    await bestEffort(() => this.client.forceStop(), stopMs, clock);
     if (this.#pid !== undefined && isRunning(this.#pid)) {
       this.kill();
       await waitUntilGone([this.#pid], 2_000);
@@ -283,7 +283,7 @@ export class RuntimeProcess implements RuntimeLife {
     while (!signal.aborted && !this.gone) {
       await clock.sleep(pingEveryMs, signal);
       if (signal.aborted) return;
-      if ((await attempt(() => this.client.ping(), pingMs, clock)) !== "done") {
+      if ((await bestEffort(() => this.client.ping(), pingMs, clock)) !== "done") {
         await this.#lost(silent);
       }
     }

@@ -9,7 +9,7 @@ import { systemClock } from "../platform/clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import { CallLedger } from "./call-ledger.ts";
 import { Denials, denialsOf, type DenialSource } from "./denials.ts";
-import { attempt, within } from "../runtime/deadline.ts";
+import { bestEffort, within } from "../runtime/deadline.ts";
 import type { ModelAddress } from "./model-error.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";
@@ -90,9 +90,9 @@ export function callBack(callback: ICopilotSessionCallbacks, activity: SessionAc
     case "tool.ended":
       return callback.onEndToolExecution(activity.toolCallId, activity.result, activity.error);
     case "agent.started":
-      return callback.onAgentStart(activity.turnId);
+      return callback.onAgentStart(activity.agentTurnId);
     case "agent.ended":
-      return callback.onAgentEnd(activity.turnId);
+      return callback.onAgentEnd(activity.agentTurnId);
     case "idle":
       return callback.onIdle();
     case "sub-agent.tool.failed":
@@ -194,7 +194,7 @@ export class CallbackSession implements ICopilotSession {
   async #stop(): Promise<void> {
     const { session, clock, life, end, stopped } = this.#options;
     stopped.abort();
-    if (!life.gone) await attempt(() => session.abort(), 1_500, clock);
+    if (!life.gone) await bestEffort(() => session.abort(), 1_500, clock);
     await end();
     this.#tell(this.#translator.close());
   }
@@ -248,8 +248,8 @@ export async function startSession(
     stopped: new AbortController(),
     denials,
     end: async () => {
-      await attempt(() => session.disconnect(), 2_000, clock);
-      await attempt(() => client.deleteSession(id), 2_000, clock);
+      await bestEffort(() => session.disconnect(), 2_000, clock);
+      await bestEffort(() => client.deleteSession(id), 2_000, clock);
       await endMarkedProcesses("COPILOT_AGENT_SESSION_ID", id).catch(() => undefined);
     },
   });

@@ -1,6 +1,6 @@
 /**
- * Deltas may come by the thousand in a second: those of one text are joined, and passed on a few times a
- * second. Nothing is lost and the order stays; the last ones of a text come before whatever follows it.
+ * Deltas may come by the thousand in a second: those of one text are joined, and passed on at most every
+ * 50 ms. Nothing is lost and the order stays. None is held longer than that, also if the model pauses.
  */
 import type { Clock } from "../events/clock.ts";
 import { isDelta, textOf, type Delta } from "../events/open-texts.ts";
@@ -13,6 +13,7 @@ const atMost = 64 * 1024;
 export class Deltas {
   #held: Delta | undefined;
   #lastPassed = -Infinity;
+  #timer: AbortController | undefined;
   readonly #clock: Clock;
   readonly #pass: (activity: SessionActivity) => void;
 
@@ -30,16 +31,28 @@ export class Deltas {
     if (this.#held !== undefined && textOf(this.#held) !== textOf(activity)) this.flush();
     const text = (this.#held?.text ?? "") + activity.text;
     this.#held = { ...activity, text };
-    const now = this.#clock.now();
-    if (now - this.#lastPassed < everyMs && text.length < atMost) return;
-    this.#lastPassed = now;
-    this.flush();
+    const wait = this.#lastPassed + everyMs - this.#clock.now();
+    if (wait <= 0 || text.length >= atMost) this.flush();
+    else this.#flushAfter(wait);
   }
 
-  /** Passes on what is held back. */
+  /** Passes on what is held back, and ends the timer. */
   flush(): void {
+    this.#timer?.abort(true);
+    this.#timer = undefined;
     const held = this.#held;
     this.#held = undefined;
-    if (held !== undefined) this.#pass(held);
+    if (held === undefined) return;
+    this.#lastPassed = this.#clock.now();
+    this.#pass(held);
+  }
+
+  #flushAfter(milliseconds: number): void {
+    if (this.#timer !== undefined) return;
+    const timer = new AbortController();
+    this.#timer = timer;
+    void this.#clock.sleep(milliseconds, timer.signal).then(() => {
+      if (this.#timer === timer) this.flush();
+    });
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Failures of the model server: the cause, and a sentence with the model, the address and the server's own message.
- * The only place that parses error messages of the runtime and of model servers.
+ * Parses error messages of the runtime and of model servers.
  */
 import type { Crash, Refusal } from "../events/crash.ts";
 import { rehearsalProvider } from "./request-handler.ts";

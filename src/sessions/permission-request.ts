@@ -1,4 +1,8 @@
-/** The runtime's permission requests, in our words. The only place that reads its sentences. */
+/**
+ * The runtime's permission requests, in our words. Most fields of a request are data. Two are not: the
+ * `intention` of a read, a sentence, and the diff of a write, a text. What is not recognized in them is judged as
+ * the more dangerous request, or refused, so that another wording never allows more.
+ */
 import type { PermissionRequest as RuntimeRequest } from "@github/copilot-sdk";
 import type { PermissionRequest } from "../permissions/request.ts";
 
@@ -32,39 +36,39 @@ export function fromRuntime(request: RuntimeRequest): PermissionRequest {
   }
 }
 
+/** What can't be proven from the diff is refused: the request itself names only the file that a move leads to. */
 function write(request: Extract<RuntimeRequest, { kind: "write" }>): PermissionRequest {
-  const { fileName, resolvedPath, diff, intention } = request;
-  // A patch that moves a file asks only for where it goes; where it comes from is in the diff's head.
-  const inDiff = diffPaths(diff);
-  if (inDiff.length > mostPaths) {
+  const { fileName, resolvedPath, diff } = request;
+  const inDiff = changedPaths(diff);
+  if (inDiff === undefined) {
     return {
       kind: "other",
       operation: "write",
       target: fileName,
-      refusal: `it changes more than ${mostPaths} files at once`,
-    };
-  }
-  if (inDiff.length < 2 && /\b(?:move|rename|copy)\b/i.test(intention)) {
-    return {
-      kind: "other",
-      operation: "write",
-      target: fileName,
-      refusal: "the runtime doesn't name the file that is moved",
+      refusal: "its diff does not name the one file that would change, or the two files of a move",
     };
   }
   return { kind: "write", paths: [fileName, resolvedPath ?? fileName, ...inDiff] };
 }
 
-/** The head of a diff names one file or two. */
-const mostPaths = 100;
+const nothing = "/dev/null";
 
-function diffPaths(diff: string): string[] {
-  const [head = ""] = diff.split(/^@@/m);
-  const paths: string[] = [];
-  for (const [, path = ""] of head.matchAll(/^(?:--- a|\+\+\+ b)(.+)$/gm)) {
-    if (path !== "/dev/null") paths.push(path);
+/**
+ * The file before and the file after the change. Undefined if the head of the diff does not say both, or says
+ * more than that: its first line has to repeat them, so that a line break in a name forges nothing.
+ */
+function changedPaths(diff: string): string[] | undefined {
+  const [head = ""] = diff.split(/^@@/m, 1);
+  const before = [...head.matchAll(/^--- a(.+)$/gm)].map(([, path = ""]) => path);
+  const after = [...head.matchAll(/^\+\+\+ b(.+)$/gm)].map(([, path = ""]) => path);
+  const [from, to] = [before[0], after[0]];
+  if (from === undefined || to === undefined || before.length > 1 || after.length > 1) {
+    return undefined;
   }
-  return paths;
+  const first = `diff --git a${from === nothing ? to : from} b${to}\n`;
+  if (!head.replace(/^\n/, "").startsWith(first)) return undefined;
+  const paths = [from, to].filter((path) => path !== nothing);
+  return paths.length === 0 ? undefined : paths;
 }
 
 function other(request: RuntimeRequest, refusal?: string): PermissionRequest {

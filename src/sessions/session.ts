@@ -22,7 +22,7 @@ import { isDirectory, realPathOf } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import type { CallOrder, SharedFolders } from "./call-order.ts";
 import type { RuntimeLease, RuntimePool, Searches } from "../runtime/runtime-pool.ts";
-import { attempt, onAbort, within } from "../runtime/deadline.ts";
+import { bestEffort, onAbort, within } from "../runtime/deadline.ts";
 import { canStartProcesses, mayReadPrivateFiles } from "../permissions/rules.ts";
 import { causeOf, type ModelAddress } from "./model-error.ts";
 import type { ModelProbe } from "./model-probe.ts";
@@ -58,7 +58,7 @@ export interface SessionContext {
 }
 
 export interface SessionFactoryOptions extends SessionContext {
-  /** Session id → what the session is for; the model transport reads it. */
+  /** Of each session that belongs to a task; the model transport reads them. */
   readonly labels: Map<string, SessionLabel>;
   /** Session id → the sessions that are open now. */
   readonly open: Map<string, OpenSession>;
@@ -78,7 +78,7 @@ export class CopilotSessionFactory implements SessionFactory {
     if (signal.aborted) return canceled;
     if (refusal !== undefined) return { kind: "crashed", crash: refusal };
     const id = randomUUID();
-    labels.set(id, request.label);
+    if (request.label !== undefined) labels.set(id, request.label);
     const opened = await openCopilotSession(this.#options, { ...request, id }, signal);
     if (!("session" in opened)) {
       labels.delete(id);
@@ -260,7 +260,7 @@ async function endCopilotSession(
   const steps = [() => session.disconnect(), () => runtime.client.deleteSession(session.sessionId)];
   for (const step of steps) {
     if (runtime.gone || runtime.unresponsive) break;
-    if ((await attempt(step, closeStepMs, clock)) !== "late") continue;
+    if ((await bestEffort(step, closeStepMs, clock)) !== "late") continue;
     runtime.leftUnanswered();
   }
   // Some shells outlive all of that, and a dead runtime too (docs/runtime-notes.md#leftover-processes).

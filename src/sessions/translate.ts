@@ -77,9 +77,9 @@ export class Translator {
   #root(event: SessionEvent): SessionActivity[] {
     switch (event.type) {
       case "assistant.turn_start":
-        return [...this.#closeTexts(), { kind: "agent.started", turnId: event.data.turnId }];
+        return [...this.#closeTexts(), { kind: "agent.started", agentTurnId: event.data.turnId }];
       case "assistant.turn_end":
-        return [...this.#closeTexts(), { kind: "agent.ended", turnId: event.data.turnId }];
+        return [...this.#closeTexts(), { kind: "agent.ended", agentTurnId: event.data.turnId }];
       case "assistant.reasoning_delta":
         return this.#reasoningDelta(event.data.reasoningId, event.data.deltaContent);
       case "assistant.reasoning":

@@ -8,7 +8,7 @@ import type { SessionLabel } from "../engine/ports.ts";
 export interface ModelRequest {
   /** Of the session that asks. */
   readonly sessionId: string;
-  /** What the session is for; undefined for a session that no task owns (`helperSessionStart`). */
+  /** Undefined for a session that belongs to no task (`helperSessionStart`). */
   readonly label: SessionLabel | undefined;
   /** True when a sub-agent of the session asks. */
   readonly subAgent: boolean;

@@ -14,7 +14,7 @@ import type { Crash, Refusal } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { CallLedger } from "./call-ledger.ts";
 import { causeOf, type ModelAddress } from "./model-error.ts";
-import { attempt, onAbort, within } from "../runtime/deadline.ts";
+import { bestEffort, onAbort, within } from "../runtime/deadline.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { Deltas } from "./deltas.ts";
@@ -315,7 +315,7 @@ class Turn {
   /** Waits briefly until the session is done with the turn, unless it is dead. */
   async #quieten(abort: boolean): Promise<void> {
     if (this.#life.gone || this.#stage.at === "sending") return;
-    if (abort && (await attempt(() => this.#session.abort(), abortMs, this.#clock)) === "late") {
+    if (abort && (await bestEffort(() => this.#session.abort(), abortMs, this.#clock)) === "late") {
       return;
     }
     const end = this.#clock.now() + drainMs;
@@ -339,7 +339,7 @@ class Turn {
     try {
       const answer = await within(this.#session.rpc.tasks.list(), askMs, this.#clock);
       for (const { id } of answer?.value.tasks ?? []) {
-        await attempt(() => this.#session.rpc.tasks.cancel({ id }), askMs, this.#clock);
+        await bestEffort(() => this.#session.rpc.tasks.cancel({ id }), askMs, this.#clock);
       }
     } catch {
       // Closing the session ends what is left.

@@ -128,6 +128,46 @@ describe("the runs of a host", () => {
   });
 });
 
+describe("a start that throws", () => {
+  it("leaves nothing behind: the host is idle, and runs again", async () => {
+    const fault = { is: true };
+    const environment = {
+      get GITHUB_TOKEN() {
+        if (fault.is) throw new Error("the environment can't be read");
+        return "token";
+      },
+    };
+    const { host, clock } = fakeHost(() => ({}), { environment });
+    const session = {
+      modelId: "m",
+      callback: Object.create(null),
+      workingDirectory: "/workspace",
+      permissions: "read-only" as const,
+    };
+    assert.throws(() => host.run(one("a")), /can't be read/);
+    assert.equal(host.busy, false);
+    await assert.rejects(host.startSession(session), /can't be read/);
+    assert.equal(host.busy, false);
+    fault.is = false;
+    // A fake host has no sessions to lend.
+    await assert.rejects(host.startSession(session), /no sessions to lend/);
+    assert.equal(host.busy, false);
+    const { outcome } = await clock.runUntil(host.run(one("a")).ended);
+    assert.equal(outcome.kind, "succeeded");
+    assert.equal(host.busy, false);
+  });
+
+  it("counts no user when the run is malformed", () => {
+    const { host } = fakeHost(() => ({}));
+    // @ts-expect-error As a caller in JavaScript might.
+    assert.throws(() => host.run({ jobName: "job" }));
+    // @ts-expect-error As a caller in JavaScript might.
+    assert.throws(() => host.run(one("a"), { reporters: 1 }));
+    assert.equal(host.busy, false);
+    assert.deepEqual(host.runs, []);
+  });
+});
+
 function closing(log: string[], name: string): Reporter {
   return {
     name,

@@ -6,7 +6,7 @@ import { play } from "../rig/engine.ts";
 import { modelUsed } from "../rig/fake-sessions.ts";
 import { answered, sessionCrash } from "../rig/crashes.ts";
 
-const begins: SessionActivity = { kind: "agent.started", turnId: "0" };
+const begins: SessionActivity = { kind: "agent.started", agentTurnId: "0" };
 const fails = (statusCode?: number): SessionActivity => ({
   kind: "model.failed",
   subAgent: false,

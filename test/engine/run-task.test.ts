@@ -341,7 +341,7 @@ describe("engine.md, statements 8–14: a task", () => {
     const { outcome, sessions, decisions } = await play({
       tasks: { t: withCriteria({ toolExecuted: ["job_boolean_true"] }, 5) },
       limits: { modelCalls: 2 },
-      play: () => ({ acts: [{ kind: "agent.started", turnId: "0" }, modelUsed()] }),
+      play: () => ({ acts: [{ kind: "agent.started", agentTurnId: "0" }, modelUsed()] }),
     });
     assert.equal(sessions.turns.length, 2);
     assert.equal(outcome.kind, "failed");
@@ -354,7 +354,7 @@ describe("engine.md, statements 8–14: a task", () => {
   });
 
   it("limits: a call beyond the allowed ones is not waited for", async () => {
-    const begins = { kind: "agent.started", turnId: "0" } as const;
+    const begins = { kind: "agent.started", agentTurnId: "0" } as const;
     const { outcome, clock } = await play({
       tasks: { t: { prompt: "p" } },
       limits: { modelCalls: 2 },

@@ -60,9 +60,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     });
     assert.deepEqual(
       decisions.filter((text) => text.startsWith("[SESSION CRASHED]")),
-      [1, 2, 3, 4, 5].map(
-        (n) => `[SESSION CRASHED] task prompt, attempt ${n} of 5: boom {"why":"x"}`,
-      ),
+      [1, 2, 3, 4, 5].map((n) => `[SESSION CRASHED] prompt, attempt ${n} of 5: boom {"why":"x"}`),
     );
   });
 
@@ -106,7 +104,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
       play: () => ({}),
     });
     assert.deepEqual(
-      sessions.opened.map(({ label }) => label.attempt),
+      sessions.opened.map(({ label }) => label?.attempt),
       [1, 2, 3],
     );
     assert.deepEqual(sessions.prompts, [`${SESSION_CRASH_PREFIX}do it`]);
@@ -135,7 +133,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     );
     assert.ok(
       decisions.includes(
-        "[DECISION] Retrying the task prompt in a new session, attempt 2 of 5, model worker",
+        "[DECISION] Retrying the prompt in a new session, attempt 2 of 5, model worker",
       ),
     );
   });

@@ -56,8 +56,7 @@ async function send(
       sessions: {
         acquire: async (modelId, attempt) => {
           models.push(modelId);
-          const label = { workId: 0, taskId: "", run: 1, role: "both" as const, retry: 0 };
-          const session = sessions.session({ ...label, modelId, attempt }, `s${attempt}`);
+          const session = sessions.session({ modelId }, `s${attempt}`);
           return { kind: "ready", session };
         },
         discard: async () => {},

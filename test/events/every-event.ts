@@ -73,8 +73,8 @@ const activities: {
     error: { message: "m", code: "c" },
   },
   "sub-agent.tool.failed": { toolCallId: "i", error: { message: "m" } },
-  "agent.started": { turnId: "i" },
-  "agent.ended": { turnId: "i" },
+  "agent.started": { agentTurnId: "i" },
+  "agent.ended": { agentTurnId: "i" },
   idle: {},
   "model.replied": {
     text: "t",

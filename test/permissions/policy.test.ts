@@ -6,6 +6,7 @@ import type { PermissionRequest } from "@github/copilot-sdk";
 import * as fc from "fast-check";
 import type { PermissionPreset, Permissions } from "../../src/entry/model.ts";
 import { fromRuntime } from "../../src/sessions/permission-request.ts";
+import { diffOf } from "../rig/diff.ts";
 import { permissionHandler, realFiles } from "../../src/sessions/permission-handler.ts";
 import {
   canStartProcesses,
@@ -59,7 +60,11 @@ function strange(fields: object): PermissionRequest {
   return fields as PermissionRequest;
 }
 
-function write(fileName: string, diff = "", intention = "Edit file"): PermissionRequest {
+function write(
+  fileName: string,
+  diff = diffOf(fileName),
+  intention = "Edit file",
+): PermissionRequest {
   return { kind: "write", fileName, diff, intention, canOfferSessionApproval: false };
 }
 
@@ -156,11 +161,12 @@ describe("files", () => {
     ["workspace", write("/repo/link/missing"), false],
     ["workspace", write("/outside/a"), false],
     ["workspace", write("/repo/.git/hooks/pre-commit"), false],
-    ["workspace", write("/repo/a", "\n--- a/repo/b\n+++ b/repo/a\n@@\n", "Move file"), true],
-    ["workspace", write("/repo/a", "\n--- a/outside/b\n+++ b/repo/a\n@@\n", "Move file"), false],
-    ["workspace", write("/repo/a", "\n--- a/repo/link/b\n+++ b/repo/a\n@@\n"), false],
+    ["workspace", write("/repo/a", diffOf("/repo/b", "/repo/a"), "Move file"), true],
+    ["workspace", write("/repo/a", diffOf("/outside/b", "/repo/a"), "Move file"), false],
+    ["workspace", write("/repo/a", diffOf("/repo/link/b", "/repo/a")), false],
     ["workspace", write("/repo/a", "", "Move and update file"), false],
-    ["workspace", write("/repo/a", "--- a/dev/null\n+++ b/repo/a\n@@\n--- a/outside\n"), true],
+    ["workspace", write("/repo/a", `${diffOf("/dev/null", "/repo/a")}--- a/outside\n`), true],
+    ["workspace", write("/repo/a", diffOf("/repo/a", "/dev/null")), true],
     [{ write: ["docs/**"] }, write("/repo/docs/a.md"), true],
     [{ write: ["docs/**"] }, write("/repo/src/a"), false],
     [{ preset: "workspace", write: ["!*.lock"] }, write("/repo/a.lock"), false],

@@ -63,13 +63,17 @@ export class FakeSessions implements SessionFactory {
     this.opened.push(request);
     const crash = signal.aborted ? sessionCrash : this.#refuse(request);
     if (crash !== undefined) return { kind: "crashed", crash };
-    return { kind: "opened", session: this.session(request.label, `s${this.opened.length}`) };
+    const { modelId, label } = request;
+    return { kind: "opened", session: this.session({ modelId, label }, `s${this.opened.length}`) };
   }
 
-  session(label: SessionLabel, id: string): Session {
+  session(
+    { modelId, label = ofNoTask(modelId) }: Pick<SessionRequest, "modelId" | "label">,
+    id: string,
+  ): Session {
     return {
       id,
-      modelId: label.modelId,
+      modelId,
       runTurn: (prompt, options) => this.#turn({ sessionId: id, label, prompt }, options),
       close: async () => void this.closed.push(id),
     };
@@ -121,4 +125,9 @@ export function modelUsed(tokens = 15, subAgent = false): SessionActivity {
     durationMs: 1,
     subAgent,
   };
+}
+
+/** So that the tests of tasks need not ask whose turn it is. */
+function ofNoTask(modelId: string): SessionLabel {
+  return { workId: -1, taskId: "", run: 0, role: "both", modelId, retry: 0, attempt: 1 };
 }

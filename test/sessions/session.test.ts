@@ -311,6 +311,14 @@ test("with a transport nothing is sent anywhere, and no provider or token is nee
   assert.equal(asked[0]?.request.subAgent, false);
   assert.equal(asked[0]?.request.sessionId, opened.session.id);
   assert.match(asked[0]?.request.url ?? "", /rehearsal\.invalid/);
+  const ofNoTask = await sessions.factory.open(
+    { modelId: "gpt-test", workingDirectory: workspace.path, permissions: "read-only" },
+    neverAborted,
+  );
+  assert.ok(ofNoTask.kind === "opened");
+  assert.equal(completed(await turn(ofNoTask.session, "pong")).text, "You said: pong");
+  assert.equal(asked[1]?.label, undefined);
+  assert.equal(asked[1]?.request.sessionId, ofNoTask.session.id);
 });
 
 test("without a model to talk to, opening names the three ways to get one", async () => {

@@ -35,9 +35,9 @@ function short(activity: SessionActivity): string {
     case "sub-agent.tool.failed":
       return `tool ${activity.toolCallId} failed (sub-agent)`;
     case "agent.started":
-      return `agent ${activity.turnId} {`;
+      return `agent ${activity.agentTurnId} {`;
     case "agent.ended":
-      return `} agent ${activity.turnId}`;
+      return `} agent ${activity.agentTurnId}`;
     case "model.replied":
       return `replied${activity.subAgent ? " (sub-agent)" : ""}`;
     case "model.used":

@@ -44,17 +44,18 @@ export class SimulatedRuntime implements SessionFactory {
     this.#clock = clock;
   }
 
-  open({ label }: SessionRequest): Promise<Opened> {
+  open({ label, modelId }: SessionRequest): Promise<Opened> {
     this.#sessions += 1;
-    return Promise.resolve({ kind: "opened", session: this.#session(`s${this.#sessions}`, label) });
+    const session = this.#session(`s${this.#sessions}`, modelId, label);
+    return Promise.resolve({ kind: "opened", session });
   }
 
-  #session(id: string, label: SessionLabel): Session {
+  #session(id: string, modelId: string, label: SessionLabel | undefined): Session {
     const life = this.#life.signal;
     const messages: Message[] = [system];
     return {
       id,
-      modelId: label.modelId,
+      modelId,
       runTurn: (text, options) => {
         messages.push(prompt(text));
         return this.#turn({ id, label, messages, life }, options);
@@ -158,7 +159,7 @@ export class SimulatedRuntime implements SessionFactory {
 
 interface Conversation {
   readonly id: string;
-  readonly label: SessionLabel;
+  readonly label: SessionLabel | undefined;
   readonly messages: Message[];
   readonly life: AbortSignal;
 }

@@ -35,7 +35,7 @@ test("the outputs tell what came of the run", () => {
     work: 0,
     run: 1,
     category: "SESSION CRASHED",
-    text: "task prompt, attempt 1 of 5: 502 Bad Gateway from the model server",
+    text: "prompt, attempt 1 of 5: 502 Bad Gateway from the model server",
   });
 });
 
