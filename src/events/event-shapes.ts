@@ -15,6 +15,7 @@ import type {
   MadeDecision,
   Purpose,
   SessionRole,
+  WaitingCause,
 } from "./decision.ts";
 import type {
   RunEvent,
@@ -25,6 +26,7 @@ import type {
   WorkOutcome,
   WorkRef,
 } from "./event.ts";
+import type { LimitScope } from "./exceeded-limit.ts";
 import type { PlannedLimit, PlannedLimits, PlannedTree } from "./plan.ts";
 import type { AnswerFinish, SessionActivity, ToolEnded, ToolError } from "./session-activity.ts";
 import {
@@ -108,6 +110,30 @@ const crash: Shape<Crash> = {
   is: Object.keys(crashes),
 };
 
+const scopes: Cases<LimitScope> = {
+  job: {},
+  task: { taskId: text },
+  turn: { of: text },
+  loop: { tasks: list(text) },
+};
+
+/** A plain string is its kind. */
+const scope: Shape<LimitScope> = {
+  ...tagged<LimitScope, "kind">("kind", scopes),
+  is: Object.keys(scopes),
+};
+
+const limitNames = {
+  jobMinutes: true,
+  tokens: true,
+  taskMinutes: true,
+  modelCalls: true,
+  turnMinutes: true,
+  idleMinutes: true,
+  loopIterations: true,
+  parallel: true,
+} as const satisfies Record<keyof Limits, true>;
+
 const availability = { field: availabilityField, content: text, reason: text };
 const criteria = { field: criteriaField, content: text, reason: text };
 
@@ -118,31 +144,37 @@ type Cases<T extends { readonly kind: string }> = {
 const made: Cases<MadeDecision> = {
   "availability-passed": availability,
   "availability-failed": availability,
-  "availability-drained": { reason: text },
+  "task-unavailable": { reason: text },
   "criteria-passed": criteria,
   "criteria-failed": criteria,
   "criteria-retry": { retry: number, of: number, reason: text },
-  "criteria-budget-drained": { retries: number, reason: text },
+  "retries-exhausted": { retries: number, reason: text },
   "session-crashed": { purpose, attempt: number, attempts: number, crash },
-  "crash-retry": {
+  "further-attempt": {
     purpose,
-    retry: number,
-    of: number,
+    attempt: number,
+    attempts: number,
     modelId: text,
     waitingFor: optional(text),
   },
-  "crash-budget-drained": { purpose, attempts: number, advice: optional(text) },
-  waiting: { milliseconds: number, reason: text },
+  "attempts-exhausted": { purpose, attempts: number, advice: optional(text) },
+  waiting: {
+    milliseconds: number,
+    cause: words<WaitingCause>({ "rate-limited": true, overloaded: true }),
+    status: optional(number),
+  },
   "runtime-restarted": { reason: text },
   "model-unreachable": { server: text, reason: text },
   "leftovers-ended": { runs: number },
-  "limit-crossed": {
-    scope: text,
-    limit: text,
+  "limit-exceeded": {
+    scope,
+    limit: words<keyof Limits>(limitNames),
     value: number,
     used: optional(number),
     setBy: optional(text),
     waitingFor: optional(text),
+    attempt: optional(number),
+    attempts: optional(number),
   },
   "task-succeeded": {},
   "task-failed": { reason: text },
@@ -284,7 +316,7 @@ const limits = record<PlannedLimits>({
 
 const runOutcome = tagged<RunOutcome, "kind">("kind", {
   succeeded: {},
-  failed: { reason: text },
+  failed: { reason: text, advice: optional(text) },
   canceled: { reason: text },
 });
 
@@ -295,7 +327,7 @@ const workOutcome = tagged<WorkOutcome, "kind">("kind", {
   canceled: { reason: text },
 });
 
-const work = record<WorkRef>({ workId: number, taskId: text, run: number });
+const work = record<WorkRef>({ workId: number, taskId: text, iteration: number });
 const session = { work, sessionId: text };
 const turn = { ...session, turnId: text };
 const turnOutcome = words<TurnEnded["outcome"]>({ completed: true, crashed: true, canceled: true });

@@ -11,11 +11,11 @@ export function isExpected(
 ): boolean {
   if (expects.by === "text")
     return mismatch(expects.condition, decisionText(decision), fill) === undefined;
-  const { kind, task, workId, run, fields } = expects;
+  const { kind, task, workId, iteration, fields } = expects;
   if (decision.kind !== kind) return false;
   if (task !== undefined && work?.taskId !== task) return false;
   if (workId !== undefined && work?.workId !== workId) return false;
-  if (run !== undefined && work?.run !== run) return false;
+  if (iteration !== undefined && work?.iteration !== iteration) return false;
   return fields.every(({ name, value }) => {
     const found = fieldOf(decision, name);
     if (typeof value !== "object") return found === value;
@@ -26,11 +26,11 @@ export function isExpected(
 /** As the predicate of a sentence. */
 export function describeExpected({ expects }: ExpectedDecision): string {
   if (expects.by === "text") return describeCondition(expects.condition);
-  const { kind, task, workId, run, fields } = expects;
+  const { kind, task, workId, iteration, fields } = expects;
   const of = [
     ...(task === undefined ? [] : [`of task "${task}"`]),
     ...(workId === undefined ? [] : [`of work ${workId}`]),
-    ...(run === undefined ? [] : [`of run ${run}`]),
+    ...(iteration === undefined ? [] : [`of iteration ${iteration}`]),
   ];
   const having = fields.length === 0 ? [] : [`whose ${fields.map(describeField).join(" and ")}`];
   return ["is", `"${kind}"`, ...of, ...having].join(" ");
@@ -59,8 +59,9 @@ function describeField({ name, value }: ExpectedField): string {
     : `${name} is ${JSON.stringify(value)}`;
 }
 
-/** Of a crash its cause. */
+/** Of a crash its cause, of a scope its kind. */
 function fieldOf(decision: Told["decision"], name: string): unknown {
   if (name === "crash") return "crash" in decision ? decision.crash.cause : undefined;
+  if (name === "scope") return "scope" in decision ? decision.scope.kind : undefined;
   return Object.hasOwn(decision, name) ? Reflect.get(decision, name) : undefined;
 }

@@ -56,7 +56,7 @@ async function send(
       sessions: {
         acquire: async (modelId, attempt) => {
           models.push(modelId);
-          const label = { workId: 0, taskId: "", run: 1, role: "both" as const, retry: 0 };
+          const label = { workId: 0, taskId: "", iteration: 1, role: "both" as const, retry: 0 };
           const session = sessions.session({ ...label, modelId, attempt }, `s${attempt}`);
           return { kind: "ready", session };
         },
@@ -110,9 +110,9 @@ describe("a prompt that belongs to no task", () => {
     const crash = { cause: "deadline", limit: "turnMinutes", message: "late" } as const;
     const { events } = await send(() => ({ crash }), { attempts: sameModel("m", 1) });
     const [limit] = events.flatMap((event) =>
-      event.type === "decision" && event.decision.kind === "limit-crossed" ? [event.decision] : [],
+      event.type === "decision" && event.decision.kind === "limit-exceeded" ? [event.decision] : [],
     );
-    assert.equal(limit?.scope, "a turn of the conversation");
+    assert.deepEqual(limit?.scope, { kind: "turn", of: "the conversation" });
   });
 
   it("counts against the budgets that it was given, over all prompts", async () => {
