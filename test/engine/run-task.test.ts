@@ -228,7 +228,7 @@ describe("engine.md, statements 8–14: a task", () => {
       "in the same session",
     );
     assert.deepEqual(
-      decisions.filter((text) => text.includes("retry ")).map((text) => text.slice(0, 26)),
+      decisions.filter((text) => text.includes("] Retry ")).map((text) => text.slice(0, 26)),
       ["[DECISION] Retry 1 of 2: n", "[DECISION] Retry 2 of 2: n"],
     );
     assert.ok(decisions.some((text) => text.startsWith("[DECISION] Giving up after 2 retries")));
