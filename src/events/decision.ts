@@ -209,7 +209,7 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     message: (decision) => {
       const { purpose, crash } = decision;
       const detail = crash.detail === undefined ? "" : ` ${crash.detail}`;
-      return `${purposeName(purpose)}${attemptOf(decision)}: ${crash.message}${detail}`;
+      return `${capitalized(purposeName(purpose))}${attemptOf(decision)}: ${crash.message}${detail}`;
     },
   },
   "further-attempt": {
@@ -358,6 +358,10 @@ function purposeName(purpose: Purpose): string {
     case "criteria":
       return "criteria check";
   }
+}
+
+function capitalized(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function roleName(role: SessionRole): string {

@@ -43,7 +43,7 @@ export function doing(work: WorkView, now: number): string {
     const more = tools.length > 1 ? ` +${tools.length - 1}` : "";
     return `${oneLine(first.name, 100)} ${clockText(now - first.startedAt)}${more}`;
   }
-  // The text itself would be more telling; but a secret that is split over two pieces is not masked yet.
+  // The text itself would be more telling, but the line has no room for it.
   const written =
     session.streamed === 0 ? "" : `, ~${countText(Math.ceil(session.streamed / 4))} tokens written`;
   switch (session.purpose) {

@@ -47,7 +47,7 @@ describe("the last line", () => {
       last,
       `job j failed: task "look" crashed: The model server ${baseUrl} answered 404 for model "some-model": "The model \`some-model\` does not exist." Check the model id and the provider's base URL. The model server doesn't know them.`,
     );
-    assert.match(stdout, /\[SESSION CRASHED\] task prompt: The model server/);
+    assert.match(stdout, /\[SESSION CRASHED\] Task prompt: The model server/);
     assert.match(stdout, /\[DECISION\] .*Not retried: Check the model id/);
     assert.doesNotMatch(stdout, /attempt 1 of/);
   });
@@ -70,7 +70,7 @@ describe("the last line", () => {
       ...refusal(503, "too busy"),
       headers: { "x-should-retry": "false" },
     }));
-    const attempts = [...stdout.matchAll(/\[SESSION CRASHED\] task prompt, attempt (\d of \d)/g)];
+    const attempts = [...stdout.matchAll(/\[SESSION CRASHED\] Task prompt, attempt (\d of \d)/g)];
     assert.deepEqual(
       attempts.map(([, of]) => of),
       ["1 of 3", "2 of 3", "3 of 3"],

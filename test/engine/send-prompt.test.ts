@@ -61,7 +61,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     assert.deepEqual(
       decisions.filter((text) => text.startsWith("[SESSION CRASHED]")),
       [1, 2, 3, 4, 5].map(
-        (n) => `[SESSION CRASHED] task prompt, attempt ${n} of 5: boom {"why":"x"}`,
+        (n) => `[SESSION CRASHED] Task prompt, attempt ${n} of 5: boom {"why":"x"}`,
       ),
     );
   });

@@ -260,7 +260,7 @@ test("decisions by their kind and fields, whatever their text is", () => {
     assert.equal(include(item).length, 1, item);
   }
   assert.deepEqual(include("{ kind: criteria-retry, task: fix, retry: 2, reason: again }"), [
-    `expect.decisions[0] ${at("4:23")}: no decision is "criteria-retry" of task "fix" whose retry is 2 and reason contains "again". With the kind "criteria-retry" there was "[DECISION] retry 1 of 2: r".`,
+    `expect.decisions[0] ${at("4:23")}: no decision is "criteria-retry" of task "fix" whose retry is 2 and reason contains "again". With the kind "criteria-retry" there was "[DECISION] Retry 1 of 2: r".`,
   ]);
   assert.match(include("{ kind: waiting }")[0] ?? "", /There was none with the kind "waiting"\.$/);
   const others = "{ kind: criteria-failed }, { kind: session-crashed }";

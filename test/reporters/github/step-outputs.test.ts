@@ -36,7 +36,7 @@ test("the outputs tell what came of the run", () => {
     iteration: 1,
     kind: "session-crashed",
     category: "SESSION CRASHED",
-    text: "task prompt, attempt 1 of 5: 502 Bad Gateway from the model server",
+    text: "Task prompt, attempt 1 of 5: 502 Bad Gateway from the model server",
   });
 });
 

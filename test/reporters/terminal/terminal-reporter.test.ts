@@ -31,7 +31,7 @@ test("a run is told in lines with a clock and a work, then what was said, a char
   assert.deepEqual(run(samples.story(), { chart }).split("\n"), [
     "00:00 job nightly started: 2 works in repo",
     "00:01 #0 review  started, model m1",
-    "00:05 #0 review  [SESSION CRASHED] task prompt, attempt 1 of 5: Bad gateway",
+    "00:05 #0 review  [SESSION CRASHED] Task prompt, attempt 1 of 5: Bad gateway",
     "00:07 #0 review  [DECISION] Retrying the task prompt in a new session, attempt 2 of 5, model m1",
     "00:15 #0 review  said: I am ⏎ done.",
     "00:16 #0 review  [CRITERIA] criteria.toolExecuted does not hold: grep was not executed (toolExecuted = grep)",
@@ -59,7 +59,7 @@ test("a run is told in lines with a clock and a work, then what was said, a char
 
 test("quiet tells failures and the end only", () => {
   assert.deepEqual(run(samples.story(), { verbosity: "quiet", chart }).split("\n"), [
-    "00:05 #0 review  [SESSION CRASHED] task prompt, attempt 1 of 5: Bad gateway",
+    "00:05 #0 review  [SESSION CRASHED] Task prompt, attempt 1 of 5: Bad gateway",
     "job nightly failed: publish is missing",
     "",
   ]);
