@@ -69,7 +69,7 @@ export const kinds = {
   },
   failed: {
     outcome: "failed",
-    seen: decided("criteria-budget-drained"),
+    seen: decided("retries-exhausted"),
     task: criteria(1),
     reply: () => answered(),
   },
@@ -81,7 +81,7 @@ export const kinds = {
   },
   refused: {
     outcome: "failed",
-    seen: decided("crash-budget-drained"),
+    seen: decided("attempts-exhausted"),
     reply: () => ({ status: 400, headers: atOnce }),
   },
   overloaded: {

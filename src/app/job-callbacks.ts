@@ -2,7 +2,7 @@
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { decisionText } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
-import type { RunEvent, RunOutcome } from "../events/event.ts";
+import { outcomeText, type RunEvent, type RunOutcome } from "../events/event.ts";
 
 /** A running task, as `startTask` returns it. */
 export interface ICopilotTask {
@@ -122,7 +122,7 @@ export class JobFold {
         break;
       case "failed":
         this.#status = "Failed";
-        this.#callback.jobFailed(outcome.reason);
+        this.#callback.jobFailed(outcomeText(outcome));
         break;
       case "canceled":
         this.#status = "Canceled";

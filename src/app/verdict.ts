@@ -40,18 +40,8 @@ export function createVerdict(options: VerdictOptions): Verdict {
       ...withoutNoise(model.failures(), [...expectations.failures(), ...model.unused()]),
     ].map((failure) => redactor.text(failure));
 
-  /** The advice about the model server, with which the reason of the run ends. */
-  const advised = new Set<string>();
-  const plain = (job: RunOutcome): RunOutcome =>
-    job.kind !== "failed"
-      ? job
-      : {
-          ...job,
-          reason: [...advised].reduce((text, one) => text.replace(` ${one}`, ""), job.reason),
-        };
-
   const outcome = (ended: RunOutcome): RunOutcome => {
-    const job = plain(ended);
+    const job = plainOutcome(ended);
     if (job.kind === "canceled") return job;
     const [failure, ...others] = honorExpectations ? failures() : ofScript();
     if (failure === undefined) return honorExpectations ? { kind: "succeeded" } : job;
@@ -63,14 +53,10 @@ export function createVerdict(options: VerdictOptions): Verdict {
     reporter: { name: "expectations", report: expectations.report.bind(expectations) },
     judged(event) {
       model.observe(event);
-      if (event.type === "decision" && event.decision.kind === "crash-budget-drained") {
-        const { advice } = event.decision;
-        if (advice !== undefined && advice !== permissionAdvice) advised.add(advice);
-      }
       if (event.type === "decision") return { ...event, decision: withoutAdvice(event.decision) };
       if (event.type !== "run.ended") return event;
       // Before all other reporters, since the verdict depends on it.
-      const jobOutcome = plain(event.outcome);
+      const jobOutcome = plainOutcome(event.outcome);
       expectations.report(redactor.event({ at: 0, runId: "", ...event, outcome: jobOutcome }));
       return { ...event, outcome: outcome(jobOutcome), jobOutcome };
     },
@@ -86,9 +72,15 @@ function withoutAdvice(decision: MadeDecision): MadeDecision {
     const { detail: _advice, ...crash } = decision.crash;
     return { ...decision, crash };
   }
-  if (decision.kind !== "crash-budget-drained") return decision;
+  if (decision.kind !== "attempts-exhausted") return decision;
   const { advice, ...rest } = decision;
   return advice === permissionAdvice ? decision : rest;
+}
+
+function plainOutcome(job: RunOutcome): RunOutcome {
+  return job.kind !== "failed" || job.advice === permissionAdvice
+    ? job
+    : { kind: "failed", reason: job.reason };
 }
 
 /** Once a run has left its script, later failures are consequences. */

@@ -73,7 +73,10 @@ function tokens(reported: number): number {
   return reported > 0 ? reported : 0;
 }
 
-/** Of one run of a task, or of whatever the scope stands for. A sub-agent's call is seen only when it is over, one of the task itself as it begins. */
+/**
+ * Of one iteration of a task, or of whatever the scope stands for. The call of a sub-agent is seen when it is
+ * over, one of the task itself as it begins.
+ */
 export class CallBudget {
   readonly #limits: ResolvedLimits;
   readonly #task: Scope;

@@ -1,13 +1,14 @@
 /**
  * A job from its first event to its last: statements 15–19 of docs/engine.md.
  *
- * Owns the scope of the job, its counters and the numbering of runs. Invariants: `run.started` is the
+ * Owns the scope of the job, its counters and the numbering of iterations. Invariants: `run.started` is the
  * first event and `run.ended` the last; every `work.started` has its `work.ended`; nothing here grows
  * with the number of works done.
  */
 import type { TaskWork } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
-import type { ExceededLimit } from "../events/decision.ts";
+import { crashAdvice } from "../events/crash.ts";
+import type { ExceededLimit, LimitScope } from "../events/exceeded-limit.ts";
 import type { RunOutcome, WorkOutcome } from "../events/event.ts";
 import type { RunPlan } from "../events/plan.ts";
 import { CallBudget, exceeded, minutes, TokenBudget, type ResolvedLimits } from "./limits.ts";
@@ -96,7 +97,7 @@ class Run {
   readonly #taskDeadlines: Deadlines;
   readonly #latest: LatestAttempt = { attempt: 1, attempts: 1 };
   /** By work id, so bounded by the size of the job's tree. */
-  readonly #runs = new Map<number, number>();
+  readonly #iterations = new Map<number, number>();
   #finishes = 0;
   #turns = 0;
 
@@ -127,8 +128,8 @@ class Run {
     return outcome;
   }
 
-  limitExceeded(limit: ExceededLimit, scope: string): void {
-    const decision = { ...limit, kind: "limit-crossed", scope } as const;
+  limitExceeded(limit: ExceededLimit, scope: LimitScope): void {
+    const decision = { ...limit, kind: "limit-exceeded", scope } as const;
     this.#ports.emit({ type: "decision", work: null, decision });
   }
 
@@ -140,8 +141,10 @@ class Run {
     if (stopped === undefined || stopped.kind === "canceled") {
       return { kind: "canceled", reason: stopped === undefined ? "canceled" : stopText(stopped) };
     }
-    if (stopped.kind === "limit") this.limitExceeded(stopped, "the job");
-    return { kind: "failed", reason: stopText(stopped) };
+    if (stopped.kind === "limit") this.limitExceeded(stopped, { kind: "job" });
+    const advice = stopped.kind === "task-crashed" ? crashAdvice(stopped.crash) : undefined;
+    const reason = stopText(stopped);
+    return { kind: "failed", reason, ...(advice === undefined ? {} : { advice }) };
   }
 
   #stopped(): StopReason | undefined {
@@ -162,12 +165,12 @@ class Run {
     if (this.#scope.stopped !== undefined) return { kind: "stopped" };
     const { workId, taskId, modelId } = start;
     const { emit } = this.#ports;
-    const run = (this.#runs.get(workId) ?? 0) + 1;
-    this.#runs.set(workId, run);
-    const work = { workId, taskId, run };
+    const iteration = (this.#iterations.get(workId) ?? 0) + 1;
+    this.#iterations.set(workId, iteration);
+    const work = { workId, taskId, iteration };
     emit({ type: "work.started", work, modelId });
     const scope = this.#scope.child();
-    const outcome = await this.#runTask(start, run, scope);
+    const outcome = await this.#runTask(start, iteration, scope);
     scope.dispose();
     if (outcome.kind === "crashed") {
       // Statement 16: what else runs is stopped at once.
@@ -184,7 +187,7 @@ class Run {
       : { kind: "unanswered", last, reason, inCondition: false };
   }
 
-  async #runTask(start: TaskStart, run: number, scope: Scope): Promise<TaskOutcome> {
+  async #runTask(start: TaskStart, iteration: number, scope: Scope): Promise<TaskOutcome> {
     const { entry, userInput, workingDirectory, limits, permissionsOf } = this.#spec;
     const { workId, taskId, modelId, borrowed } = start;
     const task = entry.tasks[taskId];
@@ -197,7 +200,7 @@ class Run {
       {
         entry,
         task,
-        work: { workId, taskId, run },
+        work: { workId, taskId, iteration },
         mode:
           borrowed !== undefined
             ? { kind: "borrowed", session: borrowed }

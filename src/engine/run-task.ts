@@ -23,7 +23,7 @@ export type TaskOutcome =
   | { readonly kind: "succeeded" }
   /** `answer`: availability or criteria decided it, not a limit or a crash. */
   | { readonly kind: "failed"; readonly reason: string; readonly answer: boolean }
-  /** Its attempts were exhausted, and no retry follows. */
+  /** All attempts failed, and no retry follows. */
   | { readonly kind: "crashed"; readonly crash: Crash }
   /** Something outside the task stopped it. */
   | { readonly kind: "stopped"; readonly reason: StopReason };
@@ -69,9 +69,9 @@ function settle(context: TaskContext, result: Result): TaskOutcome {
     stopped?.kind === "limit" &&
     (stopped.limit === "taskMinutes" || stopped.limit === "modelCalls")
   ) {
-    const scope = `task "${context.work.taskId}"`;
+    const scope = { kind: "task", taskId: context.work.taskId } as const;
     const waited = { ...stopped, ...waitingFor(context.ports, context.latest) };
-    decide(context, { ...waited, kind: "limit-crossed", scope });
+    decide(context, { ...waited, kind: "limit-exceeded", scope });
     return { kind: "failed", reason: stopText(waited), answer: false };
   }
   return { kind: "stopped", reason: stopped ?? { kind: "canceled", reason: "canceled" } };
@@ -141,7 +141,7 @@ function decideAvailability(context: TaskContext, verdict: Verdict<AvailabilityF
 }
 
 function unavailable(context: TaskContext, { kind, reason }: Verdict<AvailabilityField>): Result {
-  decide(context, { kind: "availability-drained", reason });
+  decide(context, { kind: "task-unavailable", reason });
   return { kind: "failed", reason: `not available: ${reason}`, answer: kind === "fails" };
 }
 
@@ -181,7 +181,7 @@ async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Re
     decide(context, { kind: "criteria-retry", retry: retry + 1, of, reason });
     check = await retryOnce(context, prompts, criteria, missing, retry + 1);
   }
-  decide(context, { kind: "criteria-budget-drained", retries: of, reason });
+  decide(context, { kind: "retries-exhausted", retries: of, reason });
   // The last round decides: a verdict is an answer whatever crashed before it.
   const answer = check.kind === "fails" && check.answer;
   return { kind: "failed", reason: `criteria not met: ${reason}`, answer };
@@ -205,7 +205,7 @@ function promptWentWell({ criteria }: PreparedTask): (judged: Judged) => boolean
     !cut && missingTools(criteria?.toolExecuted ?? [], toolCalls).length === 0;
 }
 
-/** A crash in here is a failed iteration: the crash budget and the criteria budget are separate. */
+/** A crash in here is a failed retry: attempts and retries have separate budgets. */
 async function retryOnce(
   context: TaskContext,
   prompts: TaskPrompts,

@@ -4,6 +4,7 @@
  */
 import type { LoopWork, Work } from "../entry/model.ts";
 import { taskWorks } from "../entry/work.ts";
+import { scopeName, type LimitScope } from "../events/exceeded-limit.ts";
 
 /** The task that finished last along a path, with its place in the order of all finishes. */
 export interface Finished {
@@ -20,9 +21,8 @@ export type WorkResult =
   | { readonly kind: "stopped" };
 
 /**
- * A failure that no verdict of availability or criteria has decided: a limit, a crash, an answer that was
- * cut. It fails like any other, but a condition that ends so has not answered, and so hasn't one that it
- * is a part of.
+ * A failure without a verdict of availability or criteria: a limit, a crash, an answer that was cut. It fails
+ * like any other, but a condition that ends this way has not answered, nor has one that it is a part of.
  */
 export interface Unanswered {
   readonly kind: "unanswered";
@@ -32,14 +32,16 @@ export interface Unanswered {
   readonly inCondition: boolean;
 }
 
+export type LoopScope = Extract<LimitScope, { kind: "loop" }>;
+
 export interface WorkRunner {
   readonly loopIterations: number;
   readonly runRef: (
     work: Extract<Work<number>, { kind: "Ref" }>,
     last: Finished | undefined,
   ) => Promise<WorkResult>;
-  /** Tells that a loop was about to begin more than `loopIterations` iterations. */
-  readonly loopLimitExceeded: (loop: string) => void;
+  /** Called when a loop was about to begin more than `loopIterations` iterations. */
+  readonly loopLimitExceeded: (loop: LoopScope) => void;
   readonly note: (text: string) => void;
 }
 
@@ -101,14 +103,15 @@ async function runLoop(
     const goesOn = (answer.kind === "succeeded") === condition[0];
     return goesOn ? undefined : { kind: "succeeded", last: latest };
   };
-  for (let pass = 1; ; pass += 1) {
+  for (let iteration = 1; ; iteration += 1) {
     const before = await ask(preCondition);
     if (before !== undefined) return before;
-    if (atMost !== undefined && pass > atMost) return afterAtMost(runner, work, atMost, latest);
-    if (pass > runner.loopIterations) {
-      const loop = loopName(work);
+    if (atMost !== undefined && iteration > atMost)
+      return afterAtMost(runner, work, atMost, latest);
+    if (iteration > runner.loopIterations) {
+      const loop = loopScope(work);
       runner.loopLimitExceeded(loop);
-      const reason = `${loop} exceeded limits.loopIterations (${runner.loopIterations})`;
+      const reason = `${scopeName(loop)} exceeded limits.loopIterations (${runner.loopIterations})`;
       return { kind: "unanswered", last: latest, reason, inCondition: false };
     }
     const result = await runWork(runner, body, latest);
@@ -120,7 +123,7 @@ async function runLoop(
   }
 }
 
-/** All passes are done, and every condition that is given has asked for another one. */
+/** All iterations are done, and every condition that is given has asked for another one. */
 function afterAtMost(
   runner: WorkRunner,
   work: LoopWork<number>,
@@ -129,21 +132,16 @@ function afterAtMost(
 ): WorkResult {
   const { preCondition, postCondition, atMostReached = "fail" } = work;
   if (preCondition === undefined && postCondition === undefined) return { kind: "succeeded", last };
-  const reason = `${loopName(work)} would need more than ${atMost} passes (atMost)`;
+  const reason = `${scopeName(loopScope(work))} would need more than ${atMost} iterations (atMost)`;
   runner.note(reason);
   return atMostReached === "succeed"
     ? { kind: "succeeded", last }
     : { kind: "failed", last, reason };
 }
 
-/** A loop has no name of its own: it is called by what it repeats. */
-function loopName({ body }: LoopWork<number>): string {
-  const tasks = [...new Set(taskWorks(body).map(({ taskId }) => JSON.stringify(taskId)))];
-  const more = tasks.length > NAMED_TASKS ? "…" : "";
-  return `the loop of ${tasks.slice(0, NAMED_TASKS).join(", ")}${more}`;
+function loopScope({ body }: LoopWork<number>): LoopScope {
+  return { kind: "loop", tasks: [...new Set(taskWorks(body).map(({ taskId }) => taskId))] };
 }
-
-const NAMED_TASKS = 3;
 
 /** How a composite takes the end of its condition. */
 function asCondition(result: WorkResult): WorkResult {

@@ -3,8 +3,8 @@
  * stops its children, disposing it lets go of its parent, so that nothing grows with the number of
  * works done. The first reason wins.
  */
-import { crashText, type Crash } from "../events/crash.ts";
-import { limitText, type ExceededLimit } from "../events/decision.ts";
+import type { Crash } from "../events/crash.ts";
+import { limitText, type ExceededLimit } from "../events/exceeded-limit.ts";
 import type { Clock } from "../events/clock.ts";
 
 export type StopReason =
@@ -181,7 +181,7 @@ export function stopText(reason: StopReason): string {
     case "canceled":
       return reason.reason;
     case "task-crashed":
-      return `task "${reason.taskId}" crashed: ${crashText(reason.crash)}`;
+      return `task "${reason.taskId}" crashed: ${reason.crash.message}`;
     case "limit":
       return `exceeded ${limitText(reason)}`;
   }

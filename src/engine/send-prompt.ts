@@ -67,7 +67,11 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     const { crash } = outcome;
     if (crash.cause === "deadline") {
       const limit = exceeded(sender.limits, crash.limit);
-      decide(sender, { kind: "limit-crossed", ...limit, scope: `a turn of ${sender.subject}` });
+      decide(sender, {
+        kind: "limit-exceeded",
+        ...limit,
+        scope: { kind: "turn", of: sender.subject },
+      });
     }
     const remedy = crashRemedy(crash);
     if (remedy.kind === "retry-later") overloaded += 1;
@@ -76,7 +80,7 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     await prompt.sessions.discard();
     if (attempt === attempts) {
       const advice = remedy.kind === "give-up" ? { advice: remedy.advice } : {};
-      decide(sender, { kind: "crash-budget-drained", purpose, attempts: attempt, ...advice });
+      decide(sender, { kind: "attempts-exhausted", purpose, attempts: attempt, ...advice });
       return outcome;
     }
     if (remedy.kind === "retry-later") await waitBeforeRetry(sender, remedy.overload, overloaded);
@@ -84,10 +88,10 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     modelId = nextModel();
     const awaited = ports.awaited?.();
     decide(sender, {
-      kind: "crash-retry",
+      kind: "further-attempt",
       purpose,
-      retry: attempt,
-      of: attempts - 1,
+      attempt: attempt + 1,
+      attempts,
       modelId,
       ...(awaited === undefined ? {} : { waitingFor: awaited }),
     });
@@ -119,8 +123,7 @@ async function waitBeforeRetry(
   const backoff = FIRST_WAIT_MS * 2 ** (times - 1) * (1 + ports.random());
   const milliseconds = Math.round(Math.min(Math.max(backoff, retryAfterMs ?? 0), LONGEST_WAIT_MS));
   if (cause === "rate-limited") ports.rateLimit.pause(milliseconds);
-  const reason = `the model server is overloaded (${status})`;
-  decide(sender, { kind: "waiting", milliseconds, reason });
+  decide(sender, { kind: "waiting", milliseconds, cause, status });
   await ports.clock.sleep(milliseconds, scope.signal);
 }
 
@@ -156,8 +159,7 @@ interface Attempt {
 
 async function enterTurn(sender: Sender, prompt: Prompt, attempt: Attempt): Promise<TurnOutcome> {
   const leave = await sender.ports.rateLimit.enter(attempt.scope.signal, (milliseconds) => {
-    const reason = "a rate limit of the model server";
-    decide(sender, { kind: "waiting", milliseconds, reason });
+    decide(sender, { kind: "waiting", milliseconds, cause: "rate-limited" });
   });
   try {
     return await runTurn(sender, prompt, attempt);

@@ -45,8 +45,8 @@ export class SessionKeeper {
 
     const { modelId, retry, attempt } = request;
     const role: SessionRole = mode.kind === "single" ? "both" : request.role;
-    const { workId, taskId, run } = work;
-    const label = { workId, taskId, run, role, modelId, retry, attempt };
+    const { workId, taskId, iteration } = work;
+    const label = { workId, taskId, iteration, role, modelId, retry, attempt };
     const opening = ports.sessions.open(
       { label, modelId, workingDirectory, permissions },
       request.signal,

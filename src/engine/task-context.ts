@@ -1,5 +1,6 @@
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
 import type { MadeDecision } from "../events/decision.ts";
+import type { ExceededLimit } from "../events/exceeded-limit.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Budgets, ResolvedLimits } from "./limits.ts";
 import type { EnginePorts, Session } from "./ports.ts";
@@ -15,7 +16,7 @@ export type SessionMode =
   | { readonly kind: "multiple" }
   | { readonly kind: "borrowed"; readonly session: Session };
 
-/** Everything that one run of one task needs to know. */
+/** Everything that one iteration of one task needs to know. */
 export interface TaskContext {
   readonly entry: PreparedEntry;
   readonly task: PreparedTask;
@@ -45,13 +46,13 @@ export interface LatestAttempt {
   attempts: number;
 }
 
-/** What is waited for now, for a sentence that says why something ended. */
+/** The server that is waited for now, and in which attempt. */
 export function waitingFor(
   { awaited }: EnginePorts,
   { attempt, attempts }: LatestAttempt,
-): { readonly waitingFor?: string } {
+): Pick<ExceededLimit, "waitingFor" | "attempt" | "attempts"> {
   const server = awaited?.();
-  return server === undefined ? {} : { waitingFor: `${server}, attempt ${attempt} of ${attempts}` };
+  return server === undefined ? {} : { waitingFor: server, attempt, attempts };
 }
 
 export function decide(context: TaskContext, decision: MadeDecision): void {

@@ -100,11 +100,11 @@ const limits = object(
       defaultLimits.tokens,
     ),
     taskMinutes: minutes(
-      "one run of a task. When exceeded, the task fails",
+      "one iteration of a task. When exceeded, the task fails",
       defaultLimits.taskMinutes,
     ),
     modelCalls: amount(
-      "Model calls of one run of a task. When exceeded, the task fails.",
+      "Model calls of one iteration of a task. When exceeded, the task fails.",
       defaultLimits.modelCalls,
     ),
     turnMinutes: minutes("a turn. When exceeded, the turn crashes", defaultLimits.turnMinutes),
@@ -237,13 +237,13 @@ const work = {
           type: "integer",
           minimum: 1,
           description:
-            "Maximum number of times that the body runs. With it, an absent condition asks for another pass. If a condition still asks for another pass, the loop fails.",
+            "Maximum number of times that the body runs. With it, an absent condition asks for another iteration. If a condition still asks for another iteration, the loop fails.",
         },
         atMostReached: {
           enum: ["fail", "succeed"],
           default: "fail",
           description:
-            "How the loop ends if a condition still asks for another pass after atMost passes.",
+            "How the loop ends if a condition still asks for another iteration after atMost iterations.",
         },
       },
       ["body"],

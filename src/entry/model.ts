@@ -63,7 +63,7 @@ export interface Limits {
   readonly tokens?: number;
   /** One run of a task, which then fails. Default: 30. */
   readonly taskMinutes?: number;
-  /** Of one run of a task. Default: 200. */
+  /** Of one iteration of a task. Default: 200. */
   readonly modelCalls?: number;
   /** One turn, which then counts as crashed. Default: 15. */
   readonly turnMinutes?: number;
@@ -126,7 +126,7 @@ export interface LoopWork<Id extends number = never, Ref extends TaskWork<Id> = 
   readonly postCondition?: readonly [boolean, Work<Id, Ref>];
   /** The maximum number of passes. With it, an absent condition means to continue. */
   readonly atMost?: number;
-  /** The outcome if a condition asks for another pass after `atMost` passes. Default: `fail`. */
+  /** The outcome if a condition asks for another iteration after `atMost` iterations. Default: `fail`. */
   readonly atMostReached?: "fail" | "succeed";
 }
 

@@ -66,12 +66,10 @@ export type Remedy =
   | { readonly kind: "retry-later"; readonly overload: Overload }
   | { readonly kind: "give-up"; readonly advice: string };
 
-/** The crash, and what to do about it if a retry does not help. */
-export function crashText(crash: Crash): string {
+/** What to do about a crash if a further attempt does not help. */
+export function crashAdvice(crash: Crash): string | undefined {
   const remedy = crashRemedy(crash);
-  if (remedy.kind !== "give-up") return crash.message;
-  const sentence = /[.!?]["')]?$/.test(crash.message) ? crash.message : `${crash.message}.`;
-  return `${sentence} ${remedy.advice}`;
+  return remedy.kind === "give-up" ? remedy.advice : undefined;
 }
 
 /** The one advice that is not about the model server: it helps in a rehearsal too. */

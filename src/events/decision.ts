@@ -1,4 +1,5 @@
 import type { Crash } from "./crash.ts";
+import { limitText, type ExceededLimit, type LimitScope } from "./exceeded-limit.ts";
 
 /** What the runner decided, and why. `[CATEGORY] text` is made from it at the edge (`decisionText`). */
 export type Decision = MadeDecision | DerivedDecision;
@@ -37,12 +38,13 @@ export type MadeDecision =
       readonly crash: Crash;
     }
   | {
-      readonly kind: "crash-retry";
+      readonly kind: "further-attempt";
       readonly purpose: Purpose;
-      readonly retry: number;
-      readonly of: number;
+      /** The attempt that begins, from 2. */
+      readonly attempt: number;
+      readonly attempts: number;
       readonly modelId: string;
-      /** What did not answer during the last attempt. */
+      /** The server that did not respond to the previous attempt. */
       readonly waitingFor?: string;
     }
   | {
@@ -52,20 +54,26 @@ export type MadeDecision =
       readonly reason: string;
     }
   | {
-      readonly kind: "crash-budget-drained";
+      readonly kind: "attempts-exhausted";
       readonly purpose: Purpose;
       readonly attempts: number;
       readonly advice?: string;
     }
-  | { readonly kind: "criteria-budget-drained"; readonly retries: number; readonly reason: string }
-  | { readonly kind: "availability-drained"; readonly reason: string }
-  | { readonly kind: "waiting"; readonly milliseconds: number; readonly reason: string }
+  | { readonly kind: "retries-exhausted"; readonly retries: number; readonly reason: string }
+  | { readonly kind: "task-unavailable"; readonly reason: string }
+  | {
+      readonly kind: "waiting";
+      readonly milliseconds: number;
+      readonly cause: WaitingCause;
+      /** The HTTP status that the model server answered; absent if another turn got it. */
+      readonly status?: number;
+    }
   | { readonly kind: "runtime-restarted"; readonly reason: string }
   /** No connection to the model server. */
   | { readonly kind: "model-unreachable"; readonly server: string; readonly reason: string }
   /** Processes and files of killed runs were removed. */
   | { readonly kind: "leftovers-ended"; readonly runs: number }
-  | ({ readonly kind: "limit-crossed"; readonly scope: string } & ExceededLimit)
+  | ({ readonly kind: "limit-exceeded"; readonly scope: LimitScope } & ExceededLimit)
   | { readonly kind: "task-succeeded" }
   | { readonly kind: "task-failed"; readonly reason: string }
   | { readonly kind: "note"; readonly text: string };
@@ -93,17 +101,7 @@ export type DerivedDecision =
     }
   | { readonly kind: "tool-call-failed"; readonly tool: string; readonly reason: string };
 
-export interface ExceededLimit {
-  /** Its field in `limits` of an entry. */
-  readonly limit: string;
-  readonly value: number;
-  /** How much was used. Default: `value`. */
-  readonly used?: number;
-  /** The option, input or field that set it. Absent: it is the default. */
-  readonly setBy?: string;
-  /** What did not answer when the limit was exceeded. */
-  readonly waitingFor?: string;
-}
+export type WaitingCause = "rate-limited" | "overloaded";
 
 export type AvailabilityField = "previousTasks" | "condition";
 export type CriteriaField = "toolExecuted" | "condition";
@@ -169,7 +167,7 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     message: ({ field, content, reason }) =>
       `availability.${field} does not hold: ${reason} (${field} = ${content})`,
   },
-  "availability-drained": {
+  "task-unavailable": {
     category: "DECISION",
     severity: "error",
     audience: always,
@@ -194,9 +192,9 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     category: "DECISION",
     severity: "warning",
     audience: normal,
-    message: ({ retry, of, reason }) => `retry ${retry} of ${of}: ${reason}`,
+    message: ({ retry, of, reason }) => `Retry ${retry} of ${of}: ${reason}`,
   },
-  "criteria-budget-drained": {
+  "retries-exhausted": {
     category: "DECISION",
     severity: "error",
     audience: always,
@@ -213,19 +211,19 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     message: (decision) => {
       const { purpose, crash } = decision;
       const detail = crash.detail === undefined ? "" : ` ${crash.detail}`;
-      return `${purposeName(purpose)}${attemptOf(decision)}: ${crash.message}${detail}`;
+      return `${capitalized(purposeName(purpose))}${attemptOf(decision)}: ${crash.message}${detail}`;
     },
   },
-  "crash-retry": {
+  "further-attempt": {
     category: "DECISION",
     severity: "warning",
     audience: normal,
-    message: ({ purpose, retry, of, modelId, waitingFor }) =>
+    message: ({ purpose, attempt, attempts, modelId, waitingFor }) =>
       waitingFor === undefined
-        ? `Retrying the ${purposeName(purpose)} in a new session, attempt ${retry + 1} of ${of + 1}, model ${modelId}`
-        : `Waiting for ${waitingFor}, attempt ${retry + 1} of ${of + 1}: retrying the ${purposeName(purpose)} in a new session, model ${modelId}`,
+        ? `Retrying the ${purposeName(purpose)} in a new session, attempt ${attempt} of ${attempts}, model ${modelId}`
+        : `Waiting for ${waitingFor}, attempt ${attempt} of ${attempts}: retrying the ${purposeName(purpose)} in a new session, model ${modelId}`,
   },
-  "crash-budget-drained": {
+  "attempts-exhausted": {
     category: "DECISION",
     severity: "error",
     audience: always,
@@ -236,8 +234,8 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     category: "OPERATION",
     severity: "warning",
     audience: normal,
-    message: ({ milliseconds, reason }) =>
-      `Waiting ${(milliseconds / 1000).toFixed(1)} s: ${reason}`,
+    message: ({ milliseconds, cause, status }) =>
+      `Waiting ${(milliseconds / 1000).toFixed(1)} s: ${waitingReason(cause, status)}`,
   },
   "runtime-restarted": {
     category: "OPERATION",
@@ -258,7 +256,7 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     message: ({ runs }) =>
       `Removed the processes and files of ${runs === 1 ? "a killed run" : `${runs} killed runs`}`,
   },
-  "limit-crossed": {
+  "limit-exceeded": {
     category: "OPERATION",
     severity: "error",
     audience: always,
@@ -340,19 +338,12 @@ export function withoutDetail(decision: Decision): Decision {
   return { ...decision, crash };
 }
 
-/** A limit that was exceeded: what was used of it, and where it can be changed. */
-export function limitText(exceeded: ExceededLimit, scope?: string): string {
-  const { limit, value, used = value, setBy, waitingFor } = exceeded;
-  const of = scope === undefined ? "" : ` of ${scope}`;
-  const source =
-    setBy === undefined ? `the default; set limits.${limit} in the entry` : `set by ${setBy}`;
-  const waiting = waitingFor === undefined ? "" : `, waiting for ${waitingFor}`;
-  return `limits.${limit}${of}: ${used} of ${value} ${unitOf(limit)} used (${source})${waiting}`;
-}
-
-function unitOf(limit: string): string {
-  if (limit.endsWith("Minutes")) return "minutes";
-  return { modelCalls: "model calls", loopIterations: "iterations" }[limit] ?? limit;
+function waitingReason(cause: WaitingCause, status: number | undefined): string {
+  const server =
+    cause === "rate-limited"
+      ? "a rate limit of the model server"
+      : "the model server is overloaded";
+  return status === undefined ? server : `${server} (${status})`;
 }
 
 /** Empty if there is only one attempt. */
@@ -369,6 +360,10 @@ function purposeName(purpose: Purpose): string {
     case "criteria":
       return "criteria check";
   }
+}
+
+function capitalized(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function roleName(role: SessionRole): string {

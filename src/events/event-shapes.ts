@@ -15,6 +15,7 @@ import type {
   MadeDecision,
   Purpose,
   SessionRole,
+  WaitingCause,
 } from "./decision.ts";
 import type {
   RunEvent,
@@ -25,6 +26,7 @@ import type {
   WorkOutcome,
   WorkRef,
 } from "./event.ts";
+import type { LimitScope } from "./exceeded-limit.ts";
 import type { PlannedLimit, PlannedLimits, PlannedTree } from "./plan.ts";
 import type { AnswerFinish, SessionActivity, ToolEnded, ToolError } from "./session-activity.ts";
 import {
@@ -112,6 +114,30 @@ const crash: Shape<Crash> = {
   is: Object.keys(crashes),
 };
 
+const scopes: Cases<LimitScope> = {
+  job: {},
+  task: { taskId: text },
+  turn: { of: text },
+  loop: { tasks: list(text) },
+};
+
+/** A plain string is its kind. */
+const scope: Shape<LimitScope> = {
+  ...tagged<LimitScope, "kind">("kind", scopes),
+  is: Object.keys(scopes),
+};
+
+const limitNames = {
+  jobMinutes: true,
+  tokens: true,
+  taskMinutes: true,
+  modelCalls: true,
+  turnMinutes: true,
+  idleMinutes: true,
+  loopIterations: true,
+  parallel: true,
+} as const satisfies Record<keyof Limits, true>;
+
 const availability = { field: availabilityField, content: text, reason: text };
 const criteria = { field: criteriaField, content: text, reason: text };
 
@@ -122,31 +148,37 @@ type Cases<T extends { readonly kind: string }> = {
 const made: Cases<MadeDecision> = {
   "availability-passed": availability,
   "availability-failed": availability,
-  "availability-drained": { reason: text },
+  "task-unavailable": { reason: text },
   "criteria-passed": criteria,
   "criteria-failed": criteria,
   "criteria-retry": { retry: natural, of: natural, reason: text },
-  "criteria-budget-drained": { retries: count, reason: text },
+  "retries-exhausted": { retries: count, reason: text },
   "session-crashed": { purpose, attempt: natural, attempts: natural, crash },
-  "crash-retry": {
+  "further-attempt": {
     purpose,
-    retry: natural,
-    of: natural,
+    attempt: natural,
+    attempts: natural,
     modelId: text,
     waitingFor: optional(text),
   },
-  "crash-budget-drained": { purpose, attempts: natural, advice: optional(text) },
-  waiting: { milliseconds: amount, reason: text },
+  "attempts-exhausted": { purpose, attempts: natural, advice: optional(text) },
+  waiting: {
+    milliseconds: amount,
+    cause: words<WaitingCause>({ "rate-limited": true, overloaded: true }),
+    status: optional(natural),
+  },
   "runtime-restarted": { reason: text },
   "model-unreachable": { server: text, reason: text },
   "leftovers-ended": { runs: count },
-  "limit-crossed": {
-    scope: text,
-    limit: text,
+  "limit-exceeded": {
+    scope,
+    limit: words<keyof Limits>(limitNames),
     value: positive,
     used: optional(amount),
     setBy: optional(text),
     waitingFor: optional(text),
+    attempt: optional(natural),
+    attempts: optional(natural),
   },
   "task-succeeded": {},
   "task-failed": { reason: text },
@@ -289,7 +321,7 @@ const limits = record<PlannedLimits>({
 
 const runOutcome = tagged<RunOutcome, "kind">("kind", {
   succeeded: {},
-  failed: { reason: text },
+  failed: { reason: text, advice: optional(text) },
   canceled: { reason: text },
 });
 
@@ -300,7 +332,7 @@ const workOutcome = tagged<WorkOutcome, "kind">("kind", {
   canceled: { reason: text },
 });
 
-const work = record<WorkRef>({ workId: count, taskId: text, run: natural });
+const work = record<WorkRef>({ workId: count, taskId: text, iteration: natural });
 const session = { work, sessionId: text };
 const turn = { ...session, turnId: text };
 const turnOutcome = words<TurnEnded["outcome"]>({ completed: true, crashed: true, canceled: true });

@@ -29,11 +29,11 @@ export type RunEventBody =
   | TurnEnded
   | SessionActed;
 
-/** Which piece of work an event belongs to. `run` counts the starts of this work, from 1 (loops). */
+/** Which piece of work an event belongs to. `iteration` counts the starts of this work in the run, from 1. */
 export interface WorkRef {
   readonly workId: number;
   readonly taskId: string;
-  readonly run: number;
+  readonly iteration: number;
 }
 
 export interface RunStarted extends RunPlan {
@@ -47,8 +47,18 @@ export interface RunStarted extends RunPlan {
 /** How a run ended. */
 export type RunOutcome =
   | { readonly kind: "succeeded" }
-  | { readonly kind: "failed"; readonly reason: string }
+  /** `advice`: what to do about it, if it is known. */
+  | { readonly kind: "failed"; readonly reason: string; readonly advice?: string }
   | { readonly kind: "canceled"; readonly reason: string };
+
+/** The reason, followed by the advice; empty for a success. */
+export function outcomeText(outcome: RunOutcome): string {
+  if (outcome.kind === "succeeded") return "";
+  const { reason } = outcome;
+  const advice = outcome.kind === "failed" ? outcome.advice : undefined;
+  if (advice === undefined) return reason;
+  return `${reason}${/[.!?]["')]?$/.test(reason) ? "" : "."} ${advice}`;
+}
 
 export interface RunEnded {
   readonly type: "run.ended";
@@ -63,12 +73,12 @@ export interface WorkStarted {
   readonly modelId: string;
 }
 
-/** How a run of a work ended. */
+/** How an iteration of a work ended. */
 export type WorkOutcome =
   | { readonly kind: "succeeded" }
   /** `unanswered`: no verdict of availability or criteria, so a condition that ends this way has not answered. */
   | { readonly kind: "failed"; readonly reason: string; readonly unanswered?: true }
-  /** Its attempts were exhausted: the job stops. */
+  /** All attempts failed: the job stops. */
   | { readonly kind: "crashed"; readonly crash: Crash }
   | { readonly kind: "canceled"; readonly reason: string };
 

@@ -21,9 +21,9 @@ export interface Usage {
 }
 
 export interface Counters extends Usage {
-  /** How often the work was started (loops). */
+  /** How often the work was started: more than once in a loop. */
   runs: number;
-  /** Turns that sent the task's prompt: the first one, criteria retries, and attempts after a crash. */
+  /** Turns that sent the task's prompt: the first one, criteria retries, and further attempts. */
   attempts: number;
   /** Criteria retries. */
   retries: number;
@@ -34,8 +34,8 @@ export interface Counters extends Usage {
 
 export interface DecisionEntry {
   readonly at: number;
-  /** The run of its work; 0 for a decision about the whole job. */
-  readonly run: number;
+  /** The iteration of its work; 0 for a decision about the whole job. */
+  readonly iteration: number;
   readonly kind: Decision["kind"];
   readonly category: DecisionCategory;
   /** A failure that is the answer of a condition. */
@@ -83,11 +83,11 @@ export interface WorkView extends Counters {
   reason: string | undefined;
   /** What to do about its last crash, if known. */
   advice: string | undefined;
-  /** The end of the last run. */
+  /** The end of the last iteration. */
   endedAt: number | undefined;
-  /** The start of the current run; undefined if there is none. */
+  /** The start of the current iteration; undefined if there is none. */
   startedAt: number | undefined;
-  /** Of all finished runs; `elapsedMs` adds the current one. */
+  /** Of all finished iterations; `elapsedMs` adds the current one. */
   finishedMs: number;
   /** The open ones, by id. */
   readonly sessions: Map<string, OpenSession>;
@@ -115,6 +115,8 @@ export interface RunView {
   status: RunStatus;
   /** Why it failed or was canceled. */
   reason: string | undefined;
+  /** What to do about the failure, if known. */
+  advice: string | undefined;
   /** The outcome of the job itself, if the status is that of a rehearsal. */
   jobOutcome: RunOutcome | undefined;
   /** In milliseconds since 1970; undefined until then. */
@@ -154,6 +156,7 @@ export function createRunView(): RunView {
     workingDirectory: "",
     status: "pending",
     reason: undefined,
+    advice: undefined,
     jobOutcome: undefined,
     startedAt: undefined,
     endedAt: undefined,

@@ -17,7 +17,13 @@ import {
   type SessionRole,
 } from "./decision.ts";
 import { decisionOf } from "./decision-of.ts";
-import type { RunEvent, RunStarted, WorkOutcome, WorkRef } from "./event.ts";
+import {
+  outcomeText,
+  type RunEvent,
+  type RunStarted,
+  type WorkOutcome,
+  type WorkRef,
+} from "./event.ts";
 import { plannedWorks, type RunPlan } from "./plan.ts";
 import type { ModelUsed, PermissionDenied, SessionActivity } from "./session-activity.ts";
 import {
@@ -49,7 +55,7 @@ const MAX_DECISION_TEXT = 2000;
 const MAX_MESSAGE = 64 * 1024;
 const MAX_DENIAL_TEXT = 500;
 
-/** How long all runs of the work have taken at the time `now`. */
+/** How long all iterations of the work have taken at the time `now`. */
 export function elapsedMs(work: WorkView, now: number): number {
   return work.finishedMs + (work.startedAt === undefined ? 0 : Math.max(0, now - work.startedAt));
 }
@@ -83,7 +89,7 @@ function applyItself(view: RunView, event: RunEvent): void {
       view.runId = event.runId;
       view.plan = planIn(event);
       for (const planned of plannedWorks(event.work)) {
-        const work = workOf(view, { ...planned, run: 0 });
+        const work = workOf(view, { ...planned, iteration: 0 });
         work.modelId = planned.modelId;
         work.condition = planned.condition;
       }
@@ -91,6 +97,7 @@ function applyItself(view: RunView, event: RunEvent): void {
     case "run.ended":
       view.status = event.outcome.kind;
       view.reason = event.outcome.kind === "succeeded" ? undefined : event.outcome.reason;
+      view.advice = event.outcome.kind === "failed" ? event.outcome.advice : undefined;
       view.jobOutcome = event.jobOutcome;
       view.endedAt = event.at;
       for (const work of view.works.values()) settle(work, event.at);
@@ -114,7 +121,8 @@ function applyItself(view: RunView, event: RunEvent): void {
         work.status = "answered-no";
         const index = work.decisions.findLastIndex(({ kind }) => kind === "task-failed");
         const last = work.decisions[index];
-        if (last?.run === event.work.run) work.decisions[index] = { ...last, answer: true };
+        if (last?.iteration === event.work.iteration)
+          work.decisions[index] = { ...last, answer: true };
       }
       work.reason = outcomeReason(outcome);
       work.endedAt = event.at;
@@ -165,7 +173,7 @@ function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, a
   const answer = work?.condition === true && decisionTraits(decision.kind).answer === true;
   const entry = {
     at,
-    run: ref?.run ?? 0,
+    iteration: ref?.iteration ?? 0,
     kind: decision.kind,
     category: decisionCategory(decision),
     answer,
@@ -179,7 +187,7 @@ function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, a
     owner.droppedDecisions += 1;
   }
   if (work === undefined) return;
-  if (decision.kind === "crash-budget-drained") work.advice = decision.advice;
+  if (decision.kind === "attempts-exhausted") work.advice = decision.advice;
   if (decision.kind === "criteria-retry") count(view, work, "retries", 1);
   if (decision.kind === "session-crashed") count(view, work, "crashes", 1);
 }
@@ -340,4 +348,11 @@ function addUsage(usage: Usage, used: ModelUsed): void {
 
 function clip(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length)}…`;
+}
+
+/** Why the run failed or was canceled, and what to do about it. */
+export function endText({ status, reason = "", advice }: RunView): string {
+  return advice === undefined || status !== "failed"
+    ? reason
+    : outcomeText({ kind: "failed", reason, advice });
 }

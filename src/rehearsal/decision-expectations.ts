@@ -19,12 +19,12 @@ export function differences(
   const { work, decision } = told;
   if (expects.by === "text")
     return mismatch(expects.condition, decisionText(decision), fill) === undefined ? 0 : 1;
-  const { kind, task, workId, run, fields } = expects;
+  const { kind, task, workId, iteration, fields } = expects;
   if (decision.kind !== kind) return Number.POSITIVE_INFINITY;
   const fits = [
     task === undefined || work?.taskId === task,
     workId === undefined || work?.workId === workId,
-    run === undefined || work?.run === run,
+    iteration === undefined || work?.iteration === iteration,
     ...fields.map(({ name, value }) => {
       const found = fieldOf(decision, name);
       if (typeof value !== "object") return found === value;
@@ -53,11 +53,11 @@ export function describeFound(
 /** As the predicate of a sentence. */
 export function describeExpected({ expects }: ExpectedDecision): string {
   if (expects.by === "text") return describeCondition(expects.condition);
-  const { kind, task, workId, run, fields } = expects;
+  const { kind, task, workId, iteration, fields } = expects;
   const of = [
     ...(task === undefined ? [] : [`of task "${task}"`]),
     ...(workId === undefined ? [] : [`of work ${workId}`]),
-    ...(run === undefined ? [] : [`of run ${run}`]),
+    ...(iteration === undefined ? [] : [`of iteration ${iteration}`]),
   ];
   const having = fields.length === 0 ? [] : [`whose ${fields.map(describeField).join(" and ")}`];
   return ["is", `"${kind}"`, ...of, ...having].join(" ");
@@ -89,5 +89,6 @@ function describeField({ name, value }: ExpectedField): string {
 /** Of a crash its cause. */
 function fieldOf(decision: DecisionOfWork["decision"], name: string): unknown {
   if (name === "crash") return "crash" in decision ? decision.crash.cause : undefined;
+  if (name === "scope") return "scope" in decision ? decision.scope.kind : undefined;
   return Object.hasOwn(decision, name) ? Reflect.get(decision, name) : undefined;
 }

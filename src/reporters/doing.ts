@@ -24,7 +24,7 @@ export function runningWorks(view: RunView): WorkView[] {
 }
 
 export function runningLabel(work: WorkView): string {
-  return `#${work.workId} ${oneLine(work.taskId, 200)}${work.runs > 1 ? ` run ${work.runs}` : ""}`;
+  return `#${work.workId} ${oneLine(work.taskId, 200)}${work.runs > 1 ? ` iteration ${work.runs}` : ""}`;
 }
 
 /** The session with the current turn. */

@@ -150,10 +150,10 @@ function endOfWork(
       };
 }
 
-/** What all runs of the work have used so far. */
+/** What all iterations of the work have used so far. */
 function soFar(work: WorkView): string {
-  const runs = work.runs > 1 ? ` in ${work.runs} runs` : "";
-  return ` after ${clockText(work.finishedMs)}${runs}: ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
+  const iterations = work.runs > 1 ? ` in ${work.runs} iterations` : "";
+  return ` after ${clockText(work.finishedMs)}${iterations}: ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
 }
 
 function activityText(activity: SessionActivity): string | undefined {

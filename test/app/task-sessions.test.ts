@@ -173,7 +173,7 @@ describe("sessions of a running task", () => {
     assert.deepEqual(log, [
       "started s1 true",
       "[OPERATION] Session started: s1, model worker",
-      "[SESSION CRASHED] prompt, attempt 1 of 5: The session was stopped.",
+      "[SESSION CRASHED] Prompt, attempt 1 of 5: The session was stopped.",
       "stopped s1 false",
       "[OPERATION] Session ended: s1",
       "[DECISION] Retrying the prompt in a new session, attempt 2 of 5, model worker",

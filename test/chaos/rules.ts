@@ -48,11 +48,11 @@ export function decisionToken(decision: Decision): string {
       const code = status === undefined ? "" : ` ${status}`;
       return `${prefix} ${purpose} ${attempt}/${attempts} ${crash.cause}${code}`;
     }
-    case "crash-retry":
-      return `${prefix} ${decision.purpose} ${decision.retry}/${decision.of}`;
-    case "crash-budget-drained":
+    case "further-attempt":
+      return `${prefix} ${decision.purpose} ${decision.attempt}/${decision.attempts}`;
+    case "attempts-exhausted":
       return `${prefix} ${decision.purpose} after ${decision.attempts}${decision.advice === undefined ? "" : ", with advice"}`;
-    case "limit-crossed":
+    case "limit-exceeded":
       return `${prefix} ${decision.limit}`;
     case "criteria-retry":
       return `${prefix} ${decision.retry}/${decision.of}`;
@@ -143,14 +143,14 @@ export function walkSubject(one: Case): Walk {
     if (hit && effect.kind === "task-limit") {
       opens();
       seconds += effect.seconds;
-      decisions.push(`[OPERATION] limit-crossed ${effect.limit}`, "[TASK FAILED] task-failed");
+      decisions.push(`[OPERATION] limit-exceeded ${effect.limit}`, "[TASK FAILED] task-failed");
       return over("failed");
     }
     if (hit && effect.kind === "crash") {
       const crashed = crashes(step.purpose, effect);
       if (crashed === "exhausted") {
         // Statement 13: in a retry it is a failed iteration.
-        if (moment === "retry") decisions.push("[DECISION] criteria-budget-drained");
+        if (moment === "retry") decisions.push("[DECISION] retries-exhausted");
         decisions.push("[TASK FAILED] task-failed");
         return over(moment === "retry" ? "failed" : "crashed");
       }
@@ -173,7 +173,7 @@ export function walkSubject(one: Case): Walk {
         crash.cause === "start-failed" || crash.cause === "not-installed" || moment === "creating";
       if (!never) opens();
       seconds += crash.seconds;
-      if (crash.limit !== undefined) decisions.push(`[OPERATION] limit-crossed ${crash.limit}`);
+      if (crash.limit !== undefined) decisions.push(`[OPERATION] limit-exceeded ${crash.limit}`);
       const status = crash.status === undefined ? "" : ` ${crash.status}`;
       if (crash.remedy === "retry-later") overloaded += 1;
       const further = {
@@ -188,14 +188,14 @@ export function walkSubject(one: Case): Walk {
       closes();
       if (attempt === attempts) {
         const advice = crash.remedy === "give-up" ? ", with advice" : "";
-        decisions.push(`[DECISION] crash-budget-drained ${purpose} after ${attempt}${advice}`);
+        decisions.push(`[DECISION] attempts-exhausted ${purpose} after ${attempt}${advice}`);
         return "exhausted";
       }
       if (crash.remedy === "retry-later") {
         decisions.push("[OPERATION] waiting");
         seconds += longestWaits[overloaded - 1] ?? 0;
       }
-      decisions.push(`[DECISION] crash-retry ${purpose} ${attempt}/${attempts - 1}`);
+      decisions.push(`[DECISION] further-attempt ${purpose} ${attempt + 1}/${attempts}`);
       // Statement 7: one that never came up has no successor, only another attempt.
       if (crash.died === true && !(lasting && next !== undefined)) restarts += 1;
     }
@@ -268,7 +268,7 @@ function busyDecisions(one: Case, end: WorkEnd): readonly string[] | undefined {
     started,
     "[SESSION CRASHED] session-crashed prompt 1/5 runtime-died",
     ended,
-    "[DECISION] crash-retry prompt 1/4",
+    "[DECISION] further-attempt prompt 2/5",
     ...healthy,
   ];
 }

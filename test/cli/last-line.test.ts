@@ -47,7 +47,7 @@ describe("the last line", () => {
       last,
       `job j failed: task "look" crashed: The model server ${baseUrl} answered 404 for model "some-model": "The model \`some-model\` does not exist." Check the model id and the provider's base URL. The model server doesn't know them.`,
     );
-    assert.match(stdout, /\[SESSION CRASHED\] prompt: The model server/);
+    assert.match(stdout, /\[SESSION CRASHED\] Prompt: The model server/);
     assert.match(stdout, /\[DECISION\] .*Not retried: Check the model id/);
     assert.doesNotMatch(stdout, /attempt 1 of/);
   });
@@ -70,7 +70,7 @@ describe("the last line", () => {
       ...refusal(503, "too busy"),
       headers: { "x-should-retry": "false" },
     }));
-    const attempts = [...stdout.matchAll(/\[SESSION CRASHED\] prompt, attempt (\d of \d)/g)];
+    const attempts = [...stdout.matchAll(/\[SESSION CRASHED\] Prompt, attempt (\d of \d)/g)];
     assert.deepEqual(
       attempts.map(([, of]) => of),
       ["1 of 3", "2 of 3", "3 of 3"],
@@ -86,7 +86,7 @@ describe("the last line", () => {
     );
     assert.match(
       last,
-      /exceeded limits\.modelCalls: 3 of 3 model calls used \(set by limits\.modelCalls of the entry\)$/,
+      /exceeded limits\.modelCalls \(3 model calls\), set by limits\.modelCalls of the entry$/,
     );
   });
 
@@ -95,10 +95,7 @@ describe("the last line", () => {
       limits: { jobMinutes: 5 },
       args: ["--timeout-minutes", "0.05"],
     });
-    assert.match(
-      last,
-      /limits\.jobMinutes: 0\.05 of 0\.05 minutes used \(set by --timeout-minutes\)$/,
-    );
+    assert.match(last, /limits\.jobMinutes \(0\.05 minutes\), set by --timeout-minutes$/);
   });
 
   it("says what was waited for, when a limit ends the wait for a server that is down", async (t) => {

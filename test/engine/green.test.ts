@@ -327,7 +327,7 @@ describe("the last answer of a turn", () => {
       go: [document, cut, cut, cut, document, done],
     });
     assert.equal(retried.outcome.kind, "succeeded");
-    assert.ok(retried.decisions.includes(`[DECISION] retry 1 of 1: ${CUT}`));
+    assert.ok(retried.decisions.includes(`[DECISION] Retry 1 of 1: ${CUT}`));
   });
 
   it("fails an availability check and a criteria check that were cut", async () => {

@@ -23,7 +23,7 @@ async function run(work: Work, answers: Answers = {}, loopIterations = 100): Pro
     tasks,
     work,
     limits: { loopIterations },
-    play: ({ label: { taskId, run: count } }) => {
+    play: ({ label: { taskId, iteration: count } }) => {
       const given = answers[taskId] ?? "y";
       const answer = given[Math.min(count, given.length) - 1];
       return answer === "y" ? { tools: ["job_boolean_true"] } : {};
@@ -164,7 +164,7 @@ describe("engine.md, statement 15: Loop", () => {
   }
 
   it("says why it failed after atMost, and notes it where that was the plan", async () => {
-    const reason = 'the loop of "body" would need more than 2 passes (atMost)';
+    const reason = 'the loop of "body" would need more than 2 iterations (atMost)';
     const failed = await run(loop({ ...post(true), atMost: 2 }));
     assert.deepEqual(failed.outcome, { kind: "failed", reason });
     const planned = await run(loop({ ...post(true), atMost: 2, atMostReached: "succeed" }));
@@ -183,7 +183,7 @@ describe("engine.md, statement 15: Loop", () => {
     assert.deepEqual(played.ended, ["body:succeeded", "post:succeeded", "y:succeeded"]);
   });
 
-  it("fails when it would begin more than loopIterations passes, and names itself and the field", async () => {
+  it("fails when it would begin more than loopIterations iterations, and names itself and the field", async () => {
     const body: Work = { kind: "Seq", works: ["body", "x", "y", "pre"].map(ref) };
     const endless = await run({ kind: "Loop", body, postCondition: [true, ref("post")] }, {}, 3);
     const name = 'the loop of "body", "x", "y"…';
@@ -194,7 +194,7 @@ describe("engine.md, statement 15: Loop", () => {
     });
     assert.ok(
       endless.decisions.includes(
-        `[OPERATION] Exceeded limits.loopIterations of ${name}: 3 of 3 iterations used (set by limits.loopIterations of the entry)`,
+        `[OPERATION] Exceeded limits.loopIterations of ${name} (3 iterations), set by limits.loopIterations of the entry`,
       ),
     );
     const planned = await run(loop({ atMost: 4, atMostReached: "succeed" }), {}, 3);

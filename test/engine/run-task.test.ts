@@ -228,8 +228,8 @@ describe("engine.md, statements 8–14: a task", () => {
       "in the same session",
     );
     assert.deepEqual(
-      decisions.filter((text) => text.includes("retry ")).map((text) => text.slice(0, 26)),
-      ["[DECISION] retry 1 of 2: n", "[DECISION] retry 2 of 2: n"],
+      decisions.filter((text) => text.includes("] Retry ")).map((text) => text.slice(0, 26)),
+      ["[DECISION] Retry 1 of 2: n", "[DECISION] Retry 2 of 2: n"],
     );
     assert.ok(decisions.some((text) => text.startsWith("[DECISION] Giving up after 2 retries")));
   });
@@ -300,7 +300,7 @@ describe("engine.md, statements 8–14: a task", () => {
       ...Array(4).fill(SESSION_CRASH_PREFIX + retry),
       retry,
     ]);
-    assert.ok(decisions.includes("[DECISION] retry 2 of 2: the session crashed: boom"));
+    assert.ok(decisions.includes("[DECISION] Retry 2 of 2: the session crashed: boom"));
   });
 
   it("statement 13: a crash in the criteria check of a retry is a failed iteration too", async () => {
@@ -347,7 +347,7 @@ describe("engine.md, statements 8–14: a task", () => {
     assert.equal(outcome.kind, "failed");
     assert.ok(
       decisions.includes(
-        '[OPERATION] Exceeded limits.modelCalls of task "t": 2 of 2 model calls used (set by limits.modelCalls of the entry)',
+        '[OPERATION] Exceeded limits.modelCalls of task "t" (2 model calls), set by limits.modelCalls of the entry',
       ),
       decisions.join("\n"),
     );
@@ -386,7 +386,7 @@ describe("engine.md, statements 8–14: a task", () => {
     assert.deepEqual(outcome, {
       kind: "failed",
       reason:
-        'task "t" failed: exceeded limits.taskMinutes: 2 of 2 minutes used (set by limits.taskMinutes of the entry)',
+        'task "t" failed: exceeded limits.taskMinutes (2 minutes), set by limits.taskMinutes of the entry',
     });
   });
 

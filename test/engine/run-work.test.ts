@@ -170,7 +170,7 @@ describe("runWork against a reference model", () => {
           work,
           limits: { loopIterations: limit },
           play: ({ label }) => {
-            switch (outcomeOf(seed, !hasPar(work))(label.workId, label.run)) {
+            switch (outcomeOf(seed, !hasPar(work))(label.workId, label.iteration)) {
               case "succeeds":
                 return { tools: ["job_boolean_true"] };
               case "fails":

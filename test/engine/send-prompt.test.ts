@@ -60,7 +60,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     });
     assert.deepEqual(
       decisions.filter((text) => text.startsWith("[SESSION CRASHED]")),
-      [1, 2, 3, 4, 5].map((n) => `[SESSION CRASHED] prompt, attempt ${n} of 5: boom {"why":"x"}`),
+      [1, 2, 3, 4, 5].map((n) => `[SESSION CRASHED] Prompt, attempt ${n} of 5: boom {"why":"x"}`),
     );
   });
 
@@ -75,7 +75,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
           label.attempt === 1 ? { crash: { cause: "deadline", limit, message: "late" } } : {},
       });
       const at = decisions.indexOf(
-        `[OPERATION] Exceeded limits.${limit} of a turn of task "t": ${value} of ${value} minutes used (the default; set limits.${limit} in the entry)`,
+        `[OPERATION] Exceeded limits.${limit} of a turn of task "t" (${value} minutes, the default; set limits.${limit} in the entry)`,
       );
       assert.ok(at > 0, decisions.join("\n"));
       assert.match(decisions[at + 1] ?? "", /^\[SESSION CRASHED\]/);
@@ -265,7 +265,7 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     );
     assert.ok(
       decisions.includes(
-        "[DECISION] retry 1 of 2: not called successfully in the last turn: job_boolean_true",
+        "[DECISION] Retry 1 of 2: not called successfully in the last turn: job_boolean_true",
       ),
     );
   });
@@ -278,11 +278,13 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
       });
       assert.equal(sessions.turns.length, 3);
       assert.equal(clock.now(), 6_000);
+      const reason =
+        statusCode === 429 ? "a rate limit of the model server" : "the model server is overloaded";
       assert.deepEqual(
         decisions.filter((text) => text.includes("Waiting")),
         [
-          `[OPERATION] Waiting 2.0 s: the model server is overloaded (${statusCode})`,
-          `[OPERATION] Waiting 4.0 s: the model server is overloaded (${statusCode})`,
+          `[OPERATION] Waiting 2.0 s: ${reason} (${statusCode})`,
+          `[OPERATION] Waiting 4.0 s: ${reason} (${statusCode})`,
         ],
       );
     });

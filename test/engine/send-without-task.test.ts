@@ -109,9 +109,9 @@ describe("a prompt that belongs to no task", () => {
     const crash = { cause: "deadline", limit: "turnMinutes", message: "late" } as const;
     const { events } = await send(() => ({ crash }), { attempts: sameModel("m", 1) });
     const [limit] = events.flatMap((event) =>
-      event.type === "decision" && event.decision.kind === "limit-crossed" ? [event.decision] : [],
+      event.type === "decision" && event.decision.kind === "limit-exceeded" ? [event.decision] : [],
     );
-    assert.equal(limit?.scope, "a turn of the conversation");
+    assert.deepEqual(limit?.scope, { kind: "turn", of: "the conversation" });
   });
 
   it("counts against the budgets that it was given, over all prompts", async () => {

@@ -20,25 +20,33 @@ const decisions: {
 } = {
   "availability-passed": availability,
   "availability-failed": availability,
-  "availability-drained": { reason: "r" },
+  "task-unavailable": { reason: "r" },
   "criteria-passed": criteria,
   "criteria-failed": criteria,
   "criteria-retry": { retry: 1, of: 2, reason: "r" },
-  "criteria-budget-drained": { retries: 1, reason: "r" },
+  "retries-exhausted": { retries: 1, reason: "r" },
   "session-crashed": { purpose: "prompt", attempt: 1, attempts: 5, crash },
-  "crash-retry": { purpose: "criteria", retry: 1, of: 4, modelId: "m", waitingFor: "host" },
-  "crash-budget-drained": { purpose: "availability", attempts: 5, advice: "a" },
-  waiting: { milliseconds: 5, reason: "r" },
+  "further-attempt": {
+    purpose: "criteria",
+    attempt: 2,
+    attempts: 5,
+    modelId: "m",
+    waitingFor: "host",
+  },
+  "attempts-exhausted": { purpose: "availability", attempts: 5, advice: "a" },
+  waiting: { milliseconds: 5, cause: "overloaded", status: 503 },
   "runtime-restarted": { reason: "r" },
   "model-unreachable": { server: "s", reason: "r" },
   "leftovers-ended": { runs: 1 },
-  "limit-crossed": {
-    scope: "s",
+  "limit-exceeded": {
+    scope: { kind: "job" },
     limit: "tokens",
     value: 5,
     used: 6,
     setBy: "the entry",
     waitingFor: "host",
+    attempt: 2,
+    attempts: 5,
   },
   "task-succeeded": {},
   "task-failed": { reason: "r" },
@@ -123,7 +131,7 @@ const otherCrashes: readonly Crash[] = [
   { cause: "internal", ...said },
 ];
 
-const work = { workId: 0, taskId: "a", run: 1 };
+const work = { workId: 0, taskId: "a", iteration: 1 };
 const session = { work, sessionId: "s" };
 const turn = { ...session, turnId: "t" };
 const outcomes: readonly WorkOutcome[] = [

@@ -8,7 +8,7 @@ import * as samples from "./samples.ts";
 
 const secret = "correct-horse-battery";
 const redactor = createRedactor([secret, "decision", "12345678"]);
-const work = { workId: 0, taskId: "t", run: 1 };
+const work = { workId: 0, taskId: "t", iteration: 1 };
 
 test("secrets in nested values, in keys and in numbers of a model's arguments are masked", () => {
   const circular: Record<string, unknown> = {

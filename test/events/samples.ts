@@ -12,7 +12,7 @@ const natural = fc.integer({ min: 1, max: 5000 });
 const workRef: fc.Arbitrary<WorkRef> = fc.record({
   workId: fc.nat({ max: 4 }),
   taskId: fc.constantFrom("a", "b", "c"),
-  run: fc.integer({ min: 1, max: 3 }),
+  iteration: fc.integer({ min: 1, max: 3 }),
 });
 const sessionId = fc.constantFrom("x", "y", "z");
 const role = fc.constantFrom("driving" as const, "task" as const, "both" as const);
@@ -196,7 +196,7 @@ export const events: fc.Arbitrary<RunEvent[]> = fc
     return steps.map(([wait, body]) => ({ at: (at += wait), runId: "run", ...body }));
   });
 
-export const review: WorkRef = { workId: 0, taskId: "review", run: 1 };
+export const review: WorkRef = { workId: 0, taskId: "review", iteration: 1 };
 
 /** One task that crashes once, is retried once and succeeds, and one that is never reached. */
 export function story(): RunEvent[] {
@@ -278,7 +278,7 @@ export function story(): RunEvent[] {
     ended("uuid-1", "prompt", "crashed"),
     decide({ kind: "session-crashed", purpose: "prompt", attempt: 1, attempts: 5, crash }),
     { type: "session.ended", work: review, sessionId: "uuid-1", role: "both", succeeded: false },
-    decide({ kind: "crash-retry", purpose: "prompt", retry: 1, of: 4, modelId: "m1" }),
+    decide({ kind: "further-attempt", purpose: "prompt", attempt: 2, attempts: 5, modelId: "m1" }),
     open("uuid-2", 2),
     turn("uuid-2", 0, 2),
     act({ kind: "message.delta", messageId: "m", text: "I " }, "uuid-2"),

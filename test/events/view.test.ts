@@ -295,7 +295,7 @@ test("decisions are counted by kind, those that were dropped too, and told witho
       ["note", 1],
     ],
   );
-  assert.equal(view.works.get(0)?.decisions[0]?.text, "prompt, attempt 1 of 5: Oh.");
+  assert.equal(view.works.get(0)?.decisions[0]?.text, "Prompt, attempt 1 of 5: Oh.");
 });
 
 test("the time of a work is that of all its runs", () => {

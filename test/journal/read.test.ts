@@ -67,7 +67,7 @@ test("a field of another type is reported with its line, wherever it is, and all
 });
 
 const optional =
-  /^(entryFile|finish|status|refusal|jobOutcome|unanswered|used|setBy|waitingFor|advice|statusCode|errorType|retryAfterMs|detail|parentToolCallId|toolName|stopped|result|detailedContent|error|code|reasoning|id|modelId|message|arguments|modelOverride|atMost|atMostReached|preCondition|postCondition|trueWork|falseWork|preset|read|write|shell|url|tools|reason)$/;
+  /^(entryFile|finish|status|refusal|jobOutcome|unanswered|used|setBy|waitingFor|attempts?|advice|statusCode|errorType|retryAfterMs|detail|parentToolCallId|toolName|stopped|result|detailedContent|error|code|reasoning|id|modelId|message|arguments|modelOverride|atMost|atMostReached|preCondition|postCondition|trueWork|falseWork|preset|read|write|shell|url|tools|reason)$/;
 
 test("a number that is negative, a count that is a fraction, and permissions of unknown fields are reported", () => {
   const fractions = /^(milliseconds|retryAfterMs|cost|durationMs|value|used)$/;

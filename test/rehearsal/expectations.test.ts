@@ -29,7 +29,7 @@ class Run {
   work(workId: number, outcome: WorkOutcome, ...decisions: readonly MadeDecision[]): this {
     const run = (this.#runs.get(workId) ?? 0) + 1;
     this.#runs.set(workId, run);
-    const work = { workId, taskId: workId === 1 ? "fix" : "review", run };
+    const work = { workId, taskId: workId === 1 ? "fix" : "review", iteration: run };
     const modelId = workId === 2 ? "big" : "small";
     const turn = { sessionId: "s", turnId: "turn-1", modelId, retry: 0, attempt: 1, prompt: "p" };
     this.events.push(
@@ -241,8 +241,8 @@ test("decisions by their kind and fields, whatever their text is", () => {
     "{ kind: criteria-failed, task: fix, field: condition, reason: no file }",
     "{ kind: criteria-failed, reason: { matches: 'no file in', excludes: README } }",
     '{ kind: criteria-failed, reason: "in ${workingDirectory} was read" }',
-    "{ kind: criteria-retry, retry: 1, of: 2, workId: 1, run: 1 }",
-    "{ kind: session-crashed, purpose: criteria, crash: session-error, run: 2 }",
+    "{ kind: criteria-retry, retry: 1, of: 2, workId: 1, iteration: 1 }",
+    "{ kind: session-crashed, purpose: criteria, crash: session-error, iteration: 2 }",
     '"[CRITERIA] criteria.condition does not hold"',
     "{ contains: [does, hold], matches: 'CRIT' }",
   ]) {
@@ -252,7 +252,7 @@ test("decisions by their kind and fields, whatever their text is", () => {
     "{ kind: criteria-failed, task: review }",
     "{ kind: criteria-failed, field: toolExecuted }",
     "{ kind: criteria-failed, reason: every file }",
-    "{ kind: criteria-failed, run: 2 }",
+    "{ kind: criteria-failed, iteration: 2 }",
     "{ kind: criteria-retry, retry: 2 }",
     "{ kind: session-crashed, crash: aborted }",
     "{ kind: task-failed }",
@@ -260,7 +260,7 @@ test("decisions by their kind and fields, whatever their text is", () => {
     assert.equal(include(item).length, 1, item);
   }
   assert.deepEqual(include("{ kind: criteria-retry, task: fix, retry: 2, reason: again }"), [
-    `expect.decisions[0] ${at("4:23")}: no decision is "criteria-retry" of task "fix" whose retry is 2 and reason contains "again". With the kind "criteria-retry" there was "[DECISION] retry 1 of 2: r" (of task "fix", work 1, retry is 1, of is 2, reason is "r").`,
+    `expect.decisions[0] ${at("4:23")}: no decision is "criteria-retry" of task "fix" whose retry is 2 and reason contains "again". With the kind "criteria-retry" there was "[DECISION] Retry 1 of 2: r" (of task "fix", work 1, retry is 1, of is 2, reason is "r").`,
   ]);
   assert.match(include("{ kind: waiting }")[0] ?? "", /There was none with the kind "waiting"\.$/);
   const others = "{ kind: criteria-failed }, { kind: session-crashed }";
@@ -273,7 +273,7 @@ test("decisions by their kind and fields, whatever their text is", () => {
 
 test("a decision that another event amounts to is expected like any other", () => {
   const run = new Run();
-  const work = { workId: 1, taskId: "fix", run: 1 };
+  const work = { workId: 1, taskId: "fix", iteration: 1 };
   run.events.push({
     type: "activity",
     work,

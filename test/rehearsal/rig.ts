@@ -48,7 +48,7 @@ export function play(sessions: string): Rehearsed {
 export interface Label {
   readonly taskId: string;
   readonly workId: number;
-  readonly run: number;
+  readonly iteration: number;
   readonly role: "task" | "driving" | "both";
   readonly modelId: string;
   readonly retry: number;
@@ -58,7 +58,7 @@ export interface Label {
 export const label: Label = {
   taskId: "review",
   workId: 0,
-  run: 1,
+  iteration: 1,
   role: "task",
   modelId: "gpt-test",
   retry: 0,

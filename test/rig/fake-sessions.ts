@@ -129,5 +129,5 @@ export function modelUsed(tokens = 15, subAgent = false): SessionActivity {
 
 /** So that the tests of tasks need not ask whose turn it is. */
 function ofNoTask(modelId: string): SessionLabel {
-  return { workId: -1, taskId: "", run: 0, role: "both", modelId, retry: 0, attempt: 1 };
+  return { workId: -1, taskId: "", iteration: 1, role: "both", modelId, retry: 0, attempt: 1 };
 }

@@ -7,7 +7,7 @@ import { Translator } from "../../src/sessions/translate.ts";
 import { TurnState } from "../../src/sessions/turn-state.ts";
 import { event } from "./events.ts";
 
-const work = { workId: 0, taskId: "t", run: 1 };
+const work = { workId: 0, taskId: "t", iteration: 1 };
 const stamp = { runId: "r", at: 0 };
 
 /** Model servers report anything, and JSON turns what is not finite into null. */

@@ -42,7 +42,7 @@ export interface OpenOptions {
 export const neverAborted: AbortSignal = new AbortController().signal;
 
 export function label(modelId: string): SessionLabel {
-  return { workId: 0, taskId: "task", run: 1, role: "both", modelId, retry: 0, attempt: 1 };
+  return { workId: 0, taskId: "task", iteration: 1, role: "both", modelId, retry: 0, attempt: 1 };
 }
 
 export async function makeRig(

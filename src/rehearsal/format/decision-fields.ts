@@ -6,7 +6,7 @@ import type { ConditionField, DecisionFields } from "./rehearsal-file.ts";
 import type { ExpectedField } from "./script.ts";
 import type { TextCondition } from "./text-condition.ts";
 
-const ofWork = ["task", "workId", "run"];
+const ofWork = ["task", "workId", "iteration"];
 const ofText = ["contains", "excludes", "equals", "matches"];
 
 /** By name: its type, and the kinds of decisions that have it. */
@@ -40,7 +40,11 @@ export function decisionProperties(condition: (description: string) => object): 
     },
     task: { type: "string", description: "The task that it is about." },
     workId: { type: "integer", minimum: 0, description: "The work that it is about." },
-    run: { type: "integer", minimum: 1, description: "The run of that work, in a loop." },
+    iteration: {
+      type: "integer",
+      minimum: 1,
+      description: "The iteration of that work, in a loop.",
+    },
     ...Object.fromEntries(fields),
   };
 }
@@ -83,7 +87,7 @@ export function fieldProblems(fields: DecisionFields): FieldProblem[] {
 
 /** `condition` reads a text that is expected. */
 export function expectedFields(
-  { kind = "", task: _task, workId: _workId, run: _run, ...fields }: DecisionFields,
+  { kind = "", task: _task, workId: _workId, iteration: _iteration, ...fields }: DecisionFields,
   condition: (name: string, field: ConditionField) => TextCondition,
 ): ExpectedField[] {
   return Object.entries(fields).flatMap(([name, value]): ExpectedField[] => {

@@ -248,7 +248,7 @@ class Builder {
     if (typeof field === "string") return { by: "text", condition: text(field, path) };
     const problems = fieldProblems(field);
     for (const { name, reason, hint } of problems) this.#problem([...path, name], reason, hint);
-    const { kind, task, workId, run, contains, excludes, equals, matches } = field;
+    const { kind, task, workId, iteration, contains, excludes, equals, matches } = field;
     if (kind === undefined) {
       const condition = {
         ...(contains === undefined ? {} : { contains }),
@@ -268,7 +268,7 @@ class Builder {
       kind,
       ...(task === undefined ? {} : { task }),
       ...(workId === undefined ? {} : { workId }),
-      ...(run === undefined ? {} : { run }),
+      ...(iteration === undefined ? {} : { iteration }),
       fields,
     };
   }

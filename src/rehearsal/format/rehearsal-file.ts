@@ -48,7 +48,7 @@ export interface RuleFields {
   readonly role?: "task" | "driving";
   readonly model?: string;
   readonly workId?: number;
-  readonly run?: number;
+  readonly iteration?: number;
   readonly retry?: number;
   readonly attempt?: number;
   readonly subAgent?: true;
@@ -76,7 +76,7 @@ export interface DecisionFields {
   readonly kind?: string;
   readonly task?: string;
   readonly workId?: number;
-  readonly run?: number;
+  readonly iteration?: number;
   readonly contains?: string | readonly string[];
   readonly excludes?: string | readonly string[];
   readonly equals?: string;

@@ -160,7 +160,7 @@ const rule = {
       0,
       "Selects sessions of the work with this id: its number in the job, from 0 in reading order.",
     ),
-    run: whole(1, "Selects sessions of this run of the work: 2 is the second iteration of a loop."),
+    iteration: whole(1, "Selects sessions of this iteration of the work, in a loop."),
     retry: whole(0, "Selects sessions that were opened for this retry. 0 is the first round."),
     attempt: whole(
       1,
@@ -198,19 +198,19 @@ const work = {
     model: text("The model id of the work."),
     outcome: {
       description:
-        'The outcome of the last run, or a list of the outcomes of all runs. "skipped": the work never ran.',
+        'The outcome of the last iteration, or a list of the outcomes of all iterations. "skipped": the work never ran.',
       anyOf: [
         { type: "string", enum: [...outcomes, "skipped"] },
         { type: "array", minItems: 1, items: { type: "string", enum: outcomes } },
       ],
     },
-    runs: whole(1, "The number of runs."),
+    runs: whole(1, "The number of iterations."),
     attempts: whole(
       1,
-      "How often the prompt was sent, over all runs, including retries and attempts after a crash.",
+      "How often the prompt was sent, over all iterations, including retries and attempts after a crash.",
     ),
-    retries: whole(0, "The number of retries, over all runs."),
-    crashes: whole(0, "The number of crashes, over all runs."),
+    retries: whole(0, "The number of retries, over all iterations."),
+    crashes: whole(0, "The number of crashes, over all iterations."),
   },
 };
 
@@ -274,8 +274,8 @@ export const rehearsalSchema = {
       properties: {
         jobMinutes: minutes("Minutes for the job."),
         tokens: whole(1, "Tokens for the job."),
-        taskMinutes: minutes("Minutes for one run of a task."),
-        modelCalls: whole(1, "Model calls for one run of a task."),
+        taskMinutes: minutes("Minutes for one iteration of a task."),
+        modelCalls: whole(1, "Model calls for one iteration of a task."),
         turnMinutes: minutes("Minutes for one turn."),
         idleMinutes: minutes("Minutes of silence while no tool runs."),
         loopIterations: whole(1, "Iterations of one loop."),

@@ -49,7 +49,7 @@ export interface Selectors {
   readonly role?: "task" | "driving";
   readonly model?: string;
   readonly workId?: number;
-  readonly run?: number;
+  readonly iteration?: number;
   readonly retry?: number;
   readonly attempt?: number;
   readonly subAgent: boolean;
@@ -159,7 +159,7 @@ export interface ExpectedDecision {
         readonly kind: string;
         readonly task?: string;
         readonly workId?: number;
-        readonly run?: number;
+        readonly iteration?: number;
         readonly fields: readonly ExpectedField[];
       };
 }

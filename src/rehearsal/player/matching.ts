@@ -78,7 +78,7 @@ function selectorConflicts(
   if (label?.role !== "both") compare("role", selectors.role, label?.role, 4);
   compare("model", selectors.model, modelOf(label?.modelId, subAgent, chat), 4);
   compare("workId", selectors.workId, label?.workId, 4);
-  compare("run", selectors.run, label?.run, 4);
+  compare("iteration", selectors.iteration, label?.iteration, 4);
   compare("retry", selectors.retry, label?.retry, 4);
   compare("attempt", selectors.attempt, label?.attempt, 4);
   return conflicts;
@@ -99,7 +99,7 @@ export function describeRequest({ label, subAgent }: ModelRequest, chat: ChatReq
   const session =
     label === undefined
       ? `a session of no task (model ${show(chat.model)})`
-      : `a session of task ${show(label.taskId)} (workId ${label.workId}, run ${label.run}, role ${label.role}, model ${show(label.modelId)}, retry ${label.retry}, attempt ${label.attempt})`;
+      : `a session of task ${show(label.taskId)} (workId ${label.workId}, iteration ${label.iteration}, role ${label.role}, model ${show(label.modelId)}, retry ${label.retry}, attempt ${label.attempt})`;
   return `${subAgent ? "a sub-agent of " : ""}${session} with the prompt ${quote(chat.prompts.at(-1) ?? "")}`;
 }
 

@@ -38,7 +38,7 @@ export interface ReplayContext {
 
 /** In what the sessions of one work differ: that is what a rule has to name. */
 interface Differences {
-  run: boolean;
+  iteration: boolean;
   retry: boolean;
   attempt: boolean;
 }
@@ -49,8 +49,12 @@ export function recordedRules(
 ): RuleFields[] {
   const differences = new Map<number, Differences>();
   for (const { work, retry, attempt } of sessions) {
-    const known = differences.get(work.workId) ?? { run: false, retry: false, attempt: false };
-    known.run ||= work.run > 1;
+    const known = differences.get(work.workId) ?? {
+      iteration: false,
+      retry: false,
+      attempt: false,
+    };
+    known.iteration ||= work.iteration > 1;
     known.retry ||= retry > 0;
     known.attempt ||= attempt > 1;
     differences.set(work.workId, known);
@@ -71,7 +75,7 @@ function sessionRules(
   const selectors = {
     task: work.taskId,
     workId: work.workId,
-    ...(differ?.run === true ? { run: work.run } : {}),
+    ...(differ?.iteration === true ? { iteration: work.iteration } : {}),
     ...(role === "task" || role === "driving" ? { role } : {}),
     ...(differ?.retry === true ? { retry } : {}),
     ...(differ?.attempt === true ? { attempt } : {}),

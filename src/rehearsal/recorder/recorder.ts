@@ -203,7 +203,10 @@ class Recording implements Recorder {
   }
 
   #decide(work: WorkRef | null, decision: Decision): void {
-    if (decision.kind === "limit-crossed" && /^(job|task)Minutes$/.test(decision.limit)) {
+    if (
+      decision.kind === "limit-exceeded" &&
+      (decision.limit === "jobMinutes" || decision.limit === "taskMinutes")
+    ) {
       this.#waitedMinutes = Math.max(this.#waitedMinutes, decision.value);
     }
     if (work === null) return;

@@ -5,7 +5,7 @@
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { diagnosticMessage } from "../../document/diagnostic.ts";
 import { decisionTraits } from "../../events/decision.ts";
-import type { DecisionEntry, RunView, WorkView } from "../../events/view.ts";
+import { endText, type DecisionEntry, type RunView, type WorkView } from "../../events/view.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
 import { wentBadly } from "./layout.ts";
 import { harmless, plural } from "../text.ts";
@@ -128,7 +128,7 @@ function resultOf(view: RunView, { entryFile }: AnnotationOptions): Candidate[] 
     case "failed": {
       // A job may fail although no task did, by a limit: then nothing else would be an error.
       const level = [...view.works.values()].some(wentBadly) ? "notice" : "error";
-      const message = bounded(view.reason ?? "", `\n${totals(view)}`);
+      const message = bounded(endText(view), `\n${totals(view)}`);
       return [{ ...about, level, title: `${job} failed`, message }];
     }
     case "canceled": {

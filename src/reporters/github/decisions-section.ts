@@ -146,10 +146,10 @@ function sharedFold(folds: readonly Fold[]): Section {
 }
 
 function decisionRow(
-  { at, run, kind, category, answer, text }: DecisionEntry,
+  { at, iteration, kind, category, answer, text }: DecisionEntry,
   start: number,
 ): string {
   const shownCategory = answer && kind === "task-failed" ? "ANSWERED NO" : category;
-  const which = run > 1 ? `run ${run}: ` : "";
+  const which = iteration > 1 ? `iteration ${iteration}: ` : "";
   return `| ${durationText(at - start)} | ${code(shownCategory, 40)} | ${which}${inline(text, MAX_DECISION)} |\n`;
 }

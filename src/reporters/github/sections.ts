@@ -46,11 +46,14 @@ export function headline(view: RunView, entryFile: string): string {
   return `## ${headlineText(view, job)}${why}${todo}\n\n<sub>${facts}</sub>`;
 }
 
-/** Of the first failure, if the reason doesn't contain it. */
+/** Of the run; if it has not ended, of the first failure. */
 function adviceOf(view: RunView): string | undefined {
-  return failed(view)
-    .map(({ advice }) => advice)
-    .find((advice) => advice !== undefined && !(view.reason ?? "").includes(advice));
+  return (
+    view.advice ??
+    failed(view)
+      .map(({ advice }) => advice)
+      .find((advice) => advice !== undefined)
+  );
 }
 
 /** What failed first is the first. */

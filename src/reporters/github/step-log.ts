@@ -7,7 +7,7 @@
  * - No text of an agent, a tool or an entry can be a workflow command: a line begins with a prefix of ours,
  *   its old markers are broken, and a group's content stands between `::stop-commands::` and its token.
  */
-import type { RunEvent, WorkRef } from "../../events/event.ts";
+import { outcomeText, type RunEvent, type WorkRef } from "../../events/event.ts";
 import type { RunView } from "../../events/view.ts";
 import { eventLines, isUrgent } from "../event-line.ts";
 import type { GithubCore } from "./github-core.ts";
@@ -117,8 +117,8 @@ export function createGithubLog(
   };
 }
 
-function nameOf({ workId, taskId, run }: WorkRef): string {
-  return `#${workId} ${taskId}${run > 1 ? ` run ${run}` : ""}`;
+function nameOf({ workId, taskId, iteration }: WorkRef): string {
+  return `#${workId} ${taskId}${iteration > 1 ? ` iteration ${iteration}` : ""}`;
 }
 
 function ended(event: Extract<RunEvent, { type: "work.ended" }>, view: RunView): string {
@@ -180,7 +180,7 @@ function runLines(
   const result =
     outcome.kind === "succeeded"
       ? `${job} succeeded`
-      : `${job} ${outcome.kind === "canceled" ? "was canceled" : "failed"}: ${outcome.reason}`;
+      : `${job} ${outcome.kind === "canceled" ? "was canceled" : "failed"}: ${outcomeText(outcome)}`;
   // Each row starts with a number or a word of the table.
   const table = worksTable(view, 120, createPaint(false)).map((row) => `  ${breakOldMarker(row)}`);
   return [...table, logLine(result, 2000)];

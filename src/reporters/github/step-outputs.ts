@@ -2,7 +2,7 @@
  * The outputs of the step. Later steps should read them through `env`, and Linux starts no process with a
  * variable of 128 kB or more. So all outputs together stay below that limit: the oldest decisions are omitted.
  */
-import { elapsedMs, type RunView } from "../../events/view.ts";
+import { elapsedMs, endText, type RunView } from "../../events/view.ts";
 import type { DecisionEntry } from "../../events/view.ts";
 import type { outputNames } from "../../generated/action-manifest.ts";
 
@@ -33,7 +33,7 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
   );
   return {
     result: options.result ?? resultOf(view),
-    reason: cutToBytes(options.reason ?? view.reason ?? "", MAX_TEXT),
+    reason: cutToBytes(options.reason ?? endText(view), MAX_TEXT),
     rehearsed: String(options.rehearsal !== undefined),
     "failed-tasks": jsonArray([...new Set(failed.map(({ taskId }) => taskId))], MAX_FAILED),
     decisions: decisionsOf(view, options.journal !== undefined),
@@ -74,7 +74,8 @@ interface Decided {
   readonly at: string;
   readonly task: string | null;
   readonly work: number | null;
-  readonly run: number;
+  readonly iteration: number;
+  readonly kind: string;
   readonly category: string;
   readonly text: string;
 }
@@ -86,7 +87,8 @@ function decisionsOf(view: RunView, hasJournal: boolean): string {
       at: isoTime(entry.at),
       task,
       work,
-      run: entry.run,
+      iteration: entry.iteration,
+      kind: entry.kind,
       category: entry.category,
       text: entry.text,
     } satisfies Decided,
@@ -124,7 +126,8 @@ function latest(all: readonly Decided[], dropped: number, hasJournal: boolean): 
       at: all[all.length - texts.length]?.at ?? isoTime(0),
       task: null,
       work: null,
-      run: 0,
+      iteration: 0,
+      kind: "note",
       category: "MISC",
       text: `${missing} older decisions are omitted${hasJournal ? "; the journal contains them" : ""}`,
     };

@@ -6,7 +6,7 @@
  * nothing follows it. Text of an agent, a tool or an entry never reaches the terminal raw.
  */
 import stringWidth from "string-width";
-import type { RunEvent, RunOutcome, WorkRef } from "../../events/event.ts";
+import { outcomeText, type RunEvent, type RunOutcome, type WorkRef } from "../../events/event.ts";
 import { plannedWorks } from "../../events/plan.ts";
 import type { Reporter } from "../../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../../events/view.ts";
@@ -105,7 +105,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
         labelWidth = Math.max(
           0,
           ...plannedWorks(event.work).map((planned) =>
-            stringWidth(workLabel({ ...planned, run: 1 })),
+            stringWidth(workLabel({ ...planned, iteration: 1 })),
           ),
         );
         // Aligned texts are worth a third of a narrow terminal, not more.
@@ -126,13 +126,13 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
 
 function workLabel(work: WorkRef): string {
   const name = cutMiddle(oneLine(`#${work.workId} ${work.taskId}`, 200), MAX_LABEL);
-  return work.run > 1 ? `${name} run ${work.run}` : name;
+  return work.iteration > 1 ? `${name} iteration ${work.iteration}` : name;
 }
 
 function lastWords(view: RunView): string[] {
   const speaker = view.lastSpeaker === undefined ? undefined : view.works.get(view.lastSpeaker);
   if (speaker?.lastMessage === undefined) return [];
-  const label = workLabel({ ...speaker, run: speaker.runs });
+  const label = workLabel({ ...speaker, iteration: speaker.runs });
   return [
     `${label} said:`,
     ...paragraph(speaker.lastMessage, SAID_LINES, SAID_LENGTH).map((line) => `  ${line}`.trimEnd()),
@@ -154,6 +154,6 @@ function lastLine(jobName: string, outcome: RunOutcome): string {
   const end =
     outcome.kind === "succeeded"
       ? "succeeded"
-      : `${outcome.kind}: ${oneLine(outcome.reason, 2000)}`;
+      : `${outcome.kind}: ${oneLine(outcomeText(outcome), 2000)}`;
   return `job ${oneLine(jobName, 200)} ${end}`;
 }

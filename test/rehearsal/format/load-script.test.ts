@@ -212,7 +212,7 @@ const expectations: readonly (readonly [what: string, yaml: string, message: str
   [
     "a field of another kind of decision",
     "{ decisions: { include: [{ kind: criteria-retry, retries: 1 }] } }",
-    '3:67: rehearsal.expect.decisions.include[0].retries: A decision of the kind "criteria-retry" has no field "retries". (it has retry, of, reason, task, workId, run)',
+    '3:67: rehearsal.expect.decisions.include[0].retries: A decision of the kind "criteria-retry" has no field "retries". (it has retry, of, reason, task, workId, iteration)',
   ],
   [
     "a word that the kind of decision does not know",

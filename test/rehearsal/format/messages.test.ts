@@ -14,7 +14,7 @@ import {
 } from "../rig.ts";
 
 const REVIEW =
-  'a session of task "review" (workId 0, run 1, role task, model "gpt-test", retry 0, attempt 1)';
+  'a session of task "review" (workId 0, iteration 1, role task, model "gpt-test", retry 0, attempt 1)';
 const hello = [system, prompt("Hello there")];
 const HELLO = `${REVIEW} with the prompt "Hello there"`;
 const at = (position: string): string => `(tests/a.rehearsal.yml:${position})`;
@@ -38,11 +38,11 @@ const selectors: readonly (readonly [rule: string, why: string])[] = [
   ["role: driving", 'it is for role "driving", not "task"'],
   ["model: big", 'it is for model "big", not "gpt-test"'],
   ["workId: 2", "it is for workId 2, not 0"],
-  ["run: 2", "it is for run 2, not 1"],
+  ["iteration: 2", "it is for iteration 2, not 1"],
   ["retry: 1", "it is for retry 1, not 0"],
   ["attempt: 2", "it is for attempt 2, not 1"],
   ["subAgent: true", "it is for a sub-agent"],
-  ["task: fix, run: 2", 'it is for task "fix", not "review"; it is for run 2, not 1'],
+  ["task: fix, iteration: 2", 'it is for task "fix", not "review"; it is for iteration 2, not 1'],
 ];
 
 for (const [rule, why] of selectors) {
@@ -70,7 +70,7 @@ test("no rule: the nearest expects another prompt", async () => {
 
 test("no rule: the nearest is used up, and it is the one that differs least", async () => {
   const { model } = play(
-    "  - { task: fix, turns: [A] }\n  - turns: [B]\n  - { run: 9, turns: [C] }",
+    "  - { task: fix, turns: [A] }\n  - turns: [B]\n  - { iteration: 9, turns: [C] }",
   );
   await ask(model, hello, { sessionId: "1" });
   await ask(model, hello, { sessionId: "2" });
@@ -172,7 +172,7 @@ test("what was not used", async () => {
   - { repeat: 3, turns: [B] }
   - { task: fix, repeat: any, turns: [C] }`);
   await ask(model, hello, { sessionId: "1" });
-  await ask(model, hello, { sessionId: "2", label: { ...label, run: 2 } });
+  await ask(model, hello, { sessionId: "2", label: { ...label, iteration: 2 } });
   assert.deepEqual(model.unused(), [
     `sessions[0] ${at("4:5")} was never used: no session matched it.`,
     `sessions[1] ${at("5:5")} was used by 2 of 3 sessions.`,

@@ -122,7 +122,7 @@ test("the first rule that fits plays a session to its end", async () => {
   - { task: other, turns: [No], optional: true }
   - { task: review, role: driving, turns: [Driving] }
   - { task: review, attempt: 2, turns: [Again] }
-  - { task: review, run: 2, turns: [Second] }
+  - { task: review, iteration: 2, turns: [Second] }
   - { task: review, retry: 1, turns: [Retried] }
   - { task: review, model: big, turns: [Big] }
   - { task: review, workId: 3, turns: [Elsewhere] }
@@ -142,7 +142,7 @@ test("the first rule that fits plays a session to its end", async () => {
       await said({ workId: 3 }),
       await said({ modelId: "big" }),
       await said({ retry: 1 }),
-      await said({ run: 2 }),
+      await said({ iteration: 2 }),
       await said({ attempt: 2 }),
       await said({ role: "both" }),
     ],

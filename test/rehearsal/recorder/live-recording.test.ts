@@ -58,8 +58,8 @@ const started = `
   - { task: write, workId: 1, attempt: 2, turns: [I wrote it] }
   - { task: write, workId: 2, turns: [{ text: One, usage: { input: 5, output: 3 } }] }
   - { task: ask, workId: 3, turns: [{ tools: [{ name: nonsense, unknown: true }] }] }
-  - { task: write, workId: 2, run: 2, turns: [{ die: true }] }
-  - { task: write, workId: 2, run: 2, attempt: 2, turns: [Two] }
+  - { task: write, workId: 2, iteration: 2, turns: [{ die: true }] }
+  - { task: write, workId: 2, iteration: 2, attempt: 2, turns: [Two] }
   - { task: ask, workId: 3, turns: [{ tools: [{ name: job_boolean_true, arguments: { argument: a } }] }] }
   - { task: ask, workId: 4, turns: [{ tools: [{ name: job_boolean_true, arguments: { argument: a } }] }] }
 `;

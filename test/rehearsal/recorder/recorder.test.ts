@@ -17,7 +17,7 @@ import { fillIn, takeOut } from "../../../src/rehearsal/format/text-condition.ts
 import { answered, sessionCrash } from "../../rig/crashes.ts";
 import { plannedTasks } from "../../rig/plan.ts";
 
-const work = { workId: 0, taskId: "review", run: 1 };
+const work = { workId: 0, taskId: "review", iteration: 1 };
 const options = { entry: "a.yml", job: "job" };
 
 /** A run of one work in one session, as the engine reports it. */
@@ -263,7 +263,7 @@ test("a session that could not start for a criteria retry is found again", () =>
 });
 
 test("a rule names what the sessions of its work differ in", () => {
-  const again = { ...work, run: 2 };
+  const again = { ...work, iteration: 2 };
   const run = new Run().session("s", 1, 0, "driving").turn("s", "A").reply("a").ended();
   run.decide({ kind: "criteria-retry", retry: 1, of: 1, reason: "" });
   run.session("s", 1, 1, "task").turn("s", "B").reply("b").ended();
@@ -274,11 +274,11 @@ test("a rule names what the sessions of its work differ in", () => {
     .reply("c");
   const common = { task: "review", workId: 0 };
   assert.deepEqual(run.over().sessions, [
-    { ...common, run: 1, role: "driving", retry: 0, turns: [{ prompt: "A", text: "a" }] },
-    { ...common, run: 1, role: "task", retry: 1, turns: [{ prompt: "B", text: "b" }] },
+    { ...common, iteration: 1, role: "driving", retry: 0, turns: [{ prompt: "A", text: "a" }] },
+    { ...common, iteration: 1, role: "task", retry: 1, turns: [{ prompt: "B", text: "b" }] },
     {
       ...common,
-      run: 2,
+      iteration: 2,
       role: "task",
       retry: 0,
       optional: true,
@@ -313,10 +313,10 @@ test("a hang is replayed quickly, but outlasts a limit that was crossed", () => 
       .crashed(silence);
   assert.deepEqual(hung().over().limits, { parallel: 2, idleMinutes: 0.1 });
   const crossed: MadeDecision = {
-    kind: "limit-crossed",
+    kind: "limit-exceeded",
     limit: "taskMinutes",
     value: 30,
-    scope: "",
+    scope: { kind: "task", taskId: "review" },
   };
   assert.deepEqual(hung().decide(crossed).over().limits, {
     parallel: 2,
@@ -392,7 +392,7 @@ test("sub-agents get rules of their own, one for each conversation", () => {
 });
 
 test("works that ran beside one that crashed may be stopped elsewhere in a replay", () => {
-  const other = { workId: 1, taskId: "fix", run: 1 };
+  const other = { workId: 1, taskId: "fix", iteration: 1 };
   const run = new Run();
   const plan = plannedTasks([work, other].map(({ taskId }) => [taskId, "m"]));
   run.tell({ type: "run.started", jobName: "job", workingDirectory: "/w", ...plan });

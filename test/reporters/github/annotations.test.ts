@@ -53,7 +53,7 @@ test("errors alone, or none, on demand", () => {
 
 test("a job that failed although no task did is an error itself", () => {
   const telling = new samples.Telling("nightly", ["a"])
-    .decide(null, { kind: "limit-crossed", limit: "jobMinutes", value: 5, scope: "the job" })
+    .decide(null, { kind: "limit-exceeded", limit: "jobMinutes", value: 5, scope: { kind: "job" } })
     .over({ kind: "failed", reason: "limit jobMinutes = 5 crossed" });
   const said = chooseAnnotations(samples.viewOf(telling), options);
   assert.deepEqual(
@@ -106,7 +106,7 @@ test("at most ten of each level, each within 4096 characters, with a file, whate
       for (const work of view.works.values()) {
         for (let copy = 0; copy < 12; copy += 1) {
           const text = `${copy}${"\u{1F600}".repeat(by)}`;
-          const entry = { at: copy, run: 1, text, answer: false };
+          const entry = { at: copy, iteration: 1, text, answer: false };
           work.decisions.push(
             { ...entry, kind: "task-failed", category: "TASK FAILED" },
             { ...entry, kind: "session-crashed", category: "SESSION CRASHED" },

@@ -97,7 +97,7 @@ test("the log has a line at least every minute while something runs", async () =
     randomToken: () => "token",
     core: { ...core, ...rest },
   });
-  const work = { workId: 0, taskId: "##[error]a\n::error::b", run: 1 };
+  const work = { workId: 0, taskId: "##[error]a\n::error::b", iteration: 1 };
   const plan = plannedTasks([[work.taskId, "m"]]);
   reporter.report({
     at: 0,

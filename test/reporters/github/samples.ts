@@ -48,8 +48,8 @@ export class Telling {
     return this;
   }
 
-  ref(workId: number, run = 1): { workId: number; taskId: string; run: number } {
-    return { workId, taskId: this.#tasks[workId] ?? "?", run };
+  ref(workId: number, run = 1): { workId: number; taskId: string; iteration: number } {
+    return { workId, taskId: this.#tasks[workId] ?? "?", iteration: run };
   }
 
   start(workId: number, run = 1): this {
@@ -225,10 +225,10 @@ export function failure(): Sample {
     .start(0)
     .crash(0, "502 Bad Gateway from the model server", 1)
     .decide(0, {
-      kind: "crash-retry",
+      kind: "further-attempt",
       purpose: "prompt",
-      retry: 1,
-      of: 4,
+      attempt: 2,
+      attempts: 5,
       modelId: "gpt-5.4-mini",
     })
     .turn(0, "The commit touches src/engine/attempt.ts.", 12)
@@ -252,12 +252,12 @@ export function failure(): Sample {
     if (retry === 1) telling.decide(1, { kind: "criteria-retry", retry, of: 1, reason });
   }
   telling
-    .decide(1, { kind: "criteria-budget-drained", retries: 1, reason })
+    .decide(1, { kind: "retries-exhausted", retries: 1, reason })
     .end(1, { kind: "failed", reason: `criteria not met: ${reason}` });
   for (const attempt of [1, 2, 3]) telling.crash(3, "503 Service Unavailable", attempt);
   const crash = { cause: "session-error", message: "503 Service Unavailable" } as const;
   telling
-    .decide(3, { kind: "crash-budget-drained", purpose: "prompt", attempts: 3 })
+    .decide(3, { kind: "attempts-exhausted", purpose: "prompt", attempts: 3 })
     .decide(3, { kind: "task-failed", reason: `crashed: ${crash.message}` })
     .say({
       type: "work.ended",

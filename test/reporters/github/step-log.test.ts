@@ -61,7 +61,7 @@ test("what matters is told at once, and the last line of the run is its result",
   assert.equal(outside[1], "00:00 #0 gather: started, model gpt-5.4-mini");
   assert.ok(
     outside.includes(
-      "00:11 #0 gather: [SESSION CRASHED] prompt, attempt 1 of 5: 502 Bad Gateway from the model server",
+      "00:11 #0 gather: [SESSION CRASHED] Prompt, attempt 1 of 5: 502 Bad Gateway from the model server",
     ),
   );
   // What an agent could not do is no detail.

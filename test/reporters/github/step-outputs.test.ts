@@ -33,9 +33,10 @@ test("the outputs tell what came of the run", () => {
     at: "2026-03-01T06:30:11.000Z",
     task: "gather",
     work: 0,
-    run: 1,
+    iteration: 1,
+    kind: "session-crashed",
     category: "SESSION CRASHED",
-    text: "prompt, attempt 1 of 5: 502 Bad Gateway from the model server",
+    text: "Prompt, attempt 1 of 5: 502 Bad Gateway from the model server",
   });
 });
 
@@ -89,7 +90,7 @@ test("all outputs together stay below the limit and are well-formed, whatever ha
             at: 0,
             runId: "run",
             type: "work.ended",
-            work: { workId: id, taskId: sign.repeat(id * 20), run: 1 },
+            work: { workId: id, taskId: sign.repeat(id * 20), iteration: 1 },
             outcome: { kind: "failed", reason: long },
           });
         }

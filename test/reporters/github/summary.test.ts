@@ -131,24 +131,28 @@ test("works that failed for the same reason are one line, above as well", () => 
   assert.equal(hidden(page), "");
 });
 
-test("what to do stands under the reason, unless the reason says it", () => {
+test("the advice stands once, under the reason", () => {
   const advice = "Check the *model* id.";
-  const drained = { kind: "crash-budget-drained", purpose: "prompt", attempts: 5, advice } as const;
+  const drained = { kind: "attempts-exhausted", purpose: "prompt", attempts: 5, advice } as const;
   const crash = { cause: "session-error", message: "404" } as const;
-  const page = (reason: string): string => {
+  const page = (outcome: { reason: string; advice?: string }): string => {
     const telling = new samples.Telling("j", ["t"]).start(0).decide(0, drained);
-    telling.end(0, { kind: "crashed", crash }).over({ kind: "failed", reason });
+    telling.end(0, { kind: "crashed", crash }).over({ kind: "failed", ...outcome });
     return render({ events: telling.events, chart: () => "" });
   };
-  assert.match(
-    page("404"),
-    /^\*\*Why:\*\* 404\n\n\*\*What to do:\*\* Check the &#42;model&#42; id\.\n/m,
-  );
-  assert.doesNotMatch(page(`404. ${advice}`), /What to do/);
+  // The crash of a task says it too.
+  for (const outcome of [{ reason: "404" }, { reason: "404", advice }]) {
+    const text = page(outcome);
+    assert.match(
+      text,
+      /^\*\*Why:\*\* 404\n\n\*\*What to do:\*\* Check the &#42;model&#42; id\.\n/m,
+    );
+    assert.equal(text.split("What to do").length, 2);
+  }
 });
 
 test("which sessions there were is not in the summary", () => {
-  const work = { workId: 0, taskId: "t", run: 1 };
+  const work = { workId: 0, taskId: "t", iteration: 1 };
   const telling = new samples.Telling("j", ["t"])
     .start(0)
     .decide(0, { kind: "note", text: "kept" })

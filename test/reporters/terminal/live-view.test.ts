@@ -33,7 +33,7 @@ function rig(columns: number, rows: number, works: number): Rig {
     ...plannedTasks(Array.from({ length: works }, (_, index) => [`task-${index}`, "gpt-5"])),
   });
   for (let workId = 0; workId < works; workId += 1) {
-    const work = { workId, taskId: `task-${workId}`, run: 1 };
+    const work = { workId, taskId: `task-${workId}`, iteration: 1 };
     emit({ type: "work.started", work, modelId: "gpt-5" });
     emit({
       type: "turn.started",
@@ -50,12 +50,12 @@ function rig(columns: number, rows: number, works: number): Rig {
   return { screen, clock, view, live, emit };
 }
 
-const first = { workId: 0, taskId: "task-0", run: 1 };
+const first = { workId: 0, taskId: "task-0", iteration: 1 };
 
 test("a work that waits for a slot is queued, what is written is counted, and names keep both ends", async () => {
   const { screen, clock, live, emit, view } = rig(60, 24, 2);
   const names = ["review-the-whole-of-the-api-1", "review-the-whole-of-the-api-2"];
-  const started = names.map((taskId, index) => ({ workId: index + 2, taskId, run: 1 }));
+  const started = names.map((taskId, index) => ({ workId: index + 2, taskId, iteration: 1 }));
   for (const work of started) emit({ type: "work.started", work, modelId: "gpt-5" });
   const [queued = first, starting = first] = started;
   const session = { sessionId: "s9", modelId: "gpt-5", role: "both" } as const;
@@ -71,7 +71,7 @@ test("a work that waits for a slot is queued, what is written is counted, and na
     "⠋ #3 review-t…f-the-api-2 00:01 0 calls, starting",
     "· #2 review-t…f-the-api-1 00:01 0 calls, queued",
   ]);
-  const waiting = { kind: "waiting", milliseconds: 9_000, reason: "a rate limit" } as const;
+  const waiting = { kind: "waiting", milliseconds: 9_000, cause: "rate-limited" } as const;
   emit({ type: "decision", work: queued, decision: waiting });
   assert.match(frame(view, 1_000, 100, 24, 0, plain).join("\n"), /#2 .* waiting/);
   const ended = { kind: "message.ended", messageId: "m", text: "done" } as const;
@@ -239,7 +239,7 @@ test("a frame fits every terminal", () => {
             at: 5,
             runId: "run",
             type: "work.started",
-            work: { workId: 100 + index, taskId: name, run: 1 },
+            work: { workId: 100 + index, taskId: name, iteration: 1 },
             modelId: name,
           });
         }

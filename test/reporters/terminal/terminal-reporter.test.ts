@@ -31,11 +31,11 @@ test("a run is told in lines with a clock and a work, then what was said, a char
   assert.deepEqual(run(samples.story(), { chart }).split("\n"), [
     "00:00 job nightly started: 2 works in repo",
     "00:01 #0 review  started, model m1",
-    "00:05 #0 review  [SESSION CRASHED] prompt, attempt 1 of 5: Bad gateway",
+    "00:05 #0 review  [SESSION CRASHED] Prompt, attempt 1 of 5: Bad gateway",
     "00:07 #0 review  [DECISION] Retrying the prompt in a new session, attempt 2 of 5, model m1",
     "00:15 #0 review  said: I am ⏎ done.",
     "00:16 #0 review  [CRITERIA] criteria.toolExecuted does not hold: grep was not executed (toolExecuted = grep)",
-    "00:17 #0 review  [DECISION] retry 1 of 2: grep was not executed",
+    "00:17 #0 review  [DECISION] Retry 1 of 2: grep was not executed",
     "00:20 #0 review  said: I am ⏎ done.",
     "00:22 #0 review  [TASK SUCCEEDED] Task succeeded",
     "00:23 #0 review  succeeded after 00:22: 3 attempts, 2 model calls, tokens 2.0k in, 40 out",
@@ -59,7 +59,7 @@ test("a run is told in lines with a clock and a work, then what was said, a char
 
 test("quiet tells failures and the end only", () => {
   assert.deepEqual(run(samples.story(), { verbosity: "quiet", chart }).split("\n"), [
-    "00:05 #0 review  [SESSION CRASHED] prompt, attempt 1 of 5: Bad gateway",
+    "00:05 #0 review  [SESSION CRASHED] Prompt, attempt 1 of 5: Bad gateway",
     "job nightly failed: publish is missing",
     "",
   ]);
@@ -102,10 +102,10 @@ test("in a loop the line names the run", () => {
     at: 12_000,
     runId: "run",
     type: "work.started",
-    work: { ...samples.review, run: 2 },
+    work: { ...samples.review, iteration: 2 },
     modelId: "m1",
   };
-  assert.match(run([start, again]), /00:02 #0 review run 2 started, model m1\n/);
+  assert.match(run([start, again]), /00:02 #0 review iteration 2 started, model m1\n/);
 });
 
 test("the end of a work that ran several times says how many runs its numbers are of", () => {
@@ -117,7 +117,10 @@ test("the end of a work that ran several times says how many runs its numbers ar
       { ...stamp, type: "work.ended", work, outcome: { kind: "succeeded" } },
     ];
   });
-  assert.match(run([...samples.story().slice(0, 1), ...again]), / after 00:\d\d in 2 runs: \d/);
+  assert.match(
+    run([...samples.story().slice(0, 1), ...again]),
+    / after 00:\d\d in 2 iterations: \d/,
+  );
 });
 
 test("an event is at most a line, and one for what was decided, and no text of others controls the terminal", () => {
@@ -248,7 +251,7 @@ test("the table keeps to the width of the terminal, also with wide names", () =>
 
 test("of very many works the table shows those that failed and counts the rest", () => {
   const plan = plannedTasks(Array.from({ length: 500 }, () => ["t", "m"]));
-  const failed = { workId: 444, taskId: "t", run: 1 };
+  const failed = { workId: 444, taskId: "t", iteration: 1 };
   const text = run([
     { at: 0, runId: "run", type: "run.started", jobName: "j", workingDirectory: "w", ...plan },
     {
@@ -264,7 +267,7 @@ test("of very many works the table shows those that failed and counts the rest",
   assert.match(text, /\n… and 400 more\n/);
 });
 
-const review = { workId: 0, taskId: "review", run: 1 } as const;
+const review = { workId: 0, taskId: "review", iteration: 1 } as const;
 
 /** A run in which one work goes on, and time passes. */
 function going(options: Partial<TerminalOptions>): {

@@ -1,0 +1,68 @@
+/** A limit that was exceeded, what it applies to, and both in words. */
+import type { Limits } from "../entry/model.ts";
+
+export interface ExceededLimit {
+  /** Its field in `limits` of an entry. */
+  readonly limit: keyof Limits;
+  readonly value: number;
+  /** How much was used. Default: `value`. */
+  readonly used?: number;
+  /** The option, input or field that set it. Absent: it is the default. */
+  readonly setBy?: string;
+  /** The server that did not respond when the limit was exceeded. */
+  readonly waitingFor?: string;
+  /** The attempt that waited for it. */
+  readonly attempt?: number;
+  readonly attempts?: number;
+}
+
+/** What a limit applies to. */
+export type LimitScope =
+  | { readonly kind: "job" }
+  | { readonly kind: "task"; readonly taskId: string }
+  /** `of`: what the turn belongs to, in the words of its sender. */
+  | { readonly kind: "turn"; readonly of: string }
+  /** A loop has no name of its own: it is identified by the tasks of its body. */
+  | { readonly kind: "loop"; readonly tasks: readonly string[] };
+
+/** A limit that was exceeded: its value, what was used of it, and where it can be changed. */
+export function limitText(exceeded: ExceededLimit, scope?: LimitScope): string {
+  const { limit, value, used = value, setBy, waitingFor, attempt, attempts } = exceeded;
+  const of = scope === undefined || scope.kind === "job" ? "" : ` of ${scopeName(scope)}`;
+  const unit = `${limitUnits[limit]}${value === 1 ? "" : "s"}`;
+  const bound = `${value} ${unit}${used === value ? "" : `, ${used} used`}`;
+  const source =
+    setBy === undefined ? `, the default; set limits.${limit} in the entry)` : `), set by ${setBy}`;
+  const which = attempt === undefined ? "" : `, attempt ${attempt} of ${attempts ?? attempt}`;
+  const waiting = waitingFor === undefined ? "" : `, waiting for ${waitingFor}${which}`;
+  return `limits.${limit}${of} (${bound}${source}${waiting}`;
+}
+
+const limitUnits: Readonly<Record<keyof Limits, string>> = {
+  jobMinutes: "minute",
+  tokens: "token",
+  taskMinutes: "minute",
+  modelCalls: "model call",
+  turnMinutes: "minute",
+  idleMinutes: "minute",
+  loopIterations: "iteration",
+  parallel: "turn",
+};
+
+const NAMED_TASKS = 3;
+
+/** `the loop of "a", "b"`. */
+export function scopeName(scope: LimitScope): string {
+  switch (scope.kind) {
+    case "job":
+      return "the job";
+    case "task":
+      return `task "${scope.taskId}"`;
+    case "turn":
+      return `a turn of ${scope.of}`;
+    case "loop": {
+      const names = scope.tasks.slice(0, NAMED_TASKS).map((task) => JSON.stringify(task));
+      return `the loop of ${names.join(", ")}${scope.tasks.length > NAMED_TASKS ? "…" : ""}`;
+    }
+  }
+}
