@@ -203,7 +203,7 @@ class Step {
   }
 
   #tellRehearsal(file: string, { rehearsalFailures }: RunReport): void {
-    sayLine(this.#core, `Rehearsal: ${file} played the model.`);
+    sayLine(this.#core, `Rehearsal: ${file} played the model; no model was asked.`);
     for (const failure of rehearsalFailures) sayLine(this.#core, `Rehearsal: ${failure}`);
   }
 

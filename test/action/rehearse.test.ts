@@ -40,9 +40,19 @@ describe("a step that rehearses", () => {
     assert.equal(result.outputs["reason"], "");
     assert.equal(result.outputs["rehearsed"], "true");
     assert.deepEqual(errors(result), []);
-    const said = /entries\/it\.rehearsal\.yml.* played the model\./;
-    assert.match(result.log, /^Rehearsal: entries\/it\.rehearsal\.yml played the model\.$/m);
+    const said = /entries\/it\.rehearsal\.yml.* played the model; no model was asked\./;
+    assert.match(result.log, said);
+    assert.match(
+      result.log,
+      /^\S+ rehearsal passed \(job \w+ failed, as expected\): task .*greet/m,
+    );
     assert.match(result.summary, said);
+    assert.match(result.summary, /^## ✓ Rehearsal passed \(job .*\w+.* failed, as expected\)$/m);
+    const titles = result.commands.map(({ properties }) => String(properties["title"]));
+    assert.ok(
+      titles.some((title) => /^Rehearsal passed \(job \w+ failed, as expected\)$/.test(title)),
+      titles.join(),
+    );
     assert.match(result.summary, /The job failed, as the rehearsal expects: task .*greet/);
   });
 
@@ -62,6 +72,8 @@ describe("a step that rehearses", () => {
     const { result } = await rehearse(t, `${rehearsal}expect: { result: failed }\n`);
     assert.equal(result.code, 1, result.raw);
     assert.match(result.outputs["reason"] ?? "", /should have failed, but it succeeded/);
+    assert.match(result.summary, /^## ✗ Rehearsal failed \(job .*\w+.* succeeded\)$/m);
+    assert.match(result.summary, /^\*\*Why:\*\* .*should have failed, but it succeeded/m);
     const unused = await rehearse(t, `${rehearsal}  - task: nobody\n    turns: [Hi]\n`);
     assert.equal(unused.result.code, 1, unused.result.raw);
     assert.match(unused.result.outputs["reason"] ?? "", /was never used/);

@@ -7,7 +7,7 @@ import { diagnosticMessage } from "../../document/diagnostic.ts";
 import { decisionTraits } from "../../events/decision.ts";
 import type { DecisionEntry, RunView, WorkView } from "../../events/view.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
-import { wentBadly } from "./layout.ts";
+import { resultText, wentBadly } from "./layout.ts";
 import { harmless, plural } from "../text.ts";
 
 export interface Annotation {
@@ -120,20 +120,20 @@ function limited(
 }
 
 function resultOf(view: RunView, { entryFile }: AnnotationOptions): Candidate[] {
-  const job = `Job ${logLine(view.jobName, 100)}`;
+  const title = resultText(view, logLine(view.jobName, 100));
   const about = { file: entryFile, rank: 0, at: 0, count: 1 };
   switch (view.status) {
     case "succeeded":
-      return [{ ...about, level: "notice", title: `${job} succeeded`, message: totals(view) }];
+      return [{ ...about, level: "notice", title, message: totals(view) }];
     case "failed": {
       // A job may fail although no task did, by a limit: then nothing else would be an error.
       const level = [...view.works.values()].some(wentBadly) ? "notice" : "error";
       const message = bounded(view.reason ?? "", `\n${totals(view)}`);
-      return [{ ...about, level, title: `${job} failed`, message }];
+      return [{ ...about, level, title, message }];
     }
     case "canceled": {
       const message = bounded(view.reason ?? "", `\n${totals(view)}`);
-      return [{ ...about, level: "notice", title: `${job} was cancelled`, message }];
+      return [{ ...about, level: "notice", title, message }];
     }
     case "pending":
     case "running":
