@@ -79,6 +79,24 @@ describe("a step that rehearses", () => {
     assert.match(unused.result.outputs["reason"] ?? "", /was never used/);
   });
 
+  it("says which file is missing or invalid", async (t) => {
+    const reason = async (script: string, more = {}): Promise<string> => {
+      const { result } = await rehearse(t, script, more);
+      assert.equal(result.code, 1, result.raw);
+      const [error] = result.commands.filter(({ name }) => name === "error");
+      assert.equal(error?.properties["title"], "Invalid rehearsal");
+      return result.outputs["reason"] ?? "";
+    };
+    assert.equal(
+      await reason(rehearsal, { rehearse: "entries/no.rehearsal.yml" }),
+      "The rehearsal is not valid: entries/no.rehearsal.yml: The file doesn't exist.",
+    );
+    assert.match(
+      await reason("entry: hello.yml\nnothing: 1\n"),
+      /^The rehearsal is not valid: entries\/it\.rehearsal\.yml:\d+:\d+: rehearsal/,
+    );
+  });
+
   const writes = rehearsal.replace(
     "          - text:",
     `          - tools: [{ name: bash, arguments: { command: "echo new > made.txt; pwd", description: d } }]\n          - text:`,

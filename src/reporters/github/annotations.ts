@@ -66,19 +66,20 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
     });
 }
 
-/** What is wrong with an entry: an error at each line, at most ten. */
+/** What is wrong with an entry or a rehearsal: an error at each line, at most ten. */
 export function diagnosticAnnotations(
   diagnostics: readonly Diagnostic[],
-  entryFile: string,
+  { entryFile, rehearsal }: { readonly entryFile: string; readonly rehearsal?: string | undefined },
 ): Annotation[] {
   const candidates = diagnostics.map((diagnostic, index): Candidate => {
-    const { line, hint, severity = "error" } = diagnostic;
+    const { line, hint, severity = "error", file = entryFile } = diagnostic;
+    const what = file === rehearsal ? "rehearsal" : "entry";
     const message = diagnosticMessage(diagnostic) + (hint === undefined ? "" : `\n${hint}`);
     return {
       level: severity,
-      title: severity === "error" ? "Invalid entry" : "Entry",
+      title: severity === "error" ? `Invalid ${what}` : "Entry",
       message: bounded(message),
-      file: diagnostic.file ?? entryFile,
+      file,
       ...(line === undefined ? {} : { startLine: line }),
       rank: 0,
       at: index,
