@@ -61,7 +61,7 @@ describe("a step that rehearses", () => {
     const { result } = await rehearse(t, wrong);
     assert.equal(result.code, 1, result.raw);
     assert.equal(result.outputs["result"], "failure");
-    assert.match(result.outputs["reason"] ?? "", /should have had 3 retries, but it had 0/);
+    assert.match(result.outputs["reason"] ?? "", /should have had 3 retries, but it had none/);
     assert.match(result.log, /^Rehearsal: expect\.works\[0\]/m);
     assert.match(result.summary, /played the model/);
     const never = await rehearse(t, wrong, { "fail-on": "never" });
