@@ -23,10 +23,14 @@ const repositories = [
 /** Text that names a package of ours: an import, an installation, an address. */
 const ours = `((?:@[\\w.-]+\\/)?agent-jobs|${escape(name)})(?![\\w-])`;
 const packages = [
-  String.raw`\b(?:from|import) ?\(?["']`,
-  String.raw`\bnpm (?:install|i|add|view|publish)(?: -\S+)* `,
-  String.raw`\bnpmjs\.com/package/`,
-].map((before) => new RegExp(`(?<=${before})${ours}`, "g"));
+  // What it exports, wherever it is named: a path would have something before it.
+  new RegExp(String.raw`(?<![\w@/.-])${ours}(?=/entry(?![\w./-]))`, "g"),
+  ...[
+    String.raw`\b(?:from|import) ?\(?["']`,
+    String.raw`\bnpm (?:install|i|add|view|publish)(?: -\S+)* `,
+    String.raw`\bnpmjs\.com/package/`,
+  ].map((before) => new RegExp(`(?<=${before})${ours}`, "g")),
+];
 
 const files = execFileSync("git", ["ls-files", "-z"], {
   cwd: fileURLToPath(root),
@@ -54,7 +58,7 @@ function rename(newSlug, newPackage) {
     changed += 1;
   }
   console.log(`${slug} is ${newSlug} now, and ${name} is ${newPackage}, in ${changed} files.`);
-  console.log("Next: npm run bundle, npm run schema, npx prettier --write .");
+  console.log("Next: npm ci && npm run bundle, npx prettier --write .");
 }
 
 function renamedText(file, text, newSlug, newPackage) {

@@ -24,7 +24,7 @@ import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { knownSecrets } from "../app/secrets.ts";
 import { UsageError } from "../app/options.ts";
 import { version } from "../app/run-spec.ts";
-import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
+import { diagnosticLine, DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { createRedactor, type Redactor } from "../events/redact.ts";
 import type { Cancellation } from "../app/cancellation.ts";
 import {
@@ -73,6 +73,7 @@ class Step {
   readonly #cancellation: Cancellation;
   #inputs: Inputs | undefined;
   #entryFile = "";
+  #rehearsal: string | undefined;
   #baseFolder: string | undefined;
   #githubRun: GithubRun | undefined;
 
@@ -132,6 +133,7 @@ class Step {
     };
     const paths = await checkPaths(setting);
     this.#entryFile = paths.entry;
+    this.#rehearsal = paths.rehearse;
     // Before the key: a fork's pull request has none, and should report why nothing runs.
     const sources = await trustedSources(setting, paths);
     this.#baseFolder = sources.baseFolder;
@@ -203,7 +205,7 @@ class Step {
   }
 
   #tellRehearsal(file: string, { rehearsalFailures }: RunReport): void {
-    sayLine(this.#core, `Rehearsal: ${file} played the model.`);
+    sayLine(this.#core, `Rehearsal: ${file} played the model; no model was asked.`);
     for (const failure of rehearsalFailures) sayLine(this.#core, `Rehearsal: ${failure}`);
   }
 
@@ -240,10 +242,14 @@ class Step {
       reportDiagnostics(this.#core, diagnostics, {
         annotations: this.#inputs?.annotations ?? "all",
         entryFile: this.#entryFile,
+        rehearsal: this.#rehearsal,
       });
       const [first] = diagnostics;
+      if (first === undefined) return [error.message];
+      const { hint: _hint, ...problem } = first;
+      const what = problem.file === this.#rehearsal ? "rehearsal" : "entry";
       const more = diagnostics.length > 1 ? ` (and ${diagnostics.length - 1} more)` : "";
-      return [`The entry is not valid: ${first?.reason ?? error.message}${more}`];
+      return [`The ${what} is not valid: ${diagnosticLine(problem)}${more}`];
     }
     const reasons = reasonsOf(error);
     const level = error instanceof Stop && error.result === "skipped" ? "notice" : "error";

@@ -200,7 +200,7 @@ async function fromBase(
     } catch (error) {
       const why = errorMessage(error);
       throw new Stop("failure", [
-        `${path} can't be read from the base (${name} at ${ref}): ${why}. ${howToReadTheBase} ${await entriesThere(workspace)}`,
+        `${path} can't be read from the base (commit ${ref}${name === path ? "" : `, there ${name}`}): ${why}. ${howToReadTheBase} ${await entriesThere(workspace)}`,
       ]);
     }
     sayLine(core, `Read from the base, ${ref}: ${name}.`);

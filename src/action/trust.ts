@@ -231,8 +231,10 @@ function notTrusted(
 
 /** Advice if GitHub doesn't return a permission. */
 function helpToAsk(why: string): string {
-  return /answered 40[134]|no GitHub token/.test(why)
-    ? "The built-in token may check permissions: set `env: { GITHUB_TOKEN: ${{ github.token }} }` on the step."
+  if (/answered 40[134]|no GitHub token/.test(why))
+    return 'The built-in token may check permissions: set `env: { GITHUB_TOKEN: "${{ github.token }}" }` on the step.';
+  return why.includes("asked to wait")
+    ? "Re-run the job after that time."
     : "Re-run the job when GitHub is reachable.";
 }
 

@@ -7,6 +7,7 @@ import { documentLimits } from "../document/read-document.ts";
 import { didYouMean, suggest, suggestion } from "../document/suggest.ts";
 import { loadEntry as loadFrom, type LoadedEntry } from "../entry/load-entry.ts";
 import type { PreparedEntry } from "../entry/model.ts";
+import { unusedUserInput } from "../entry/warnings.ts";
 import { unmatchable } from "../permissions/patterns.ts";
 import { loadScript } from "../rehearsal/format/load-script.ts";
 import type { Script } from "../rehearsal/format/script.ts";
@@ -40,8 +41,27 @@ export async function readRehearsal(file: string): Promise<Script> {
  */
 export async function checkFile(file: string): Promise<readonly Diagnostic[]> {
   if (!/\.rehearsal\.[^./\\]+$/.test(file)) return (await readEntry(file)).warnings;
-  await readRehearsal(file);
-  return [];
+  const script = await readRehearsal(file);
+  try {
+    const loaded = await readEntry(script.entryFile);
+    return userInputWarnings(loaded, chooseJob(loaded.entry, script.job), script.userInput);
+  } catch (error) {
+    // What is wrong with the entry is said where the entry is checked.
+    if (error instanceof DiagnosticsError || error instanceof UsageError) return [];
+    throw error;
+  }
+}
+
+/** That the user input of a run is not used. */
+export function userInputWarnings(
+  { entry, file, locate }: ReadEntry,
+  jobName: string,
+  userInput: string | undefined,
+): Diagnostic[] {
+  const reason = unusedUserInput(entry, jobName, userInput);
+  if (reason === undefined) return [];
+  const codePath = `entry.jobs[${JSON.stringify(jobName)}]`;
+  return [{ severity: "warning", file, ...locate(["jobs", jobName]), codePath, reason }];
 }
 
 /** The bytes of a file that the user named. Problems are reported as diagnostics. */
@@ -90,7 +110,11 @@ export function checkNamedTasks({ namedTasks }: Script, { tasks }: PreparedEntry
 /** The job to run: the named one, or the only one. */
 export function chooseJob(entry: PreparedEntry, jobName: string | undefined): string {
   const names = Object.keys(entry.jobs);
-  const known = `The entry has ${names.length === 0 ? "no jobs" : `the jobs ${names.map((name) => JSON.stringify(name)).join(", ")}`}.`;
+  const quoted = names.map((name) => JSON.stringify(name));
+  const known =
+    names.length === 0
+      ? "The entry has no jobs."
+      : `The entry has the job${names.length === 1 ? "" : "s"} ${quoted.join(", ")}.`;
   if (jobName !== undefined) {
     if (Object.hasOwn(entry.jobs, jobName)) return jobName;
     throw new UsageError(
@@ -99,7 +123,9 @@ export function chooseJob(entry: PreparedEntry, jobName: string | undefined): st
   }
   const [only, ...others] = names;
   if (only !== undefined && others.length === 0) return only;
-  throw new UsageError(`The entry has several jobs. Name one. ${known}`);
+  if (only === undefined) throw new UsageError(known);
+  const listed = `${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1)}`;
+  throw new UsageError(`The entry has several jobs, ${listed}. Name one.`);
 }
 
 function guess(name: string, known: readonly string[]): string {

@@ -79,14 +79,16 @@ export function summaryWithoutRun(
   return `## agent-jobs: ${result}\n\n${parts.join("\n\n")}\n`;
 }
 
-/** Reports the problems of an entry: as annotations, if enabled, and in the log if not all are annotated. */
+/** Reports the problems of an entry or a rehearsal: as annotations, if enabled, and in the log if not all are annotated. */
 export function reportDiagnostics(
   core: GithubCore,
   diagnostics: readonly Diagnostic[],
-  options: { readonly annotations: GithubOptions["annotations"]; readonly entryFile: string },
+  options: Pick<GithubOptions, "annotations" | "entryFile"> & {
+    readonly rehearsal: string | undefined;
+  },
 ): void {
   const annotations =
-    options.annotations === "off" ? [] : diagnosticAnnotations(diagnostics, options.entryFile);
+    options.annotations === "off" ? [] : diagnosticAnnotations(diagnostics, options);
   for (const annotation of annotations) annotate(core, annotation);
   if (annotations.length === diagnostics.length && diagnostics.length < 10) return;
   for (const diagnostic of diagnostics) sayLine(core, `Invalid: ${diagnosticLine(diagnostic)}`);
@@ -116,7 +118,7 @@ export function reportWarnings(
   options: { readonly annotations: GithubOptions["annotations"]; readonly entryFile: string },
 ): void {
   const shown = options.annotations === "all" ? warnings.slice(0, maxWarnings) : [];
-  for (const annotation of diagnosticAnnotations(shown, options.entryFile)) {
+  for (const annotation of diagnosticAnnotations(shown, options)) {
     annotate(core, annotation);
   }
   for (const warning of warnings) sayLine(core, `Entry: ${diagnosticLine(warning)}`);

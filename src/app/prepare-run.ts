@@ -6,7 +6,6 @@ import { resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { resolveLimits, setBy, type LimitSources, type ResolvedLimits } from "../engine/limits.ts";
 import type { Limits, PermissionPreset, PreparedEntry } from "../entry/model.ts";
-import { unusedUserInput } from "../entry/warnings.ts";
 import { taskWorks } from "../entry/work.ts";
 import type { Reporter } from "../events/sink.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
@@ -20,6 +19,7 @@ import {
   overrideModels,
   readEntry,
   readRehearsal,
+  userInputWarnings,
   type ReadEntry,
 } from "./entry-files.ts";
 import { asFlag, UsageError, type Models, type WriteName } from "./options.ts";
@@ -159,17 +159,6 @@ async function prepareLoaded(
     warnings: [...loaded.warnings, ...userInputWarnings(loaded, jobName, userInput)],
     cleanUp: async () => (workspace ?? copy)?.remove(),
   };
-}
-
-function userInputWarnings(
-  { entry, file, locate }: ReadEntry,
-  jobName: string,
-  userInput: string | undefined,
-): Diagnostic[] {
-  const reason = unusedUserInput(entry, jobName, userInput);
-  if (reason === undefined) return [];
-  const codePath = `entry.jobs[${JSON.stringify(jobName)}]`;
-  return [{ severity: "warning", file, ...locate(["jobs", jobName]), codePath, reason }];
 }
 
 /** Whether a task of the job may write files, or run commands, which may write files. */

@@ -135,7 +135,11 @@ class Converter {
   #alias(alias: Alias, depth: number): unknown {
     const anchored = this.#anchors.get(alias.source);
     if (anchored === undefined) {
-      this.#fault(alias, `There is no anchor &${alias.source} before this alias.`);
+      // A glob such as `**/*.md`, which must be quoted.
+      const reason = /[*/]/.test(alias.source)
+        ? `\`*${alias.source}\` is read as a YAML alias.`
+        : `There is no anchor &${alias.source} before this alias.`;
+      this.#fault(alias, reason);
       return null;
     }
     if (anchored.done === undefined) {

@@ -56,7 +56,7 @@ function patternWarnings(
       warning(
         [...path, "shell", index],
         `No command can match this pattern: ${reason}.`,
-        "a pattern matches a single command: write one for each command of a line",
+        "a pattern matches a single command, without redirections, substitutions and quotes",
       ),
     ];
   });
@@ -129,13 +129,15 @@ function partsOf(path: Path, work: Work): readonly (readonly [Path, Work])[] {
 
 function loopWarnings(path: Path, work: Work): Problem[] {
   const below = partsOf(path, work).flatMap(([at, part]) => loopWarnings(at, part));
-  if (work.kind !== "Loop" || work.postCondition !== undefined || "atMost" in work) return below;
-  const own = warning(
-    path,
-    "This loop never repeats, because it has no postCondition.",
-    "add a postCondition or atMost",
-  );
-  return [own, ...below];
+  if (work.kind !== "Loop") return below;
+  const { atMost, preCondition, postCondition } = work;
+  if (atMost === 1 && preCondition === undefined) {
+    const reason = "This loop never repeats, because its atMost is 1.";
+    return [warning(path, reason, "use a larger atMost"), ...below];
+  }
+  if (postCondition !== undefined || atMost !== undefined) return below;
+  const reason = "This loop never repeats, because it has no postCondition.";
+  return [warning(path, reason, "add a postCondition or atMost"), ...below];
 }
 
 /** The tasks that may have finished last. `undefined` means that no task has finished. */
@@ -152,12 +154,32 @@ interface Effect {
  * statement 10 of `docs/engine.md` does, and takes each way for possible.
  */
 function previousTaskWarnings(entry: Entry, root: Path, job: Work): Problem[] {
-  const found: Problem[] = [];
+  const found = new Map<string, Problem>();
   const effects = new Map<Work, Effect>();
+  /** `when`: in which case the task runs after one of `last`. What is found first for a place counts. */
+  const check = (path: Path, taskId: string, last: Last, when: string): void => {
+    const key = JSON.stringify(path);
+    const why = unavailable(entry, taskId, last);
+    if (why === undefined || found.has(key)) return;
+    found.set(key, warning(path, `Task ${JSON.stringify(taskId)} is ${when}: ${why}`));
+  };
+  /** The works that must succeed for the body of a loop to succeed the first time. */
+  const firstPass = (path: Path, work: Work, last: Last): void => {
+    if (work.kind === "Ref") {
+      check(path, work.taskId, last, "not available in the first pass, which ends the loop");
+    } else if (work.kind === "Seq" || work.kind === "Par") {
+      let before = last;
+      for (const [place, part] of partsOf(path, work)) {
+        firstPass(place, part, before);
+        if (work.kind === "Seq") before = after(before, effectOf(part, effects));
+      }
+    } else if (work.kind === "Loop" && work.preCondition === undefined) {
+      firstPass([...path, "body"], work.body, last);
+    }
+  };
   const follow = (path: Path, work: Work, last: Last): void => {
     if (work.kind === "Ref") {
-      const reason = neverAvailable(entry, work.taskId, last);
-      if (reason !== undefined) found.push(warning(path, reason));
+      check(path, work.taskId, last, "never available here");
       return;
     }
     const parts = partsOf(path, work);
@@ -166,20 +188,31 @@ function previousTaskWarnings(entry: Entry, root: Path, job: Work): Problem[] {
     let before = work.kind === "Loop" ? after(last, effectOf(work, effects), true) : last;
     for (const [place, part] of parts) {
       follow(place, part, before);
+      if (work.kind === "Loop" && part === work.body) {
+        const { preCondition } = work;
+        const entered =
+          preCondition === undefined ? last : after(last, effectOf(preCondition[1], effects));
+        firstPass(place, part, entered);
+      }
       const inOrder = work.kind === "Seq" || work.kind === "Loop" || part === condition?.[1];
       if (work.kind !== "Par" && inOrder) before = after(before, effectOf(part, effects));
     }
   };
   follow(root, job, new Set([undefined]));
-  return found;
+  return [...found.values()];
 }
 
-function neverAvailable(entry: Entry, taskId: string, last: Last): string | undefined {
+/** Why a task that runs after one of `last` can't be available. */
+function unavailable(entry: Entry, taskId: string, last: Last): string | undefined {
   const wanted = entry.tasks[taskId]?.availability?.previousTasks;
   if (wanted === undefined || wanted.some((name) => last.has(name))) return undefined;
-  const before = [...last].map((name) => (name === undefined ? "none" : JSON.stringify(name)));
+  const names = [...last].filter((name) => name !== undefined);
+  const before =
+    names.length === 0
+      ? "no task runs before it"
+      : `the task before it is ${some(names.map((name) => JSON.stringify(name)))}${last.has(undefined) ? ", if there is one" : ""}`;
   const asked = some(wanted.map((name) => JSON.stringify(name)));
-  return `Task ${JSON.stringify(taskId)} is never available here: its previousTasks contains ${asked}, but the task before it is ${some(before)}.`;
+  return `its previousTasks contains ${asked}, but ${before}.`;
 }
 
 function some(names: readonly string[]): string {

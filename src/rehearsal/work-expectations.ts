@@ -84,9 +84,11 @@ function compare({ outcome, ...item }: ExpectedWork, work: WorkTally): string[] 
       );
     }
   }
-  const count = (name: string, wanted: number | undefined, actual: number): void => {
+  const count = (names: string, wanted: number | undefined, actual: number): void => {
     if (wanted !== undefined && wanted !== actual) {
-      problems.push(`should have had ${wanted} ${name}, but it had ${actual}`);
+      const wish = wanted === 0 ? "no" : String(wanted);
+      const name = wanted === 1 ? names.slice(0, -1) : names;
+      problems.push(`should have had ${wish} ${name}, but it had ${actual || "none"}`);
     }
   };
   count("runs", item.runs, work.runs);

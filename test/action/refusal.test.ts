@@ -92,11 +92,13 @@ describe("a refusal says what helps", () => {
       return reason;
     };
     for (const why of ["GitHub answered 403 (x), 2 times", "there is no GitHub token"]) {
-      assert.match(await asked(why), /`env: \{ GITHUB_TOKEN: \$\{\{ github\.token \}\} \}`/);
+      assert.match(await asked(why), /`env: \{ GITHUB_TOKEN: "\$\{\{ github\.token \}\}" \}`/);
     }
     for (const why of ["GitHub answered 502 (x), 3 times", "GitHub is unreachable (x)"]) {
       assert.match(await asked(why), /Re-run the job when GitHub is reachable/);
     }
+    const wait = "GitHub answered 429 (x), and asked to wait 9999 s";
+    assert.match(await asked(wait), /9999 s\. Re-run the job after that time\.$/);
   });
 
   it("names the checkout if a fork's head may be there", async () => {

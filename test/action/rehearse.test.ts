@@ -40,9 +40,19 @@ describe("a step that rehearses", () => {
     assert.equal(result.outputs["reason"], "");
     assert.equal(result.outputs["rehearsed"], "true");
     assert.deepEqual(errors(result), []);
-    const said = /entries\/it\.rehearsal\.yml.* played the model\./;
-    assert.match(result.log, /^Rehearsal: entries\/it\.rehearsal\.yml played the model\.$/m);
+    const said = /entries\/it\.rehearsal\.yml.* played the model; no model was asked\./;
+    assert.match(result.log, said);
+    assert.match(
+      result.log,
+      /^\S+ rehearsal passed \(job \w+ failed, as expected\): task .*greet/m,
+    );
     assert.match(result.summary, said);
+    assert.match(result.summary, /^## ✓ Rehearsal passed \(job .*\w+.* failed, as expected\)$/m);
+    const titles = result.commands.map(({ properties }) => String(properties["title"]));
+    assert.ok(
+      titles.some((title) => /^Rehearsal passed \(job \w+ failed, as expected\)$/.test(title)),
+      titles.join(),
+    );
     assert.match(result.summary, /The job failed, as the rehearsal expects: task .*greet/);
   });
 
@@ -51,7 +61,7 @@ describe("a step that rehearses", () => {
     const { result } = await rehearse(t, wrong);
     assert.equal(result.code, 1, result.raw);
     assert.equal(result.outputs["result"], "failure");
-    assert.match(result.outputs["reason"] ?? "", /should have had 3 retries, but it had 0/);
+    assert.match(result.outputs["reason"] ?? "", /should have had 3 retries, but it had none/);
     assert.match(result.log, /^Rehearsal: expect\.works\[0\]/m);
     assert.match(result.summary, /played the model/);
     const never = await rehearse(t, wrong, { "fail-on": "never" });
@@ -62,9 +72,29 @@ describe("a step that rehearses", () => {
     const { result } = await rehearse(t, `${rehearsal}expect: { result: failed }\n`);
     assert.equal(result.code, 1, result.raw);
     assert.match(result.outputs["reason"] ?? "", /should have failed, but it succeeded/);
+    assert.match(result.summary, /^## ✗ Rehearsal failed \(job .*\w+.* succeeded\)$/m);
+    assert.match(result.summary, /^\*\*Why:\*\* .*should have failed, but it succeeded/m);
     const unused = await rehearse(t, `${rehearsal}  - task: nobody\n    turns: [Hi]\n`);
     assert.equal(unused.result.code, 1, unused.result.raw);
     assert.match(unused.result.outputs["reason"] ?? "", /was never used/);
+  });
+
+  it("says which file is missing or invalid", async (t) => {
+    const reason = async (script: string, more = {}): Promise<string> => {
+      const { result } = await rehearse(t, script, more);
+      assert.equal(result.code, 1, result.raw);
+      const [error] = result.commands.filter(({ name }) => name === "error");
+      assert.equal(error?.properties["title"], "Invalid rehearsal");
+      return result.outputs["reason"] ?? "";
+    };
+    assert.equal(
+      await reason(rehearsal, { rehearse: "entries/no.rehearsal.yml" }),
+      "The rehearsal is not valid: entries/no.rehearsal.yml: The file doesn't exist.",
+    );
+    assert.match(
+      await reason("entry: hello.yml\nnothing: 1\n"),
+      /^The rehearsal is not valid: entries\/it\.rehearsal\.yml:\d+:\d+: rehearsal/,
+    );
   });
 
   const writes = rehearsal.replace(

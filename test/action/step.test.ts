@@ -332,7 +332,10 @@ describe("a step that can't run a job", () => {
       ({ properties }) => `${properties["file"]}:${properties["line"]}`,
     );
     assert.deepEqual(places, ["entries/hello.yml:6", "entries/hello.yml:14"]);
-    assert.match(result.outputs["reason"] ?? "", /^The entry is not valid: .*\(and 1 more\)$/);
+    assert.match(
+      result.outputs["reason"] ?? "",
+      /^The entry is not valid: \S+:\d+:\d+: entry\.\S+: .*\(and 1 more\)$/,
+    );
   });
 
   it("has the places of the first ten problems of an entry in the summary", async (t) => {

@@ -109,7 +109,7 @@ describe("agent-jobs list, chart, schema, help", () => {
     const many = await runCli(["chart", "good.yml"], { cwd: workspace.path });
     assert.deepEqual(
       [many.code, many.stderr],
-      [2, 'agent-jobs: The entry has several jobs. Name one. The entry has the jobs "j", "k".\n'],
+      [2, 'agent-jobs: The entry has several jobs, "j" and "k". Name one.\n'],
     );
     const unknown = await runCli(["chart", "good.yml", "nope"], { cwd: workspace.path });
     assert.deepEqual(

@@ -44,6 +44,19 @@ describe("agent-jobs validate", () => {
     const strict = await runCli(["validate", "--strict", "--format", "github", "odd.yml"], { cwd });
     assert.match(strict.stdout, /^::error file=odd\.yml,line=5/m);
   });
+  it("says that the user input of a rehearsal is not used", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, {
+      "odd.yml": odd,
+      "a.rehearsal.yml": `${rehearsal}userInput: x\n`,
+      "b.rehearsal.yml": rehearsal,
+      "c.rehearsal.yml": rehearsal.replace("odd.yml", "no.yml"),
+    });
+    const files = ["a", "b", "c"].map((name) => `${name}.rehearsal.yml`);
+    const { code, stdout } = await runCli(["validate", ...files], { cwd });
+    assert.equal(code, 0, stdout);
+    assert.match(stdout, userInput);
+    assert.equal(stdout.trimEnd().split("\n").length, 4, stdout);
+  });
   it("recognizes a rehearsal under the name of an entry", async (t) => {
     const { path: cwd } = await makeWorkspace(t, { "odd.yml": odd, "r.yml": rehearsal });
     for (const command of [

@@ -48,6 +48,10 @@ describe("YAML", () => {
     ["? [a, b]\n: c", /^f:1:3: A key must be text\./],
     ["a: !foo x", /^f:1:4: Not valid YAML: Unresolved tag: !foo\. \(quote it: "!foo x"\)$/],
     ["a: *x", /^f:1:4: There is no anchor &x before this alias\.$/],
+    [
+      "a: **/*.md",
+      /^f:1:4: `\*\*\/\*\.md` is read as a YAML alias\. \(quote it: "\*\*\/\*\.md"\)$/,
+    ],
     ["a: &a [*a]", /^f:1:8: The anchor &a contains itself\.$/],
     ["a: {<<: [1]}", /^f:1:9: Only objects can be merged with <<\.$/],
     ["a: !!binary aGk=", /^f:1:\d+: (?:A value must be text|Not valid YAML)/],

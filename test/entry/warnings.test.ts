@@ -137,6 +137,16 @@ describe("a loop that never repeats", () => {
       [],
     );
   });
+  it("is one whose atMost is 1, unless its preCondition decides on the only pass", () => {
+    const loop = (more: object): string =>
+      warningsOf(
+        entryOf(seq(ref("a"), { kind: "Loop", body: ref("b"), atMost: 1, ...more })),
+      ).join();
+    assert.match(loop({}), /This loop never repeats, because its atMost is 1\./);
+    assert.match(loop({ postCondition: [true, ref("a")] }), /because its atMost is 1\./);
+    assert.equal(loop({ preCondition: [true, ref("a")] }), "");
+    assert.equal(loop({ atMost: 2 }), "");
+  });
 });
 
 describe("previousTasks that can never hold", () => {
@@ -164,6 +174,38 @@ describe("previousTasks that can never hold", () => {
       );
     });
   }
+  const loop = (body: object, more: object = {}): object => ({
+    kind: "Loop",
+    body,
+    postCondition: [true, ref("a")],
+    ...more,
+  });
+  const first: readonly (readonly [string, object, ...string[]])[] = [
+    ["of a later one of the body", seq(ref("b"), loop(seq(ref("t"), ref("a")))), "a"],
+    ["of the postCondition", seq(ref("b"), loop(ref("t"))), "a"],
+    ["of itself", seq(both, loop(ref("t"), { postCondition: [true, ref("t")] })), "t"],
+    [
+      "in a loop inside",
+      seq(ref("b"), loop(seq(loop(ref("t")), ref("a")), { postCondition: [true, ref("b")] })),
+      "a",
+    ],
+  ];
+  for (const [name, work, ...previous] of first) {
+    it(`are one in the first pass of a loop: ${name}`, () => {
+      const warnings = warningsOf(entryOf(work, {}, after(...previous)));
+      assert.equal(warnings.length, 1, warnings.join("\n"));
+      assert.match(
+        warnings.join(),
+        /work.*\.body.*: Task "t" is not available in the first pass, which ends the loop: its previousTasks contains /,
+      );
+    });
+  }
+  it("say that no task runs before the first", () => {
+    assert.match(
+      warningsOf(entryOf(seq(ref("t"), both), {}, after("a"))).join(),
+      /contains "a", but no task runs before it\.$/,
+    );
+  });
   const sometimes: readonly (readonly [string, object, ...string[]])[] = [
     ["of the one before", seq(both, ref("t")), "b"],
     ["of either branch of a Par", seq(par(ref("a"), ref("b")), ref("t")), "a"],
@@ -179,19 +221,17 @@ describe("previousTasks that can never hold", () => {
       "a",
     ],
     [
-      "of a later one in a loop",
-      seq(ref("b"), {
-        kind: "Loop",
-        body: seq(ref("t"), ref("a")),
-        postCondition: [true, ref("a")],
-      }),
+      "of a later one in a loop, or one before it",
+      seq(ref("b"), loop(seq(ref("t"), ref("a")))),
       "a",
+      "b",
     ],
     [
-      "of itself in a loop",
-      seq(both, { kind: "Loop", body: ref("t"), postCondition: [true, ref("t")] }),
-      "t",
+      "of a later one in a loop, in a branch",
+      seq(ref("b"), loop({ kind: "Alt", condition: ref("t"), falseWork: ref("a") })),
+      "a",
     ],
+    ["of itself in a loop, or one before it", seq(both, loop(ref("t"))), "t", "b"],
   ];
   for (const [name, work, ...previous] of sometimes) {
     it(`are none: ${name}`, () => {

@@ -161,7 +161,7 @@ test("works: runs, attempts, retries and crashes", () => {
   assert.deepEqual(fix("outcome: canceled, runs: 2, attempts: 4, retries: 0, crashes: 2"), [
     `${start} had 2 runs, but it had 3.`,
     `${start} had 4 attempts, but it had 3.`,
-    `${start} had 0 retries, but it had 2.`,
+    `${start} had no retries, but it had 2.`,
     `${start} had 2 crashes, but it had 1.`,
   ]);
   assert.deepEqual(fix("outcome: [succeeded, failed]"), [`${start} run 2×, but it ran 3×.`]);

@@ -65,6 +65,7 @@ describe("scripts/rename.mjs", () => {
       ["package.json", `github.com/${acme}.git"`],
       ["package-lock.json", `\n  "name": "@acme/${product}"`],
       ["docs/library.md", `from "@acme/${product}"`],
+      ["docs/library.md", `\`@acme/${product}/entry\` loads`],
       ["examples/review.yml", `com/${acme}/v1/schema`],
       // The command keeps its name.
       ["README.md", `npx ${product} validate`],
@@ -80,6 +81,7 @@ describe("scripts/rename.mjs", () => {
     ["an address", `See https://github.com/other/${product}/issues.\n`],
     ["a schema", `$schema: https://raw.githubusercontent.com/other/${product}/v1/x.json\n`],
     ["an import", `import { startJob } from "@other/${product}";\n`],
+    ["the name of an export", `\`@other/${product}/entry\` loads.\n`],
     ["an installation", `npm install --save-dev @other/${product}\n`],
   ])
     it(`finds a straggler in ${where}`, async (t) => {

@@ -7,7 +7,7 @@ import { diagnosticMessage } from "../../document/diagnostic.ts";
 import { decisionTraits } from "../../events/decision.ts";
 import { endText, type DecisionEntry, type RunView, type WorkView } from "../../events/view.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
-import { wentBadly } from "./layout.ts";
+import { resultText, wentBadly } from "./layout.ts";
 import { harmless, plural } from "../text.ts";
 
 export interface Annotation {
@@ -66,19 +66,20 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
     });
 }
 
-/** What is wrong with an entry: an error at each line, at most ten. */
+/** What is wrong with an entry or a rehearsal: an error at each line, at most ten. */
 export function diagnosticAnnotations(
   diagnostics: readonly Diagnostic[],
-  entryFile: string,
+  { entryFile, rehearsal }: { readonly entryFile: string; readonly rehearsal?: string | undefined },
 ): Annotation[] {
   const candidates = diagnostics.map((diagnostic, index): Candidate => {
-    const { line, hint, severity = "error" } = diagnostic;
+    const { line, hint, severity = "error", file = entryFile } = diagnostic;
+    const what = file === rehearsal ? "rehearsal" : "entry";
     const message = diagnosticMessage(diagnostic) + (hint === undefined ? "" : `\n${hint}`);
     return {
       level: severity,
-      title: severity === "error" ? "Invalid entry" : "Entry",
+      title: severity === "error" ? `Invalid ${what}` : "Entry",
       message: bounded(message),
-      file: diagnostic.file ?? entryFile,
+      file,
       ...(line === undefined ? {} : { startLine: line }),
       rank: 0,
       at: index,
@@ -120,20 +121,20 @@ function limited(
 }
 
 function resultOf(view: RunView, { entryFile }: AnnotationOptions): Candidate[] {
-  const job = `Job ${logLine(view.jobName, 100)}`;
+  const title = resultText(view, logLine(view.jobName, 100));
   const about = { file: entryFile, rank: 0, at: 0, count: 1 };
   switch (view.status) {
     case "succeeded":
-      return [{ ...about, level: "notice", title: `${job} succeeded`, message: totals(view) }];
+      return [{ ...about, level: "notice", title, message: totals(view) }];
     case "failed": {
       // A job may fail although no task did, by a limit: then nothing else would be an error.
       const level = [...view.works.values()].some(wentBadly) ? "notice" : "error";
       const message = bounded(endText(view), `\n${totals(view)}`);
-      return [{ ...about, level, title: `${job} failed`, message }];
+      return [{ ...about, level, title, message }];
     }
     case "canceled": {
       const message = bounded(view.reason ?? "", `\n${totals(view)}`);
-      return [{ ...about, level: "notice", title: `${job} was canceled`, message }];
+      return [{ ...about, level: "notice", title, message }];
     }
     case "pending":
     case "running":

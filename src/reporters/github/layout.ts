@@ -94,3 +94,21 @@ export function wholeItems(items: readonly string[], room: number): string[] {
   }
   return kept;
 }
+
+/** How the run ended. A rehearsal may pass although its job failed, and the reverse, so it says both. */
+export function resultText({ status, jobOutcome }: RunView, job: string): string {
+  const own = `${job} ${statusText[jobOutcome?.kind ?? status]}`;
+  if (jobOutcome === undefined || (status !== "succeeded" && status !== "failed")) {
+    return `Job ${own}`;
+  }
+  if (status === "failed") return `Rehearsal failed (job ${own})`;
+  return `Rehearsal passed (job ${own}${jobOutcome.kind === "succeeded" ? "" : ", as expected"})`;
+}
+
+const statusText: Readonly<Record<RunView["status"], string>> = {
+  succeeded: "succeeded",
+  failed: "failed",
+  canceled: "was cancelled",
+  running: "has not ended yet",
+  pending: "did not start",
+};

@@ -9,6 +9,7 @@ import {
   costText,
   durationText,
   result,
+  resultText,
   table,
   unbroken,
   wentBadly,
@@ -39,44 +40,40 @@ export function headline(view: RunView, entryFile: string): string {
     `${amountText(totals.outputTokens)} out`,
     ...(totals.cost > 0 ? [costText(totals.cost)] : []),
   ].join(" · ");
-  const reason = groupedReason(view) ?? view.reason;
+  const reason = shownReason(view);
   const why = reason === undefined ? "" : `\n\n**Why:** ${inline(reason, MAX_REASON)}`;
-  const advice = adviceOf(view);
+  const advice = adviceOf(view, reason);
   const todo = advice === undefined ? "" : `\n\n**What to do:** ${inline(advice, MAX_REASON)}`;
-  return `## ${headlineText(view, job)}${why}${todo}\n\n<sub>${facts}</sub>`;
+  return `## ${signs[view.status]} ${resultText(view, job)}${why}${todo}\n\n<sub>${facts}</sub>`;
 }
 
-/** Of the run; if it has not ended, of the first failure. */
-function adviceOf(view: RunView): string | undefined {
-  return (
-    view.advice ??
-    failed(view)
-      .map(({ advice }) => advice)
-      .find((advice) => advice !== undefined)
-  );
+/** Of a rehearsal: why it failed itself, which the job's failures don't say. */
+function shownReason(view: RunView): string | undefined {
+  return view.jobOutcome === undefined ? (groupedReason(view) ?? view.reason) : view.reason;
 }
 
-/** What failed first is the first. */
+/** Of the first failure that has some, if the reason that is shown doesn't contain it. */
+function adviceOf(view: RunView, shown = ""): string | undefined {
+  if (view.status === "succeeded") return undefined;
+  const advice = view.advice ?? failed(view).find((work) => work.advice !== undefined)?.advice;
+  return advice === undefined || shown.slice(0, MAX_REASON).includes(advice) ? undefined : advice;
+}
+
+/** Crashes, which stop the job, come before other failures; then what failed first. */
 function failed(view: RunView): WorkView[] {
+  const last = ({ status }: WorkView): number => Number(status !== "crashed");
   return worksOf(view)
     .filter(wentBadly)
-    .sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0));
+    .sort((a, b) => last(a) - last(b) || (a.endedAt ?? 0) - (b.endedAt ?? 0));
 }
 
-function headlineText({ status }: RunView, job: string): string {
-  switch (status) {
-    case "succeeded":
-      return `✓ Job ${job} succeeded`;
-    case "failed":
-      return `✗ Job ${job} failed`;
-    case "canceled":
-      return `■ Job ${job} was canceled`;
-    case "running":
-      return `… Job ${job} has not ended yet`;
-    case "pending":
-      return `○ Job ${job} did not start`;
-  }
-}
+const signs: Readonly<Record<RunView["status"], string>> = {
+  succeeded: "✓",
+  failed: "✗",
+  canceled: "■",
+  running: "…",
+  pending: "○",
+};
 
 /** Undefined: nothing failed for the same reason as something else. */
 function groupedReason(view: RunView): string | undefined {

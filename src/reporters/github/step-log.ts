@@ -12,6 +12,7 @@ import type { RunView } from "../../events/view.ts";
 import { eventLines, isUrgent } from "../event-line.ts";
 import type { GithubCore } from "./github-core.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
+import { resultText } from "./layout.ts";
 import { createPaint } from "../paint.ts";
 import { clockText, paragraph, plural } from "../text.ts";
 import { worksTable } from "../works-table.ts";
@@ -172,15 +173,14 @@ function runLines(
   view: RunView,
   time: string,
 ): readonly string[] {
-  const job = `${time} job ${view.jobName}`;
   if (event.type === "run.started") {
-    return [logLine(`${job} started: ${plural(plannedWorks(event.work).length, "work")}`, LENGTH)];
+    const works = plural(plannedWorks(event.work).length, "work");
+    return [logLine(`${time} job ${view.jobName} started: ${works}`, LENGTH)];
   }
-  const { outcome } = event;
-  const result =
-    outcome.kind === "succeeded"
-      ? `${job} succeeded`
-      : `${job} ${outcome.kind === "canceled" ? "was canceled" : "failed"}: ${outcomeText(outcome)}`;
+  const { outcome, jobOutcome = outcome } = event;
+  const [why] = [outcome, jobOutcome].filter((ended) => ended.kind !== "succeeded");
+  const text = resultText(view, view.jobName);
+  const result = `${time} ${text.charAt(0).toLowerCase()}${text.slice(1)}${why === undefined ? "" : `: ${outcomeText(why)}`}`;
   // Each row starts with a number or a word of the table.
   const table = worksTable(view, 120, createPaint(false)).map((row) => `  ${breakOldMarker(row)}`);
   return [...table, logLine(result, 2000)];

@@ -99,7 +99,7 @@ function rehearsalNote({ status, jobOutcome }: RunView, file: string | undefined
     status === "succeeded" && jobOutcome !== undefined && jobOutcome.kind !== "succeeded"
       ? ` The job ${jobOutcome.kind === "failed" ? "failed" : "was canceled"}, as the rehearsal expects: ${inline(jobOutcome.reason, 1000)}`
       : "";
-  return `**Rehearsal:** ${code(file, 200)} played the model.${asExpected}`;
+  return `**Rehearsal:** ${code(file, 200)} played the model; no model was asked.${asExpected}`;
 }
 
 const MAX_MISSING = 20;

@@ -135,7 +135,7 @@ test("each problem of an entry is an error at its line, the tenth of more says h
         { ...one, line: 7 },
         { ...one, file: "other.yml" },
       ],
-      "e.yml",
+      { entryFile: "e.yml", rehearsal: "other.yml" },
     ),
     [
       {
@@ -147,7 +147,7 @@ test("each problem of an entry is an error at its line, the tenth of more says h
       },
       {
         level: "error",
-        title: "Invalid entry",
+        title: "Invalid rehearsal",
         message: "entry.tasks.a: is missing\nAdd it.",
         file: "other.yml",
       },
@@ -155,7 +155,7 @@ test("each problem of an entry is an error at its line, the tenth of more says h
   );
   const many = diagnosticAnnotations(
     Array.from({ length: 12 }, (_, line) => ({ ...one, line: line + 1 })),
-    "e.yml",
+    { entryFile: "e.yml" },
   );
   assert.equal(many.length, 10);
   assert.equal(many.at(-1)?.title, "And 3 more errors");

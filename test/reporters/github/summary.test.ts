@@ -131,6 +131,27 @@ test("works that failed for the same reason are one line, above as well", () => 
   assert.equal(hidden(page), "");
 });
 
+test("among different failures, the crash and its advice come first", () => {
+  const advice = "Check the token.";
+  const names = Array.from({ length: 30 }, (_, id) => `task-${id}`);
+  const telling = new samples.Telling("many", names);
+  for (const id of [7, 3, 9, 5]) {
+    telling
+      .start(id)
+      .wait(1)
+      .end(id, { kind: "failed", reason: `the criteria of ${id % 2}` });
+  }
+  const drained = { kind: "attempts-exhausted", purpose: "prompt", attempts: 1, advice } as const;
+  const crash = { cause: "auth", message: "401" } as const;
+  telling.start(1).decide(1, drained).wait(1).end(1, { kind: "crashed", crash });
+  telling.over({ kind: "failed", reason: `task "task-1" crashed: 401`, advice });
+  const page = render({ events: telling.events, chart: () => "" });
+  assert.match(
+    page,
+    /^\*\*Why:\*\* task &#34;task-1&#34; crashed: 401; 4 of 30 .*\n\n\*\*What to do:\*\* Check the token\.$/m,
+  );
+});
+
 test("the advice stands once, under the reason", () => {
   const advice = "Check the *model* id.";
   const drained = { kind: "attempts-exhausted", purpose: "prompt", attempts: 5, advice } as const;
