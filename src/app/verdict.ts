@@ -2,7 +2,7 @@
  * Whether a rehearsed run matches its script. Owns what counts: tool calls with an unexpected result, requests that
  * the script does not answer, unmet expectations, unused parts of the script.
  */
-import { crashStatus, permissionAdvice } from "../events/crash.ts";
+import { crashStatus, helpsInRehearsals } from "../events/crash.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import type { Redactor } from "../events/redact.ts";
@@ -40,7 +40,7 @@ export function createVerdict(options: VerdictOptions): Verdict {
       ...withoutNoise(model.failures(), [...expectations.failures(), ...model.unused()]),
     ].map((failure) => redactor.text(failure));
 
-  /** The advice about the model server, with which the reason of the run ends. */
+  /** Advice that a rehearsal has no use for, with which the reason of the run ends. */
   const advised = new Set<string>();
   const plain = (job: RunOutcome): RunOutcome =>
     job.kind !== "failed"
@@ -65,7 +65,7 @@ export function createVerdict(options: VerdictOptions): Verdict {
       model.observe(event);
       if (event.type === "decision" && event.decision.kind === "crash-budget-drained") {
         const { advice } = event.decision;
-        if (advice !== undefined && advice !== permissionAdvice) advised.add(advice);
+        if (advice !== undefined && !helpsInRehearsals(advice)) advised.add(advice);
       }
       if (event.type === "decision") return { ...event, decision: withoutAdvice(event.decision) };
       if (event.type !== "run.ended") return event;
@@ -88,7 +88,7 @@ function withoutAdvice(decision: MadeDecision): MadeDecision {
   }
   if (decision.kind !== "crash-budget-drained") return decision;
   const { advice, ...rest } = decision;
-  return advice === permissionAdvice ? decision : rest;
+  return advice !== undefined && helpsInRehearsals(advice) ? decision : rest;
 }
 
 /** Once a run has left its script, later failures are consequences. */

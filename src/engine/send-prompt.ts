@@ -64,9 +64,10 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     prompt.onTurn?.(outcome);
     if (outcome.kind !== "crashed") return scope.stopped === undefined ? outcome : stopped;
 
-    const { crash } = outcome;
+    let { crash } = outcome;
     if (crash.cause === "deadline") {
       const limit = exceeded(sender.limits, crash.limit);
+      if (limit.setBy !== undefined) crash = { ...crash, setBy: limit.setBy };
       decide(sender, { kind: "limit-crossed", ...limit, scope: `a turn of ${sender.subject}` });
     }
     const remedy = crashRemedy(crash);
@@ -75,9 +76,9 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     decide(sender, { kind: "session-crashed", purpose, attempt, attempts, crash });
     await prompt.sessions.discard();
     if (attempt === attempts) {
-      const advice = remedy.kind === "give-up" ? { advice: remedy.advice } : {};
+      const advice = remedy.advice === undefined ? {} : { advice: remedy.advice };
       decide(sender, { kind: "crash-budget-drained", purpose, attempts: attempt, ...advice });
-      return outcome;
+      return { ...outcome, crash: { ...crash, attempts: attempt } };
     }
     if (remedy.kind === "retry-later") await waitBeforeRetry(sender, remedy.overload, overloaded);
     if (scope.stopped !== undefined) return stopped;
@@ -119,7 +120,7 @@ async function waitBeforeRetry(
   const backoff = FIRST_WAIT_MS * 2 ** (times - 1) * (1 + ports.random());
   const milliseconds = Math.round(Math.min(Math.max(backoff, retryAfterMs ?? 0), LONGEST_WAIT_MS));
   if (cause === "rate-limited") ports.rateLimit.pause(milliseconds);
-  const reason = `the model server is overloaded (${status})`;
+  const reason = `the model server answered ${status}`;
   decide(sender, { kind: "waiting", milliseconds, reason });
   await ports.clock.sleep(milliseconds, scope.signal);
 }

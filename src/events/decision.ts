@@ -229,8 +229,11 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     category: "DECISION",
     severity: "error",
     audience: always,
-    message: ({ attempts, advice }) =>
-      `Giving up: the session crashed ${times(attempts)}${advice === undefined ? "" : `. Not retried: ${advice}`}`,
+    message: ({ attempts, advice }) => {
+      const said =
+        advice === undefined ? "" : `. ${attempts === 1 ? "Not retried: " : ""}${advice}`;
+      return `Giving up: the session crashed ${times(attempts)}${said}`;
+    },
   },
   waiting: {
     category: "OPERATION",

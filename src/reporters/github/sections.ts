@@ -40,17 +40,18 @@ export function headline(view: RunView, entryFile: string): string {
     ...(totals.cost > 0 ? [costText(totals.cost)] : []),
   ].join(" · ");
   const reason = groupedReason(view) ?? view.reason;
+  const advice = adviceOf(view, reason ?? "");
   const why = reason === undefined ? "" : `\n\n**Why:** ${inline(reason, MAX_REASON)}`;
-  const advice = adviceOf(view);
   const todo = advice === undefined ? "" : `\n\n**What to do:** ${inline(advice, MAX_REASON)}`;
   return `## ${headlineText(view, job)}${why}${todo}\n\n<sub>${facts}</sub>`;
 }
 
-/** Of the first failure, if the reason doesn't contain it. */
-function adviceOf(view: RunView): string | undefined {
+/** Of the first failure with advice that the reason, as it is shown, doesn't contain. */
+function adviceOf(view: RunView, reason: string): string | undefined {
+  const shown = reason.slice(0, MAX_REASON);
   return failed(view)
     .map(({ advice }) => advice)
-    .find((advice) => advice !== undefined && !(view.reason ?? "").includes(advice));
+    .find((advice) => advice !== undefined && !shown.includes(advice));
 }
 
 /** What failed first is the first. */
@@ -77,7 +78,8 @@ function headlineText({ status }: RunView, job: string): string {
 
 /** Undefined: nothing failed for the same reason as something else. */
 function groupedReason(view: RunView): string | undefined {
-  const groups = failureGroups(view);
+  // A crash stops the job, whatever failed before it.
+  const groups = failureGroups(view).toSorted((a, b) => crashedFirst(a) - crashedFirst(b));
   if (view.status !== "failed" || groups.every(({ length }) => length === 1)) return undefined;
   return groups
     .slice(0, 3)
@@ -90,6 +92,10 @@ function groupedReason(view: RunView): string | undefined {
       return [`${who} ${status}: ${reason ?? "no reason given"}`];
     })
     .join("; ");
+}
+
+function crashedFirst([work]: readonly WorkView[]): number {
+  return work?.status === "crashed" ? 0 : 1;
 }
 
 /** Works that failed for the same reason are in one group. */
