@@ -143,6 +143,14 @@ describe("the last line", () => {
     );
     assert.match(stdout, /Can't connect to the model server \S+: .*ECONNREFUSED/);
   });
+
+  it("says what was waited for on a port that fetch blocks", async (t) => {
+    const { path } = await makeWorkspace(t, { "e.json": entry() });
+    const args = ["run", "e.json", "--provider-base-url=http://127.0.0.1:9/v1"];
+    const { stdout } = await runCli([...args, "--timeout-minutes=0.1"], { cwd: path });
+    assert.match(stdout, /Can't connect to the model server \S+:9\/v1: .*ECONNREFUSED/);
+    assert.match(stdout, /waiting for the model server \S+:9\/v1, attempt 1 of 5$/m);
+  });
 });
 
 describe("a tool call that did not work is visible without --verbose", () => {
