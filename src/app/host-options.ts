@@ -38,8 +38,8 @@ type Check = (value: unknown, name: string) => readonly string[];
 
 const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
   provider: (value, name) => problemsOf(value, name, providerFields, ["baseUrl"]),
-  gitHubToken: text,
-  runtimePath: text,
+  gitHubToken: filledText,
+  runtimePath: filledText,
   environment: must(isRecord, "be an object of variables"),
   permissions: oneOf(permissionPresets),
   limits: limitsProblems,
@@ -83,7 +83,9 @@ function problemsOf(
     const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
     if (check !== undefined) return given === undefined ? [] : check(given, nameOf(field));
     const known = Object.keys(checks);
-    const guess = suggest(field, known);
+    const ofProvider = owner === "" ? suggest(field, Object.keys(providerFields)) : undefined;
+    const guess =
+      suggest(field, known) ?? (ofProvider === undefined ? undefined : `provider.${ofProvider}`);
     const hint = guess === undefined ? `known are ${known.join(", ")}` : didYouMean(guess);
     return [`${nameOf(field)} is not an option: ${hint}`];
   });
@@ -125,6 +127,10 @@ function oneOf(known: readonly string[]): Check {
 
 function text(value: unknown, name: string): readonly string[] {
   return isText(value) ? [] : [`${name} must be a text`];
+}
+
+function filledText(value: unknown, name: string): readonly string[] {
+  return value === "" ? [`${name} must not be empty`] : text(value, name);
 }
 
 function listOf(value: unknown, fits: (one: unknown) => boolean): boolean {

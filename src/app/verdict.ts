@@ -2,7 +2,7 @@
  * Whether a rehearsed run matches its script. Owns what counts: tool calls with an unexpected result, requests that
  * the script does not answer, unmet expectations, unused parts of the script.
  */
-import { crashStatus, permissionAdvice } from "../events/crash.ts";
+import { crashStatus, helpsInRehearsals } from "../events/crash.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { RunEventBody, RunOutcome } from "../events/event.ts";
 import type { Redactor } from "../events/redact.ts";
@@ -74,11 +74,11 @@ function withoutAdvice(decision: MadeDecision): MadeDecision {
   }
   if (decision.kind !== "attempts-exhausted") return decision;
   const { advice, ...rest } = decision;
-  return advice === permissionAdvice ? decision : rest;
+  return advice !== undefined && helpsInRehearsals(advice) ? decision : rest;
 }
 
 function plainOutcome(job: RunOutcome): RunOutcome {
-  return job.kind !== "failed" || job.advice === permissionAdvice
+  return job.kind !== "failed" || job.advice === undefined || helpsInRehearsals(job.advice)
     ? job
     : { kind: "failed", reason: job.reason };
 }

@@ -3,7 +3,7 @@
  * stops its children, disposing it lets go of its parent, so that nothing grows with the number of
  * works done. The first reason wins.
  */
-import type { Crash } from "../events/crash.ts";
+import { crashText, type Crash } from "../events/crash.ts";
 import { limitText, type ExceededLimit } from "../events/exceeded-limit.ts";
 import type { Clock } from "../events/clock.ts";
 
@@ -181,7 +181,7 @@ export function stopText(reason: StopReason): string {
     case "canceled":
       return reason.reason;
     case "task-crashed":
-      return `task "${reason.taskId}" crashed: ${reason.crash.message}`;
+      return `task "${reason.taskId}" crashed: ${crashText(reason.crash)}`;
     case "limit":
       return `exceeded ${limitText(reason)}`;
   }

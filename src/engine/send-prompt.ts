@@ -64,9 +64,10 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     prompt.onTurn?.(outcome);
     if (outcome.kind !== "crashed") return scope.stopped === undefined ? outcome : stopped;
 
-    const { crash } = outcome;
+    let { crash } = outcome;
     if (crash.cause === "deadline") {
       const limit = exceeded(sender.limits, crash.limit);
+      if (limit.setBy !== undefined) crash = { ...crash, setBy: limit.setBy };
       decide(sender, {
         kind: "limit-exceeded",
         ...limit,
@@ -79,9 +80,9 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     decide(sender, { kind: "session-crashed", purpose, attempt, attempts, crash });
     await prompt.sessions.discard();
     if (attempt === attempts) {
-      const advice = remedy.kind === "give-up" ? { advice: remedy.advice } : {};
+      const advice = remedy.advice === undefined ? {} : { advice: remedy.advice };
       decide(sender, { kind: "attempts-exhausted", purpose, attempts: attempt, ...advice });
-      return outcome;
+      return { ...outcome, crash: { ...crash, attempts: attempt } };
     }
     if (remedy.kind === "retry-later") await waitBeforeRetry(sender, remedy.overload, overloaded);
     if (scope.stopped !== undefined) return stopped;

@@ -23,6 +23,8 @@ export type Crash = (
   | {
       readonly cause: "deadline";
       readonly limit: "turnMinutes" | "idleMinutes";
+      /** The option, input or field that set the limit. Absent: it is the default. */
+      readonly setBy?: string;
       readonly refusal?: Refusal;
     }
   /** Too many consecutive denials. */
@@ -41,6 +43,8 @@ export type Crash = (
 ) & {
   /** One sentence for users. */
   readonly message: string;
+  /** How many attempts were made, once no further one is. */
+  readonly attempts?: number;
   /** The whole error as a JSON string (`errorToDetailedString`). */
   readonly detail?: string;
 };
@@ -60,21 +64,35 @@ export type Overload =
   | { readonly cause: "rate-limited"; readonly status: 429; readonly retryAfterMs?: number }
   | { readonly cause: "overloaded"; readonly status: number; readonly retryAfterMs?: number };
 
-export type Remedy =
+export type Remedy = (
   | { readonly kind: "retry" }
   /** The runtime has already tried several times: at most two further attempts, after a wait. */
   | { readonly kind: "retry-later"; readonly overload: Overload }
-  | { readonly kind: "give-up"; readonly advice: string };
+  | { readonly kind: "give-up" }
+) & {
+  /** What a user can do when no attempt is left. Absent: the message of the crash says it. */
+  readonly advice?: string;
+};
 
-/** What to do about a crash if a further attempt does not help. */
+/** What to do about a crash after which no attempt is left. */
 export function crashAdvice(crash: Crash): string | undefined {
-  const remedy = crashRemedy(crash);
-  return remedy.kind === "give-up" ? remedy.advice : undefined;
+  return crashRemedy(crash).advice;
 }
 
-/** The one advice that is not about the model server: it helps in a rehearsal too. */
-export const permissionAdvice =
+/** The crash, and after how many attempts it was the last. */
+export function crashText({ message, attempts = 1 }: Crash): string {
+  if (attempts === 1) return message;
+  const sentence = /[.!?]["')]?$/.test(message) ? message : `${message}.`;
+  return `${sentence} Gave up after ${attempts} attempts.`;
+}
+
+const permissionAdvice =
   'Allow what the task needs in "permissions" (each denial names it), or change the prompt so that the task works without it.';
+
+/** Advice about permissions and limits helps in a rehearsal too; no other does, since a script plays the model server. */
+export function helpsInRehearsals(advice: string): boolean {
+  return advice === permissionAdvice || advice.startsWith("Raise limits.");
+}
 
 /** Statement 6 of docs/engine.md: which crashes are worth another attempt. */
 export function crashRemedy(crash: Crash | Refusal): Remedy {
@@ -86,9 +104,7 @@ export function crashRemedy(crash: Crash | Refusal): Remedy {
         "Check the permissions of the token and your plan. The token is not allowed to use this model.",
       );
     case "not-found":
-      return giveUp(
-        "Check the model id and the provider's base URL. The model server doesn't know them.",
-      );
+      return giveUp("Check the model id and the base URL: the server doesn't know one of them.");
     case "too-large":
       return giveUp(
         "Shorten the prompt, or let the agent read less. The conversation is too large for the model server.",
@@ -105,27 +121,62 @@ export function crashRemedy(crash: Crash | Refusal): Remedy {
       return giveUp(permissionAdvice);
     case "not-installed":
     case "configuration":
-      return giveUp("Install the missing part, or set its path.");
+      return { kind: "give-up" };
     case "rate-limited":
+      return {
+        kind: "retry-later",
+        overload: crash,
+        advice:
+          "Wait until the rate limit allows more requests, run fewer tasks at once, or choose another model.",
+      };
     case "overloaded":
-      return { kind: "retry-later", overload: crash };
+      return {
+        kind: "retry-later",
+        overload: crash,
+        advice: "Check the log of the model server, try again later, or choose another model.",
+      };
     case "deadline":
-      return crash.refusal === undefined ? { kind: "retry" } : crashRemedy(crash.refusal);
+      return crash.refusal === undefined
+        ? retry(deadlineAdvice(crash))
+        : crashRemedy(crash.refusal);
     case "unreachable":
+      return retry("Check that the model server is running, and that the base URL is correct.");
     case "session-error":
+      return retry("Check the log of the model server, or choose another model.");
     case "empty-answer":
+      return retry(
+        "Check the log and the context length of the model server, or choose another model.",
+      );
     case "filtered":
+      return retry("Change the prompt, or choose another model.");
     case "answer-too-long":
+      return retry("Ask for a shorter answer, or choose another model.");
     case "aborted":
+      return retry("Find out what ended the session, and run the job again.");
     case "runtime-died":
+      return retry("Check that this machine has enough memory, and run the job again.");
     case "start-failed":
+      return retry(
+        "Check that this machine has enough memory, and that the path of the Copilot runtime is correct.",
+      );
     case "internal":
-      return { kind: "retry" };
+      return retry("This is a bug in agent-jobs. Please report it.");
   }
+}
+
+function deadlineAdvice({ limit, setBy }: Extract<Crash, { cause: "deadline" }>): string {
+  const source = setBy === undefined ? "its default" : `set by ${setBy}`;
+  const need =
+    limit === "idleMinutes" ? "the model needs longer to answer" : "the task needs longer";
+  return `Raise limits.${limit} (${source}) if ${need}.`;
 }
 
 function giveUp(advice: string): Remedy {
   return { kind: "give-up", advice };
+}
+
+function retry(advice: string): Remedy {
+  return { kind: "retry", advice };
 }
 
 /** The HTTP status of the model server's answer, if there was one. */

@@ -227,8 +227,11 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     category: "DECISION",
     severity: "error",
     audience: always,
-    message: ({ attempts, advice }) =>
-      `Giving up: the session crashed ${times(attempts)}${advice === undefined ? "" : `. Not retried: ${advice}`}`,
+    message: ({ attempts, advice }) => {
+      const said =
+        advice === undefined ? "" : `. ${attempts === 1 ? "Not retried: " : ""}${advice}`;
+      return `Giving up: the session crashed ${times(attempts)}${said}`;
+    },
   },
   waiting: {
     category: "OPERATION",
@@ -339,11 +342,10 @@ export function withoutDetail(decision: Decision): Decision {
 }
 
 function waitingReason(cause: WaitingCause, status: number | undefined): string {
-  const server =
-    cause === "rate-limited"
-      ? "a rate limit of the model server"
-      : "the model server is overloaded";
-  return status === undefined ? server : `${server} (${status})`;
+  if (status !== undefined) return `the model server answered ${status}`;
+  return cause === "rate-limited"
+    ? "a rate limit of the model server"
+    : "the model server is overloaded";
 }
 
 /** Empty if there is only one attempt. */

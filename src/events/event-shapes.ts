@@ -61,7 +61,7 @@ const role = words<SessionRole>({ driving: true, task: true, both: true });
 const availabilityField = words<AvailabilityField>({ previousTasks: true, condition: true });
 const criteriaField = words<CriteriaField>({ toolExecuted: true, condition: true });
 
-const said = { message: text, detail: optional(text) };
+const said = { message: text, attempts: optional(natural), detail: optional(text) };
 const statusIfAny = { status: optional(count), ...said };
 const retryAfterMs = optional(amount);
 
@@ -97,6 +97,7 @@ const crashes: Causes<Crash> = {
   deadline: {
     ...said,
     limit: words<"turnMinutes" | "idleMinutes">({ turnMinutes: true, idleMinutes: true }),
+    setBy: optional(text),
     refusal: optional(tagged<Refusal, "cause">("cause", refusals)),
   },
   denied: said,

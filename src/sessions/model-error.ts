@@ -3,7 +3,7 @@
  * Parses error messages of the runtime and of model servers.
  */
 import type { Crash, Refusal } from "../events/crash.ts";
-import { rehearsalProvider } from "./request-handler.ts";
+import { rehearsalProvider, transportProvider } from "./request-handler.ts";
 
 /** Whom a session asks. */
 export interface ModelAddress {
@@ -118,6 +118,11 @@ export function redirectLoop(failure: string): Crash | undefined {
   };
 }
 
+/** The model and its server, as a part of a sentence. */
+export function modelName(asked: ModelAddress): string {
+  return `model "${asked.modelId}" of ${serverName(asked)}`;
+}
+
 function quoted(words: string | undefined): string {
   if (words === undefined) return ".";
   return /[.!?]$/.test(words) ? `: "${words}"` : `: "${words}".`;
@@ -125,6 +130,7 @@ function quoted(words: string | undefined): string {
 
 export function serverName({ baseUrl }: Pick<ModelAddress, "baseUrl">): string {
   if (baseUrl === rehearsalProvider.baseUrl) return "the script of the rehearsal";
+  if (baseUrl === transportProvider.baseUrl) return "the model transport";
   return baseUrl === undefined
     ? "the Copilot service"
     : `the model server ${withoutSecrets(baseUrl)}`;
@@ -152,6 +158,13 @@ function wordsOf(failure: string): string | undefined {
   const words = (messageIn(parsed(failure), 3) ?? failure).trim();
   if (words === "") return undefined;
   return words.length <= LONGEST_WORDS ? words : `${words.slice(0, LONGEST_WORDS)}…`;
+}
+
+/** What to tell of a failed call: the server's own words, or the system error without the layers above it. */
+export function failureWords(failure: string): string | undefined {
+  const words = wordsOf(failure);
+  const system = /([^:]+) \(os error \d+\) \[(E[A-Z]+)\]$/.exec(words ?? "");
+  return system === null ? words : `${system[1]?.trim() ?? ""} (${system[2] ?? ""})`;
 }
 
 function parsed(text: string): unknown {

@@ -6,6 +6,8 @@
  * of the runtime, and after a crash without an answer. While the server is unreachable it keeps asking, so that a run
  * that is ended can report what it waited for.
  */
+import { once } from "node:events";
+import { connect } from "node:net";
 import type { Clock } from "../events/clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { within } from "../runtime/deadline.ts";
@@ -105,7 +107,10 @@ export class ModelProbe {
       await answered.value.body?.cancel();
       return undefined;
     } catch (error) {
-      const cause = error instanceof Error ? (error.cause ?? error) : error;
+      let cause = error instanceof Error ? (error.cause ?? error) : error;
+      // `fetch` refuses some ports, the runtime doesn't.
+      if (cause instanceof Error && cause.message === "bad port")
+        cause = await connectionError(base, end.signal, clock);
       const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : "";
       // Anything else is an answer, or nothing that the runtime would meet in the same way.
       return unreachableCodes.has(String(code)) ? errorMessage(cause) || String(code) : undefined;
@@ -113,6 +118,24 @@ export class ModelProbe {
       end.abort();
       this.#stopped.signal.removeEventListener("abort", stop);
     }
+  }
+}
+
+async function connectionError(
+  address: string,
+  signal: AbortSignal,
+  clock: Clock,
+): Promise<unknown> {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ""));
+  try {
+    await within(once(socket, "connect"), answerMs, clock, signal);
+    return undefined;
+  } catch (error) {
+    return error;
+  } finally {
+    socket.on("error", () => {});
+    socket.destroy();
   }
 }
 

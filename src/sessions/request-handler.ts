@@ -45,6 +45,13 @@ export class TransportRequestHandler extends CopilotRequestHandler {
   }
 }
 
+/** For a caller's own transport. */
+export const transportProvider = {
+  type: "openai",
+  baseUrl: "http://transport.invalid/v1",
+  apiKey: "transport",
+} as const;
+
 /** Answers nothing and goes nowhere: with a custom transport the address is never looked up. */
 export const rehearsalProvider = {
   type: "openai",

@@ -192,7 +192,9 @@ export async function openCopilotSession(
     if (runtime.gone) return { kind: "crashed", crash: runtimeDied(runtime, errorMessage(error)) };
     return (await isDirectory(request.workingDirectory))
       ? startFailed(error)
-      : startFailed(new GoneError(`The working directory ${request.workingDirectory} is gone.`));
+      : startFailed(
+          new GoneError(`The working directory ${request.workingDirectory} doesn't exist.`),
+        );
   }
 }
 

@@ -15,7 +15,11 @@ import { authentication, runtimeEnvironment } from "../runtime/runtime-environme
 import type { Environment } from "../platform/environment.ts";
 import { ModelProbe } from "./model-probe.ts";
 import { copilotService, isReachedDirectly } from "./model-server.ts";
-import { rehearsalProvider, TransportRequestHandler } from "./request-handler.ts";
+import {
+  rehearsalProvider,
+  transportProvider,
+  TransportRequestHandler,
+} from "./request-handler.ts";
 import { findRuntime } from "../runtime/find-runtime.ts";
 import { searchConfiguration } from "./search-configuration.ts";
 import { CopilotSessionFactory, openCopilotSession, type OpenSession } from "./session.ts";
@@ -84,7 +88,7 @@ export interface Sessions {
 /** Starts nothing: the runtime comes up with the first session. */
 export function createSessions(options: SessionsOptions): Sessions {
   const { clock, transport } = options;
-  const provider = options.provider ?? (transport === undefined ? undefined : rehearsalProvider);
+  const provider = options.provider ?? standIn(transport);
   const access = authentication({
     gitHubToken: options.gitHubToken,
     hasProvider: provider !== undefined,
@@ -206,6 +210,12 @@ export function noModel(serverOption: string, scriptOption: string): string {
     "(COPILOT_GITHUB_TOKEN, GH_TOKEN or GITHUB_TOKEN), or use your own model server " +
     `(${serverOption}), or let a script answer (${scriptOption}).`
   );
+}
+
+/** Has no server: the transport answers in its place. */
+function standIn(transport: ModelTransport | undefined): Provider | undefined {
+  if (transport === undefined) return undefined;
+  return transport.scripted === true ? rehearsalProvider : transportProvider;
 }
 
 /** What a session of the library without any way to a model ends with; the other edges refuse before. */

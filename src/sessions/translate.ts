@@ -8,6 +8,7 @@
 import type { SessionEvent } from "@github/copilot-sdk";
 import { beginningOf } from "../events/cut.ts";
 import type { SessionActivity, ToolError } from "../events/session-activity.ts";
+import { failureWords } from "./model-error.ts";
 import { finishOf, statusOf } from "./turn-state.ts";
 
 interface OpenTool {
@@ -288,12 +289,13 @@ function modelFailed(
   subAgent: boolean,
 ): SessionActivity {
   const { model, errorMessage } = event.data;
+  const message = errorMessage === undefined ? undefined : failureWords(errorMessage);
   const statusCode = statusOf(event.data.statusCode);
   return {
     kind: "model.failed",
     ...(model === undefined ? {} : { modelId: model }),
     ...(statusCode === undefined ? {} : { statusCode }),
-    ...(errorMessage === undefined ? {} : { message: errorMessage }),
+    ...(message === undefined ? {} : { message }),
     subAgent,
   };
 }

@@ -28,6 +28,8 @@ export interface ModelRequest {
 
 /** Plays the model server in this process. */
 export interface ModelTransport {
+  /** It is the script of a rehearsal: failures are named after it. */
+  readonly scripted?: boolean;
   /** Answers as the model server would. A rejection reaches the runtime as a broken connection. */
   send(request: ModelRequest): Promise<Response>;
 }

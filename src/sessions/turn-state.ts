@@ -8,6 +8,7 @@ import type { Crash, Refusal } from "../events/crash.ts";
 import type { AnswerFinish } from "../events/session-activity.ts";
 import {
   modelCrash,
+  modelName,
   redirectLoop,
   refusalOf,
   reportsNoAnswer,
@@ -142,6 +143,20 @@ export class TurnState {
     return this.#text;
   }
 
+  /** Why the answer is none. */
+  noAnswer(): Crash {
+    const where = `(${modelName(this.#asked)}).`;
+    return this.#answer?.finish === "content_filter"
+      ? {
+          cause: "filtered",
+          message: `The model's answer was blocked by its content filter ${where}`,
+        }
+      : {
+          cause: "empty-answer",
+          message: `The model answered with nothing: neither text nor a tool call ${where}`,
+        };
+  }
+
   toolCalls(): ToolCall[] {
     return this.#calls.map(({ name, arguments: given, succeeded, ambiguous }) => ({
       name,
@@ -161,7 +176,7 @@ export class TurnState {
   #reported({ data }: Extract<SessionEvent, { type: "session.error" }>): Crash {
     const error = { ...data, statusCode: statusOf(data.statusCode) };
     return this.#answer?.empty === true && reportsNoAnswer(error)
-      ? { ...emptyAnswer(this.#answer), detail: JSON.stringify(error) }
+      ? { ...this.noAnswer(), detail: JSON.stringify(error) }
       : modelCrash(error, this.#failure?.words, this.#asked);
   }
 
@@ -241,14 +256,4 @@ export function finishOf({
 /** The status of an error; undefined if it is not a whole number. A journal accepts only finite numbers. */
 export function statusOf(reported: number | undefined): number | undefined {
   return Number.isSafeInteger(reported) ? reported : undefined;
-}
-
-/** Why an answer is none. */
-export function emptyAnswer(answer: Answer | undefined): Crash {
-  return answer?.finish === "content_filter"
-    ? { cause: "filtered", message: "The model's answer was blocked by its content filter." }
-    : {
-        cause: "empty-answer",
-        message: "The model's answer was empty: neither text nor a tool call.",
-      };
 }

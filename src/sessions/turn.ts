@@ -13,14 +13,14 @@ import type { TurnOptions, TurnOutcome } from "../engine/ports.ts";
 import type { Crash, Refusal } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { CallLedger } from "./call-ledger.ts";
-import { causeOf, type ModelAddress } from "./model-error.ts";
+import { causeOf, modelName, type ModelAddress } from "./model-error.ts";
 import { bestEffort, onAbort, within } from "../runtime/deadline.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { Deltas } from "./deltas.ts";
 import type { DenialSource } from "./denials.ts";
 import { Translator } from "./translate.ts";
-import { emptyAnswer, TurnState } from "./turn-state.ts";
+import { TurnState } from "./turn-state.ts";
 
 const sendMs = 15_000;
 /** An abort is asked for, and the session given time to become quiet: together well below 5 s. */
@@ -75,6 +75,7 @@ type Stage =
 
 class Turn {
   readonly #ledger = new CallLedger();
+  readonly #model: ModelAddress;
   readonly #state: TurnState;
   readonly #translator = new Translator();
   readonly #deltas: Deltas;
@@ -94,6 +95,7 @@ class Turn {
   constructor(session: TurnSession, options: TurnOptions, context: TurnContext) {
     const { clock, life, stopped, model, denials } = context;
     this.#session = session;
+    this.#model = model;
     this.#state = new TurnState(model);
     this.#options = options;
     this.#clock = clock;
@@ -189,10 +191,10 @@ class Turn {
         return { kind: "crashed", crash: phase.crash };
       const answered = phase.at === "answered";
       const now = this.#clock.now();
-      if (now >= end) return turnDeadline(this.#options.turnMs);
+      if (now >= end) return turnDeadline(this.#options.turnMs, this.#model);
       const silentUntil = this.#lastEvent + this.#options.idleMs;
       if (!busy && now >= silentUntil) {
-        if (!answered) return idleDeadline(this.#options.idleMs, this.#state.refusal);
+        if (!answered) return idleDeadline(this.#options.idleMs, this.#model, this.#state.refusal);
         // The answer is complete; only something in the background is not.
         await this.#cancelTasks();
         return { kind: "idle" };
@@ -306,9 +308,9 @@ class Turn {
     }
     // The model's last message counts: an earlier tool call doesn't make an empty one an answer.
     if (answer === undefined || answer.finish === "content_filter")
-      return this.crashed(emptyAnswer(answer));
+      return this.crashed(this.#state.noAnswer());
     if (answer.finish === "length") return { kind: "cut", toolCalls, text };
-    if (answer.empty) return this.crashed(emptyAnswer(answer));
+    if (answer.empty) return this.crashed(this.#state.noAnswer());
     return { kind: "completed", toolCalls, text };
   }
 
@@ -354,14 +356,14 @@ function crash(
   return { kind: "crashed", crash: { cause, message } };
 }
 
-function turnDeadline(turnMs: number): Ending {
-  const message = `The turn took longer than ${seconds(turnMs)} (limits.turnMinutes).`;
+function turnDeadline(turnMs: number, asked: ModelAddress): Ending {
+  const message = `The turn of the ${modelName(asked)} took longer than ${seconds(turnMs)} (limits.turnMinutes).`;
   return { kind: "crashed", crash: { cause: "deadline", limit: "turnMinutes", message } };
 }
 
 /** After a refusal the runtime waits silently before its next request: then the refusal is the cause. */
-function idleDeadline(idleMs: number, refusal: Refusal | undefined): Ending {
-  const message = `The model was silent for ${seconds(idleMs)} (limits.idleMinutes).`;
+function idleDeadline(idleMs: number, asked: ModelAddress, refusal: Refusal | undefined): Ending {
+  const message = `The ${modelName(asked)} was silent for ${seconds(idleMs)} (limits.idleMinutes).`;
   const crash: Crash = {
     cause: "deadline",
     limit: "idleMinutes",

@@ -187,7 +187,8 @@ export function walkSubject(one: Case): Walk {
       );
       closes();
       if (attempt === attempts) {
-        const advice = crash.remedy === "give-up" ? ", with advice" : "";
+        const silent = crash.cause === "not-installed" || crash.cause === "configuration";
+        const advice = silent ? "" : ", with advice";
         decisions.push(`[DECISION] attempts-exhausted ${purpose} after ${attempt}${advice}`);
         return "exhausted";
       }

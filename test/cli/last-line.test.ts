@@ -45,7 +45,7 @@ describe("the last line", () => {
     const { last, baseUrl, stdout } = await fail(t, () => refusal(404, words));
     assert.equal(
       last,
-      `job j failed: task "look" crashed: The model server ${baseUrl} answered 404 for model "some-model": "The model \`some-model\` does not exist." Check the model id and the provider's base URL. The model server doesn't know them.`,
+      `job j failed: task "look" crashed: The model server ${baseUrl} answered 404 for model "some-model": "The model \`some-model\` does not exist." Check the model id and the base URL: the server doesn't know one of them.`,
     );
     assert.match(stdout, /\[SESSION CRASHED\] Prompt: The model server/);
     assert.match(stdout, /\[DECISION\] .*Not retried: Check the model id/);
@@ -75,7 +75,29 @@ describe("the last line", () => {
       attempts.map(([, of]) => of),
       ["1 of 3", "2 of 3", "3 of 3"],
     );
-    assert.match(last, /answered 503 for model "some-model": "too busy"/);
+    assert.match(
+      last,
+      /answered 503 for model "some-model": "too busy"\. Gave up after 3 attempts\. Check the log/,
+    );
+  });
+
+  it("of an empty answer names model, address, attempts and what to do", async (t) => {
+    const { last, baseUrl, stdout } = await fail(t, () => ({ text: "" }));
+    assert.equal(
+      last,
+      `job j failed: task "look" crashed: The model answered with nothing: neither text nor a tool call (model "some-model" of the model server ${baseUrl}). Gave up after 5 attempts. Check the log and the context length of the model server, or choose another model.`,
+    );
+    assert.match(stdout, /crashed 5 times in a row\. Check the log/);
+  });
+
+  it("of a silent model names model, address, and the field to raise", async (t) => {
+    const { last, baseUrl } = await fail(t, () => ({ hang: "before" }), {
+      limits: { idleMinutes: 0.02 },
+    });
+    assert.equal(
+      last,
+      `job j failed: task "look" crashed: The model "some-model" of the model server ${baseUrl} was silent for 1.2 s (limits.idleMinutes). Gave up after 5 attempts. Raise limits.idleMinutes (set by limits.idleMinutes of the entry) if the model needs longer to answer.`,
+    );
   });
 
   it("of a limit says how much was used, and which field set it", async (t) => {
@@ -117,6 +139,14 @@ describe("the last line", () => {
       last,
     );
     assert.match(stdout, /Can't connect to the model server \S+: .*ECONNREFUSED/);
+  });
+
+  it("says what was waited for on a port that fetch blocks", async (t) => {
+    const { path } = await makeWorkspace(t, { "e.json": entry() });
+    const args = ["run", "e.json", "--provider-base-url=http://127.0.0.1:9/v1"];
+    const { stdout } = await runCli([...args, "--timeout-minutes=0.1"], { cwd: path });
+    assert.match(stdout, /Can't connect to the model server \S+:9\/v1: .*ECONNREFUSED/);
+    assert.match(stdout, /waiting for the model server \S+:9\/v1, attempt 1 of 5$/m);
   });
 });
 

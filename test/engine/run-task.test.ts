@@ -397,7 +397,10 @@ describe("engine.md, statements 8–14: a task", () => {
         throw new Error("broken rig");
       },
     });
-    assert.deepEqual(outcome, { kind: "failed", reason: 'task "t" crashed: broken rig' });
+    assert.deepEqual(outcome, {
+      kind: "failed",
+      reason: 'task "t" crashed: broken rig. This is a bug in agent-jobs. Please report it.',
+    });
     assert.deepEqual(
       decisions.filter((text) => text.startsWith("[TASK FAILED]")),
       ["[TASK FAILED] crashed: broken rig"],

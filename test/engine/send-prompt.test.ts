@@ -93,7 +93,8 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
       ["s1", "s2", "s3", "s4", "s5"],
     );
     assert.deepEqual(sessions.closed, ["s1", "s2", "s3", "s4", "s5"]);
-    assert.deepEqual(outcome, { kind: "failed", reason: 'task "t" crashed: boom' });
+    assert.equal(outcome.kind, "failed");
+    assert.match(outcome.reason, /^task "t" crashed: boom\. Gave up after 5 attempts\. Check /);
   });
 
   it("statement 4: counts a session that can't be opened as a crash", async () => {
@@ -153,10 +154,13 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
       play: () => assert.fail("no session of its own"),
       single: { taskName: "t", borrowed },
     });
-    assert.deepEqual(outcome, { kind: "failed", reason: 'task "t" crashed: boom' });
+    assert.equal(outcome.kind, "failed");
+    assert.match(outcome.reason, /^task "t" crashed: boom\. Check /);
     assert.deepEqual(sessions.opened, []);
     assert.ok(!lender.sessions.closed.includes("lent-1"));
-    assert.ok(decisions.includes("[DECISION] Giving up: the session crashed once"));
+    assert.ok(
+      decisions.some((text) => text.startsWith("[DECISION] Giving up: the session crashed once")),
+    );
   });
 
   const retries = [
@@ -225,17 +229,18 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     });
   }
 
-  for (const cause of ["auth", "configuration", "not-installed"] as const) {
-    it(`statement 6: fails at once, with advice, after ${cause} without a status`, async () => {
+  for (const [cause, advice] of [
+    ["auth", /crashed once\. Not retried: [A-Z]/],
+    ["configuration", /crashed once$/],
+    ["not-installed", /crashed once$/],
+  ] as const) {
+    it(`statement 6: fails at once after ${cause} without a status`, async () => {
       const { sessions, decisions } = await play({
         tasks: { t: task },
         play: () => ({ crash: { cause, message: "boom" } }),
       });
       assert.equal(sessions.turns.length, 1);
-      assert.match(
-        decisions.find((text) => text.includes("Giving up")) ?? "",
-        /crashed once\. Not retried: [A-Z]/,
-      );
+      assert.match(decisions.find((text) => text.includes("Giving up")) ?? "", advice);
     });
   }
 
@@ -278,13 +283,11 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
       });
       assert.equal(sessions.turns.length, 3);
       assert.equal(clock.now(), 6_000);
-      const reason =
-        statusCode === 429 ? "a rate limit of the model server" : "the model server is overloaded";
       assert.deepEqual(
         decisions.filter((text) => text.includes("Waiting")),
         [
-          `[OPERATION] Waiting 2.0 s: ${reason} (${statusCode})`,
-          `[OPERATION] Waiting 4.0 s: ${reason} (${statusCode})`,
+          `[OPERATION] Waiting 2.0 s: the model server answered ${statusCode}`,
+          `[OPERATION] Waiting 4.0 s: the model server answered ${statusCode}`,
         ],
       );
     });

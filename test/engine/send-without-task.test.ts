@@ -102,7 +102,8 @@ describe("a prompt that belongs to no task", () => {
       "Hello 1",
       ...[2, 3, 4].map((n) => `${SESSION_CRASH_PREFIX}Hello ${n}`),
     ]);
-    assert.deepEqual(outcome, { kind: "crashed", toolCalls: [], crash: sessionCrash });
+    const crash = { ...sessionCrash, attempts: 4 };
+    assert.deepEqual(outcome, { kind: "crashed", toolCalls: [], crash });
   });
 
   it("names the setting behind an exceeded limit as its front-end writes it", async () => {

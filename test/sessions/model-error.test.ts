@@ -4,10 +4,13 @@ import * as fc from "fast-check";
 import { crashRemedy, crashStatus } from "../../src/events/crash.ts";
 import {
   causeOf,
+  failureWords,
   modelCrash,
+  serverName,
   withoutSecrets,
   type ReportedError,
 } from "../../src/sessions/model-error.ts";
+import { rehearsalProvider, transportProvider } from "../../src/sessions/request-handler.ts";
 import { holds } from "../rig/fuzz.ts";
 
 const asked = { modelId: "m1", baseUrl: "http://user:secret@host:1/v1?key=secret" };
@@ -99,6 +102,18 @@ describe("an error of the model server", () => {
   it("of a session that does not start can be missing credentials", () => {
     assert.equal(causeOf("Error: Not authenticated. Please log in."), "auth");
   });
+});
+
+it("a failed call is told without the layers around the cause", () => {
+  const refused =
+    "Failed native model HTTP request: error sending request for url (http://h/v1): client error (Connect): tcp connect error: Connection refused (os error 111) [ECONNREFUSED]";
+  assert.equal(failureWords(JSON.stringify(refused)), "Connection refused (ECONNREFUSED)");
+  assert.equal(failureWords('{"message":"out of memory"}'), "out of memory");
+});
+
+it("only the script of a rehearsal is called one", () => {
+  assert.equal(serverName(rehearsalProvider), "the script of the rehearsal");
+  assert.equal(serverName(transportProvider), "the model transport");
 });
 
 it("an address is shown without its name, password and query, whatever it is", async (t) => {

@@ -110,14 +110,12 @@ test("an answer that is a tool call and then nothing is a crash, and keeps the c
       : { toolCalls: [{ name: "job_boolean_true", arguments: { argument: "it holds" } }] },
   );
   const { outcome } = await turn(await rig.open(), "Check it");
-  assert.deepEqual(outcome, {
-    kind: "crashed",
-    toolCalls: [{ name: "job_boolean_true", arguments: { argument: "it holds" }, succeeded: true }],
-    crash: {
-      cause: "empty-answer",
-      message: "The model's answer was empty: neither text nor a tool call.",
-    },
-  });
+  assert.deepEqual(outcome.toolCalls, [
+    { name: "job_boolean_true", arguments: { argument: "it holds" }, succeeded: true },
+  ]);
+  if (outcome.kind !== "crashed") assert.fail(outcome.kind);
+  assert.equal(outcome.crash.cause, "empty-answer");
+  assert.match(outcome.crash.message, /answered with nothing/);
 });
 
 test("a listener that throws costs nothing", async (t) => {
@@ -310,7 +308,7 @@ test("with a transport nothing is sent anywhere, and no provider or token is nee
   assert.deepEqual(asked[0]?.label, label("gpt-test"));
   assert.equal(asked[0]?.request.subAgent, false);
   assert.equal(asked[0]?.request.sessionId, opened.session.id);
-  assert.match(asked[0]?.request.url ?? "", /rehearsal\.invalid/);
+  assert.match(asked[0]?.request.url ?? "", /transport\.invalid/);
   const ofNoTask = await sessions.factory.open(
     { modelId: "gpt-test", workingDirectory: workspace.path, permissions: "read-only" },
     neverAborted,

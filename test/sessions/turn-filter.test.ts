@@ -6,8 +6,6 @@ test("an answer that a content filter blocked is no answer, although the runtime
   const rig = await makeRig(t, () => ({ text: "", finishReason: "content_filter" }));
   const session = await rig.open();
   const crash = crashOf(await turn(session, "Hello"));
-  assert.deepEqual(
-    [crash.cause, crash.message],
-    ["filtered", "The model's answer was blocked by its content filter."],
-  );
+  assert.equal(crash.cause, "filtered");
+  assert.match(crash.message, /answer was blocked by its content filter \(model ".+" of the /);
 });

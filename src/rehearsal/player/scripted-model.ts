@@ -54,6 +54,7 @@ interface Conversation {
 type Choice = { readonly reply: Reply } | { readonly problem: string };
 
 class Model implements ScriptedModel {
+  readonly scripted = true;
   readonly #rules: readonly PlayedRule[];
   readonly #clock: ScriptedModelOptions["clock"];
   readonly #fill: (template: string) => string;

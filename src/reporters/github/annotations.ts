@@ -150,13 +150,17 @@ function failureOf(work: WorkView, options: AnnotationOptions): Candidate[] {
   if (!wentBadly(work)) return [];
   const title = `TASK FAILED: ${work.taskId}`;
   const at = work.endedAt ?? 0;
-  return [about(work, options, { level: "error", title, text: work.reason ?? "", rank: 1, at })];
+  const { reason = "", advice } = work;
+  const text = advice === undefined || reason.includes(advice) ? reason : `${reason}\n${advice}`;
+  return [about(work, options, { level: "error", title, text, rank: 1, at })];
 }
 
 function warningOf(entry: DecisionEntry, work: WorkView, options: AnnotationOptions): Candidate[] {
   const rank = decisionTraits(entry.kind).audience.annotation;
   if (rank === undefined || entry.answer) return [];
-  const { at, text } = entry;
+  const { at } = entry;
+  // The attempts that crashed for the same reason are one annotation.
+  const text = entry.text.replace(/^([a-z ]+), attempt \d+ of \d+: /, "$1: ");
   const title = `${entry.category}: ${work.taskId}`;
   return [about(work, options, { level: "warning", title, text, rank, at })];
 }

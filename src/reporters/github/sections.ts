@@ -77,7 +77,8 @@ const signs: Readonly<Record<RunView["status"], string>> = {
 
 /** Undefined: nothing failed for the same reason as something else. */
 function groupedReason(view: RunView): string | undefined {
-  const groups = failureGroups(view);
+  // A crash stops the job, whatever failed before it.
+  const groups = failureGroups(view).toSorted((a, b) => crashedFirst(a) - crashedFirst(b));
   if (view.status !== "failed" || groups.every(({ length }) => length === 1)) return undefined;
   return groups
     .slice(0, 3)
@@ -90,6 +91,10 @@ function groupedReason(view: RunView): string | undefined {
       return [`${who} ${status}: ${reason ?? "no reason given"}`];
     })
     .join("; ");
+}
+
+function crashedFirst([work]: readonly WorkView[]): number {
+  return work?.status === "crashed" ? 0 : 1;
 }
 
 /** Works that failed for the same reason are in one group. */

@@ -21,8 +21,6 @@ test("a task that failed is an error, what went wrong on the way a warning; succ
     "error .github/agent-jobs/review.yml:11 TASK FAILED: review-docs",
     "warning .github/agent-jobs/review.yml:6 SESSION CRASHED: gather",
     "warning .github/agent-jobs/review.yml:11 SESSION CRASHED: review-docs",
-    "warning .github/agent-jobs/review.yml:11 SESSION CRASHED: review-docs",
-    "warning .github/agent-jobs/review.yml:11 SESSION CRASHED: review-docs",
     "warning .github/agent-jobs/review.yml:18 CRITERIA: review-correctness",
     "warning .github/agent-jobs/review.yml:18 OPERATION: review-correctness",
     "warning .github/agent-jobs/review.yml:12 OPERATION: review-tests",
@@ -39,6 +37,16 @@ test("the same said twice is said once, with how often", () => {
       "Denied shell npm publish --tag next: not allowed by `shell: [npm test]` (2 times)",
     ),
   );
+});
+
+test("the error of a crash says what to do", () => {
+  const telling = new samples.Telling("j", ["a"]).start(0);
+  const drained = { kind: "attempts-exhausted", purpose: "prompt", attempts: 5 } as const;
+  telling.decide(0, { ...drained, advice: "Start the server." });
+  telling.end(0, { kind: "crashed", crash: { cause: "unreachable", message: "No connection." } });
+  telling.over({ kind: "failed", reason: "No connection." });
+  const [error] = chooseAnnotations(samples.viewOf(telling), options);
+  assert.match(error?.message ?? "", /No connection\.\nStart the server\.$/);
 });
 
 test("errors alone, or none, on demand", () => {

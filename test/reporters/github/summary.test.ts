@@ -172,6 +172,21 @@ test("the advice stands once, under the reason", () => {
   }
 });
 
+test("what to do is not lost when tasks fail for different reasons, and the crash is named first", () => {
+  const advice = "Check the token.";
+  const telling = new samples.Telling("j", ["a", "b", "c"]);
+  for (const work of [0, 1, 2]) telling.start(work);
+  telling.end(0, { kind: "failed", reason: "no" }).end(1, { kind: "failed", reason: "no" });
+  telling.decide(2, { kind: "attempts-exhausted", purpose: "prompt", attempts: 1, advice });
+  telling.end(2, { kind: "crashed", crash: { cause: "auth", message: "401" } });
+  const page = render({
+    events: telling.over({ kind: "failed", reason: `401. ${advice}` }).events,
+    chart: () => "",
+  });
+  assert.match(page, /^\*\*Why:\*\* task &#34;c&#34; crashed: .*401.*; 2 of 3 tasks failed: no$/m);
+  assert.match(page, /^\*\*What to do:\*\* Check the token\.$/m);
+});
+
 test("which sessions there were is not in the summary", () => {
   const work = { workId: 0, taskId: "t", iteration: 1 };
   const telling = new samples.Telling("j", ["t"])
