@@ -247,9 +247,10 @@ class Step {
       const [first] = diagnostics;
       if (first === undefined) return [error.message];
       const { hint: _hint, ...problem } = first;
-      const what = problem.file === this.#rehearsal ? "rehearsal" : "entry";
+      const isRehearsal = problem.file === this.#rehearsal;
+      const what = isRehearsal ? "The rehearsal is not valid" : "The entry is not valid";
       const more = diagnostics.length > 1 ? ` (and ${diagnostics.length - 1} more)` : "";
-      return [`The ${what} is not valid: ${diagnosticLine(problem)}${more}`];
+      return [`${what}: ${diagnosticLine(problem)}${more}`];
     }
     const reasons = reasonsOf(error);
     const level = error instanceof Stop && error.result === "skipped" ? "notice" : "error";

@@ -157,7 +157,7 @@ describe("agent-jobs run, against a model server on loopback", () => {
     [
       "an unknown job",
       ["run", "entry.json", "nope"],
-      /There is no job "nope"\. The entry has the jobs "hello"\./,
+      /There is no job "nope"\. The entry has the job "hello"\./,
     ],
     ["a missing entry", ["run", "nope.json"], /^nope\.json: The file doesn't exist\./],
     ["a folder as entry", ["run", "."], /^\.: This is a folder, not a file\./],

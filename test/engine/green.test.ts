@@ -297,17 +297,17 @@ describe("the last answer of a turn", () => {
     [
       "empty",
       { text: "" },
-      /answered with nothing: .*model "claude-\d+" of the model server http.*Gave up after 5 attempts\. Check/,
+      /answered with nothing: .*model "claude-\d+" of the model server http.*Gave up after 5 attempts\.$/,
     ],
     [
       "white space",
       { text: " \n\t " },
-      /answered with nothing: .*model "claude-\d+" of the model server http.*Gave up after 5 attempts\. Check/,
+      /answered with nothing: .*model "claude-\d+" of the model server http.*Gave up after 5 attempts\.$/,
     ],
     [
       "reasoning alone",
       { reasoning: "hm" },
-      /answered with nothing: .*model "claude-\d+" of the model server http.*Gave up after 5 attempts\. Check/,
+      /answered with nothing: .*model "claude-\d+" of the model server http.*Gave up after 5 attempts\.$/,
     ],
   ] as const) {
     it(`is a crash: ${name}`, async () => {

@@ -399,7 +399,8 @@ describe("engine.md, statements 8–14: a task", () => {
     });
     assert.deepEqual(outcome, {
       kind: "failed",
-      reason: 'task "t" crashed: broken rig. This is a bug in agent-jobs. Please report it.',
+      reason: 'task "t" crashed: broken rig',
+      advice: "This is a bug in agent-jobs. Please report it.",
     });
     assert.deepEqual(
       decisions.filter((text) => text.startsWith("[TASK FAILED]")),

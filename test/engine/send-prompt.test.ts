@@ -94,7 +94,8 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
     );
     assert.deepEqual(sessions.closed, ["s1", "s2", "s3", "s4", "s5"]);
     assert.equal(outcome.kind, "failed");
-    assert.match(outcome.reason, /^task "t" crashed: boom\. Gave up after 5 attempts\. Check /);
+    assert.equal(outcome.reason, `task "t" crashed: boom. Gave up after 5 attempts.`);
+    assert.match(outcome.advice ?? "", /^Check /);
   });
 
   it("statement 4: counts a session that can't be opened as a crash", async () => {
@@ -155,7 +156,8 @@ describe("engine.md, statements 2–7: how a prompt is sent, and sent again afte
       single: { taskName: "t", borrowed },
     });
     assert.equal(outcome.kind, "failed");
-    assert.match(outcome.reason, /^task "t" crashed: boom\. Check /);
+    assert.equal(outcome.reason, `task "t" crashed: boom`);
+    assert.match(outcome.advice ?? "", /^Check /);
     assert.deepEqual(sessions.opened, []);
     assert.ok(!lender.sessions.closed.includes("lent-1"));
     assert.ok(

@@ -160,7 +160,7 @@ function warningOf(entry: DecisionEntry, work: WorkView, options: AnnotationOpti
   if (rank === undefined || entry.answer) return [];
   const { at } = entry;
   // The attempts that crashed for the same reason are one annotation.
-  const text = entry.text.replace(/^([a-z ]+), attempt \d+ of \d+: /, "$1: ");
+  const text = entry.text.replace(/^([A-Za-z ]+), attempt \d+ of \d+: /, "$1: ");
   const title = `${entry.category}: ${work.taskId}`;
   return [about(work, options, { level: "warning", title, text, rank, at })];
 }

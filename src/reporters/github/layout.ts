@@ -108,7 +108,7 @@ export function resultText({ status, jobOutcome }: RunView, job: string): string
 const statusText: Readonly<Record<RunView["status"], string>> = {
   succeeded: "succeeded",
   failed: "failed",
-  canceled: "was cancelled",
+  canceled: "was canceled",
   running: "has not ended yet",
   pending: "did not start",
 };
