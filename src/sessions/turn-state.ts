@@ -255,5 +255,7 @@ export function finishOf({
 
 /** The status of an error; undefined if it is not a whole number. A journal accepts only finite numbers. */
 export function statusOf(reported: number | undefined): number | undefined {
-  return Number.isSafeInteger(reported) ? reported : undefined;
+  return reported !== undefined && Number.isSafeInteger(reported) && reported >= 100
+    ? reported
+    : undefined;
 }
