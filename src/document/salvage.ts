@@ -2,8 +2,8 @@ import { isList, isRecord } from "./guards.ts";
 import type { Path, Problem } from "./problem.ts";
 
 /**
- * What is left of a `T` after everything that its schema objects to has been taken out: any field
- * may be absent, but what is there is as it should be.
+ * A `T` without the values that its schema rejects: any field may be absent, but the remaining fields are
+ * valid.
  */
 export type Salvaged<T> = T extends string | number | boolean | null
   ? T

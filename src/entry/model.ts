@@ -61,7 +61,7 @@ export interface Limits {
   readonly jobMinutes?: number;
   /** Input and output of all model calls of the job. Default: none. */
   readonly tokens?: number;
-  /** One run of a task, which then fails. Default: 30. */
+  /** One iteration of a task, which then fails. Default: 30. */
   readonly taskMinutes?: number;
   /** Of one iteration of a task. Default: 200. */
   readonly modelCalls?: number;

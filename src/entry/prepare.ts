@@ -31,7 +31,7 @@ export type PrepareResult =
 export interface PrepareOptions extends Place {
   /** Put before every expression. */
   readonly codePath?: string;
-  /** Default: any pattern of commands can match. */
+  /** Finds command patterns that no command can match. Default: patterns are not checked. */
   readonly checkCommandPattern?: CommandPatternCheck;
 }
 

@@ -22,8 +22,8 @@ const byWords: LeadsOut = (path) => path.startsWith("/");
 
 /**
  * Every command of the line must match one of `allow` (`true`: any command) and none may match one of `deny`.
- * A pattern is words separated by blanks: `*` inside a word stands for any characters of a part of a path, a
- * last word `*` for further arguments that nothing speaks against, a last word `**` for any.
+ * A pattern consists of words separated by blanks. `*` inside a word matches any characters except `/`. As the
+ * last word, `*` matches further arguments that are known to be harmless, and `**` any arguments.
  */
 export function decideShell(
   line: string,

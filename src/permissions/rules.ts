@@ -218,7 +218,7 @@ export function mayReadPrivateFiles(permissions: Permissions): boolean {
   return everything || read.allow.some(isPrivate);
 }
 
-/** Whether a session with these permissions has any tool that could start a process. */
+/** Whether a session with these permissions has a tool that can start a process. */
 export function canStartProcesses(permissions: Permissions): boolean {
   const harmless = new Set([...readTools, ...writeTools].map((name) => `builtin:${name}`));
   return toolsFor(permissions).some((name) => !harmless.has(name) && name !== "custom:*");

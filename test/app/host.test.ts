@@ -159,9 +159,9 @@ describe("a start that throws", () => {
 
   it("counts no user when the run is malformed", () => {
     const { host } = fakeHost(() => ({}));
-    // @ts-expect-error As a caller in JavaScript might.
+    // @ts-expect-error A caller in JavaScript can pass this.
     assert.throws(() => host.run({ jobName: "job" }));
-    // @ts-expect-error As a caller in JavaScript might.
+    // @ts-expect-error A caller in JavaScript can pass this.
     assert.throws(() => host.run(one("a"), { reporters: 1 }));
     assert.equal(host.busy, false);
     assert.deepEqual(host.runs, []);

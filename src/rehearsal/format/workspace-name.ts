@@ -1,4 +1,4 @@
-/** What a rehearsal may put into its workspace: any file within it, but none that git would take for its own. */
+/** The names that files of a rehearsal's workspace may have: relative paths, but none that git reserves for itself. */
 import { posix, win32 } from "node:path";
 
 /** Why a file can't have this name; undefined if it can. */
