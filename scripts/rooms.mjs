@@ -68,7 +68,11 @@ export const rooms = {
     imports: ["events", "platform", "document/guards.ts"],
     node: true,
   },
-  report: { holds: "folds of a run into text", imports: ["entry", "events", "journal"] },
+  report: {
+    holds: "folds of a run into text and into an HTML file",
+    imports: ["entry", "events", "journal", "platform"],
+    node: true,
+  },
   reporters: {
     holds: "a run for people: at a terminal, on GitHub",
     folders: ["terminal", "github"],
