@@ -5,8 +5,9 @@ import { OwnFile } from "../platform/own-file.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { EventArchive } from "../report/event-archive.ts";
 import { reportHtml } from "../report/html.ts";
-import { readPageFiles } from "../report/page.ts";
+import { findPageFiles } from "../report/page.ts";
 import { RunTallies } from "../report/run-summary.ts";
+import { MISSING_PAGE } from "./journals-report.ts";
 import { UsageError } from "./options.ts";
 import { version } from "./run-spec.ts";
 
@@ -34,7 +35,9 @@ export function createHtmlReport(path: string): HtmlReport {
   let written: Promise<void> | undefined;
   const write = async (): Promise<void> => {
     // The texts of the page are large: a run without a report never reads them.
-    const [page, events] = await Promise.all([readPageFiles(), archive.finish()]);
+    const page = findPageFiles();
+    if (page === undefined) throw new Error(MISSING_PAGE);
+    const events = await archive.finish();
     const boot = {
       kind: "report",
       version,

@@ -8,7 +8,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import type { ReportJournal } from "../report/boot.ts";
 import { journalFiles, reportOfJournals } from "../report/from-journals.ts";
 import { reportHtml } from "../report/html.ts";
-import { readPageFiles } from "../report/page.ts";
+import { findPageFiles } from "../report/page.ts";
 import { UsageError } from "./options.ts";
 import { checkOutputs } from "./options-paths.ts";
 import { version } from "./run-spec.ts";
@@ -42,7 +42,8 @@ export async function makeReport(
     const reasons = journals.map(({ name, problems: [problem] }) => `${name}: ${problem?.reason}`);
     throw new UsageError(`No journal can be read.\n${reasons.join("\n")}`);
   }
-  const page = await readPageFiles();
+  const page = findPageFiles();
+  if (page === undefined) throw new Error(MISSING_PAGE);
   const createdAt = new Date(systemClock.now()).toISOString();
   const html = reportHtml({ kind: "report", version, createdAt, journals, runs }, events, page);
   return { journals, runs: runs.length, intact, html };
@@ -56,6 +57,9 @@ async function refuseJournal(path: string): Promise<void> {
   if (found.size > 0 && isJournal)
     throw new UsageError(`The report would overwrite the journal ${path}. Choose another file.`);
 }
+
+/** A build without `npm run page`. */
+export const MISSING_PAGE = "The files of the page, page.js and page.css, are missing.";
 
 const BEGINNING_BYTES = 1024 * 1024;
 

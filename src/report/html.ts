@@ -6,18 +6,13 @@
  */
 import { createHash } from "node:crypto";
 import type { ReportBoot, ReportJournal, ReportRun } from "./boot.ts";
-
-/** The texts of the page: a classic script and a style sheet. */
-export interface PageFiles {
-  readonly script: string;
-  readonly style: string;
-}
+import { escapeHtml, pageParts, type PageFiles } from "./page.ts";
 
 /** Rows of the table that is shown where scripts don't run. */
 const MAX_ROWS = 1000;
 
 /** The file in parts. `events`: gzip of the events as NDJSON, in order. */
-export function* reportHtml(
+export function reportHtml(
   boot: ReportBoot,
   events: readonly Uint8Array[],
   page: PageFiles,
@@ -25,32 +20,19 @@ export function* reportHtml(
   const script = inlineScript(page.script);
   const hash = createHash("sha256").update(script).digest("base64");
   const policy = `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`;
-  yield `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>${escapeHtml(titleOf(boot.runs))}</title>
-<style>
-${inlineStyle(page.style)}
-</style>
-</head>
-<body>
-<div id="app"></div>
-<noscript>
-${plainReport(boot)}
-</noscript>
-<script type="application/json" id="boot">${inlineJson(boot)}</script>
-<script type="application/octet-stream" id="events">`;
+  return pageParts({
+    title: titleOf(boot.runs),
+    head: `<meta http-equiv="Content-Security-Policy" content="${policy}">\n<style>\n${inlineStyle(page.style)}\n</style>`,
+    boot,
+    plain: `\n${plainReport(boot)}\n`,
+    data: dataAndScript(events, script),
+  });
+}
+
+function* dataAndScript(events: readonly Uint8Array[], script: string): Iterable<string> {
+  yield `<script type="application/octet-stream" id="events">`;
   yield* base64(events);
-  yield `</script>
-<script>${script}</script>
-</body>
-</html>
-`;
+  yield `</script>\n<script type="module">${script}</script>\n`;
 }
 
 function titleOf(runs: readonly ReportRun[]): string {
@@ -75,14 +57,6 @@ function inlineScript(script: string): string {
 function inlineStyle(style: string): string {
   if (/<\/style/i.test(style)) throw new Error("The style of the page contains a tag.");
   return style;
-}
-
-/** `<` is the only character that could end the element. U+2028 and lone surrogates are escaped for other readers. */
-function inlineJson(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }
 
 /** In parts of whole groups, so that all of them together are one text. */
@@ -146,20 +120,4 @@ function problemsOf({ name, problems, moreProblems }: ReportJournal): string {
   const items = problems.map(({ line, reason }) => `<li>Line ${line}: ${escapeHtml(reason)}</li>`);
   if (moreProblems > 0) items.push(`<li>${moreProblems} more.</li>`);
   return `<h2>Problems of ${escapeHtml(name)}</h2>\n<ul>\n${items.join("\n")}\n</ul>`;
-}
-
-const entities: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-/** Control characters have no place in a table, and a parser would report them. */
-function escapeHtml(text: string): string {
-  return text
-    .replace(/[&<>"']/g, (character) => entities[character] ?? "")
-    .replace(/\p{Cs}/gu, "\u{fffd}")
-    .replace(/\p{Cc}/gu, " ");
 }
