@@ -69,8 +69,8 @@ export const rooms = {
     node: true,
   },
   report: {
-    holds: "folds of a run into text and HTML; the files of the page",
-    imports: ["entry", "events", "journal"],
+    holds: "folds of a run into text; the page, and reports as single HTML files",
+    imports: ["entry", "events", "journal", "platform"],
     node: true,
   },
   reporters: {

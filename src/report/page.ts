@@ -76,13 +76,26 @@ export interface PageParts {
   readonly head: string;
   /** See web/data/boot.ts. */
   readonly boot: object;
-  /** HTML: further data. */
-  readonly data?: string;
+  /** HTML in place of the page where scripts don't run. */
+  readonly plain?: string;
+  /** HTML in parts: further data. */
+  readonly data?: Iterable<string>;
 }
 
 /** The document around the page's script, in both uses. */
-export function pageHtml({ title, head, boot, data = "" }: PageParts): string {
-  return `<!doctype html>
+export function pageHtml(page: PageParts): string {
+  return [...pageParts(page)].join("");
+}
+
+/** The same in parts, for data that would not fit into one text. */
+export function* pageParts({
+  title,
+  head,
+  boot,
+  plain = "This page needs JavaScript.",
+  data = [],
+}: PageParts): Iterable<string> {
+  yield `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -95,9 +108,11 @@ ${head}
 </head>
 <body>
 <div id="app"></div>
-<noscript>This page needs JavaScript.</noscript>
+<noscript>${plain}</noscript>
 <script type="application/json" id="boot">${jsonInHtml(boot)}</script>
-${data}</body>
+`;
+  yield* data;
+  yield `</body>
 </html>
 `;
 }
