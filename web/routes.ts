@@ -18,7 +18,7 @@ export type RunPart =
 export function parseRoute(hash: string): Route {
   const unknown: Route = { page: "unknown", hash };
   const parts = segments(hash);
-  if (parts === undefined) return unknown;
+  if (parts === undefined || parts.includes("")) return unknown;
   const [page, first, second, third, fourth] = parts;
   switch (page) {
     case undefined:
@@ -60,7 +60,7 @@ function runPart(
   iteration: string | undefined,
 ): RunPart | undefined {
   if (kind === undefined) return { kind: "overview" };
-  if (id === undefined || id === "") return undefined;
+  if (id === undefined) return undefined;
   if (kind === "work") {
     const workId = wholeNumber(id);
     const number = iteration === undefined ? undefined : wholeNumber(iteration);
