@@ -4,7 +4,7 @@
  */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { generateChartNodes } from "../../src/entry/chart.ts";
-import { renderMermaid } from "../../src/entry/mermaid.ts";
+import { mermaidNames, renderMermaid } from "../../src/entry/mermaid.ts";
 import type { RunPlan } from "../../src/events/plan.ts";
 import { elapsedMs, type WorkView } from "../../src/events/view.ts";
 import type { RunModel } from "../model/model.ts";
@@ -143,16 +143,20 @@ export function Flowchart({
 async function draw(plan: RunPlan): Promise<Drawing> {
   const graph = generateChartNodes(plan.work);
   const svg = await drawFlowchart(renderMermaid(graph, { detailOf: () => WIDEST_DETAIL }), "light");
+  const workIds = new Map([...mermaidNames(graph)].map(([workId, name]) => [name, workId]));
+  const labels = new Map(
+    graph.nodes.map(({ hint, label }) => [typeof hint === "string" ? undefined : hint[1], label]),
+  );
   svg.setAttribute("role", "presentation");
   svg.removeAttribute("aria-roledescription");
   const nodes = [...svg.querySelectorAll<SVGGElement>("g.node")].flatMap((element) => {
-    const id = /(?:^|-)flowchart-n(\d+)-\d+$/.exec(element.id)?.[1];
-    const node = graph.nodes[Number(id ?? -1)];
-    if (node?.workIdInJob === undefined) return [];
+    const name = /(?:^|-)flowchart-(n\d+)-\d+$/.exec(element.id)?.[1];
+    const workId = name === undefined ? undefined : workIds.get(name);
+    if (workId === undefined) return [];
     element.setAttribute("role", "button");
     element.classList.add("work-node");
     const detail = [...element.querySelectorAll("tspan.text-outer-tspan")].at(-1);
-    return [{ workId: node.workIdInJob, taskId: node.label, element, detail }];
+    return [{ workId, taskId: labels.get(workId), element, detail }];
   });
   return { svg, nodes };
 }
