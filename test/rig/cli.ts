@@ -20,6 +20,8 @@ export interface CliResult extends Output {
 export interface CliChild {
   readonly pid: number;
   readonly ended: Promise<CliResult>;
+  /** So far. */
+  readonly output: Output;
   /** Resolves when the output holds `text`; rejects if the process ends first. */
   printed(text: string): Promise<void>;
   /** As the `| head` of a pipe does when it has seen enough. */
@@ -33,6 +35,8 @@ export interface CliChild {
   signal(signal: NodeJS.Signals): void;
   /** To the whole process group, as Ctrl-C in a terminal does. */
   signalGroup(signal: NodeJS.Signals): void;
+  /** Ends the whole process group, if it has not ended. */
+  kill(): void;
 }
 
 /** Starts `agent-jobs ARGS` in a process group of its own, with nothing of our environment but PATH and HOME. */
@@ -53,6 +57,7 @@ export function startCli(args: readonly string[], options: CliOptions): CliChild
   return {
     pid,
     ended,
+    output,
     printed,
     exited,
     closeOutput: () => void child.stdout.destroy(),
@@ -60,6 +65,9 @@ export function startCli(args: readonly string[], options: CliOptions): CliChild
     resumeOutput: () => void child.stdout.resume(),
     signal: (signal) => void process.kill(pid, signal),
     signalGroup: (signal) => void process.kill(-pid, signal),
+    kill() {
+      if (child.exitCode === null && child.signalCode === null) process.kill(-pid, "SIGKILL");
+    },
   };
 }
 
