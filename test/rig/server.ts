@@ -23,9 +23,10 @@ export interface ServerSetup {
   readonly args?: readonly string[];
   /** False leaves out `--test`. */
   readonly test?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+  /** How long any request may take. Default: 60 seconds. */
+  readonly patienceMs?: number;
 }
-
-const PATIENCE_MS = 60_000;
 
 /** Starts a server on a free port; with an `entry`, installs it. */
 export async function startServer(setup: ServerSetup = {}): Promise<AgentServer> {
@@ -54,7 +55,8 @@ export async function startServer(setup: ServerSetup = {}): Promise<AgentServer>
   );
   const test = setup.test === false ? [] : ["--test", "--entries-dir", join(folder, "entries")];
   const args = ["serve", "--port", "0", ...test, "--rehearse", rehearsal, ...(setup.args ?? [])];
-  const server = await AgentServer.start(args, folder);
+  const { env = {}, patienceMs = 60_000 } = setup;
+  const server = await AgentServer.start(args, { folder, env, patienceMs });
   if (setup.entry !== undefined) {
     assert.deepEqual(await server.post("copilot/test/installJobsEntry", file), { result: "OK" });
   }
@@ -69,26 +71,35 @@ const smallestEntry = {
 
 const anySession = [{ turns: ["Hello!"] }];
 
+interface AgentServerOptions {
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly patienceMs: number;
+}
+
 export class AgentServer {
   /** Everything that it needs; sessions work in `work`. */
   readonly folder: string;
   /** Where it listens, without a slash at the end. */
   readonly url: string;
   readonly child: CliChild;
+  readonly #patienceMs: number;
   readonly #stopped: AbortController = new AbortController();
 
-  private constructor(folder: string, url: string, child: CliChild) {
-    this.folder = folder;
+  private constructor(url: string, child: CliChild, options: AgentServerOptions) {
+    this.folder = options.folder;
     this.url = url;
     this.child = child;
+    this.#patienceMs = options.patienceMs;
   }
 
-  static async start(args: readonly string[], folder: string): Promise<AgentServer> {
-    const child = startCli(args, { cwd: folder });
+  static async start(args: readonly string[], options: AgentServerOptions): Promise<AgentServer> {
+    const { folder: cwd, env } = options;
+    const child = startCli(args, { cwd, env });
     await child.printed("/\n");
     const url = /https?:\/\/[^\s/]+:\d+/.exec(child.output.stdout)?.[0];
     if (url === undefined) assert.fail(`no URL: ${child.output.stdout}`);
-    return new AgentServer(folder, url, child);
+    return new AgentServer(url, child, options);
   }
 
   get workingDirectory(): string {
@@ -97,7 +108,7 @@ export class AgentServer {
 
   /** Any request, with the whole response. */
   request(route: string, init: RequestInit = {}): Promise<Response> {
-    const signals = [this.#stopped.signal, AbortSignal.timeout(PATIENCE_MS)];
+    const signals = [this.#stopped.signal, AbortSignal.timeout(this.#patienceMs)];
     if (init.signal) signals.push(init.signal);
     return fetch(`${this.url}/api/${route}`, { ...init, signal: AbortSignal.any(signals) });
   }
