@@ -192,12 +192,18 @@ const server = await startServer({
       crashesOnce: { model: driving, prompt: "Crash once." },
       empty: { model: driving, prompt: "Say nothing." },
       hangs: { model: driving, prompt: "Hang." },
+      hangsOnce: { model: driving, prompt: "Hang once." },
     },
     jobs: Object.fromEntries(
-      [...Object.keys(played), "apart", "crashes", "crashesOnce", "empty", "hangs"].map((name) => [
-        name,
-        { work: ref(name) },
-      ]),
+      [
+        ...Object.keys(played),
+        "apart",
+        "crashes",
+        "crashesOnce",
+        "empty",
+        "hangs",
+        "hangsOnce",
+      ].map((name) => [name, { work: ref(name) }]),
     ),
   },
   sessions: [
@@ -212,6 +218,8 @@ const server = await startServer({
     { task: "crashesOnce", turns: [{ prompt: "The session crashed", text: "Done." }] },
     { task: "empty", turns: [{ text: "" }] },
     { task: "hangs", turns: [{ text: "I begin", hang: true }] },
+    { task: "hangsOnce", attempt: 1, turns: [{ text: "I begin", hang: true }] },
+    { task: "hangsOnce", turns: [{ prompt: "The session crashed", text: "Done." }] },
     { turns: ["Hello!", "Hello again!"] },
   ],
 });
@@ -402,6 +410,26 @@ describe("a task of a job", { concurrency: 4 }, () => {
     assert.deepEqual(own.at(-1), { callback: "taskFailed" });
     assert.deepEqual(Object.keys(job.at(-2) ?? {}), ["jobError"]);
     assert.deepEqual(job.at(-1), { callback: "jobFailed" });
+  });
+
+  it("replaces a session that a client stops", async () => {
+    const jobId = await server.startJob("hangsOnce");
+    const [work] = await server.takeUntil(`copilot/job/${jobId}`, (one) => "workId" in one);
+    const feed = `copilot/task/${String(work?.["taskId"])}`;
+    const [started] = (
+      await server.takeUntil(feed, (one) => one["callback"] === "taskSessionStarted")
+    ).slice(-1);
+    const session = `copilot/session/${String(started?.["sessionId"])}`;
+    await server.takeUntil(session, (one) => one["callback"] === "onMessage");
+    assert.deepEqual(await server.post(`${session}/stop`), { result: "Closed" });
+    await server.drain(session);
+    const rest = await server.drain(feed);
+    assert.ok(inShort(rest).includes("SESSION CRASHED"));
+    assert.equal(rest.filter((one) => one["callback"] === "taskSessionStarted").length, 1);
+    assert.deepEqual(rest.at(-1), { callback: "taskSucceeded" });
+    assert.deepEqual((await server.drain(`copilot/job/${jobId}`)).at(-1), {
+      callback: "jobSucceeded",
+    });
   });
 
   it("can be stopped, and its session talked to until then", async () => {
