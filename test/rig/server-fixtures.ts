@@ -71,13 +71,22 @@ export const alt = (condition: Answer, trueWork?: Answer, falseWork?: Answer): A
   ...(trueWork === undefined ? {} : { trueWork }),
   ...(falseWork === undefined ? {} : { falseWork }),
 });
+/** Its fields are in reading order. */
 export const loop = (
   body: Answer,
   conditions: {
     readonly preCondition?: readonly [boolean, Answer];
     readonly postCondition?: readonly [boolean, Answer];
   } = {},
-): Answer => ({ kind: "Loop", body, ...conditions });
+): Answer => {
+  const { preCondition, postCondition } = conditions;
+  return {
+    kind: "Loop",
+    ...(preCondition === undefined ? {} : { preCondition }),
+    body,
+    ...(postCondition === undefined ? {} : { postCondition }),
+  };
+};
 
 /** An entry with these jobs, of the tasks above. */
 export const entryOf = (works: Readonly<Record<string, Answer>>): Answer => ({

@@ -154,14 +154,17 @@ describe("the events of a session", { concurrency: true }, () => {
     }
   });
 
-  it("take a Last-Event-ID that is no number for none", async () => {
+  it("refuse a Last-Event-ID that is no number", async () => {
     const id = await server.startSession();
     const feed = `copilot/session/${id}`;
     assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
-    for (const lastEventId of ["x", "-1", "1.5", ""]) {
-      const events = await all(server.events(`${feed}/events`, { lastEventId }));
-      check(events, "SessionClosed");
+    for (const last of ["x", "-1", "1.5", "1e3"]) {
+      const response = await server.request(`${feed}/events`, {
+        headers: { "last-event-id": last },
+      });
+      assert.equal(response.status, 400, last);
     }
+    check(await all(server.events(`${feed}/events`, { lastEventId: "" })), "SessionClosed");
   });
 
   it("don't wait for a reader that doesn't read", async () => {

@@ -21,7 +21,7 @@ interface Played {
 
 const prompt = "Do it.";
 const again = `${prompt}\n\n## Required Tool Not Called: job_prepare_document`;
-const retry = (number: number, of: number): string => `DECISION retry ${number} of ${of}`;
+const retry = (number: number, of: number): string => `DECISION Retry ${number} of ${of}`;
 
 const played: Readonly<Record<string, Played>> = {
   plain: { turns: ["Done."], prompts: [prompt], feed: ["TASK SUCCEEDED", "taskSucceeded"] },
@@ -234,8 +234,8 @@ function inShort(feed: readonly Answer[]): string[] {
     const category = /^\[([A-Z ]+)\] /.exec(reason)?.[1];
     assert.ok(category !== undefined, `no category: ${reason}`);
     if (category === "OPERATION" || category === "MISC") return [];
-    const detail = /\b(?:retry \d+ of \d+|toolExecuted|condition)\b/i.exec(reason)?.[0];
-    const shown = category === "CRITERIA" || detail?.startsWith("retry") === true;
+    const detail = /\b(?:Retry \d+ of \d+|toolExecuted|condition)\b/.exec(reason)?.[0];
+    const shown = category === "CRITERIA" || detail?.startsWith("Retry") === true;
     return [shown && detail !== undefined ? `${category} ${detail}` : category];
   });
 }
