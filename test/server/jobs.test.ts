@@ -101,7 +101,7 @@ describe("copilot/job/start", () => {
   });
 
   it("passes on the lines after the first as the user's input", async () => {
-    const { job } = await server.runJob("asks", "a dance\non two lines.");
+    const { job } = await server.runJob("asks", "a dance\non two lines");
     assert.deepEqual(job.at(-1), { callback: "jobSucceeded" });
   });
 
