@@ -41,7 +41,7 @@ const model = "gpt-5-mini";
 const server = await startServer({
   entry: {
     models: { driving: model },
-    limits: { loopIterations: 1_000_000, jobMinutes: 1000 },
+    limits: { loopIterations: 1_000_000, jobMinutes: 1000, parallel: jobs },
     tasks: { talk: { model: { category: "driving" }, prompt: "Talk." } },
     jobs: {
       talk: {
