@@ -19,6 +19,8 @@ export interface CliResult extends Output {
 
 export interface CliChild {
   readonly pid: number;
+  /** What it has printed so far. */
+  readonly output: Output;
   readonly ended: Promise<CliResult>;
   /** So far. */
   readonly output: Output;
@@ -56,6 +58,7 @@ export function startCli(args: readonly string[], options: CliOptions): CliChild
   const pid = child.pid ?? 0;
   return {
     pid,
+    output,
     ended,
     output,
     printed,
