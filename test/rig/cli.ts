@@ -22,8 +22,6 @@ export interface CliChild {
   /** What it has printed so far. */
   readonly output: Output;
   readonly ended: Promise<CliResult>;
-  /** So far. */
-  readonly output: Output;
   /** Resolves when the output holds `text`; rejects if the process ends first. */
   printed(text: string): Promise<void>;
   /** As the `| head` of a pipe does when it has seen enough. */
@@ -60,7 +58,6 @@ export function startCli(args: readonly string[], options: CliOptions): CliChild
     pid,
     output,
     ended,
-    output,
     printed,
     exited,
     closeOutput: () => void child.stdout.destroy(),
