@@ -235,11 +235,12 @@ export class LiveRuns {
     try {
       if (!(await this.#isKnownModel(modelId)))
         return refused("ModelIdNotFound", `There is no model ${JSON.stringify(modelId)}.`);
+      let sessionId = "";
       const session = await this.#runs.startSession(modelId, workingDirectory, feed, () =>
-        this.#sessions.end(session.rawSection.sessionId),
+        this.#sessions.end(sessionId),
       );
+      ({ sessionId } = session.rawSection);
       const use = new SessionUse(this.#runs.clock);
-      const { sessionId } = session.rawSection;
       this.#sessions.add(sessionId, { feed, own: { session, workingDirectory, use } });
       return { kind: "started", sessionId };
     } catch (error) {
