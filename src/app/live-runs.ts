@@ -39,7 +39,6 @@ export type FeedKind = "job" | "journal" | "task" | "session";
 interface LiveJob {
   readonly jobName: string;
   readonly startTime: number;
-  endTime: number | undefined;
   readonly run: HostRun;
   readonly feed: Feed;
   readonly journal: Feed;
@@ -170,10 +169,8 @@ export class LiveRuns {
     }
     const startTime = this.#runs.clock.now();
     const { runId: jobId, ended } = run;
-    const live: LiveJob = { jobName, startTime, endTime: undefined, run, feed, journal, feeds };
-    this.#jobs.add(jobId, live);
+    this.#jobs.add(jobId, { jobName, startTime, run, feed, journal, feeds });
     void ended.finally(() => {
-      live.endTime = this.#runs.clock.now();
       feed.close();
       journal.close();
       this.#jobs.end(jobId);
@@ -184,7 +181,7 @@ export class LiveRuns {
   /** Cancels a job. Undefined: done. A job that has ended can't be stopped. */
   stopJob(jobId: string): Refused | undefined {
     const job = this.#jobs.get(jobId);
-    if (job === undefined || job.endTime !== undefined)
+    if (job === undefined || job.feed.closed)
       return refused("JobNotFound", "There is no such job, or it has ended.");
     job.feeds.cancel();
     job.run.cancel(STOPPED);
@@ -364,7 +361,7 @@ export class LiveRuns {
   }
 }
 
-function stateOf({ run, jobName, startTime, endTime, feeds }: LiveJob): JobState {
-  const { status, works } = feeds;
+function stateOf({ run, jobName, startTime, feeds }: LiveJob): JobState {
+  const { status, works, endTime } = feeds;
   return { jobId: run.runId, jobName, startTime, endTime, status, tasks: works };
 }

@@ -122,6 +122,7 @@ export class JobFeeds implements Reporter {
   /** Work id → what runs of it now. */
   readonly #running = new Map<number, { readonly taskId: string; readonly task: TaskFeed }>();
   #crash: string | undefined;
+  #endTime: number | undefined;
 
   constructor(options: JobFeedsOptions) {
     this.#options = options;
@@ -147,6 +148,11 @@ export class JobFeeds implements Reporter {
     return status === "Executing" ? "Running" : status;
   }
 
+  /** In milliseconds since 1970. */
+  get endTime(): number | undefined {
+    return this.#endTime;
+  }
+
   /** Every `TaskWork` of the job, by `workIdInJob`. */
   get works(): readonly WorkState[] {
     return [...this.#works.values()];
@@ -169,6 +175,7 @@ export class JobFeeds implements Reporter {
     this.#reportTask(event);
     if (event.type !== "work.started") this.#fold.report(event);
     if (event.type === "run.ended") {
+      this.#endTime = event.at;
       this.#options.feed.close();
       this.#options.journal.close();
     }

@@ -159,7 +159,7 @@ describe("readers of a feed", () => {
     const gone = new AbortController();
     const waiting = feed.changed(0, gone.signal);
     const following = (async () => {
-      for await (const items of feed.follow(0, gone.signal)) assert.fail(String(items));
+      for await (const items of feed.follow(0, gone.signal)) assert.fail(JSON.stringify(items));
     })();
     gone.abort();
     await Promise.all([waiting, following]);
