@@ -16,6 +16,7 @@ type Json =
 /** One JSON object of a live feed, such as `{ callback: "onReasoning", reasoningId, delta }`. */
 export type LiveResponse = { readonly [key: string]: Json | undefined };
 
+/** A response of a feed. */
 export interface FeedItem {
   /** From 1. What was dropped has the number of the last item of it. */
   readonly seq: number;
@@ -69,6 +70,10 @@ const KEPT_AT_END = 4 * 1024;
 const LINE_BYTES = 64;
 const AT_ONCE = 500;
 
+/**
+ * JSON objects in their order, for any number of readers, and for one that takes each of them once. Its memory is
+ * bounded.
+ */
 export class Feed {
   readonly #options: FeedOptions;
   readonly #keptBytes: number;

@@ -24,10 +24,13 @@ import { SessionUse } from "./session-use.ts";
 export interface JobState {
   /** The `runId` of its events. */
   readonly jobId: string;
+  /** In the entry. */
   readonly jobName: string;
   /** In milliseconds since 1970. */
   readonly startTime: number;
+  /** Undefined while it runs. */
   readonly endTime: number | undefined;
+  /** `Canceled` as soon as it was stopped. */
   readonly status: TaskStatus;
   /** Every `TaskWork` of the job. */
   readonly tasks: readonly WorkState[];
@@ -67,6 +70,7 @@ const KEPT_MS = 60 * 60_000;
 const STOPPED = "stopped by the caller";
 const BUSY = "The session is busy: it is still working on a prompt, or a task is running in it.";
 
+/** Starts jobs, tasks and sessions for others, and finds them by their ids until an hour after their end. */
 export class LiveRuns {
   readonly #runs: HostedRuns;
   readonly #jobs: History<LiveJob>;

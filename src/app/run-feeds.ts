@@ -97,9 +97,11 @@ export class TaskFeed {
 
 /** A `TaskWork` of a job, as it stands. */
 export interface WorkState {
+  /** Its number in the job. */
   readonly workIdInJob: number;
   /** The live id of its latest start. */
   readonly taskId?: string;
+  /** `Waiting`: it has not started. Otherwise that of its latest start. */
   readonly status: "Waiting" | TaskStatus;
 }
 
