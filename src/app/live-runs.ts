@@ -16,7 +16,7 @@ import { Feed, type Taken } from "./feed.ts";
 import { History } from "./history.ts";
 import type { HostRun } from "./host.ts";
 import { warnOf, type HostedRuns } from "./hosted-runs.ts";
-import { folderProblem, noEntry, noSession, refused, type Refused } from "./refusals.ts";
+import { folderProblem, noSession, refused, type Refused } from "./refusals.ts";
 import { JobFeeds, newLiveTaskId, TaskFeed, type TaskStatus, type WorkState } from "./run-feeds.ts";
 import { SessionUse } from "./session-use.ts";
 
@@ -67,6 +67,7 @@ interface LiveSession {
 }
 
 const KEPT_MS = 60 * 60_000;
+const NO_ENTRY = "No entry is installed.";
 const STOPPED = "stopped by the caller";
 const BUSY = "The session is busy: it is still working on a prompt, or a task is running in it.";
 
@@ -141,18 +142,17 @@ export class LiveRuns {
     workingDirectory: string,
   ): Promise<{ readonly kind: "started"; readonly jobId: string } | Refused> {
     const { entry } = this.#runs;
-    if (entry === undefined) return noEntry;
+    if (entry === undefined) return refused("JobNotFound", NO_ENTRY);
     const job = Object.hasOwn(entry.jobs, jobName) ? entry.jobs[jobName] : undefined;
     if (job === undefined)
       return refused("JobNotFound", `There is no job ${JSON.stringify(jobName)} in the entry.`);
-    const input = userInput === "" ? undefined : userInput;
-    const given = input ?? this.#runs.rehearsedUserInput;
-    if (job.requireUserInput && given === undefined) {
-      const message = `The job ${JSON.stringify(jobName)} requires user input.`;
-      return refused("UserInputRequired", message);
-    }
     const problem = await folderProblem(workingDirectory);
     if (problem !== undefined) return problem;
+    if (job.requireUserInput && (userInput ?? "") === "")
+      return refused(
+        "UserInputRequired",
+        `The job ${JSON.stringify(jobName)} requires user input.`,
+      );
     const feed = this.#newFeed();
     const journal = this.#newFeed();
     const feeds = new JobFeeds({
@@ -161,12 +161,19 @@ export class LiveRuns {
       openTask: (taskId, workId) => this.#openTask(taskId, workId, run),
       closeTask: (taskId) => this.#tasks.end(taskId),
     });
+    const sessions = new Set<string>();
     let run: HostRun;
     try {
-      run = await this.#runs.startJob(jobName, given ?? "", workingDirectory, {
+      run = await this.#runs.startJob(jobName, userInput ?? "", workingDirectory, {
         folds: [feeds],
-        openFeed: (sessionId) => this.#openSession(sessionId),
-        closeFeed: (sessionId) => this.#sessions.end(sessionId),
+        openFeed: (sessionId) => {
+          sessions.add(sessionId);
+          return this.#openSession(sessionId);
+        },
+        closeFeed: (sessionId) => {
+          sessions.delete(sessionId);
+          this.#endSession(sessionId);
+        },
       });
     } catch (error) {
       return this.#notStarted(error);
@@ -174,11 +181,12 @@ export class LiveRuns {
     const startTime = this.#runs.clock.now();
     const { runId: jobId, ended } = run;
     this.#jobs.add(jobId, { jobName, startTime, run, feed, journal, feeds });
-    void ended.finally(() => {
-      feed.close();
-      journal.close();
+    const end = (): void => {
+      feeds.close();
+      for (const sessionId of sessions) this.#endSession(sessionId);
       this.#jobs.end(jobId);
-    });
+    };
+    void ended.then(end, end);
     return { kind: "started", jobId };
   }
 
@@ -201,9 +209,14 @@ export class LiveRuns {
     const { entry } = this.#runs;
     const session = this.#sessions.get(sessionId);
     if (session === undefined || this.#sessionOf(sessionId) === undefined) return noSession;
-    if (entry === undefined) return noEntry;
-    if (!Object.hasOwn(entry.tasks, taskName))
+    if (entry === undefined) return refused("TaskNotFound", NO_ENTRY);
+    const found = Object.hasOwn(entry.tasks, taskName) ? entry.tasks[taskName] : undefined;
+    if (found === undefined)
       return refused("TaskNotFound", `There is no task ${JSON.stringify(taskName)} in the entry.`);
+    if (found.requireUserInput && userInput === "") {
+      const message = `The task ${JSON.stringify(taskName)} requires user input.`;
+      return refused("UserInputRequired", message);
+    }
     const taskId = newLiveTaskId();
     const task = new TaskFeed(this.#newFeed(), true);
     this.#tasks.add(taskId, { task, work: undefined });
@@ -230,12 +243,12 @@ export class LiveRuns {
     modelId: string,
     workingDirectory: string,
   ): Promise<{ readonly kind: "started"; readonly sessionId: string } | Refused> {
-    const problem = await folderProblem(workingDirectory);
-    if (problem !== undefined) return problem;
     const feed = this.#newFeed();
     try {
       if (!(await this.#isKnownModel(modelId)))
         return refused("ModelIdNotFound", `There is no model ${JSON.stringify(modelId)}.`);
+      const problem = await folderProblem(workingDirectory);
+      if (problem !== undefined) return problem;
       let sessionId = "";
       const session = await this.#runs.startSession(modelId, workingDirectory, feed, () =>
         this.#sessions.end(sessionId),
@@ -313,7 +326,7 @@ export class LiveRuns {
       } catch (error) {
         task.fail(this.#masked(error));
       } finally {
-        task.feed.close();
+        task.close();
       }
     });
     if (entered !== true) task.fail(BUSY);
@@ -330,6 +343,11 @@ export class LiveRuns {
     const feed = this.#newFeed();
     this.#sessions.add(sessionId, { feed, own: undefined });
     return feed;
+  }
+
+  #endSession(sessionId: string): void {
+    this.#sessions.get(sessionId)?.feed.close();
+    this.#sessions.end(sessionId);
   }
 
   #sessionOf(sessionId: string): ICopilotSession | undefined {

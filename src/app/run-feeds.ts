@@ -47,7 +47,12 @@ export class TaskFeed {
     if (event.type === "work.ended") this.#end(event.outcome);
   }
 
-  /** It never came to a run. */
+  /** Its run is over. A task that has not ended by then has failed. */
+  close(): void {
+    if (this.#status === "Running") this.fail(ABANDONED);
+  }
+
+  /** It has crashed, or never came to a run. */
   fail(message: string): void {
     this.#status = "Failed";
     this.feed.append({ taskError: message });
@@ -94,6 +99,9 @@ export class TaskFeed {
     this.feed.close();
   }
 }
+
+/** Only after a bug: otherwise every work ends. */
+const ABANDONED = "The run has ended unexpectedly.";
 
 /** A `TaskWork` of a job, as it stands. */
 export interface WorkState {
@@ -165,6 +173,17 @@ export class JobFeeds implements Reporter {
     this.#fold.cancel();
   }
 
+  /** The run is over. */
+  close(): void {
+    for (const { taskId, task } of this.#running.values()) {
+      task.close();
+      this.#options.closeTask(taskId);
+    }
+    this.#running.clear();
+    this.#options.feed.close();
+    this.#options.journal.close();
+  }
+
   report(event: RunEvent): void {
     this.#options.journal.append(event);
     if (event.type === "run.started") {
@@ -178,8 +197,7 @@ export class JobFeeds implements Reporter {
     if (event.type !== "work.started") this.#fold.report(event);
     if (event.type === "run.ended") {
       this.#endTime = event.at;
-      this.#options.feed.close();
-      this.#options.journal.close();
+      this.close();
     }
   }
 

@@ -1,0 +1,58 @@
+/** The pages of a server. */
+import type { PortalBoot } from "../data/boot.ts";
+import { serverRun } from "../data/run-source.ts";
+import { Frame } from "../frame.tsx";
+import { EmptyState, PageHeading } from "../parts/notes.tsx";
+import { ComparePage } from "../report/compare-page.tsx";
+import { route } from "../router.ts";
+import { placeOf, type Route } from "../routes.ts";
+import { HomePage } from "./home-page.tsx";
+import { NewSessionPage } from "./new-session-page.tsx";
+import { RunRoute } from "./run-route.tsx";
+import { SessionPage } from "./session-page.tsx";
+
+export function PortalApp(_props: { boot: PortalBoot }) {
+  const current = route.value;
+  const navigation = [
+    { href: "#/", text: "Jobs", current: current.page === "home" },
+    { href: "#/session", text: "Session", current: current.page === "session" },
+    { href: "#/journals", text: "Journals", current: current.page === "journals" },
+  ];
+  return (
+    <Frame navigation={navigation} place={placeOf(current)}>
+      <Page route={current} />
+    </Frame>
+  );
+}
+
+function Page({ route: current }: { route: Route }) {
+  switch (current.page) {
+    case "run":
+      return <RunRoute key={current.runId} runId={current.runId} part={current.part} />;
+    case "compare":
+      return <ComparePage sources={current.runIds.map(serverRun)} />;
+    case "home":
+      return <HomePage />;
+    case "session":
+      return current.sessionId === undefined ? (
+        <NewSessionPage />
+      ) : (
+        <SessionPage key={current.sessionId} sessionId={current.sessionId} />
+      );
+    case "journals":
+      return <PageHeading>Journals</PageHeading>;
+    case "unknown":
+      return <UnknownPage />;
+  }
+}
+
+export function UnknownPage() {
+  return (
+    <>
+      <PageHeading>There is no such page</PageHeading>
+      <EmptyState title="The address is not one of this page.">
+        <a href="#/">Go to the start</a>
+      </EmptyState>
+    </>
+  );
+}
