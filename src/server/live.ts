@@ -88,7 +88,7 @@ const AT_ONCE = 100;
 
 interface FollowOptions {
   readonly names: FeedNames;
-  /** Of the header. Empty or absent: from the beginning. */
+  /** Of the header. Absent or empty, which a proxy may make of it: from the beginning. */
   readonly lastEventId?: string | undefined;
   readonly clock: Clock;
 }
