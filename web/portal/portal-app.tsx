@@ -1,10 +1,10 @@
 /** The pages of a server. */
 import type { PortalBoot } from "../data/boot.ts";
 import { keptRun } from "../data/journal-source.ts";
-import { serverRun } from "../data/run-source.ts";
 import { Frame } from "../frame.tsx";
 import { EmptyState, PageHeading } from "../parts/notes.tsx";
 import { ComparePage } from "../report/compare-page.tsx";
+import { JournalsPage } from "../report/journals-page.tsx";
 import { route } from "../router.ts";
 import { placeOf, type Route } from "../routes.ts";
 import { HomePage } from "./home-page.tsx";
@@ -41,7 +41,7 @@ function Page({ route: current }: { route: Route }) {
         <SessionPage key={current.sessionId} sessionId={current.sessionId} />
       );
     case "journals":
-      return <PageHeading>Journals</PageHeading>;
+      return <JournalsPage />;
     case "unknown":
       return <UnknownPage />;
   }
