@@ -1,7 +1,7 @@
 /** A run in the portal: its page, and what can be done with it. */
 import { useMemo, useState } from "preact/hooks";
 import { api, type RunListItem } from "../data/api.ts";
-import { serverRun } from "../data/run-source.ts";
+import { keptRun } from "../data/journal-source.ts";
 import type { RunPart } from "../routes.ts";
 import { RunPage, type RunActions } from "../run/run-page.tsx";
 import { StartDialog } from "./start-dialog.tsx";
@@ -13,7 +13,7 @@ interface Asked {
 }
 
 export function RunRoute({ runId, part }: { runId: string; part: RunPart }) {
-  const source = useMemo(() => serverRun(runId), [runId]);
+  const source = useMemo(() => keptRun(runId), [runId]);
   const [asked, setAsked] = useState<Asked>();
   const actions = useMemo((): RunActions => {
     const ask = async (what: Asked["what"]) => {
