@@ -29,6 +29,9 @@ export interface JobState {
   readonly startTime: number;
   readonly endTime: number | undefined;
   readonly status: TaskStatus;
+  /** As the client named it; a rehearsal may work in a copy. */
+  readonly workingDirectory: string;
+  readonly userInput: string;
   /** Every `TaskWork` of the job. */
   readonly tasks: readonly WorkState[];
 }
@@ -39,6 +42,8 @@ export type FeedKind = "job" | "journal" | "task" | "session";
 interface LiveJob {
   readonly jobName: string;
   readonly startTime: number;
+  readonly workingDirectory: string;
+  readonly userInput: string;
   endTime: number | undefined;
   readonly run: HostRun;
   readonly feed: Feed;
@@ -170,7 +175,17 @@ export class LiveRuns {
     }
     const startTime = this.#runs.clock.now();
     const { runId: jobId, ended } = run;
-    const live: LiveJob = { jobName, startTime, endTime: undefined, run, feed, journal, feeds };
+    const live: LiveJob = {
+      jobName,
+      startTime,
+      workingDirectory,
+      userInput: userInput ?? "",
+      endTime: undefined,
+      run,
+      feed,
+      journal,
+      feeds,
+    };
     this.#jobs.add(jobId, live);
     void ended.finally(() => {
       live.endTime = this.#runs.clock.now();
@@ -368,7 +383,9 @@ export class LiveRuns {
   }
 }
 
-function stateOf({ run, jobName, startTime, endTime, feeds }: LiveJob): JobState {
-  const { status, works } = feeds;
-  return { jobId: run.runId, jobName, startTime, endTime, status, tasks: works };
+function stateOf({ run, feeds, ...job }: LiveJob): JobState {
+  const { jobName, startTime, endTime, workingDirectory, userInput } = job;
+  const { status, works: tasks } = feeds;
+  const jobId = run.runId;
+  return { jobId, jobName, startTime, endTime, status, workingDirectory, userInput, tasks };
 }
