@@ -100,7 +100,7 @@ export interface WorkState {
   readonly workIdInJob: number;
   /** The live id of its latest start. */
   readonly taskId?: string;
-  readonly status: "Waiting" | TaskStatus;
+  readonly status: "Waiting" | TaskStatus | "Skipped";
 }
 
 export interface JobFeedsOptions {
@@ -134,9 +134,9 @@ export class JobFeeds implements Reporter {
       workStopped: (workId, succeeded) =>
         feed.append({ callback: "workStopped", workId, succeeded }),
       jobSucceeded: () => feed.append({ callback: "jobSucceeded" }),
-      jobFailed: (reason) => {
+      jobFailed: () => {
         if (this.#crash !== undefined) feed.append({ jobError: this.#crash });
-        feed.append({ callback: "jobFailed", reason });
+        feed.append({ callback: "jobFailed" });
       },
       jobCanceled: () => feed.append({ callback: "jobCanceled" }),
     });
@@ -169,6 +169,8 @@ export class JobFeeds implements Reporter {
     this.#reportTask(event);
     if (event.type !== "work.started") this.#fold.report(event);
     if (event.type === "run.ended") {
+      for (const [id, work] of this.#works)
+        if (work.status === "Waiting") this.#works.set(id, { ...work, status: "Skipped" });
       this.#options.feed.close();
       this.#options.journal.close();
     }
