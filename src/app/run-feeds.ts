@@ -48,7 +48,7 @@ export class TaskFeed {
   }
 
   /** Its run is over. A task that has not ended by then has failed. */
-  close(): void {
+  end(): void {
     if (this.#status === "Running") this.fail(ABANDONED);
   }
 
@@ -174,9 +174,9 @@ export class JobFeeds implements Reporter {
   }
 
   /** The run is over. */
-  close(): void {
+  end(): void {
     for (const { taskId, task } of this.#running.values()) {
-      task.close();
+      task.end();
       this.#options.closeTask(taskId);
     }
     this.#running.clear();
@@ -199,7 +199,7 @@ export class JobFeeds implements Reporter {
       for (const [id, work] of this.#works)
         if (work.status === "Waiting") this.#works.set(id, { ...work, status: "Skipped" });
       this.#endTime = event.at;
-      this.close();
+      this.end();
     }
   }
 

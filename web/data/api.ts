@@ -41,7 +41,16 @@ export interface RunListItem {
   readonly jobName: string;
   /** ISO 8601. */
   readonly startTime: string;
+  /** ISO 8601; absent while it runs. */
+  readonly endTime?: string;
   readonly status: RunStatus;
+  /** As it was started. */
+  readonly workingDirectory: string;
+  readonly userInput: string;
+  readonly tasks: readonly {
+    readonly workIdInJob: number;
+    readonly status: "Waiting" | "Skipped" | RunStatus;
+  }[];
 }
 
 /** A journal of the server's folder. */
@@ -52,8 +61,7 @@ export const api = {
   models: async () => map(await read<{ models: Model[] }>("api/copilot/models"), (a) => a.models),
   jobs: () => read<Jobs>("api/copilot/job"),
   runs: async () =>
-    map(await read<{ jobs: RunListItem[] }>("api/copilot/job/running"), (a) => a.jobs),
-  runStatus: (jobId: string) => read<RunListItem>(apiPath`copilot/job/${jobId}/status`),
+    map(await read<{ jobs: RunListItem[] }>("api/copilot/job/recent"), (a) => a.jobs),
   startJob: async (jobName: string, workingDirectory: string, userInput: string) =>
     map(
       await act<{ jobId: string }>(
