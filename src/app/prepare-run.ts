@@ -57,6 +57,8 @@ export interface RunOptions extends ModelAccess {
   readonly record?: string;
   /** Where to write the journal. */
   readonly journal?: string;
+  /** Where to write a report of this run, as one HTML file. */
+  readonly htmlReport?: string;
   readonly terminal?: {
     readonly stream: TerminalStream;
     readonly verbosity: "quiet" | "normal" | "verbose";
@@ -112,8 +114,8 @@ async function prepareLoaded(
   jobName: string,
   script: Script | undefined,
 ): Promise<PreparedRun> {
-  const { journal, record: recording, write = asFlag } = options;
-  checkOutputs([loaded.file, script?.file], { journal, recording });
+  const { journal, record: recording, htmlReport, write = asFlag } = options;
+  checkOutputs([loaded.file, script?.file], { journal, recording, "HTML report": htmlReport });
   if (script?.job !== undefined && script.job !== jobName) {
     throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
   }

@@ -17,6 +17,7 @@ import { version } from "../app/run-spec.ts";
 import { chart, type ChartFlags } from "./chart.ts";
 import { list } from "./list.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
+import { report, type ReportFlags } from "./report.ts";
 import { rehearse, type RehearseFlags } from "./rehearse.ts";
 import { run, type RunFlags } from "./run.ts";
 import { schema } from "./schema.ts";
@@ -116,6 +117,13 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     );
 
   program
+    .command("report")
+    .argument("<journal...>", "journals, and folders of journals (*.jsonl)")
+    .description("write the runs of journals as one HTML file that opens without a server")
+    .option("-o, --output <file>", "file to write (- for stdout)", "report.html")
+    .action(async (journals: string[], flags: ReportFlags) => end(await report(journals, flags)));
+
+  program
     .command("rehearse")
     .argument("<rehearsal...>", "rehearsal files, YAML or JSON")
     .description("run rehearsals as tests")
@@ -150,6 +158,7 @@ function addRunOptions(command: Command): Command {
     .option("--in-place", "with --rehearse: work in the folder itself instead of a copy")
     .option("--record <file>", "record this run as a rehearsal")
     .option("--journal <file>", "write every event to a file, as JSON lines")
+    .option("--html-report <file>", "write a report of the run as one HTML file")
     .option(
       "--model <category=id>",
       "use another model for a category (repeatable)",

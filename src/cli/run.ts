@@ -18,6 +18,7 @@ export interface RunFlags {
   readonly inPlace?: true;
   readonly record?: string;
   readonly journal?: string;
+  readonly htmlReport?: string;
   readonly model?: Models;
   readonly permissions?: PermissionPreset;
   readonly maxParallel?: number;
@@ -95,6 +96,7 @@ async function runOptions(
     ...(flags.inPlace === undefined ? {} : { inPlace: true }),
     ...(flags.record === undefined ? {} : { record: flags.record }),
     ...(flags.journal === undefined ? {} : { journal: flags.journal }),
+    ...(flags.htmlReport === undefined ? {} : { htmlReport: flags.htmlReport }),
     ...(flags.model === undefined ? {} : { models: flags.model }),
     ...(flags.permissions === undefined ? {} : { permissions: flags.permissions }),
     ...(flags.runtimePath === undefined ? {} : { runtimePath: flags.runtimePath }),

@@ -1,0 +1,128 @@
+/** Search over everything of a run: a scan without an index, which costs nothing while nobody searches. */
+import type { Block, DecisionItem, Place, RunModel, TurnModel } from "./model.ts";
+
+export interface Hits {
+  /** In the order of the run. */
+  readonly places: readonly Place[];
+  /** There are more. */
+  readonly more: boolean;
+}
+
+export const MAX_HITS = 2000;
+
+/** What contains `query`, without regard to case. Nothing contains an empty one. */
+export function search(model: RunModel, query: string, max = MAX_HITS): Hits {
+  const places: Place[] = [];
+  const wanted = query.trim();
+  if (wanted === "") return { places, more: false };
+  const contains = finder(wanted);
+  const decisions = model.decisions.filter(
+    ({ block, text, category }) => block === undefined && (contains(text) || contains(category)),
+  );
+  let next = 0;
+  for (const turn of model.turns) {
+    for (let item = decisions[next]; item !== undefined && item.at <= turn.startedAt;) {
+      places.push(item);
+      item = decisions[(next += 1)];
+    }
+    if (textsOfTurn(turn).some(contains)) places.push(turn);
+    for (const block of turn.blocks) if (blockContains(block, contains)) places.push(block);
+    if (places.length > max) return { places: places.slice(0, max), more: true };
+  }
+  places.push(...decisions.slice(next));
+  return { places: places.slice(0, max), more: places.length > max };
+}
+
+/** Finds without regard to case. A pattern that is only literal text needs no copy of what it searches. */
+export function finder(wanted: string): (text: string) => boolean {
+  const pattern = new RegExp(wanted.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"), "i");
+  return (text) => pattern.test(text);
+}
+
+/** The texts in which a search finds a place, as the page shows them. */
+export function textsOf(place: Place): readonly string[] {
+  switch (place.kind) {
+    case "iteration":
+      return [place.work.taskId];
+    case "turn":
+      return textsOfTurn(place);
+    case "decision":
+      return textsOfDecision(place);
+    default:
+      return textsOfBlock(place);
+  }
+}
+
+function textsOfTurn({ start, turnId, session }: TurnModel): readonly string[] {
+  return start === undefined
+    ? [turnId, session.sessionId]
+    : [start.prompt, turnId, session.sessionId];
+}
+
+function textsOfDecision({ text, category }: DecisionItem): readonly string[] {
+  return [text, category];
+}
+
+function blockContains(block: Block, contains: (text: string) => boolean): boolean {
+  switch (block.kind) {
+    case "reasoning":
+    case "message":
+      return contains(block.text);
+    case "usage":
+      return contains(block.used.modelId);
+    default:
+      return textsOfBlock(block).some(contains);
+  }
+}
+
+function textsOfBlock(block: Block): readonly string[] {
+  switch (block.kind) {
+    case "reasoning":
+    case "message":
+      return [block.text];
+    case "usage":
+      return [block.used.modelId];
+    case "reply": {
+      const { text, reasoning = "", toolCalls } = block.reply;
+      const calls = toolCalls.flatMap(({ name, arguments: given }) => [name, argumentText(given)]);
+      return [reasoning, text, ...calls];
+    }
+    case "call": {
+      const { result, error } = block.end ?? {};
+      const texts = [block.toolName, argumentsOf(block), block.callId];
+      if (result !== undefined) texts.push(result.detailedContent ?? "", result.content);
+      if (error !== undefined) texts.push(error.message);
+      if (block.output !== "") texts.push(block.output);
+      return texts;
+    }
+    case "denial": {
+      const { operation, target, reason } = block.denial;
+      return [operation, target, reason];
+    }
+    case "model-failure":
+      return [block.failure.message ?? "", String(block.failure.statusCode ?? "")];
+    case "agent-failure":
+      return [block.failure.error.message];
+  }
+}
+
+const argumentTexts = new WeakMap<object, string>();
+
+function argumentsOf(block: Block & { readonly kind: "call" }): string {
+  const known = argumentTexts.get(block);
+  if (known !== undefined) return known;
+  const text = argumentText(block.arguments);
+  argumentTexts.set(block, text);
+  return text;
+}
+
+/** The arguments of a tool call as readable text: what a model gave as text stays as it is. */
+export function argumentText(given: unknown): string {
+  if (given === undefined) return "";
+  if (typeof given === "string") return given;
+  try {
+    return JSON.stringify(given, null, 2) ?? "";
+  } catch {
+    return "(nested too deeply)";
+  }
+}

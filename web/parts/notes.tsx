@@ -1,0 +1,66 @@
+import type { ComponentChildren } from "preact";
+import { Icon, Spinner, type IconName } from "./icon.tsx";
+
+/** In place of a list that has nothing in it: what would be here, and how it gets here. */
+export function EmptyState({
+  icon = "list",
+  title,
+  children,
+}: {
+  icon?: IconName;
+  title: string;
+  children?: ComponentChildren;
+}) {
+  return (
+    <div class="empty">
+      <span class="empty-icon">
+        <Icon name={icon} size={20} />
+      </span>
+      <p class="empty-title">{title}</p>
+      {children === undefined ? null : <div class="empty-text">{children}</div>}
+    </div>
+  );
+}
+
+/** Something went wrong. It is read out when it appears. */
+export function ErrorNote({ title, children }: { title?: string; children: ComponentChildren }) {
+  return (
+    <div class="error-note" role="alert">
+      <Icon name="cross" />
+      <div>
+        {title === undefined ? null : <strong>{title} </strong>}
+        {children}
+      </div>
+    </div>
+  );
+}
+
+export function Loading({ what }: { what: string }) {
+  return (
+    <p class="loading">
+      <Spinner /> Loading {what}…
+    </p>
+  );
+}
+
+/** The `h1` of a page; it gets the focus when the page is entered. */
+export function PageHeading({
+  children,
+  actions,
+  eyebrow,
+}: {
+  children: ComponentChildren;
+  actions?: ComponentChildren;
+  /** What kind of thing this is, above the heading. */
+  eyebrow?: ComponentChildren;
+}) {
+  return (
+    <header class="page-heading">
+      <div class="page-heading-text">
+        {eyebrow === undefined ? null : <p class="eyebrow">{eyebrow}</p>}
+        <h1 tabIndex={-1}>{children}</h1>
+      </div>
+      {actions === undefined ? null : <div class="page-actions">{actions}</div>}
+    </header>
+  );
+}
