@@ -1,4 +1,5 @@
 /** The routes of the server (docs/server.md), typed. What goes wrong is a value. */
+import type { ChartGraph } from "../../src/entry/chart.ts";
 import type { GridRow, PreparedJob } from "../../src/entry/model.ts";
 
 export interface ApiError {
@@ -21,21 +22,10 @@ export interface Model {
   readonly multiplier: number;
 }
 
-export interface ChartNode {
-  readonly id: number;
-  readonly hint: string | readonly [string, number];
-  readonly label?: string;
-  readonly arrows?: readonly {
-    readonly to: number;
-    readonly loopBack: boolean;
-    readonly label?: string;
-  }[];
-}
-
 export interface Jobs {
   readonly grid: readonly GridRow[];
   readonly jobs: Readonly<Record<string, PreparedJob>>;
-  readonly chart: Readonly<Record<string, readonly ChartNode[]>>;
+  readonly chart: Readonly<Record<string, ChartGraph>>;
 }
 
 export interface TaskListItem {
@@ -45,7 +35,7 @@ export interface TaskListItem {
 
 export type RunStatus = "Running" | "Succeeded" | "Failed" | "Canceled";
 
-export interface RunSummary {
+export interface RunListItem {
   readonly jobId: string;
   readonly jobName: string;
   /** ISO 8601. */
@@ -74,8 +64,8 @@ export const api = {
   models: async () => map(await read<{ models: Model[] }>("api/copilot/models"), (a) => a.models),
   jobs: () => read<Jobs>("api/copilot/job"),
   runs: async () =>
-    map(await read<{ jobs: RunSummary[] }>("api/copilot/job/running"), (a) => a.jobs),
-  runStatus: (jobId: string) => read<RunSummary>(apiPath`copilot/job/${jobId}/status`),
+    map(await read<{ jobs: RunListItem[] }>("api/copilot/job/running"), (a) => a.jobs),
+  runStatus: (jobId: string) => read<RunListItem>(apiPath`copilot/job/${jobId}/status`),
   startJob: async (jobName: string, workingDirectory: string, userInput: string) =>
     map(
       await act<{ jobId: string }>(
@@ -174,6 +164,8 @@ export function describeError(error: string): string {
       return "Enter an absolute path.";
     case "WorkingDirectoryNotExists":
       return "There is no such folder on the server.";
+    case "UserInputRequired":
+      return "This job needs an input.";
     default:
       return `The server answered ${error}.`;
   }
