@@ -1,6 +1,7 @@
 /** The routes of the server (docs/server.md), typed. What goes wrong is a value. */
 import type { ChartGraph } from "../../src/entry/chart.ts";
 import type { GridRow, PreparedJob } from "../../src/entry/model.ts";
+import type { JournalInfo } from "../../src/report/run-summary.ts";
 
 export interface ApiError {
   /** The name that the documents give it; `Unreachable` if there was no answer. */
@@ -43,21 +44,8 @@ export interface RunListItem {
   readonly status: RunStatus;
 }
 
-export interface JournalSummary {
-  readonly name: string;
-  /** Bytes. */
-  readonly size: number;
-  /** ISO 8601. */
-  readonly modified: string;
-  readonly runs: readonly {
-    readonly runId: string;
-    readonly jobName: string;
-    readonly status: string;
-    readonly startTime: string;
-    readonly endTime?: string;
-  }[];
-  readonly problems: number;
-}
+/** A journal of the server's folder. */
+export type JournalSummary = JournalInfo;
 
 export const api = {
   config: () => read<Config>("api/config"),

@@ -1,5 +1,6 @@
 /** The pages of a server. */
 import type { PortalBoot } from "../data/boot.ts";
+import { keptRun } from "../data/journal-source.ts";
 import { serverRun } from "../data/run-source.ts";
 import { Frame } from "../frame.tsx";
 import { EmptyState, PageHeading } from "../parts/notes.tsx";
@@ -30,7 +31,7 @@ function Page({ route: current }: { route: Route }) {
     case "run":
       return <RunRoute key={current.runId} runId={current.runId} part={current.part} />;
     case "compare":
-      return <ComparePage sources={current.runIds.map(serverRun)} />;
+      return <ComparePage key={placeOf(current)} runIds={current.runIds} sourceOf={keptRun} />;
     case "home":
       return <HomePage />;
     case "session":
