@@ -65,6 +65,11 @@ export function portalHtml({ version }: { readonly version: string }): string {
   });
 }
 
+/** A check mark on the color of the page. */
+const icon = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#4a3fd0"/><path d="M4.5 8.5l2.5 2.5 4.8-5.5" fill="none" stroke="#fff" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"/></svg>',
+)}`;
+
 export interface PageParts {
   readonly title: string;
   /** HTML: where style and script come from. */
@@ -97,7 +102,7 @@ export function* pageParts({
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
+<link rel="icon" href="${icon}">
 <title>${escapeHtml(title)}</title>
 ${head}
 </head>

@@ -18,12 +18,12 @@ export function HomePage() {
   useRunAnnouncements(runs.kind === "loaded" ? runs.value : undefined);
   return (
     <>
-      <PageHeading>Jobs</PageHeading>
       {runs.kind === "loaded" && runs.stale !== undefined ? (
         <ErrorNote>{runs.stale.reason} What is shown may be out of date.</ErrorNote>
       ) : null}
       <div class="home">
         <section class="home-jobs" aria-label="Jobs of the entry">
+          <PageHeading>Jobs</PageHeading>
           {jobs.kind === "loading" ? <Loading what="the jobs" /> : null}
           {jobs.kind === "failed" ? <ErrorNote>{jobs.error.reason}</ErrorNote> : null}
           {jobs.kind === "loaded" ? (

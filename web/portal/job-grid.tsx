@@ -15,7 +15,6 @@ interface JobListProps {
 export function JobGrid({ jobs: { grid, jobs }, runs, onStart }: JobListProps) {
   const placed = new Set(grid.flatMap((row) => row.jobs.map((cell) => cell?.jobName)));
   const others = Object.keys(jobs).filter((name) => !placed.has(name));
-  const columns = Math.max(1, ...grid.map((row) => row.jobs.length));
   const running = runningByJob(runs);
   const button = (jobName: string, text: string) => {
     const job = jobs[jobName];
@@ -38,9 +37,8 @@ export function JobGrid({ jobs: { grid, jobs }, runs, onStart }: JobListProps) {
   return (
     <>
       {grid.length === 0 ? null : (
-        <div class="job-grid card" style={{ "--columns": columns }}>
-          <table>
-            <caption class="hidden-text">Jobs by keyword</caption>
+        <div class="job-grid card">
+          <table aria-label="Jobs by keyword">
             <tbody>
               {grid.map(({ keyword, jobs: cells }, row) => (
                 // A grid never changes.
@@ -100,16 +98,17 @@ function JobButton({
       <span class="job-button-text">
         <span class="hidden-text">Start </span>
         <span class="job-button-name">{name}</span>
+        {name === jobName ? null : <span class="job-button-job">{jobName}</span>}
         <span class="job-button-facts">
-          {name === jobName ? null : <span class="mono">{jobName}</span>}
-          <span>{facts}</span>
+          {running === 0 ? (
+            facts
+          ) : (
+            <span class="job-button-running" data-tone="run">
+              <Spinner size={13} /> {formatCount(running)} running
+            </span>
+          )}
         </span>
       </span>
-      {running === 0 ? null : (
-        <span class="job-button-running" data-tone="run">
-          <Spinner size={13} /> {formatCount(running)} running
-        </span>
-      )}
     </button>
   );
 }

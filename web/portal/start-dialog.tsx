@@ -1,5 +1,5 @@
 /** Asks for what a job needs, and starts it. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { api, type ApiError } from "../data/api.ts";
 import { serverRun } from "../data/run-source.ts";
 import { Dialog } from "../parts/dialog.tsx";
@@ -104,6 +104,8 @@ function StartForm({
   const [userInput, setUserInput] = useState(first.userInput);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError>();
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector<HTMLElement>("textarea, input")?.focus(), []);
   const start = async () => {
     setBusy(true);
     setError(undefined);
@@ -116,6 +118,7 @@ function StartForm({
   const field = error === undefined ? undefined : fieldOf(error);
   return (
     <form
+      ref={form}
       onSubmit={(event) => {
         event.preventDefault();
         void start();
