@@ -3,6 +3,7 @@ import type { TestContext } from "node:test";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { RunEvent } from "../../src/events/event.ts";
+import { createJournal } from "../../src/journal/write.ts";
 import { runCli } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
@@ -11,9 +12,11 @@ export async function writeReport(
   t: Pick<TestContext, "after">,
   journals: Readonly<Record<string, readonly RunEvent[]>>,
 ): Promise<string> {
-  const { path, write } = await makeWorkspace(t);
+  const { path } = await makeWorkspace(t);
   for (const [name, events] of Object.entries(journals)) {
-    await write(name, events.map((event) => `${JSON.stringify(event)}\n`).join(""));
+    const journal = createJournal(join(path, name));
+    for (const event of events) journal.report(event);
+    await journal.close?.();
   }
   const { code, stderr } = await runCli(["report", ...Object.keys(journals), "-o", "report.html"], {
     cwd: path,

@@ -19,6 +19,8 @@ export interface CliResult extends Output {
 
 export interface CliChild {
   readonly pid: number;
+  /** What it has printed so far. */
+  readonly output: Output;
   readonly ended: Promise<CliResult>;
   /** Resolves when the output holds `text`; rejects if the process ends first. */
   printed(text: string): Promise<void>;
@@ -52,6 +54,7 @@ export function startCli(args: readonly string[], options: CliOptions): CliChild
   const pid = child.pid ?? 0;
   return {
     pid,
+    output,
     ended,
     printed,
     exited,

@@ -1,7 +1,6 @@
 /** The pages of a server. */
 import type { PortalBoot } from "../data/boot.ts";
 import { keptRun } from "../data/journal-source.ts";
-import { serverRun } from "../data/run-source.ts";
 import { Frame } from "../frame.tsx";
 import { EmptyState, PageHeading } from "../parts/notes.tsx";
 import { ComparePage } from "../report/compare-page.tsx";
