@@ -3,6 +3,7 @@ import { validateEntry } from "../entry/prepare.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import { permissionPresets, type Limits, type PermissionPreset } from "../entry/model.ts";
+import type { LimitSources } from "../engine/limits.ts";
 import type { Clock } from "../events/clock.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Tool } from "../sessions/sessions.ts";
@@ -24,6 +25,8 @@ export interface JobHostOptions extends Partial<ModelAccess> {
   readonly permissions?: PermissionPreset;
   /** Override the limits of the entry. */
   readonly limits?: Limits;
+  /** The option that set each of them, as the user wrote it. Default: the host itself. */
+  readonly limitNames?: LimitSources;
   /** Answers every model request instead of a model server. */
   readonly transport?: ModelTransport;
   /**
@@ -66,6 +69,7 @@ const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
   environment: must(isRecord, "be an object of variables"),
   permissions: oneOf(permissionPresets),
   limits: limitsProblems,
+  limitNames: must(isRecord, "be an object of names"),
   transport: must((value) => hasFunction(value, "send"), "have a function send"),
   tools: must(
     (value) => listOf(value, (tool) => isRecord(tool) && isText(tool["name"])),

@@ -108,11 +108,6 @@ export class HostedRuns {
     return this.#entry;
   }
 
-  /** The user input of a rehearsal, if its caller has none. */
-  get rehearsedUserInput(): string | undefined {
-    return this.#rehearsal?.script.userInput;
-  }
-
   /** The job must exist. Rejects if the host is closed, or without the copy that a rehearsal works in. */
   async startJob(
     jobName: string,
@@ -234,7 +229,7 @@ export class HostedRuns {
   }
 
   #spec(entry: PreparedEntry, userInput: string, workingDirectory: string): RunSpec {
-    const { limits, rehearsal } = this.options;
+    const { limits, rehearsal, limitNames = setBy(limits, "the JobHost") } = this.options;
     return runSpec({
       entry,
       ...(this.#original === undefined ? {} : { fingerprintOf: this.#original }),
@@ -243,7 +238,7 @@ export class HostedRuns {
       limits: resolveLimits(
         entry.limits,
         rehearsal && { ...rehearsal.limits, setBy: setBy(rehearsal.limits, rehearsal.file) },
-        { ...limits, setBy: setBy(limits, "the JobHost") },
+        { ...limits, setBy: limitNames },
       ),
       permissions: this.#permissions,
     });

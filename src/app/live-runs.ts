@@ -16,7 +16,7 @@ import { Feed, type Taken } from "./feed.ts";
 import { History } from "./history.ts";
 import type { HostRun } from "./host.ts";
 import { warnOf, type HostedRuns } from "./hosted-runs.ts";
-import { folderProblem, noEntry, noSession, refused, type Refused } from "./refusals.ts";
+import { folderProblem, noSession, refused, type Refused } from "./refusals.ts";
 import { JobFeeds, newLiveTaskId, TaskFeed, type TaskStatus, type WorkState } from "./run-feeds.ts";
 import { SessionUse } from "./session-use.ts";
 
@@ -65,6 +65,7 @@ interface LiveSession {
 }
 
 const KEPT_MS = 60 * 60_000;
+const NO_ENTRY = "No entry is installed.";
 const STOPPED = "stopped by the caller";
 const BUSY = "The session is busy: it is still working on a prompt, or a task is running in it.";
 
@@ -138,18 +139,17 @@ export class LiveRuns {
     workingDirectory: string,
   ): Promise<{ readonly kind: "started"; readonly jobId: string } | Refused> {
     const { entry } = this.#runs;
-    if (entry === undefined) return noEntry;
+    if (entry === undefined) return refused("JobNotFound", NO_ENTRY);
     const job = Object.hasOwn(entry.jobs, jobName) ? entry.jobs[jobName] : undefined;
     if (job === undefined)
       return refused("JobNotFound", `There is no job ${JSON.stringify(jobName)} in the entry.`);
-    const input = userInput === "" ? undefined : userInput;
-    const given = input ?? this.#runs.rehearsedUserInput;
-    if (job.requireUserInput && given === undefined) {
-      const message = `The job ${JSON.stringify(jobName)} requires user input.`;
-      return refused("UserInputRequired", message);
-    }
     const problem = await folderProblem(workingDirectory);
     if (problem !== undefined) return problem;
+    if (job.requireUserInput && (userInput ?? "") === "")
+      return refused(
+        "UserInputRequired",
+        `The job ${JSON.stringify(jobName)} requires user input.`,
+      );
     const feed = this.#newFeed();
     const journal = this.#newFeed();
     const feeds = new JobFeeds({
@@ -160,7 +160,7 @@ export class LiveRuns {
     });
     let run: HostRun;
     try {
-      run = await this.#runs.startJob(jobName, given ?? "", workingDirectory, {
+      run = await this.#runs.startJob(jobName, userInput ?? "", workingDirectory, {
         folds: [feeds],
         openFeed: (sessionId) => this.#openSession(sessionId),
         closeFeed: (sessionId) => this.#sessions.end(sessionId),
@@ -200,9 +200,14 @@ export class LiveRuns {
     const { entry } = this.#runs;
     const session = this.#sessions.get(sessionId);
     if (session === undefined || this.#sessionOf(sessionId) === undefined) return noSession;
-    if (entry === undefined) return noEntry;
-    if (!Object.hasOwn(entry.tasks, taskName))
+    if (entry === undefined) return refused("TaskNotFound", NO_ENTRY);
+    const found = Object.hasOwn(entry.tasks, taskName) ? entry.tasks[taskName] : undefined;
+    if (found === undefined)
       return refused("TaskNotFound", `There is no task ${JSON.stringify(taskName)} in the entry.`);
+    if (found.requireUserInput && userInput === "") {
+      const message = `The task ${JSON.stringify(taskName)} requires user input.`;
+      return refused("UserInputRequired", message);
+    }
     const taskId = newLiveTaskId();
     const task = new TaskFeed(this.#newFeed(), true);
     this.#tasks.add(taskId, { task, work: undefined });
@@ -229,12 +234,12 @@ export class LiveRuns {
     modelId: string,
     workingDirectory: string,
   ): Promise<{ readonly kind: "started"; readonly sessionId: string } | Refused> {
-    const problem = await folderProblem(workingDirectory);
-    if (problem !== undefined) return problem;
     const feed = this.#newFeed();
     try {
       if (!(await this.#isKnownModel(modelId)))
         return refused("ModelIdNotFound", `There is no model ${JSON.stringify(modelId)}.`);
+      const problem = await folderProblem(workingDirectory);
+      if (problem !== undefined) return problem;
       const session = await this.#runs.startSession(modelId, workingDirectory, feed, () =>
         this.#sessions.end(session.rawSection.sessionId),
       );

@@ -4,7 +4,6 @@ import { isDirectory } from "../platform/files.ts";
 
 /** Why something was not started or not found. */
 export type RefusalReason =
-  | "NoEntry"
   | "JobNotFound"
   | "TaskNotFound"
   | "TaskCannotClose"
@@ -12,7 +11,7 @@ export type RefusalReason =
   | "ModelIdNotFound"
   | "WorkingDirectoryNotAbsolutePath"
   | "WorkingDirectoryNotExists"
-  /** The job requires user input, and none was given. */
+  /** The job or the task requires user input, and none was given. */
   | "UserInputRequired"
   /** The session could not be opened, the working directory could not be copied, or the host is closed. */
   | "NotStarted";
@@ -37,5 +36,4 @@ export function refused(reason: RefusalReason, message: string): Refused {
   return { kind: "refused", reason, message };
 }
 
-export const noEntry = refused("NoEntry", "No entry is installed.");
 export const noSession = refused("SessionNotFound", "There is no such session, or it has ended.");
