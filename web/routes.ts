@@ -12,8 +12,12 @@ export type Route =
 export type RunPart =
   | { readonly kind: "overview" }
   | { readonly kind: "work"; readonly workId: number; readonly iteration: number | undefined }
-  | { readonly kind: "turn"; readonly turnId: string }
-  | { readonly kind: "call"; readonly toolCallId: string };
+  /** `block`: the number of what happened in it, from 1. */
+  | { readonly kind: "turn"; readonly turnId: string; readonly block: number | undefined }
+  /** The first call with that id. */
+  | { readonly kind: "call"; readonly toolCallId: string }
+  /** `number`: of the decisions of the run, from 1. */
+  | { readonly kind: "decision"; readonly number: number };
 
 export function parseRoute(hash: string): Route {
   const unknown: Route = { page: "unknown", hash };
@@ -57,20 +61,29 @@ function segments(hash: string): readonly string[] | undefined {
 function runPart(
   kind: string | undefined,
   id: string | undefined,
-  iteration: string | undefined,
+  rest: string | undefined,
 ): RunPart | undefined {
   if (kind === undefined) return { kind: "overview" };
   if (id === undefined || id === "") return undefined;
-  if (kind === "work") {
-    const workId = wholeNumber(id);
-    const number = iteration === undefined ? undefined : wholeNumber(iteration);
-    if (workId === undefined || (iteration !== undefined && number === undefined)) return undefined;
-    return { kind, workId, iteration: number };
+  const number = rest === undefined ? undefined : wholeNumber(rest);
+  if (rest !== undefined && (number === undefined || kind === "call" || kind === "decision"))
+    return undefined;
+  switch (kind) {
+    case "work": {
+      const workId = wholeNumber(id);
+      return workId === undefined ? undefined : { kind, workId, iteration: number };
+    }
+    case "turn":
+      return { kind, turnId: id, block: number };
+    case "call":
+      return { kind, toolCallId: id };
+    case "decision": {
+      const decision = wholeNumber(id);
+      return decision === undefined ? undefined : { kind, number: decision };
+    }
+    default:
+      return undefined;
   }
-  if (iteration !== undefined) return undefined;
-  if (kind === "turn") return { kind, turnId: id };
-  if (kind === "call") return { kind, toolCallId: id };
-  return undefined;
 }
 
 function wholeNumber(text: string): number | undefined {
@@ -108,14 +121,17 @@ function partSegments(part: RunPart): readonly string[] {
         ...(part.iteration === undefined ? [] : [String(part.iteration)]),
       ];
     case "turn":
-      return ["turn", part.turnId];
+      return ["turn", part.turnId, ...(part.block === undefined ? [] : [String(part.block)])];
     case "call":
       return ["call", part.toolCallId];
+    case "decision":
+      return ["decision", String(part.number)];
   }
 }
 
+/** Half a surrogate pair, as an id from a journal may hold it, can't be encoded. */
 function path(...parts: readonly string[]): string {
-  return `#/${parts.map(encodeURIComponent).join("/")}`;
+  return `#/${parts.map((part) => encodeURIComponent(part.replace(/\p{Surrogate}/gu, "\uFFFD"))).join("/")}`;
 }
 
 /** Pages with the same key are one place: moving within it keeps the focus and the scroll position. */

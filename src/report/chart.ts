@@ -14,7 +14,8 @@ export function chartOf(view: RunView, detailOf?: (workId: number) => string | u
   });
 }
 
-function nodeStatus(work: WorkView): NodeStatus {
+/** How a chart shows a work. */
+export function nodeStatus(work: WorkView): NodeStatus {
   switch (work.status) {
     case "crashed":
       return "failed";

@@ -33,10 +33,45 @@ export function search(model: RunModel, query: string, max = MAX_HITS): Hits {
   return { places: places.slice(0, max), more: places.length > max };
 }
 
-/** Finds without regard to case. A pattern that is only literal text needs no copy of what it searches. */
-export function finder(wanted: string): (text: string) => boolean {
-  const pattern = new RegExp(wanted.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"), "i");
+function finder(wanted: string): (text: string) => boolean {
+  const pattern = patternOf(wanted);
   return (text) => pattern.test(text);
+}
+
+/** Finds without regard to case. A pattern that is only literal text needs no copy of what it searches. */
+export function patternOf(wanted: string, flags = "i"): RegExp {
+  return new RegExp(wanted.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"), flags);
+}
+
+export interface Snippet {
+  readonly before: string;
+  readonly match: string;
+  readonly after: string;
+}
+
+const BEFORE = 32;
+const AFTER = 120;
+
+/** Where `query` was found in a place, on one line. */
+export function snippetOf(place: Place, query: string): Snippet {
+  const pattern = patternOf(query.trim());
+  for (const text of textsOf(place)) {
+    const found = pattern.exec(text);
+    if (found === null) continue;
+    const [match] = found;
+    const from = Math.max(0, found.index - BEFORE);
+    const end = found.index + match.length;
+    return {
+      before: (from > 0 ? "…" : "") + oneLine(text.slice(from, found.index)),
+      match: oneLine(match),
+      after: oneLine(text.slice(end, end + AFTER)) + (text.length > end + AFTER ? "…" : ""),
+    };
+  }
+  return { before: "", match: "", after: "" };
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ");
 }
 
 /** The texts in which a search finds a place, as the page shows them. */

@@ -1,11 +1,22 @@
-/** One run. */
+/** One run, live or from a journal: a fold over its events. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { RunSource } from "../data/run-source.ts";
-import "../parts/flowchart.ts";
-import "../parts/markdown.tsx";
-import "../parts/virtual-list.tsx";
-import { PageHeading } from "../parts/notes.tsx";
-import type { RunPart } from "../routes.ts";
+import { targetOf, type Target } from "../model/places.ts";
+import { EmptyState, ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
+import { Tabs } from "../parts/tabs.tsx";
+import { navigate } from "../router.ts";
+import { runHref, type RunPart } from "../routes.ts";
+import { RunContext } from "./context.ts";
+import { Decisions } from "./decisions.tsx";
+import { Flowchart } from "./flowchart.tsx";
+import { RunHead } from "./run-head.tsx";
+import { SearchBar } from "./search-bar.tsx";
+import { Timeline } from "./timeline.tsx";
+import { useRun, type Run } from "./use-run.ts";
+import { WorkDetail } from "./work-detail.tsx";
+import { WorksList } from "./works-list.tsx";
 
+/** What can be done with a run. A rejection is shown. */
 export interface RunActions {
   stop(): Promise<void>;
   startAgain(): Promise<void>;
@@ -13,11 +24,133 @@ export interface RunActions {
 
 export function RunPage({
   source,
+  route,
+  actions,
 }: {
   source: RunSource;
   route: RunPart;
-  /** What can be done with it; only in the portal. */
+  /** Only in the portal. */
   actions?: RunActions;
 }) {
-  return <PageHeading eyebrow="Run">{source.runId}</PageHeading>;
+  const run = useRun(source);
+  const { runId } = source;
+  const { model, feed } = run;
+  const live = feed.kind === "open" && model.view.endedAt === undefined;
+  const context = useMemo(
+    () => ({ runId, live, open: (part: RunPart) => navigate(runHref(runId, part)) }),
+    [runId, live],
+  );
+  if (model.events === 0) return <WithoutEvents run={run} />;
+  return (
+    <RunContext.Provider value={context}>
+      <RunHead model={model} feed={feed} actions={actions} />
+      <RunParts run={run} route={route} />
+    </RunContext.Provider>
+  );
+}
+
+function WithoutEvents({ run: { feed } }: { run: Run }) {
+  return (
+    <>
+      <PageHeading eyebrow="Run">Run</PageHeading>
+      {feed.kind === "open" ? <Loading what="the run" /> : null}
+      {feed.kind === "ended" ? <EmptyState title="There are no events of this run" /> : null}
+      {feed.kind === "failed" ? (
+        <ErrorNote title="The run can't be shown.">{feed.reason}</ErrorNote>
+      ) : null}
+    </>
+  );
+}
+
+function RunParts({ run: { model, version }, route }: { run: Run; route: RunPart }) {
+  const [query, setQuery] = useState("");
+  const target = targetOf(model, route);
+  const selected = target.work?.workId;
+  const detail = useRef<HTMLElement>(null);
+  useShown(detail, route, target);
+  return (
+    <>
+      <div class="run-search">
+        <SearchBar model={model} version={version} query={query} onQuery={setQuery} />
+      </div>
+      <div class="run-pictures">
+        <section class="card run-chart" aria-label="Flowchart">
+          <h2 class="card-title">Flowchart</h2>
+          <Flowchart model={model} version={version} selected={selected} />
+        </section>
+        <section class="card run-time" aria-label="Timeline and decisions">
+          <Pictures model={model} version={version} selected={selected} />
+        </section>
+      </div>
+      <section ref={detail} class="card run-work" aria-label="Works">
+        <WorksList model={model} selected={selected} />
+        <div class="run-detail">
+          {target.missing ? <Missing route={route} /> : null}
+          {target.place?.kind === "decision" && target.place.iteration === undefined ? (
+            <p class="run-reason" data-tone="skip">
+              {target.place.category}: {target.place.text}
+            </p>
+          ) : null}
+          <WorkDetail model={model} version={version} target={target} query={query} />
+        </div>
+      </section>
+    </>
+  );
+}
+
+function Pictures({
+  model,
+  version,
+  selected,
+}: {
+  model: Run["model"];
+  version: number;
+  selected: number | undefined;
+}) {
+  const [shown, setShown] = useState<"timeline" | "decisions">("timeline");
+  return (
+    <Tabs
+      label="Timeline and decisions"
+      tabs={[
+        { id: "timeline", title: "Timeline" },
+        { id: "decisions", title: `Decisions (${model.decisions.length})` },
+      ]}
+      selected={shown}
+      onSelect={setShown}
+    >
+      {shown === "timeline" ? (
+        <Timeline model={model} version={version} selected={selected} />
+      ) : (
+        <Decisions model={model} version={version} />
+      )}
+    </Tabs>
+  );
+}
+
+function Missing({ route }: { route: RunPart }) {
+  const what = {
+    overview: "part",
+    work: "iteration",
+    turn: "turn",
+    call: "tool call",
+    decision: "decision",
+  };
+  return (
+    <p class="run-reason" data-tone="warn" role="status">
+      The run has no such {what[route.kind]}.
+    </p>
+  );
+}
+
+/** A link into the run brings the works into view. Its first address does only if it names a part. */
+function useShown(
+  detail: { readonly current: HTMLElement | null },
+  route: RunPart,
+  { work }: Target,
+): void {
+  const isThere = work !== undefined;
+  useEffect(() => {
+    if (route.kind === "overview" || !isThere) return;
+    detail.current?.scrollIntoView({ block: "start" });
+  }, [route, isThere]);
 }
