@@ -22,7 +22,7 @@ export type RunPart =
 export function parseRoute(hash: string): Route {
   const unknown: Route = { page: "unknown", hash };
   const parts = segments(hash);
-  if (parts === undefined) return unknown;
+  if (parts === undefined || parts.includes("")) return unknown;
   const [page, first, second, third, fourth] = parts;
   switch (page) {
     case undefined:
@@ -64,7 +64,7 @@ function runPart(
   rest: string | undefined,
 ): RunPart | undefined {
   if (kind === undefined) return { kind: "overview" };
-  if (id === undefined || id === "") return undefined;
+  if (id === undefined) return undefined;
   const number = rest === undefined ? undefined : wholeNumber(rest);
   if (rest !== undefined && (number === undefined || kind === "call" || kind === "decision"))
     return undefined;

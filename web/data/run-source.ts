@@ -26,7 +26,8 @@ export function serverRun(runId: string): RunSource {
     runId,
     subscribe: (listener) =>
       openStream<RunEvent>(apiPath`copilot/job/${runId}/journal`, {
-        messages: (batch) => listener.events(batch),
+        // Where the server could not keep all events, the feed says so with an object that is none.
+        messages: (batch) => listener.events(batch.filter((event) => "type" in event)),
         ended: () => listener.ended(),
         failed: (error) => listener.failed(error.reason),
       }),

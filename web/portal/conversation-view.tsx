@@ -56,6 +56,13 @@ const EntryView = memo(({ entry }: { entry: Entry }) => {
       return <ToolView tool={entry} />;
     case "error":
       return <ErrorNote title="The session reported an error.">{entry.text}</ErrorNote>;
+    case "dropped":
+      return (
+        <p class="muted small">
+          {plural(entry.count, "response")} of the session can't be shown: the server keeps the last
+          ones only.
+        </p>
+      );
   }
 });
 

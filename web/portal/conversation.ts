@@ -38,6 +38,7 @@ export type SessionResponse =
     }
   | { readonly callback: "onAgentStart" | "onAgentEnd"; readonly turnId: string }
   | { readonly callback: "onIdle" }
+  | { readonly callback: "onResponsesDropped"; readonly count: number }
   | { readonly callback: "onGeneratedUserPrompt"; readonly prompt: string }
   | { readonly callback?: undefined; readonly sessionError: string };
 
@@ -62,7 +63,9 @@ export type Entry =
     }
   | Streamed
   | ToolCall
-  | { readonly kind: "error"; readonly key: string; readonly text: string };
+  | { readonly kind: "error"; readonly key: string; readonly text: string }
+  /** The server forgot so many responses here. */
+  | { readonly kind: "dropped"; readonly key: string; readonly count: number };
 
 /** `done`: nothing is added to it any more. */
 export interface Streamed {
@@ -221,6 +224,9 @@ class Draft {
         break;
       case "onIdle":
         this.#working = false;
+        break;
+      case "onResponsesDropped":
+        this.#entries.push({ kind: "dropped", key: this.#key(), count: response.count });
         break;
       case "onAgentEnd":
         break;

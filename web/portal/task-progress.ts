@@ -3,7 +3,7 @@
 export type TaskResponse =
   | { readonly callback: "taskDecision"; readonly reason: string }
   | { readonly callback: "taskSucceeded" | "taskFailed" }
-  | { readonly callback: "taskSessionStarted" | "taskSessionStopped" }
+  | { readonly callback: "taskSessionStarted" | "taskSessionStopped" | "onResponsesDropped" }
   | { readonly callback?: undefined; readonly taskError: string };
 
 export interface TaskProgress {
@@ -26,6 +26,7 @@ export function progress(task: TaskProgress, response: TaskResponse): TaskProgre
       return { ...task, status: "failed" };
     case "taskSessionStarted":
     case "taskSessionStopped":
+    case "onResponsesDropped":
       return task;
   }
 }
