@@ -1,8 +1,8 @@
 /** Two runs side by side. */
-import { endText, type RunView, type WorkView } from "../../src/events/view.ts";
+import { elapsedMs, endText, type RunView, type WorkView } from "../../src/events/view.ts";
 import type { RunSource } from "../data/run-source.ts";
 import { Collapsible } from "../parts/collapsible.tsx";
-import { formatMoment } from "../parts/format.ts";
+import { formatDuration, formatMoment } from "../parts/format.ts";
 import { Markdown } from "../parts/markdown.tsx";
 import { EmptyState, ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { StatusBadge } from "../parts/status.tsx";
@@ -10,7 +10,7 @@ import { hrefOf, runHref } from "../routes.ts";
 import {
   both,
   decisionCounts,
-  differenceText,
+  differenceOf,
   pairWorks,
   runFigures,
   settingDifferences,
@@ -184,14 +184,23 @@ function FiguresTable({ label, figures }: { label: string; figures: readonly Fig
 
 function FigureRow({ figure }: { figure: Figure }) {
   const { name, values, format } = figure;
-  const difference = differenceText(figure);
+  const difference = differenceOf(figure);
   return (
-    <tr data-differs={difference !== ""}>
+    <tr data-differs={difference !== undefined}>
       <th scope="row">{name}</th>
       <td class="number">{format(values[0])}</td>
       <td class="number">{format(values[1])}</td>
       <td class="number figures-difference">
-        {difference === "" ? <span class="muted">same</span> : difference}
+        {difference === undefined ? (
+          <span class="muted">same</span>
+        ) : (
+          <>
+            {difference.by}
+            {difference.share === undefined ? null : (
+              <span class="figures-share muted"> {difference.share}</span>
+            )}
+          </>
+        )}
       </td>
     </tr>
   );
@@ -264,7 +273,12 @@ function WorkComparison({
               {work === undefined ? (
                 <span class="muted small">not in this run</span>
               ) : (
-                <StatusBadge status={work.status} quiet />
+                <>
+                  <StatusBadge status={work.status} quiet />
+                  <span class="muted small number">
+                    {formatDuration(elapsedMs(work, last[index] ?? 0))}
+                  </span>
+                </>
               )}
             </span>
           ))}

@@ -71,16 +71,19 @@ export function workFigures(
   ];
 }
 
-/** `+12 %`, `−340 ms`; empty where nothing differs. */
-export function differenceText({ values: [a, b], format }: Figure): string {
-  if (a === b || format(a) === format(b)) return "";
+/** From the first to the second, such as `−340 ms` and `−12 %`; undefined where both look the same. */
+export function differenceOf({
+  values: [a, b],
+  format,
+}: Figure): { readonly by: string; readonly share: string | undefined } | undefined {
+  if (a === b || format(a) === format(b)) return undefined;
   const sign = b > a ? "+" : "−";
   const by = `${sign}${format(Math.abs(b - a))}`;
-  return a === 0 ? by : `${by} (${sign}${percent(Math.abs(b - a) / a)})`;
+  return { by, share: a === 0 ? undefined : `${sign}${percent(Math.abs(b - a) / a)}` };
 }
 
 function percent(share: number): string {
-  return share < 10 ? `${Math.round(share * 100)} %` : `×${formatCount(Math.round(share + 1))}`;
+  return `${formatCount(Math.round(share * 100))} %`;
 }
 
 /**

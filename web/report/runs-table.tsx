@@ -2,7 +2,7 @@
 import { useRef } from "preact/hooks";
 import { formatCost, formatCount, formatDuration, formatMoment, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
-import { StatusBadge } from "../parts/status.tsx";
+import { StatusBadge, type Status } from "../parts/status.tsx";
 import { useVirtualRows } from "../parts/virtual-list.tsx";
 import { runHref } from "../routes.ts";
 import { tokensOf, type ListedRun, type Row, type SortKey, type Sorting } from "./run-list.ts";
@@ -205,7 +205,7 @@ function RunRow({
         />
       </td>
       <td role="cell" class="runs-status">
-        <StatusBadge status={status} {...(status === "running" ? { word: "Not ended" } : {})} />
+        <StatusBadge {...lookOf(status)} />
       </td>
       <td role="cell" class="runs-job">
         <a href={runHref(runId)}>{name}</a>
@@ -231,6 +231,11 @@ function RunRow({
       ) : null}
     </tr>
   );
+}
+
+/** A run without an end may have been killed. */
+function lookOf(status: ListedRun["status"]): { status: Status; word?: string } {
+  return status === "running" ? { status: "waiting", word: "Not ended" } : { status };
 }
 
 function NumberCell({

@@ -69,11 +69,11 @@ export function Trend({ runs }: { runs: readonly ListedRun[] }) {
             <g
               key={run.runId}
               class="trend-bar"
-              data-tone={looks[run.status].tone}
+              data-tone={run.status === "running" ? "skip" : looks[run.status].tone}
               onClick={() => navigate(runHref(run.runId))}
             >
               <title>
-                {`${run.jobName}, ${formatMoment(Date.parse(run.startTime ?? ""))}: ${text(valueOf(run))}, ${looks[run.status].word.toLowerCase()}`}
+                {`${run.jobName}, ${formatMoment(Date.parse(run.startTime ?? ""))}: ${text(valueOf(run))}, ${run.status === "running" ? "not ended" : looks[run.status].word.toLowerCase()}`}
               </title>
               <rect class="trend-space" x={index * (BAR + GAP)} y={0} width={BAR} height={HEIGHT} />
               <rect
