@@ -76,7 +76,7 @@ describe("a report", browserTests, () => {
     await page.getByRole("checkbox").nth(0).check();
     await page.getByRole("checkbox").nth(3).check();
     await page.getByRole("link", { name: "Compare the two runs" }).click();
-    await page.getByRole("heading", { level: 1, name: /Compare|nightly|weekend/ }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Two runs side by side" }).waitFor();
     await page.getByRole("table").first().waitFor();
     await picture(page, "report-compare");
     await expectAccessible(page, "the comparison");
