@@ -64,7 +64,7 @@ function runPart(
   rest: string | undefined,
 ): RunPart | undefined {
   if (kind === undefined) return { kind: "overview" };
-  if (id === undefined) return undefined;
+  if (id === undefined || id === "") return undefined;
   const number = rest === undefined ? undefined : wholeNumber(rest);
   if (rest !== undefined && (number === undefined || kind === "call" || kind === "decision"))
     return undefined;

@@ -36,7 +36,7 @@ tasks:
     prompt: Correct it.
     criteria:
       runConditionInSameSession: false
-      condition: Is it correct?
+      condition: "Is it correct? Call job_boolean_true or job_boolean_false."
       failureAction: { retryTimes: 1, additionalPrompt: "Refused: $reported-false-reason" }
   recover: { model: { category: writing }, prompt: Crash once. }
   answer: { model: { category: driving }, requireUserInput: true, prompt: "Answer: $user-input" }

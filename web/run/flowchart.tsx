@@ -5,7 +5,6 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { generateChartNodes } from "../../src/entry/chart.ts";
 import { mermaidNames, renderMermaid } from "../../src/entry/mermaid.ts";
-import { taskWorks } from "../../src/entry/work.ts";
 import type { RunPlan } from "../../src/events/plan.ts";
 import { elapsedMs, type WorkView } from "../../src/events/view.ts";
 import type { RunModel } from "../model/model.ts";
@@ -144,19 +143,20 @@ export function Flowchart({
 async function draw(plan: RunPlan): Promise<Drawing> {
   const graph = generateChartNodes(plan.work);
   const svg = await drawFlowchart(renderMermaid(graph, { detailOf: () => WIDEST_DETAIL }), "light");
+  const workIds = new Map([...mermaidNames(graph)].map(([workId, name]) => [name, workId]));
+  const labels = new Map(
+    graph.nodes.map(({ hint, label }) => [typeof hint === "string" ? undefined : hint[1], label]),
+  );
   svg.setAttribute("role", "presentation");
   svg.removeAttribute("aria-roledescription");
-  const works = new Map([...mermaidNames(graph)].map(([workId, name]) => [name, workId]));
-  const tasks = new Map(taskWorks(plan.work).map((work) => [work.workIdInJob, work.taskId]));
   const nodes = [...svg.querySelectorAll<SVGGElement>("g.node")].flatMap((element) => {
-    const name = /(?:^|-)flowchart-(n\d+)-\d+$/.exec(element.id)?.[1] ?? "";
-    const workId = works.get(name);
-    const taskId = workId === undefined ? undefined : tasks.get(workId);
-    if (workId === undefined || taskId === undefined) return [];
+    const name = /(?:^|-)flowchart-(n\d+)-\d+$/.exec(element.id)?.[1];
+    const workId = name === undefined ? undefined : workIds.get(name);
+    if (workId === undefined) return [];
     element.setAttribute("role", "button");
     element.classList.add("work-node");
     const detail = [...element.querySelectorAll("tspan.text-outer-tspan")].at(-1);
-    return [{ workId, taskId, element, detail }];
+    return [{ workId, taskId: labels.get(workId) ?? "", element, detail }];
   });
   return { svg, nodes };
 }
