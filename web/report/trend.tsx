@@ -11,6 +11,8 @@ const MAX_BARS = 240;
 const HEIGHT = 56;
 const BAR = 10;
 const GAP = 3;
+/** Of a bar with its gap, in pixels. */
+const WIDEST = 44;
 
 type Measured = "cost" | "duration";
 
@@ -55,41 +57,48 @@ export function Trend({ runs }: { runs: readonly ListedRun[] }) {
           </div>
         ) : null}
       </div>
-      <svg
-        class="trend-bars"
-        viewBox={`0 0 ${width} ${HEIGHT}`}
-        preserveAspectRatio="none"
-        style={{ maxWidth: `${width * 2.4}px` }}
-        role="img"
-        aria-label={`${what} of ${shown.length} runs from ${formatMoment(first)} to ${formatMoment(last)}: average ${text(average)}, most ${text(most)}.`}
-      >
-        {shown.map((run, index) => {
-          const height = Math.max(2, (valueOf(run) / most) * HEIGHT);
-          return (
-            <g
-              key={run.runId}
-              class="trend-bar"
-              data-tone={run.status === "running" ? "skip" : looks[run.status].tone}
-              onClick={() => navigate(runHref(run.runId))}
-            >
-              <title>
-                {`${run.jobName}, ${formatMoment(Date.parse(run.startTime ?? ""))}: ${text(valueOf(run))}, ${run.status === "running" ? "not ended" : looks[run.status].word.toLowerCase()}`}
-              </title>
-              <rect class="trend-space" x={index * (BAR + GAP)} y={0} width={BAR} height={HEIGHT} />
-              <rect
-                x={index * (BAR + GAP)}
-                y={HEIGHT - height}
-                width={BAR}
-                height={height}
-                rx={1.5}
-              />
-            </g>
-          );
-        })}
-      </svg>
-      <div class="trend-axis muted small" aria-hidden="true">
-        <span>{formatMoment(first)}</span>
-        <span>{formatMoment(last)}</span>
+      <div class="trend-plot" style={{ maxWidth: `${Math.max(shown.length * WIDEST, 240)}px` }}>
+        <svg
+          class="trend-bars"
+          viewBox={`0 0 ${width} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`${what} of ${shown.length} runs from ${formatMoment(first)} to ${formatMoment(last)}: average ${text(average)}, most ${text(most)}.`}
+        >
+          {shown.map((run, index) => {
+            const height = Math.max(2, (valueOf(run) / most) * HEIGHT);
+            return (
+              <g
+                key={run.runId}
+                class="trend-bar"
+                data-tone={run.status === "running" ? "skip" : looks[run.status].tone}
+                onClick={() => navigate(runHref(run.runId))}
+              >
+                <title>
+                  {`${run.jobName}, ${formatMoment(Date.parse(run.startTime ?? ""))}: ${text(valueOf(run))}, ${run.status === "running" ? "not ended" : looks[run.status].word.toLowerCase()}`}
+                </title>
+                <rect
+                  class="trend-space"
+                  x={index * (BAR + GAP)}
+                  y={0}
+                  width={BAR}
+                  height={HEIGHT}
+                />
+                <rect
+                  x={index * (BAR + GAP)}
+                  y={HEIGHT - height}
+                  width={BAR}
+                  height={height}
+                  rx={1.5}
+                />
+              </g>
+            );
+          })}
+        </svg>
+        <div class="trend-axis muted small" aria-hidden="true">
+          <span>{formatMoment(first)}</span>
+          <span>{formatMoment(last)}</span>
+        </div>
       </div>
     </section>
   );
