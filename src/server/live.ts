@@ -40,7 +40,7 @@ export function addFeedRoutes(
   for (const [name, feed] of streams) {
     route(app, `copilot/${kind}/:id/${name}`, (c) => {
       const lastEventId = c.req.header("Last-Event-ID");
-      return followFeed(live.feed(feed, c.req.param("id")), names, lastEventId, clock);
+      return followFeed(live.feed(feed, c.req.param("id")), { names, lastEventId, clock });
     });
   }
 }
@@ -86,17 +86,22 @@ const HEARTBEAT_MS = 15_000;
 /** How many responses go out in one write. */
 const AT_ONCE = 100;
 
+interface FollowOptions {
+  readonly names: FeedNames;
+  /** Of the header. Empty or absent: from the beginning. */
+  readonly lastEventId?: string | undefined;
+  readonly clock: Clock;
+}
+
 /** Server-sent events: the responses after `lastEventId`, and at the end of the feed the error that says so. */
-function followFeed(
+export function followFeed(
   feed: Feed | undefined,
-  names: FeedNames,
-  lastEventId: string | undefined,
-  clock: Clock,
+  { names, lastEventId = "", clock }: FollowOptions,
 ): Response {
   if (feed === undefined) return json({ error: names.notFound });
-  if (lastEventId !== undefined && !/^\d{1,15}$/.test(lastEventId))
+  if (!/^\d{0,15}$/.test(lastEventId))
     return refuse("BadRequest", "Last-Event-ID must be the id of an event of this stream.");
-  let after = Number(lastEventId ?? 0);
+  let after = Number(lastEventId);
   // The client knows that this was the end. Any other status would make a browser connect again.
   if (feed.closed && after > feed.last) return new Response(null, { status: 204 });
   const gone = new AbortController();
