@@ -63,7 +63,7 @@ describe("the portal", browserTests, () => {
     await picture(page, "portal-decisions");
     await expectAccessible(page, "the decisions of a run");
 
-    await page.getByRole("link", { name: "Jobs" }).click();
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page.getByRole("link", { name: /maintain.*Succeeded/ }).waitFor();
   });
 
@@ -176,7 +176,7 @@ describe("the portal", browserTests, () => {
     await dialog.getByRole("button", { name: "Start", exact: true }).click();
     await until(page, `location.href !== ${JSON.stringify(first)}`);
     await work(page, /hang.*Running/).waitFor();
-    await page.getByRole("link", { name: "Jobs" }).click();
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page.getByRole("button", { name: "Stop endless" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Stop the run" }).click();
     await page
@@ -218,12 +218,12 @@ describe("the portal", browserTests, () => {
     await page.getByText("Waiting at the gate.").first().waitFor();
     await portal.kill();
     await page
-      .getByText(/server|connection/i)
+      .getByText(/connection lost/i)
       .first()
       .waitFor();
     await picture(page, "portal-gone");
     await page.getByText("Waiting at the gate.").first().waitFor();
-    await page.getByRole("link", { name: "Jobs" }).click();
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page.getByRole("alert").first().waitFor();
   });
 
@@ -239,7 +239,7 @@ describe("the portal", browserTests, () => {
       await expectAccessible(page, "a run");
       await page.getByRole("button", { name: "Table" }).click();
       await expectAccessible(page, "the table of a timeline");
-      await page.getByRole("link", { name: "Session" }).click();
+      await page.getByRole("link", { name: "Session", exact: true }).click();
       await title(page, "New session").waitFor();
       await expectAccessible(page, "a new session");
       await page.goto(`${address}#/no/such/page`);

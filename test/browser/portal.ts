@@ -132,9 +132,11 @@ export async function startPortal(t: TestContext, args: readonly string[] = []):
     ["serve", "--port", "0", "--entry", "entry.yml", "--rehearse", "all.rehearsal.yml", ...args],
     { cwd: workspace.path },
   );
+  let isRunning = true;
+  void child.exited.then(() => (isRunning = false));
   t.after(async () => {
     await workspace.write("gate", "");
-    child.signal("SIGTERM");
+    if (isRunning) child.signal("SIGTERM");
     await child.ended;
   });
   await child.printed("/api/");
