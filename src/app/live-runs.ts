@@ -182,7 +182,7 @@ export class LiveRuns {
     const { runId: jobId, ended } = run;
     this.#jobs.add(jobId, { jobName, startTime, run, feed, journal, feeds });
     const end = (): void => {
-      feeds.close();
+      feeds.finish();
       for (const sessionId of sessions) this.#endSession(sessionId);
       this.#jobs.end(jobId);
     };
@@ -326,7 +326,7 @@ export class LiveRuns {
       } catch (error) {
         task.fail(this.#masked(error));
       } finally {
-        task.close();
+        task.finish();
       }
     });
     if (entered !== true) task.fail(BUSY);

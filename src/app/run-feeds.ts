@@ -48,7 +48,7 @@ export class TaskFeed {
   }
 
   /** Its run is over. A task that has not ended by then has failed. */
-  close(): void {
+  finish(): void {
     if (this.#status === "Running") this.fail(ABANDONED);
   }
 
@@ -109,8 +109,8 @@ export interface WorkState {
   readonly workIdInJob: number;
   /** The live id of its latest start. */
   readonly taskId?: string;
-  /** `Waiting`: it has not started. Otherwise that of its latest start. */
-  readonly status: "Waiting" | TaskStatus;
+  /** `Waiting`: it has not started; `Skipped`: the job has ended without it. Otherwise that of its latest start. */
+  readonly status: "Waiting" | "Skipped" | TaskStatus;
 }
 
 export interface JobFeedsOptions {
@@ -145,9 +145,9 @@ export class JobFeeds implements Reporter {
       workStopped: (workId, succeeded) =>
         feed.append({ callback: "workStopped", workId, succeeded }),
       jobSucceeded: () => feed.append({ callback: "jobSucceeded" }),
-      jobFailed: (reason) => {
+      jobFailed: () => {
         if (this.#crash !== undefined) feed.append({ jobError: this.#crash });
-        feed.append({ callback: "jobFailed", reason });
+        feed.append({ callback: "jobFailed" });
       },
       jobCanceled: () => feed.append({ callback: "jobCanceled" }),
     });
@@ -174,9 +174,9 @@ export class JobFeeds implements Reporter {
   }
 
   /** The run is over. */
-  close(): void {
+  finish(): void {
     for (const { taskId, task } of this.#running.values()) {
-      task.close();
+      task.finish();
       this.#options.closeTask(taskId);
     }
     this.#running.clear();
@@ -197,7 +197,9 @@ export class JobFeeds implements Reporter {
     if (event.type !== "work.started") this.#fold.report(event);
     if (event.type === "run.ended") {
       this.#endTime = event.at;
-      this.close();
+      for (const [id, work] of this.#works)
+        if (work.status === "Waiting") this.#works.set(id, { ...work, status: "Skipped" });
+      this.finish();
     }
   }
 

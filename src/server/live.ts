@@ -39,7 +39,8 @@ export function addFeedRoutes(
   ] as const;
   for (const [name, feed] of streams) {
     route(app, `copilot/${kind}/:id/${name}`, (c) => {
-      const lastEventId = c.req.header("Last-Event-ID");
+      // An empty one means none: https://html.spec.whatwg.org/multipage/server-sent-events.html
+      const lastEventId = c.req.header("Last-Event-ID") || "0";
       return followFeed(live.feed(feed, c.req.param("id")), names, lastEventId, clock);
     });
   }
@@ -90,13 +91,13 @@ const AT_ONCE = 100;
 function followFeed(
   feed: Feed | undefined,
   names: FeedNames,
-  lastEventId: string | undefined,
+  lastEventId: string,
   clock: Clock,
 ): Response {
   if (feed === undefined) return json({ error: names.notFound });
-  if (lastEventId !== undefined && !/^\d{1,15}$/.test(lastEventId))
+  if (!/^\d{1,15}$/.test(lastEventId))
     return refuse("BadRequest", "Last-Event-ID must be the id of an event of this stream.");
-  let after = Number(lastEventId ?? 0);
+  let after = Number(lastEventId);
   // The client knows that this was the end. Any other status would make a browser connect again.
   if (feed.closed && after > feed.last) return new Response(null, { status: 204 });
   const gone = new AbortController();
