@@ -165,7 +165,6 @@ describe("agent-jobs serve", () => {
 
 describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
   const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
-    ["an address that others can reach, without a token", ["--host", "0.0.0.0"], /Set --token/],
     ["a token that is empty", ["--token", ""], /must not be empty/],
     ["a token with a space", ["--token", "a b"], /without spaces/],
     ["a port that is none", ["--port", "70000"], /0 to 65535/],
@@ -199,6 +198,12 @@ describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
       assert.equal(stdout, "");
     });
   }
+
+  it("an address that others can reach, without a token", async () => {
+    const { code, stderr } = await runCli(["serve", "--host", "0.0.0.0"], { cwd });
+    assert.equal(code, 2);
+    assert.match(stderr, /Set --token or AGENT_JOBS_TOKEN/);
+  });
 
   it("a port that is in use", async (t) => {
     const address = new URL(await listen(t, createServer()));
