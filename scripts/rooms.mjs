@@ -69,8 +69,8 @@ export const rooms = {
     node: true,
   },
   report: {
-    holds: "folds of a run into text and HTML; the files of the page",
-    imports: ["entry", "events", "journal"],
+    holds: "folds of a run into text; the page, and reports as single HTML files",
+    imports: ["entry", "events", "journal", "platform"],
     node: true,
   },
   reporters: {
@@ -99,6 +99,12 @@ export const rooms = {
     packages: ["p-limit"],
     node: true,
   },
+  server: {
+    holds: "the HTTP API: routes, security, live feeds, the page",
+    imports: ["app", "events", "entry", "journal", "report", "document/guards.ts", "platform"],
+    packages: ["hono", "@hono/node-server"],
+    node: true,
+  },
   action: {
     holds: "the GitHub Action: inputs, trust, outputs",
     imports: ["app", "document", "entry", "events", "runtime", "platform", "generated"],
@@ -107,7 +113,18 @@ export const rooms = {
   },
   cli: {
     holds: "the command line: arguments to options, an outcome to an exit code",
-    imports: ["app", "document", "entry", "events", "rehearsal", "journal", "report"],
+    imports: [
+      "app",
+      "server",
+      "document",
+      "entry",
+      "events",
+      "rehearsal",
+      "journal",
+      "report",
+      "platform",
+      "generated",
+    ],
     packages: ["commander"],
     node: true,
   },

@@ -22,7 +22,7 @@ export type RunPart =
 export function parseRoute(hash: string): Route {
   const unknown: Route = { page: "unknown", hash };
   const parts = segments(hash);
-  if (parts === undefined) return unknown;
+  if (parts === undefined || parts.includes("")) return unknown;
   const [page, first, second, third, fourth] = parts;
   switch (page) {
     case undefined:

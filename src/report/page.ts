@@ -65,34 +65,54 @@ export function portalHtml({ version }: { readonly version: string }): string {
   });
 }
 
+/** A check mark on the color of the page. */
+const icon = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#4a3fd0"/><path d="M4.5 8.5l2.5 2.5 4.8-5.5" fill="none" stroke="#fff" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"/></svg>',
+)}`;
+
 export interface PageParts {
   readonly title: string;
   /** HTML: where style and script come from. */
   readonly head: string;
   /** See web/data/boot.ts. */
   readonly boot: object;
-  /** HTML: further data. */
-  readonly data?: string;
+  /** HTML in place of the page where scripts don't run. */
+  readonly plain?: string;
+  /** HTML in parts: further data. */
+  readonly data?: Iterable<string>;
 }
 
 /** The document around the page's script, in both uses. */
-export function pageHtml({ title, head, boot, data = "" }: PageParts): string {
-  return `<!doctype html>
+export function pageHtml(page: PageParts): string {
+  return [...pageParts(page)].join("");
+}
+
+/** The same in parts, for data that would not fit into one text. */
+export function* pageParts({
+  title,
+  head,
+  boot,
+  plain = "This page needs JavaScript.",
+  data = [],
+}: PageParts): Iterable<string> {
+  yield `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
+<link rel="icon" href="${icon}">
 <title>${escapeHtml(title)}</title>
 ${head}
 </head>
 <body>
 <div id="app"></div>
-<noscript>This page needs JavaScript.</noscript>
+<noscript>${plain}</noscript>
 <script type="application/json" id="boot">${jsonInHtml(boot)}</script>
-${data}</body>
+`;
+  yield* data;
+  yield `</body>
 </html>
 `;
 }

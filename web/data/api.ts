@@ -1,5 +1,7 @@
 /** The routes of the server (docs/server.md), typed. What goes wrong is a value. */
+import type { ChartGraph } from "../../src/entry/chart.ts";
 import type { GridRow, PreparedJob } from "../../src/entry/model.ts";
+import type { JournalInfo } from "../../src/report/run-summary.ts";
 
 export interface ApiError {
   /** The name that the documents give it; `Unreachable` if there was no answer. */
@@ -21,21 +23,10 @@ export interface Model {
   readonly multiplier: number;
 }
 
-export interface ChartNode {
-  readonly id: number;
-  readonly hint: string | readonly [string, number];
-  readonly label?: string;
-  readonly arrows?: readonly {
-    readonly to: number;
-    readonly loopBack: boolean;
-    readonly label?: string;
-  }[];
-}
-
 export interface Jobs {
   readonly grid: readonly GridRow[];
   readonly jobs: Readonly<Record<string, PreparedJob>>;
-  readonly chart: Readonly<Record<string, readonly ChartNode[]>>;
+  readonly chart: Readonly<Record<string, ChartGraph>>;
 }
 
 export interface TaskListItem {
@@ -45,37 +36,32 @@ export interface TaskListItem {
 
 export type RunStatus = "Running" | "Succeeded" | "Failed" | "Canceled";
 
-export interface RunSummary {
+export interface RunListItem {
   readonly jobId: string;
   readonly jobName: string;
   /** ISO 8601. */
   readonly startTime: string;
+  /** ISO 8601; absent while it runs. */
+  readonly endTime?: string;
   readonly status: RunStatus;
+  /** As it was started. */
+  readonly workingDirectory: string;
+  readonly userInput: string;
+  readonly tasks: readonly {
+    readonly workIdInJob: number;
+    readonly status: "Waiting" | "Skipped" | RunStatus;
+  }[];
 }
 
-export interface JournalSummary {
-  readonly name: string;
-  /** Bytes. */
-  readonly size: number;
-  /** ISO 8601. */
-  readonly modified: string;
-  readonly runs: readonly {
-    readonly runId: string;
-    readonly jobName: string;
-    readonly status: string;
-    readonly startTime: string;
-    readonly endTime?: string;
-  }[];
-  readonly problems: number;
-}
+/** A journal of the server's folder. */
+export type JournalSummary = JournalInfo;
 
 export const api = {
   config: () => read<Config>("api/config"),
   models: async () => map(await read<{ models: Model[] }>("api/copilot/models"), (a) => a.models),
   jobs: () => read<Jobs>("api/copilot/job"),
   runs: async () =>
-    map(await read<{ jobs: RunSummary[] }>("api/copilot/job/running"), (a) => a.jobs),
-  runStatus: (jobId: string) => read<RunSummary>(apiPath`copilot/job/${jobId}/status`),
+    map(await read<{ jobs: RunListItem[] }>("api/copilot/job/recent"), (a) => a.jobs),
   startJob: async (jobName: string, workingDirectory: string, userInput: string) =>
     map(
       await act<{ jobId: string }>(
@@ -174,6 +160,8 @@ export function describeError(error: string): string {
       return "Enter an absolute path.";
     case "WorkingDirectoryNotExists":
       return "There is no such folder on the server.";
+    case "UserInputRequired":
+      return "This job needs an input.";
     default:
       return `The server answered ${error}.`;
   }

@@ -23,7 +23,13 @@ export function EmptyState({
 }
 
 /** Something went wrong. It is read out when it appears. */
-export function ErrorNote({ title, children }: { title?: string; children: ComponentChildren }) {
+export function ErrorNote({
+  title,
+  children,
+}: {
+  title?: string | undefined;
+  children: ComponentChildren;
+}) {
   return (
     <div class="error-note" role="alert">
       <Icon name="cross" />

@@ -1,12 +1,16 @@
 /** The pages of a server. */
 import type { PortalBoot } from "../data/boot.ts";
-import { serverRun } from "../data/run-source.ts";
+import { keptRun } from "../data/journal-source.ts";
 import { Frame } from "../frame.tsx";
 import { EmptyState, PageHeading } from "../parts/notes.tsx";
 import { ComparePage } from "../report/compare-page.tsx";
+import { JournalsPage } from "../report/journals-page.tsx";
 import { route } from "../router.ts";
 import { placeOf, type Route } from "../routes.ts";
-import { RunPage } from "../run/run-page.tsx";
+import { HomePage } from "./home-page.tsx";
+import { NewSessionPage } from "./new-session-page.tsx";
+import { RunRoute } from "./run-route.tsx";
+import { SessionPage } from "./session-page.tsx";
 
 export function PortalApp(_props: { boot: PortalBoot }) {
   const current = route.value;
@@ -25,15 +29,19 @@ export function PortalApp(_props: { boot: PortalBoot }) {
 function Page({ route: current }: { route: Route }) {
   switch (current.page) {
     case "run":
-      return <RunPage key={current.runId} source={serverRun(current.runId)} route={current.part} />;
+      return <RunRoute key={current.runId} runId={current.runId} part={current.part} />;
     case "compare":
-      return <ComparePage sources={current.runIds.map(serverRun)} />;
+      return <ComparePage key={placeOf(current)} runIds={current.runIds} sourceOf={keptRun} />;
     case "home":
-      return <PageHeading>Jobs</PageHeading>;
+      return <HomePage />;
     case "session":
-      return <PageHeading>Session</PageHeading>;
+      return current.sessionId === undefined ? (
+        <NewSessionPage />
+      ) : (
+        <SessionPage key={current.sessionId} sessionId={current.sessionId} />
+      );
     case "journals":
-      return <PageHeading>Journals</PageHeading>;
+      return <JournalsPage />;
     case "unknown":
       return <UnknownPage />;
   }
