@@ -1,16 +1,17 @@
 /** The start: the jobs of the entry, and the runs of the last hour. */
 import { useState } from "preact/hooks";
-import { api } from "../data/api.ts";
+import { api, type JournalSummary } from "../data/api.ts";
 import { useApi } from "../data/use-api.ts";
 import { ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { JobGrid } from "./job-grid.tsx";
-import { RecentRuns } from "./recent-runs.tsx";
+import { EarlierRuns, RecentRuns } from "./recent-runs.tsx";
+import { earlierRuns } from "./runs.ts";
 import { StartDialog, type StartRequest } from "./start-dialog.tsx";
 import { useRunAnnouncements } from "./use-run-announcements.ts";
 
 const RUNS_MS = 1_500;
 
-export function HomePage() {
+export function HomePage({ journals }: { journals: readonly JournalSummary[] }) {
   const [jobs] = useApi(api.jobs);
   const [runs, reloadRuns] = useApi(api.runs, RUNS_MS);
   const [request, setRequest] = useState<StartRequest>();
@@ -48,6 +49,7 @@ export function HomePage() {
               onStartAgain={(run) => setRequest({ jobName: run.jobName, again: run })}
             />
           ) : null}
+          <EarlierRuns runs={earlierRuns(journals, listed)} />
         </section>
       </div>
       {request === undefined ? null : (

@@ -1,7 +1,8 @@
 /** A run in the portal: its page, and what can be done with it. */
 import { useMemo, useState } from "preact/hooks";
 import { api } from "../data/api.ts";
-import { serverRun, type RunSource } from "../data/run-source.ts";
+import { keptRun } from "../data/journal-source.ts";
+import type { RunSource } from "../data/run-source.ts";
 import type { RunPart } from "../routes.ts";
 import { RunPage, type RunActions } from "../run/run-page.tsx";
 import { StartDialog, type StartRequest } from "./start-dialog.tsx";
@@ -12,7 +13,7 @@ type Asked =
   | { readonly what: "start"; readonly request: StartRequest };
 
 export function RunRoute({ runId, part }: { runId: string; part: RunPart }) {
-  const source = useMemo(() => serverRun(runId), [runId]);
+  const source = useMemo(() => keptRun(runId), [runId]);
   const [asked, setAsked] = useState<Asked>();
   const actions = useMemo(
     (): RunActions => ({
