@@ -14,8 +14,8 @@ const runOf = (runId: string): string =>
   sealed(story().map((event) => ({ ...event, runId }))).join("");
 
 interface Reported extends Workspace {
-  run(...args: readonly string[]): Promise<CliResult>;
-  report(name?: string): Promise<ReadReport>;
+  readonly report: (...args: readonly string[]) => Promise<CliResult>;
+  readonly made: (name?: string) => Promise<ReadReport>;
 }
 
 async function workspaceOf(
@@ -25,61 +25,69 @@ async function workspaceOf(
   const workspace = await makeWorkspace(t, files);
   return {
     ...workspace,
-    run: (...args) => runCli(["report", ...args], { cwd: workspace.path }),
-    report: async (name = "report.html") => readReport(await workspace.read(name)),
+    report: (...args) => runCli(["report", ...args], { cwd: workspace.path }),
+    made: async (name = "report.html") => readReport(await workspace.read(name)),
   };
 }
 
 const runIds = ({ boot }: ReadReport): string[] => boot.runs.map(({ runId }) => runId);
 
 test("report writes the runs of files and folders to report.html, or to the named file", async (t) => {
-  const { run, report } = await workspaceOf(t, {
+  const workspace = await workspaceOf(t, {
     "a.jsonl": runOf("a"),
     "nights/b.jsonl": runOf("b"),
     "nights/c.jsonl": runOf("c"),
   });
-  const { stdout, stderr, code } = await run("a.jsonl", "nights");
+  const { stdout, stderr, code } = await workspace.report("a.jsonl", "nights");
   assert.deepEqual([stdout, stderr, code], ["report.html: 3 runs\n", "", 0]);
-  assert.deepEqual(runIds(await report()), ["a", "b", "c"]);
-  const { boot, script } = await report();
+  assert.deepEqual(runIds(await workspace.made()), ["a", "b", "c"]);
+  const { boot, script } = await workspace.made();
   assert.deepEqual(
     boot.journals.map(({ name }) => name),
     ["a.jsonl", join("nights", "b.jsonl"), join("nights", "c.jsonl")],
   );
   assert.ok(script.length > 100_000, "The page is in the file.");
 
-  assert.equal((await run("a.jsonl", "-o", "new/folder/one.html")).code, 0);
-  assert.deepEqual(runIds(await report("new/folder/one.html")), ["a"]);
+  assert.equal((await workspace.report("a.jsonl", "-o", "new/folder/one.html")).code, 0);
+  assert.deepEqual(runIds(await workspace.made("new/folder/one.html")), ["a"]);
 });
 
 test("report -o - prints the file, to the byte, even in a step of GitHub Actions", async (t) => {
-  const { path, run, read } = await workspaceOf(t, { "a.jsonl": runOf("a") });
-  await run("a.jsonl");
+  const workspace = await workspaceOf(t, { "a.jsonl": runOf("a") });
+  await workspace.report("a.jsonl");
   const env = { GITHUB_ACTIONS: "true" };
-  const { stdout, code } = await runCli(["report", "a.jsonl", "-o", "-"], { cwd: path, env });
+  const { stdout, code } = await runCli(["report", "a.jsonl", "-o", "-"], {
+    cwd: workspace.path,
+    env,
+  });
   assert.equal(code, 0);
   const undated = (html: string): string => html.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "");
-  assert.equal(undated(stdout), undated(await read("report.html")));
+  assert.equal(undated(stdout), undated(await workspace.read("report.html")));
 });
 
 test("report of a damaged journal shows what is readable, and says what is wrong", async (t) => {
   const text = runOf("a");
-  const { run, report } = await workspaceOf(t, {
+  const workspace = await workspaceOf(t, {
     "damaged.jsonl": text.replace('"seq":3', '"seq":4'),
     "torn.jsonl": runOf("b").slice(0, -5),
     "notes.jsonl": "hello\n",
   });
-  const torn = await run("torn.jsonl");
+  const torn = await workspace.report("torn.jsonl");
   assert.equal(torn.code, 0, torn.stderr);
   assert.match(torn.stderr, /^torn\.jsonl:\d+: The line is incomplete\.\n$/);
 
-  const { code, stderr } = await run("damaged.jsonl", "torn.jsonl", "notes.jsonl", "no.jsonl");
+  const { code, stderr } = await workspace.report(
+    "damaged.jsonl",
+    "torn.jsonl",
+    "notes.jsonl",
+    "no.jsonl",
+  );
   assert.equal(code, 1);
   assert.match(stderr, /^damaged\.jsonl:4: The line was changed/m);
   assert.match(stderr, /^notes\.jsonl:1: The file is not a journal\.$/m);
   assert.match(stderr, /^no\.jsonl:1: The journal can't be read: ENOENT/m);
   assert.doesNotMatch(stderr, / {2}at |bug/);
-  const made = await report();
+  const made = await workspace.made();
   assert.deepEqual(runIds(made), ["a", "b"]);
   assert.deepEqual(
     made.boot.journals.map(({ problems }) => problems.length),
@@ -88,7 +96,7 @@ test("report of a damaged journal shows what is readable, and says what is wrong
 });
 
 test("report writes nothing if no journal can be read, or if it would overwrite one", async (t) => {
-  const { path, run, read } = await workspaceOf(t, {
+  const workspace = await workspaceOf(t, {
     "a.jsonl": runOf("a"),
     "old.jsonl": runOf("old").slice(0, 900),
     "notes.jsonl": "hello\n",
@@ -108,35 +116,32 @@ test("report writes nothing if no journal can be read, or if it would overwrite 
     [["a.jsonl", "-o", "file/report.html"], /Can't write the report file\/report\.html: /],
     [[], /missing required argument/],
   ] as const) {
-    const { code, stderr, stdout } = await run(...args);
+    const { code, stderr, stdout } = await workspace.report(...args);
     assert.equal(code, 2, `${args.join(" ")}: ${stderr}`);
     assert.match(stderr, why);
     assert.doesNotMatch(stderr, / {2}at |bug/);
     assert.equal(stdout, "");
   }
-  assert.equal(await read("a.jsonl"), runOf("a"));
-  assert.equal(await read("old.jsonl"), runOf("old").slice(0, 900));
-  await assert.rejects(stat(join(path, "report.html")));
+  assert.equal(await workspace.read("a.jsonl"), runOf("a"));
+  assert.equal(await workspace.read("old.jsonl"), runOf("old").slice(0, 900));
+  await assert.rejects(stat(join(workspace.path, "report.html")));
 });
 
 test("report replaces an earlier report", async (t) => {
-  const { run, report } = await workspaceOf(t, { "a.jsonl": runOf("a"), "b.jsonl": runOf("b") });
-  await run("a.jsonl", "b.jsonl");
-  assert.equal((await run("b.jsonl")).code, 0);
-  assert.deepEqual(runIds(await report()), ["b"]);
+  const workspace = await workspaceOf(t, { "a.jsonl": runOf("a"), "b.jsonl": runOf("b") });
+  await workspace.report("a.jsonl", "b.jsonl");
+  assert.equal((await workspace.report("b.jsonl")).code, 0);
+  assert.deepEqual(runIds(await workspace.made()), ["b"]);
 });
 
 test("run --html-report has the events of the journal", async (t) => {
   const { path } = await makeWorkspace(t);
   await mkdir(join(path, "out"));
-  const { code, stderr } = await runCli(
-    [
-      ...["run", join(entries, "commit-review.yml")],
-      ...["--rehearse", join(entries, "commit-review.rehearsal.yml")],
-      ...["--journal", "out/run.jsonl", "--html-report", "out/run.html"],
-    ],
-    { cwd: path },
-  );
+  const files = "--journal out/run.jsonl --html-report out/run.html".split(" ");
+  const entry = join(entries, "commit-review.yml");
+  const rehearsal = join(entries, "commit-review.rehearsal.yml");
+  const args = ["run", entry, "--rehearse", rehearsal, ...files];
+  const { code, stderr } = await runCli(args, { cwd: path });
   assert.equal(code, 0, stderr);
   const { events } = parseJournal(await readFile(join(path, "out/run.jsonl"), "utf8"));
   const report = readReport(await readFile(join(path, "out/run.html"), "utf8"));

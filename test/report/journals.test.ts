@@ -19,11 +19,11 @@ async function textOf(pieces: AsyncIterable<string> | undefined): Promise<string
 }
 
 test("the journals of a folder are listed with their runs, the latest first", async (t) => {
-  const { path, write } = await makeWorkspace(t, { "notes.txt": "x", "sub/c.jsonl": text });
-  await utimes(await write("old.jsonl", text), 100, 100);
-  await utimes(await write("new.jsonl", text.slice(0, -20)), 200, 200);
-  await utimes(await write("other.jsonl", "hello\n"), 50, 50);
-  const journals = await new JournalFolder(path).list();
+  const workspace = await makeWorkspace(t, { "notes.txt": "x", "sub/c.jsonl": text });
+  await utimes(await workspace.write("old.jsonl", text), 100, 100);
+  await utimes(await workspace.write("new.jsonl", text.slice(0, -20)), 200, 200);
+  await utimes(await workspace.write("other.jsonl", "hello\n"), 50, 50);
+  const journals = await new JournalFolder(workspace.path).list();
   assert.deepEqual(
     journals.map(({ name, size, modified, runs, problems }) => ({
       name,
@@ -53,52 +53,52 @@ test("the journals of a folder are listed with their runs, the latest first", as
 });
 
 test("a journal is summarized again when it has changed, and only then", async (t) => {
-  const { path, write } = await makeWorkspace(t);
+  const workspace = await makeWorkspace(t);
   const half = lines.slice(0, 6).join("");
-  const file = await write("a.jsonl", half);
+  const file = await workspace.write("a.jsonl", half);
   await utimes(file, 100, 100);
-  const folder = new JournalFolder(path);
+  const folder = new JournalFolder(workspace.path);
   const [first] = await folder.list();
   assert.equal(first?.runs[0]?.status, "running");
 
   // The same size and time: what is known is taken for what is there.
-  await write("b.tmp", half.replaceAll("run", "nur"));
-  await utimes(join(path, "b.tmp"), 100, 100);
-  await rename(join(path, "b.tmp"), file);
+  await workspace.write("b.tmp", half.replaceAll("run", "nur"));
+  await utimes(join(workspace.path, "b.tmp"), 100, 100);
+  await rename(join(workspace.path, "b.tmp"), file);
   assert.deepEqual(await folder.list(), [first]);
 
   await appendFile(file, lines.slice(6).join(""));
-  await write("a.jsonl", text);
+  await workspace.write("a.jsonl", text);
   assert.equal((await folder.list())[0]?.runs[0]?.status, "failed");
   await rm(file);
   assert.deepEqual(await folder.list(), []);
 });
 
 test("a journal is read as the events that it contains", async (t) => {
-  const { path, write } = await makeWorkspace(t, { "a.jsonl": text });
-  const folder = new JournalFolder(path);
+  const workspace = await makeWorkspace(t, { "a.jsonl": text });
+  const folder = new JournalFolder(workspace.path);
   const events = ((await textOf(await folder.read("a.jsonl"))) ?? "")
     .split("\n")
     .filter((line) => line !== "")
     .map((line): RunEvent => JSON.parse(line));
   assert.deepEqual(events, story());
-  await write("a.jsonl", lines.slice(0, 4).join("") + "{torn");
+  await workspace.write("a.jsonl", lines.slice(0, 4).join("") + "{torn");
   assert.equal((await textOf(await folder.read("a.jsonl")))?.split("\n").length, 4);
 });
 
 test("nothing is read but the journals of the folder itself", async (t) => {
-  const { path, write } = await makeWorkspace(t, { "outside.jsonl": text, "in/notes.txt": text });
-  const inside = join(path, "in");
-  await symlink(join(path, "outside.jsonl"), join(inside, "link.jsonl"));
-  await symlink(path, join(inside, "up.jsonl"));
+  const workspace = await makeWorkspace(t, { "outside.jsonl": text, "in/notes.txt": text });
+  const inside = join(workspace.path, "in");
+  await symlink(join(workspace.path, "outside.jsonl"), join(inside, "link.jsonl"));
+  await symlink(workspace.path, join(inside, "up.jsonl"));
   await symlink("/dev/zero", join(inside, "zero.jsonl"));
-  await write("in/folder.jsonl/x.jsonl", text);
+  await workspace.write("in/folder.jsonl/x.jsonl", text);
   const folder = new JournalFolder(inside);
   assert.deepEqual(await folder.list(), []);
   for (const name of [
     "../outside.jsonl",
     "..\\outside.jsonl",
-    join(path, "outside.jsonl"),
+    join(workspace.path, "outside.jsonl"),
     "folder.jsonl/x.jsonl",
     "folder.jsonl",
     "link.jsonl",
@@ -115,6 +115,6 @@ test("nothing is read but the journals of the folder itself", async (t) => {
 });
 
 test("a folder that can't be read is an error", async (t) => {
-  const { path } = await makeWorkspace(t);
-  await assert.rejects(new JournalFolder(join(path, "missing")).list(), /ENOENT/);
+  const workspace = await makeWorkspace(t);
+  await assert.rejects(new JournalFolder(join(workspace.path, "missing")).list(), /ENOENT/);
 });

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { api, type JournalSummary } from "../data/api.ts";
 import { useApi } from "../data/use-api.ts";
 import { ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
+import { JobCharts } from "./job-chart.tsx";
 import { JobGrid } from "./job-grid.tsx";
 import { EarlierRuns, RecentRuns } from "./recent-runs.tsx";
 import { earlierRuns } from "./runs.ts";
@@ -28,11 +29,14 @@ export function HomePage({ journals }: { journals: readonly JournalSummary[] }) 
           {jobs.kind === "loading" ? <Loading what="the jobs" /> : null}
           {jobs.kind === "failed" ? <ErrorNote>{jobs.error.reason}</ErrorNote> : null}
           {jobs.kind === "loaded" ? (
-            <JobGrid
-              jobs={jobs.value}
-              runs={listed}
-              onStart={(jobName) => setRequest({ jobName, again: undefined })}
-            />
+            <>
+              <JobGrid
+                jobs={jobs.value}
+                runs={listed}
+                onStart={(jobName) => setRequest({ jobName, again: undefined })}
+              />
+              <JobCharts jobs={jobs.value} />
+            </>
           ) : null}
         </section>
         <section class="home-runs" aria-labelledby="recent-runs">
