@@ -38,7 +38,7 @@ const texts = new Map(
     .map((file) => [file, proseOf(file)]),
 );
 const code = [...texts.keys()].filter((file) =>
-  /^(?:src|test|scripts|bench)\/.*\.(?:ts|mjs|js)$/.test(file),
+  /^(?:src|web|test|scripts|bench)\/.*\.(?:tsx?|mjs|js)$/.test(file),
 );
 
 function proseOf(file: string): string {
