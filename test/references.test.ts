@@ -33,7 +33,7 @@ const texts = new Map(
   gitFiles
     .filter(
       (file) =>
-        /\.(?:ts|mjs|js|yml|md)$|^\.ci\/run$/.test(file) && !file.startsWith("test/fixtures/"),
+        /\.(?:tsx?|mjs|js|yml|md)$|^\.ci\/run$/.test(file) && !file.startsWith("test/fixtures/"),
     )
     .map((file) => [file, proseOf(file)]),
 );

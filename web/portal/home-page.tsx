@@ -11,9 +11,11 @@ import { StartDialog, type StartRequest } from "./start-dialog.tsx";
 import { useRunAnnouncements } from "./use-run-announcements.ts";
 
 const RUNS_MS = 1_500;
+/** With `--test`, clients install other entries. */
+const JOBS_MS = 15_000;
 
 export function HomePage({ journals }: { journals: readonly JournalSummary[] }) {
-  const [jobs] = useApi(api.jobs);
+  const [jobs] = useApi(api.jobs, JOBS_MS);
   const [runs, reloadRuns] = useApi(api.runs, RUNS_MS);
   const [request, setRequest] = useState<StartRequest>();
   const listed = runs.kind === "loaded" ? runs.value : [];
