@@ -14,6 +14,8 @@ export interface RunSource {
 
 export interface RunListener {
   events(batch: readonly RunEvent[]): void;
+  /** Lost: the server can't be reached, and is tried again. */
+  connection?(state: "open" | "lost"): void;
   /** There are no more events. */
   ended(): void;
   /** The events can't be read; `reason` is a sentence. */
