@@ -236,6 +236,17 @@ describe("copilot/session/{session-id}/live", { concurrency: true }, () => {
     assert.deepEqual(answers, [{ error: "SessionClosed" }, { error: "SessionNotFound" }]);
   });
 
+  it("refuses a query while another one is being answered, in the feed", async () => {
+    const id = await server.startSession("hangs");
+    const feed = `copilot/session/${id}`;
+    for (const prompt of ["Hello", "Hello again"])
+      assert.deepEqual(await server.post(`${feed}/query`, prompt), {});
+    const answers = await server.takeUntil(feed, (one) => "sessionError" in one);
+    assert.match(String(answers.at(-1)?.["sessionError"]), /busy/);
+    assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+    await server.drain(feed);
+  });
+
   it("ends a session in the middle of an answer", async () => {
     const id = await server.startSession("hangs");
     const feed = `copilot/session/${id}`;
