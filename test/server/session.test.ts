@@ -201,12 +201,10 @@ describe("copilot/session/{session-id}/live", { concurrency: true }, () => {
     const refused = await Promise.race(calls.map(({ answered }) => answered));
     assert.deepEqual(await refused.json(), { error: "ParallelCallNotSupported" });
     for (const { gone } of calls) gone.abort();
-    // As soon as the server has noticed, the place is free.
-    let answer: Answer;
-    do answer = await server.get(`${feed}/live`);
-    while (answer["error"] === "ParallelCallNotSupported");
-    assert.deepEqual(answer, { error: "HttpRequestTimeout" });
-    assert.equal((await ask(id))[0]?.["callback"], "onAgentStart");
+    assert.deepEqual(await server.post(`${feed}/query`, "Hello"), {});
+    for await (const { data } of server.events(`${feed}/events`)) if (isIdle(data)) break;
+    assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+    assert.equal((await server.drain(feed))[0]?.["callback"], "onAgentStart");
     await Promise.allSettled(calls.map(({ answered }) => answered));
   });
 
