@@ -32,6 +32,7 @@ describe("the library", () => {
       "loadEntry",
       "parseJournal",
       "permissionPresets",
+      "readRehearsal",
       "renderMermaid",
       "runJob",
       "runtimeVariables",

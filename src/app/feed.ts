@@ -16,6 +16,7 @@ type Json =
 /** One JSON object of a live feed, such as `{ callback: "onReasoning", reasoningId, delta }`. */
 export type LiveResponse = { readonly [key: string]: Json | undefined };
 
+/** A response of a feed. */
 export interface FeedItem {
   /** From 1. What was dropped has the number of the last item of it. */
   readonly seq: number;
@@ -37,10 +38,13 @@ export type Taken =
   /** The signal of the caller aborted; nothing was taken. */
   | { readonly kind: "canceled" };
 
+/** Where a feed keeps what is too much for the memory. */
+export type FeedStore = Pick<FeedFile, "write" | "read" | "end" | "remove">;
+
 export interface FeedOptions {
   readonly clock: Clock;
   /** For what is no longer kept in memory. Default: it is dropped. */
-  readonly file?: FeedFile;
+  readonly file?: FeedStore;
   /** How much is kept in memory, in bytes. Default: 256 kB. */
   readonly keptBytes?: number;
   /** What was taken can't be read again, so it is not kept. */
@@ -66,6 +70,10 @@ const KEPT_AT_END = 4 * 1024;
 const LINE_BYTES = 64;
 const AT_ONCE = 500;
 
+/**
+ * JSON objects in their order, for any number of readers, and for one that takes each of them once. Its memory is
+ * bounded.
+ */
 export class Feed {
   readonly #options: FeedOptions;
   readonly #keptBytes: number;
@@ -187,17 +195,18 @@ export class Feed {
     if (this.#taking) return { kind: "busy" };
     if (this.#said || this.#stage === "disposed") return { kind: "gone" };
     if (this.#options.forgetTaken === true) this.#forgetTaken();
+    if (this.#last === this.#taken && !this.closed) await this.#wait(milliseconds, signal);
+    return signal?.aborted === true ? { kind: "canceled" } : this.#next();
+  }
+
+  async #wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
     const waiting = new AbortController();
     const unsubscribe = signal && onAbort(signal, () => waiting.abort(true));
     this.#taking = true;
     try {
-      if (this.#last === this.#taken && !this.closed && !waiting.signal.aborted) {
-        const { clock } = this.#options;
-        void clock.sleep(milliseconds, waiting.signal).then(() => waiting.abort(true));
-        await this.changed(this.#taken, waiting.signal);
-      }
-      if (signal?.aborted === true) return { kind: "canceled" };
-      return this.#next();
+      const { clock } = this.#options;
+      void clock.sleep(milliseconds, waiting.signal).then(() => waiting.abort(true));
+      await this.changed(this.#taken, waiting.signal);
     } finally {
       this.#taking = false;
       waiting.abort(true);

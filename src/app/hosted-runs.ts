@@ -115,6 +115,7 @@ export class HostedRuns {
     workingDirectory: string,
     watch: Watch,
   ): Promise<HostRun> {
+    this.host.ensureOpen();
     const entry = this.installed;
     const folder = await this.#rehearsal?.folderOfJob(
       resolve(workingDirectory),
@@ -170,10 +171,12 @@ export class HostedRuns {
     const folder = await this.#rehearsal?.folderOfSession(path, permissions);
     const place = folder?.path ?? path;
     const play = this.#rehearsal?.session(place);
+    let session: ICopilotSession | undefined;
     try {
-      const session = await this.host.startSession({
+      session = await this.host.startSession({
         onEnded: () => {
-          this.feeds.end(session.rawSection.sessionId);
+          // It may have to end as soon as it is open.
+          if (session !== undefined) this.feeds.end(session.rawSection.sessionId);
           play?.end();
           this.#remove(folder);
           onEnded?.();

@@ -24,11 +24,17 @@ import { SessionUse } from "./session-use.ts";
 export interface JobState {
   /** The `runId` of its events. */
   readonly jobId: string;
+  /** In the entry. */
   readonly jobName: string;
   /** In milliseconds since 1970. */
   readonly startTime: number;
+  /** Undefined while it runs. */
   readonly endTime: number | undefined;
+  /** `Canceled` as soon as it was stopped. */
   readonly status: TaskStatus;
+  /** As the client named it; a rehearsal may work in a copy. */
+  readonly workingDirectory: string;
+  readonly userInput: string;
   /** Every `TaskWork` of the job. */
   readonly tasks: readonly WorkState[];
 }
@@ -39,7 +45,8 @@ export type FeedKind = "job" | "journal" | "task" | "session";
 interface LiveJob {
   readonly jobName: string;
   readonly startTime: number;
-  endTime: number | undefined;
+  readonly workingDirectory: string;
+  readonly userInput: string;
   readonly run: HostRun;
   readonly feed: Feed;
   readonly journal: Feed;
@@ -69,6 +76,7 @@ const NO_ENTRY = "No entry is installed.";
 const STOPPED = "stopped by the caller";
 const BUSY = "The session is busy: it is still working on a prompt, or a task is running in it.";
 
+/** Starts jobs, tasks and sessions for others, and finds them by their ids until an hour after their end. */
 export class LiveRuns {
   readonly #runs: HostedRuns;
   readonly #jobs: History<LiveJob>;
@@ -158,33 +166,40 @@ export class LiveRuns {
       openTask: (taskId, workId) => this.#openTask(taskId, workId, run),
       closeTask: (taskId) => this.#tasks.end(taskId),
     });
+    const sessions = new Set<string>();
     let run: HostRun;
     try {
       run = await this.#runs.startJob(jobName, userInput ?? "", workingDirectory, {
         folds: [feeds],
-        openFeed: (sessionId) => this.#openSession(sessionId),
-        closeFeed: (sessionId) => this.#sessions.end(sessionId),
+        openFeed: (sessionId) => {
+          sessions.add(sessionId);
+          return this.#openSession(sessionId);
+        },
+        closeFeed: (sessionId) => {
+          sessions.delete(sessionId);
+          this.#endSession(sessionId);
+        },
       });
     } catch (error) {
       return this.#notStarted(error);
     }
     const startTime = this.#runs.clock.now();
     const { runId: jobId, ended } = run;
-    const live: LiveJob = { jobName, startTime, endTime: undefined, run, feed, journal, feeds };
-    this.#jobs.add(jobId, live);
-    void ended.finally(() => {
-      live.endTime = this.#runs.clock.now();
-      feed.close();
-      journal.close();
+    const asked = { jobName, workingDirectory, userInput: userInput ?? "" };
+    this.#jobs.add(jobId, { ...asked, startTime, run, feed, journal, feeds });
+    const end = (): void => {
+      feeds.end();
+      for (const sessionId of sessions) this.#endSession(sessionId);
       this.#jobs.end(jobId);
-    });
+    };
+    void ended.then(end, end);
     return { kind: "started", jobId };
   }
 
   /** Cancels a job. Undefined: done. A job that has ended can't be stopped. */
   stopJob(jobId: string): Refused | undefined {
     const job = this.#jobs.get(jobId);
-    if (job === undefined || job.endTime !== undefined)
+    if (job === undefined || job.feed.closed)
       return refused("JobNotFound", "There is no such job, or it has ended.");
     job.feeds.cancel();
     job.run.cancel(STOPPED);
@@ -240,11 +255,12 @@ export class LiveRuns {
         return refused("ModelIdNotFound", `There is no model ${JSON.stringify(modelId)}.`);
       const problem = await folderProblem(workingDirectory);
       if (problem !== undefined) return problem;
+      let sessionId = "";
       const session = await this.#runs.startSession(modelId, workingDirectory, feed, () =>
-        this.#sessions.end(session.rawSection.sessionId),
+        this.#sessions.end(sessionId),
       );
+      ({ sessionId } = session.rawSection);
       const use = new SessionUse(this.#runs.clock);
-      const { sessionId } = session.rawSection;
       this.#sessions.add(sessionId, { feed, own: { session, workingDirectory, use } });
       return { kind: "started", sessionId };
     } catch (error) {
@@ -316,7 +332,7 @@ export class LiveRuns {
       } catch (error) {
         task.fail(this.#masked(error));
       } finally {
-        task.feed.close();
+        task.end();
       }
     });
     if (entered !== true) task.fail(BUSY);
@@ -333,6 +349,11 @@ export class LiveRuns {
     const feed = this.#newFeed();
     this.#sessions.add(sessionId, { feed, own: undefined });
     return feed;
+  }
+
+  #endSession(sessionId: string): void {
+    this.#sessions.get(sessionId)?.feed.close();
+    this.#sessions.end(sessionId);
   }
 
   #sessionOf(sessionId: string): ICopilotSession | undefined {
@@ -368,7 +389,9 @@ export class LiveRuns {
   }
 }
 
-function stateOf({ run, jobName, startTime, endTime, feeds }: LiveJob): JobState {
-  const { status, works } = feeds;
-  return { jobId: run.runId, jobName, startTime, endTime, status, tasks: works };
+function stateOf({ run, feeds, ...job }: LiveJob): JobState {
+  const { jobName, startTime, workingDirectory, userInput } = job;
+  const { status, works: tasks, endTime } = feeds;
+  const jobId = run.runId;
+  return { jobId, jobName, startTime, endTime, status, workingDirectory, userInput, tasks };
 }

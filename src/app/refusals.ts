@@ -18,7 +18,9 @@ export type RefusalReason =
 
 /** It was not done. */
 export interface Refused {
+  /** Of every refusal. */
   readonly kind: "refused";
+  /** For programs. */
   readonly reason: RefusalReason;
   /** For people. */
   readonly message: string;

@@ -47,7 +47,12 @@ export class TaskFeed {
     if (event.type === "work.ended") this.#end(event.outcome);
   }
 
-  /** It never came to a run. */
+  /** Its run is over. A task that has not ended by then has failed. */
+  end(): void {
+    if (this.#status === "Running") this.fail(ABANDONED);
+  }
+
+  /** It has crashed, or never came to a run. */
   fail(message: string): void {
     this.#status = "Failed";
     this.feed.append({ taskError: message });
@@ -95,11 +100,16 @@ export class TaskFeed {
   }
 }
 
+/** Only after a bug: otherwise every work ends. */
+const ABANDONED = "The run has ended unexpectedly.";
+
 /** A `TaskWork` of a job, as it stands. */
 export interface WorkState {
+  /** Its number in the job. */
   readonly workIdInJob: number;
   /** The live id of its latest start. */
   readonly taskId?: string;
+  /** `Waiting`: it has not started; `Skipped`: the job ended before. Otherwise that of its latest start. */
   readonly status: "Waiting" | TaskStatus | "Skipped";
 }
 
@@ -122,6 +132,7 @@ export class JobFeeds implements Reporter {
   /** Work id → what runs of it now. */
   readonly #running = new Map<number, { readonly taskId: string; readonly task: TaskFeed }>();
   #crash: string | undefined;
+  #endTime: number | undefined;
 
   constructor(options: JobFeedsOptions) {
     this.#options = options;
@@ -147,6 +158,11 @@ export class JobFeeds implements Reporter {
     return status === "Executing" ? "Running" : status;
   }
 
+  /** In milliseconds since 1970. */
+  get endTime(): number | undefined {
+    return this.#endTime;
+  }
+
   /** Every `TaskWork` of the job, by `workIdInJob`. */
   get works(): readonly WorkState[] {
     return [...this.#works.values()];
@@ -155,6 +171,17 @@ export class JobFeeds implements Reporter {
   /** The job was stopped, so it is canceled, whatever its outcome. */
   cancel(): void {
     this.#fold.cancel();
+  }
+
+  /** The run is over. */
+  end(): void {
+    for (const { taskId, task } of this.#running.values()) {
+      task.end();
+      this.#options.closeTask(taskId);
+    }
+    this.#running.clear();
+    this.#options.feed.close();
+    this.#options.journal.close();
   }
 
   report(event: RunEvent): void {
@@ -171,8 +198,8 @@ export class JobFeeds implements Reporter {
     if (event.type === "run.ended") {
       for (const [id, work] of this.#works)
         if (work.status === "Waiting") this.#works.set(id, { ...work, status: "Skipped" });
-      this.#options.feed.close();
-      this.#options.journal.close();
+      this.#endTime = event.at;
+      this.end();
     }
   }
 

@@ -8,7 +8,9 @@ import type { Provider } from "./session-config.ts";
 
 /** A model that a session can be started with. */
 export interface OfferedModel {
+  /** For people. */
   readonly name: string;
+  /** As an entry names it. */
   readonly id: string;
   /** What a request costs, in premium requests of GitHub Copilot; 0 for those of other servers. */
   readonly multiplier: number;

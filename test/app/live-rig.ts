@@ -62,6 +62,17 @@ export function parsed(json: string): Response {
   return value as Response;
 }
 
+/** Its callback, or the name of its error. */
+export function nameOf(response: Response): string {
+  const { callback } = response;
+  return typeof callback === "string" ? callback : (Object.keys(response)[0] ?? "");
+}
+
+/** Without the decisions. */
+export function callbacksOf(responses: readonly Response[]): string[] {
+  return responses.map(nameOf).filter((name) => name !== "taskDecision");
+}
+
 export function started<T extends { readonly kind: string }>(
   result: T,
 ): Extract<T, { kind: "started" }> {

@@ -156,7 +156,7 @@ async function draw(plan: RunPlan): Promise<Drawing> {
     element.setAttribute("role", "button");
     element.classList.add("work-node");
     const detail = [...element.querySelectorAll("tspan.text-outer-tspan")].at(-1);
-    return [{ workId, taskId: labels.get(workId), element, detail }];
+    return [{ workId, taskId: labels.get(workId) ?? "", element, detail }];
   });
   return { svg, nodes };
 }
