@@ -11,7 +11,7 @@ import { startCli, type CliChild } from "./cli.ts";
 import { eventsOf, type ServerEvent } from "./server-events.ts";
 
 export interface ServerSetup {
-  /** Written to `entries/entry.json` and installed. */
+  /** Written to a file and installed. */
   readonly entry?: Answer;
   /** The rules of the rehearsal that plays the model. Without `optional`, each is optional and for any number of sessions. */
   readonly sessions?: readonly Answer[];
