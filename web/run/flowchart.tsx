@@ -4,7 +4,7 @@
  */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { generateChartNodes } from "../../src/entry/chart.ts";
-import { mermaidNames, renderMermaid } from "../../src/entry/mermaid.ts";
+import { renderMermaid } from "../../src/entry/mermaid.ts";
 import type { RunPlan } from "../../src/events/plan.ts";
 import { elapsedMs, type WorkView } from "../../src/events/view.ts";
 import type { RunModel } from "../model/model.ts";
@@ -17,9 +17,9 @@ import { useNow } from "../parts/time.tsx";
 import { useRunContext } from "./context.ts";
 import { workStatus } from "./status-of.ts";
 
-/** As wide as the second line of a node gets. */
-const WIDEST_DETAIL = "Answered no 00 min 00 s";
-const LEAST_SCALE = 0.62;
+/** As wide as the second line of a node gets; one word, so that it stays a line. */
+const WIDEST_DETAIL = "0".repeat(17);
+const LEAST_SCALE = 0.55;
 
 interface Drawing {
   readonly svg: SVGSVGElement;
@@ -28,7 +28,6 @@ interface Drawing {
 
 interface DrawnNode {
   readonly workId: number;
-  readonly taskId: string;
   readonly element: SVGGElement;
   readonly detail: Element | undefined;
 }
@@ -85,6 +84,11 @@ export function Flowchart({
     observer.observe(box);
     return () => observer.disconnect();
   }, [drawn, isFitted]);
+
+  useLayoutEffect(() => {
+    const node = drawn?.nodes.find(({ workId }) => workId === selected);
+    if (node !== undefined && place.current !== null) bringIntoView(node.element, place.current);
+  }, [drawn, isFitted, selected]);
 
   const nodeOf = (event: Event): DrawnNode | undefined =>
     drawn?.nodes.find(
@@ -143,26 +147,24 @@ export function Flowchart({
 async function draw(plan: RunPlan): Promise<Drawing> {
   const graph = generateChartNodes(plan.work);
   const svg = await drawFlowchart(renderMermaid(graph, { detailOf: () => WIDEST_DETAIL }), "light");
-  const workIds = new Map([...mermaidNames(graph)].map(([workId, name]) => [name, workId]));
-  const labels = new Map(
-    graph.nodes.map(({ hint, label }) => [typeof hint === "string" ? undefined : hint[1], label]),
-  );
   svg.setAttribute("role", "presentation");
   svg.removeAttribute("aria-roledescription");
   const nodes = [...svg.querySelectorAll<SVGGElement>("g.node")].flatMap((element) => {
-    const name = /(?:^|-)flowchart-(n\d+)-\d+$/.exec(element.id)?.[1];
-    const workId = name === undefined ? undefined : workIds.get(name);
-    if (workId === undefined) return [];
+    const id = /(?:^|-)flowchart-n(\d+)-\d+$/.exec(element.id)?.[1];
+    const node = graph.nodes[Number(id ?? -1)];
+    if (node?.workIdInJob === undefined) return [];
     element.setAttribute("role", "button");
+    // The name of the button is its text: its lines are separate words.
+    for (const line of element.querySelectorAll("tspan.text-outer-tspan")) line.before(" ");
     element.classList.add("work-node");
     const detail = [...element.querySelectorAll("tspan.text-outer-tspan")].at(-1);
-    return [{ workId, taskId: labels.get(workId) ?? "", element, detail }];
+    return [{ workId: node.workIdInJob, element, detail }];
   });
   return { svg, nodes };
 }
 
 function show(
-  { workId, taskId, element, detail }: DrawnNode,
+  { element, detail }: DrawnNode,
   work: WorkView | undefined,
   now: number,
   { isSelected, inTabOrder }: { readonly isSelected: boolean; readonly inTabOrder: boolean },
@@ -176,7 +178,6 @@ function show(
   ].join(" · ");
   set(element, "data-tone", status === "pending" ? "none" : tone);
   set(element, "data-status", status);
-  set(element, "aria-label", `${taskId}, work ${workId}: ${word}`);
   set(element, "aria-pressed", String(isSelected));
   set(element, "tabindex", inTabOrder ? "0" : "-1");
   if (detail !== undefined && detail.textContent !== text) detail.textContent = text;
@@ -195,6 +196,16 @@ function scale(svg: SVGSVGElement, box: HTMLElement, isFitted: boolean): void {
   svg.style.maxWidth = "none";
   svg.setAttribute("width", String(Math.round(width * factor)));
   svg.setAttribute("height", String(Math.round(height * factor)));
+}
+
+/** As `scrollIntoView` does, but the page stays where it is. */
+function bringIntoView(element: Element, box: HTMLElement): void {
+  const { left, right, top, bottom } = element.getBoundingClientRect();
+  const frame = box.getBoundingClientRect();
+  if (left < frame.left || right > frame.right)
+    box.scrollLeft += (left + right) / 2 - (frame.left + frame.right) / 2;
+  if (top < frame.top || bottom > frame.bottom)
+    box.scrollTop += (top + bottom) / 2 - (frame.top + frame.bottom) / 2;
 }
 
 /** The statuses that the chart has now. */

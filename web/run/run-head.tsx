@@ -8,14 +8,19 @@ import type { RunModel } from "../model/model.ts";
 import { useAnnounce } from "../parts/announcer.tsx";
 import { CodeBlock } from "../parts/code-block.tsx";
 import { Collapsible } from "../parts/collapsible.tsx";
-import { formatCost, formatCount, formatDuration } from "../parts/format.ts";
+import { formatCost, formatCount, formatDuration, formatExact } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { PageHeading } from "../parts/notes.tsx";
 import { StatusBadge } from "../parts/status.tsx";
 import { RelativeTime, useNow } from "../parts/time.tsx";
 import { runState } from "./status-of.ts";
-import type { RunActions } from "./run-page.tsx";
 import type { Feed } from "./use-run.ts";
+
+/** What can be done with a run. A rejection is shown. */
+export interface RunActions {
+  stop(): Promise<void>;
+  startAgain(): Promise<void>;
+}
 
 export function RunHead({
   model,
@@ -166,8 +171,7 @@ function tokensDetail({
   cacheReadTokens,
   reasoningTokens,
 }: RunView["totals"]): string {
-  const count = (value: number): string => value.toLocaleString("en");
-  return `${count(inputTokens)} in (${count(cacheReadTokens)} from the cache), ${count(outputTokens)} out (${count(reasoningTokens)} of reasoning)`;
+  return `${formatExact(inputTokens)} in (${formatExact(cacheReadTokens)} from the cache), ${formatExact(outputTokens)} out (${formatExact(reasoningTokens)} of reasoning)`;
 }
 
 function Fact({
@@ -201,7 +205,7 @@ function Plan({ plan }: { plan: RunPlan }) {
       <Collapsible summary="Models, limits and permissions">
         <div class="plan-columns">
           <div>
-            <h3>Models</h3>
+            <h2>Models</h2>
             <Pairs pairs={Object.entries(models)} />
             <p class="small muted plan-version">
               agent-jobs {version}, entry{" "}
@@ -211,17 +215,17 @@ function Plan({ plan }: { plan: RunPlan }) {
             </p>
           </div>
           <div>
-            <h3>Limits</h3>
+            <h2>Limits</h2>
             <Pairs
               pairs={Object.entries(limits).map(([name, { value, source }]) => [
                 name,
-                value === null ? "none" : value.toLocaleString("en"),
+                value === null ? "none" : formatExact(value),
                 source,
               ])}
             />
           </div>
           <div>
-            <h3>Permissions</h3>
+            <h2>Permissions</h2>
             <Pairs
               pairs={Object.entries(permissions).map(([task, given]) => [
                 task,

@@ -25,8 +25,8 @@ export function useRun(source: RunSource): Run {
     feed: { kind: "open" },
   }));
   const { runId } = source;
-  const subscribe = useRef(source.subscribe);
-  subscribe.current = source.subscribe.bind(source);
+  const latest = useRef(source);
+  latest.current = source;
   useEffect(() => {
     const model = createRunModel();
     let feed: Feed = { kind: "open" };
@@ -43,7 +43,7 @@ export function useRun(source: RunSource): Run {
       show();
     };
     show();
-    const unsubscribe = subscribe.current({
+    const unsubscribe = latest.current.subscribe({
       events: (batch) => {
         for (const event of batch) applyToModel(model, event);
         timer ??= setTimeout(show, BETWEEN_RENDERS_MS);
