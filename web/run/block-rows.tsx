@@ -207,7 +207,7 @@ function ReasoningRow({ block, opened }: { block: TextBlock; opened: Opened }) {
         </button>
         {open ? (
           <div class="reasoning">
-            <Plain text={block.text} />
+            <Markdown text={block.text} />
             {block.complete ? null : <Writing block={block} />}
           </div>
         ) : null}

@@ -4,7 +4,7 @@
  */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { generateChartNodes } from "../../src/entry/chart.ts";
-import { renderMermaid } from "../../src/entry/mermaid.ts";
+import { mermaidNames, renderMermaid } from "../../src/entry/mermaid.ts";
 import type { RunPlan } from "../../src/events/plan.ts";
 import { elapsedMs, type WorkView } from "../../src/events/view.ts";
 import type { RunModel } from "../model/model.ts";
@@ -85,9 +85,12 @@ export function Flowchart({
     return () => observer.disconnect();
   }, [drawn, isFitted]);
 
+  const centered = useRef<unknown>(undefined);
   useLayoutEffect(() => {
     const node = drawn?.nodes.find(({ workId }) => workId === selected);
-    if (node !== undefined && place.current !== null) bringIntoView(node.element, place.current);
+    if (node === undefined || place.current === null) return;
+    bringIntoView(node.element, place.current, centered.current !== drawn);
+    centered.current = drawn;
   }, [drawn, isFitted, selected]);
 
   const nodeOf = (event: Event): DrawnNode | undefined =>
@@ -147,18 +150,23 @@ export function Flowchart({
 async function draw(plan: RunPlan): Promise<Drawing> {
   const graph = generateChartNodes(plan.work);
   const svg = await drawFlowchart(renderMermaid(graph, { detailOf: () => WIDEST_DETAIL }), "light");
+  const workIds = new Map([...mermaidNames(graph)].map(([workId, name]) => [name, workId]));
   svg.setAttribute("role", "presentation");
   svg.removeAttribute("aria-roledescription");
   const nodes = [...svg.querySelectorAll<SVGGElement>("g.node")].flatMap((element) => {
-    const id = /(?:^|-)flowchart-n(\d+)-\d+$/.exec(element.id)?.[1];
-    const node = graph.nodes[Number(id ?? -1)];
-    if (node?.workIdInJob === undefined) return [];
+    const name = /(?:^|-)flowchart-(n\d+)-\d+$/.exec(element.id)?.[1];
+    const workId = name === undefined ? undefined : workIds.get(name);
+    if (workId === undefined) return [];
     element.setAttribute("role", "button");
-    // The name of the button is its text: its lines are separate words.
-    for (const line of element.querySelectorAll("tspan.text-outer-tspan")) line.before(" ");
     element.classList.add("work-node");
-    const detail = [...element.querySelectorAll("tspan.text-outer-tspan")].at(-1);
-    return [{ workId: node.workIdInJob, element, detail }];
+    const lines = [...element.querySelectorAll("tspan.text-outer-tspan")];
+    const detail = lines.pop();
+    // With a wide font, the second line may have become two.
+    while (/^0+$/.test(lines.at(-1)?.textContent ?? "")) lines.pop()?.remove();
+    // The name of the button is its text: its lines are separate words.
+    detail?.before(" ");
+    for (const line of lines) line.before(" ");
+    return [{ workId, element, detail }];
   });
   return { svg, nodes };
 }
@@ -199,12 +207,12 @@ function scale(svg: SVGSVGElement, box: HTMLElement, isFitted: boolean): void {
 }
 
 /** As `scrollIntoView` does, but the page stays where it is. */
-function bringIntoView(element: Element, box: HTMLElement): void {
+function bringIntoView(element: Element, box: HTMLElement, always: boolean): void {
   const { left, right, top, bottom } = element.getBoundingClientRect();
   const frame = box.getBoundingClientRect();
-  if (left < frame.left || right > frame.right)
+  if (always || left < frame.left || right > frame.right)
     box.scrollLeft += (left + right) / 2 - (frame.left + frame.right) / 2;
-  if (top < frame.top || bottom > frame.bottom)
+  if (always || top < frame.top || bottom > frame.bottom)
     box.scrollTop += (top + bottom) / 2 - (frame.top + frame.bottom) / 2;
 }
 

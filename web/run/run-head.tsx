@@ -33,6 +33,7 @@ export function RunHead({
 }) {
   const { view } = model;
   const live = feed.kind === "open" && view.endedAt === undefined;
+  const isLost = feed.kind === "open" && feed.connection === "lost";
   const state = runState(view, feed);
   return (
     <div class="run-head">
@@ -43,9 +44,12 @@ export function RunHead({
         <span class="run-title">
           <span>{view.jobName === "" ? "Run" : view.jobName}</span>
           <StatusBadge status={state.status} word={state.word} />
-          {live ? <span class="live-badge">live</span> : null}
+          {live && !isLost ? <span class="live-badge">live</span> : null}
         </span>
       </PageHeading>
+      <p class="connection-lost" role="status">
+        {live && isLost ? "Connection lost. Reconnecting… What is shown may be out of date." : ""}
+      </p>
       <Reason view={view} feed={feed} />
       <Facts model={model} live={live} />
       {view.plan === undefined ? null : <Plan plan={view.plan} />}
@@ -143,7 +147,7 @@ function Facts({ model, live }: { model: RunModel; live: boolean }) {
   const now = useNow(live ? 1_000 : 0);
   const end = endedAt ?? (live ? now : (model.lastAt ?? now));
   return (
-    <dl class="facts">
+    <dl class="run-facts">
       <Fact name="Duration">{startedAt === undefined ? "–" : formatDuration(end - startedAt)}</Fact>
       <Fact name="Tokens" detail={tokensDetail(totals)}>
         {formatCount(totals.inputTokens + totals.outputTokens)}
@@ -186,7 +190,7 @@ function Fact({
   children: ComponentChildren;
 }) {
   return (
-    <div class="fact" title={detail} data-tone={tone}>
+    <div class="run-fact" title={detail} data-tone={tone}>
       <dt>{name}</dt>
       <dd class="number">{children}</dd>
     </div>
