@@ -14,7 +14,8 @@ export type { RunEvent, RunOutcome, WorkOutcome } from "./events/event.ts";
 export type { SessionActivity } from "./events/session-activity.ts";
 export type { Reporter } from "./events/sink.ts";
 export { applyEvent, createRunView, type RunView, type WorkView } from "./events/view.ts";
-export { parseJournal, type JournalProblem, type ParsedJournal } from "./journal/read.ts";
+export type { JournalProblem } from "./journal/problem.ts";
+export { parseJournal, type ParsedJournal } from "./journal/read.ts";
 export { createJournal, type JournalOptions } from "./journal/write.ts";
 export {
   startSession,

@@ -53,7 +53,7 @@ export function Frame({
             <ThemeSwitch />
           </div>
         </header>
-        <main ref={main} class="frame-main" tabIndex={-1}>
+        <main ref={main} id="main" class="frame-main" tabIndex={-1}>
           {children}
         </main>
       </div>

@@ -32,6 +32,9 @@ export interface JobState {
   readonly endTime: number | undefined;
   /** `Canceled` as soon as it was stopped. */
   readonly status: TaskStatus;
+  /** As the client named it; a rehearsal may work in a copy. */
+  readonly workingDirectory: string;
+  readonly userInput: string;
   /** Every `TaskWork` of the job. */
   readonly tasks: readonly WorkState[];
 }
@@ -42,6 +45,8 @@ export type FeedKind = "job" | "journal" | "task" | "session";
 interface LiveJob {
   readonly jobName: string;
   readonly startTime: number;
+  readonly workingDirectory: string;
+  readonly userInput: string;
   readonly run: HostRun;
   readonly feed: Feed;
   readonly journal: Feed;
@@ -180,9 +185,10 @@ export class LiveRuns {
     }
     const startTime = this.#runs.clock.now();
     const { runId: jobId, ended } = run;
-    this.#jobs.add(jobId, { jobName, startTime, run, feed, journal, feeds });
+    const asked = { jobName, workingDirectory, userInput: userInput ?? "" };
+    this.#jobs.add(jobId, { ...asked, startTime, run, feed, journal, feeds });
     const end = (): void => {
-      feeds.finish();
+      feeds.end();
       for (const sessionId of sessions) this.#endSession(sessionId);
       this.#jobs.end(jobId);
     };
@@ -326,7 +332,7 @@ export class LiveRuns {
       } catch (error) {
         task.fail(this.#masked(error));
       } finally {
-        task.finish();
+        task.end();
       }
     });
     if (entered !== true) task.fail(BUSY);
@@ -383,7 +389,9 @@ export class LiveRuns {
   }
 }
 
-function stateOf({ run, jobName, startTime, feeds }: LiveJob): JobState {
-  const { status, works, endTime } = feeds;
-  return { jobId: run.runId, jobName, startTime, endTime, status, tasks: works };
+function stateOf({ run, feeds, ...job }: LiveJob): JobState {
+  const { jobName, startTime, workingDirectory, userInput } = job;
+  const { status, works: tasks, endTime } = feeds;
+  const jobId = run.runId;
+  return { jobId, jobName, startTime, endTime, status, workingDirectory, userInput, tasks };
 }

@@ -1,5 +1,6 @@
 /** `agent-jobs serve`: checks what it was given, listens, says where, and ends when it is told to. */
 import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { cancelOnSignals } from "../app/cancellation.ts";
 import { checkNamedTasks, loadEntry, readEntry, readRehearsal } from "../app/entry-files.ts";
@@ -13,6 +14,7 @@ import type { PreparedEntry } from "../entry/model.ts";
 import { JournalFolder } from "../report/journals.ts";
 import { isDirectory } from "../platform/files.ts";
 import { systemClock } from "../platform/clock.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import { isLoopback, isToken } from "../server/security.ts";
 import { startServer, type HttpServer } from "../server/server.ts";
 import { readSharedFlags, type SharedFlags } from "./flags.ts";
@@ -85,7 +87,7 @@ async function start(flags: ServeFlags): Promise<HttpServer> {
       : undefined;
   const entry = flags.test === true ? undefined : await entryOf(flags.entry, rehearsal?.entryFile);
   if (entry !== undefined && rehearsal !== undefined) checkNamedTasks(rehearsal, entry);
-  const journals = await folder(flags.journals, "--journals");
+  const journals = await journalsFolder(flags.journals);
   const feedsFolder = await makeFeedsFolder();
   const host = new JobHost({
     ...options,
@@ -140,6 +142,18 @@ async function folder(path: string | undefined, option: string): Promise<string 
   if (path === undefined) return undefined;
   if (!(await isDirectory(path)))
     throw new UsageError(`${option}: ${path} is not a folder, or does not exist.`);
+  return resolve(path);
+}
+
+/** Made if it doesn't exist. Throws `UsageError` if that fails. */
+async function journalsFolder(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (await isDirectory(path)) return resolve(path);
+    throw new UsageError(`Can't make the folder ${path} of --journals: ${errorMessage(error)}.`);
+  }
   return resolve(path);
 }
 

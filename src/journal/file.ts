@@ -5,7 +5,8 @@
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import type { RunEvent } from "../events/event.ts";
-import { JournalReader, notAJournal, type JournalProblem } from "./read.ts";
+import type { JournalProblem } from "./problem.ts";
+import { JournalReader, notAJournal } from "./read.ts";
 
 /** What is wrong with a journal. */
 export interface JournalCondition {

@@ -5,6 +5,7 @@
 import { eventShape, eventTypes } from "../events/event-shapes.ts";
 import { isRecord } from "../document/guards.ts";
 import type { RunEvent } from "../events/event.ts";
+import type { JournalProblem } from "./problem.ts";
 import { count, fits, natural, optional, record, words } from "../events/shape.ts";
 import {
   hashOfLine,
@@ -14,20 +15,6 @@ import {
   journalStart,
   type JournalEnd,
 } from "./format.ts";
-
-/** A difference between a journal and what was written. */
-export interface JournalProblem {
-  /** 1-based. */
-  readonly line: number;
-  /** A sentence for people. */
-  readonly reason: string;
-  /**
-   * `torn`: the last line is incomplete, because the process was killed or still runs. `removed`: such a line was
-   * removed here when the journal was continued. `unknown`: an intact event of a type that a newer agent-jobs has
-   * added. `damaged`: everything else.
-   */
-  readonly kind: "torn" | "removed" | "unknown" | "damaged";
-}
 
 /** The contents of a journal. */
 export interface ParsedJournal {

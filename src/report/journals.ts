@@ -9,18 +9,7 @@ import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunEvent } from "../events/event.ts";
 import { openJournalFile, readJournalFile, type JournalReading } from "../journal/file.ts";
-import { RunTallies, type RunSummary } from "./run-summary.ts";
-
-export interface JournalInfo {
-  readonly name: string;
-  /** Bytes. */
-  readonly size: number;
-  /** ISO 8601. */
-  readonly modified: string;
-  readonly runs: readonly RunSummary[];
-  /** How many lines can't be used, and other differences from what was written. */
-  readonly problems: number;
-}
+import { RunTallies, type JournalInfo } from "./run-summary.ts";
 
 const MAX_JOURNALS = 1000;
 /** Runs that are listed of one journal. */

@@ -32,6 +32,18 @@ export interface RunSummary {
   readonly denials: number;
 }
 
+/** A journal of a folder, in the list of a server. */
+export interface JournalInfo {
+  readonly name: string;
+  /** Bytes. */
+  readonly size: number;
+  /** ISO 8601. */
+  readonly modified: string;
+  readonly runs: readonly RunSummary[];
+  /** How many lines can't be used, and other differences from what was written. */
+  readonly problems: number;
+}
+
 /** Shown in lists: the whole reason is in the run itself. */
 const MAX_REASON = 1000;
 

@@ -21,6 +21,17 @@ export function addJobRoutes(app: Hono<Env>, served: Served): void {
 
   route(app, "copilot/job/running", () => json({ jobs: live.jobs.map(summaryOf) }));
 
+  // For the page: what the documented answers leave out.
+  route(app, "copilot/job/recent", () =>
+    json({
+      jobs: live.jobs.map((job) => {
+        const { endTime, workingDirectory, userInput, tasks } = job;
+        const end = endTime === undefined ? {} : { endTime: new Date(endTime).toISOString() };
+        return { ...summaryOf(job), ...end, workingDirectory, userInput, tasks };
+      }),
+    }),
+  );
+
   route(app, "copilot/job/start/:name", async (c) => {
     const { first: folder, rest: userInput } = firstLine(c.var.body);
     const started = await live.startJob(c.req.param("name"), userInput, folder);

@@ -39,9 +39,8 @@ export function addFeedRoutes(
   ] as const;
   for (const [name, feed] of streams) {
     route(app, `copilot/${kind}/:id/${name}`, (c) => {
-      // An empty one means none: https://html.spec.whatwg.org/multipage/server-sent-events.html
-      const lastEventId = c.req.header("Last-Event-ID") || "0";
-      return followFeed(live.feed(feed, c.req.param("id")), names, lastEventId, clock);
+      const lastEventId = c.req.header("Last-Event-ID");
+      return followFeed(live.feed(feed, c.req.param("id")), { names, lastEventId, clock });
     });
   }
 }
@@ -87,15 +86,20 @@ const HEARTBEAT_MS = 15_000;
 /** How many responses go out in one write. */
 const AT_ONCE = 100;
 
+interface FollowOptions {
+  readonly names: FeedNames;
+  /** Of the header. Absent or empty, which a proxy may make of it: from the beginning. */
+  readonly lastEventId?: string | undefined;
+  readonly clock: Clock;
+}
+
 /** Server-sent events: the responses after `lastEventId`, and at the end of the feed the error that says so. */
-function followFeed(
+export function followFeed(
   feed: Feed | undefined,
-  names: FeedNames,
-  lastEventId: string,
-  clock: Clock,
+  { names, lastEventId = "", clock }: FollowOptions,
 ): Response {
   if (feed === undefined) return json({ error: names.notFound });
-  if (!/^\d{1,15}$/.test(lastEventId))
+  if (!/^\d{0,15}$/.test(lastEventId))
     return refuse("BadRequest", "Last-Event-ID must be the id of an event of this stream.");
   let after = Number(lastEventId);
   // The client knows that this was the end. Any other status would make a browser connect again.

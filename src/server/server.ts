@@ -26,7 +26,7 @@ export interface HttpServer {
   /** Such as `http://127.0.0.1:8888/`. */
   readonly url: string;
   /** Ends all that runs, and the server. Idempotent, never rejects. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
   /** Fulfilled when the server has ended, whoever asked for it. */
   readonly ended: Promise<void>;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { describe, it, type TestContext } from "node:test";
-import { ask } from "../server/rig.ts";
+import { ask, waitingCall } from "../server/rig.ts";
 import { runCli, startCli, type CliChild } from "../rig/cli.ts";
 import { listen } from "../rig/listen.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -70,12 +70,16 @@ describe("agent-jobs serve", () => {
       assert.equal(typeof jobId, "string");
       const { callback } = await api(served, `copilot/job/${String(jobId)}/live`);
       assert.equal(callback, "workStarted");
-      const waiting = api(served, `copilot/job/${String(jobId)}/live`);
-      for (let error: unknown; error !== "ParallelCallNotSupported";)
-        ({ error } = await api(served, `copilot/job/${String(jobId)}/live`));
+      const { answer } = await waitingCall(() =>
+        ask(served.port, `/api/copilot/job/${String(jobId)}/live`),
+      );
       served.child.signal(signal);
       // Whoever waits is answered.
-      assert.deepEqual(await waiting, { callback: "workStopped", workId: 0, succeeded: false });
+      assert.deepEqual((await answer).json, {
+        callback: "workStopped",
+        workId: 0,
+        succeeded: false,
+      });
       const { code, stderr } = await served.child.ended;
       assert.equal(code, 0);
       assert.equal(stderr, "");
@@ -119,6 +123,36 @@ describe("agent-jobs serve", () => {
     assert.ok(!`${stdout}${stderr}`.includes(token));
   });
 
+  it("keeps the token from agents: from their environment, and from what they repeat", async (t) => {
+    const token = "a-token-that-is-a-secret";
+    const workspace = await makeWorkspace(t, curious);
+    const entry = [
+      "--entry",
+      `${workspace.path}/curious.yml`,
+      "--journals",
+      `${workspace.path}/new`,
+    ];
+    const script = ["--rehearse", `${workspace.path}/curious.rehearsal.yml`, "--in-place"];
+    const served = await startServe(t, [...entry, ...script, "--token", token]);
+    const headers = { Authorization: `Bearer ${token}` };
+    const { jobId } = await api(served, "copilot/job/start/look", workspace.path, headers);
+    const { text } = await ask(served.port, `/api/copilot/job/${String(jobId)}/journal`, {
+      headers,
+    });
+    assert.match(text, /"jobsClosed"|"JobsClosed"/);
+    assert.match(text, /"outcome":\{"kind":"succeeded"/);
+    assert.match(text, /The token is/);
+    assert.ok(!text.includes(token));
+    assert.doesNotMatch(await workspace.read("env.txt"), /AGENT_JOBS_TOKEN|a-token/);
+    const listed = await ask(served.port, "/api/copilot/journal", { headers });
+    assert.match(listed.text, new RegExp(String(jobId)));
+    const [, name = ""] = /"name":"([^"]+\.jsonl)"/.exec(listed.text) ?? [];
+    const kept = await ask(served.port, `/api/copilot/journal/${name}`, { headers });
+    assert.equal(kept.headers["content-type"], "application/x-ndjson; charset=utf-8");
+    assert.match(kept.text, /"type":"run.ended"/);
+    assert.ok(!kept.text.includes(token));
+  });
+
   it("listens on other addresses with a token", async (t) => {
     const served = await startServe(t, [...rehearsed, "--host", "0.0.0.0", "--token", "T"]);
     const headers = { Authorization: "Bearer T" };
@@ -135,8 +169,12 @@ describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
     ["a token that is empty", ["--token", ""], /must not be empty/],
     ["a token with a space", ["--token", "a b"], /without spaces/],
     ["a port that is none", ["--port", "70000"], /0 to 65535/],
-    ["a folder of journals that isn't there", ["--journals", "missing"], /missing is not a folder/],
-    ["a file as a folder of journals", ["--journals", "README.md"], /README.md is not a folder/],
+    [
+      "a folder of journals that can't be made",
+      ["--journals", "missing/one"],
+      /--journals: ENOENT/,
+    ],
+    ["a file as a folder of journals", ["--journals", "README.md"], /--journals: EEXIST/],
     [
       "a folder of entries that isn't there",
       ["--test", "--entries-dir", "no"],
@@ -185,5 +223,27 @@ sessions:
   - turns:
       - replies:
           - { delay: 60000, text: Done. }
+`,
+};
+
+/** A job whose task looks for the token, and repeats it. */
+const curious = {
+  "curious.yml": `
+models: { driving: gpt-5-mini }
+permissions: all
+tasks:
+  look: { model: { category: driving }, prompt: Look. }
+jobs:
+  look: { work: { kind: Ref, taskId: look } }
+`,
+  "curious.rehearsal.yml": `
+entry: curious.yml
+sessions:
+  - turns:
+      - replies:
+          - tools:
+              - name: bash
+                arguments: { command: "env > env.txt; cat env.txt", description: Look }
+          - text: The token is a-token-that-is-a-secret.
 `,
 };

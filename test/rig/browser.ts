@@ -12,6 +12,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { after, afterEach, before } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   chromium,
   type Browser,
@@ -93,6 +94,7 @@ export interface OpenTab extends Tab {
 /** A tab in a context of its own. */
 export async function openTab(browser: Browser, options: TabOptions = {}): Promise<OpenTab> {
   const context = await browser.newContext(contextOptions(options));
+  context.setDefaultTimeout(20_000);
   const problems: string[] = [];
   const tolerated: RegExp[] = [];
   context.on("request", (request) => {
@@ -184,9 +186,12 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(folder, `${name}.png`) });
 }
 
-/** Waits until the expression is truthy in the page. */
+/** Waits until the expression is true in the page. (`waitForFunction` needs a policy with `unsafe-eval`.) */
 export async function until(page: Page, expression: string): Promise<void> {
-  await page.waitForFunction(expression, undefined, { polling: 50 });
+  for (let tries = 0; !(await page.evaluate<boolean>(`Boolean(${expression})`)); tries += 1) {
+    if (tries === 400) assert.fail(`It did not become true: ${expression}`);
+    await sleep(50);
+  }
 }
 
 function isLocal(address: string): boolean {

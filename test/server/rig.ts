@@ -4,7 +4,6 @@ import { request as send, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import type { TestContext } from "node:test";
 import { JobHost } from "../../src/app/job-host.ts";
-import type { JobHostOptions } from "../../src/app/host-options.ts";
 import type { Entry } from "../../src/entry/model.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { startServer, type HttpServer, type ServerOptions } from "../../src/server/server.ts";
@@ -53,11 +52,10 @@ export const smallEntry: Entry = {
 
 export async function serve(
   t: Pick<TestContext, "after">,
-  options: Partial<ServerOptions> & { readonly of?: JobHostOptions; readonly entry?: Entry } = {},
+  options: Partial<ServerOptions> & { readonly entry?: Entry } = {},
 ): Promise<TestServer> {
-  const { of = {}, entry = smallEntry, ...others } = options;
-  const host = new JobHost({ environment: {}, ...of });
-  await host.installJobsEntry(entry);
+  const { entry = smallEntry, host = new JobHost({ environment: {} }), ...others } = options;
+  if (options.host === undefined) await host.installJobsEntry(entry);
   const server = await startServer({
     host,
     clock: systemClock,
@@ -125,4 +123,18 @@ export function isRefused(answer: Answer, status: number, error: string): void {
   assert.ok(typeof json === "object" && json !== null && "error" in json && "reason" in json);
   assert.equal(json.error, error);
   assert.match(String(json.reason), /\.$/);
+}
+
+/** Of two calls of the same `live`, the one that waits for a response. */
+export async function waitingCall(
+  call: () => Promise<Answer>,
+): Promise<{ readonly answer: Promise<Answer> }> {
+  const [a, b] = [call(), call()];
+  for (const one of [a, b]) one.catch(() => undefined);
+  const [refused, answer] = await Promise.race([
+    a.then((got) => [got, b] as const),
+    b.then((got) => [got, a] as const),
+  ]);
+  assert.deepEqual(refused.json, { error: "ParallelCallNotSupported" });
+  return { answer };
 }

@@ -9,7 +9,12 @@ import {
   formatDuration,
   plural,
 } from "../../web/parts/format.ts";
-import { progress, startedTask, type TaskResponse } from "../../web/portal/task-progress.ts";
+import {
+  progress,
+  splitDecision,
+  startedTask,
+  type TaskResponse,
+} from "../../web/portal/task-progress.ts";
 import { prettyJson, summaryOf } from "../../web/portal/tool-text.ts";
 
 it("a task collects its decisions, its error, and how it ended", () => {
@@ -24,6 +29,14 @@ it("a task collects its decisions, its error, and how it ended", () => {
     error: "It crashed.",
   });
   assert.equal(progress(startedTask, { callback: "taskSucceeded" }).status, "succeeded");
+});
+
+it("a decision is its kind and its text", () => {
+  assert.deepEqual(splitDecision("[SESSION CRASHED] Prompt: it broke"), {
+    kind: "Session crashed",
+    text: "Prompt: it broke",
+  });
+  assert.deepEqual(splitDecision("[x] y"), { kind: "", text: "[x] y" });
 });
 
 describe("one line about a tool call", () => {

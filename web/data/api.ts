@@ -1,6 +1,7 @@
 /** The routes of the server (docs/server.md), typed. What goes wrong is a value. */
 import type { ChartGraph } from "../../src/entry/chart.ts";
 import type { GridRow, PreparedJob } from "../../src/entry/model.ts";
+import type { JournalInfo } from "../../src/report/run-summary.ts";
 
 export interface ApiError {
   /** The name that the documents give it; `Unreachable` if there was no answer. */
@@ -40,32 +41,27 @@ export interface RunListItem {
   readonly jobName: string;
   /** ISO 8601. */
   readonly startTime: string;
+  /** ISO 8601; absent while it runs. */
+  readonly endTime?: string;
   readonly status: RunStatus;
+  /** As it was started. */
+  readonly workingDirectory: string;
+  readonly userInput: string;
+  readonly tasks: readonly {
+    readonly workIdInJob: number;
+    readonly status: "Waiting" | "Skipped" | RunStatus;
+  }[];
 }
 
-export interface JournalSummary {
-  readonly name: string;
-  /** Bytes. */
-  readonly size: number;
-  /** ISO 8601. */
-  readonly modified: string;
-  readonly runs: readonly {
-    readonly runId: string;
-    readonly jobName: string;
-    readonly status: string;
-    readonly startTime: string;
-    readonly endTime?: string;
-  }[];
-  readonly problems: number;
-}
+/** A journal of the server's folder. */
+export type JournalSummary = JournalInfo;
 
 export const api = {
   config: () => read<Config>("api/config"),
   models: async () => map(await read<{ models: Model[] }>("api/copilot/models"), (a) => a.models),
   jobs: () => read<Jobs>("api/copilot/job"),
   runs: async () =>
-    map(await read<{ jobs: RunListItem[] }>("api/copilot/job/running"), (a) => a.jobs),
-  runStatus: (jobId: string) => read<RunListItem>(apiPath`copilot/job/${jobId}/status`),
+    map(await read<{ jobs: RunListItem[] }>("api/copilot/job/recent"), (a) => a.jobs),
   startJob: async (jobName: string, workingDirectory: string, userInput: string) =>
     map(
       await act<{ jobId: string }>(

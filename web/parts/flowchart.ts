@@ -22,5 +22,15 @@ export async function drawFlowchart(text: string, theme: "light" | "dark"): Prom
   const { svg } = await mermaid.render(`flowchart-${++count}`, text);
   const drawn = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
   if (!(drawn instanceof SVGSVGElement)) throw new Error("Mermaid drew no SVG.");
+  decodeLabels(drawn);
   return document.importNode(drawn, true);
+}
+
+/** Without HTML labels, Mermaid leaves the character references of `escapeLabel` in the text. */
+function decodeLabels(drawn: SVGSVGElement): void {
+  const texts = drawn.ownerDocument.createTreeWalker(drawn, NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node !== null; node = texts.nextNode())
+    node.nodeValue = (node.nodeValue ?? "").replace(/&#(\d{1,5});/g, (_reference, code: string) =>
+      String.fromCharCode(Number(code)),
+    );
 }

@@ -56,3 +56,26 @@ export function formatCost(cost: number): string {
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
+
+const moment = new Intl.DateTimeFormat("en", {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
+const momentOfYear = new Intl.DateTimeFormat("en", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
+
+/** `Nov 21, 14:03`, with the year if it is not this one. `at` in milliseconds since 1970. */
+export function formatMoment(at: number): string {
+  if (!Number.isFinite(at) || Math.abs(at) > 8.64e15) return "unknown";
+  const sameYear = new Date(at).getFullYear() === new Date().getFullYear();
+  return (sameYear ? moment : momentOfYear).format(at);
+}

@@ -71,15 +71,15 @@ const LONG_PROMPT = 1_200;
 function PromptView({ text, by }: { text: string; by: "you" | "task" }) {
   const who = by === "you" ? "You" : "Prompt of the task";
   return (
-    <div class="prompt">
-      <p class="prompt-by">
+    <div class="chat-prompt">
+      <p class="chat-prompt-by">
         <Icon name={by === "you" ? "person" : "list"} size={14} /> {who}
       </p>
       {text.length <= LONG_PROMPT ? (
-        <div class="prompt-text">{text}</div>
+        <div class="chat-prompt-text">{text}</div>
       ) : (
         <>
-          <div class="prompt-text">{text.slice(0, LONG_PROMPT)}…</div>
+          <div class="chat-prompt-text">{text.slice(0, LONG_PROMPT)}…</div>
           <Collapsible summary="The whole prompt">
             <CodeBlock text={text} label="prompt" />
           </Collapsible>
@@ -101,7 +101,7 @@ function ReasoningView({ entry: { text, done } }: { entry: Streamed }) {
         </span>
       }
     >
-      <div class="reasoning">
+      <div class="chat-reasoning">
         <Markdown text={text} />
       </div>
     </Collapsible>

@@ -45,7 +45,7 @@ export function HomePage() {
             <RecentRuns
               runs={runs.value}
               onChanged={reloadRuns}
-              onStartAgain={({ jobName, jobId }) => setRequest({ jobName, again: jobId })}
+              onStartAgain={(run) => setRequest({ jobName: run.jobName, again: run })}
             />
           ) : null}
         </section>

@@ -3,8 +3,11 @@ import { taskWorks } from "../../src/entry/work.ts";
 import type { PreparedJob } from "../../src/entry/model.ts";
 import type { Jobs, RunListItem } from "../data/api.ts";
 import { formatCount, plural } from "../parts/format.ts";
-import { Icon, Spinner } from "../parts/icon.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { EmptyState } from "../parts/notes.tsx";
+import { StatusBadge } from "../parts/status.tsx";
+import { RelativeTime } from "../parts/time.tsx";
+import { runsByJob, statusOf, type JobRuns } from "./runs.ts";
 
 interface JobListProps {
   readonly jobs: Jobs;
@@ -15,15 +18,16 @@ interface JobListProps {
 export function JobGrid({ jobs: { grid, jobs }, runs, onStart }: JobListProps) {
   const placed = new Set(grid.flatMap((row) => row.jobs.map((cell) => cell?.jobName)));
   const others = Object.keys(jobs).filter((name) => !placed.has(name));
-  const running = runningByJob(runs);
-  const button = (jobName: string, text: string) => {
+  const byJob = runsByJob(runs);
+  const button = (jobName: string, text: string, withTasks: boolean) => {
     const job = jobs[jobName];
     return job === undefined ? null : (
       <JobButton
         name={text}
         jobName={jobName}
         job={job}
-        running={running.get(jobName) ?? 0}
+        runs={byJob.get(jobName)}
+        withTasks={withTasks}
         onStart={() => onStart(jobName)}
       />
     );
@@ -45,7 +49,9 @@ export function JobGrid({ jobs: { grid, jobs }, runs, onStart }: JobListProps) {
                 <tr key={row}>
                   <th scope="row">{keyword}</th>
                   {cells.map((cell, column) => (
-                    <td key={column}>{cell === null ? null : button(cell.jobName, cell.name)}</td>
+                    <td key={column}>
+                      {cell === null ? null : button(cell.jobName, cell.name, false)}
+                    </td>
                   ))}
                 </tr>
               ))}
@@ -58,7 +64,7 @@ export function JobGrid({ jobs: { grid, jobs }, runs, onStart }: JobListProps) {
           {grid.length === 0 ? null : <h2>Other jobs</h2>}
           <ul class="job-list">
             {others.map((name) => (
-              <li key={name}>{button(name, name)}</li>
+              <li key={name}>{button(name, name, true)}</li>
             ))}
           </ul>
         </div>
@@ -67,29 +73,24 @@ export function JobGrid({ jobs: { grid, jobs }, runs, onStart }: JobListProps) {
   );
 }
 
-function runningByJob(runs: readonly RunListItem[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const { jobName, status } of runs)
-    if (status === "Running") counts.set(jobName, (counts.get(jobName) ?? 0) + 1);
-  return counts;
-}
-
 function JobButton({
   name,
   jobName,
   job,
-  running,
+  runs,
+  withTasks,
   onStart,
 }: {
   /** What the grid calls it. */
   name: string;
   jobName: string;
   job: PreparedJob;
-  running: number;
+  runs: JobRuns | undefined;
+  withTasks: boolean;
   onStart: () => void;
 }) {
-  const tasks = plural(taskWorks(job.work).length, "task");
-  const facts = job.requireUserInput ? `${tasks} · needs input` : tasks;
+  const works = taskWorks(job.work);
+  const tasks = plural(works.length, "task");
   return (
     <button type="button" class="job-button" onClick={onStart}>
       <span class="job-button-icon">
@@ -100,15 +101,44 @@ function JobButton({
         <span class="job-button-name">{name}</span>
         {name === jobName ? null : <span class="job-button-job">{jobName}</span>}
         <span class="job-button-facts">
-          {running === 0 ? (
-            facts
-          ) : (
-            <span class="job-button-running" data-tone="run">
-              <Spinner size={13} /> {formatCount(running)} running
-            </span>
-          )}
+          {job.requireUserInput ? `${tasks} · needs input` : tasks}
         </span>
+        {withTasks ? <TaskTags names={works.map(({ taskId }) => taskId)} /> : null}
+        <JobState runs={runs} />
       </span>
     </button>
+  );
+}
+
+const MAX_TAGS = 8;
+
+function TaskTags({ names }: { names: readonly string[] }) {
+  const unique = [...new Set(names)];
+  return (
+    <span class="job-button-tags">
+      {unique.slice(0, MAX_TAGS).map((name) => (
+        <span key={name} class="tag">
+          {name}
+        </span>
+      ))}
+      {unique.length > MAX_TAGS ? <span>and {unique.length - MAX_TAGS} more</span> : null}
+    </span>
+  );
+}
+
+function JobState({ runs }: { runs: JobRuns | undefined }) {
+  if (runs === undefined) return <span class="job-button-state">Not run yet</span>;
+  const { running, last } = runs;
+  if (running > 0)
+    return (
+      <span class="job-button-state">
+        <StatusBadge status="running" word={`${formatCount(running)} running`} quiet />
+      </span>
+    );
+  return last === undefined ? null : (
+    <span class="job-button-state">
+      <StatusBadge status={statusOf(last.status)} quiet />{" "}
+      <RelativeTime at={Date.parse(last.endTime ?? last.startTime)} />
+    </span>
   );
 }

@@ -1,9 +1,10 @@
 /** The pages of a server. */
 import type { PortalBoot } from "../data/boot.ts";
-import { serverRun } from "../data/run-source.ts";
+import { keptRun } from "../data/journal-source.ts";
 import { Frame } from "../frame.tsx";
 import { EmptyState, PageHeading } from "../parts/notes.tsx";
 import { ComparePage } from "../report/compare-page.tsx";
+import { JournalsPage } from "../report/journals-page.tsx";
 import { route } from "../router.ts";
 import { placeOf, type Route } from "../routes.ts";
 import { HomePage } from "./home-page.tsx";
@@ -30,7 +31,7 @@ function Page({ route: current }: { route: Route }) {
     case "run":
       return <RunRoute key={current.runId} runId={current.runId} part={current.part} />;
     case "compare":
-      return <ComparePage sources={current.runIds.map(serverRun)} />;
+      return <ComparePage key={placeOf(current)} runIds={current.runIds} sourceOf={keptRun} />;
     case "home":
       return <HomePage />;
     case "session":
@@ -40,7 +41,7 @@ function Page({ route: current }: { route: Route }) {
         <SessionPage key={current.sessionId} sessionId={current.sessionId} />
       );
     case "journals":
-      return <PageHeading>Journals</PageHeading>;
+      return <JournalsPage />;
     case "unknown":
       return <UnknownPage />;
   }

@@ -1,22 +1,17 @@
 /** The runs that the server knows, the newest first. */
 import { useState } from "preact/hooks";
-import { api, type RunListItem, type RunStatus } from "../data/api.ts";
+import { api, type RunListItem } from "../data/api.ts";
 import { useAnnounce } from "../parts/announcer.tsx";
+import { plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { EmptyState } from "../parts/notes.tsx";
-import { StatusBadge, type Status } from "../parts/status.tsx";
-import { RelativeTime, RunningDuration } from "../parts/time.tsx";
+import { StatusBadge } from "../parts/status.tsx";
+import { Duration, RelativeTime, RunningDuration } from "../parts/time.tsx";
 import { runHref } from "../routes.ts";
+import { newestFirst, statusOf } from "./runs.ts";
 import { StopDialog } from "./stop-dialog.tsx";
 
 const SHOWN_AT_FIRST = 20;
-
-const statuses: Readonly<Record<RunStatus, Status>> = {
-  Running: "running",
-  Succeeded: "succeeded",
-  Failed: "failed",
-  Canceled: "canceled",
-};
 
 export function RecentRuns({
   runs,
@@ -36,14 +31,14 @@ export function RecentRuns({
         Start a job. Its run appears here, and stays for an hour after it ends.
       </EmptyState>
     );
-  const sorted = runs.toSorted((a, b) => Date.parse(b.startTime) - Date.parse(a.startTime));
+  const sorted = newestFirst(runs);
   const shown = all ? sorted : sorted.slice(0, SHOWN_AT_FIRST);
   const hidden = sorted.length - shown.length;
   return (
     <>
-      <ul class="run-list card">
+      <ul class="recent-list card">
         {shown.map((run) => (
-          <li key={run.jobId} class="run-item">
+          <li key={run.jobId} class="recent-item">
             <RunRow
               run={run}
               onStop={() => setStopping(run)}
@@ -53,7 +48,7 @@ export function RecentRuns({
         ))}
       </ul>
       {hidden === 0 ? null : (
-        <button type="button" class="button run-list-more" onClick={() => setAll(true)}>
+        <button type="button" class="button recent-list-more" onClick={() => setAll(true)}>
           Show {hidden} more
         </button>
       )}
@@ -84,21 +79,35 @@ function RunRow({
   onStop: () => void;
   onStartAgain: () => void;
 }) {
-  const at = Date.parse(run.startTime);
+  const from = Date.parse(run.startTime);
   const isRunning = run.status === "Running";
+  const done = run.tasks.filter(({ status }) => !["Waiting", "Running"].includes(status)).length;
   return (
     <>
-      <a class="run-link" href={runHref(run.jobId)}>
-        <span class="run-name">{run.jobName}</span>
-        <StatusBadge status={statuses[run.status]} quiet />
+      <a class="recent-link" href={runHref(run.jobId)}>
+        <span class="recent-name">{run.jobName}</span>
+        <span class="recent-facts">
+          <StatusBadge status={statusOf(run.status)} quiet />
+          {isRunning ? (
+            <span class="number">
+              {done} of {plural(run.tasks.length, "task")}
+            </span>
+          ) : (
+            <RelativeTime at={Date.parse(run.endTime ?? run.startTime)} />
+          )}
+        </span>
       </a>
-      <span class="run-facts">
-        {isRunning ? <RunningDuration from={at} /> : <RelativeTime at={at} />}
+      <span class="recent-duration">
+        {run.endTime === undefined ? (
+          <RunningDuration from={from} />
+        ) : (
+          <Duration ms={Date.parse(run.endTime) - from} />
+        )}
       </span>
       {isRunning ? (
         <button
           type="button"
-          class="button button-icon button-small run-action"
+          class="button button-icon button-small recent-action"
           aria-label={`Stop ${run.jobName}`}
           title="Stop"
           onClick={onStop}
@@ -108,7 +117,7 @@ function RunRow({
       ) : (
         <button
           type="button"
-          class="button button-icon button-small run-action"
+          class="button button-icon button-small recent-action"
           aria-label={`Start ${run.jobName} again`}
           title="Start again"
           onClick={onStartAgain}
@@ -116,6 +125,13 @@ function RunRow({
           <Icon name="retry" />
         </button>
       )}
+      {isRunning ? (
+        <span
+          class="recent-progress"
+          aria-hidden="true"
+          style={{ width: `${(100 * done) / Math.max(1, run.tasks.length)}%` }}
+        />
+      ) : null}
     </>
   );
 }

@@ -1,41 +1,69 @@
 /** A run in the portal: its page, and what can be done with it. */
 import { useMemo, useState } from "preact/hooks";
-import { api, type RunListItem } from "../data/api.ts";
-import { serverRun } from "../data/run-source.ts";
+import { api } from "../data/api.ts";
+import { keptRun } from "../data/journal-source.ts";
+import type { RunSource } from "../data/run-source.ts";
 import type { RunPart } from "../routes.ts";
 import { RunPage, type RunActions } from "../run/run-page.tsx";
-import { StartDialog } from "./start-dialog.tsx";
+import { StartDialog, type StartRequest } from "./start-dialog.tsx";
 import { StopDialog } from "./stop-dialog.tsx";
 
-interface Asked {
-  readonly what: "stop" | "start";
-  readonly run: RunListItem;
-}
+type Asked =
+  | { readonly what: "stop"; readonly jobName: string }
+  | { readonly what: "start"; readonly request: StartRequest };
 
 export function RunRoute({ runId, part }: { runId: string; part: RunPart }) {
-  const source = useMemo(() => serverRun(runId), [runId]);
+  const source = useMemo(() => keptRun(runId), [runId]);
   const [asked, setAsked] = useState<Asked>();
-  const actions = useMemo((): RunActions => {
-    const ask = async (what: Asked["what"]) => {
-      const answer = await api.runStatus(runId);
-      if (answer.ok) setAsked({ what, run: answer.value });
-    };
-    return { stop: () => ask("stop"), startAgain: () => ask("start") };
-  }, [runId]);
+  const actions = useMemo(
+    (): RunActions => ({
+      stop: async () => {
+        const { jobName } = await startOf(source);
+        setAsked({ what: "stop", jobName });
+      },
+      startAgain: async () => {
+        const run = await startOf(source);
+        setAsked({ what: "start", request: { jobName: run.jobName, again: run } });
+      },
+    }),
+    [source],
+  );
   const onClose = () => setAsked(undefined);
   return (
     <>
       <RunPage source={source} route={part} actions={actions} />
       {asked?.what === "stop" ? (
-        <StopDialog
-          jobName={asked.run.jobName}
-          onStop={() => api.stopJob(runId)}
-          onClose={onClose}
-        />
+        <StopDialog jobName={asked.jobName} onStop={() => api.stopJob(runId)} onClose={onClose} />
       ) : null}
-      {asked?.what === "start" ? (
-        <StartDialog request={{ jobName: asked.run.jobName, again: runId }} onClose={onClose} />
-      ) : null}
+      {asked?.what === "start" ? <StartDialog request={asked.request} onClose={onClose} /> : null}
     </>
   );
+}
+
+interface Start {
+  readonly jobName: string;
+  readonly workingDirectory: string;
+  readonly userInput: string;
+}
+
+/** What a run was started with: as the server knows it, else as its first event says, else a rejection. */
+async function startOf(source: RunSource): Promise<Start> {
+  const runs = await api.runs();
+  const known = runs.ok ? runs.value.find(({ jobId }) => jobId === source.runId) : undefined;
+  return known ?? firstEvent(source);
+}
+
+function firstEvent(source: RunSource): Promise<Start> {
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string) => reject(new Error(reason));
+    const close = source.subscribe({
+      events: ([first]) => {
+        close();
+        if (first?.type === "run.started") resolve(first);
+        else fail("The start of this run is not known.");
+      },
+      ended: () => fail("There are no events of this run."),
+      failed: fail,
+    });
+  });
 }

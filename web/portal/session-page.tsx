@@ -1,5 +1,5 @@
 /** A conversation with a model, in which tasks of the entry can run too. */
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Confirm } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { EmptyState, ErrorNote, PageHeading } from "../parts/notes.tsx";
@@ -21,18 +21,29 @@ export function SessionPage({ sessionId }: { sessionId: string }) {
         eyebrow={
           <>
             <a href="#/session">Session</a> <span class="mono">{sessionId}</span>
+            {memory.workingDirectory === undefined ? null : (
+              <>
+                {" "}
+                in <span class="mono">{memory.workingDirectory}</span>
+              </>
+            )}
           </>
         }
         actions={
-          isOpen ? (
-            <button type="button" class="button button-danger" onClick={() => setStopping(true)}>
-              <Icon name="stop" size={14} /> Stop the session
-            </button>
-          ) : (
-            <a class="button" href="#/session">
-              New session
-            </a>
-          )
+          <>
+            <span aria-live="polite">
+              <SessionBadge session={session} />
+            </span>
+            {isOpen ? (
+              <button type="button" class="button button-danger" onClick={() => setStopping(true)}>
+                <Icon name="stop" size={14} /> Stop the session
+              </button>
+            ) : (
+              <a class="button" href="#/session">
+                New session
+              </a>
+            )}
+          </>
         }
       >
         {memory.modelId ?? "Session"}
@@ -49,7 +60,7 @@ export function SessionPage({ sessionId }: { sessionId: string }) {
             working={conversation.working && isOpen}
           />
           <SessionNotes session={session} />
-          <div ref={end} />
+          <div ref={end} class="conversation-end" />
           {isOpen ? (
             <Composer
               working={conversation.working}
@@ -58,19 +69,7 @@ export function SessionPage({ sessionId }: { sessionId: string }) {
             />
           ) : null}
         </div>
-        <aside class="session-side" aria-label="About this session">
-          <dl class="facts card">
-            <dt>State</dt>
-            <dd aria-live="polite">
-              <SessionBadge session={session} />
-            </dd>
-            {memory.workingDirectory === undefined ? null : (
-              <>
-                <dt>Working directory</dt>
-                <dd class="mono">{memory.workingDirectory}</dd>
-              </>
-            )}
-          </dl>
+        <aside class="session-side" aria-label="Tasks in this session">
           <TaskPanel session={session} />
         </aside>
       </div>
@@ -80,11 +79,11 @@ export function SessionPage({ sessionId }: { sessionId: string }) {
 }
 
 function SessionBadge({ session: { conversation, state } }: { session: OpenSession }) {
-  if (state.kind !== "open") return <StatusBadge status="canceled" word="Ended" quiet />;
+  if (state.kind !== "open") return <StatusBadge status="canceled" word="Ended" />;
   return conversation.working ? (
-    <StatusBadge status="running" word="Working" quiet />
+    <StatusBadge status="running" word="Working" />
   ) : (
-    <StatusBadge status="succeeded" word="Ready" quiet />
+    <StatusBadge status="succeeded" word="Ready" />
   );
 }
 
@@ -119,15 +118,23 @@ function StopSession({ session, onClose }: { session: OpenSession; onClose: () =
   );
 }
 
-/** Keeps the end of the page in view while it grows, unless the reader scrolled away from it. */
-function useFollowEnd(content: unknown) {
+/** How far the end may be below the window to count as in view: the field for prompts is in front of it. */
+const NEAR_END = 160;
+
+/** Keeps the end of the conversation in view while it grows, unless the reader scrolled away from it. */
+function useFollowEnd(entries: readonly unknown[]) {
   const end = useRef<HTMLDivElement>(null);
-  const before = useRef(0);
+  const isNear = useRef(true);
+  useEffect(() => {
+    const look = () => {
+      const top = end.current?.getBoundingClientRect().top ?? 0;
+      isNear.current = top < innerHeight + NEAR_END;
+    };
+    addEventListener("scroll", look, { passive: true });
+    return () => removeEventListener("scroll", look);
+  }, []);
   useLayoutEffect(() => {
-    const { scrollHeight } = document.documentElement;
-    const wasAtEnd = before.current - scrollY - innerHeight < 80;
-    before.current = scrollHeight;
-    if (wasAtEnd) scrollTo(0, scrollHeight);
-  }, [content]);
+    if (isNear.current) end.current?.scrollIntoView({ block: "end" });
+  }, [entries]);
   return end;
 }

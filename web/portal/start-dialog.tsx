@@ -1,7 +1,6 @@
 /** Asks for what a job needs, and starts it. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, type ApiError } from "../data/api.ts";
-import { serverRun } from "../data/run-source.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { ErrorNote, Loading } from "../parts/notes.tsx";
@@ -10,11 +9,11 @@ import { runHref } from "../routes.ts";
 
 export interface StartRequest {
   readonly jobName: string;
-  /** The run to take the working directory and the input from. */
-  readonly again: string | undefined;
+  /** Of an earlier run; the defaults otherwise. */
+  readonly again: Inputs | undefined;
 }
 
-interface Inputs {
+export interface Inputs {
   readonly workingDirectory: string;
   readonly userInput: string;
 }
@@ -62,31 +61,13 @@ export function StartDialog({
   );
 }
 
-async function prepare(jobName: string, again: string | undefined): Promise<Prepared | ApiError> {
-  const [config, jobs, before] = await Promise.all([
-    api.config(),
-    api.jobs(),
-    again === undefined ? undefined : inputsOf(again),
-  ]);
+async function prepare(jobName: string, again: Inputs | undefined): Promise<Prepared | ApiError> {
+  const [config, jobs] = await Promise.all([api.config(), api.jobs()]);
   if (!config.ok) return config;
   return {
-    inputs: before ?? { workingDirectory: config.value.repoRoot, userInput: "" },
+    inputs: again ?? { workingDirectory: config.value.repoRoot, userInput: "" },
     needsInput: jobs.ok && jobs.value.jobs[jobName]?.requireUserInput === true,
   };
-}
-
-/** What a run was started with, as far as the server still knows. */
-function inputsOf(runId: string): Promise<Inputs | undefined> {
-  return new Promise((resolve) => {
-    const close = serverRun(runId).subscribe({
-      events: ([first]) => {
-        close();
-        resolve(first?.type === "run.started" ? first : undefined);
-      },
-      ended: () => resolve(undefined),
-      failed: () => resolve(undefined),
-    });
-  });
 }
 
 function StartForm({

@@ -8,7 +8,13 @@ import { Icon } from "../parts/icon.tsx";
 import { ErrorNote, Loading } from "../parts/notes.tsx";
 import { StatusBadge } from "../parts/status.tsx";
 import type { OpenSession } from "./use-session.ts";
-import { progress, startedTask, type TaskProgress, type TaskResponse } from "./task-progress.ts";
+import {
+  progress,
+  splitDecision,
+  startedTask,
+  type TaskProgress,
+  type TaskResponse,
+} from "./task-progress.ts";
 
 export function TaskPanel({ session }: { session: OpenSession }) {
   const started = session.memory.notes.flatMap((note) => (note.kind === "task" ? [note] : []));
@@ -117,10 +123,12 @@ function TaskRun({ taskId, taskName }: { taskId: string; taskName: string }) {
       ) : (
         <>
           {task.decisions.length === 0 ? null : (
-            <ol class="decisions" aria-label={`Decisions of ${taskName}`}>
+            <ol class="chat-decisions" aria-label={`Decisions of ${taskName}`}>
               {task.decisions.map((reason, index) => (
                 // Decisions are only added.
-                <li key={index}>{reason}</li>
+                <li key={index}>
+                  <DecisionText reason={reason} />
+                </li>
               ))}
             </ol>
           )}
@@ -128,5 +136,14 @@ function TaskRun({ taskId, taskName }: { taskId: string; taskName: string }) {
         </>
       )}
     </article>
+  );
+}
+
+function DecisionText({ reason }: { reason: string }) {
+  const { kind, text } = splitDecision(reason);
+  return (
+    <>
+      {kind === "" ? null : <strong class="decision-kind">{kind}</strong>} {text}
+    </>
   );
 }

@@ -30,3 +30,11 @@ export function progress(task: TaskProgress, response: TaskResponse): TaskProgre
       return task;
   }
 }
+
+/** A decision begins with its kind: `[OPERATION] …`. */
+export function splitDecision(reason: string): { readonly kind: string; readonly text: string } {
+  const found = /^\[([A-Z][A-Z ]{0,40})\]\s*/.exec(reason);
+  if (found === null) return { kind: "", text: reason };
+  const [all, kind = ""] = found;
+  return { kind: kind.charAt(0) + kind.slice(1).toLowerCase(), text: reason.slice(all.length) };
+}
