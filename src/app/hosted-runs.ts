@@ -62,8 +62,7 @@ export class HostedRuns {
   /** As it was installed, without other models. */
   #original: PreparedEntry | undefined;
   #warnings: readonly Diagnostic[] = [];
-  #offered:
-    { readonly at: number; readonly models: Promise<readonly OfferedModel[]> } | undefined;
+  #offered: { readonly at: number; readonly models: Promise<readonly OfferedModel[]> } | undefined;
 
   constructor(options: JobHostOptions) {
     this.options = options;

@@ -34,6 +34,7 @@ export interface JobState {
   readonly status: TaskStatus;
   /** As the client named it; a rehearsal may work in a copy. */
   readonly workingDirectory: string;
+  /** Empty if there was none. */
   readonly userInput: string;
   /** Every `TaskWork` of the job. */
   readonly tasks: readonly WorkState[];

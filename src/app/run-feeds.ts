@@ -191,10 +191,9 @@ export class JobFeeds implements Reporter {
         this.#works.set(workId, { workIdInJob: workId, status: "Waiting" });
     }
     if (event.type === "work.started") this.#start(event.work.workId);
-    // What starts is told by the job first, what ends by the task.
-    if (event.type === "work.started") this.#fold.report(event);
+    // The end of a work is the last of its task; from its start, the task has nothing to say.
     this.#reportTask(event);
-    if (event.type !== "work.started") this.#fold.report(event);
+    this.#fold.report(event);
     if (event.type === "run.ended") {
       for (const [id, work] of this.#works)
         if (work.status === "Waiting") this.#works.set(id, { ...work, status: "Skipped" });
