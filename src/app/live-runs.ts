@@ -17,28 +17,8 @@ import { History } from "./history.ts";
 import type { HostRun } from "./host.ts";
 import { warnOf, type HostedRuns } from "./hosted-runs.ts";
 import { folderProblem, noSession, refused, type Refused } from "./refusals.ts";
-import { JobFeeds, newLiveTaskId, TaskFeed, type TaskStatus, type WorkState } from "./run-feeds.ts";
+import { JobFeeds, newLiveTaskId, TaskFeed, type JobState } from "./run-feeds.ts";
 import { SessionUse } from "./session-use.ts";
-
-/** A job that runs, or has ended within the hour. */
-export interface JobState {
-  /** The `runId` of its events. */
-  readonly jobId: string;
-  /** In the entry. */
-  readonly jobName: string;
-  /** In milliseconds since 1970. */
-  readonly startTime: number;
-  /** Undefined while it runs. */
-  readonly endTime: number | undefined;
-  /** `Canceled` as soon as it was stopped. */
-  readonly status: TaskStatus;
-  /** As the client named it; a rehearsal may work in a copy. */
-  readonly workingDirectory: string;
-  /** Empty if there was none. */
-  readonly userInput: string;
-  /** Every `TaskWork` of the job. */
-  readonly tasks: readonly WorkState[];
-}
 
 /** What has a feed: `journal` is every event of a job. */
 export type FeedKind = "job" | "journal" | "task" | "session";
@@ -186,7 +166,11 @@ export class LiveRuns {
     }
     const startTime = this.#runs.clock.now();
     const { runId: jobId, ended } = run;
-    const asked = { jobName, workingDirectory, userInput: userInput ?? "" };
+    const asked = {
+      jobName,
+      workingDirectory,
+      userInput: this.#runs.host.redactor.text(userInput ?? ""),
+    };
     this.#jobs.add(jobId, { ...asked, startTime, run, feed, journal, feeds });
     const end = (): void => {
       feeds.end();

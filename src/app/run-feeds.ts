@@ -113,6 +113,26 @@ export interface WorkState {
   readonly status: "Waiting" | TaskStatus | "Skipped";
 }
 
+/** A job that runs, or has ended within the hour. */
+export interface JobState {
+  /** The `runId` of its events. */
+  readonly jobId: string;
+  /** In the entry. */
+  readonly jobName: string;
+  /** In milliseconds since 1970. */
+  readonly startTime: number;
+  /** Undefined while it runs. */
+  readonly endTime: number | undefined;
+  /** `Canceled` as soon as it was stopped. */
+  readonly status: TaskStatus;
+  /** As the client named it; a rehearsal may work in a copy. */
+  readonly workingDirectory: string;
+  /** Without secrets; empty if there was none. */
+  readonly userInput: string;
+  /** Every `TaskWork` of the job. */
+  readonly tasks: readonly WorkState[];
+}
+
 export interface JobFeedsOptions {
   /** The responses of the job. */
   readonly feed: Feed;
