@@ -8,9 +8,17 @@ export function keptRun(runId: string): RunSource {
   return {
     runId,
     subscribe(listener) {
+      let isEmpty = true;
       let leave = serverRun(runId).subscribe({
-        ...forwardTo(listener),
+        events(batch) {
+          isEmpty = false;
+          listener.events(batch);
+        },
+        connection: (state) => listener.connection?.(state),
+        ended: () => listener.ended(),
         failed(reason) {
+          // A journal begins with the events that were delivered already.
+          if (!isEmpty) return listener.failed(reason);
           const stop = new AbortController();
           leave = () => stop.abort();
           void readFromJournal(runId, listener, reason, stop.signal);
@@ -19,10 +27,6 @@ export function keptRun(runId: string): RunSource {
       return () => leave();
     },
   };
-}
-
-function forwardTo(listener: RunListener): Omit<RunListener, "failed"> {
-  return { events: (batch) => listener.events(batch), ended: () => listener.ended() };
 }
 
 async function readFromJournal(
