@@ -44,7 +44,10 @@ export interface JobHostOptions extends Partial<ModelAccess> {
    * `readRehearsal`.
    */
   readonly rehearsal?: Rehearsal;
-  /** With `rehearsal`: work in the folder itself. Default: where tools may change it, in a copy of it. */
+  /**
+   * With `rehearsal`: work in the folder itself. Default: in a new `workspace` of the rehearsal, or where tools may
+   * change the folder, in a copy of it.
+   */
   readonly inPlace?: boolean;
   /** The folder in which each job writes its journal. Default: none. */
   readonly journals?: string;

@@ -188,7 +188,7 @@ export class LiveRuns {
     const asked = { jobName, workingDirectory, userInput: userInput ?? "" };
     this.#jobs.add(jobId, { ...asked, startTime, run, feed, journal, feeds });
     const end = (): void => {
-      feeds.end();
+      feeds.finish();
       for (const sessionId of sessions) this.#endSession(sessionId);
       this.#jobs.end(jobId);
     };
@@ -332,7 +332,7 @@ export class LiveRuns {
       } catch (error) {
         task.fail(this.#masked(error));
       } finally {
-        task.end();
+        task.finish();
       }
     });
     if (entered !== true) task.fail(BUSY);

@@ -14,10 +14,11 @@ import type { ModelRequest, ModelTransport } from "../sessions/transport.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { allowChanges, mayChangeFiles } from "./prepare-run.ts";
 import { copyWorkingDirectory } from "./working-copy.ts";
+import { makeWorkspace } from "./workspace.ts";
 
 export interface HostRehearsalOptions {
   readonly script: Script;
-  /** Work in the folder itself. Default: where tools may change it, in a copy of it. */
+  /** Work in the folder itself. Default: in the workspace of the script, or where tools may change it, in a copy. */
   readonly inPlace: boolean;
   readonly environment: ModelAccess["environment"];
   readonly clock: Clock;
@@ -56,7 +57,7 @@ export class HostRehearsal implements ModelTransport {
     return model.send(request);
   }
 
-  /** Throws a `UsageError` if there is no copy. */
+  /** Throws a `UsageError` if it can't be made. */
   async folderOfJob(
     folder: string,
     entry: PreparedEntry,
@@ -66,16 +67,19 @@ export class HostRehearsal implements ModelTransport {
     return this.#folder(folder, mayChangeFiles(entry, jobName, permissions));
   }
 
-  /** Throws a `UsageError` if there is no copy. */
+  /** Throws a `UsageError` if it can't be made. */
   async folderOfSession(folder: string, permissions: Permissions): Promise<WorkFolder> {
     return this.#folder(folder, allowChanges(permissions));
   }
 
   async #folder(folder: string, changes: boolean): Promise<WorkFolder> {
-    const { inPlace, environment } = this.#options;
-    if (!changes || inPlace) return { path: folder, remove: () => Promise.resolve() };
-    const copy = await copyWorkingDirectory(folder, environment, "in-place");
-    return { path: copy.path, remove: () => copy.remove() };
+    const { script, inPlace, environment } = this.#options;
+    const { workspace } = script;
+    if (inPlace || (!changes && workspace === undefined))
+      return { path: folder, remove: () => Promise.resolve() };
+    return workspace === undefined
+      ? copyWorkingDirectory(folder, environment, "in-place")
+      : makeWorkspace(workspace, environment);
   }
 
   /** A run whose sessions are its own. */

@@ -48,7 +48,7 @@ export class TaskFeed {
   }
 
   /** Its run is over. A task that has not ended by then has failed. */
-  end(): void {
+  finish(): void {
     if (this.#status === "Running") this.fail(ABANDONED);
   }
 
@@ -109,8 +109,8 @@ export interface WorkState {
   readonly workIdInJob: number;
   /** The live id of its latest start. */
   readonly taskId?: string;
-  /** `Waiting`: it has not started; `Skipped`: the job ended before. Otherwise that of its latest start. */
-  readonly status: "Waiting" | TaskStatus | "Skipped";
+  /** `Waiting`: it has not started; `Skipped`: the job has ended without it. Otherwise that of its latest start. */
+  readonly status: "Waiting" | "Skipped" | TaskStatus;
 }
 
 export interface JobFeedsOptions {
@@ -174,9 +174,9 @@ export class JobFeeds implements Reporter {
   }
 
   /** The run is over. */
-  end(): void {
+  finish(): void {
     for (const { taskId, task } of this.#running.values()) {
-      task.end();
+      task.finish();
       this.#options.closeTask(taskId);
     }
     this.#running.clear();
@@ -196,10 +196,10 @@ export class JobFeeds implements Reporter {
     this.#reportTask(event);
     if (event.type !== "work.started") this.#fold.report(event);
     if (event.type === "run.ended") {
+      this.#endTime = event.at;
       for (const [id, work] of this.#works)
         if (work.status === "Waiting") this.#works.set(id, { ...work, status: "Skipped" });
-      this.#endTime = event.at;
-      this.end();
+      this.finish();
     }
   }
 

@@ -186,7 +186,7 @@ describe("a job of a server", () => {
     const states = rig.live.job(jobId)?.tasks.map(({ status, taskId }) => [status, typeof taskId]);
     assert.deepEqual(states, [
       ["Failed", "string"],
-      ["Waiting", "undefined"],
+      ["Skipped", "undefined"],
     ]);
   });
 
@@ -384,12 +384,32 @@ describe("a rehearsal on a server", () => {
     }
   });
 
-  it("gives its models, limits and user input to the runs, and the options of the host come first", async (t) => {
-    const needs: Task = { ...plain, prompt: "Work on $user-input.", requireUserInput: true };
-    const rule = { model: "third", turns: [{ prompt: "on that", text: "Done." }] };
-    const rig = await makeLive(t, entryOf({ t: needs }, ref("t")), [rule], {
+  it("works in a new workspace in each run, if it has one", async (t) => {
+    const looks = {
+      tools: [{ name: "view", arguments: { path: "${workingDirectory}/made.txt" } }],
+    };
+    const rule = {
+      repeat: 1,
+      turns: [{ replies: [looks, { toolResults: "by the script", text: "Done." }] }],
+    };
+    const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [rule], {
+      script: { workspace: { files: { "made.txt": "by the script" } } },
+    });
+    for (let count = 0; count < 2; count += 1)
+      assert.equal((await story(rig, await run(rig))).at(-2), "jobSucceeded");
+    const { sessionId } = started(await rig.live.startSession("worker", rig.folder));
+    rig.live.query(sessionId, "Look.");
+    const session = rig.live.feed("session", sessionId);
+    await until(() => JSON.stringify(session?.read(0)).includes("onIdle"), "it has answered");
+    assert.match(JSON.stringify(session?.read(0)), /by the script/);
+    assert.doesNotMatch(JSON.stringify(session?.read(0)), /sessionError/);
+  });
+
+  it("gives its models and limits to the runs, and the options of the host come first", async (t) => {
+    const rule = { model: "third", turns: [{ text: "Done." }] };
+    const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [rule], {
       models: { work: "third" },
-      script: { userInput: "that", models: { work: "second" }, limits: { parallel: 3 } },
+      script: { models: { work: "second" }, limits: { parallel: 3 } },
     });
     const jobId = await run(rig);
     assert.equal((await story(rig, jobId)).at(-2), "jobSucceeded");

@@ -76,7 +76,7 @@ describe("a session of a server", () => {
     rig.live.query(id, "one");
     rig.live.query(id, "two");
     assert.match(await next(rig, id, "sessionError"), /busy/);
-    const busy = started(rig.live.startTask("t", "", id)).taskId;
+    const busy = started(rig.live.startTask("t", "it", id)).taskId;
     const told = await drain(rig.live, "task", busy);
     assert.deepEqual(callbacksOf(told), ["taskError", "taskFailed", "error"]);
     assert.equal(await rig.live.stopSession(id), undefined);
@@ -129,7 +129,7 @@ describe("a session of a server", () => {
     await next(rig, id, "onGeneratedUserPrompt");
     assert.equal(rig.live.query(id, "Hello?"), undefined);
     assert.match(await next(rig, id, "sessionError"), /busy/);
-    const lent = started(rig.live.startTask("t", "", id)).taskId;
+    const lent = started(rig.live.startTask("t", "it", id)).taskId;
     assert.deepEqual(callbacksOf(await drain(rig.live, "task", lent)), [
       "taskError",
       "taskFailed",
@@ -170,7 +170,7 @@ describe("a task in a session of a server", () => {
     rig.live.query(id, "two");
     assert.match(await next(rig, id, "onEndMessage"), /Second/);
     assert.equal(rig.live.startTask("unknown", "", id).kind, "refused");
-    assert.equal(rig.live.startTask("t", "", "unknown").kind, "refused");
+    assert.equal(rig.live.startTask("t", "it", "unknown").kind, "refused");
   });
 
   it("is played by the rules that its own sessions would have, and skips its availability", async (t) => {

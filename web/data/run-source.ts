@@ -30,6 +30,7 @@ export function serverRun(runId: string): RunSource {
       openStream<RunEvent>(apiPath`copilot/job/${runId}/journal`, {
         // Where the server could not keep all events, the feed says so with an object that is none.
         messages: (batch) => listener.events(batch.filter((event) => "type" in event)),
+        connection: (state) => listener.connection?.(state),
         ended: () => listener.ended(),
         failed: (error) => listener.failed(error.reason),
       }),

@@ -339,7 +339,7 @@ function WorkSide({
           class="compare-message"
           tabIndex={0}
           role="region"
-          aria-label={`Last message, ${side}`}
+          aria-label={`Last message of work ${workId}, ${work.taskId}, in run ${side}`}
         >
           <Markdown text={lastMessage} />
         </div>

@@ -266,7 +266,7 @@ export function Problems({ journals }: { journals: readonly ReportJournal[] }) {
       >
         {damaged.map(({ name, problems, moreProblems }) => (
           <div key={name} class="problems-journal">
-            <h3 class="mono">{name}</h3>
+            <h2 class="mono">{name}</h2>
             <ul>
               {problems.map(({ line, reason }, index) => (
                 <li key={index}>
