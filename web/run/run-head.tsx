@@ -50,6 +50,9 @@ export function RunHead({
       <p class="connection-lost" role="status">
         {live && isLost ? "Connection lost. Reconnecting… What is shown may be out of date." : ""}
       </p>
+      <p class="hidden-text" role="status">
+        {live ? "" : `The run has ended: ${state.word}`}
+      </p>
       <Reason view={view} feed={feed} />
       <Facts model={model} live={live} />
       {view.plan === undefined ? null : <Plan plan={view.plan} />}
