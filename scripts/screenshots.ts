@@ -20,7 +20,7 @@ import { runCli, startCli } from "../test/rig/cli.ts";
 const root = join(import.meta.dirname, "..", "..");
 const folder = process.argv[2] ?? join(root, "build", "screenshots");
 const source = join(root, "scripts", "screenshots");
-const slide = { viewport: { width: 1360, height: 850 }, scale: 2 } as const;
+const slide = { viewport: { width: 1360, height: 960 }, scale: 2 } as const;
 const looks: readonly (readonly [string, TabOptions])[] = [
   ["light", { ...slide, colorScheme: "light" }],
   ["dark", { ...slide, colorScheme: "dark" }],

@@ -58,7 +58,7 @@ describe("the keyboard", browserTests, () => {
       "true",
     );
 
-    await page.keyboard.press("Alt+ArrowLeft");
+    await page.goBack();
     await until(page, `!location.hash.includes("/work/")`);
   });
 
@@ -81,7 +81,8 @@ describe("the keyboard", browserTests, () => {
     const { page } = await open();
     await page.goto(address);
     await page.getByRole("button", { name: /^Start Maintain/ }).click();
-    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Start maintain" });
+    await dialog.getByRole("button", { name: "Start", exact: true }).click();
     await page.getByRole("heading", { level: 1, name: /maintain.*Succeeded/ }).waitFor();
     await tabTo(page, /^application: Timeline/);
     await page.keyboard.press("ArrowDown");
