@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Announcer } from "./parts/announcer.tsx";
 import { Icon, type IconName } from "./parts/icon.tsx";
+import { Navigated } from "./parts/notes.tsx";
 import { applyTheme, storedTheme, type Theme } from "./theme.ts";
 
 export interface NavigationItem {
@@ -22,7 +23,7 @@ export function Frame({
   children: ComponentChildren;
 }) {
   const main = useRef<HTMLElement>(null);
-  useFocusOnNavigation(main, place);
+  const navigated = useFocusOnNavigation(main, place);
   return (
     <Announcer>
       <div class="frame">
@@ -54,7 +55,7 @@ export function Frame({
           </div>
         </header>
         <main ref={main} id="main" class="frame-main" tabIndex={-1}>
-          {children}
+          <Navigated.Provider value={navigated}>{children}</Navigated.Provider>
         </main>
       </div>
     </Announcer>
@@ -63,15 +64,15 @@ export function Frame({
 
 /** Not for the page that is loaded first: the browser starts at its beginning anyway. */
 function useFocusOnNavigation(main: { current: HTMLElement | null }, place: string) {
-  const first = useRef(true);
+  const loaded = useRef(place);
+  const navigated = useRef(false);
   useEffect(() => {
-    if (first.current) {
-      first.current = false;
-      return;
-    }
+    if (!navigated.current && place === loaded.current) return;
+    navigated.current = true;
     scrollTo(0, 0);
     (main.current?.querySelector<HTMLElement>("h1") ?? main.current)?.focus();
   }, [place]);
+  return navigated;
 }
 
 function Logo() {

@@ -239,6 +239,11 @@ export class JobHost {
     this.#live?.dispose();
   }
 
+  /** Ends the runtime and all it started by force and at once, for a process that has no time left to close. */
+  kill(): void {
+    this.#runs.host.kill();
+  }
+
   /** `close()`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();

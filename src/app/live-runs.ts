@@ -173,7 +173,7 @@ export class LiveRuns {
     };
     this.#jobs.add(jobId, { ...asked, startTime, run, feed, journal, feeds });
     const end = (): void => {
-      feeds.end();
+      feeds.finish();
       for (const sessionId of sessions) this.#endSession(sessionId);
       this.#jobs.end(jobId);
     };
@@ -317,7 +317,7 @@ export class LiveRuns {
       } catch (error) {
         task.fail(this.#masked(error));
       } finally {
-        task.end();
+        task.finish();
       }
     });
     if (entered !== true) task.fail(BUSY);

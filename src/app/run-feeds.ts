@@ -48,7 +48,7 @@ export class TaskFeed {
   }
 
   /** Its run is over. A task that has not ended by then has failed. */
-  end(): void {
+  finish(): void {
     if (this.#status === "Running") this.fail(ABANDONED);
   }
 
@@ -194,9 +194,9 @@ export class JobFeeds implements Reporter {
   }
 
   /** The run is over. */
-  end(): void {
+  finish(): void {
     for (const { taskId, task } of this.#running.values()) {
-      task.end();
+      task.finish();
       this.#options.closeTask(taskId);
     }
     this.#running.clear();
@@ -215,10 +215,10 @@ export class JobFeeds implements Reporter {
     this.#reportTask(event);
     this.#fold.report(event);
     if (event.type === "run.ended") {
+      this.#endTime = event.at;
       for (const [id, work] of this.#works)
         if (work.status === "Waiting") this.#works.set(id, { ...work, status: "Skipped" });
-      this.#endTime = event.at;
-      this.end();
+      this.finish();
     }
   }
 

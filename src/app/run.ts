@@ -55,7 +55,10 @@ export async function executeRun(
   const { script, workingDirectory } = prepared;
   try {
     // Not in `prepareRun`: an edge may check an entry first and install the runtime then.
-    checkAccess(options, script !== undefined, options.write ?? asFlag);
+    const write = options.write ?? asFlag;
+    const missing = missingModel(options, script !== undefined, write);
+    if (missing !== undefined) throw new UsageError(missing);
+    checkRuntime(options, write);
     const model = script && createScriptedModel(script, { clock: systemClock, workingDirectory });
     const host = openHost(options, model);
     const { lastCall } = signals;
@@ -213,14 +216,18 @@ function journalAt(path: string): JournalReporter {
 }
 
 /** Refuses a run that could not reach a model, or has no runtime to reach it with, before it starts. */
-function checkAccess(
-  { provider, gitHubToken, runtimePath, environment }: ModelAccess,
+/** Why no model can answer; undefined: one can. */
+export function missingModel(
+  { provider, gitHubToken }: ModelAccess,
   rehearsed: boolean,
   write: WriteName,
-): void {
-  if (!rehearsed && provider === undefined && (gitHubToken ?? "") === "") {
-    throw new UsageError(noModel(write("provider-base-url"), write("rehearse")));
-  }
+): string | undefined {
+  if (rehearsed || provider !== undefined || (gitHubToken ?? "") !== "") return undefined;
+  return noModel(write("provider-base-url"), write("rehearse"));
+}
+
+/** Throws `UsageError` if the Copilot runtime isn't there. */
+export function checkRuntime({ runtimePath, environment }: ModelAccess, write: WriteName): void {
   try {
     findRuntime({ environment, runtimePath, pathOption: write("runtime-path") });
   } catch (error) {

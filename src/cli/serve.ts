@@ -6,7 +6,8 @@ import { cancelOnSignals } from "../app/cancellation.ts";
 import { checkNamedTasks, loadEntry, readEntry, readRehearsal } from "../app/entry-files.ts";
 import { makeFeedsFolder } from "../app/feeds-folder.ts";
 import { JobHost } from "../app/job-host.ts";
-import { UsageError } from "../app/options.ts";
+import { asFlag, UsageError } from "../app/options.ts";
+import { checkRuntime, missingModel } from "../app/run.ts";
 import { withoutSecrets } from "../app/secrets.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { exampleEntry } from "../generated/example-entry.ts";
@@ -52,6 +53,7 @@ export async function serve(flags: ServeFlags): Promise<ExitCode> {
     const stop = (): void => void server.stop();
     if (signal.aborted) stop();
     signal.addEventListener("abort", stop);
+    signals.lastCall.addEventListener("abort", server.kill);
     announce(server, flags);
     await server.ended;
     return exitCode.success;
@@ -77,8 +79,14 @@ function checkAccess({ token, host, test, entry, entriesDir }: ServeFlags): void
     throw new UsageError("--entries-dir requires --test.");
 }
 
-async function start(flags: ServeFlags): Promise<HttpServer> {
-  const { rehearse, environment, ...options } = readSharedFlags(flags);
+interface Served extends HttpServer {
+  readonly kill: () => void;
+}
+
+async function start(flags: ServeFlags): Promise<Served> {
+  const shared = readSharedFlags(flags);
+  checkRuntime(shared, asFlag);
+  const { rehearse, environment, ...options } = shared;
   const rehearsal = rehearse === undefined ? undefined : await readRehearsal(rehearse);
   // Without the option a folder that may come later.
   const entriesFolder =
@@ -114,7 +122,9 @@ async function start(flags: ServeFlags): Promise<HttpServer> {
       entriesFolder,
       journals: journals === undefined ? undefined : new JournalFolder(journals),
     });
-    return { ...server, ended: server.ended.then(cleanUp) };
+    const missing = missingModel(shared, rehearsal !== undefined, asFlag);
+    if (missing !== undefined) sayError(`agent-jobs: warning: ${missing}`);
+    return { ...server, kill: () => host.kill(), ended: server.ended.then(cleanUp) };
   } catch (error) {
     await cleanUp();
     throw asUsageError(error, flags);

@@ -237,7 +237,7 @@ describe("the portal", browserTests, () => {
       await start(page, "Maintain");
       await title(page, /maintain.*Succeeded/).waitFor();
       await expectAccessible(page, "a run");
-      await page.getByRole("button", { name: "Table" }).click();
+      await page.getByRole("button", { name: "Table", exact: true }).click();
       await expectAccessible(page, "the table of a timeline");
       await page.getByRole("link", { name: "Session", exact: true }).click();
       await title(page, "New session").waitFor();

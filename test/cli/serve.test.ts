@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 import { ask, waitingCall } from "../server/rig.ts";
+import { isRunning, processesMarked } from "../../src/platform/processes.ts";
+import { until } from "../sessions/rig.ts";
 import { runCli, startCli, type CliChild } from "../rig/cli.ts";
 import { listen } from "../rig/listen.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -54,7 +56,8 @@ describe("agent-jobs serve", () => {
     assert.deepEqual(await api(served, "stop"), {});
     const { code, stderr } = await served.child.ended;
     assert.equal(code, 0);
-    assert.equal(stderr, "");
+    // Without a model it can still show journals.
+    assert.match(stderr, /^agent-jobs: warning: No model is configured.*--rehearse.*\n$/);
   });
 
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -85,6 +88,26 @@ describe("agent-jobs serve", () => {
       assert.equal(stderr, "");
     });
   }
+
+  it("ends at once after a second signal, and leaves no process", async (t) => {
+    const user = `serve-${process.pid}`;
+    const workspace = await makeWorkspace(t, slowly);
+    const file = (name: string): string => `${workspace.path}/${name}`;
+    const args = ["--entry", file("slow.yml"), "--rehearse", file("slow.rehearsal.yml")];
+    const served = await startServe(t, args, { USER: user });
+    const started = await api(served, "copilot/session/start/gpt-5-mini", workspace.path);
+    assert.equal(typeof started["sessionId"], "string");
+    assert.ok((await processesMarked("USER", user)).length > 1);
+    served.child.signal("SIGTERM");
+    served.child.signal("SIGINT");
+    const { code } = await served.child.ended;
+    // The first one may have been enough.
+    assert.ok(code === 130 || code === 0, String(code));
+    await until(
+      async () => (await processesMarked("USER", user)).every((pid) => !isRunning(pid)),
+      "all processes have ended",
+    );
+  });
 
   it("runs a job of the rehearsal's entry", async (t) => {
     const workspace = await makeWorkspace(t);
@@ -165,7 +188,6 @@ describe("agent-jobs serve", () => {
 
 describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
   const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
-    ["an address that others can reach, without a token", ["--host", "0.0.0.0"], /Set --token/],
     ["a token that is empty", ["--token", ""], /must not be empty/],
     ["a token with a space", ["--token", "a b"], /without spaces/],
     ["a port that is none", ["--port", "70000"], /0 to 65535/],
@@ -181,6 +203,7 @@ describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
       /no is not a folder/,
     ],
     ["a folder of entries without --test", ["--entries-dir", "entries"], /requires --test/],
+    ["a runtime that isn't there", ["--runtime-path", "missing"], /missing/],
     ["an entry with --test", ["--test", "--entry", "entries/hello.yml"], /Omit --entry/],
     ["an entry that isn't there", ["--entry", "missing.yml"], /The file doesn't exist/],
     ["an entry that is none", ["--entry", "package.json"], /package.json/],
@@ -199,6 +222,12 @@ describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
       assert.equal(stdout, "");
     });
   }
+
+  it("an address that others can reach, without a token", async () => {
+    const { code, stderr } = await runCli(["serve", "--host", "0.0.0.0"], { cwd });
+    assert.equal(code, 2);
+    assert.match(stderr, /Set --token or AGENT_JOBS_TOKEN/);
+  });
 
   it("a port that is in use", async (t) => {
     const address = new URL(await listen(t, createServer()));

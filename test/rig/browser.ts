@@ -49,6 +49,8 @@ export interface TabOptions {
   /** No network at all, not even loopback. */
   readonly offline?: boolean;
   readonly scale?: number;
+  /** Ignores the Content-Security-Policy, to see what holds without it. */
+  readonly bypassPolicy?: boolean;
 }
 
 export interface Tab {
@@ -137,6 +139,7 @@ function contextOptions(options: TabOptions): BrowserContextOptions {
     locale: "en-US",
     timezoneId: "UTC",
     offline: options.offline ?? false,
+    bypassCSP: options.bypassPolicy ?? false,
     viewport: options.viewport ?? { width: 1280, height: 800 },
     ...(options.scale === undefined ? {} : { deviceScaleFactor: options.scale }),
     reducedMotion: "reduce",

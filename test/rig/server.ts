@@ -11,12 +11,12 @@ import { startCli, type CliChild } from "./cli.ts";
 import { eventsOf, type ServerEvent } from "./server-events.ts";
 
 export interface ServerSetup {
-  /** Written to `entries/entry.json` and installed. */
+  /** Written to a file and installed. */
   readonly entry?: Answer;
   /** The rules of the rehearsal that plays the model. Without `optional`, each is optional and for any number of sessions. */
   readonly sessions?: readonly Answer[];
-  /** Further fields of the rehearsal. */
-  readonly rehearsal?: Answer;
+  /** The address of a model server, instead of a rehearsal. */
+  readonly provider?: string;
   /** Further files, in the folder of the server. */
   readonly files?: Readonly<Record<string, string>>;
   /** Further arguments. */
@@ -41,20 +41,19 @@ export async function startServer(setup: ServerSetup = {}): Promise<AgentServer>
   const entry = setup.entry ?? smallestEntry;
   const file = await write("entries/entry.json", JSON.stringify(entry));
   for (const [name, content] of Object.entries(setup.files ?? {})) await write(name, content);
-  const rehearsal = await write(
-    "server.rehearsal.json",
-    JSON.stringify({
-      entry: "entries/entry.json",
-      sessions: (setup.sessions ?? anySession).map((rule) => ({
-        optional: true,
-        repeat: "any",
-        ...rule,
-      })),
-      ...setup.rehearsal,
-    }),
-  );
+  const rules = (setup.sessions ?? anySession).map((rule) => ({
+    optional: true,
+    repeat: "any",
+    ...rule,
+  }));
+  const script = JSON.stringify({ entry: "entries/entry.json", sessions: rules });
+  const rehearsal = await write("server.rehearsal.json", script);
+  const model =
+    setup.provider === undefined
+      ? ["--rehearse", rehearsal]
+      : ["--provider-base-url", setup.provider];
   const test = setup.test === false ? [] : ["--test", "--entries-dir", join(folder, "entries")];
-  const args = ["serve", "--port", "0", ...test, "--rehearse", rehearsal, ...(setup.args ?? [])];
+  const args = ["serve", "--port", "0", ...test, ...model, ...(setup.args ?? [])];
   const { env = {}, patienceMs = 60_000 } = setup;
   const server = await AgentServer.start(args, { folder, env, patienceMs });
   if (setup.entry !== undefined) {

@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { JournalFolder } from "../../src/report/journals.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { ask, isRefused, serve, smallEntry } from "./rig.ts";
 
@@ -297,6 +298,25 @@ describe("installing an entry", () => {
         { name: "answer", requireUserInput: true },
       ],
     });
+  });
+});
+
+describe("a journal", () => {
+  it("is read from the folder of --journals only", async (t) => {
+    const event = JSON.stringify({ type: "run.started", runId: "r", time: 0 });
+    const outside = await makeWorkspace(t, { "other.jsonl": event });
+    const workspace = await makeWorkspace(t, { "journals/own.jsonl": event, "top.jsonl": event });
+    const folder = join(workspace.path, "journals");
+    await symlink(join(outside.path, "other.jsonl"), join(folder, "link.jsonl"));
+    const { ask, api } = await serve(t, { journals: new JournalFolder(folder) });
+    for (const name of ["link.jsonl", "..%2Ftop.jsonl", "%2Fetc%2Fpasswd", "own.jsonl%00", "."])
+      isRefused(await ask(`/api/copilot/journal/${name}`), 404, "NotFound");
+    assert.equal((await ask("/api/copilot/journal/own.jsonl")).status, 200);
+    const { journals } = Object(await api("copilot/journal"));
+    assert.deepEqual(
+      Array.from(journals, (one) => Object(one).name),
+      ["own.jsonl"],
+    );
   });
 });
 

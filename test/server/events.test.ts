@@ -9,14 +9,22 @@ import { entryOf, loop, par, ref, reports, seq, sessions } from "../rig/server-f
 const [ok, hangs] = [ref("ok"), ref("hangs")];
 const words = Array.from({ length: 300 }, (_, index) => `word ${index}`).join(" ");
 
+const long = Array.from({ length: 50_000 }, (_, index) => `line ${index}\n`).join("");
+
 const server = await startServer({
   entry: entryOf({
     several: seq(ok, par(ok, ref("fails"), ok)),
     long: loop(ok, { postCondition: [true, ref("first")] }),
     hangs: seq(ok, hangs),
     crashes: ref("crashes"),
+    writes: ref("slow"),
   }),
-  sessions: [...sessions, { turns: [{ reasoning: words, text: words }, reports, "Hello again!"] }],
+  sessions: [
+    ...sessions.filter((rule) => rule["task"] !== "slow"),
+    // More than a feed keeps in memory.
+    { task: "slow", turns: [{ text: long, reasoning: long }] },
+    { turns: [{ reasoning: words, text: words }, reports, "Hello again!"] },
+  ],
 });
 after(() => server.stop());
 
@@ -111,6 +119,38 @@ describe("the events of a job", { concurrency: true }, () => {
       check(heard, "SessionClosed");
       assert.deepEqual(dataOf(heard).slice(0, -1), taken);
     }
+  });
+});
+
+describe("a feed that nobody read until its end", () => {
+  it("is whole, in both ways to read it", async () => {
+    const jobId = await server.startJob("writes");
+    const { tasks } = await server.follow(jobId);
+    const [[taskId, feed] = []] = tasks;
+    assert.ok(taskId !== undefined && feed !== undefined);
+    const started = feed.find((one) => one["callback"] === "taskSessionStarted");
+    const session = `copilot/session/${String(started?.["sessionId"])}`;
+    const [events, taken] = await Promise.all([
+      all(server.events(`${session}/events`)),
+      server.drain(session),
+    ]);
+    check(events, "SessionClosed");
+    assert.deepEqual(dataOf(events).slice(0, -1), taken);
+    for (const [delta, end] of [
+      ["onMessage", "onEndMessage"],
+      ["onReasoning", "onEndReasoning"],
+    ] as const) {
+      const text = taken
+        .filter((one) => one["callback"] === delta)
+        .map((one) => one["delta"])
+        .join("");
+      // Not with `equal`: the difference of two long texts takes long to print.
+      assert.ok(text === long, delta);
+      const whole = taken.find((one) => one["callback"] === end)?.["completeContent"];
+      assert.ok(whole === long, end);
+    }
+    const journal = await all(server.events(`copilot/job/${jobId}/journal`));
+    check(journal, "JobsClosed");
   });
 });
 

@@ -105,6 +105,13 @@ describe("copilot/job/start", () => {
     assert.deepEqual(job.at(-1), { callback: "jobSucceeded" });
   });
 
+  it("takes a body with the line ends of Windows", async () => {
+    const body = `${server.workingDirectory}\r\na dance\non two lines`;
+    const { jobId } = await server.post("copilot/job/start/asks", body);
+    const { job } = await server.follow(String(jobId));
+    assert.deepEqual(job.at(-1), { callback: "jobSucceeded" });
+  });
+
   it("refuses a job that needs input and gets none", async () => {
     for (const body of [server.workingDirectory, `${server.workingDirectory}\n`]) {
       const response = await server.request("copilot/job/start/asks", { method: "POST", body });

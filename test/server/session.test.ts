@@ -201,12 +201,10 @@ describe("copilot/session/{session-id}/live", { concurrency: true }, () => {
     const refused = await Promise.race(calls.map(({ answered }) => answered));
     assert.deepEqual(await refused.json(), { error: "ParallelCallNotSupported" });
     for (const { gone } of calls) gone.abort();
-    // As soon as the server has noticed, the place is free.
-    let answer: Answer;
-    do answer = await server.get(`${feed}/live`);
-    while (answer["error"] === "ParallelCallNotSupported");
-    assert.deepEqual(answer, { error: "HttpRequestTimeout" });
-    assert.equal((await ask(id))[0]?.["callback"], "onAgentStart");
+    assert.deepEqual(await server.post(`${feed}/query`, "Hello"), {});
+    for await (const { data } of server.events(`${feed}/events`)) if (isIdle(data)) break;
+    assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+    assert.equal((await server.drain(feed))[0]?.["callback"], "onAgentStart");
     await Promise.allSettled(calls.map(({ answered }) => answered));
   });
 
@@ -234,6 +232,17 @@ describe("copilot/session/{session-id}/live", { concurrency: true }, () => {
     assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
     const answers = [await waiting, await server.get(`${feed}/live`)];
     assert.deepEqual(answers, [{ error: "SessionClosed" }, { error: "SessionNotFound" }]);
+  });
+
+  it("refuses a query while another one is being answered, in the feed", async () => {
+    const id = await server.startSession("hangs");
+    const feed = `copilot/session/${id}`;
+    for (const prompt of ["Hello", "Hello again"])
+      assert.deepEqual(await server.post(`${feed}/query`, prompt), {});
+    const answers = await server.takeUntil(feed, (one) => "sessionError" in one);
+    assert.match(String(answers.at(-1)?.["sessionError"]), /busy/);
+    assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+    await server.drain(feed);
   });
 
   it("ends a session in the middle of an answer", async () => {

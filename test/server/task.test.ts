@@ -305,6 +305,19 @@ describe("a task in a borrowed session", { concurrency: 4 }, () => {
     assert.ok(feed.some((one) => "taskError" in one));
   });
 
+  it("fails in a session in which another one runs", async () => {
+    const sessionId = await server.startSession();
+    const first = await startTask("hangs", sessionId);
+    const second = await startTask("plain", sessionId);
+    const feed = await server.drain(`copilot/task/${second}`);
+    assert.deepEqual(feed.at(-1), { callback: "taskFailed" });
+    assert.match(String(feed.at(-2)?.["taskError"]), /busy/);
+    assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), { result: "Closed" });
+    assert.deepEqual((await server.drain(`copilot/task/${first}`)).at(-1), {
+      callback: "taskFailed",
+    });
+  });
+
   it("fails at once when the session crashes, and says why", async () => {
     const sessionId = await server.startSession();
     const taskId = await startTask("crashes", sessionId);

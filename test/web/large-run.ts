@@ -351,8 +351,9 @@ export function largeRun({
     finish(iteration(14, "all-fixed?", pass13, 1, true));
   }
   finish(iteration(15, hostile[0], 1, 2));
-  const last = iteration(16, "publish", 1, 3);
-  while (events.length < wanted) finish(iteration(16, "publish", 1, 1));
+  let published = 1;
+  while (events.length < wanted) finish(iteration(16, "publish", published++, 1));
+  const last = iteration(16, "publish", published, 3);
   if (live) {
     last();
     last();

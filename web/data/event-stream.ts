@@ -8,6 +8,8 @@ import { errorIn, type ApiError } from "./api.ts";
 
 export interface StreamListener<T> {
   messages(batch: readonly T[]): void;
+  /** Lost: the server can't be reached, and is tried again. */
+  connection?(state: "open" | "lost"): void;
   ended(): void;
   failed(error: ApiError): void;
 }
@@ -27,6 +29,7 @@ class Stream<T> {
   readonly #listener: StreamListener<T>;
   readonly #stop = new AbortController();
   #connection: EventSource | undefined;
+  #state: "open" | "lost" = "open";
   #last = 0;
   #batch: T[] = [];
   #frame: number | undefined;
@@ -61,9 +64,11 @@ class Stream<T> {
       this.#batch.push(value);
       this.#schedule();
     });
+    connection.addEventListener("open", () => this.#report("open"));
     connection.addEventListener("error", () => {
       // The browser reconnects on its own after a lost connection, but not after an answer that is no stream.
       if (connection.readyState === EventSource.CLOSED) void this.#explain();
+      else this.#report("lost");
     });
   }
 
@@ -86,7 +91,16 @@ class Stream<T> {
     } finally {
       void answer?.body?.cancel().catch(() => {});
     }
-    if (!signal.aborted) setTimeout(() => this.#connect(), RETRY_MS);
+    if (signal.aborted) return undefined;
+    this.#report("lost");
+    setTimeout(() => this.#connect(), RETRY_MS);
+    return undefined;
+  }
+
+  #report(state: "open" | "lost"): void {
+    if (state === this.#state || this.#stop.signal.aborted) return;
+    this.#state = state;
+    this.#listener.connection?.(state);
   }
 
   #finish(report: () => void): void {

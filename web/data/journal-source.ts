@@ -22,7 +22,11 @@ export function keptRun(runId: string): RunSource {
 }
 
 function forwardTo(listener: RunListener): Omit<RunListener, "failed"> {
-  return { events: (batch) => listener.events(batch), ended: () => listener.ended() };
+  return {
+    events: (batch) => listener.events(batch),
+    connection: (state) => listener.connection?.(state),
+    ended: () => listener.ended(),
+  };
 }
 
 async function readFromJournal(

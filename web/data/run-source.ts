@@ -14,6 +14,8 @@ export interface RunSource {
 
 export interface RunListener {
   events(batch: readonly RunEvent[]): void;
+  /** Lost: the server can't be reached, and is tried again. */
+  connection?(state: "open" | "lost"): void;
   /** There are no more events. */
   ended(): void;
   /** The events can't be read; `reason` is a sentence. */
@@ -28,6 +30,7 @@ export function serverRun(runId: string): RunSource {
       openStream<RunEvent>(apiPath`copilot/job/${runId}/journal`, {
         // Where the server could not keep all events, the feed says so with an object that is none.
         messages: (batch) => listener.events(batch.filter((event) => "type" in event)),
+        connection: (state) => listener.connection?.(state),
         ended: () => listener.ended(),
         failed: (error) => listener.failed(error.reason),
       }),

@@ -21,9 +21,10 @@ export function targetOf(model: RunModel, part: RunPart): Target {
       return targetOfWork(interesting(model));
     case "work": {
       const work = model.works.get(part.workId);
-      if (part.iteration === undefined) return targetOfWork(work, work === undefined);
-      const iteration = work?.iterations.get(part.iteration);
-      if (iteration === undefined) return targetOfWork(work ?? interesting(model), true);
+      if (work === undefined) return targetOfWork(interesting(model), true);
+      if (part.iteration === undefined) return targetOfWork(work);
+      const iteration = work.iterations.get(part.iteration);
+      if (iteration === undefined) return targetOfWork(work, true);
       return { work, iteration, place: undefined, missing: false };
     }
     case "turn": {

@@ -44,7 +44,8 @@ function laneLabel(sessions: readonly SessionModel[]): string {
   const [first] = sessions;
   if (first === undefined) return "";
   if (sessions.length > 1) return `${sessions.length} sessions`;
-  return first.role === "both" ? `session ${first.number}` : `${first.role} ${first.number}`;
+  const name = first.role === "both" ? "session" : `${first.role} session`;
+  return first.attempt > 1 ? `${name}, attempt ${first.attempt}` : name;
 }
 
 /** A visible part of the time, in milliseconds. */

@@ -54,7 +54,9 @@ export function applyActivity(
       addUsage(turn.usage, activity);
       addUsage(turn.iteration.usage, activity);
       const block = addBlock({ ...place, kind: "usage", used: activity });
-      const start = at - Math.max(0, activity.durationMs);
+      // It can't have begun before its turn, whatever the clock of the runtime says.
+      const earliest = turn.start === undefined ? -Infinity : turn.startedAt;
+      const start = Math.max(earliest, at - Math.max(0, activity.durationMs));
       const span = addSpan(turn.session.lane, "model", start);
       span.source = block;
       endSpan(span, at, activity.finish === undefined ? "succeeded" : "failed");

@@ -13,7 +13,7 @@ export async function drawFlowchart(text: string, theme: "light" | "dark"): Prom
     securityLevel: "strict",
     htmlLabels: false,
     theme: theme === "dark" ? "dark" : "neutral",
-    fontFamily: "system-ui, sans-serif",
+    fontFamily: "Inter, system-ui, sans-serif",
     maxTextSize: 1_000_000,
     maxEdges: 5_000,
     flowchart: { htmlLabels: false, useMaxWidth: false },

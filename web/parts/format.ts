@@ -2,6 +2,11 @@
 
 const counts = new Intl.NumberFormat("en");
 
+/** `1,234,567`. */
+export function formatExact(count: number): string {
+  return counts.format(count);
+}
+
 /** `1,234` below ten thousand, then `12.3k`, `1.2M`. */
 export function formatCount(count: number): string {
   if (count < 10_000) return counts.format(count);

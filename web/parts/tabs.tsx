@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 export interface Tab<Id extends string> {
   readonly id: Id;
@@ -22,6 +22,14 @@ export function Tabs<Id extends string>({
 }) {
   const prefix = useId();
   const list = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const tab = list.current?.querySelector<HTMLElement>("[aria-selected=true]");
+    if (list.current === null || tab === null || tab === undefined) return;
+    const { offsetLeft, offsetWidth } = tab;
+    const { scrollLeft, clientWidth } = list.current;
+    if (offsetLeft < scrollLeft || offsetLeft + offsetWidth > scrollLeft + clientWidth)
+      list.current.scrollLeft = offsetLeft - (clientWidth - offsetWidth) / 2;
+  }, [selected]);
   const onKeyDown = (event: KeyboardEvent) => {
     const index = tabs.findIndex(({ id }) => id === selected);
     const next = nextIndex(event.key, index, tabs.length);

@@ -1,17 +1,21 @@
 /** The start: the jobs of the entry, and the runs of the last hour. */
 import { useState } from "preact/hooks";
-import { api } from "../data/api.ts";
+import { api, type JournalSummary } from "../data/api.ts";
 import { useApi } from "../data/use-api.ts";
 import { ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
+import { JobCharts } from "./job-chart.tsx";
 import { JobGrid } from "./job-grid.tsx";
-import { RecentRuns } from "./recent-runs.tsx";
+import { EarlierRuns, RecentRuns } from "./recent-runs.tsx";
+import { earlierRuns } from "./runs.ts";
 import { StartDialog, type StartRequest } from "./start-dialog.tsx";
 import { useRunAnnouncements } from "./use-run-announcements.ts";
 
 const RUNS_MS = 1_500;
+/** With `--test`, clients install other entries. */
+const JOBS_MS = 15_000;
 
-export function HomePage() {
-  const [jobs] = useApi(api.jobs);
+export function HomePage({ journals }: { journals: readonly JournalSummary[] }) {
+  const [jobs] = useApi(api.jobs, JOBS_MS);
   const [runs, reloadRuns] = useApi(api.runs, RUNS_MS);
   const [request, setRequest] = useState<StartRequest>();
   const listed = runs.kind === "loaded" ? runs.value : [];
@@ -27,11 +31,14 @@ export function HomePage() {
           {jobs.kind === "loading" ? <Loading what="the jobs" /> : null}
           {jobs.kind === "failed" ? <ErrorNote>{jobs.error.reason}</ErrorNote> : null}
           {jobs.kind === "loaded" ? (
-            <JobGrid
-              jobs={jobs.value}
-              runs={listed}
-              onStart={(jobName) => setRequest({ jobName, again: undefined })}
-            />
+            <>
+              <JobGrid
+                jobs={jobs.value}
+                runs={listed}
+                onStart={(jobName) => setRequest({ jobName, again: undefined })}
+              />
+              <JobCharts jobs={jobs.value} />
+            </>
           ) : null}
         </section>
         <section class="home-runs" aria-labelledby="recent-runs">
@@ -48,6 +55,7 @@ export function HomePage() {
               onStartAgain={(run) => setRequest({ jobName: run.jobName, again: run })}
             />
           ) : null}
+          <EarlierRuns runs={earlierRuns(journals, listed)} />
         </section>
       </div>
       {request === undefined ? null : (

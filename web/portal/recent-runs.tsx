@@ -1,5 +1,6 @@
 /** The runs that the server knows, the newest first. */
 import { useState } from "preact/hooks";
+import type { RunSummary } from "../../src/report/run-summary.ts";
 import { api, type RunListItem } from "../data/api.ts";
 import { useAnnounce } from "../parts/announcer.tsx";
 import { plural } from "../parts/format.ts";
@@ -133,5 +134,42 @@ function RunRow({
         />
       ) : null}
     </>
+  );
+}
+
+const EARLIER_SHOWN = 8;
+
+/** Runs that have left the list above, and are kept in journals. */
+export function EarlierRuns({ runs }: { runs: readonly RunSummary[] }) {
+  if (runs.length === 0) return null;
+  return (
+    <section class="earlier" aria-labelledby="earlier-runs">
+      <div class="section-heading">
+        <h2 id="earlier-runs">Earlier runs</h2>
+        <a class="small" href="#/journals">
+          All journals
+        </a>
+      </div>
+      <ul class="recent-list card">
+        {runs.slice(0, EARLIER_SHOWN).map((run) => (
+          <li key={run.runId} class="recent-item">
+            <a class="recent-link" href={runHref(run.runId)}>
+              <span class="recent-name">{run.jobName}</span>
+              <span class="recent-facts">
+                {run.status === "running" ? (
+                  <StatusBadge status="canceled" word="Without an end" quiet />
+                ) : (
+                  <StatusBadge status={run.status} quiet />
+                )}
+                <RelativeTime at={Date.parse(run.startTime ?? "")} />
+              </span>
+            </a>
+            <span class="recent-duration">
+              <Duration ms={run.durationMs} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }

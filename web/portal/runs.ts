@@ -1,5 +1,6 @@
 /** Runs of the server, as the page shows them. Pure. */
-import type { RunListItem, RunStatus } from "../data/api.ts";
+import type { RunSummary } from "../../src/report/run-summary.ts";
+import type { JournalSummary, RunListItem, RunStatus } from "../data/api-types.ts";
 
 const statuses = {
   Running: "running",
@@ -35,4 +36,20 @@ export function runsByJob(runs: readonly RunListItem[]): ReadonlyMap<string, Job
     );
   }
   return jobs;
+}
+
+/** Runs that only a journal knows, the newest first; those without a start are left out. */
+export function earlierRuns(
+  journals: readonly JournalSummary[],
+  recent: readonly RunListItem[],
+): readonly RunSummary[] {
+  const known = new Set(recent.map(({ jobId }) => jobId));
+  const runs = new Map<string, RunSummary>();
+  for (const run of journals.flatMap((journal) => journal.runs))
+    if (!known.has(run.runId) && run.startTime !== undefined) runs.set(run.runId, run);
+  return [...runs.values()].toSorted((a, b) => timeOf(b) - timeOf(a));
+}
+
+function timeOf({ startTime = "" }: RunSummary): number {
+  return Date.parse(startTime);
 }

@@ -90,6 +90,7 @@ function SessionBadge({ session: { conversation, state } }: { session: OpenSessi
 function SessionNotes({ session: { state } }: { session: OpenSession }) {
   if (state.kind === "failed") return <ErrorNote>{state.reason}</ErrorNote>;
   if (state.kind === "ended") return <p class="session-end">The session has ended.</p>;
+  if (state.connection === "lost") return <ErrorNote>Connection lost. Reconnecting…</ErrorNote>;
   return null;
 }
 

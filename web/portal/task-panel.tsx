@@ -18,6 +18,7 @@ import {
 
 export function TaskPanel({ session }: { session: OpenSession }) {
   const started = session.memory.notes.flatMap((note) => (note.kind === "task" ? [note] : []));
+  if (started.length === 0 && session.state.kind !== "open") return null;
   return (
     <section aria-labelledby="tasks-heading" class="task-panel">
       <h2 id="tasks-heading">Tasks</h2>

@@ -16,7 +16,7 @@ type NewNote =
   | { readonly kind: "task"; readonly taskId: string; readonly taskName: string };
 
 export type SessionState =
-  | { readonly kind: "open" }
+  | { readonly kind: "open"; readonly connection: "open" | "lost" }
   | { readonly kind: "ended" }
   | { readonly kind: "failed"; readonly reason: string };
 
@@ -37,7 +37,7 @@ export function useSession(sessionId: string): OpenSession {
   const notes = useRef<readonly Note[]>(memory.notes);
   const [conversation, setConversation] = useState(emptyConversation);
   const responses = useRef(0);
-  const [state, setState] = useState<SessionState>({ kind: "open" });
+  const [state, setState] = useState<SessionState>({ kind: "open", connection: "open" });
   const [problem, setProblem] = useState<ApiError>();
 
   useEffect(() => {
@@ -48,6 +48,7 @@ export function useSession(sessionId: string): OpenSession {
         responses.current += batch.length;
         setConversation((before) => converse(before, batch, notes.current));
       },
+      connection: (state) => setState({ kind: "open", connection: state }),
       ended: () => setState({ kind: "ended" }),
       failed: ({ reason }) => setState({ kind: "failed", reason }),
     });

@@ -39,7 +39,7 @@ export function RunChart({
     <>
       {state === "drawing" ? <Loading what="the flowchart" /> : null}
       {state === "failed" ? <p class="muted">The flowchart can't be drawn.</p> : null}
-      <div ref={place} class="run-chart" role="img" aria-label={label} />
+      <div ref={place} class="compare-drawing" role="img" aria-label={label} />
     </>
   );
 }

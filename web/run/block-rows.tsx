@@ -1,35 +1,20 @@
 /** How the rows of a work look: sessions, turns, and what happened in them. */
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { ModelUsed } from "../../src/events/session-activity.ts";
 import type { Usage } from "../../src/events/view.ts";
-import type {
-  Block,
-  CallBlock,
-  DecisionItem,
-  SessionModel,
-  TextBlock,
-  TurnModel,
-} from "../model/model.ts";
+import type { Block, DecisionItem, SessionModel, TextBlock, TurnModel } from "../model/model.ts";
 import { roleName, turnTitle } from "../model/places.ts";
 import type { Row } from "../model/rows.ts";
 import { argumentText } from "../model/search.ts";
-import { CodeBlock } from "../parts/code-block.tsx";
-import { formatCost, formatCount, formatDuration, plural } from "../parts/format.ts";
-import { Icon, Spinner, type IconName } from "../parts/icon.tsx";
+import { formatCost, formatCount, formatDuration, formatExact, plural } from "../parts/format.ts";
+import { Icon } from "../parts/icon.tsx";
 import { Markdown } from "../parts/markdown.tsx";
-import { StatusBadge, StatusMark, type Status } from "../parts/status.tsx";
+import { StatusBadge, type Status } from "../parts/status.tsx";
 import { ClockTime } from "../parts/time.tsx";
-import { useRunContext } from "./context.ts";
+import { CallRow } from "./call-row.tsx";
 import { DecisionMark } from "./decisions.tsx";
 import { PlaceLink } from "./place-link.tsx";
-
-/** What the reader has opened and closed. Rows that are not visible are not rendered, so they can't keep it. */
-export interface Opened {
-  /** Whether it is open; `normally`: if the reader has not touched it. */
-  readonly isOpen: (thing: object, normally: boolean) => boolean;
-  readonly toggle: (thing: object, open: boolean) => void;
-}
+import { Chevron, Cut, Entry, oneLine, Plain, Writing, type Opened } from "./row-parts.tsx";
 
 export function RowView({ row, opened }: { row: Row; opened: Opened }) {
   switch (row.kind) {
@@ -78,14 +63,6 @@ function SessionRow({
   );
 }
 
-function Chevron() {
-  return (
-    <span class="chevron">
-      <Icon name="chevron" size={14} />
-    </span>
-  );
-}
-
 const LONG_PROMPT = 600;
 
 function TurnRow({ turn, opened }: { turn: TurnModel; opened: Opened }) {
@@ -96,7 +73,7 @@ function TurnRow({ turn, opened }: { turn: TurnModel; opened: Opened }) {
     <div class="row-turn">
       <div class="row-heading">
         <Icon name="person" size={14} />
-        <h4>{turnTitle(turn)}</h4>
+        <h3>{turnTitle(turn)}</h3>
         {turn.start === undefined ? null : <span class="muted small">{turn.start.modelId}</span>}
         <span class="muted small">
           <ClockTime at={turn.startedAt} />
@@ -122,10 +99,6 @@ function TurnRow({ turn, opened }: { turn: TurnModel; opened: Opened }) {
       )}
     </div>
   );
-}
-
-function Plain({ text }: { text: string }) {
-  return <div class="plain">{text}</div>;
 }
 
 function EndRow({ turn }: { turn: TurnModel }) {
@@ -216,41 +189,6 @@ function BlockRow({ block, opened }: { block: Block; opened: Opened }) {
   }
 }
 
-function Entry({
-  icon,
-  block,
-  tone,
-  class: name,
-  children,
-}: {
-  icon: IconName;
-  block: Block;
-  tone?: "warn" | "fail";
-  class: string;
-  children: ComponentChildren;
-}) {
-  return (
-    <div class={`row-entry ${name}`} data-tone={tone}>
-      <span class="row-icon">
-        <Icon name={icon} size={14} />
-      </span>
-      <div class="row-body">{children}</div>
-      <PlaceLink place={block} />
-    </div>
-  );
-}
-
-function Writing({ block }: { block: TextBlock }) {
-  const { live } = useRunContext();
-  return live && block.turn.endedAt === undefined ? (
-    <span class="muted small writing">
-      <Spinner size={12} /> writing
-    </span>
-  ) : (
-    <span class="muted small">It was not completed.</span>
-  );
-}
-
 function ReasoningRow({ block, opened }: { block: TextBlock; opened: Opened }) {
   const open = opened.isOpen(block, false);
   return (
@@ -269,7 +207,7 @@ function ReasoningRow({ block, opened }: { block: TextBlock; opened: Opened }) {
         </button>
         {open ? (
           <div class="reasoning">
-            <Plain text={block.text} />
+            <Markdown text={block.text} />
             {block.complete ? null : <Writing block={block} />}
           </div>
         ) : null}
@@ -282,7 +220,7 @@ function ReasoningRow({ block, opened }: { block: TextBlock; opened: Opened }) {
 function UsageRow({ used }: { used: ModelUsed }) {
   const { modelId, inputTokens, outputTokens, cacheReadTokens, reasoningTokens, cost, durationMs } =
     used;
-  const title = `${cacheReadTokens.toLocaleString("en")} input tokens from the cache, ${reasoningTokens.toLocaleString("en")} output tokens of reasoning`;
+  const title = `${formatExact(cacheReadTokens)} input tokens from the cache, ${formatExact(reasoningTokens)} output tokens of reasoning`;
   const words = [
     modelId,
     formatDuration(durationMs),
@@ -300,102 +238,6 @@ function UsageRow({ used }: { used: ModelUsed }) {
         </span>
       )}
     </p>
-  );
-}
-
-function callStatus({ end, span }: CallBlock): Status {
-  if (end === undefined) return span.end === undefined ? "running" : "canceled";
-  if (end.succeeded) return "succeeded";
-  return end.stopped === true ? "canceled" : "failed";
-}
-
-function CallRow({ call, opened }: { call: CallBlock; opened: Opened }) {
-  const { live } = useRunContext();
-  const open = opened.isOpen(call, false);
-  const known = callStatus(call);
-  const status = known === "running" && !live ? "canceled" : known;
-  const { error } = call.end ?? {};
-  const isDenied = error?.code === "denied" || error?.code === "rejected";
-  return (
-    <div class={`row-entry row-call ${call.parentCallId === undefined ? "" : "row-nested"}`}>
-      <div class="row-body">
-        <button
-          type="button"
-          class="row-toggle"
-          aria-expanded={open}
-          onClick={() => opened.toggle(call, !open)}
-        >
-          <Chevron />
-          <StatusMark status={status} />
-          <span class="mono call-name">{call.toolName}</span>
-          <span class="muted mono truncate preview">{briefArguments(call.arguments)}</span>
-          <span class="hidden-text">{status}</span>
-          {isDenied ? (
-            <span class="tag" data-tone="warn">
-              denied
-            </span>
-          ) : null}
-          {call.endedAt === undefined ? null : (
-            <span class="muted small number">{formatDuration(call.endedAt - call.at)}</span>
-          )}
-        </button>
-        {open ? <CallDetails call={call} /> : null}
-        {!open && status === "failed" && error !== undefined && !isDenied ? (
-          <p class="call-error small">{oneLine(error.message)}</p>
-        ) : null}
-      </div>
-      <PlaceLink place={call} />
-    </div>
-  );
-}
-
-function CallDetails({ call }: { call: CallBlock }) {
-  const { end } = call;
-  const given = argumentText(call.arguments);
-  const result = end?.result?.detailedContent ?? end?.result?.content;
-  return (
-    <div class="call-details">
-      {given === "" ? null : (
-        <>
-          <h5>Arguments</h5>
-          <Cut text={given} label={`arguments of ${call.toolName}`} />
-        </>
-      )}
-      {end === undefined && call.output !== "" ? (
-        <>
-          <h5>Output so far</h5>
-          <Cut text={call.output} label={`output of ${call.toolName}`} atEnd />
-        </>
-      ) : null}
-      {result === undefined ? null : (
-        <>
-          <h5>Result</h5>
-          <Cut text={result} label={`result of ${call.toolName}`} />
-        </>
-      )}
-      {end?.error === undefined ? null : (
-        <>
-          <h5>Error{end.error.code === undefined ? "" : ` (${end.error.code})`}</h5>
-          <Cut text={end.error.message} label={`error of ${call.toolName}`} />
-        </>
-      )}
-    </div>
-  );
-}
-
-const CUT = 3000;
-
-/** A text that may be very long, as it is. */
-function Cut({ text, label, atEnd = false }: { text: string; label: string; atEnd?: boolean }) {
-  const [all, setAll] = useState(false);
-  if (text.length <= CUT * 1.2 || all) return <CodeBlock text={text} label={label} />;
-  return (
-    <>
-      <CodeBlock text={atEnd ? text.slice(-CUT) : text.slice(0, CUT)} label={label} />
-      <button type="button" class="text-button" onClick={() => setAll(true)}>
-        Show all ({formatCount(text.length)} characters)
-      </button>
-    </>
   );
 }
 
@@ -434,20 +276,4 @@ function pretty(json: string): string {
   } catch {
     return json;
   }
-}
-
-/** The most telling of the arguments: the first text, or all of them on a line. */
-function briefArguments(given: unknown): string {
-  if (typeof given === "object" && given !== null) {
-    const texts = Object.values(given).filter((value) => typeof value === "string");
-    const [first] = texts;
-    if (first !== undefined) return oneLine(first);
-  }
-  return oneLine(argumentText(given));
-}
-
-const LINE = 300;
-
-function oneLine(text: string): string {
-  return text.slice(0, LINE).replace(/\s+/g, " ");
 }

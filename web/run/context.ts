@@ -11,9 +11,16 @@ export interface RunContext {
   readonly live: boolean;
   /** Follows a link. */
   readonly open: (part: RunPart) => void;
+  /** What the reader searches for. */
+  readonly query: string;
 }
 
-export const RunContext = createContext<RunContext>({ runId: "", live: false, open: () => {} });
+export const RunContext = createContext<RunContext>({
+  runId: "",
+  live: false,
+  open: () => {},
+  query: "",
+});
 
 export function useRunContext(): RunContext {
   return useContext(RunContext);

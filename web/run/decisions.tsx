@@ -42,17 +42,33 @@ export function decisionTone({ severity, answer }: DecisionItem): Tone {
 
 const icons: Readonly<Record<Tone, IconName>> = {
   ok: "check",
-  warn: "retry",
+  warn: "alert",
   fail: "cross",
   run: "minus",
   skip: "dot",
 };
 
+function iconOf(item: DecisionItem): IconName {
+  switch (item.decision.kind) {
+    case "session-crashed":
+      return "bolt";
+    case "criteria-retry":
+    case "further-attempt":
+      return "retry";
+    case "permission-denied":
+      return "shield";
+    case "waiting":
+      return "clock";
+    default:
+      return icons[decisionTone(item)];
+  }
+}
+
 export function DecisionMark({ decision }: { decision: DecisionItem }) {
   const tone = decisionTone(decision);
   return (
     <span class="status-mark" data-tone={tone}>
-      <Icon name={decision.decision.kind === "session-crashed" ? "bolt" : icons[tone]} size={14} />
+      <Icon name={iconOf(decision)} size={14} />
     </span>
   );
 }

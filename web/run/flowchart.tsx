@@ -17,9 +17,9 @@ import { useNow } from "../parts/time.tsx";
 import { useRunContext } from "./context.ts";
 import { workStatus } from "./status-of.ts";
 
-/** As wide as the second line of a node gets. */
-const WIDEST_DETAIL = "Answered no 00 min 00 s";
-const LEAST_SCALE = 0.62;
+/** As wide as the second line of a node gets; one word, so that it stays a line. */
+const WIDEST_DETAIL = "0".repeat(17);
+const LEAST_SCALE = 0.55;
 
 interface Drawing {
   readonly svg: SVGSVGElement;
@@ -28,7 +28,6 @@ interface Drawing {
 
 interface DrawnNode {
   readonly workId: number;
-  readonly taskId: string;
   readonly element: SVGGElement;
   readonly detail: Element | undefined;
 }
@@ -85,6 +84,14 @@ export function Flowchart({
     observer.observe(box);
     return () => observer.disconnect();
   }, [drawn, isFitted]);
+
+  const centered = useRef<unknown>(undefined);
+  useLayoutEffect(() => {
+    const node = drawn?.nodes.find(({ workId }) => workId === selected);
+    if (node === undefined || place.current === null) return;
+    bringIntoView(node.element, place.current, centered.current !== drawn);
+    centered.current = drawn;
+  }, [drawn, isFitted, selected]);
 
   const nodeOf = (event: Event): DrawnNode | undefined =>
     drawn?.nodes.find(
@@ -144,9 +151,6 @@ async function draw(plan: RunPlan): Promise<Drawing> {
   const graph = generateChartNodes(plan.work);
   const svg = await drawFlowchart(renderMermaid(graph, { detailOf: () => WIDEST_DETAIL }), "light");
   const workIds = new Map([...mermaidNames(graph)].map(([workId, name]) => [name, workId]));
-  const labels = new Map(
-    graph.nodes.map(({ hint, label }) => [typeof hint === "string" ? undefined : hint[1], label]),
-  );
   svg.setAttribute("role", "presentation");
   svg.removeAttribute("aria-roledescription");
   const nodes = [...svg.querySelectorAll<SVGGElement>("g.node")].flatMap((element) => {
@@ -155,14 +159,20 @@ async function draw(plan: RunPlan): Promise<Drawing> {
     if (workId === undefined) return [];
     element.setAttribute("role", "button");
     element.classList.add("work-node");
-    const detail = [...element.querySelectorAll("tspan.text-outer-tspan")].at(-1);
-    return [{ workId, taskId: labels.get(workId) ?? "", element, detail }];
+    const lines = [...element.querySelectorAll("tspan.text-outer-tspan")];
+    const detail = lines.pop();
+    // With a wide font, the second line may have become two.
+    while (/^0+$/.test(lines.at(-1)?.textContent ?? "")) lines.pop()?.remove();
+    // The name of the button is its text: its lines are separate words.
+    detail?.before(" ");
+    for (const line of lines) line.before(" ");
+    return [{ workId, element, detail }];
   });
   return { svg, nodes };
 }
 
 function show(
-  { workId, taskId, element, detail }: DrawnNode,
+  { element, detail }: DrawnNode,
   work: WorkView | undefined,
   now: number,
   { isSelected, inTabOrder }: { readonly isSelected: boolean; readonly inTabOrder: boolean },
@@ -176,7 +186,6 @@ function show(
   ].join(" · ");
   set(element, "data-tone", status === "pending" ? "none" : tone);
   set(element, "data-status", status);
-  set(element, "aria-label", `${taskId}, work ${workId}: ${word}`);
   set(element, "aria-pressed", String(isSelected));
   set(element, "tabindex", inTabOrder ? "0" : "-1");
   if (detail !== undefined && detail.textContent !== text) detail.textContent = text;
@@ -195,6 +204,16 @@ function scale(svg: SVGSVGElement, box: HTMLElement, isFitted: boolean): void {
   svg.style.maxWidth = "none";
   svg.setAttribute("width", String(Math.round(width * factor)));
   svg.setAttribute("height", String(Math.round(height * factor)));
+}
+
+/** As `scrollIntoView` does, but the page stays where it is. */
+function bringIntoView(element: Element, box: HTMLElement, always: boolean): void {
+  const { left, right, top, bottom } = element.getBoundingClientRect();
+  const frame = box.getBoundingClientRect();
+  if (always || left < frame.left || right > frame.right)
+    box.scrollLeft += (left + right) / 2 - (frame.left + frame.right) / 2;
+  if (always || top < frame.top || bottom > frame.bottom)
+    box.scrollTop += (top + bottom) / 2 - (frame.top + frame.bottom) / 2;
 }
 
 /** The statuses that the chart has now. */

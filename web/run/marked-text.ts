@@ -26,12 +26,24 @@ export function useMarkedText(
   }, [query, ...changes]);
 }
 
-function rangesIn(root: HTMLElement, wanted: string): Range[] {
+/** Scrolls the code that the first hit is in; the row itself is in view. */
+export function revealHit(row: HTMLElement, query: string): void {
+  const wanted = query.trim();
+  const [range] = wanted === "" ? [] : rangesIn(row, wanted, 1);
+  const box = range?.startContainer.parentElement?.closest("pre");
+  if (range === undefined || box === null || box === undefined) return;
+  const hit = range.getBoundingClientRect();
+  const frame = box.getBoundingClientRect();
+  if (hit.top < frame.top || hit.bottom > frame.bottom)
+    box.scrollTop += hit.top - frame.top - frame.height / 2;
+}
+
+function rangesIn(root: HTMLElement, wanted: string, most = MAX_RANGES): Range[] {
   const ranges: Range[] = [];
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
     for (const { index, 0: match } of (node.nodeValue ?? "").matchAll(patternOf(wanted, "gi"))) {
-      if (match === "" || ranges.length >= MAX_RANGES) return ranges;
+      if (match === "" || ranges.length >= most) return ranges;
       const range = new Range();
       range.setStart(node, index);
       range.setEnd(node, index + match.length);

@@ -8,14 +8,19 @@ import type { RunModel } from "../model/model.ts";
 import { useAnnounce } from "../parts/announcer.tsx";
 import { CodeBlock } from "../parts/code-block.tsx";
 import { Collapsible } from "../parts/collapsible.tsx";
-import { formatCost, formatCount, formatDuration } from "../parts/format.ts";
+import { formatCost, formatCount, formatDuration, formatExact } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { PageHeading } from "../parts/notes.tsx";
 import { StatusBadge } from "../parts/status.tsx";
 import { RelativeTime, useNow } from "../parts/time.tsx";
 import { runState } from "./status-of.ts";
-import type { RunActions } from "./run-page.tsx";
 import type { Feed } from "./use-run.ts";
+
+/** What can be done with a run. A rejection is shown. */
+export interface RunActions {
+  stop(): Promise<void>;
+  startAgain(): Promise<void>;
+}
 
 export function RunHead({
   model,
@@ -28,6 +33,7 @@ export function RunHead({
 }) {
   const { view } = model;
   const live = feed.kind === "open" && view.endedAt === undefined;
+  const isLost = feed.kind === "open" && feed.connection === "lost";
   const state = runState(view, feed);
   return (
     <div class="run-head">
@@ -38,9 +44,12 @@ export function RunHead({
         <span class="run-title">
           <span>{view.jobName === "" ? "Run" : view.jobName}</span>
           <StatusBadge status={state.status} word={state.word} />
-          {live ? <span class="live-badge">live</span> : null}
+          {live && !isLost ? <span class="live-badge">live</span> : null}
         </span>
       </PageHeading>
+      <p class="connection-lost" role="status">
+        {live && isLost ? "Connection lost. Reconnecting… What is shown may be out of date." : ""}
+      </p>
       <Reason view={view} feed={feed} />
       <Facts model={model} live={live} />
       {view.plan === undefined ? null : <Plan plan={view.plan} />}
@@ -138,7 +147,7 @@ function Facts({ model, live }: { model: RunModel; live: boolean }) {
   const now = useNow(live ? 1_000 : 0);
   const end = endedAt ?? (live ? now : (model.lastAt ?? now));
   return (
-    <dl class="facts">
+    <dl class="run-facts">
       <Fact name="Duration">{startedAt === undefined ? "–" : formatDuration(end - startedAt)}</Fact>
       <Fact name="Tokens" detail={tokensDetail(totals)}>
         {formatCount(totals.inputTokens + totals.outputTokens)}
@@ -166,8 +175,7 @@ function tokensDetail({
   cacheReadTokens,
   reasoningTokens,
 }: RunView["totals"]): string {
-  const count = (value: number): string => value.toLocaleString("en");
-  return `${count(inputTokens)} in (${count(cacheReadTokens)} from the cache), ${count(outputTokens)} out (${count(reasoningTokens)} of reasoning)`;
+  return `${formatExact(inputTokens)} in (${formatExact(cacheReadTokens)} from the cache), ${formatExact(outputTokens)} out (${formatExact(reasoningTokens)} of reasoning)`;
 }
 
 function Fact({
@@ -182,7 +190,7 @@ function Fact({
   children: ComponentChildren;
 }) {
   return (
-    <div class="fact" title={detail} data-tone={tone}>
+    <div class="run-fact" title={detail} data-tone={tone}>
       <dt>{name}</dt>
       <dd class="number">{children}</dd>
     </div>
@@ -201,7 +209,7 @@ function Plan({ plan }: { plan: RunPlan }) {
       <Collapsible summary="Models, limits and permissions">
         <div class="plan-columns">
           <div>
-            <h3>Models</h3>
+            <h2>Models</h2>
             <Pairs pairs={Object.entries(models)} />
             <p class="small muted plan-version">
               agent-jobs {version}, entry{" "}
@@ -211,17 +219,17 @@ function Plan({ plan }: { plan: RunPlan }) {
             </p>
           </div>
           <div>
-            <h3>Limits</h3>
+            <h2>Limits</h2>
             <Pairs
               pairs={Object.entries(limits).map(([name, { value, source }]) => [
                 name,
-                value === null ? "none" : value.toLocaleString("en"),
+                value === null ? "none" : formatExact(value),
                 source,
               ])}
             />
           </div>
           <div>
-            <h3>Permissions</h3>
+            <h2>Permissions</h2>
             <Pairs
               pairs={Object.entries(permissions).map(([task, given]) => [
                 task,

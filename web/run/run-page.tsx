@@ -1,6 +1,7 @@
 /** One run, live or from a journal: a fold over its events. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { RunSource } from "../data/run-source.ts";
+import type { Place } from "../model/model.ts";
 import { targetOf, type Target } from "../model/places.ts";
 import { EmptyState, ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { Tabs } from "../parts/tabs.tsx";
@@ -9,18 +10,14 @@ import { runHref, type RunPart } from "../routes.ts";
 import { RunContext } from "./context.ts";
 import { Decisions } from "./decisions.tsx";
 import { Flowchart } from "./flowchart.tsx";
-import { RunHead } from "./run-head.tsx";
+import { RunHead, type RunActions } from "./run-head.tsx";
 import { SearchBar } from "./search-bar.tsx";
 import { Timeline } from "./timeline.tsx";
 import { useRun, type Run } from "./use-run.ts";
 import { WorkDetail } from "./work-detail.tsx";
 import { WorksList } from "./works-list.tsx";
 
-/** What can be done with a run. A rejection is shown. */
-export interface RunActions {
-  stop(): Promise<void>;
-  startAgain(): Promise<void>;
-}
+export type { RunActions } from "./run-head.tsx";
 
 export function RunPage({
   source,
@@ -36,15 +33,16 @@ export function RunPage({
   const { runId } = source;
   const { model, feed } = run;
   const live = feed.kind === "open" && model.view.endedAt === undefined;
+  const [query, setQuery] = useState("");
   const context = useMemo(
-    () => ({ runId, live, open: (part: RunPart) => navigate(runHref(runId, part)) }),
-    [runId, live],
+    () => ({ runId, live, query, open: (part: RunPart) => navigate(runHref(runId, part)) }),
+    [runId, live, query],
   );
   if (model.events === 0) return <WithoutEvents run={run} />;
   return (
     <RunContext.Provider value={context}>
       <RunHead model={model} feed={feed} actions={actions} />
-      <RunParts run={run} route={route} />
+      <RunParts run={run} route={route} onQuery={setQuery} />
     </RunContext.Provider>
   );
 }
@@ -62,8 +60,15 @@ function WithoutEvents({ run: { feed } }: { run: Run }) {
   );
 }
 
-function RunParts({ run: { model, version }, route }: { run: Run; route: RunPart }) {
-  const [query, setQuery] = useState("");
+function RunParts({
+  run: { model, version },
+  route,
+  onQuery,
+}: {
+  run: Run;
+  route: RunPart;
+  onQuery: (query: string) => void;
+}) {
   const target = targetOf(model, route);
   const selected = target.work?.workId;
   const detail = useRef<HTMLElement>(null);
@@ -71,7 +76,7 @@ function RunParts({ run: { model, version }, route }: { run: Run; route: RunPart
   return (
     <>
       <div class="run-search">
-        <SearchBar model={model} version={version} query={query} onQuery={setQuery} />
+        <SearchBar model={model} version={version} onQuery={onQuery} />
       </div>
       <div class="run-pictures">
         <section class="card run-chart" aria-label="Flowchart">
@@ -86,12 +91,8 @@ function RunParts({ run: { model, version }, route }: { run: Run; route: RunPart
         <WorksList model={model} selected={selected} />
         <div class="run-detail">
           {target.missing ? <Missing route={route} /> : null}
-          {target.place?.kind === "decision" && target.place.iteration === undefined ? (
-            <p class="run-reason" data-tone="skip">
-              {target.place.category}: {target.place.text}
-            </p>
-          ) : null}
-          <WorkDetail model={model} version={version} target={target} query={query} />
+          <WithoutRow place={target.place} />
+          <WorkDetail model={model} version={version} target={target} />
         </div>
       </section>
     </>
@@ -124,6 +125,16 @@ function Pictures({
         <Decisions model={model} version={version} />
       )}
     </Tabs>
+  );
+}
+
+/** A decision about the whole job, or about a session, has no row in a work. */
+function WithoutRow({ place }: { place: Place | undefined }) {
+  if (place?.kind !== "decision" || place.iteration?.entries.includes(place)) return null;
+  return (
+    <p class="run-reason" data-tone="skip">
+      {place.category}: {place.text}
+    </p>
   );
 }
 

@@ -12,15 +12,13 @@ const REFRESH_MS = 1000;
 export function SearchBar({
   model,
   version,
-  query,
   onQuery,
 }: {
   model: RunModel;
   version: number;
-  query: string;
   onQuery: (query: string) => void;
 }) {
-  const { runId, open } = useRunContext();
+  const { runId, open, query } = useRunContext();
   const input = useRef<HTMLInputElement>(null);
   const box = useRef<HTMLDivElement>(null);
   const [isListed, setListed] = useState(false);
@@ -53,8 +51,6 @@ export function SearchBar({
     setAt(place);
     setListed(false);
     open(partOf(place));
-    // The place takes the focus only if the reader chose it from the list.
-    requestAnimationFrame(() => requestAnimationFrame(() => input.current?.focus()));
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter") go(event.shiftKey ? -1 : 1);

@@ -117,12 +117,22 @@ function drawLane(
       context.strokeRect(left - 1, top + 2, right - left + 2, row.height - 4);
     }
   }
-  for (const mark of row.lane.marks) {
+  for (const mark of byWeight(row.lane.marks)) {
     if (mark.at < view.range.from || mark.at > view.range.to) continue;
     const isFocused = view.focused?.kind === "mark" && view.focused.mark === mark;
     const isHovered = view.hovered?.kind === "mark" && view.hovered.mark === mark;
     drawMark(context, mark, x(mark.at), top + row.height / 2, isFocused || isHovered, colors);
   }
+}
+
+/** Crashes last: they are seen even where marks overlap. */
+function byWeight(marks: readonly Mark[]): readonly Mark[] {
+  const heavy = marks.filter(({ kind }) => isHeavy(kind));
+  return heavy.length === 0 ? marks : [...marks.filter(({ kind }) => !isHeavy(kind)), ...heavy];
+}
+
+function isHeavy(kind: Mark["kind"]): boolean {
+  return kind === "crash" || kind === "limit" || kind === "failure";
 }
 
 function drawSpan(
@@ -151,6 +161,8 @@ function drawSpan(
       return;
     case "queue":
     case "wait":
+      context.fillStyle = colors.surface;
+      context.fillRect(left, top + 8, width, height - 16);
       hatch(
         context,
         left,

@@ -4,7 +4,7 @@
  */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { RunModel } from "../model/model.ts";
-import { iterationOfPlace, partOf, titleOf } from "../model/places.ts";
+import { partOf } from "../model/places.ts";
 import {
   itemAt,
   itemsOf,
@@ -18,16 +18,11 @@ import {
   type LaneRow,
   type Range,
 } from "../model/timeline.ts";
-import { Icon } from "../parts/icon.tsx";
 import { useRunContext } from "./context.ts";
-import { itemDetail, itemText, itemTitle } from "./item-text.ts";
-import {
-  AXIS_HEIGHT,
-  drawTimeline,
-  readPalette,
-  type Palette,
-  type View,
-} from "./timeline-canvas.ts";
+import { itemText } from "./item-text.ts";
+import { AXIS_HEIGHT, drawTimeline, type View } from "./timeline-canvas.ts";
+import { Key, Tip, ToolButton } from "./timeline-parts.tsx";
+import { usePalette, useSize } from "./timeline-measures.ts";
 import { TimelineTable } from "./timeline-table.tsx";
 import { usePointer } from "./timeline-pointer.ts";
 
@@ -251,80 +246,6 @@ export function Timeline({
   );
 }
 
-function ToolButton({
-  name,
-  label,
-  onClick,
-}: {
-  name: "plus" | "minus" | "fit";
-  label: string;
-  onClick: () => void;
-}) {
-  return (
-    <button
-      type="button"
-      class="button button-icon button-small"
-      aria-label={label}
-      title={label}
-      onClick={onClick}
-    >
-      <Icon name={name} size={14} />
-    </button>
-  );
-}
-
-function Key() {
-  return (
-    <ul class="legend" aria-label="What the colors mean">
-      <li>
-        <span class="key key-model" aria-hidden="true" /> model call
-      </li>
-      <li>
-        <span class="key key-tool" aria-hidden="true" /> tool call
-      </li>
-      <li>
-        <span class="key key-wait" aria-hidden="true" /> wait
-      </li>
-      <li>
-        <span class="key key-crash" aria-hidden="true" /> crash
-      </li>
-      <li>
-        <span class="key key-retry" aria-hidden="true" /> retry
-      </li>
-      <li>
-        <span class="key key-denial" aria-hidden="true" /> denial
-      </li>
-    </ul>
-  );
-}
-
-function Tip({
-  item,
-  x,
-  y,
-  width,
-  now,
-}: {
-  item: Item;
-  x: number;
-  y: number;
-  width: number;
-  now: number;
-}) {
-  const place = placeOfItem(item);
-  const iteration = place === undefined ? undefined : iterationOfPlace(place);
-  const side = x > width / 2 ? { right: `${width - x + 12}px` } : { left: `${x + 12}px` };
-  return (
-    <div class="timeline-tip" style={{ ...side, top: `${y + 14}px` }} aria-hidden="true">
-      <strong>{itemTitle(item)}</strong>
-      <span>{itemDetail(item, now)}</span>
-      {iteration === undefined || place === iteration ? null : (
-        <span class="muted">{titleOf(iteration)}</span>
-      )}
-    </div>
-  );
-}
-
 function nextItem(
   rows: readonly LaneRow[],
   focused: Item | undefined,
@@ -365,49 +286,4 @@ function nextItem(
 function isSame(one: Item, other: Item): boolean {
   if (one.kind === "span") return other.kind === "span" && one.span === other.span;
   return other.kind === "mark" && one.mark === other.mark;
-}
-
-/** Read again when the theme changes. */
-function usePalette(
-  canvas: { readonly current: HTMLCanvasElement | null },
-  isTable: boolean,
-): Palette | undefined {
-  const [palette, setPalette] = useState<Palette | undefined>(undefined);
-  useLayoutEffect(() => {
-    const read = () => {
-      const parent = canvas.current?.parentElement;
-      if (parent !== null && parent !== undefined) setPalette(readPalette(parent));
-    };
-    read();
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    dark.addEventListener("change", read);
-    const observer = new MutationObserver(read);
-    observer.observe(document.documentElement, {
-      attributes: true,
-      attributeFilter: ["data-theme"],
-    });
-    return () => {
-      dark.removeEventListener("change", read);
-      observer.disconnect();
-    };
-  }, [isTable]);
-  return palette;
-}
-
-function useSize(
-  element: { readonly current: HTMLElement | null },
-  isTable: boolean,
-): { readonly width: number; readonly height: number; readonly ratio: number } {
-  const [size, setSize] = useState({ width: 600, height: 300, ratio: 1 });
-  useLayoutEffect(() => {
-    const box = element.current;
-    if (box === null) return undefined;
-    const measure = () =>
-      setSize({ width: box.clientWidth, height: box.clientHeight, ratio: devicePixelRatio });
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(box);
-    return () => observer.disconnect();
-  }, [isTable]);
-  return size;
 }

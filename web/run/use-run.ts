@@ -5,7 +5,7 @@ import { applyToModel, createRunModel, type RunModel } from "../model/run-model.
 
 /** Whether there may be more events. */
 export type Feed =
-  | { readonly kind: "open" }
+  | { readonly kind: "open"; readonly connection: "open" | "lost" }
   | { readonly kind: "ended" }
   | { readonly kind: "failed"; readonly reason: string };
 
@@ -22,14 +22,14 @@ export function useRun(source: RunSource): Run {
   const [run, setRun] = useState<Run>(() => ({
     model: createRunModel(),
     version: 0,
-    feed: { kind: "open" },
+    feed: { kind: "open", connection: "open" },
   }));
   const { runId } = source;
-  const subscribe = useRef(source.subscribe);
-  subscribe.current = source.subscribe.bind(source);
+  const latest = useRef(source);
+  latest.current = source;
   useEffect(() => {
     const model = createRunModel();
-    let feed: Feed = { kind: "open" };
+    let feed: Feed = { kind: "open", connection: "open" };
     let version = 0;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const show = (): void => {
@@ -43,9 +43,13 @@ export function useRun(source: RunSource): Run {
       show();
     };
     show();
-    const unsubscribe = subscribe.current({
+    const unsubscribe = latest.current.subscribe({
       events: (batch) => {
         for (const event of batch) applyToModel(model, event);
+        timer ??= setTimeout(show, BETWEEN_RENDERS_MS);
+      },
+      connection: (connection) => {
+        feed = { kind: "open", connection };
         timer ??= setTimeout(show, BETWEEN_RENDERS_MS);
       },
       ended: () => end({ kind: "ended" }),

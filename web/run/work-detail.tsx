@@ -1,30 +1,28 @@
 /** The chosen work: a tab for each iteration and each attempt, and in it everything that happened. */
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { IterationModel, RunModel, TurnModel, WorkModel } from "../model/model.ts";
 import { sendingOf, type Target } from "../model/places.ts";
-import { rowOf, rowsOf } from "../model/rows.ts";
+import { rowOf, rowsOf, type Row } from "../model/rows.ts";
 import { Icon } from "../parts/icon.tsx";
 import { EmptyState } from "../parts/notes.tsx";
 import { StatusBadge, StatusMark, type Status } from "../parts/status.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { useVirtualRows } from "../parts/virtual-list.tsx";
-import { RowView, usageText, type Opened } from "./block-rows.tsx";
+import { RowView, usageText } from "./block-rows.tsx";
+import type { Opened } from "./row-parts.tsx";
 import { useRunContext } from "./context.ts";
 import { workStatus } from "./status-of.ts";
-import { useMarkedText } from "./marked-text.ts";
+import { revealHit, useMarkedText } from "./marked-text.ts";
 
 export function WorkDetail({
   model,
   version,
   target,
-  query,
 }: {
   model: RunModel;
   version: number;
   target: Target;
-  /** Marked where it occurs. */
-  query: string;
 }) {
   const { open } = useRunContext();
   const { work, iteration } = target;
@@ -60,7 +58,6 @@ export function WorkDetail({
             iteration={iteration}
             version={version}
             target={target}
-            query={query}
           />
         </Iterations>
       )}
@@ -110,12 +107,10 @@ function Iteration({
   iteration,
   version,
   target,
-  query,
 }: {
   iteration: IterationModel;
   version: number;
   target: Target;
-  query: string;
 }) {
   const [chosen, setChosen] = useState<number | undefined>(undefined);
   const wanted = target.place === undefined ? undefined : sendingOf(target.place);
@@ -129,7 +124,6 @@ function Iteration({
       sending={chosen}
       version={version}
       target={target}
-      query={query}
     />
   );
   if (iteration.sendings < 2) return rows;
@@ -177,15 +171,13 @@ function Rows({
   sending,
   version,
   target,
-  query,
 }: {
   iteration: IterationModel;
   sending: number | undefined;
   version: number;
   target: Target;
-  query: string;
 }) {
-  const { live } = useRunContext();
+  const { live, query } = useRunContext();
   const grows = live && iteration.endedAt === undefined;
   const scroller = useRef<HTMLDivElement>(null);
   const { opened, changes } = useOpened();
@@ -193,6 +185,15 @@ function Rows({
     () => rowsOf(iteration, sending, (session) => !opened.isOpen(session, true)),
     [iteration, sending, version, changes],
   );
+  // While only the scroll position changes, a row stays what it is, and Preact skips it.
+  const viewOf = useMemo(() => {
+    const views = new WeakMap<Row, VNode>();
+    return (row: Row): VNode => {
+      const view = views.get(row) ?? <RowView row={row} opened={opened} />;
+      views.set(row, view);
+      return view;
+    };
+  }, [rows]);
   const place = target.place?.kind === "iteration" ? undefined : target.place;
   const marked = place === undefined ? -1 : rowOf(rows, place);
   const follows = useRef(grows && place === undefined);
@@ -222,12 +223,15 @@ function Rows({
     if (place === undefined || marked < 0 || arrived.current === place) return;
     arrived.current = place;
     virtualizer.scrollToIndex(marked, { align: "start" });
-    const focus = requestAnimationFrame(() =>
-      scroller.current
-        ?.querySelector<HTMLElement>(`[data-index="${marked}"]`)
-        ?.focus({ preventScroll: true }),
-    );
-    return () => cancelAnimationFrame(focus);
+    const arrival = requestAnimationFrame(() => {
+      const row = scroller.current?.querySelector<HTMLElement>(`[data-index="${marked}"]`);
+      if (row === null || row === undefined) return;
+      revealHit(row, query);
+      // Who goes from hit to hit goes on with that.
+      if (document.activeElement?.closest("[role=search]") === null)
+        row.focus({ preventScroll: true });
+    });
+    return () => cancelAnimationFrame(arrival);
   }, [place, marked]);
 
   useLayoutEffect(() => {
@@ -255,6 +259,7 @@ function Rows({
       <div
         ref={scroller}
         class="virtual-list rows"
+        style={{ flexBasis: `${totalSize}px` }}
         role="list"
         aria-label={`What happened in ${iteration.work.taskId}`}
         tabIndex={0}
@@ -269,7 +274,7 @@ function Rows({
                 ref={(element) => {
                   if (element !== null) virtualizer.measureElement(element);
                 }}
-                class={`virtual-row row ${index === marked ? "row-marked" : ""}`}
+                class={`virtual-row run-row ${index === marked ? "run-row-marked" : ""}`}
                 role="listitem"
                 aria-setsize={rows.length}
                 aria-posinset={index + 1}
@@ -278,7 +283,7 @@ function Rows({
                 data-index={index}
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <RowView row={row} opened={opened} />
+                {viewOf(row)}
               </div>
             );
           })}

@@ -20,7 +20,7 @@ export function WorksList({ model, selected }: { model: RunModel; selected: numb
           const elapsed = view === undefined ? 0 : elapsedMs(view, model.view.endedAt ?? now);
           const tokens = view === undefined ? 0 : view.inputTokens + view.outputTokens;
           const facts = [
-            looks[status].word,
+            status === "retried" ? "Retried" : looks[status].word,
             ...(iterations.size > 1 ? [`${iterations.size} iterations`] : []),
             ...(elapsed > 0 ? [formatDuration(elapsed)] : []),
             ...(tokens > 0 ? [`${formatCount(tokens)} tokens`] : []),
