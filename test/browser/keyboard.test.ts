@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { browserTests, until, useBrowser } from "../rig/browser.ts";
-import { startPortal } from "./portal.ts";
+import { usePortal } from "./portal.ts";
 
 const open = useBrowser();
+const portal = usePortal();
 
 /** What has the focus: its role or element, and its name. */
 function focused(page: Page): Promise<string> {
@@ -29,8 +30,8 @@ async function tabTo(page: Page, wanted: RegExp): Promise<void> {
 }
 
 describe("the keyboard", browserTests, () => {
-  it("starts a job, opens a work and a tool call of it, and goes back", async (t) => {
-    const { address } = await startPortal(t);
+  it("starts a job, opens a work and a tool call of it, and goes back", async () => {
+    const { address } = portal();
     const { page } = await open();
     await page.goto(address);
     await page.getByRole("button", { name: /^Start Maintain/ }).waitFor();
@@ -46,7 +47,7 @@ describe("the keyboard", browserTests, () => {
     await page.getByRole("heading", { level: 1, name: /maintain.*Succeeded/ }).waitFor();
     assert.match(await focused(page), /^h1: maintain/, "the heading of the new page has the focus");
 
-    await tabTo(page, /^button: .*look/);
+    await tabTo(page, /^a: look/);
     await page.keyboard.press("Enter");
     await until(page, `/\\/work\\/0$/.test(location.hash)`);
     await page.getByRole("list", { name: "What happened in look" }).waitFor();
@@ -57,12 +58,12 @@ describe("the keyboard", browserTests, () => {
       "true",
     );
 
-    await page.keyboard.press("Alt+ArrowLeft");
+    await page.goBack();
     await until(page, `!location.hash.includes("/work/")`);
   });
 
-  it("closes a dialog with Escape, and the focus returns to what opened it", async (t) => {
-    const { address } = await startPortal(t);
+  it("closes a dialog with Escape, and the focus returns to what opened it", async () => {
+    const { address } = portal();
     const { page } = await open();
     await page.goto(address);
     await page.getByRole("button", { name: /^Start Ask/ }).waitFor();
@@ -75,15 +76,16 @@ describe("the keyboard", browserTests, () => {
     assert.match(await focused(page), /^button: Start ?Ask/);
   });
 
-  it("moves in the timeline, and opens what it stands on", async (t) => {
-    const { address } = await startPortal(t);
+  it("moves in the timeline, and opens what it stands on", async () => {
+    const { address } = portal();
     const { page } = await open();
     await page.goto(address);
     await page.getByRole("button", { name: /^Start Maintain/ }).click();
-    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Start maintain" });
+    await dialog.getByRole("button", { name: "Start", exact: true }).click();
     await page.getByRole("heading", { level: 1, name: /maintain.*Succeeded/ }).waitFor();
-    await tabTo(page, /timeline/i);
-    await tabTo(page, /^(?!tab:).*timeline/i);
+    await tabTo(page, /^application: Timeline/);
+    await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Enter");

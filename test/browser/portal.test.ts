@@ -11,9 +11,10 @@ import {
   until,
   useBrowser,
 } from "../rig/browser.ts";
-import { startPortal } from "./portal.ts";
+import { notAStream, startPortal, usePortal } from "./portal.ts";
 
 const open = useBrowser();
+const portal = usePortal();
 
 const title = (page: Page, name: RegExp | string): Locator =>
   page.getByRole("heading", { level: 1, name });
@@ -33,8 +34,8 @@ async function start(page: Page, job: string): Promise<void> {
 }
 
 describe("the portal", browserTests, () => {
-  it("starts a job of the grid, and shows it to its end", async (t) => {
-    const { address } = await startPortal(t);
+  it("starts a job of the grid, and shows it to its end", async () => {
+    const { address } = portal();
     const { page } = await open();
     await page.goto(address);
     const grid = page.getByRole("table", { name: "Jobs by keyword" });
@@ -48,15 +49,24 @@ describe("the portal", browserTests, () => {
     for (const [name, status] of [
       ["look", "Succeeded"],
       ["find", "Answered no"],
-      ["correct", "Succeeded after a retry"],
-      ["recover", "Succeeded"],
+      ["correct", "Retried"],
+      ["recover", "Retried"],
     ] as const) {
       await work(page, new RegExp(`${name}.*${status}`)).waitFor();
       await page
         .getByRole("region", { name: "Flowchart" })
-        .getByRole("button", { name: new RegExp(`^${name}, work \\d+: ${status}`) })
+        .getByRole("button", { name: new RegExp(`^${name} #\\d+ ${status}`) })
         .waitFor();
     }
+    await page.getByRole("application", { name: /^Timeline/ }).waitFor();
+    const colors = await page.evaluate<number>(`(() => {
+      const { width, height } = document.querySelector("canvas");
+      const { data } = document.querySelector("canvas").getContext("2d").getImageData(0, 0, width, height);
+      const counts = new Map();
+      for (const pixel of new Uint32Array(data.buffer)) counts.set(pixel, (counts.get(pixel) ?? 0) + 1);
+      return [...counts.values()].filter((count) => count > 60).length;
+    })()`);
+    assert.ok(colors >= 7, `the timeline is drawn in ${colors} colors`);
     await page.getByRole("tab", { name: /Decisions/ }).click();
     const decisions = page.getByRole("list", { name: "Decisions" });
     await decisions.getByText("nothing was changed").first().waitFor();
@@ -64,11 +74,14 @@ describe("the portal", browserTests, () => {
     await expectAccessible(page, "the decisions of a run");
 
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
-    await page.getByRole("link", { name: /maintain.*Succeeded/ }).waitFor();
+    await page
+      .getByRole("link", { name: /maintain.*Succeeded/ })
+      .first()
+      .waitFor();
   });
 
-  it("shows what happened in the sessions: reasoning, Markdown, tool calls", async (t) => {
-    const { address } = await startPortal(t);
+  it("shows what happened in the sessions: reasoning, Markdown, tool calls", async () => {
+    const { address } = portal();
     const { page } = await open();
     await page.goto(address);
     await start(page, "Maintain");
@@ -91,8 +104,8 @@ describe("the portal", browserTests, () => {
     await expectAccessible(page, "the sessions of a work");
   });
 
-  it("has a tab for each iteration and each attempt", async (t) => {
-    const { address } = await startPortal(t);
+  it("has a tab for each iteration and each attempt", async () => {
+    const { address } = portal();
     const { page } = await open();
     await page.goto(address);
     await start(page, "Maintain");
@@ -113,8 +126,8 @@ describe("the portal", browserTests, () => {
     assert.equal(await page.getByText("Done at once.").count(), 0);
   });
 
-  it("searches the whole run, and every hit has an address that can be opened afresh", async (t) => {
-    const { address } = await startPortal(t);
+  it("searches the whole run, and every hit has an address that can be opened afresh", async () => {
+    const { address } = portal();
     const { page } = await open();
     await page.goto(address);
     await start(page, "Maintain");
@@ -134,8 +147,8 @@ describe("the portal", browserTests, () => {
       .waitFor();
   });
 
-  it("shows decisions while the job runs, survives a reload, and misses and doubles nothing", async (t) => {
-    const { address, openGate } = await startPortal(t);
+  it("shows decisions while the job runs, survives a reload, and misses and doubles nothing", async () => {
+    const { address, openGate } = portal();
     const { page } = await open();
     await page.goto(address);
     await start(page, "Gated");
@@ -159,8 +172,8 @@ describe("the portal", browserTests, () => {
     assert.equal(await page.getByRole("tab", { name: /Decisions/ }).textContent(), live);
   });
 
-  it("stops a job after asking, and starts it again", async (t) => {
-    const { address } = await startPortal(t);
+  it("stops a job after asking, and starts it again", async () => {
+    const { address } = portal();
     const { page } = await open();
     await page.goto(address);
     await start(page, "endless");
@@ -185,8 +198,8 @@ describe("the portal", browserTests, () => {
       .waitFor();
   });
 
-  it("asks for the input that a job needs, and says what is wrong with a folder", async (t) => {
-    const { address } = await startPortal(t);
+  it("asks for the input that a job needs, and says what is wrong with a folder", async () => {
+    const { address } = portal();
     const { page } = await open();
     await page.goto(address);
     await page.getByRole("button", { name: /^Start Ask/ }).click();
@@ -210,13 +223,13 @@ describe("the portal", browserTests, () => {
   });
 
   it("says so when the server is gone", async (t) => {
-    const portal = await startPortal(t);
+    const server = await startPortal(t);
     const { page, tolerate } = await open();
     tolerate(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET/);
-    await page.goto(portal.address);
+    await page.goto(server.address);
     await start(page, "Gated");
     await page.getByText("Waiting at the gate.").first().waitFor();
-    await portal.kill();
+    await server.kill();
     await page
       .getByText(/connection lost/i)
       .first()
@@ -228,9 +241,10 @@ describe("the portal", browserTests, () => {
   });
 
   for (const colorScheme of ["light", "dark"] as const) {
-    it(`is accessible on every page, ${colorScheme}`, async (t) => {
-      const { address } = await startPortal(t);
-      const { page } = await open({ colorScheme });
+    it(`is accessible on every page, ${colorScheme}`, async () => {
+      const { address } = portal();
+      const { page, tolerate } = await open({ colorScheme });
+      tolerate(notAStream);
       await page.goto(address);
       await page.getByRole("button", { name: /^Start Maintain/ }).waitFor();
       await expectAccessible(page, "the start page");
@@ -251,8 +265,8 @@ describe("the portal", browserTests, () => {
     });
   }
 
-  it("fits a phone", async (t) => {
-    const { address } = await startPortal(t);
+  it("fits a phone", async () => {
+    const { address } = portal();
     const { page } = await open({ viewport: phone });
     await page.goto(address);
     await page.getByRole("button", { name: /^Start Maintain/ }).waitFor();

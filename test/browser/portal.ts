@@ -1,5 +1,6 @@
 /** A server with a rehearsed entry, as a real process, for the tests of the page. */
-import type { TestContext } from "node:test";
+import { after, before } from "node:test";
+import { browserTests } from "../rig/browser.ts";
 import { startCli, type CliChild } from "../rig/cli.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
@@ -123,7 +124,31 @@ sessions:
           - text: I looked.
 `;
 
-export async function startPortal(t: TestContext, args: readonly string[] = []): Promise<Portal> {
+/** What the browser says about a stream that the server refused: the page asks why, and shows it. */
+export const notAStream = /EventSource's response has a MIME type/;
+
+/** One server for all tests of a file. */
+export function usePortal(): () => Portal {
+  const afters: (() => unknown)[] = [];
+  let portal: Portal | undefined;
+  before(async () => {
+    if (browserTests.skip === false)
+      portal = await startPortal({ after: (hook) => void afters.push(hook) });
+  });
+  after(async () => {
+    for (const hook of afters.toReversed()) await hook();
+  });
+  return () => {
+    if (portal === undefined) throw new Error("The server is started before the first test.");
+    return portal;
+  };
+}
+
+interface Owner {
+  after(hook: () => unknown): void;
+}
+
+export async function startPortal(t: Owner, args: readonly string[] = []): Promise<Portal> {
   const workspace = await makeWorkspace(t);
   await workspace.write("entry.yml", entry);
   const gate = `${workspace.path}/gate`;

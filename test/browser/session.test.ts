@@ -11,9 +11,10 @@ import {
   until,
   useBrowser,
 } from "../rig/browser.ts";
-import { startPortal } from "./portal.ts";
+import { notAStream, usePortal } from "./portal.ts";
 
 const open = useBrowser();
+const portal = usePortal();
 
 async function startSession(page: Page, address: string): Promise<void> {
   await page.goto(`${address}#/session`);
@@ -27,8 +28,8 @@ async function say(page: Page, text: string): Promise<void> {
 }
 
 describe("a session", browserTests, () => {
-  it("answers, keeps its conversation over a reload, and is stopped", async (t) => {
-    const { address } = await startPortal(t);
+  it("answers, keeps its conversation over a reload, and is stopped", async () => {
+    const { address } = portal();
     const { page } = await open();
     await startSession(page, address);
     await say(page, "Who are you?");
@@ -50,8 +51,8 @@ describe("a session", browserTests, () => {
     assert.equal(await page.getByRole("textbox", { name: "Prompt" }).count(), 0);
   });
 
-  it("runs a task of the entry in the conversation, with its decisions", async (t) => {
-    const { address } = await startPortal(t);
+  it("runs a task of the entry in the conversation, with its decisions", async () => {
+    const { address } = portal();
     const { page } = await open();
     await startSession(page, address);
     await say(page, "Who are you?");
@@ -72,8 +73,8 @@ describe("a session", browserTests, () => {
     await tasks.getByRole("textbox", { name: "Input" }).waitFor();
   });
 
-  it("says what is wrong with a folder", async (t) => {
-    const { address } = await startPortal(t);
+  it("says what is wrong with a folder", async () => {
+    const { address } = portal();
     const { page } = await open();
     await page.goto(`${address}#/session`);
     const folder = page.getByRole("textbox", { name: "Working directory" });
@@ -82,17 +83,18 @@ describe("a session", browserTests, () => {
     await until(page, `document.querySelector("[aria-invalid=true]") !== null`);
   });
 
-  it("that is unknown is an error with a way on", async (t) => {
-    const { address } = await startPortal(t);
-    const { page } = await open();
+  it("that is unknown is an error with a way on", async () => {
+    const { address } = portal();
+    const { page, tolerate } = await open();
+    tolerate(notAStream);
     await page.goto(`${address}#/session/unknown`);
     await page.getByRole("alert").waitFor();
     await page.getByRole("link", { name: "New session" }).waitFor();
     await expectAccessible(page, "an unknown session");
   });
 
-  it("fits a phone", async (t) => {
-    const { address } = await startPortal(t);
+  it("fits a phone", async () => {
+    const { address } = portal();
     const { page } = await open({ viewport: phone });
     await startSession(page, address);
     await say(page, "Who are you?");

@@ -166,6 +166,14 @@ test("the end of the run ends everything that is open", () => {
   );
 });
 
+test("of two ends of a work the first one counts", () => {
+  const end = { type: "work.ended", work, outcome: { kind: "succeeded" } } as const;
+  const model = fold(stamped([{ type: "work.started", work, modelId: "m" }, end, end]));
+  const iteration = model.works.get(3)?.iterations.get(1);
+  assert.equal(iteration?.endedAt, 1010);
+  assert.equal(iteration?.span.end, 1010);
+});
+
 test("a tool call whose id was used before does not take its link", () => {
   const call = { kind: "tool.started", toolCallId: "c", toolName: "bash", arguments: {} } as const;
   const end = { kind: "tool.ended", toolCallId: "c", succeeded: true } as const;

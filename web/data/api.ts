@@ -18,6 +18,7 @@ export const api = {
   jobs: () => read<Jobs>("api/copilot/job"),
   runs: async () =>
     map(await read<{ jobs: RunListItem[] }>("api/copilot/job/recent"), (a) => a.jobs),
+  runStatus: (jobId: string) => read<object>(apiPath`copilot/job/${jobId}/status`),
   startJob: async (jobName: string, workingDirectory: string, userInput: string) =>
     map(
       await act<{ jobId: string }>(

@@ -1,10 +1,12 @@
 /**
- * Server-sent events of the API, from the first one on, in batches.
+ * Server-sent events of the API, from the first one on, in batches. Not an `EventSource`: that can't say why an
+ * answer is no stream, and doesn't notice a connection that has gone silent.
  *
  * Invariants: every message is delivered once and in order, whatever the connection does; at most one batch per
  * frame; after `ended` or `failed`, or once it is closed, nothing is delivered.
  */
 import { errorIn, type ApiError } from "./api.ts";
+import { EventParser } from "./sse.ts";
 
 export interface StreamListener<T> {
   messages(batch: readonly T[]): void;
@@ -15,20 +17,25 @@ export interface StreamListener<T> {
 }
 
 const RETRY_MS = 2_000;
+/** The server sends a comment every 15 seconds. */
+const SILENCE_MS = 45_000;
 /** Frames don't come while the tab is hidden. */
 const HIDDEN_BATCH_MS = 250;
 
 /** `T`: what the route sends; the server has the version of this page. Returns what closes the stream. */
 export function openStream<T>(path: string, listener: StreamListener<T>): () => void {
   const stream = new Stream(path, listener);
+  void stream.run();
   return () => stream.close();
 }
+
+type Connection = { readonly kind: "ended" } | { readonly kind: "lost" } | Failed;
+type Failed = { readonly kind: "failed"; readonly error: ApiError };
 
 class Stream<T> {
   readonly #path: string;
   readonly #listener: StreamListener<T>;
   readonly #stop = new AbortController();
-  #connection: EventSource | undefined;
   #state: "open" | "lost" = "open";
   #last = 0;
   #batch: T[] = [];
@@ -38,63 +45,86 @@ class Stream<T> {
   constructor(path: string, listener: StreamListener<T>) {
     this.#path = path;
     this.#listener = listener;
-    this.#connect();
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const end = await this.#connect();
+      if (signal.aborted) return;
+      if (end.kind !== "lost") {
+        this.#flush();
+        this.close();
+        if (end.kind === "ended") this.#listener.ended();
+        else this.#listener.failed(end.error);
+        return;
+      }
+      this.#report("lost");
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
   }
 
   close(): void {
     this.#stop.abort();
-    this.#connection?.close();
     this.#cancelFlush();
   }
 
-  #connect(): void {
-    if (this.#stop.signal.aborted) return;
-    const connection = new EventSource(this.#path);
-    this.#connection = connection;
-    connection.addEventListener("message", ({ data, lastEventId }: MessageEvent<string>) => {
-      const value: T = JSON.parse(data);
-      if (isEnd(value)) {
-        this.#finish(() => this.#listener.ended());
-        return;
-      }
-      // A new connection starts over.
-      const id = Number(lastEventId);
-      if (lastEventId !== "" && id <= this.#last) return;
-      this.#last = id;
-      this.#batch.push(value);
-      this.#schedule();
-    });
-    connection.addEventListener("open", () => this.#report("open"));
-    connection.addEventListener("error", () => {
-      // The browser reconnects on its own after a lost connection, but not after an answer that is no stream.
-      if (connection.readyState === EventSource.CLOSED) void this.#explain();
-      else this.#report("lost");
-    });
+  /** One connection, up to its end. */
+  async #connect(): Promise<Connection> {
+    const silence = new AbortController();
+    const signal = AbortSignal.any([this.#stop.signal, silence.signal]);
+    let timer: number | undefined;
+    const heard = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => silence.abort(), SILENCE_MS);
+    };
+    try {
+      heard();
+      const accept = { accept: "text/event-stream" };
+      const headers = this.#last === 0 ? accept : { ...accept, "last-event-id": `${this.#last}` };
+      const response = await fetch(this.#path, { headers, cache: "no-store", signal });
+      if (response.status === 204) return { kind: "ended" };
+      // A proxy in front of a server that is away, or one that shuts down.
+      if (response.status >= 500) return { kind: "lost" };
+      const type = response.headers.get("content-type") ?? "";
+      if (!type.startsWith("text/event-stream") || response.body === null)
+        return { kind: "failed", error: errorIn(await response.text()) ?? noStream };
+      this.#report("open");
+      return await this.#read(response.body, heard);
+    } catch {
+      return { kind: "lost" };
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
-  /** `EventSource` doesn't say why it gave up, so the server is asked again. */
-  async #explain(): Promise<void> {
-    const { signal } = this.#stop;
-    let answer: Response | undefined;
+  async #read(
+    body: ReadableStream<Uint8Array<ArrayBuffer>>,
+    heard: () => void,
+  ): Promise<Connection> {
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    const parser = new EventParser();
     try {
-      answer = await fetch(this.#path, {
-        headers: { accept: "text/event-stream", "last-event-id": String(this.#last) },
-        signal,
-      });
-      if (answer.status === 204) return this.#finish(() => this.#listener.ended());
-      if (answer.headers.get("content-type")?.startsWith("application/json") === true) {
-        const error = errorIn(await answer.text());
-        if (error !== undefined) return this.#finish(() => this.#listener.failed(error));
+      for (;;) {
+        const { done, value = "" } = await reader.read();
+        if (done) return { kind: "lost" };
+        heard();
+        for (const { id, data } of parser.push(value)) {
+          const message: T = JSON.parse(data);
+          if (isEnd(message)) return { kind: "ended" };
+          this.#add(Number(id), message);
+        }
       }
-    } catch {
-      // Not reachable: it may be again.
     } finally {
-      void answer?.body?.cancel().catch(() => {});
+      void reader.cancel().catch(() => {});
     }
-    if (signal.aborted) return undefined;
-    this.#report("lost");
-    setTimeout(() => this.#connect(), RETRY_MS);
-    return undefined;
+  }
+
+  #add(id: number, message: T): void {
+    if (this.#stop.signal.aborted || id <= this.#last) return;
+    this.#last = id;
+    this.#batch.push(message);
+    this.#schedule();
   }
 
   #report(state: "open" | "lost"): void {
@@ -103,15 +133,8 @@ class Stream<T> {
     this.#listener.connection?.(state);
   }
 
-  #finish(report: () => void): void {
-    if (this.#stop.signal.aborted) return;
-    this.#flush();
-    this.close();
-    report();
-  }
-
   #schedule(): void {
-    if (this.#frame !== undefined) return;
+    if (this.#timer !== undefined) return;
     this.#frame = requestAnimationFrame(() => this.#flush());
     this.#timer = setTimeout(() => this.#flush(), HIDDEN_BATCH_MS);
   }
@@ -131,6 +154,11 @@ class Stream<T> {
     this.#listener.messages(batch);
   }
 }
+
+const noStream: ApiError = {
+  error: "UnexpectedAnswer",
+  reason: "The server answered with something that is no stream of events.",
+};
 
 function isEnd(value: unknown): boolean {
   return (

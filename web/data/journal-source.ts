@@ -8,24 +8,19 @@ export function keptRun(runId: string): RunSource {
   return {
     runId,
     subscribe(listener) {
-      let leave = serverRun(runId).subscribe({
-        ...forwardTo(listener),
-        failed(reason) {
-          const stop = new AbortController();
-          leave = () => stop.abort();
-          void readFromJournal(runId, listener, reason, stop.signal);
-        },
-      });
+      const stop = new AbortController();
+      let leave = (): void => stop.abort();
+      const choose = async (): Promise<void> => {
+        // Asked first: a browser reports a stream that is refused as an error of the page.
+        const answer = await api.runStatus(runId);
+        if (stop.signal.aborted) return;
+        if (!answer.ok && answer.error === "JobNotFound")
+          await readFromJournal(runId, listener, answer.reason, stop.signal);
+        else leave = serverRun(runId).subscribe(listener);
+      };
+      void choose();
       return () => leave();
     },
-  };
-}
-
-function forwardTo(listener: RunListener): Omit<RunListener, "failed"> {
-  return {
-    events: (batch) => listener.events(batch),
-    connection: (state) => listener.connection?.(state),
-    ended: () => listener.ended(),
   };
 }
 

@@ -16,7 +16,7 @@ export async function drawFlowchart(text: string, theme: "light" | "dark"): Prom
     fontFamily: "Inter, system-ui, sans-serif",
     maxTextSize: 1_000_000,
     maxEdges: 5_000,
-    flowchart: { htmlLabels: false, useMaxWidth: false },
+    flowchart: { htmlLabels: false, useMaxWidth: false, nodeSpacing: 28, rankSpacing: 34 },
     suppressErrorRendering: true,
   });
   const { svg } = await mermaid.render(`flowchart-${++count}`, text);

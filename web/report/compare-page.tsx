@@ -6,7 +6,11 @@ import { formatDuration, formatMoment } from "../parts/format.ts";
 import { Markdown } from "../parts/markdown.tsx";
 import { EmptyState, ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { StatusBadge } from "../parts/status.tsx";
-import { hrefOf, runHref } from "../routes.ts";
+import { navigate } from "../router.ts";
+import { hrefOf, runHref, type RunPart } from "../routes.ts";
+import { RunContext } from "../run/context.ts";
+import { Flowchart } from "../run/flowchart.tsx";
+import { useRun, type Run } from "../run/use-run.ts";
 import {
   both,
   decisionCounts,
@@ -20,12 +24,12 @@ import {
   type Pair,
   type WorkPair,
 } from "./comparison.ts";
-import { RunChart } from "./run-chart.tsx";
-import { useView, type ReadRun } from "./use-view.ts";
+
+/** A setting of more characters may have to be scrolled. */
+const LONG = 200;
 
 const sides = ["A", "B"] as const;
 
-/** `sourceOf` has to be the same function in every rendering. */
 export function ComparePage({
   runIds: [a, b],
   sourceOf,
@@ -33,9 +37,9 @@ export function ComparePage({
   runIds: Pair<string>;
   sourceOf: (runId: string) => RunSource;
 }) {
-  const runs: Pair<ReadRun> = [useView(a, sourceOf), useView(b, sourceOf)];
-  const views: Pair<RunView> = [runs[0].view, runs[1].view];
-  const last: Pair<number> = [runs[0].last, runs[1].last];
+  const runs: Pair<Run> = [useRun(sourceOf(a)), useRun(sourceOf(b))];
+  const views: Pair<RunView> = both((index) => runs[index].model.view);
+  const last: Pair<number> = both((index) => runs[index].model.lastAt ?? 0);
   const heading = (
     <PageHeading
       eyebrow="Comparison"
@@ -60,10 +64,10 @@ export function ComparePage({
   return (
     <div class="compare">
       {heading}
-      {runs.map(({ state }, index) =>
-        state.kind === "failed" ? (
+      {runs.map(({ feed }, index) =>
+        feed.kind === "failed" ? (
           <ErrorNote key={index} title={`Run ${sides[index]}:`}>
-            {state.reason}
+            {feed.reason}
           </ErrorNote>
         ) : null,
       )}
@@ -72,7 +76,7 @@ export function ComparePage({
           <RunHead key={index} side={sides[index]} runId={[a, b][index] ?? ""} run={runs[index]} />
         ))}
       </div>
-      {runs.some(({ view }) => view.runId === "") ? null : (
+      {views.some(({ runId }) => runId === "") ? null : (
         <>
           <Section title="Figures">
             <FiguresTable label="Figures of the runs" figures={runFigures(views, last)} />
@@ -93,11 +97,7 @@ export function ComparePage({
                   <h3>
                     <Side side={sides[index]} /> {views[index].jobName}
                   </h3>
-                  <RunChart
-                    view={views[index]}
-                    settled={runs[index].state.kind !== "reading"}
-                    label={`Flowchart of run ${sides[index]}`}
-                  />
+                  <Chart runId={[a, b][index] ?? ""} run={runs[index]} />
                 </div>
               ))}
             </div>
@@ -105,6 +105,15 @@ export function ComparePage({
         </>
       )}
     </div>
+  );
+}
+
+function Chart({ runId, run: { model, version, feed } }: { runId: string; run: Run }) {
+  const open = (part: RunPart) => navigate(runHref(runId, part));
+  return (
+    <RunContext.Provider value={{ runId, live: feed.kind === "open", open, query: "" }}>
+      <Flowchart model={model} version={version} selected={undefined} />
+    </RunContext.Provider>
   );
 }
 
@@ -129,8 +138,8 @@ function Section({ title, children }: { title: string; children: preact.Componen
   );
 }
 
-function RunHead({ side, runId, run }: { side: SideName; runId: string; run: ReadRun }) {
-  const { view, state } = run;
+function RunHead({ side, runId, run }: { side: SideName; runId: string; run: Run }) {
+  const { view } = run.model;
   const reason = endText(view);
   return (
     <section class="compare-head card" aria-label={`Run ${side}`}>
@@ -138,7 +147,7 @@ function RunHead({ side, runId, run }: { side: SideName; runId: string; run: Rea
         <Side side={side} />{" "}
         <a href={runHref(runId)}>{view.jobName === "" ? runId : view.jobName}</a>
       </h2>
-      {view.runId === "" && state.kind === "reading" ? (
+      {view.runId === "" && run.feed.kind === "open" ? (
         <Loading what={`run ${side}`} />
       ) : (
         <>
@@ -237,7 +246,9 @@ function Settings({ differences }: { differences: readonly Difference[] }) {
                     ) : value === "" ? (
                       <span class="muted">empty</span>
                     ) : (
-                      <span class="settings-value">{value}</span>
+                      <span class="settings-value" tabIndex={value.length > LONG ? 0 : undefined}>
+                        {value}
+                      </span>
                     )}
                   </td>
                 ))}
@@ -333,7 +344,7 @@ function WorkSide({
           class="compare-message"
           tabIndex={0}
           role="region"
-          aria-label={`Last message, ${side}`}
+          aria-label={`Last message of work ${workId}, ${work.taskId}, in run ${side}`}
         >
           <Markdown text={lastMessage} />
         </div>
@@ -343,7 +354,7 @@ function WorkSide({
       {droppedDecisions > 0 ? (
         <p class="muted small">{droppedDecisions} earlier ones are in the run itself.</p>
       ) : null}
-      <ul class="compare-decisions">
+      <ul class="compare-decisions" tabIndex={0} aria-label="Decisions">
         {decisions.map(({ at, kind, text }, index) => (
           <li key={index} data-at={at}>
             <span class="tag">{kind}</span> {text}
@@ -370,7 +381,7 @@ function Decisions({ views }: { views: Pair<RunView> }) {
                 <Side side={sides[index] ?? "A"} /> About the whole job
               </h3>
               {decisions.length === 0 ? <p class="muted">None</p> : null}
-              <ul class="compare-decisions">
+              <ul class="compare-decisions" tabIndex={0} aria-label="Decisions">
                 {decisions.map(({ kind, text }, number) => (
                   <li key={number}>
                     <span class="tag">{kind}</span> {text}

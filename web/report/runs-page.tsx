@@ -245,7 +245,9 @@ function Choice({
 
 /** What is wrong with the journals; nothing if they are intact. */
 export function Problems({ journals }: { journals: readonly ReportJournal[] }) {
-  const damaged = journals.filter(({ problems }) => problems.length > 0);
+  const damaged = journals.filter(
+    ({ problems, moreProblems }) => problems.length + moreProblems > 0,
+  );
   if (damaged.length === 0) return null;
   const count = damaged.reduce(
     (sum, { problems, moreProblems }) => sum + problems.length + moreProblems,
@@ -264,14 +266,18 @@ export function Problems({ journals }: { journals: readonly ReportJournal[] }) {
       >
         {damaged.map(({ name, problems, moreProblems }) => (
           <div key={name} class="problems-journal">
-            <h3 class="mono">{name}</h3>
+            <h2 class="mono">{name}</h2>
             <ul>
               {problems.map(({ line, reason }, index) => (
                 <li key={index}>
                   <span class="muted number">Line {line}:</span> {reason}
                 </li>
               ))}
-              {moreProblems > 0 ? <li class="muted">{moreProblems} more</li> : null}
+              {moreProblems > 0 ? (
+                <li class="muted">
+                  {plural(moreProblems, problems.length > 0 ? "more problem" : "problem")}
+                </li>
+              ) : null}
             </ul>
           </div>
         ))}

@@ -79,7 +79,7 @@ function RunParts({
         <SearchBar model={model} version={version} onQuery={onQuery} />
       </div>
       <div class="run-pictures">
-        <section class="card run-chart" aria-label="Flowchart">
+        <section class="card run-flowchart" aria-label="Flowchart">
           <h2 class="card-title">Flowchart</h2>
           <Flowchart model={model} version={version} selected={selected} />
         </section>

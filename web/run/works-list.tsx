@@ -1,5 +1,6 @@
 /** The works of a run with their statuses: what the flowchart shows, as text. */
 import { elapsedMs } from "../../src/events/view.ts";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { RunModel } from "../model/model.ts";
 import { formatCount, formatDuration } from "../parts/format.ts";
 import { looks, StatusMark } from "../parts/status.tsx";
@@ -11,8 +12,18 @@ import { workStatus } from "./status-of.ts";
 export function WorksList({ model, selected }: { model: RunModel; selected: number | undefined }) {
   const { runId, live } = useRunContext();
   const now = useNow(live ? 1_000 : 0);
+  const list = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const box = list.current;
+    const link = box?.querySelector<HTMLElement>("[aria-current]");
+    if (box === null || link === null || link === undefined) return;
+    const { top, bottom } = link.getBoundingClientRect();
+    const frame = box.getBoundingClientRect();
+    if (top < frame.top || bottom > frame.bottom)
+      box.scrollTop += (top + bottom) / 2 - (frame.top + frame.bottom) / 2;
+  }, [selected]);
   return (
-    <nav class="works" aria-label="Works">
+    <nav ref={list} class="works" aria-label="Works">
       <ul>
         {[...model.works.values()].map(({ workId, taskId, iterations }) => {
           const view = model.view.works.get(workId);
