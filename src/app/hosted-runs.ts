@@ -31,6 +31,9 @@ import { HostRehearsal, type Play, type WorkFolder } from "./rehearsal-of-host.t
 import { runSpec } from "./run-spec.ts";
 import { feedCallbacks, SessionFeeds, type FeedSource } from "./session-feeds.ts";
 
+/** To ask an account may take a start of the runtime. */
+const MODELS_KEPT_MS = 60_000;
+
 /** Who follows a run. */
 export interface Watch extends FeedSource {
   /** Get the events before all other reporters. */
@@ -59,6 +62,7 @@ export class HostedRuns {
   /** As it was installed, without other models. */
   #original: PreparedEntry | undefined;
   #warnings: readonly Diagnostic[] = [];
+  #offered: { readonly at: number; readonly models: Promise<readonly OfferedModel[]> } | undefined;
 
   constructor(options: JobHostOptions) {
     this.options = options;
@@ -195,9 +199,14 @@ export class HostedRuns {
     }
   }
 
-  /** What the account or the model server offers, and what the entry names. */
+  /** What the account or the model server offers, as it said within the last minute, and what the entry names. */
   async listModels(): Promise<readonly OfferedModel[]> {
-    const offered = await this.host.listModels();
+    const now = this.clock.now();
+    if (this.#offered === undefined || now - this.#offered.at > MODELS_KEPT_MS)
+      this.#offered = { at: now, models: this.host.listModels() };
+    const asked = this.#offered;
+    const offered = await asked.models.catch(() => []);
+    if (offered.length === 0 && this.#offered === asked) this.#offered = undefined;
     const ids = new Set(offered.map(({ id }) => id));
     return [...offered, ...this.entryModels.filter((id) => !ids.has(id)).map(freeModel)];
   }

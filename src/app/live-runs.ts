@@ -17,27 +17,8 @@ import { History } from "./history.ts";
 import type { HostRun } from "./host.ts";
 import { warnOf, type HostedRuns } from "./hosted-runs.ts";
 import { folderProblem, noSession, refused, type Refused } from "./refusals.ts";
-import { JobFeeds, newLiveTaskId, TaskFeed, type TaskStatus, type WorkState } from "./run-feeds.ts";
+import { JobFeeds, newLiveTaskId, TaskFeed, type JobState } from "./run-feeds.ts";
 import { SessionUse } from "./session-use.ts";
-
-/** A job that runs, or has ended within the hour. */
-export interface JobState {
-  /** The `runId` of its events. */
-  readonly jobId: string;
-  /** In the entry. */
-  readonly jobName: string;
-  /** In milliseconds since 1970. */
-  readonly startTime: number;
-  /** Undefined while it runs. */
-  readonly endTime: number | undefined;
-  /** `Canceled` as soon as it was stopped. */
-  readonly status: TaskStatus;
-  /** As the client named it; a rehearsal may work in a copy. */
-  readonly workingDirectory: string;
-  readonly userInput: string;
-  /** Every `TaskWork` of the job. */
-  readonly tasks: readonly WorkState[];
-}
 
 /** What has a feed: `journal` is every event of a job. */
 export type FeedKind = "job" | "journal" | "task" | "session";
@@ -185,10 +166,14 @@ export class LiveRuns {
     }
     const startTime = this.#runs.clock.now();
     const { runId: jobId, ended } = run;
-    const asked = { jobName, workingDirectory, userInput: userInput ?? "" };
+    const asked = {
+      jobName,
+      workingDirectory,
+      userInput: this.#runs.host.redactor.text(userInput ?? ""),
+    };
     this.#jobs.add(jobId, { ...asked, startTime, run, feed, journal, feeds });
     const end = (): void => {
-      feeds.finish();
+      feeds.end();
       for (const sessionId of sessions) this.#endSession(sessionId);
       this.#jobs.end(jobId);
     };
@@ -332,7 +317,7 @@ export class LiveRuns {
       } catch (error) {
         task.fail(this.#masked(error));
       } finally {
-        task.finish();
+        task.end();
       }
     });
     if (entered !== true) task.fail(BUSY);

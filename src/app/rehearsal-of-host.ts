@@ -78,7 +78,7 @@ export class HostRehearsal implements ModelTransport {
     if (inPlace || (!changes && workspace === undefined))
       return { path: folder, remove: () => Promise.resolve() };
     return workspace === undefined
-      ? copyWorkingDirectory(folder, environment, "in-place")
+      ? copyWorkingDirectory(folder, environment, "--in-place (inPlace)")
       : makeWorkspace(workspace, environment);
   }
 

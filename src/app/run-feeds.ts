@@ -48,7 +48,7 @@ export class TaskFeed {
   }
 
   /** Its run is over. A task that has not ended by then has failed. */
-  finish(): void {
+  end(): void {
     if (this.#status === "Running") this.fail(ABANDONED);
   }
 
@@ -109,8 +109,28 @@ export interface WorkState {
   readonly workIdInJob: number;
   /** The live id of its latest start. */
   readonly taskId?: string;
-  /** `Waiting`: it has not started; `Skipped`: the job has ended without it. Otherwise that of its latest start. */
-  readonly status: "Waiting" | "Skipped" | TaskStatus;
+  /** `Waiting`: it has not started; `Skipped`: the job ended before. Otherwise that of its latest start. */
+  readonly status: "Waiting" | TaskStatus | "Skipped";
+}
+
+/** A job that runs, or has ended within the hour. */
+export interface JobState {
+  /** The `runId` of its events. */
+  readonly jobId: string;
+  /** In the entry. */
+  readonly jobName: string;
+  /** In milliseconds since 1970. */
+  readonly startTime: number;
+  /** Undefined while it runs. */
+  readonly endTime: number | undefined;
+  /** `Canceled` as soon as it was stopped. */
+  readonly status: TaskStatus;
+  /** As the client named it; a rehearsal may work in a copy. */
+  readonly workingDirectory: string;
+  /** Without secrets; empty if there was none. */
+  readonly userInput: string;
+  /** Every `TaskWork` of the job. */
+  readonly tasks: readonly WorkState[];
 }
 
 export interface JobFeedsOptions {
@@ -174,9 +194,9 @@ export class JobFeeds implements Reporter {
   }
 
   /** The run is over. */
-  finish(): void {
+  end(): void {
     for (const { taskId, task } of this.#running.values()) {
-      task.finish();
+      task.end();
       this.#options.closeTask(taskId);
     }
     this.#running.clear();
@@ -191,15 +211,14 @@ export class JobFeeds implements Reporter {
         this.#works.set(workId, { workIdInJob: workId, status: "Waiting" });
     }
     if (event.type === "work.started") this.#start(event.work.workId);
-    // What starts is told by the job first, what ends by the task.
-    if (event.type === "work.started") this.#fold.report(event);
+    // The end of a work is the last of its task; from its start, the task has nothing to say.
     this.#reportTask(event);
-    if (event.type !== "work.started") this.#fold.report(event);
+    this.#fold.report(event);
     if (event.type === "run.ended") {
-      this.#endTime = event.at;
       for (const [id, work] of this.#works)
         if (work.status === "Waiting") this.#works.set(id, { ...work, status: "Skipped" });
-      this.finish();
+      this.#endTime = event.at;
+      this.end();
     }
   }
 

@@ -56,9 +56,13 @@ async function takeLive(
   if (feed === undefined) return json({ error: names.notFound });
   const gone = new AbortController();
   let giveBack: (() => void) | undefined;
+  let sent = false;
+  const { socket } = outgoing;
+  // It "finishes" as well when the connection breaks off in the middle of the answer.
+  outgoing.once("finish", () => (sent = socket?.destroyed === false));
   outgoing.once("close", () => {
     gone.abort(true);
-    if (!outgoing.writableFinished) giveBack?.();
+    if (!sent) giveBack?.();
   });
   if (outgoing.destroyed) gone.abort(true);
   const taken = await feed.take(LIVE_MS, gone.signal);

@@ -1,13 +1,22 @@
 /** Sessions of a server, and tasks that run in them. */
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { describe, it } from "node:test";
 import { join } from "node:path";
 import { JobHost } from "../../src/app/job-host.ts";
 import type { Entry, Task } from "../../src/entry/model.ts";
-import { startModelServer } from "../rig/model-server.ts";
+import { listen } from "../rig/listen.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { until } from "../sessions/rig.ts";
-import { callbacksOf, drain, makeLive, parsed, started, type LiveRig } from "./live-rig.ts";
+import {
+  callbacksOf,
+  drain,
+  LaterClock,
+  makeLive,
+  parsed,
+  started,
+  type LiveRig,
+} from "./live-rig.ts";
 
 const model = { category: "work" };
 const task: Task = { model, prompt: "Work on $user-input.", requireUserInput: true };
@@ -103,17 +112,27 @@ describe("a session of a server", () => {
     assert.equal(await reason("worker", rig.folder), "NotStarted");
   });
 
-  it("can have the models of the entry, and those of the model server", async (t) => {
-    const server = await startModelServer(() => ({ text: "fine" }));
-    t.after(() => server.close());
-    const host = new JobHost({ provider: { baseUrl: server.baseUrl }, environment: {} });
+  it("can have the models of the model server, asked once a minute, and those of the entry", async (t) => {
+    let asked = 0;
+    const server = createServer((_request, response) => {
+      asked += 1;
+      response.end('{"data":[{"id":"worker"},{"id":"other"}]}');
+    });
+    const clock = new LaterClock();
+    const provider = { baseUrl: await listen(t, server) };
+    const host = new JobHost({ provider, environment: {}, clock });
     t.after(() => host.close());
-    await host.installJobsEntry(entry);
-    assert.deepEqual(await host.live.listModels(), [
-      { name: "driver", id: "driver", multiplier: 0 },
-      { name: "worker", id: "worker", multiplier: 0 },
-      { name: "special", id: "special", multiplier: 0 },
+    const ids = async (): Promise<string[]> => (await host.live.listModels()).map(({ id }) => id);
+    assert.deepEqual(await Promise.all([ids(), ids()]), [
+      ["worker", "other"],
+      ["worker", "other"],
     ]);
+    await host.installJobsEntry(entry);
+    assert.deepEqual(await ids(), ["worker", "other", "driver", "special"]);
+    assert.equal(asked, 1);
+    clock.later = 61_000;
+    await ids();
+    assert.equal(asked, 2);
   });
 
   it("of a running task can be read and stopped, but not used", async (t) => {

@@ -147,6 +147,14 @@ describe("a body", () => {
     );
   });
 
+  it("without an end is refused after 32 MB", async (t) => {
+    const { ask } = await serve(t);
+    const body = "x".repeat(40 * megabyte);
+    const headers = { "Transfer-Encoding": "chunked" };
+    const answer = await ask("/api/test", { method: "POST", headers, body });
+    isRefused(answer, 413, "BodyTooLarge");
+  });
+
   it("that is announced with an absurd length is refused before it is sent", async (t) => {
     const { raw, port } = await serve(t);
     const answer = await raw(

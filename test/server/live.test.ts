@@ -59,6 +59,28 @@ describe("live", () => {
     ]);
     assert.deepEqual(await api(live), { error: "JobNotFound" });
   });
+
+  it("gives the response that a caller could not be sent to the next one", async (t) => {
+    const { api, host, jobId, port } = await serveSlowJob(t);
+    const live = `copilot/job/${jobId}/live`;
+    assert.deepEqual(Object(await api(live)).callback, "workStarted");
+    // More than the buffers of a connection hold.
+    const large = "x".repeat(32 * 1024 * 1024);
+    const feed = host.live.feed("job", jobId);
+    feed?.append({ large });
+    const socket = connect(port, "127.0.0.1").pause();
+    socket.write(`GET /api/${live} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
+    await until(async () => {
+      const taken = await feed?.take(0);
+      if (taken?.kind === "response") taken.giveBack();
+      return taken?.kind === "timeout";
+    }, "the response was taken");
+    socket.destroy();
+    await until(async () => {
+      const answer = Object(await api(live));
+      return answer.large === large;
+    }, "the next caller gets it");
+  });
 });
 
 describe("server-sent events", () => {
@@ -145,8 +167,12 @@ describe("server-sent events", () => {
     assert.equal(await next(), ":\n\n");
     assert.equal(await next(), ":\n\n");
     assert.equal(clock.now(), 30_000);
+    const waiting = reader.read();
+    await systemClock.sleep(0);
     feed.append({ a: 1 });
-    assert.equal(await next(), `id: 1\ndata: {"a":1}\n\n`);
+    const sent = new TextDecoder().decode((await waiting).value);
+    assert.equal(sent, `id: 1\ndata: {"a":1}\n\n`);
+    assert.equal(clock.waiting, 0);
     feed.close();
     assert.equal(await next(), `id: 2\ndata: {"error":"JobsClosed"}\n\n`);
     assert.equal((await reader.read()).done, true);

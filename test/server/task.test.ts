@@ -305,6 +305,16 @@ describe("a task in a borrowed session", { concurrency: 4 }, () => {
     assert.ok(feed.some((one) => "taskError" in one));
   });
 
+  it("waits 5 seconds in live, and refuses a second call meanwhile", async () => {
+    const sessionId = await server.startSession();
+    const live = `copilot/task/${await startTask("hangs", sessionId)}/live`;
+    const both = [server.get(live), server.get(live)];
+    assert.deepEqual(await Promise.race(both), { error: "ParallelCallNotSupported" });
+    const answers = (await Promise.all(both)).map((one) => one["error"]);
+    assert.deepEqual(new Set(answers), new Set(["ParallelCallNotSupported", "HttpRequestTimeout"]));
+    assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), { result: "Closed" });
+  });
+
   it("fails in a session in which another one runs", async () => {
     const sessionId = await server.startSession();
     const first = await startTask("hangs", sessionId);

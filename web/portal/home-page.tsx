@@ -31,14 +31,11 @@ export function HomePage({ journals }: { journals: readonly JournalSummary[] }) 
           {jobs.kind === "loading" ? <Loading what="the jobs" /> : null}
           {jobs.kind === "failed" ? <ErrorNote>{jobs.error.reason}</ErrorNote> : null}
           {jobs.kind === "loaded" ? (
-            <>
-              <JobGrid
-                jobs={jobs.value}
-                runs={listed}
-                onStart={(jobName) => setRequest({ jobName, again: undefined })}
-              />
-              <JobCharts jobs={jobs.value} />
-            </>
+            <JobGrid
+              jobs={jobs.value}
+              runs={listed}
+              onStart={(jobName) => setRequest({ jobName, again: undefined })}
+            />
           ) : null}
         </section>
         <section class="home-runs" aria-labelledby="recent-runs">
@@ -57,6 +54,7 @@ export function HomePage({ journals }: { journals: readonly JournalSummary[] }) 
           ) : null}
           <EarlierRuns runs={earlierRuns(journals, listed)} />
         </section>
+        {jobs.kind === "loaded" ? <JobCharts jobs={jobs.value} /> : null}
       </div>
       {request === undefined ? null : (
         <StartDialog request={request} onClose={() => setRequest(undefined)} />

@@ -40,6 +40,9 @@ export function JobCharts({ jobs: { grid, jobs, chart } }: { jobs: Jobs }) {
   );
 }
 
+/** Mermaid draws for a text of 16 pixels. */
+const SCALE = 0.85;
+
 function Chart({ text, label }: { text: string; label: string }) {
   const place = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState(false);
@@ -48,7 +51,9 @@ function Chart({ text, label }: { text: string; label: string }) {
     // Its colors come from the stylesheet, whatever the theme.
     drawFlowchart(text, "light").then(
       (svg) => {
-        if (current) place.current?.replaceChildren(svg);
+        if (!current) return;
+        svg.style.width = `${svg.viewBox.baseVal.width * SCALE}px`;
+        place.current?.replaceChildren(svg);
       },
       () => {
         if (current) setFailed(true);

@@ -25,6 +25,9 @@ import {
   type WorkPair,
 } from "./comparison.ts";
 
+/** A setting of more characters may have to be scrolled. */
+const LONG = 200;
+
 const sides = ["A", "B"] as const;
 
 export function ComparePage({
@@ -243,7 +246,9 @@ function Settings({ differences }: { differences: readonly Difference[] }) {
                     ) : value === "" ? (
                       <span class="muted">empty</span>
                     ) : (
-                      <span class="settings-value">{value}</span>
+                      <span class="settings-value" tabIndex={value.length > LONG ? 0 : undefined}>
+                        {value}
+                      </span>
                     )}
                   </td>
                 ))}
@@ -349,7 +354,7 @@ function WorkSide({
       {droppedDecisions > 0 ? (
         <p class="muted small">{droppedDecisions} earlier ones are in the run itself.</p>
       ) : null}
-      <ul class="compare-decisions">
+      <ul class="compare-decisions" tabIndex={0} aria-label="Decisions">
         {decisions.map(({ at, kind, text }, index) => (
           <li key={index} data-at={at}>
             <span class="tag">{kind}</span> {text}
@@ -376,7 +381,7 @@ function Decisions({ views }: { views: Pair<RunView> }) {
                 <Side side={sides[index] ?? "A"} /> About the whole job
               </h3>
               {decisions.length === 0 ? <p class="muted">None</p> : null}
-              <ul class="compare-decisions">
+              <ul class="compare-decisions" tabIndex={0} aria-label="Decisions">
                 {decisions.map(({ kind, text }, number) => (
                   <li key={number}>
                     <span class="tag">{kind}</span> {text}

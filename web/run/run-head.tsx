@@ -41,11 +41,9 @@ export function RunHead({
         eyebrow={<Origin view={view} />}
         actions={actions === undefined ? undefined : <Actions live={live} actions={actions} />}
       >
-        <span class="run-title">
-          <span>{view.jobName === "" ? "Run" : view.jobName}</span>
-          <StatusBadge status={state.status} word={state.word} />
-          {live && !isLost ? <span class="live-badge">live</span> : null}
-        </span>
+        <span class="run-name">{view.jobName === "" ? "Run" : view.jobName}</span>
+        <StatusBadge status={state.status} word={state.word} />
+        {live && !isLost ? <span class="live-badge">live</span> : null}
       </PageHeading>
       <p class="connection-lost" role="status">
         {live && isLost ? "Connection lost. Reconnecting… What is shown may be out of date." : ""}
