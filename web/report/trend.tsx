@@ -84,13 +84,7 @@ export function Trend({ runs }: { runs: readonly ListedRun[] }) {
                   width={BAR}
                   height={HEIGHT}
                 />
-                <rect
-                  x={index * (BAR + GAP)}
-                  y={HEIGHT - height}
-                  width={BAR}
-                  height={height}
-                  rx={1.5}
-                />
+                <rect x={index * (BAR + GAP)} y={HEIGHT - height} width={BAR} height={height} />
               </g>
             );
           })}
