@@ -108,7 +108,7 @@ describe("a hostile journal", browserTests, () => {
       await works.first().waitFor();
       const flowchart = page.getByRole("region", { name: "Flowchart" });
       await flowchart
-        .getByRole("button", { name: /work 0/ })
+        .getByRole("button", { name: /#0/ })
         .first()
         .waitFor();
       await openAll(page);
