@@ -10,9 +10,9 @@ export interface Portal {
   readonly child: CliChild;
   readonly workspace: Workspace;
   /** Lets the job `gated` go on. */
-  openGate(): Promise<void>;
+  readonly openGate: () => Promise<void>;
   /** Kills the process, as a crash of the machine does. */
-  kill(): Promise<void>;
+  readonly kill: () => Promise<void>;
 }
 
 const entry = `
