@@ -4,6 +4,7 @@
  *
  * Invariant: the entry changes only while nothing runs.
  */
+import { noModelOfHost } from "../sessions/sessions.ts";
 import { join, resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { resolveLimits, setBy } from "../engine/limits.ts";
@@ -55,6 +56,8 @@ export class HostedRuns {
   readonly clock: Clock;
   readonly host: Host;
   readonly feeds = new SessionFeeds();
+  /** Why no model can answer; undefined: one can. */
+  readonly missingModel: string | undefined;
   readonly #rehearsal: HostRehearsal | undefined;
   readonly #permissions: PermissionPreset | undefined;
   readonly #removing = new Set<Promise<void>>();
@@ -74,6 +77,8 @@ export class HostedRuns {
       rehearsal && new HostRehearsal({ script: rehearsal, inPlace, environment, clock });
     this.#permissions = options.permissions ?? rehearsal?.permissions;
     const transport = this.#rehearsal ?? options.transport;
+    const isReachable = transport !== undefined || options.provider !== undefined;
+    this.missingModel = isReachable || (gitHubToken ?? "") !== "" ? undefined : noModelOfHost;
     this.host = new Host({
       ...options,
       clock,

@@ -54,6 +54,12 @@ describe("agent-jobs serve", () => {
     const { jobs } = await api(served, "copilot/job");
     assert.deepEqual(Object.keys(Object(jobs)), ["review"]);
     assert.equal((await api(served, "config"))["repoRoot"], cwd.replace(/\/$/, ""));
+    const refused = await ask(served.port, "/api/copilot/job/start/review", {
+      method: "POST",
+      body: `${cwd}\nthe last commit`,
+    });
+    assert.equal(refused.status, 409);
+    assert.match(JSON.stringify(refused.json), /"NotStarted".*No model.*--provider-base-url/);
     assert.deepEqual(await api(served, "stop"), {});
     const { code, stderr } = await served.child.ended;
     assert.equal(code, 0);
