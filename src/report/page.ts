@@ -57,11 +57,18 @@ export const portalPolicy = [
 ].join("; ");
 
 /** The HTML of the portal. It loads `page.js` and `page.css` from where it is. */
-export function portalHtml({ version }: { readonly version: string }): string {
+export function portalHtml({
+  version,
+  journals,
+}: {
+  readonly version: string;
+  /** Whether the server has a folder of them. */
+  readonly journals: boolean;
+}): string {
   return pageHtml({
     title: "agent-jobs",
     head: `<link rel="stylesheet" href="page.css">\n<script type="module" src="page.js"></script>`,
-    boot: { kind: "portal", version },
+    boot: { kind: "portal", version, journals },
   });
 }
 

@@ -8,7 +8,7 @@ import { route, type Env, type Served } from "./app.ts";
 
 export function addPage(app: Hono<Env>, { journals }: Served): void {
   const files = findPageFiles();
-  const html = portalHtml({ version });
+  const html = portalHtml({ version, journals: journals !== undefined });
   const pages = [
     ["/", "text/html", files && html],
     ["/page.js", "text/javascript", files?.script],

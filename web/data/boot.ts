@@ -8,6 +8,8 @@ export type Boot = PortalBoot | ReportBoot;
 export interface PortalBoot {
   readonly kind: "portal";
   readonly version: string;
+  /** Whether the server has a folder of journals. */
+  readonly journals: boolean;
 }
 
 /** Its text is made together with this script, so its shape isn't checked. */

@@ -3,7 +3,6 @@ import { Icon, Spinner, type IconName } from "./icon.tsx";
 
 export type Status =
   | "pending"
-  | "waiting"
   | "running"
   | "succeeded"
   | "retried"
@@ -24,8 +23,7 @@ interface Look {
 export type Tone = "ok" | "fail" | "warn" | "run" | "skip";
 
 export const looks: Readonly<Record<Status, Look>> = {
-  pending: { word: "Pending", icon: "dot", tone: "skip" },
-  waiting: { word: "Waiting", icon: "clock", tone: "skip" },
+  pending: { word: "Waiting", icon: "dot", tone: "skip" },
   running: { word: "Running", icon: "play", tone: "run" },
   succeeded: { word: "Succeeded", icon: "check", tone: "ok" },
   retried: { word: "Succeeded after a retry", icon: "retry", tone: "warn" },

@@ -16,14 +16,14 @@ import { SessionPage } from "./session-page.tsx";
 
 const JOURNALS_MS = 30_000;
 
-export function PortalApp(_props: { boot: PortalBoot }) {
+export function PortalApp({ boot }: { boot: PortalBoot }) {
   const current = route.value;
   const [journals] = useApi(api.journals, JOURNALS_MS);
   const kept = journals.kind === "loaded" ? journals.value : [];
   const navigation = [
     { href: "#/", text: "Jobs", current: current.page === "home" },
     { href: "#/session", text: "Session", current: current.page === "session" },
-    ...(kept.length > 0 || current.page === "journals"
+    ...(boot.journals || current.page === "journals"
       ? [{ href: "#/journals", text: "Journals", current: current.page === "journals" }]
       : []),
   ];

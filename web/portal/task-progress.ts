@@ -35,6 +35,9 @@ export function progress(task: TaskProgress, response: TaskResponse): TaskProgre
 export function splitDecision(reason: string): { readonly kind: string; readonly text: string } {
   const found = /^\[([A-Z][A-Z ]{0,40})\]\s*/.exec(reason);
   if (found === null) return { kind: "", text: reason };
-  const [all, kind = ""] = found;
-  return { kind: kind.charAt(0) + kind.slice(1).toLowerCase(), text: reason.slice(all.length) };
+  const [all, word = ""] = found;
+  const kind = word.charAt(0) + word.slice(1).toLowerCase();
+  const text = reason.slice(all.length);
+  // "[TASK SUCCEEDED] Task succeeded" is said once.
+  return text.toLowerCase() === kind.toLowerCase() ? { kind, text: "" } : { kind, text };
 }

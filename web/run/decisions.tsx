@@ -73,6 +73,11 @@ export function DecisionMark({ decision }: { decision: DecisionItem }) {
   );
 }
 
+/** Not where the text would say the same again. */
+export function Category({ decision: { category, text } }: { decision: DecisionItem }) {
+  return text.toUpperCase() === category ? null : <span class="decision-category">{category}</span>;
+}
+
 /** `version` and the length tell when there are more: the list is changed in place. */
 export function Decisions({ model, version }: { model: RunModel; version: number }) {
   const { runId, live } = useRunContext();
@@ -112,7 +117,9 @@ export function Decisions({ model, version }: { model: RunModel; version: number
           </select>
         </label>
         <span class="muted small" role="status">
-          {plural(shown.length, "decision")}
+          {shown.length === model.decisions.length
+            ? plural(shown.length, "decision")
+            : `${shown.length} of ${plural(model.decisions.length, "decision")}`}
         </span>
       </div>
       {shown.length === 0 ? (
@@ -130,7 +137,7 @@ export function Decisions({ model, version }: { model: RunModel; version: number
               <DecisionMark decision={decision} />
               <span class="decision-text">
                 <span class="decision-meta">
-                  <span class="decision-category">{decision.category}</span>
+                  <Category decision={decision} />
                   <span class="truncate">
                     {decision.iteration === undefined ? "job" : titleOf(decision.iteration)}
                   </span>

@@ -224,7 +224,9 @@ function Legend({ model, version }: { model: RunModel; version: number }) {
       { readonly word: string; readonly tone: string; count: number }
     >();
     for (const work of model.view.works.values()) {
-      const { word, tone } = looks[workStatus(work)];
+      const status = workStatus(work);
+      const { word } = looks[status];
+      const tone = status === "pending" ? "none" : looks[status].tone;
       const entry = counts.get(word) ?? { word, tone, count: 0 };
       entry.count += 1;
       counts.set(word, entry);
@@ -234,7 +236,7 @@ function Legend({ model, version }: { model: RunModel; version: number }) {
   return (
     <ul class="legend" aria-label="Statuses">
       {shown.map(({ word, tone, count }) => (
-        <li key={word} data-tone={word === "Pending" ? "none" : tone}>
+        <li key={word} data-tone={tone}>
           <span class="legend-swatch" aria-hidden="true" />
           {count} {word.toLowerCase()}
         </li>

@@ -96,7 +96,8 @@ function Iterations({
   );
 }
 
-function iterationStatus({ outcome, endedAt }: IterationModel): Status {
+function iterationStatus({ outcome, endedAt, answeredNo }: IterationModel): Status {
+  if (answeredNo) return "answered-no";
   if (outcome !== undefined) return outcome.kind;
   return endedAt === undefined ? "running" : "canceled";
 }
