@@ -9,6 +9,8 @@ export type Status =
   | "failed"
   | "crashed"
   | "canceled"
+  /** Its end is not known, and never will be. */
+  | "incomplete"
   | "skipped"
   | "answered-yes"
   | "answered-no";
@@ -30,6 +32,7 @@ export const looks: Readonly<Record<Status, Look>> = {
   failed: { word: "Failed", icon: "cross", tone: "fail" },
   crashed: { word: "Crashed", icon: "bolt", tone: "fail" },
   canceled: { word: "Canceled", icon: "stop", tone: "skip" },
+  incomplete: { word: "Incomplete", icon: "alert", tone: "warn" },
   skipped: { word: "Skipped", icon: "skip", tone: "skip" },
   "answered-yes": { word: "Answered yes", icon: "check", tone: "run" },
   "answered-no": { word: "Answered no", icon: "minus", tone: "run" },

@@ -59,7 +59,7 @@ export function UnknownPage() {
   return (
     <>
       <PageHeading>There is no such page</PageHeading>
-      <EmptyState title="The address is not one of this page.">
+      <EmptyState title="Nothing is at this address.">
         <a href="#/">Go to the start</a>
       </EmptyState>
     </>

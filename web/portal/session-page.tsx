@@ -55,6 +55,11 @@ export function SessionPage({ sessionId }: { sessionId: string }) {
               Send a prompt, or run a task of the entry.
             </EmptyState>
           ) : null}
+          {memory.modelId === undefined && conversation.entries.length > 0 ? (
+            <p class="muted small">
+              This session was not started in this tab. The prompts of other tabs are not shown.
+            </p>
+          ) : null}
           <ConversationView
             entries={conversation.entries}
             working={conversation.working && isOpen}

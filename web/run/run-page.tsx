@@ -38,10 +38,11 @@ export function RunPage({
   const { runId } = source;
   const { model, feed } = run;
   const live = feed.kind === "open" && model.view.endedAt === undefined;
+  const over = feed.kind === "ended" || feed.kind === "failed";
   const [query, setQuery] = useState("");
   const context = useMemo(
-    () => ({ runId, live, query, open: (part: RunPart) => navigate(runHref(runId, part)) }),
-    [runId, live, query],
+    () => ({ runId, live, over, query, open: (part: RunPart) => navigate(runHref(runId, part)) }),
+    [runId, live, over, query],
   );
   if (model.events === 0) return <WithoutEvents run={run} />;
   return (
@@ -56,7 +57,7 @@ function WithoutEvents({ run: { feed } }: { run: Run }) {
   return (
     <>
       <PageHeading eyebrow="Run">Run</PageHeading>
-      {feed.kind === "open" ? <Loading what="the run" /> : null}
+      {feed.kind === "reading" || feed.kind === "open" ? <Loading what="the run" /> : null}
       {feed.kind === "ended" ? <EmptyState title="There are no events of this run" /> : null}
       {feed.kind === "failed" ? (
         <ErrorNote title="The run can't be shown.">{feed.reason}</ErrorNote>
