@@ -127,6 +127,8 @@ export function followFeed(
       clock.sleep(HEARTBEAT_MS, stop).then(() => false),
     ]);
     waiting.abort(true);
+    // Nobody reads it any more, and from now on every wait is over at once.
+    if (gone.signal.aborted) return { text: "", ended: true };
     // A proxy closes a connection on which nothing moves.
     return changed ? next() : { text: ":\n\n", ended: false };
   };
