@@ -75,11 +75,17 @@ describe("live", () => {
       if (taken?.kind === "response") taken.giveBack();
       return taken?.kind === "timeout";
     }, "the response was taken");
+    feed?.append({ next: true });
+    // Otherwise this caller would get the next response, and nobody the one before.
+    assert.deepEqual(await api(live), { error: "ParallelCallNotSupported" });
     socket.destroy();
+    let answer: unknown;
     await until(async () => {
-      const answer = Object(await api(live));
-      return answer.large === large;
-    }, "the next caller gets it");
+      answer = await api(live);
+      return Object(answer).error !== "ParallelCallNotSupported";
+    }, "the place is free");
+    assert.equal(Object(answer).large, large);
+    assert.deepEqual(await api(live), { next: true });
   });
 });
 
