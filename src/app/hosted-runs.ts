@@ -296,7 +296,9 @@ export class HostedRuns {
   #journal(jobName: string, runId: string): Reporter | undefined {
     const { journals } = this.options;
     if (journals === undefined) return undefined;
-    const name = jobName.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 60);
+    // No option of a command, and not hidden.
+    const named = jobName.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "");
+    const name = [...named].slice(0, 40).join("") || "job";
     const start = new Date(this.clock.now()).toISOString().replaceAll(/[:]|\.\d+/g, "");
     try {
       return openJournal(join(journals, `${name}-${start}-${runId}.jsonl`));
