@@ -61,6 +61,8 @@ export class HostedRuns {
   readonly #rehearsal: HostRehearsal | undefined;
   readonly #permissions: PermissionPreset | undefined;
   readonly #removing = new Set<Promise<void>>();
+  /** Where the sessions of no run work in a rehearsal. A task that borrows one works there too. */
+  readonly #places = new WeakMap<ICopilotSession["rawSection"], string>();
   #entry: PreparedEntry | undefined;
   /** As it was installed, without other models. */
   #original: PreparedEntry | undefined;
@@ -152,7 +154,8 @@ export class HostedRuns {
             this.#permissionsOf(entry, taskName),
           )
         : undefined;
-    const path = folder?.path ?? workingDirectory;
+    const place = session && this.#places.get(session.rawSection);
+    const path = folder?.path ?? place ?? workingDirectory;
     const spec: TaskSpec = {
       ...this.#spec(entry, userInput, path),
       taskName,
@@ -196,6 +199,7 @@ export class HostedRuns {
         permissions,
       });
       play?.onSession(session.rawSection.sessionId);
+      if (folder !== undefined) this.#places.set(session.rawSection, place);
       this.feeds.start(session, feed);
       return session;
     } catch (error) {

@@ -405,6 +405,23 @@ describe("a rehearsal on a server", () => {
     assert.doesNotMatch(JSON.stringify(session?.read(0)), /sessionError/);
   });
 
+  it("plays a task in a borrowed session in the workspace of this session", async (t) => {
+    const looks = {
+      tools: [{ name: "view", arguments: { path: "${workingDirectory}/made.txt" } }],
+    };
+    const rule = {
+      task: "t",
+      turns: [{ replies: [looks, { toolResults: "by the script", text: "Done." }] }],
+    };
+    const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [rule], {
+      script: { workspace: { files: { "made.txt": "by the script" } } },
+    });
+    const { sessionId } = started(await rig.live.startSession("worker", rig.folder));
+    const { taskId } = started(rig.live.startTask("t", "", sessionId));
+    const told = JSON.stringify(await drain(rig.live, "task", taskId));
+    assert.match(told, /taskSucceeded/);
+  });
+
   it("gives its models and limits to the runs, and the options of the host come first", async (t) => {
     const rule = { model: "third", turns: [{ text: "Done." }] };
     const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [rule], {
