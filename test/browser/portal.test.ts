@@ -11,6 +11,7 @@ import {
   until,
   useBrowser,
 } from "../rig/browser.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
 import { notAStream, startPortal, usePortal } from "./portal.ts";
 
 const open = useBrowser();
@@ -238,6 +239,24 @@ describe("the portal", browserTests, () => {
     await page.getByText("Waiting at the gate.").first().waitFor();
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page.getByRole("alert").first().waitFor();
+  });
+
+  it("keeps the runs of a folder of journals, also for the next server", async (t) => {
+    const { path } = await makeWorkspace(t);
+    const first = await startPortal(t, ["--journals", path]);
+    const { page } = await open();
+    await page.goto(first.address);
+    await start(page, "Maintain");
+    await title(page, /maintain.*Succeeded/).waitFor();
+    const second = await startPortal(t, ["--journals", path]);
+    const other = await open();
+    await other.page.goto(`${second.address}#/journals`);
+    await picture(other.page, "journals");
+    await other.page.getByRole("link", { name: "maintain" }).click();
+    await title(other.page, /maintain.*Succeeded/).waitFor();
+    await work(other.page, /correct.*Retried/).waitFor();
+    assert.equal(new URL(other.page.url()).hash, new URL(page.url()).hash);
+    assert.equal(await other.page.getByRole("button", { name: "Stop", exact: true }).count(), 0);
   });
 
   for (const colorScheme of ["light", "dark"] as const) {
