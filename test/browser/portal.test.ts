@@ -101,6 +101,8 @@ describe("the portal", browserTests, () => {
       .waitFor();
     assert.equal(await rows.locator("strong").filter({ hasText: "README.md" }).count(), 1);
     await rows.getByRole("listitem").filter({ hasText: "and nothing else" }).first().waitFor();
+    assert.equal(await rows.locator('td[align="right"]').textContent(), "1");
+    assert.equal(await rows.locator("ol").getAttribute("start"), "3");
     await picture(page, "portal-work");
     await expectAccessible(page, "the sessions of a work");
   });
