@@ -80,6 +80,12 @@ async function portalPictures(browser: Browser): Promise<void> {
         await page.getByRole("tab", { name: /Retry 1/ }).click();
         await page.getByText("Both tests pass.").first().waitFor();
         await picture(page, `work-${look}`);
+        await page.goto(`${address}#/session`);
+        await page.getByRole("button", { name: "Start the session" }).click();
+        await page.getByRole("textbox", { name: "Prompt" }).fill("Which prices are wrong today?");
+        await page.getByRole("button", { name: "Send" }).click();
+        await page.getByText("corrects all of them").waitFor();
+        await picture(page, `session-${look}`);
       });
     }
   } finally {

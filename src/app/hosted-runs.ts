@@ -4,6 +4,7 @@
  *
  * Invariant: the entry changes only while nothing runs.
  */
+import { noModelOfHost } from "../sessions/sessions.ts";
 import { join, resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { resolveLimits, setBy } from "../engine/limits.ts";
@@ -55,6 +56,8 @@ export class HostedRuns {
   readonly clock: Clock;
   readonly host: Host;
   readonly feeds = new SessionFeeds();
+  /** Why no model can answer; undefined: one can. */
+  readonly missingModel: string | undefined;
   readonly #rehearsal: HostRehearsal | undefined;
   readonly #permissions: PermissionPreset | undefined;
   readonly #removing = new Set<Promise<void>>();
@@ -76,6 +79,8 @@ export class HostedRuns {
       rehearsal && new HostRehearsal({ script: rehearsal, inPlace, environment, clock });
     this.#permissions = options.permissions ?? rehearsal?.permissions;
     const transport = this.#rehearsal ?? options.transport;
+    const isReachable = transport !== undefined || options.provider !== undefined;
+    this.missingModel = isReachable || (gitHubToken ?? "") !== "" ? undefined : noModelOfHost;
     this.host = new Host({
       ...options,
       clock,
@@ -295,7 +300,9 @@ export class HostedRuns {
   #journal(jobName: string, runId: string): Reporter | undefined {
     const { journals } = this.options;
     if (journals === undefined) return undefined;
-    const name = jobName.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 60);
+    // No option of a command, and not hidden.
+    const named = jobName.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "");
+    const name = [...named].slice(0, 40).join("") || "job";
     const start = new Date(this.clock.now()).toISOString().replaceAll(/[:]|\.\d+/g, "");
     try {
       return openJournal(join(journals, `${name}-${start}-${runId}.jsonl`));

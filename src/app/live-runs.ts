@@ -139,6 +139,8 @@ export class LiveRuns {
         "UserInputRequired",
         `The job ${JSON.stringify(jobName)} requires user input.`,
       );
+    const { missingModel } = this.#runs;
+    if (missingModel !== undefined) return refused("NotStarted", missingModel);
     const feed = this.#newFeed();
     const journal = this.#newFeed();
     const feeds = new JobFeeds({

@@ -215,7 +215,6 @@ function journalAt(path: string): JournalReporter {
   }
 }
 
-/** Refuses a run that could not reach a model, or has no runtime to reach it with, before it starts. */
 /** Why no model can answer; undefined: one can. */
 export function missingModel(
   { provider, gitHubToken }: ModelAccess,

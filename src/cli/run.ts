@@ -33,7 +33,12 @@ export async function run(
     for (const warning of flags.quiet === true ? [] : prepared.warnings) {
       output.printError(withoutSecrets(diagnosticLine(warning), { environment: process.env }));
     }
-    const { outcome, reporterFailures, complete } = await executeRun(prepared, options, signals);
+    const { outcome, reporterFailures, complete } = await executeRun(prepared, options, {
+      ...signals,
+      onStarted(save) {
+        if (options.htmlReport !== undefined) signals.onLastCall = save;
+      },
+    });
     for (const { reporter, message } of reporterFailures) {
       output.printError(`agent-jobs: warning: the ${reporter} is incomplete: ${message}`);
     }

@@ -137,7 +137,7 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
       after !== undefined
         ? decide(`again?${bound}`, after[1])
         : atMost !== undefined && before === undefined
-          ? decide(`${atMost} times`)
+          ? decide(atMost === 1 ? "once" : `${atMost} times`)
           : undefined;
     const last = add("LoopEnd");
     const first = enter?.first ?? drawn.first;

@@ -14,8 +14,7 @@ export function chartOf(view: RunView, detailOf?: (workId: number) => string | u
   });
 }
 
-/** How a chart shows a work. */
-export function nodeStatus(work: WorkView): NodeStatus {
+function nodeStatus(work: WorkView): NodeStatus {
   switch (work.status) {
     case "crashed":
       return "failed";

@@ -48,7 +48,7 @@ export interface JournalInfo {
 const MAX_REASON = 1000;
 
 /** The events of one run, counted and folded. */
-export class RunTally {
+class RunTally {
   readonly view: RunView = createRunView();
   /** The view knows it only after the start of the run. */
   readonly runId: string;
@@ -92,6 +92,8 @@ export class RunTally {
     };
   }
 }
+
+export type { RunTally };
 
 /** Several runs of one journal, in the order of their first events. */
 export class RunTallies {

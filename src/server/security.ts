@@ -112,11 +112,12 @@ export class Access {
   }
 }
 
-/** As `Host` writes them. For all addresses of the machine: all of them, and its name. */
+/** As `Host` writes them. For all addresses of the machine: also each of them, and its name. */
 function namesOf(hostname: string): readonly string[] {
   if (hostname !== "0.0.0.0" && hostname !== "::") return [asHost(hostname)];
   const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
-  return [machineName().toLowerCase(), ...addresses.map(({ address }) => asHost(address))];
+  const names = [hostname, machineName(), ...addresses.map(({ address }) => address)];
+  return names.map(asHost);
 }
 
 /** An IPv6 address is in brackets in `Host` and in addresses. */

@@ -228,8 +228,11 @@ function standIn(transport: ModelTransport | undefined): Provider | undefined {
   return transport.scripted === true ? rehearsalProvider : transportProvider;
 }
 
-/** What a session of the library without any way to a model ends with; the other edges refuse before. */
-const noModelCrash: Crash = {
-  cause: "configuration",
-  message: noModel("`provider`", "`transport`"),
-};
+/** For a host, which doesn't know whether its caller is an application or `serve`. */
+export const noModelOfHost = noModel(
+  "`--provider-base-url`, or `provider` of a JobHost",
+  "`--rehearse`, or `rehearsal` of a JobHost",
+);
+
+/** What a session without any way to a model ends with; the edges refuse before. */
+const noModelCrash: Crash = { cause: "configuration", message: noModelOfHost };

@@ -254,7 +254,7 @@ describe("a job of a server", () => {
     assert.deepEqual(others, []);
     assert.match(
       name ?? "",
-      new RegExp(`^[^/ ]*a-b-c-\\d{4}-\\d\\d-\\d\\dT\\d{6}Z-${jobId}\\.jsonl$`),
+      new RegExp(`^a-b-c-\\d{4}-\\d\\d-\\d\\dT\\d{6}Z-${jobId}\\.jsonl$`),
     );
     const { events: written, problems } = parseJournal(
       await readFile(join(journals, name ?? ""), "utf8"),

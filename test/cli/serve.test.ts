@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
+import { hostname } from "node:os";
 import { describe, it, type TestContext } from "node:test";
 import { ask, waitingCall } from "../server/rig.ts";
 import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
@@ -53,6 +54,12 @@ describe("agent-jobs serve", () => {
     const { jobs } = await api(served, "copilot/job");
     assert.deepEqual(Object.keys(Object(jobs)), ["review"]);
     assert.equal((await api(served, "config"))["repoRoot"], cwd.replace(/\/$/, ""));
+    const refused = await ask(served.port, "/api/copilot/job/start/review", {
+      method: "POST",
+      body: `${cwd}\nthe last commit`,
+    });
+    assert.equal(refused.status, 409);
+    assert.match(JSON.stringify(refused.json), /"NotStarted".*No model.*--provider-base-url/);
     assert.deepEqual(await api(served, "stop"), {});
     const { code, stderr } = await served.child.ended;
     assert.equal(code, 0);
@@ -91,15 +98,18 @@ describe("agent-jobs serve", () => {
 
   it("ends at once after a second signal, and leaves no process", async (t) => {
     const user = `serve-${process.pid}`;
-    const workspace = await makeWorkspace(t, slowly);
+    const workspace = await makeWorkspace(t, stubborn);
     const file = (name: string): string => `${workspace.path}/${name}`;
-    const args = ["--entry", file("slow.yml"), "--rehearse", file("slow.rehearsal.yml")];
-    const served = await startServe(t, args, { USER: user });
-    const started = await api(served, "copilot/session/start/gpt-5-mini", workspace.path);
-    assert.equal(typeof started["sessionId"], "string");
+    const script = ["--rehearse", file("stubborn.rehearsal.yml"), "--in-place"];
+    const served = await startServe(t, ["--entry", file("stubborn.yml"), ...script], {
+      USER: user,
+    });
+    await api(served, "copilot/job/start/wait", workspace.path);
+    await workspace.holds("started.txt", "started");
     const others = (await processesMarked("USER", user)).filter((pid) => pid !== served.child.pid);
-    assert.ok(others.length > 0);
-    // So that the runtime can't end by itself, and the server waits for it.
+    // The runtime, and the agent's command.
+    assert.ok(others.length > 1);
+    // So that the runtime can't end them, and the server waits for it.
     for (const pid of others) sendSignal(pid, "SIGSTOP");
     served.child.signal("SIGTERM");
     await until(
@@ -181,7 +191,10 @@ describe("agent-jobs serve", () => {
   it("listens on other addresses with a token", async (t) => {
     const served = await startServe(t, [...rehearsed, "--host", "0.0.0.0", "--token", "T"]);
     const headers = { Authorization: "Bearer T" };
-    assert.deepEqual(await api(served, "test", "", headers), { message: "Hello, world!" });
+    for (const name of ["127.0.0.1", "0.0.0.0", hostname(), "localhost"]) {
+      const host = { ...headers, Host: `${name}:${served.port}` };
+      assert.deepEqual(await api(served, "test", "", host), { message: "Hello, world!" }, name);
+    }
     assert.equal((await api(served, "test"))["error"], "Unauthorized");
     const foreign = { ...headers, Host: "evil.example" };
     assert.equal((await api(served, "test", "", foreign))["error"], "Forbidden");
@@ -254,6 +267,30 @@ sessions:
   - turns:
       - replies:
           - { delay: 60000, text: Done. }
+`,
+};
+
+/** A job whose task runs a command that only ends by force. */
+const stubborn = {
+  "stubborn.yml": `
+models: { driving: gpt-5-mini }
+permissions: all
+tasks:
+  wait: { model: { category: driving }, prompt: Wait. }
+jobs:
+  wait: { work: { kind: Ref, taskId: wait } }
+`,
+  "stubborn.rehearsal.yml": `
+entry: stubborn.yml
+sessions:
+  - turns:
+      - replies:
+          - tools:
+              - name: bash
+                arguments:
+                  command: "trap '' HUP INT TERM; echo started > started.txt; sleep 300"
+                  description: Wait
+          - text: Done.
 `,
 };
 

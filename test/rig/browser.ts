@@ -57,7 +57,7 @@ export interface Tab {
   readonly page: Page;
   readonly context: BrowserContext;
   /** Problems that match are expected from now on. */
-  tolerate(pattern: RegExp): void;
+  readonly tolerate: (pattern: RegExp) => void;
 }
 
 /** A phone in portrait: the narrowest page that must be readable. */
@@ -90,7 +90,7 @@ export function useBrowser(): (options?: TabOptions) => Promise<Tab> {
 
 export interface OpenTab extends Tab {
   /** Closes the tab: the problems that it had and that nobody tolerates. */
-  close(): Promise<readonly string[]>;
+  readonly close: () => Promise<readonly string[]>;
 }
 
 /** A tab in a context of its own. */

@@ -35,7 +35,26 @@ const works: Readonly<Record<string, Answer>> = {
   hangsInPrecondition: loop(ok, { preCondition: [true, hangs] }),
   hangsInPostcondition: loop(ok, { postCondition: [true, hangs] }),
   crashesInPar: par(hangs, ref("crashes")),
+  availability: seq(ref("availability"), ok),
+  criteria: seq(ref("criteria"), ok),
+  retry: seq(ref("retry"), ok),
+  overloaded: seq(ref("overloaded"), ok),
 };
+const check = "Is it so? Call job_boolean_true or job_boolean_false.";
+const driving = { category: "driving" };
+const again = { failureAction: { retryTimes: 1, additionalPrompt: "Again." } };
+/** Each waits somewhere else until it is stopped. */
+const waiting = {
+  availability: { model: driving, prompt: "Go.", availability: { condition: check } },
+  criteria: { model: driving, prompt: "Go.", criteria: { condition: check, ...again } },
+  retry: {
+    model: driving,
+    prompt: "Go.",
+    criteria: { toolExecuted: ["job_prepare_document"], ...again },
+  },
+  overloaded: { model: driving, prompt: "Go." },
+};
+const hang = { text: "I begin", hang: true };
 const grid = [
   { keyword: "one", jobs: [{ name: "go", jobName: "ok" }, null] },
   { keyword: "two", jobs: [{ name: "all", jobName: "everything" }] },
@@ -46,6 +65,7 @@ const server = await startServer({
     models,
     tasks: {
       ...tasks,
+      ...waiting,
       asks: { model: { category: "driving" }, prompt: "Do $user-input.", requireUserInput: true },
     },
     jobs: Object.fromEntries(Object.entries(works).map(([name, work]) => [name, { work }])),
@@ -53,6 +73,10 @@ const server = await startServer({
   },
   sessions: [
     { task: "asks", turns: [{ prompt: { equals: "Do a dance\non two lines." }, text: "Done." }] },
+    { task: "availability", turns: [{ prompt: check, ...hang }] },
+    { task: "criteria", turns: ["Done.", { prompt: check, ...hang }] },
+    { task: "retry", turns: ["I forgot.", { prompt: "Again.", ...hang }] },
+    { task: "overloaded", turns: [{ error: { status: 503, headers: { "retry-after": "600" } } }] },
     ...sessions,
   ],
 });
@@ -203,6 +227,20 @@ describe("copilot/job/{job-id}/stop", { concurrency: true }, () => {
     });
   }
 
+  for (const [name, prompt] of Object.entries({
+    availability: check,
+    criteria: check,
+    retry: "Again.",
+  })) {
+    it(`ends a task in every phase: ${name}`, () =>
+      stopTask(name, async (task) => {
+        const opened = await server.takeUntil(task, (one) => "isDriving" in one);
+        const session = `copilot/session/${String(opened.at(-1)?.["sessionId"])}`;
+        await server.takeUntil(session, (one) => String(one["prompt"]).includes(prompt));
+        await server.takeUntil(session, (one) => one["callback"] === "onMessage");
+      }));
+  }
+
   it("stops a job right after its start", async () => {
     const jobId = await server.startJob("everything");
     const feed = `copilot/job/${jobId}`;
@@ -289,6 +327,27 @@ describe("copilot/job/running and copilot/job/{job-id}/status", { concurrency: t
       assert.equal(taskId, last.get(workIdInJob)?.["taskId"]);
   });
 });
+
+// While it waits, so may the turns of other jobs.
+describe("a job whose model server is overloaded", () => {
+  it("is stopped while it waits", () =>
+    stopTask("overloaded", async (task) => {
+      await server.takeUntil(task, (one) => String(one["reason"]).includes(" Waiting "));
+    }));
+});
+
+/** Stops a job in its first work, when that has come so far. */
+async function stopTask(name: string, isThere: (task: string) => Promise<void>): Promise<void> {
+  const jobId = await server.startJob(name);
+  const feed = `copilot/job/${jobId}`;
+  const [work] = await server.takeUntil(feed, (one) => "workId" in one);
+  const task = `copilot/task/${String(work?.["taskId"])}`;
+  await isThere(task);
+  assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+  const rest = await server.drain(feed);
+  assert.deepEqual(rest, jobFeed(["0 failed", "jobCanceled"], rest));
+  assert.deepEqual((await server.drain(task)).at(-1), { callback: "taskFailed" });
+}
 
 async function listed(jobId: string): Promise<Answer | undefined> {
   const answer = await server.get("copilot/job/running");

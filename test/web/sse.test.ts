@@ -32,7 +32,13 @@ it("events are the same, wherever the text is split, with every kind of line bre
       fc.constantFrom("\n", "\r\n", "\r"),
       fc.array(fc.nat({ max: 7 }), { minLength: 1, maxLength: 10 }),
       (texts, lineBreak, sizes) => {
-        const lines = texts.flatMap((data, index) => [`id: ${index}`, `data: ${data}`, "", ": x"]);
+        const lines = texts.flatMap((data, index) => [
+          `id: ${index}`,
+          `data: ${data}`,
+          "data: x",
+          "",
+          ": x",
+        ]);
         const all = [...lines, "", ""].join(lineBreak);
         const pieces: string[] = [];
         for (let at = 0, turn = 0; at < all.length; turn++) {
@@ -42,7 +48,7 @@ it("events are the same, wherever the text is split, with every kind of line bre
         }
         assert.deepEqual(
           events(...pieces),
-          texts.map((data, index) => ({ id: String(index), data })),
+          texts.map((data, index) => ({ id: String(index), data: `${data}\nx` })),
         );
       },
     ),

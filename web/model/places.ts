@@ -147,7 +147,7 @@ export function turnTitle({ start }: TurnModel): string {
   ].join(", ");
 }
 
-export function purposeName(purpose: Purpose): string {
+function purposeName(purpose: Purpose): string {
   switch (purpose) {
     case "availability":
       return "Availability check";

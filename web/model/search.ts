@@ -75,7 +75,7 @@ function oneLine(text: string): string {
 }
 
 /** The texts in which a search finds a place, as the page shows them. */
-export function textsOf(place: Place): readonly string[] {
+function textsOf(place: Place): readonly string[] {
   switch (place.kind) {
     case "iteration":
       return [place.work.taskId];

@@ -12,8 +12,8 @@ export interface LaneRow {
   readonly height: number;
 }
 
-export const WORK_LANE = 26;
-export const SESSION_LANE = 22;
+const WORK_LANE = 26;
+const SESSION_LANE = 22;
 
 /** The lanes from top to bottom. Works that never started have one too, as long as the run may start them. */
 export function laneRows(model: RunModel, withSessions: boolean): readonly LaneRow[] {

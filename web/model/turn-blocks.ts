@@ -170,7 +170,7 @@ export function noUsage(): Usage {
   };
 }
 
-export function addUsage(usage: Usage, used: ModelUsed): void {
+function addUsage(usage: Usage, used: ModelUsed): void {
   usage.modelCalls += 1;
   usage.inputTokens += used.inputTokens;
   usage.outputTokens += used.outputTokens;

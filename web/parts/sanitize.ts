@@ -28,6 +28,8 @@ export function markdownToNodes(text: string): DocumentFragment {
     ALLOWED_TAGS: allowedTags,
     ALLOWED_ATTR: ["href", "title", "start", "align"],
     ALLOWED_URI_REGEXP: /^https?:\/\//i,
+    // The others are tested as if they were addresses.
+    ADD_URI_SAFE_ATTR: ["align", "start"],
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
     RETURN_DOM_FRAGMENT: true,

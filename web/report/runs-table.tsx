@@ -225,8 +225,10 @@ function RunRow({
       <NumberCell label="Crashes" text={String(run.crashes)} zero={run.crashes === 0} />
       {showJournals ? (
         <td role="cell" class="runs-journal mono" title={run.journals.join("\n")}>
-          {run.journals[0] ?? ""}
-          {run.journals.length > 1 ? ` +${run.journals.length - 1}` : ""}
+          <bdi>
+            {run.journals[0] ?? ""}
+            {run.journals.length > 1 ? ` +${run.journals.length - 1}` : ""}
+          </bdi>
         </td>
       ) : null}
     </tr>

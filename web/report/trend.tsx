@@ -12,7 +12,7 @@ const HEIGHT = 56;
 const BAR = 10;
 const GAP = 3;
 /** Of a bar with its gap, in pixels. */
-const WIDEST = 44;
+const WIDEST = 72;
 
 type Measured = "cost" | "duration";
 
@@ -84,13 +84,7 @@ export function Trend({ runs }: { runs: readonly ListedRun[] }) {
                   width={BAR}
                   height={HEIGHT}
                 />
-                <rect
-                  x={index * (BAR + GAP)}
-                  y={HEIGHT - height}
-                  width={BAR}
-                  height={height}
-                  rx={1.5}
-                />
+                <rect x={index * (BAR + GAP)} y={HEIGHT - height} width={BAR} height={height} />
               </g>
             );
           })}

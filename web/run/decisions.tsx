@@ -25,7 +25,7 @@ const categories: readonly DecisionCategory[] = [
 const all = "all";
 const important = "important";
 
-export function decisionTone({ severity, answer }: DecisionItem): Tone {
+function decisionTone({ severity, answer }: DecisionItem): Tone {
   if (answer) return "run";
   switch (severity) {
     case "good":

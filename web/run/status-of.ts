@@ -1,5 +1,4 @@
 import type { RunView, WorkView } from "../../src/events/view.ts";
-import type { SpanStatus } from "../model/model.ts";
 import type { Status } from "../parts/status.tsx";
 import type { Feed } from "./use-run.ts";
 
@@ -30,8 +29,4 @@ export function runState(view: RunView, feed: Feed): RunState {
     case "canceled":
       return { status, word: "Canceled" };
   }
-}
-
-export function spanStatus(status: SpanStatus): Status {
-  return status === "neutral" ? "waiting" : status;
 }

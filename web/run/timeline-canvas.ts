@@ -352,6 +352,8 @@ function drawAxis(
 /** The colors of the page, as the canvas needs them: `light-dark()` is resolved by an element. */
 export function readPalette(element: HTMLElement): Palette {
   const probe = document.createElement("span");
+  // Read at once, a color that changes slowly would still be the one before.
+  probe.style.transition = "none";
   element.append(probe);
   const color = (name: string): string => {
     probe.style.color = `var(${name})`;
