@@ -302,7 +302,7 @@ export class HostedRuns {
     if (journals === undefined) return undefined;
     // No option of a command, and not hidden.
     const named = jobName.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "");
-    const name = [...named].slice(0, 40).join("") || "job";
+    const [name = "job"] = /^.{1,40}/su.exec(named) ?? [];
     const start = new Date(this.clock.now()).toISOString().replaceAll(/[:]|\.\d+/g, "");
     try {
       return openJournal(join(journals, `${name}-${start}-${runId}.jsonl`));
