@@ -15,6 +15,7 @@ import { prepareEntry } from "../entry/prepare.ts";
 import { taskWorks } from "../entry/work.ts";
 import type { Clock } from "../events/clock.ts";
 import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
+import { withoutAdvice } from "./verdict.ts";
 import { openJournal } from "../journal/write.ts";
 import { unmatchable } from "../permissions/patterns.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
@@ -275,6 +276,7 @@ export class HostedRuns {
       run = this.host.run(spec, {
         runId,
         onSession: play?.onSession,
+        ...(play === undefined ? {} : { rewrite: withoutAdvice }),
         reporters: [
           // First: the callbacks of the others may ask for what it keeps.
           this.feeds.reporter((id) => this.host.findSession(id), owned),

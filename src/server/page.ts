@@ -7,9 +7,9 @@ import { errorMessage } from "../platform/system-error.ts";
 import { json, refuse } from "./answers.ts";
 import { route, type Env, type Served } from "./app.ts";
 
-export function addPage(app: Hono<Env>, { journals }: Served): void {
+export function addPage(app: Hono<Env>, { journals, rehearsal }: Served): void {
   const files = findPageFiles();
-  const html = portalHtml({ version });
+  const html = portalHtml({ version, ...(rehearsal === undefined ? {} : { rehearsal }) });
   const pages = [
     ["/", "text/html", files && html],
     ["/page.js", "text/javascript", files?.script],

@@ -7,6 +7,7 @@ import { formatCost } from "../parts/format.ts";
 import { ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { navigate } from "../router.ts";
 import { hrefOf } from "../routes.ts";
+import { RehearsalNote } from "./rehearsal.tsx";
 import { remember } from "./session-memory.ts";
 
 export function NewSessionPage() {
@@ -20,6 +21,7 @@ export function NewSessionPage() {
         Talk to a model in a folder of the server, and run single tasks of the entry in the same
         conversation.
       </p>
+      <RehearsalNote />
       {failed?.kind === "failed" ? <ErrorNote>{failed.error.reason}</ErrorNote> : null}
       {config.kind === "loaded" && models.kind === "loaded" ? (
         <SessionForm repoRoot={config.value.repoRoot} models={models.value} />
