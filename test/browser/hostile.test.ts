@@ -107,10 +107,7 @@ describe("a hostile journal", browserTests, () => {
       const works = page.getByRole("navigation", { name: "Works" }).getByRole("link");
       await works.first().waitFor();
       const flowchart = page.getByRole("region", { name: "Flowchart" });
-      await flowchart
-        .getByRole("button", { name: /#0/ })
-        .first()
-        .waitFor();
+      await flowchart.getByRole("button", { name: /#0/ }).first().waitFor();
       await openAll(page);
       await expectOnlyText(page, "the overview");
       const links = Math.min(8, await works.count());
