@@ -93,6 +93,22 @@ describe("a session", browserTests, () => {
     await expectAccessible(page, "an unknown session");
   });
 
+  for (const last of ['{"error":"SessionNotFound"}', "null", "{bad}"]) {
+    it(`whose stream breaks off with ${last} has ended, and keeps what was said`, async () => {
+      const { address } = portal();
+      const { page } = await open();
+      const said = { callback: "onEndMessage", messageId: "m", completeContent: "the answer" };
+      const body = `id: 1\ndata: ${JSON.stringify(said)}\n\nid: 2\ndata: ${last}\n\n`;
+      const headers = { "content-type": "text/event-stream" };
+      await page.route("**/copilot/session/broken/events", (route) =>
+        route.fulfill({ headers, body }),
+      );
+      await page.goto(`${address}#/session/broken`);
+      await page.getByText("the answer").waitFor();
+      await page.getByRole("link", { name: "New session" }).waitFor();
+    });
+  }
+
   it("fits a phone", async () => {
     const { address } = portal();
     const { page } = await open({ viewport: phone });

@@ -19,7 +19,7 @@ export function RehearsalNote() {
   const { file, userInput } = rehearsal;
   return (
     <p class="rehearsal-note" data-tone="warn">
-      <Icon name="info" size={16} />
+      <Icon name="alert" size={16} />
       <span>
         This is a rehearsal: the script <code>{file}</code> plays the models, and anew for each run
         and session. Whatever it doesn’t expect fails
