@@ -5,6 +5,7 @@ import { useApi } from "../data/use-api.ts";
 import { ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { JobCharts } from "./job-chart.tsx";
 import { JobGrid } from "./job-grid.tsx";
+import { OpenSessions } from "./open-sessions.tsx";
 import { EarlierRuns, RecentRuns } from "./recent-runs.tsx";
 import { earlierRuns } from "./runs.ts";
 import { StartDialog, type StartRequest } from "./start-dialog.tsx";
@@ -52,6 +53,7 @@ export function HomePage({ journals }: { journals: readonly JournalSummary[] }) 
               onStartAgain={(run) => setRequest({ jobName: run.jobName, again: run })}
             />
           ) : null}
+          <OpenSessions />
           <EarlierRuns runs={earlierRuns(journals, listed)} />
         </section>
         {jobs.kind === "loaded" ? <JobCharts jobs={jobs.value} /> : null}
