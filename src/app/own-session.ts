@@ -11,7 +11,9 @@ import { SessionUse } from "./session-use.ts";
 
 /** A session of `startSession` that is open, or has ended within the hour. */
 export interface SessionState {
+  /** Of the SDK's session. */
   readonly sessionId: string;
+  /** The model that it was started with. */
   readonly modelId: string;
   /** As the client named it; a rehearsal may work in a copy. */
   readonly workingDirectory: string;
