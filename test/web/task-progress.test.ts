@@ -36,6 +36,10 @@ it("a decision is its kind and its text", () => {
     kind: "Session crashed",
     text: "Prompt: it broke",
   });
+  assert.deepEqual(splitDecision("[TASK SUCCEEDED] Task succeeded"), {
+    kind: "",
+    text: "Task succeeded",
+  });
   assert.deepEqual(splitDecision("[x] y"), { kind: "", text: "[x] y" });
 });
 

@@ -8,7 +8,7 @@ import { ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { navigate } from "../router.ts";
 import { hrefOf } from "../routes.ts";
 import { RehearsalNote } from "./rehearsal.tsx";
-import { remember } from "./session-memory.ts";
+import { OpenSessions } from "./open-sessions.tsx";
 
 export function NewSessionPage() {
   const [config] = useApi(api.config);
@@ -29,6 +29,9 @@ export function NewSessionPage() {
       {failed === undefined && (config.kind === "loading" || models.kind === "loading") ? (
         <Loading what="the models" />
       ) : null}
+      <div class="session-others">
+        <OpenSessions />
+      </div>
     </>
   );
 }
@@ -44,7 +47,6 @@ function SessionForm({ repoRoot, models }: { repoRoot: string; models: readonly 
     const answer = await api.startSession(modelId, workingDirectory);
     setBusy(false);
     if (!answer.ok) return setError(answer);
-    remember(answer.value, { modelId, workingDirectory, notes: [] });
     navigate(hrefOf({ page: "session", sessionId: answer.value }));
   };
   const field = fieldOf(error);

@@ -31,10 +31,12 @@ export function progress(task: TaskProgress, response: TaskResponse): TaskProgre
   }
 }
 
-/** A decision begins with its kind: `[OPERATION] …`. */
+/** A decision begins with its kind: `[OPERATION] …`. A text that says no more than its kind stands alone. */
 export function splitDecision(reason: string): { readonly kind: string; readonly text: string } {
   const found = /^\[([A-Z][A-Z ]{0,40})\]\s*/.exec(reason);
   if (found === null) return { kind: "", text: reason };
   const [all, kind = ""] = found;
-  return { kind: kind.charAt(0) + kind.slice(1).toLowerCase(), text: reason.slice(all.length) };
+  const text = reason.slice(all.length);
+  if (text.toUpperCase() === kind) return { kind: "", text };
+  return { kind: kind.charAt(0) + kind.slice(1).toLowerCase(), text };
 }

@@ -11,7 +11,7 @@ import { Icon } from "../parts/icon.tsx";
 import { StatusBadge, type Status } from "../parts/status.tsx";
 import { ClockTime } from "../parts/time.tsx";
 import { CallRow } from "./call-row.tsx";
-import { DecisionMark } from "./decisions.tsx";
+import { CategoryLabel, DecisionMark } from "./decisions.tsx";
 import { PlaceLink } from "./place-link.tsx";
 import { Chevron, Cut, Entry, oneLine, Plain, Prose, Writing, type Opened } from "./row-parts.tsx";
 
@@ -251,7 +251,7 @@ function DecisionRow({ decision }: { decision: DecisionItem }) {
   return (
     <div class="row-decision">
       <DecisionMark decision={decision} />
-      <span class="decision-category">{decision.category}</span>
+      <CategoryLabel decision={decision} />
       <span class="decision-message">
         {decision.text}
         {detail === undefined ? null : <Details text={detail} />}

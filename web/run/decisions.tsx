@@ -73,6 +73,12 @@ export function DecisionMark({ decision }: { decision: DecisionItem }) {
   );
 }
 
+/** Nothing where the text says the same. */
+export function CategoryLabel({ decision: { category, text } }: { decision: DecisionItem }) {
+  if (text.toUpperCase() === category) return null;
+  return <span class="decision-category">{category}</span>;
+}
+
 /** `version` and the length tell when there are more: the list is changed in place. */
 export function Decisions({ model, version }: { model: RunModel; version: number }) {
   const { runId, live } = useRunContext();
@@ -130,7 +136,7 @@ export function Decisions({ model, version }: { model: RunModel; version: number
               <DecisionMark decision={decision} />
               <span class="decision-text">
                 <span class="decision-meta">
-                  <span class="decision-category">{decision.category}</span>
+                  <CategoryLabel decision={decision} />
                   <span class="truncate">
                     {decision.iteration === undefined ? "job" : titleOf(decision.iteration)}
                   </span>
