@@ -34,7 +34,9 @@ export type {
 } from "./app/job-callbacks.ts";
 export type { Feed, FeedItem, LiveResponse, Taken } from "./app/feed.ts";
 export type { JobHostOptions, Rehearsal } from "./app/host-options.ts";
+export type { AskedItem } from "./app/asked-log.ts";
 export type { FeedKind, LiveRuns } from "./app/live-runs.ts";
+export type { SessionState } from "./app/own-session.ts";
 export type { Refused, RefusalReason } from "./app/refusals.ts";
 export type { JobState, WorkState } from "./app/run-feeds.ts";
 export type { ProviderOptions } from "./app/options-provider.ts";

@@ -3,6 +3,7 @@ import type { Clock } from "../events/clock.ts";
 
 interface Kept<T> {
   readonly value: T;
+  /** Undefined while it lasts. */
   endedAt: number | undefined;
 }
 
@@ -13,10 +14,10 @@ interface Kept<T> {
 export class History<T> {
   readonly #clock: Clock;
   readonly #keptMs: number;
-  readonly #forget: (value: T) => void;
+  readonly #forget: (value: T, id: string) => void;
   readonly #items = new Map<string, Kept<T>>();
 
-  constructor(clock: Clock, keptMs: number, forget: (value: T) => void) {
+  constructor(clock: Clock, keptMs: number, forget: (value: T, id: string) => void) {
     this.#clock = clock;
     this.#keptMs = keptMs;
     this.#forget = forget;
@@ -39,13 +40,13 @@ export class History<T> {
   }
 
   /** In the order in which they were added. */
-  get values(): readonly T[] {
+  get kept(): readonly Readonly<Kept<T>>[] {
     this.#forgetOld();
-    return [...this.#items.values()].map(({ value }) => value);
+    return [...this.#items.values()];
   }
 
   clear(): void {
-    for (const { value } of this.#items.values()) this.#forget(value);
+    for (const [id, { value }] of this.#items) this.#forget(value, id);
     this.#items.clear();
   }
 
@@ -54,7 +55,7 @@ export class History<T> {
     for (const [id, { value, endedAt }] of this.#items) {
       if (endedAt === undefined || endedAt > oldest) continue;
       this.#items.delete(id);
-      this.#forget(value);
+      this.#forget(value, id);
     }
   }
 }

@@ -15,6 +15,7 @@ import { prepareEntry } from "../entry/prepare.ts";
 import { taskWorks } from "../entry/work.ts";
 import type { Clock } from "../events/clock.ts";
 import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
+import { withoutAdvice } from "./verdict.ts";
 import { openJournal } from "../journal/write.ts";
 import { unmatchable } from "../permissions/patterns.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
@@ -61,6 +62,8 @@ export class HostedRuns {
   readonly #rehearsal: HostRehearsal | undefined;
   readonly #permissions: PermissionPreset | undefined;
   readonly #removing = new Set<Promise<void>>();
+  /** Where the sessions of no run work in a rehearsal. A task that borrows one works there too. */
+  readonly #places = new WeakMap<ICopilotSession["rawSection"], string>();
   #entry: PreparedEntry | undefined;
   /** As it was installed, without other models. */
   #original: PreparedEntry | undefined;
@@ -152,7 +155,8 @@ export class HostedRuns {
             this.#permissionsOf(entry, taskName),
           )
         : undefined;
-    const path = folder?.path ?? workingDirectory;
+    const place = session && this.#places.get(session.rawSection);
+    const path = folder?.path ?? place ?? workingDirectory;
     const spec: TaskSpec = {
       ...this.#spec(entry, userInput, path),
       taskName,
@@ -196,6 +200,7 @@ export class HostedRuns {
         permissions,
       });
       play?.onSession(session.rawSection.sessionId);
+      if (folder !== undefined) this.#places.set(session.rawSection, place);
       this.feeds.start(session, feed);
       return session;
     } catch (error) {
@@ -271,6 +276,7 @@ export class HostedRuns {
       run = this.host.run(spec, {
         runId,
         onSession: play?.onSession,
+        ...(play === undefined ? {} : { rewrite: withoutAdvice }),
         reporters: [
           // First: the callbacks of the others may ask for what it keeps.
           this.feeds.reporter((id) => this.host.findSession(id), owned),
@@ -296,7 +302,9 @@ export class HostedRuns {
   #journal(jobName: string, runId: string): Reporter | undefined {
     const { journals } = this.options;
     if (journals === undefined) return undefined;
-    const name = jobName.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 60);
+    // No option of a command, and not hidden.
+    const named = jobName.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "");
+    const [name = "job"] = /^.{1,40}/su.exec(named) ?? [];
     const start = new Date(this.clock.now()).toISOString().replaceAll(/[:]|\.\d+/g, "");
     try {
       return openJournal(join(journals, `${name}-${start}-${runId}.jsonl`));

@@ -2,7 +2,7 @@ import type { Reporter } from "../events/sink.ts";
 import { isKept } from "../journal/write.ts";
 import { systemClock } from "../platform/clock.ts";
 import { OwnFile } from "../platform/own-file.ts";
-import { errorMessage } from "../platform/system-error.ts";
+import { fileErrorMessage } from "../platform/system-error.ts";
 import { EventArchive } from "../report/event-archive.ts";
 import { reportHtml } from "../report/html.ts";
 import { findPageFiles } from "../report/page.ts";
@@ -28,7 +28,7 @@ export function createHtmlReport(path: string): HtmlReport {
     // Now, so that an unwritable file is found before a long run and not after it.
     file = new OwnFile("HTML report", path);
   } catch (error) {
-    throw new UsageError(`Can't write the HTML report ${path}: ${errorMessage(error)}`);
+    throw new UsageError(`Can't write the HTML report ${path}: ${fileErrorMessage(error)}`);
   }
   const archive = new EventArchive();
   const tallies = new RunTallies();

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { readJournalFile } from "../journal/file.ts";
 import { systemClock } from "../platform/clock.ts";
 import { makeDirectory } from "../platform/files.ts";
-import { errorMessage } from "../platform/system-error.ts";
+import { errorMessage, fileErrorMessage } from "../platform/system-error.ts";
 import type { ReportJournal } from "../report/boot.ts";
 import { journalFiles, reportOfJournals } from "../report/from-journals.ts";
 import { reportHtml } from "../report/html.ts";
@@ -77,6 +77,6 @@ export async function writeReport(path: string, html: Iterable<string>): Promise
       await file.close();
     }
   } catch (error) {
-    throw new UsageError(`Can't write the report ${path}: ${errorMessage(error)}`);
+    throw new UsageError(`Can't write the report ${path}: ${fileErrorMessage(error)}`);
   }
 }

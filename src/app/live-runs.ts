@@ -11,14 +11,15 @@ import type { PreparedEntry } from "../entry/model.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
+import { AskedLog } from "./asked-log.ts";
 import { FeedFile } from "./feed-file.ts";
 import { Feed, type Taken } from "./feed.ts";
 import { History } from "./history.ts";
 import type { HostRun } from "./host.ts";
 import { warnOf, type HostedRuns } from "./hosted-runs.ts";
+import { BUSY, OwnSession, type SessionState } from "./own-session.ts";
 import { folderProblem, noSession, refused, type Refused } from "./refusals.ts";
 import { JobFeeds, newLiveTaskId, TaskFeed, type JobState } from "./run-feeds.ts";
-import { SessionUse } from "./session-use.ts";
 
 /** What has a feed: `journal` is every event of a job. */
 export type FeedKind = "job" | "journal" | "task" | "session";
@@ -43,19 +44,12 @@ interface LiveTask {
 interface LiveSession {
   readonly feed: Feed;
   /** Undefined: it belongs to a task. */
-  readonly own:
-    | {
-        readonly session: ICopilotSession;
-        readonly workingDirectory: string;
-        readonly use: SessionUse;
-      }
-    | undefined;
+  readonly own: OwnSession | undefined;
 }
 
 const KEPT_MS = 60 * 60_000;
 const NO_ENTRY = "No entry is installed.";
 const STOPPED = "stopped by the caller";
-const BUSY = "The session is busy: it is still working on a prompt, or a task is running in it.";
 
 /** Starts jobs, tasks and sessions for others, and finds them by their ids until an hour after their end. */
 export class LiveRuns {
@@ -63,6 +57,7 @@ export class LiveRuns {
   readonly #jobs: History<LiveJob>;
   readonly #tasks: History<LiveTask>;
   readonly #sessions: History<LiveSession>;
+  readonly #asked = new AskedLog();
   #warned = false;
 
   constructor(runs: HostedRuns) {
@@ -73,7 +68,10 @@ export class LiveRuns {
       journal.dispose();
     });
     this.#tasks = new History(clock, KEPT_MS, ({ task }) => task.feed.dispose());
-    this.#sessions = new History(clock, KEPT_MS, ({ feed }) => feed.dispose());
+    this.#sessions = new History(clock, KEPT_MS, ({ feed }, sessionId) => {
+      feed.dispose();
+      this.#asked.forget(sessionId);
+    });
   }
 
   /** The installed entry, if any. */
@@ -88,13 +86,18 @@ export class LiveRuns {
 
   /** The jobs that run or have ended within the hour, in the order of their starts. */
   get jobs(): readonly JobState[] {
-    return this.#jobs.values.map(stateOf);
+    return this.#jobs.kept.map(({ value }) => stateOf(value));
   }
 
   /** Undefined if it has never run, or has ended more than an hour ago. */
   job(jobId: string): JobState | undefined {
     const job = this.#jobs.get(jobId);
     return job && stateOf(job);
+  }
+
+  /** The sessions of `startSession` that are open or have ended within the hour, in the order of their starts. */
+  get sessions(): readonly SessionState[] {
+    return this.#sessions.kept.flatMap(({ value: { own }, endedAt }) => own?.state(endedAt) ?? []);
   }
 
   /** The feed of a job, a task or a session, for any number of readers; undefined if there is none. */
@@ -213,7 +216,9 @@ export class LiveRuns {
     const taskId = newLiveTaskId();
     const task = new TaskFeed(this.#newFeed(), true);
     this.#tasks.add(taskId, { task, work: undefined });
-    void this.#runTask(taskName, userInput, session, task).finally(() => this.#tasks.end(taskId));
+    void this.#runTask(taskId, { taskName, userInput }, session, task).finally(() =>
+      this.#tasks.end(taskId),
+    );
     return { kind: "started", taskId };
   }
 
@@ -247,8 +252,13 @@ export class LiveRuns {
         this.#sessions.end(sessionId),
       );
       ({ sessionId } = session.rawSection);
-      const use = new SessionUse(this.#runs.clock);
-      this.#sessions.add(sessionId, { feed, own: { session, workingDirectory, use } });
+      const { clock, host } = this.#runs;
+      const mask = host.redactor.text;
+      const asked = this.#asked;
+      const told = { session, modelId, workingDirectory, feed, clock, mask, asked };
+      this.#sessions.add(sessionId, { feed, own: new OwnSession(told) });
+      // It may have ended before it had an id here.
+      if (feed.closed) this.#sessions.end(sessionId);
       return { kind: "started", sessionId };
     } catch (error) {
       return this.#notStarted(error);
@@ -259,8 +269,7 @@ export class LiveRuns {
   async stopSession(sessionId: string): Promise<Refused | undefined> {
     const session = this.#sessionOf(sessionId);
     if (session === undefined) return noSession;
-    this.#sessions.get(sessionId)?.own?.use.close();
-    await session.stop();
+    await (this.#sessions.get(sessionId)?.own ?? session).stop();
     return undefined;
   }
 
@@ -273,7 +282,7 @@ export class LiveRuns {
     const live = this.#sessions.get(sessionId);
     if (session === undefined || live === undefined) return noSession;
     if (live.own === undefined) live.feed.append({ sessionError: BUSY });
-    else void this.#send(live.feed, live.own, prompt);
+    else void live.own.send(prompt);
     return undefined;
   }
 
@@ -284,26 +293,13 @@ export class LiveRuns {
     this.#sessions.clear();
   }
 
-  async #send(
-    feed: Feed,
-    { session, use }: NonNullable<LiveSession["own"]>,
-    prompt: string,
-  ): Promise<void> {
-    const entered = await use.enter(() =>
-      session.sendRequest(prompt).catch((error: unknown) => {
-        if (!use.closed) feed.append({ sessionError: this.#masked(error) });
-      }),
-    );
-    if (!entered) feed.append({ sessionError: BUSY });
-  }
-
   async #runTask(
-    taskName: string,
-    userInput: string,
+    taskId: string,
+    { taskName, userInput }: { readonly taskName: string; readonly userInput: string },
     { own, feed }: LiveSession,
     task: TaskFeed,
   ): Promise<void> {
-    const entered = await own?.use.enter(async () => {
+    const entered = await own?.lend(taskId, taskName, async () => {
       try {
         const run = await this.#runs.startTask(
           {

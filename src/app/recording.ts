@@ -10,7 +10,7 @@ import { renderRehearsal } from "../rehearsal/format/render-rehearsal.ts";
 import type { Workspace } from "../rehearsal/format/script.ts";
 import { UsageError } from "./options.ts";
 import type { PreparedRun, RunOptions } from "./prepare-run.ts";
-import { errorMessage } from "../platform/system-error.ts";
+import { fileErrorMessage } from "../platform/system-error.ts";
 
 export interface Recording extends Reporter {
   /** Closes it without a recording. The file stays as it was. */
@@ -48,7 +48,7 @@ export function createRecording(
     // Now, so that an unwritable file is found before a long run and not after it.
     file = new OwnFile("recording", path);
   } catch (error) {
-    const why = errorMessage(error);
+    const why = fileErrorMessage(error);
     throw new UsageError(`Can't write the recording ${path}: ${why}`);
   }
   return {

@@ -21,7 +21,7 @@ import { createHtmlReport, type HtmlReport } from "./html-report.ts";
 import { createRecording, type Recording } from "./recording.ts";
 import { runSpec } from "./run-spec.ts";
 import { createVerdict } from "./verdict.ts";
-import { errorMessage } from "../platform/system-error.ts";
+import { fileErrorMessage } from "../platform/system-error.ts";
 
 export interface RunSignals {
   /** Cancels the run; its report is complete within five seconds. */
@@ -210,7 +210,7 @@ function journalAt(path: string): JournalReporter {
   try {
     return openJournal(path);
   } catch (error) {
-    const why = errorMessage(error);
+    const why = fileErrorMessage(error);
     throw new UsageError(`Can't write the journal ${path}: ${why}`);
   }
 }

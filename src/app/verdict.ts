@@ -53,12 +53,12 @@ export function createVerdict(options: VerdictOptions): Verdict {
     reporter: { name: "expectations", report: expectations.report.bind(expectations) },
     judged(event) {
       model.observe(event);
-      if (event.type === "decision") return { ...event, decision: withoutAdvice(event.decision) };
-      if (event.type !== "run.ended") return event;
+      const plain = withoutAdvice(event);
+      if (plain.type !== "run.ended") return plain;
       // Before all other reporters, since the verdict depends on it.
-      const jobOutcome = plainOutcome(event.outcome);
-      expectations.report(redactor.event({ at: 0, runId: "", ...event, outcome: jobOutcome }));
-      return { ...event, outcome: outcome(jobOutcome), jobOutcome };
+      const jobOutcome = plain.outcome;
+      expectations.report(redactor.event({ at: 0, runId: "", ...plain }));
+      return { ...plain, outcome: outcome(jobOutcome), jobOutcome };
     },
     outcome,
     failures,
@@ -66,7 +66,18 @@ export function createVerdict(options: VerdictOptions): Verdict {
 }
 
 /** Advice about a model server is useless if a script plays it. */
-function withoutAdvice(decision: MadeDecision): MadeDecision {
+export function withoutAdvice(event: RunEventBody): RunEventBody {
+  switch (event.type) {
+    case "decision":
+      return { ...event, decision: plainDecision(event.decision) };
+    case "run.ended":
+      return { ...event, outcome: plainOutcome(event.outcome) };
+    default:
+      return event;
+  }
+}
+
+function plainDecision(decision: MadeDecision): MadeDecision {
   if (decision.kind === "session-crashed" && crashStatus(decision.crash) !== undefined) {
     // What the runtime adds to the status is such advice too.
     const { detail: _advice, ...crash } = decision.crash;

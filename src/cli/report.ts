@@ -1,4 +1,5 @@
 import { makeReport, writeReport } from "../app/journals-report.ts";
+import { UsageError } from "../app/options.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
 
 export interface ReportFlags {
@@ -10,6 +11,8 @@ export async function report(
   paths: readonly string[],
   { output: target }: ReportFlags,
 ): Promise<ExitCode> {
+  if (target === "") throw new UsageError("-o needs a file name.");
+  if (paths.includes("")) throw new UsageError("The name of a journal is empty.");
   const file = target === "-" ? undefined : target;
   const { journals, runs, intact, html } = await makeReport(paths, file);
   for (const { name, problems, moreProblems } of journals) {

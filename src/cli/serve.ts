@@ -5,6 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { cancelOnSignals } from "../app/cancellation.ts";
 import { checkNamedTasks, loadEntry, readEntry, readRehearsal } from "../app/entry-files.ts";
 import { makeFeedsFolder } from "../app/feeds-folder.ts";
+import type { Rehearsal } from "../app/host-options.ts";
 import { JobHost } from "../app/job-host.ts";
 import { asFlag, UsageError } from "../app/options.ts";
 import { checkRuntime, missingModel } from "../app/run.ts";
@@ -12,6 +13,7 @@ import { withoutSecrets } from "../app/secrets.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { exampleEntry } from "../generated/example-entry.ts";
 import type { PreparedEntry } from "../entry/model.ts";
+import type { PortalRehearsal } from "../report/boot.ts";
 import { JournalFolder } from "../report/journals.ts";
 import { isDirectory } from "../platform/files.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -121,6 +123,7 @@ async function start(flags: ServeFlags): Promise<Served> {
       repoRoot: repositoryRoot(process.cwd()),
       entriesFolder,
       journals: journals === undefined ? undefined : new JournalFolder(journals),
+      rehearsal: rehearsal && factsOf(rehearsal),
     });
     const missing = missingModel(shared, rehearsal !== undefined, asFlag);
     if (missing !== undefined) sayError(`agent-jobs: warning: ${missing}`);
@@ -129,6 +132,14 @@ async function start(flags: ServeFlags): Promise<Served> {
     await cleanUp();
     throw asUsageError(error, flags);
   }
+}
+
+function factsOf({ file, job, userInput }: Rehearsal): PortalRehearsal {
+  return {
+    file,
+    ...(job === undefined ? {} : { job }),
+    ...(userInput === undefined ? {} : { userInput }),
+  };
 }
 
 /** The entry that was named; else that of the rehearsal, which fits no other; else the example. */

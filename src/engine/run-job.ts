@@ -70,15 +70,15 @@ export async function runSingleTask(
   // Everything runs in the session that was lent, whatever the task would have had.
   const modelId = borrowed?.modelId ?? modelOf(spec.entry, taskId, override);
   const plan = planOfTask(spec, taskId, modelId, borrowed !== undefined);
-  return run.whole(taskId, plan, () =>
+  const task = (): Promise<WorkResult> =>
     run.task({
       workId: 0,
       taskId,
       modelId,
       availability: { previousTask: undefined, skip: spec.ignorePrerequisiteCheck },
       ...(borrowed === undefined ? {} : { borrowed }),
-    }),
-  );
+    });
+  return run.whole(taskId, plan, task, { lent: borrowed !== undefined });
 }
 
 interface TaskStart {
@@ -113,6 +113,7 @@ class Run {
     jobName: string,
     plan: RunPlan,
     body: () => Promise<WorkResult>,
+    { lent = false }: { readonly lent?: boolean } = {},
   ): Promise<RunOutcome> {
     const { entryFile, workingDirectory, limits } = this.#spec;
     const { emit, clock } = this.#ports;
@@ -120,7 +121,7 @@ class Run {
     emit({ type: "run.started", jobName, ...file, workingDirectory, ...plan });
     const deadline = deadlines(clock, limits, "jobMinutes");
     deadline.add(this.#scope);
-    const outcome = this.#conclude(await body());
+    const outcome = this.#conclude(await body(), lent);
     deadline.dispose();
     this.#taskDeadlines.dispose();
     this.#scope.dispose();
@@ -133,7 +134,7 @@ class Run {
     this.#ports.emit({ type: "decision", work: null, decision });
   }
 
-  #conclude(result: WorkResult): RunOutcome {
+  #conclude(result: WorkResult, lent: boolean): RunOutcome {
     const stopped = this.#stopped();
     if (result.kind === "succeeded") return { kind: "succeeded" };
     if (result.kind !== "stopped" && stopped === undefined)
@@ -142,7 +143,8 @@ class Run {
       return { kind: "canceled", reason: stopped === undefined ? "canceled" : stopText(stopped) };
     }
     if (stopped.kind === "limit") this.limitExceeded(stopped, { kind: "job" });
-    const advice = stopped.kind === "task-crashed" ? crashAdvice(stopped.crash) : undefined;
+    const advice =
+      stopped.kind === "task-crashed" ? crashAdvice(stopped.crash, { lent }) : undefined;
     const reason = stopText(stopped);
     return { kind: "failed", reason, ...(advice === undefined ? {} : { advice }) };
   }

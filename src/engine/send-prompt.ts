@@ -27,6 +27,8 @@ export interface Prompt {
   /** A function is asked before each attempt, which counts from 1. */
   readonly text: string | ((attempt: number) => string);
   readonly attempts: Attempts;
+  /** The session is the caller's. */
+  readonly lent?: boolean;
   readonly sessions: SessionSource;
   /** Called after every turn, also one that crashed. */
   readonly onTurn?: (outcome: TurnOutcome) => void;
@@ -53,7 +55,7 @@ const stopped = { kind: "canceled", toolCalls: [] } as const satisfies TurnOutco
  */
 export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOutcome> {
   const { scope, ports } = sender;
-  const { purpose } = prompt;
+  const { purpose, lent = false } = prompt;
   const { count, nextModel } = prompt.attempts;
   let modelId = nextModel();
   let overloaded = 0;
@@ -74,7 +76,7 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
         scope: { kind: "turn", of: sender.subject },
       });
     }
-    const remedy = crashRemedy(crash);
+    const remedy = crashRemedy(crash, { lent });
     if (remedy.kind === "retry-later") overloaded += 1;
     const attempts = Math.min(count, attempt + furtherAttempts(remedy, overloaded));
     decide(sender, { kind: "session-crashed", purpose, attempt, attempts, crash });

@@ -54,12 +54,13 @@ export class TaskPrompts {
   }
 
   async send({ purpose, role, prompt, retry, wentWell }: TaskPrompt): Promise<Sent> {
-    const { variables, scope } = this.#context;
+    const { variables, scope, mode } = this.#context;
     const outcome = await sendPrompt(this.#sender, {
       purpose,
       retry,
       text: () => variables.expand(prompt),
       attempts: this.#attempts(role),
+      lent: mode.kind === "borrowed",
       sessions: this.#keeper.source(role, retry),
       onTurn: ({ toolCalls }) => variables.report(toolCalls),
     });

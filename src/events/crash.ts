@@ -75,8 +75,8 @@ export type Remedy = (
 };
 
 /** What to do about a crash after which no attempt is left. */
-export function crashAdvice(crash: Crash): string | undefined {
-  return crashRemedy(crash).advice;
+export function crashAdvice(crash: Crash, use: SessionUse = {}): string | undefined {
+  return crashRemedy(crash, use).advice;
 }
 
 /** The crash, and after how many attempts it was the last. */
@@ -94,8 +94,13 @@ export function helpsInRehearsals(advice: string): boolean {
   return advice === permissionAdvice || advice.startsWith("Raise limits.");
 }
 
+/** `lent`: the session is the caller's, who alone can end it. */
+interface SessionUse {
+  readonly lent?: boolean;
+}
+
 /** Statement 6 of docs/engine.md: which crashes are worth another attempt. */
-export function crashRemedy(crash: Crash | Refusal): Remedy {
+export function crashRemedy(crash: Crash | Refusal, { lent = false }: SessionUse = {}): Remedy {
   switch (crash.cause) {
     case "auth":
       return giveUp("Check the token or the provider's API key. The model server rejected it.");
@@ -152,7 +157,9 @@ export function crashRemedy(crash: Crash | Refusal): Remedy {
     case "answer-too-long":
       return retry("Ask for a shorter answer, or choose another model.");
     case "aborted":
-      return retry("Find out what ended the session, and run the job again.");
+      return lent
+        ? giveUp("The task ended with its session. Start it again in another session.")
+        : retry("Find out what ended the session, and run the job again.");
     case "runtime-died":
       return retry("Check that this machine has enough memory, and run the job again.");
     case "start-failed":

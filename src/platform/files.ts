@@ -18,7 +18,8 @@ export async function makeDirectory(path: string): Promise<void> {
   if (parent !== path) await makeDirectory(parent);
   await fs.mkdir(path).catch(async (error: unknown) => {
     // Another process may have created it first.
-    if (!(await isDirectory(path))) throw error;
+    if (await isDirectory(path)) return;
+    throw existsSync(path) ? notAFolder(path) : error;
   });
 }
 
@@ -41,10 +42,17 @@ export function realPathOf(path: string): string {
 
 /** The same at once. */
 export function makeDirectoryNow(path: string): void {
-  if (existsSync(path)) return;
+  if (existsSync(path)) {
+    if (statSync(path).isDirectory()) return;
+    throw notAFolder(path);
+  }
   const parent = dirname(path);
   if (parent !== path) makeDirectoryNow(parent);
   mkdirSync(path);
+}
+
+function notAFolder(path: string): Error {
+  return new Error(`${path} is not a folder`);
 }
 
 /**

@@ -10,8 +10,23 @@ const advice: Readonly<Record<string, string>> = {
   EDQUOT: "The disk quota is exceeded. Free some space, or set TMPDIR to a folder on another disk.",
 };
 
+/** For a file that the user has named: it is not in TMPDIR. */
+const adviceForFile: typeof advice = {
+  ENOSPC: "The disk is full. Free some space, or choose a file on another disk.",
+  EDQUOT: "The disk quota is exceeded. Free some space, or choose a file on another disk.",
+};
+
 /** The error's own words, and what to do about it where we know. */
 export function errorMessage(error: unknown): string {
+  return withAdvice(error, advice);
+}
+
+/** The same about a file that the user has named. */
+export function fileErrorMessage(error: unknown): string {
+  return withAdvice(error, { ...advice, ...adviceForFile });
+}
+
+function withAdvice(error: unknown, advice: Readonly<Record<string, string>>): string {
   if (!(error instanceof Error)) return String(error);
   const code = "code" in error ? String(error.code) : "";
   const known = Object.hasOwn(advice, code) ? advice[code] : undefined;

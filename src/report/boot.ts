@@ -2,6 +2,24 @@
 import type { JournalProblem } from "../journal/problem.ts";
 import type { RunSummary } from "./run-summary.ts";
 
+/** The data of the page of a server. */
+export interface PortalBoot {
+  readonly kind: "portal";
+  readonly version: string;
+  /** Whether the server has a folder of journals. */
+  readonly journals: boolean;
+  /** A script plays the models. */
+  readonly rehearsal?: PortalRehearsal;
+}
+
+export interface PortalRehearsal {
+  /** As the user named it. */
+  readonly file: string;
+  /** What the script was written for. */
+  readonly job?: string;
+  readonly userInput?: string;
+}
+
 export interface ReportBoot {
   readonly kind: "report";
   /** Of agent-jobs. */

@@ -21,7 +21,7 @@ export interface JournalsReport {
   readonly readable: boolean;
 }
 
-/** The files that are meant, each once: folders stand for the `*.jsonl` in them. Rejects with the reason. */
+/** The files that are meant, each once: folders stand for the `*.jsonl` in them, and in their folders. Rejects with the reason. */
 export async function journalFiles(paths: readonly string[]): Promise<readonly string[]> {
   const files = new Map<string, string>();
   for (const path of paths) {
@@ -37,10 +37,11 @@ export async function journalFiles(paths: readonly string[]): Promise<readonly s
 }
 
 async function journalsIn(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { withFileTypes: true });
+  // Each artifact of a matrix is a folder of its own.
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
   return entries
     .filter((entry) => entry.name.endsWith(".jsonl") && !entry.isDirectory())
-    .map((entry) => join(folder, entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
     .sort();
 }
 

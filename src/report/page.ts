@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+import type { PortalBoot } from "./boot.ts";
+
 export interface PageFiles {
   /** `page.js`, in UTF-8. */
   readonly script: string;
@@ -57,18 +59,11 @@ export const portalPolicy = [
 ].join("; ");
 
 /** The HTML of the portal. It loads `page.js` and `page.css` from where it is. */
-export function portalHtml({
-  version,
-  journals,
-}: {
-  readonly version: string;
-  /** Whether the server has a folder of them. */
-  readonly journals: boolean;
-}): string {
+export function portalHtml(facts: Omit<PortalBoot, "kind">): string {
   return pageHtml({
     title: "agent-jobs",
     head: `<link rel="stylesheet" href="page.css">\n<script type="module" src="page.js"></script>`,
-    boot: { kind: "portal", version, journals },
+    boot: { kind: "portal", ...facts },
   });
 }
 

@@ -10,10 +10,10 @@ const statuses = {
   MethodNotAllowed: 405,
   RequestTimeout: 408,
   NotStarted: 409,
+  ShuttingDown: 409,
   BodyTooLarge: 413,
   HeadersTooLarge: 431,
   InternalError: 500,
-  ShuttingDown: 503,
 } as const;
 
 /** Errors that the documents of the API don't name. */

@@ -2,6 +2,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context, type Handler } from "hono";
 import type { JobHost } from "../app/job-host.ts";
+import type { PortalRehearsal } from "../report/boot.ts";
 import type { JournalFolder } from "../report/journals.ts";
 import type { Clock } from "../events/clock.ts";
 import { refuse } from "./answers.ts";
@@ -19,6 +20,8 @@ export interface Served {
   readonly entriesFolder?: string | undefined;
   /** The folder of `--journals`. */
   readonly journals?: JournalFolder | undefined;
+  /** A script plays the models, which the page says. */
+  readonly rehearsal?: PortalRehearsal | undefined;
   /** Ends the sessions and the server, once the answer to this request is on its way. */
   readonly stop: () => void;
   readonly isStopping: () => boolean;

@@ -30,8 +30,9 @@ export function addFeedRoutes(
 ): void {
   const { live } = host;
   const names = feedNames[kind];
+  const sending = new WeakSet<Feed>();
   route(app, `copilot/${kind}/:id/live`, (c) =>
-    takeLive(live.feed(kind, c.req.param("id")), names, c.env.outgoing),
+    takeLive(live.feed(kind, c.req.param("id")), { names, outgoing: c.env.outgoing, sending }),
   );
   const streams = [
     ["events", kind],
@@ -47,13 +48,23 @@ export function addFeedRoutes(
 
 const LIVE_MS = 5_000;
 
+/** A response that its caller doesn't read ends the call. */
+const UNREAD_MS = 30_000;
+
+interface LiveCall {
+  readonly names: FeedNames;
+  readonly outgoing: ServerResponse;
+  /** The feeds of which a response is on its way. The call lasts until its caller has it. */
+  readonly sending: WeakSet<Feed>;
+}
+
 /** The next response. One that does not reach its caller is for the next caller. */
 async function takeLive(
   feed: Feed | undefined,
-  names: FeedNames,
-  outgoing: ServerResponse,
+  { names, outgoing, sending }: LiveCall,
 ): Promise<Response> {
   if (feed === undefined) return json({ error: names.notFound });
+  if (sending.has(feed)) return json({ error: "ParallelCallNotSupported" });
   const gone = new AbortController();
   let giveBack: (() => void) | undefined;
   let sent = false;
@@ -62,18 +73,23 @@ async function takeLive(
   outgoing.once("finish", () => (sent = socket?.destroyed === false));
   outgoing.once("close", () => {
     gone.abort(true);
-    if (!sent) giveBack?.();
+    if (giveBack === undefined) return;
+    sending.delete(feed);
+    if (!sent) giveBack();
   });
   if (outgoing.destroyed) gone.abort(true);
   const taken = await feed.take(LIVE_MS, gone.signal);
+  if (taken.kind === "response" || taken.kind === "closed") {
+    ({ giveBack } = taken);
+    sending.add(feed);
+    outgoing.setTimeout(UNREAD_MS, () => outgoing.destroy());
+  }
   switch (taken.kind) {
     case "response":
-      ({ giveBack } = taken);
       return new Response(taken.json, {
         headers: { "Content-Type": "application/json; charset=utf-8" },
       });
     case "closed":
-      ({ giveBack } = taken);
       return json({ error: names.closed });
     case "gone":
       return json({ error: names.notFound });
@@ -127,6 +143,8 @@ export function followFeed(
       clock.sleep(HEARTBEAT_MS, stop).then(() => false),
     ]);
     waiting.abort(true);
+    // Nobody reads it any more, and from now on every wait is over at once.
+    if (gone.signal.aborted) return { text: "", ended: true };
     // A proxy closes a connection on which nothing moves.
     return changed ? next() : { text: ":\n\n", ended: false };
   };

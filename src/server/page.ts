@@ -3,12 +3,17 @@ import type { Hono } from "hono";
 import { Readable } from "node:stream";
 import { findPageFiles, portalHtml } from "../report/page.ts";
 import { version } from "../app/run-spec.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import { json, refuse } from "./answers.ts";
 import { route, type Env, type Served } from "./app.ts";
 
-export function addPage(app: Hono<Env>, { journals }: Served): void {
+export function addPage(app: Hono<Env>, { journals, rehearsal }: Served): void {
   const files = findPageFiles();
-  const html = portalHtml({ version, journals: journals !== undefined });
+  const html = portalHtml({
+    version,
+    journals: journals !== undefined,
+    ...(rehearsal === undefined ? {} : { rehearsal }),
+  });
   const pages = [
     ["/", "text/html", files && html],
     ["/page.js", "text/javascript", files?.script],
@@ -25,7 +30,13 @@ export function addPage(app: Hono<Env>, { journals }: Served): void {
     );
   }
 
-  route(app, "copilot/journal", async () => json({ journals: (await journals?.list()) ?? [] }));
+  route(app, "copilot/journal", async () => {
+    try {
+      return json({ journals: (await journals?.list()) ?? [] });
+    } catch (error) {
+      return refuse("NotFound", `Can't read the folder of --journals: ${errorMessage(error)}.`);
+    }
+  });
 
   route(app, "copilot/journal/:name", async (c) => {
     const name = c.req.param("name");

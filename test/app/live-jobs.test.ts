@@ -252,10 +252,7 @@ describe("a job of a server", () => {
     assert.match(JSON.stringify(events), /message\.delta/);
     const [name, ...others] = await readdir(journals);
     assert.deepEqual(others, []);
-    assert.match(
-      name ?? "",
-      new RegExp(`^[^/ ]*a-b-c-\\d{4}-\\d\\d-\\d\\dT\\d{6}Z-${jobId}\\.jsonl$`),
-    );
+    assert.match(name ?? "", new RegExp(`^a-b-c-\\d{4}-\\d\\d-\\d\\dT\\d{6}Z-${jobId}\\.jsonl$`));
     const { events: written, problems } = parseJournal(
       await readFile(join(journals, name ?? ""), "utf8"),
     );
@@ -403,6 +400,23 @@ describe("a rehearsal on a server", () => {
     await until(() => JSON.stringify(session?.read(0)).includes("onIdle"), "it has answered");
     assert.match(JSON.stringify(session?.read(0)), /by the script/);
     assert.doesNotMatch(JSON.stringify(session?.read(0)), /sessionError/);
+  });
+
+  it("plays a task in a borrowed session in the workspace of this session", async (t) => {
+    const looks = {
+      tools: [{ name: "view", arguments: { path: "${workingDirectory}/made.txt" } }],
+    };
+    const rule = {
+      task: "t",
+      turns: [{ replies: [looks, { toolResults: "by the script", text: "Done." }] }],
+    };
+    const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [rule], {
+      script: { workspace: { files: { "made.txt": "by the script" } } },
+    });
+    const { sessionId } = started(await rig.live.startSession("worker", rig.folder));
+    const { taskId } = started(rig.live.startTask("t", "", sessionId));
+    const told = JSON.stringify(await drain(rig.live, "task", taskId));
+    assert.match(told, /taskSucceeded/);
   });
 
   it("gives its models and limits to the runs, and the options of the host come first", async (t) => {

@@ -85,7 +85,7 @@ describe("a lent session", () => {
     const rig = await host(t, checked(), { "before?": [{ hang: "before" }] });
     const [session] = await rig.host.helperSessionStart("lent", rig.folder);
     for (const when of ["during", "before"]) {
-      const { callback, ended } = taskLog();
+      const { callback, ended, log } = taskLog();
       const errors: unknown[] = [];
       await rig.host.startTask("t", "", session, false, callback, undefined, rig.folder, (error) =>
         errors.push(error),
@@ -96,6 +96,9 @@ describe("a lent session", () => {
       }
       await ended;
       assert.match(String(errors), /The session was stopped/);
+      const decisions = JSON.stringify(log);
+      assert.match(decisions, /Start it again in another session/);
+      assert.doesNotMatch(decisions, /run the job again/);
     }
     assert.equal(rig.requests.length, 1, "no prompt is sent into a dead session");
     assert.ok(!rig.host.hasRunningSessions());

@@ -77,7 +77,7 @@ sessions:
             tools: [{ name: view, arguments: { path: "\${workingDirectory}/README.md" } }]
             usage: { input: 1200, output: 40 }
           - tools: [{ name: job_prepare_document, arguments: { argument: README.md } }]
-          - text: "There is a file, **README.md**:\\n\\n- it has a heading\\n- and nothing else"
+          - text: "There is a file, **README.md**:\\n\\n- it has a heading\\n- and nothing else\\n\\n3. third\\n\\n| n |\\n| -: |\\n| 1 |"
   - task: find
     iteration: 1
     optional: true

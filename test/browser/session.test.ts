@@ -43,15 +43,49 @@ describe("a session", browserTests, () => {
     await page.reload();
     await conversation.getByText("I am a script.").waitFor();
     assert.equal(await conversation.getByText("I am a script.").count(), 1);
+    await conversation.getByText("Who are you?").waitFor();
     assert.equal(await conversation.getByText("Who are you?").count(), 1);
-    const other = await open();
-    await other.page.goto(page.url());
-    await other.page.getByText("The prompts of other tabs are not shown.").waitFor();
     await page.getByRole("button", { name: "Stop the session" }).click();
     const dialog = page.getByRole("dialog", { name: "Stop this session?" });
     await dialog.getByRole("button", { name: "Stop the session" }).click();
     await page.getByText("The session has ended.").waitFor();
     assert.equal(await page.getByRole("textbox", { name: "Prompt" }).count(), 0);
+  });
+
+  it("has the prompts, the model and the folder in another tab, and is found from elsewhere", async () => {
+    const { address, workspace } = portal();
+    const { page } = await open();
+    await startSession(page, address);
+    await say(page, "Who are you?");
+    await page.getByText("I am a script.").waitFor();
+    const { page: other } = await open();
+    await other.goto(page.url());
+    const conversation = other.getByRole("list", { name: "Conversation" });
+    await conversation.getByText("I am a script.").waitFor();
+    await conversation.getByText("Who are you?").waitFor();
+    assert.match((await conversation.getByRole("listitem").first().textContent()) ?? "", /Who are/);
+    await other.getByRole("heading", { level: 1, name: "gpt-5-mini" }).waitFor();
+    await other.getByText(workspace.path).first().waitFor();
+    await say(page, "Look at the folder");
+    await conversation.getByText("Look at the folder").waitFor();
+
+    for (const place of ["#/", "#/session"]) {
+      await other.goto(`${address}${place}`);
+      const sessions = other.getByRole("region", { name: "Open sessions" });
+      await sessions
+        .getByRole("link", { name: /Who are you/ })
+        .first()
+        .waitFor();
+      await expectAccessible(other, `open sessions at ${place}`);
+      await picture(other, place === "#/" ? "open-sessions-start" : "open-sessions");
+    }
+    const id = page.url().split("/").at(-1) ?? "";
+    const row = other.getByRole("listitem").filter({ has: other.locator(`a[href$="${id}"]`) });
+    await row.getByRole("button", { name: /^Stop the session/ }).click();
+    const dialog = other.getByRole("dialog", { name: "Stop this session?" });
+    await dialog.getByRole("button", { name: "Stop the session" }).click();
+    await row.waitFor({ state: "detached" });
+    await page.getByText("The session has ended.").waitFor();
   });
 
   it("runs a task of the entry in the conversation, with its decisions", async () => {
@@ -72,6 +106,8 @@ describe("a session", browserTests, () => {
       .waitFor();
     await picture(page, "session-task");
     await expectAccessible(page, "a session with a task");
+    await page.reload();
+    await run.getByText("Succeeded", { exact: true }).waitFor();
     await tasks.getByRole("combobox", { name: "Task" }).selectOption("answer");
     await tasks.getByRole("textbox", { name: "Input" }).waitFor();
   });
@@ -95,6 +131,22 @@ describe("a session", browserTests, () => {
     await page.getByRole("link", { name: "New session" }).waitFor();
     await expectAccessible(page, "an unknown session");
   });
+
+  for (const last of ['{"error":"SessionNotFound"}', "null", "{bad}"]) {
+    it(`whose stream breaks off with ${last} has ended, and keeps what was said`, async () => {
+      const { address } = portal();
+      const { page } = await open();
+      const said = { callback: "onEndMessage", messageId: "m", completeContent: "the answer" };
+      const body = `id: 1\ndata: ${JSON.stringify(said)}\n\nid: 2\ndata: ${last}\n\n`;
+      const headers = { "content-type": "text/event-stream" };
+      await page.route("**/copilot/session/broken/events", (route) =>
+        route.fulfill({ headers, body }),
+      );
+      await page.goto(`${address}#/session/broken`);
+      await page.getByText("the answer").waitFor();
+      await page.getByRole("link", { name: "New session" }).waitFor();
+    });
+  }
 
   it("fits a phone", async () => {
     const { address } = portal();

@@ -113,7 +113,12 @@ test("report writes nothing if no journal can be read, or if it would overwrite 
     [["a.jsonl", "-o", "./empty/../a.jsonl"], /would overwrite/],
     [["a.jsonl", "-o", "old.jsonl"], /The report would overwrite the journal old\.jsonl/],
     [["a.jsonl", "-o", "empty"], /Can't write the report empty: EISDIR/],
-    [["a.jsonl", "-o", "file/report.html"], /Can't write the report file\/report\.html: /],
+    [
+      ["a.jsonl", "-o", "file/report.html"],
+      /Can't write the report file\/report\.html: file is not a folder/,
+    ],
+    [["a.jsonl", "-o", ""], /-o needs a file name/],
+    [["a.jsonl", ""], /The name of a journal is empty/],
     [[], /missing required argument/],
   ] as const) {
     const { code, stderr, stdout } = await workspace.report(...args);
@@ -125,6 +130,15 @@ test("report writes nothing if no journal can be read, or if it would overwrite 
   assert.equal(await workspace.read("a.jsonl"), runOf("a"));
   assert.equal(await workspace.read("old.jsonl"), runOf("old").slice(0, 900));
   await assert.rejects(stat(join(workspace.path, "report.html")));
+});
+
+test("report on a full disk suggests another file, not another TMPDIR", async (t) => {
+  if (process.platform !== "linux") return t.skip("needs /dev/full");
+  const { report } = await workspaceOf(t, { "a.jsonl": runOf("a") });
+  const { code, stderr } = await report("a.jsonl", "-o", "/dev/full");
+  assert.equal(code, 2, stderr);
+  assert.match(stderr, /The disk is full\. .*another disk/);
+  assert.doesNotMatch(stderr, /TMPDIR/);
 });
 
 test("report replaces an earlier report", async (t) => {

@@ -123,7 +123,7 @@ test("what is readable of a damaged journal is shown, with what is wrong with it
   assert.deepEqual([nothing.readable, nothing.runs], [false, []]);
 });
 
-test("a folder stands for its *.jsonl files, and a file that is named twice is read once", async (t) => {
+test("a folder stands for the *.jsonl files in it and below, and a file that is named twice is read once", async (t) => {
   const workspace = await makeWorkspace(t, {
     "b.jsonl": "",
     "a.jsonl": "",
@@ -132,9 +132,10 @@ test("a folder stands for its *.jsonl files, and a file that is named twice is r
   });
   const named = (...names: readonly string[]): string[] =>
     names.map((name) => join(workspace.path, name));
-  assert.deepEqual(await journalFiles([workspace.path]), named("a.jsonl", "b.jsonl"));
+  const below = "inner.jsonl/c.jsonl";
+  assert.deepEqual(await journalFiles([workspace.path]), named("a.jsonl", "b.jsonl", below));
   assert.deepEqual(
     await journalFiles([...named("b.jsonl"), workspace.path, ...named("no.jsonl", "a.json")]),
-    named("b.jsonl", "a.jsonl", "no.jsonl", "a.json"),
+    named("b.jsonl", "a.jsonl", below, "no.jsonl", "a.json"),
   );
 });

@@ -4,8 +4,8 @@ import { connect } from "node:net";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { JournalFolder } from "../../src/report/journals.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { JournalFolder } from "../../src/report/journals.ts";
 import { ask, isRefused, serve, smallEntry } from "./rig.ts";
 
 const megabyte = 1024 * 1024;
@@ -123,6 +123,23 @@ describe("a request", () => {
     }
     assert.equal((await ask("/api/test")).status, 200);
   });
+});
+
+it("the journals of a folder that was removed are refused with a reason", async (t) => {
+  const { ask } = await serve(t, { journals: new JournalFolder("/does/not/exist") });
+  isRefused(await ask("/api/copilot/journal"), 404, "NotFound");
+  isRefused(await ask("/api/copilot/journal/a.jsonl"), 404, "NotFound");
+});
+
+it("a request with an unknown Expect is answered like any other", async (t) => {
+  const { ask } = await serve(t);
+  const headers = { Expect: "nothing" };
+  assert.equal((await ask("/api/test", { headers })).status, 200);
+  isRefused(
+    await ask("/api/test", { headers: { ...headers, Host: "evil.example" } }),
+    403,
+    "Forbidden",
+  );
 });
 
 describe("a body", () => {

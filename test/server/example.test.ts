@@ -21,9 +21,9 @@ function run(...args: readonly string[]): Promise<CliResult> {
 }
 
 describe("the example of a client", { concurrency: true }, () => {
-  it("follows a job to its end", async () => {
+  it("follows a job to its end, and fails as it does", async () => {
     const { code, stdout, stderr } = await run("job");
-    assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+    assert.deepEqual({ code, stderr }, { code: 1, stderr: "" });
     const answers = stdout.trimEnd().split("\n").map(recordOf);
     const lines = ["0 started", "0 succeeded", "1 started", "1 failed", "jobFailed"];
     assert.deepEqual(answers, jobFeed(lines, answers));

@@ -75,11 +75,17 @@ describe("live", () => {
       if (taken?.kind === "response") taken.giveBack();
       return taken?.kind === "timeout";
     }, "the response was taken");
+    feed?.append({ next: true });
+    // Otherwise this caller would get the next response, and nobody the one before.
+    assert.deepEqual(await api(live), { error: "ParallelCallNotSupported" });
     socket.destroy();
+    let answer: unknown;
     await until(async () => {
-      const answer = Object(await api(live));
-      return answer.large === large;
-    }, "the next caller gets it");
+      answer = await api(live);
+      return Object(answer).error !== "ParallelCallNotSupported";
+    }, "the place is free");
+    assert.equal(Object(answer).large, large);
+    assert.deepEqual(await api(live), { next: true });
   });
 });
 
@@ -179,6 +185,30 @@ describe("server-sent events", () => {
     assert.equal(clock.waiting, 0);
   });
 
+  it("end when the client has gone, even if the clock notices it later", async () => {
+    const clock = {
+      now: () => 0,
+      sleep: (_: number, signal?: AbortSignal) =>
+        new Promise<void>((resolve) => {
+          signal?.addEventListener("abort", () => setImmediate(resolve));
+        }),
+    };
+    let waits = 0;
+    const feed = new (class extends Feed {
+      override async changed(after: number, signal?: AbortSignal): Promise<void> {
+        waits += 1;
+        if (waits > 10) throw new Error("It waits again and again.");
+        return super.changed(after, signal);
+      }
+    })({ clock });
+    const reader = followFeed(feed, { names, clock }).body?.getReader();
+    void reader?.read();
+    await systemClock.sleep(0);
+    await reader?.cancel();
+    await systemClock.sleep(1);
+    assert.equal(waits, 1);
+  });
+
   it("wait for nothing any more after the client has gone", async () => {
     const clock = new FakeClock();
     const feed = new Feed({ clock });
@@ -203,8 +233,8 @@ describe("a server that shuts down", () => {
     const { answer: waiting } = await waitingCall(() => ask(`/api/${live}`));
     const following = ask(`/api/copilot/job/${jobId}/events`);
     const stopping = stop();
-    isRefused(await ask("/api/test"), 503, "ShuttingDown");
-    isRefused(await ask("/api/stop"), 503, "ShuttingDown");
+    isRefused(await ask("/api/test"), 409, "ShuttingDown");
+    isRefused(await ask("/api/stop"), 409, "ShuttingDown");
     const { json } = await waiting;
     assert.deepEqual(json, { callback: "workStopped", workId: 0, succeeded: false });
     assert.match((await following).text, /"ShuttingDown"|"JobsClosed"\}\n\n$/);

@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 import {
   converse,
   emptyConversation,
+  withNotes,
   type Conversation,
   type Note,
   type SessionResponse,
@@ -33,7 +34,7 @@ const hello: readonly SessionResponse[] = [
 ];
 
 const after = (responses: readonly SessionResponse[], notes: readonly Note[] = []): Conversation =>
-  converse(emptyConversation, responses, notes);
+  withNotes(converse(emptyConversation, responses), notes);
 
 /** One line per entry. */
 const lines = ({ entries }: Conversation): readonly string[] =>
@@ -77,6 +78,30 @@ describe("a conversation", () => {
     const failed = after([{ sessionError: "The model is gone." }], [prompt]);
     assert.equal(failed.working, false);
     assert.deepEqual(lines(failed), ["you: Hello", "error: The model is gone."]);
+  });
+
+  it("has a prompt that it learns of later in its place, and none before its time", () => {
+    const again: Note = { after: hello.length, kind: "prompt", text: "Again" };
+    assert.deepEqual(lines(after([...hello, ...hello], [again])).slice(2, 5), [
+      "message: Hello!",
+      "you: Again",
+      "reasoning: They greet me.",
+    ]);
+    assert.ok(!lines(after(hello.slice(0, -1), [again])).includes("you: Again"));
+  });
+
+  it("counts the responses that the server has forgotten", () => {
+    const notes: readonly Note[] = [
+      { after: 3, kind: "prompt", text: "Hello" },
+      { after: 6, kind: "prompt", text: "Again" },
+    ];
+    const error: SessionResponse = { sessionError: "Busy." };
+    assert.deepEqual(lines(after([{ callback: "onResponsesDropped", count: 5 }, error], notes)), [
+      "you: Hello",
+      "dropped 5",
+      "error: Busy.",
+      "you: Again",
+    ]);
   });
 
   it("tells a denied call from a failed one", () => {
@@ -143,10 +168,10 @@ it("a conversation is the same, in whatever batches the responses come", async (
       let conversation = emptyConversation;
       let at = 0;
       for (const length of [...lengths, all.length]) {
-        conversation = converse(conversation, all.slice(at, at + length), notes);
+        conversation = converse(conversation, all.slice(at, at + length));
         at += length;
       }
-      assert.deepEqual(conversation, whole);
+      assert.deepEqual(withNotes(conversation, notes), whole);
     }),
     200,
   );

@@ -37,8 +37,8 @@ it("a decision is its kind and its text", () => {
     text: "Prompt: it broke",
   });
   assert.deepEqual(splitDecision("[TASK SUCCEEDED] Task succeeded"), {
-    kind: "Task succeeded",
-    text: "",
+    kind: "",
+    text: "Task succeeded",
   });
   assert.deepEqual(splitDecision("[x] y"), { kind: "", text: "[x] y" });
 });

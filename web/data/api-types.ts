@@ -53,5 +53,24 @@ export interface RunListItem {
   }[];
 }
 
+/** A session that was started by a client. */
+export interface SessionListItem {
+  readonly sessionId: string;
+  readonly modelId: string;
+  /** As it was started. */
+  readonly workingDirectory: string;
+  /** ISO 8601. */
+  readonly startTime: string;
+  /** ISO 8601; absent while it is open. */
+  readonly endTime?: string;
+  /** `after`: the number of the last response in its feed when it was asked. */
+  readonly prompts: readonly { readonly after: number; readonly text: string }[];
+  readonly tasks: readonly {
+    readonly after: number;
+    readonly taskId: string;
+    readonly taskName: string;
+  }[];
+}
+
 /** A journal of the server's folder. */
 export type JournalSummary = JournalInfo;

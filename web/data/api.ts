@@ -8,6 +8,7 @@ import type {
   TaskListItem,
   RunListItem,
   JournalSummary,
+  SessionListItem,
 } from "./api-types.ts";
 
 export type * from "./api-types.ts";
@@ -36,6 +37,11 @@ export const api = {
         userInput,
       ),
       (a) => a.taskId,
+    ),
+  sessions: async () =>
+    map(
+      await read<{ sessions: SessionListItem[] }>("api/copilot/session/recent"),
+      (a) => a.sessions,
     ),
   startSession: async (modelId: string, workingDirectory: string) =>
     map(

@@ -1,16 +1,9 @@
 /** What the HTML says about the use of this page. Made by src/report. */
-import type { ReportBoot } from "../../src/report/boot.ts";
+import type { PortalBoot, ReportBoot } from "../../src/report/boot.ts";
 
-export type { ReportBoot };
+export type { PortalBoot, ReportBoot };
 
 export type Boot = PortalBoot | ReportBoot;
-
-export interface PortalBoot {
-  readonly kind: "portal";
-  readonly version: string;
-  /** Whether the server has a folder of journals. */
-  readonly journals: boolean;
-}
 
 /** Its text is made together with this script, so its shape isn't checked. */
 export function readBoot(): Boot {

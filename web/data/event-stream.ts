@@ -110,8 +110,10 @@ class Stream<T> {
         if (done) return { kind: "lost" };
         heard();
         for (const { id, data } of parser.push(value)) {
+          const error = errorIn(data);
+          if (error?.error.endsWith("Closed")) return { kind: "ended" };
+          if (error !== undefined) return { kind: "failed", error };
           const message: T = JSON.parse(data);
-          if (isEnd(message)) return { kind: "ended" };
           this.#add(Number(id), message);
         }
       }
@@ -159,13 +161,3 @@ const noStream: ApiError = {
   error: "UnexpectedAnswer",
   reason: "The server answered with something that is no stream of events.",
 };
-
-function isEnd(value: unknown): boolean {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "error" in value &&
-    typeof value.error === "string" &&
-    value.error.endsWith("Closed")
-  );
-}

@@ -1,18 +1,30 @@
 /** Mermaid, with flowcharts only (scripts/build-page.mjs leaves the rest out). */
 import mermaid from "mermaid";
+import type { ChartGraph, ChartNode } from "../../src/entry/chart.ts";
+import { renderMermaid, type MermaidOptions } from "../../src/entry/mermaid.ts";
 
 let count = 0;
 
+/** Nodes that are drawn without being asked for: Mermaid stops the page for about 20 ms per node. */
+export const MANY_NODES = 100;
+
+/** Longer names are cut: Mermaid measures every character, and no node shows more. */
+const MAX_LABEL = 120;
+
 /**
- * The text of a Mermaid flowchart as an SVG element. Labels are text in it, never HTML. `theme` follows the colors of
- * the page. Rejects if the text is not a flowchart.
+ * A chart as an SVG element, whose colors come from the stylesheet. Labels are text in it, never HTML. Rejects if
+ * Mermaid can't draw it.
  */
-export async function drawFlowchart(text: string, theme: "light" | "dark"): Promise<SVGSVGElement> {
+export async function drawFlowchart(
+  { nodes }: ChartGraph,
+  options?: MermaidOptions,
+): Promise<SVGSVGElement> {
+  const text = renderMermaid({ nodes: nodes.map(withShortLabel) }, options);
   mermaid.initialize({
     startOnLoad: false,
     securityLevel: "strict",
     htmlLabels: false,
-    theme: theme === "dark" ? "dark" : "neutral",
+    theme: "neutral",
     fontFamily: "Inter, system-ui, sans-serif",
     maxTextSize: 1_000_000,
     maxEdges: 5_000,
@@ -24,6 +36,12 @@ export async function drawFlowchart(text: string, theme: "light" | "dark"): Prom
   if (!(drawn instanceof SVGSVGElement)) throw new Error("Mermaid drew no SVG.");
   decodeLabels(drawn);
   return document.importNode(drawn, true);
+}
+
+function withShortLabel(node: ChartNode): ChartNode {
+  const { label } = node;
+  if (label === undefined || label.length <= MAX_LABEL) return node;
+  return { ...node, label: `${label.slice(0, MAX_LABEL)}…` };
 }
 
 /** Without HTML labels, Mermaid leaves the character references of `escapeLabel` in the text. */

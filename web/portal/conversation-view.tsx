@@ -90,14 +90,13 @@ function PromptView({ text, by }: { text: string; by: "you" | "task" }) {
 }
 
 function ReasoningView({ entry: { text, done } }: { entry: Streamed }) {
-  const words = text.split(/\s+/).filter((word) => word !== "").length;
   return (
     <Collapsible
       summary={
         <span class="block-title">
           {done ? <Icon name="thought" size={14} /> : <Spinner size={14} />}
           <span>{done ? "Reasoning" : "Reasoning…"}</span>
-          <span class="muted small">{plural(words, "word")}</span>
+          {done ? <span class="muted small">{plural(wordsIn(text), "word")}</span> : null}
         </span>
       }
     >
@@ -106,6 +105,10 @@ function ReasoningView({ entry: { text, done } }: { entry: Streamed }) {
       </div>
     </Collapsible>
   );
+}
+
+function wordsIn(text: string): number {
+  return text.split(/\s+/).filter((word) => word !== "").length;
 }
 
 const toolStatus: Readonly<Record<ToolCall["state"]["kind"], readonly [Status, string]>> = {

@@ -1,9 +1,11 @@
 /**
- * A session as people read it: a fold over the responses of its feed, and over the reader's own prompts, which the
- * feed doesn't have. Pure; the session page shows it.
+ * A session as people read it: a fold over the responses of its feed, and what it was asked, which the feed doesn't
+ * have, in its place between them. Pure; the session page shows it.
  *
- * Invariant: the same responses and notes give the same conversation, in whatever batches the responses come.
+ * Invariant: the same responses and notes give the same conversation, in whatever batches the responses come, and
+ * whenever the notes do.
  */
+import type { SessionListItem } from "../data/api-types.ts";
 
 /** What a session's feed sends (docs/server.md). Others are ignored. */
 export type SessionResponse =
@@ -42,13 +44,16 @@ export type SessionResponse =
   | { readonly callback: "onGeneratedUserPrompt"; readonly prompt: string }
   | { readonly callback?: undefined; readonly sessionError: string };
 
-/** Something that the reader did, after so many responses. */
+/** Something that the session was asked, after so many responses. */
 export type Note = { readonly after: number } & (
   | { readonly kind: "prompt"; readonly text: string }
   | { readonly kind: "task"; readonly taskId: string; readonly taskName: string }
 );
 
-export type Entry =
+/** `at`: the number of the response with which it began. */
+export type Entry = { readonly at: number } & EntryBody;
+
+type EntryBody =
   | {
       readonly kind: "prompt";
       readonly key: string;
@@ -69,6 +74,7 @@ export type Entry =
 
 /** `done`: nothing is added to it any more. */
 export interface Streamed {
+  readonly at: number;
   readonly kind: "reasoning" | "message";
   readonly key: string;
   readonly id: string;
@@ -77,6 +83,7 @@ export interface Streamed {
 }
 
 export interface ToolCall {
+  readonly at: number;
   readonly kind: "tool";
   readonly key: string;
   readonly id: string;
@@ -99,68 +106,69 @@ export interface Conversation {
   readonly working: boolean;
   /** How many responses are in it. */
   readonly responses: number;
-  /** How many notes are in it. */
-  readonly notes: number;
 }
 
-export const emptyConversation: Conversation = {
-  entries: [],
-  working: false,
-  responses: 0,
-  notes: 0,
-};
+export const emptyConversation: Conversation = { entries: [], working: false, responses: 0 };
 
-/** `notes`: all of the session, in order; those that belong before, between or after these responses are added. */
+/** With further responses. */
 export function converse(
   conversation: Conversation,
   responses: readonly SessionResponse[],
-  notes: readonly Note[],
 ): Conversation {
   const draft = new Draft(conversation);
-  draft.addNotes(notes);
-  for (const response of responses) {
-    draft.respond(response);
-    draft.addNotes(notes);
-  }
+  for (const response of responses) draft.respond(response);
   return draft.conversation();
+}
+
+/** `notes`: all of the session, in order. Those that are after responses yet to come wait for them. */
+export function withNotes(conversation: Conversation, notes: readonly Note[]): Conversation {
+  const { responses } = conversation;
+  const due = notes.filter(({ after }) => after <= responses);
+  if (due.length === 0) return conversation;
+  const entries: Entry[] = [];
+  let next = 0;
+  const addUntil = (at: number): void => {
+    for (let note = due[next]; note !== undefined && note.after < at; note = due[next])
+      entries.push(entryOf(note, ++next));
+  };
+  for (const entry of conversation.entries) {
+    addUntil(entry.at);
+    entries.push(entry);
+  }
+  addUntil(Infinity);
+  const unanswered = due.at(-1)?.after === responses;
+  return { entries, working: conversation.working || unanswered, responses };
+}
+
+/** What a session was asked, in order. */
+export function notesOf({ prompts, tasks }: SessionListItem): readonly Note[] {
+  const notes: readonly Note[] = [
+    ...prompts.map((prompt) => ({ kind: "prompt" as const, ...prompt })),
+    ...tasks.map((task) => ({ kind: "task" as const, ...task })),
+  ];
+  return notes.toSorted((a, b) => a.after - b.after);
+}
+
+function entryOf(note: Note, number: number): Entry {
+  const place = { at: note.after, key: `note-${number}` };
+  if (note.kind === "prompt") return { kind: "prompt", ...place, text: note.text, by: "you" };
+  const { taskId, taskName } = note;
+  return { kind: "task", ...place, taskId, taskName };
 }
 
 class Draft {
   readonly #entries: Entry[];
   #working: boolean;
   #responses: number;
-  #notes: number;
 
-  constructor({ entries, working, responses, notes }: Conversation) {
+  constructor({ entries, working, responses }: Conversation) {
     this.#entries = [...entries];
     this.#working = working;
     this.#responses = responses;
-    this.#notes = notes;
   }
 
   conversation(): Conversation {
-    return {
-      entries: this.#entries,
-      working: this.#working,
-      responses: this.#responses,
-      notes: this.#notes,
-    };
-  }
-
-  addNotes(notes: readonly Note[]): void {
-    for (;;) {
-      const note = notes[this.#notes];
-      if (note === undefined || note.after > this.#responses) return;
-      this.#notes++;
-      this.#working = true;
-      const key = `note-${this.#notes}`;
-      if (note.kind === "prompt")
-        this.#entries.push({ kind: "prompt", key, text: note.text, by: "you" });
-      else {
-        const { taskId, taskName } = note;
-        this.#entries.push({ kind: "task", key, taskId, taskName });
-      }
-    }
+    return { entries: this.#entries, working: this.#working, responses: this.#responses };
   }
 
   respond(response: SessionResponse): void {
@@ -168,13 +176,13 @@ class Draft {
     if (response.callback === undefined) {
       if (typeof response.sessionError !== "string") return;
       this.#working = false;
-      this.#entries.push({ kind: "error", key: this.#key(), text: response.sessionError });
+      this.#entries.push({ kind: "error", ...this.#place(), text: response.sessionError });
       return;
     }
     switch (response.callback) {
       case "onGeneratedUserPrompt":
         this.#working = true;
-        this.#entries.push({ kind: "prompt", key: this.#key(), text: response.prompt, by: "task" });
+        this.#entries.push({ kind: "prompt", ...this.#place(), text: response.prompt, by: "task" });
         break;
       case "onStartReasoning":
         this.#stream("reasoning", response.reasoningId, "");
@@ -197,7 +205,7 @@ class Draft {
       case "onStartToolExecution":
         this.#entries.push({
           kind: "tool",
-          key: this.#key(),
+          ...this.#place(),
           id: response.toolCallId,
           name: response.toolName,
           arguments: response.toolArguments,
@@ -226,15 +234,17 @@ class Draft {
         this.#working = false;
         break;
       case "onResponsesDropped":
-        this.#entries.push({ kind: "dropped", key: this.#key(), count: response.count });
+        // It has the number of the last one of them.
+        this.#responses += Math.max(0, response.count - 1);
+        this.#entries.push({ kind: "dropped", ...this.#place(), count: response.count });
         break;
       case "onAgentEnd":
         break;
     }
   }
 
-  #key(): string {
-    return `response-${this.#responses}`;
+  #place(): { readonly at: number; readonly key: string } {
+    return { at: this.#responses, key: `response-${this.#responses}` };
   }
 
   /** The text that is open under this id; ids of ended ones may come again. */
@@ -248,7 +258,7 @@ class Draft {
     const index = this.#openStream(kind, id);
     const before = this.#entries[index];
     if (before?.kind !== kind)
-      this.#entries.push({ kind, key: this.#key(), id, text: delta, done: false });
+      this.#entries.push({ kind, ...this.#place(), id, text: delta, done: false });
     else this.#entries[index] = { ...before, text: before.text + delta };
   }
 
@@ -259,7 +269,7 @@ class Draft {
     if (text.trim() === "") {
       if (before !== undefined) this.#entries.splice(index, 1);
     } else if (before?.kind === kind) this.#entries[index] = { ...before, text, done: true };
-    else this.#entries.push({ kind, key: this.#key(), id, text, done: true });
+    else this.#entries.push({ kind, ...this.#place(), id, text, done: true });
   }
 
   #changeTool(id: string, change: (tool: ToolCall) => ToolCall): void {

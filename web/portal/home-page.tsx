@@ -5,6 +5,8 @@ import { useApi } from "../data/use-api.ts";
 import { ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { JobCharts } from "./job-chart.tsx";
 import { JobGrid } from "./job-grid.tsx";
+import { RehearsalNote } from "./rehearsal.tsx";
+import { OpenSessions } from "./open-sessions.tsx";
 import { EarlierRuns, RecentRuns } from "./recent-runs.tsx";
 import { earlierRuns } from "./runs.ts";
 import { StartDialog, type StartRequest } from "./start-dialog.tsx";
@@ -28,6 +30,7 @@ export function HomePage({ journals }: { journals: readonly JournalSummary[] }) 
       <div class="home">
         <section class="home-jobs" aria-label="Jobs of the entry">
           <PageHeading>Jobs</PageHeading>
+          <RehearsalNote />
           {jobs.kind === "loading" ? <Loading what="the jobs" /> : null}
           {jobs.kind === "failed" ? <ErrorNote>{jobs.error.reason}</ErrorNote> : null}
           {jobs.kind === "loaded" ? (
@@ -52,6 +55,7 @@ export function HomePage({ journals }: { journals: readonly JournalSummary[] }) 
               onStartAgain={(run) => setRequest({ jobName: run.jobName, again: run })}
             />
           ) : null}
+          <OpenSessions />
           <EarlierRuns runs={earlierRuns(journals, listed)} />
         </section>
         {jobs.kind === "loaded" ? <JobCharts jobs={jobs.value} /> : null}

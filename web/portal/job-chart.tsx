@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { renderMermaid } from "../../src/entry/mermaid.ts";
+import type { ChartGraph } from "../../src/entry/chart.ts";
 import type { Jobs } from "../data/api.ts";
-import { drawFlowchart } from "../parts/flowchart.ts";
+import { drawFlowchart, MANY_NODES } from "../parts/flowchart.ts";
 
 /** What a job does, as a flowchart; the reader chooses which. */
 export function JobCharts({ jobs: { grid, jobs, chart } }: { jobs: Jobs }) {
@@ -35,7 +35,13 @@ export function JobCharts({ jobs: { grid, jobs, chart } }: { jobs: Jobs }) {
           </select>
         )}
       </header>
-      <Chart text={renderMermaid(graph)} label={`Flowchart of ${chosen}`} />
+      {graph.nodes.length > MANY_NODES ? (
+        <p class="muted job-chart-drawing">
+          With {graph.nodes.length} nodes, this flowchart is too large to be shown here.
+        </p>
+      ) : (
+        <Chart key={chosen} graph={graph} label={`Flowchart of ${chosen}`} />
+      )}
     </section>
   );
 }
@@ -43,13 +49,14 @@ export function JobCharts({ jobs: { grid, jobs, chart } }: { jobs: Jobs }) {
 /** Mermaid draws for a text of 16 pixels. */
 const SCALE = 0.85;
 
-function Chart({ text, label }: { text: string; label: string }) {
+function Chart({ graph, label }: { graph: ChartGraph; label: string }) {
   const place = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState(false);
+  // It is asked for again and again, and is mostly the same.
+  const drawn = JSON.stringify(graph);
   useEffect(() => {
     let current = true;
-    // Its colors come from the stylesheet, whatever the theme.
-    drawFlowchart(text, "light").then(
+    drawFlowchart(graph).then(
       (svg) => {
         if (!current) return;
         svg.style.width = `${svg.viewBox.baseVal.width * SCALE}px`;
@@ -62,7 +69,7 @@ function Chart({ text, label }: { text: string; label: string }) {
     return () => {
       current = false;
     };
-  }, [text]);
+  }, [drawn]);
   return (
     <>
       {failed ? <p class="muted job-chart-drawing">The flowchart can't be drawn.</p> : null}

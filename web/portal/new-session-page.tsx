@@ -7,7 +7,8 @@ import { formatCost } from "../parts/format.ts";
 import { ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { navigate } from "../router.ts";
 import { hrefOf } from "../routes.ts";
-import { remember } from "./session-memory.ts";
+import { RehearsalNote } from "./rehearsal.tsx";
+import { OpenSessions } from "./open-sessions.tsx";
 
 export function NewSessionPage() {
   const [config] = useApi(api.config);
@@ -20,6 +21,7 @@ export function NewSessionPage() {
         Talk to a model in a folder of the server, and run single tasks of the entry in the same
         conversation.
       </p>
+      <RehearsalNote />
       {failed?.kind === "failed" ? <ErrorNote>{failed.error.reason}</ErrorNote> : null}
       {config.kind === "loaded" && models.kind === "loaded" ? (
         <SessionForm repoRoot={config.value.repoRoot} models={models.value} />
@@ -27,6 +29,9 @@ export function NewSessionPage() {
       {failed === undefined && (config.kind === "loading" || models.kind === "loading") ? (
         <Loading what="the models" />
       ) : null}
+      <div class="session-others">
+        <OpenSessions />
+      </div>
     </>
   );
 }
@@ -42,7 +47,6 @@ function SessionForm({ repoRoot, models }: { repoRoot: string; models: readonly 
     const answer = await api.startSession(modelId, workingDirectory);
     setBusy(false);
     if (!answer.ok) return setError(answer);
-    remember(answer.value, { modelId, workingDirectory, notes: [] });
     navigate(hrefOf({ page: "session", sessionId: answer.value }));
   };
   const field = fieldOf(error);

@@ -10,6 +10,7 @@ import { JournalsPage } from "../report/journals-page.tsx";
 import { route } from "../router.ts";
 import { placeOf, type Route } from "../routes.ts";
 import { HomePage } from "./home-page.tsx";
+import { Rehearsal } from "./rehearsal.tsx";
 import { NewSessionPage } from "./new-session-page.tsx";
 import { RunRoute } from "./run-route.tsx";
 import { SessionPage } from "./session-page.tsx";
@@ -29,7 +30,9 @@ export function PortalApp({ boot }: { boot: PortalBoot }) {
   ];
   return (
     <Frame navigation={navigation} place={placeOf(current)}>
-      <Page route={current} journals={kept} />
+      <Rehearsal.Provider value={boot.rehearsal}>
+        <Page route={current} journals={kept} />
+      </Rehearsal.Provider>
     </Frame>
   );
 }

@@ -1,17 +1,17 @@
 /** A conversation with a model, in which tasks of the entry can run too. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Confirm } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { EmptyState, ErrorNote, PageHeading } from "../parts/notes.tsx";
 import { StatusBadge } from "../parts/status.tsx";
 import { Composer } from "./composer.tsx";
 import { ConversationView } from "./conversation-view.tsx";
+import { StopSession } from "./stop-session.tsx";
 import { TaskPanel } from "./task-panel.tsx";
 import { useSession, type OpenSession } from "./use-session.ts";
 
 export function SessionPage({ sessionId }: { sessionId: string }) {
   const session = useSession(sessionId);
-  const { conversation, state, memory, problem } = session;
+  const { conversation, state, known, problem } = session;
   const [stopping, setStopping] = useState(false);
   const isOpen = state.kind === "open";
   const end = useFollowEnd(conversation.entries);
@@ -21,10 +21,10 @@ export function SessionPage({ sessionId }: { sessionId: string }) {
         eyebrow={
           <>
             <a href="#/session">Session</a> <span class="mono">{sessionId}</span>
-            {memory.workingDirectory === undefined ? null : (
+            {known === undefined ? null : (
               <>
                 {" "}
-                in <span class="mono">{memory.workingDirectory}</span>
+                in <span class="mono">{known.workingDirectory}</span>
               </>
             )}
           </>
@@ -46,7 +46,7 @@ export function SessionPage({ sessionId }: { sessionId: string }) {
           </>
         }
       >
-        {memory.modelId ?? "Session"}
+        {known?.modelId ?? "Session"}
       </PageHeading>
       <div class="session">
         <div class="session-main">
@@ -54,11 +54,6 @@ export function SessionPage({ sessionId }: { sessionId: string }) {
             <EmptyState icon="chat" title="The session is ready.">
               Send a prompt, or run a task of the entry.
             </EmptyState>
-          ) : null}
-          {memory.modelId === undefined && conversation.entries.length > 0 ? (
-            <p class="muted small">
-              This session was not started in this tab. The prompts of other tabs are not shown.
-            </p>
           ) : null}
           <ConversationView
             entries={conversation.entries}
@@ -78,7 +73,7 @@ export function SessionPage({ sessionId }: { sessionId: string }) {
           <TaskPanel session={session} />
         </aside>
       </div>
-      {stopping ? <StopSession session={session} onClose={() => setStopping(false)} /> : null}
+      {stopping ? <StopSession sessionId={sessionId} onClose={() => setStopping(false)} /> : null}
     </>
   );
 }
@@ -97,31 +92,6 @@ function SessionNotes({ session: { state } }: { session: OpenSession }) {
   if (state.kind === "ended") return <p class="session-end">The session has ended.</p>;
   if (state.connection === "lost") return <ErrorNote>Connection lost. Reconnecting…</ErrorNote>;
   return null;
-}
-
-function StopSession({ session, onClose }: { session: OpenSession; onClose: () => void }) {
-  const [reason, setReason] = useState<string>();
-  const [busy, setBusy] = useState(false);
-  const stop = async () => {
-    setBusy(true);
-    const answer = await session.stop();
-    setBusy(false);
-    if (answer.ok) onClose();
-    else setReason(answer.reason);
-  };
-  return (
-    <Confirm
-      title="Stop this session?"
-      action="Stop the session"
-      dismiss="Keep it open"
-      busy={busy}
-      onConfirm={() => void stop()}
-      onClose={onClose}
-    >
-      <p>The model forgets the conversation. A session can't be continued after that.</p>
-      {reason === undefined ? null : <ErrorNote>{reason}</ErrorNote>}
-    </Confirm>
-  );
 }
 
 /** How far the end may be below the window to count as in view: the field for prompts is in front of it. */

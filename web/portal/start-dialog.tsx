@@ -6,6 +6,7 @@ import { Field } from "../parts/field.tsx";
 import { ErrorNote, Loading } from "../parts/notes.tsx";
 import { navigate } from "../router.ts";
 import { runHref } from "../routes.ts";
+import { useRehearsedInput } from "./rehearsal.tsx";
 
 export interface StartRequest {
   readonly jobName: string;
@@ -32,16 +33,17 @@ export function StartDialog({
   request: StartRequest;
   onClose: () => void;
 }) {
+  const rehearsed = useRehearsedInput(jobName);
   const [prepared, setPrepared] = useState<Prepared | ApiError>();
   useEffect(() => {
     let closed = false;
-    void prepare(jobName, again).then((value) => {
+    void prepare(jobName, again, rehearsed).then((value) => {
       if (!closed) setPrepared(value);
     });
     return () => {
       closed = true;
     };
-  }, [jobName, again]);
+  }, [jobName, again, rehearsed]);
   const title = again === undefined ? `Start ${jobName}` : `Start ${jobName} again`;
   return (
     <Dialog title={title} onClose={onClose}>
@@ -61,11 +63,15 @@ export function StartDialog({
   );
 }
 
-async function prepare(jobName: string, again: Inputs | undefined): Promise<Prepared | ApiError> {
+async function prepare(
+  jobName: string,
+  again: Inputs | undefined,
+  userInput: string,
+): Promise<Prepared | ApiError> {
   const [config, jobs] = await Promise.all([api.config(), api.jobs()]);
   if (!config.ok) return config;
   return {
-    inputs: again ?? { workingDirectory: config.value.repoRoot, userInput: "" },
+    inputs: again ?? { workingDirectory: config.value.repoRoot, userInput },
     needsInput: jobs.ok && jobs.value.jobs[jobName]?.requireUserInput === true,
   };
 }

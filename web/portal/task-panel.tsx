@@ -17,7 +17,7 @@ import {
 } from "./task-progress.ts";
 
 export function TaskPanel({ session }: { session: OpenSession }) {
-  const started = session.memory.notes.flatMap((note) => (note.kind === "task" ? [note] : []));
+  const started = session.known?.tasks ?? [];
   if (started.length === 0 && session.state.kind !== "open") return null;
   return (
     <section aria-labelledby="tasks-heading" class="task-panel">

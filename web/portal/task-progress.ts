@@ -31,13 +31,12 @@ export function progress(task: TaskProgress, response: TaskResponse): TaskProgre
   }
 }
 
-/** A decision begins with its kind: `[OPERATION] …`. */
+/** A decision begins with its kind: `[OPERATION] …`. A text that says no more than its kind stands alone. */
 export function splitDecision(reason: string): { readonly kind: string; readonly text: string } {
   const found = /^\[([A-Z][A-Z ]{0,40})\]\s*/.exec(reason);
   if (found === null) return { kind: "", text: reason };
-  const [all, word = ""] = found;
-  const kind = word.charAt(0) + word.slice(1).toLowerCase();
+  const [all, kind = ""] = found;
   const text = reason.slice(all.length);
-  // "[TASK SUCCEEDED] Task succeeded" is said once.
-  return text.toLowerCase() === kind.toLowerCase() ? { kind, text: "" } : { kind, text };
+  if (text.toUpperCase() === kind) return { kind: "", text };
+  return { kind: kind.charAt(0) + kind.slice(1).toLowerCase(), text };
 }

@@ -1,19 +1,15 @@
 /** A session on the server as a component sees it: its conversation, its tasks, and what can be done with it. */
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { api, apiPath, type ApiError } from "../data/api.ts";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { api, apiPath, type ApiError, type SessionListItem } from "../data/api.ts";
 import { openStream } from "../data/event-stream.ts";
 import {
   converse,
   emptyConversation,
+  notesOf,
+  withNotes,
   type Conversation,
-  type Note,
   type SessionResponse,
 } from "./conversation.ts";
-import { recall, remember, type SessionMemory } from "./session-memory.ts";
-
-type NewNote =
-  | { readonly kind: "prompt"; readonly text: string }
-  | { readonly kind: "task"; readonly taskId: string; readonly taskName: string };
 
 export type SessionState =
   | { readonly kind: "open"; readonly connection: "open" | "lost" }
@@ -23,66 +19,67 @@ export type SessionState =
 export interface OpenSession {
   readonly conversation: Conversation;
   readonly state: SessionState;
-  readonly memory: SessionMemory;
+  /** How it was started and what it was asked. Undefined until the server has told, and for a session of a task. */
+  readonly known: SessionListItem | undefined;
   /** What went wrong with the last thing that was asked for. */
   readonly problem: ApiError | undefined;
   /** Whether the server took it. */
   readonly send: (prompt: string) => Promise<boolean>;
   readonly startTask: (taskName: string, userInput: string) => Promise<boolean>;
-  readonly stop: () => ReturnType<typeof api.stopSession>;
 }
 
 export function useSession(sessionId: string): OpenSession {
-  const [memory, setMemory] = useState(() => recall(sessionId));
-  const notes = useRef<readonly Note[]>(memory.notes);
-  const [conversation, setConversation] = useState(emptyConversation);
-  const responses = useRef(0);
+  const [responded, setResponded] = useState(emptyConversation);
   const [state, setState] = useState<SessionState>({ kind: "open", connection: "open" });
   const [problem, setProblem] = useState<ApiError>();
+  // Whoever asks, here or in another tab: the model begins to work, or refuses.
+  const [known, askAgain] = useKnown(sessionId, responded.working);
 
   useEffect(() => {
-    responses.current = 0;
-    setConversation(converse(emptyConversation, [], notes.current));
+    setResponded(emptyConversation);
     return openStream<SessionResponse>(apiPath`copilot/session/${sessionId}/events`, {
-      messages: (batch) => {
-        responses.current += batch.length;
-        setConversation((before) => converse(before, batch, notes.current));
-      },
+      messages: (batch) => setResponded((before) => converse(before, batch)),
       connection: (state) => setState({ kind: "open", connection: state }),
       ended: () => setState({ kind: "ended" }),
       failed: ({ reason }) => setState({ kind: "failed", reason }),
     });
   }, [sessionId]);
 
-  const add = useCallback(
-    (after: number, note: NewNote) => {
-      notes.current = [...notes.current, { after, ...note }];
-      setConversation((before) => converse(before, [], notes.current));
-      setMemory((before) => {
-        const next = { ...before, notes: notes.current };
-        remember(sessionId, next);
-        return next;
-      });
-    },
-    [sessionId],
+  const conversation = useMemo(
+    () => (known === undefined ? responded : withNotes(responded, notesOf(known))),
+    [responded, known],
   );
-
   const send = async (prompt: string) => {
     setProblem(undefined);
-    const after = responses.current;
     const answer = await api.query(sessionId, prompt);
-    if (answer.ok) add(after, { kind: "prompt", text: prompt });
+    if (answer.ok) await askAgain();
     else setProblem(answer);
     return answer.ok;
   };
   const startTask = async (taskName: string, userInput: string) => {
     setProblem(undefined);
-    const after = responses.current;
     const answer = await api.startTask(taskName, sessionId, userInput);
-    if (answer.ok) add(after, { kind: "task", taskId: answer.value, taskName });
+    if (answer.ok) await askAgain();
     else setProblem(answer);
     return answer.ok;
   };
-  const stop = () => api.stopSession(sessionId);
-  return { conversation, state, memory, problem, send, startTask, stop };
+  return { conversation, state, known, problem, send, startTask };
+}
+
+/** What the server knows of the session beyond its feed, asked for again whenever `changed` does. */
+function useKnown(
+  sessionId: string,
+  changed: unknown,
+): readonly [SessionListItem | undefined, () => Promise<void>] {
+  const [known, setKnown] = useState<SessionListItem>();
+  const latest = useRef(0);
+  const ask = useCallback(async () => {
+    const number = ++latest.current;
+    const answer = await api.sessions();
+    if (!answer.ok || number !== latest.current) return;
+    const found = answer.value.find((session) => session.sessionId === sessionId);
+    if (found !== undefined) setKnown(found);
+  }, [sessionId]);
+  useEffect(() => void ask(), [ask, changed]);
+  return [known, ask];
 }

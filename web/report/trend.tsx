@@ -12,7 +12,7 @@ const HEIGHT = 56;
 const BAR = 10;
 const GAP = 3;
 /** Of a bar with its gap, in pixels. */
-const WIDEST = 160;
+const WIDEST = 72;
 
 type Measured = "cost" | "duration";
 

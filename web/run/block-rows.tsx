@@ -8,13 +8,12 @@ import type { Row } from "../model/rows.ts";
 import { argumentText } from "../model/search.ts";
 import { formatCost, formatCount, formatDuration, formatExact, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
-import { Markdown } from "../parts/markdown.tsx";
 import { looks, StatusBadge, type Status } from "../parts/status.tsx";
 import { ClockTime } from "../parts/time.tsx";
 import { CallRow } from "./call-row.tsx";
-import { Category, DecisionMark } from "./decisions.tsx";
+import { CategoryLabel, DecisionMark } from "./decisions.tsx";
 import { PlaceLink } from "./place-link.tsx";
-import { Chevron, Cut, Entry, oneLine, Plain, Writing, type Opened } from "./row-parts.tsx";
+import { Chevron, Cut, Entry, oneLine, Plain, Prose, Writing, type Opened } from "./row-parts.tsx";
 
 export function RowView({ row, opened }: { row: Row; opened: Opened }) {
   switch (row.kind) {
@@ -64,6 +63,7 @@ function SessionRow({
 }
 
 const LONG_PROMPT = 600;
+const MAX_PLAIN = 50_000;
 
 function TurnRow({ turn, opened }: { turn: TurnModel; opened: Opened }) {
   const prompt = turn.start?.prompt;
@@ -84,7 +84,11 @@ function TurnRow({ turn, opened }: { turn: TurnModel; opened: Opened }) {
         <p class="muted">The journal lacks the start of this turn.</p>
       ) : (
         <div class="prompt">
-          <Plain text={open ? prompt : prompt.slice(0, LONG_PROMPT)} />
+          {open && prompt.length > MAX_PLAIN ? (
+            <Cut text={prompt} label="prompt" />
+          ) : (
+            <Plain text={open ? prompt : prompt.slice(0, LONG_PROMPT)} />
+          )}
           {isLong ? (
             <button
               type="button"
@@ -135,7 +139,7 @@ function BlockRow({ block, opened }: { block: Block; opened: Opened }) {
     case "message":
       return (
         <Entry icon="spark" block={block} class="row-message">
-          <Markdown text={block.text} />
+          <Prose text={block.text} />
           {block.complete ? null : <Writing block={block} />}
         </Entry>
       );
@@ -146,7 +150,7 @@ function BlockRow({ block, opened }: { block: Block; opened: Opened }) {
       return (
         <Entry icon="spark" block={block} class="row-message">
           <p class="muted small">Sub-agent</p>
-          <Markdown text={text} />
+          <Prose text={text} />
           {toolCalls.map(({ name, arguments: given }, index) => (
             <p key={index} class="small mono truncate">
               {name} {oneLine(argumentText(given))}
@@ -208,7 +212,7 @@ function ReasoningRow({ block, opened }: { block: TextBlock; opened: Opened }) {
         </button>
         {open ? (
           <div class="reasoning">
-            <Markdown text={block.text} />
+            <Prose text={block.text} />
             {block.complete ? null : <Writing block={block} />}
           </div>
         ) : null}
@@ -248,7 +252,7 @@ function DecisionRow({ decision }: { decision: DecisionItem }) {
   return (
     <div class="row-decision">
       <DecisionMark decision={decision} />
-      <Category decision={decision} />
+      <CategoryLabel decision={decision} />
       <span class="decision-message">
         {decision.text}
         {detail === undefined ? null : <Details text={detail} />}

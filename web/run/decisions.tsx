@@ -73,9 +73,10 @@ export function DecisionMark({ decision }: { decision: DecisionItem }) {
   );
 }
 
-/** Not where the text would say the same again. */
-export function Category({ decision: { category, text } }: { decision: DecisionItem }) {
-  return text.toUpperCase() === category ? null : <span class="decision-category">{category}</span>;
+/** Nothing where the text says the same. */
+export function CategoryLabel({ decision: { category, text } }: { decision: DecisionItem }) {
+  if (text.toUpperCase() === category) return null;
+  return <span class="decision-category">{category}</span>;
 }
 
 /** `version` and the length tell when there are more: the list is changed in place. */
@@ -137,7 +138,7 @@ export function Decisions({ model, version }: { model: RunModel; version: number
               <DecisionMark decision={decision} />
               <span class="decision-text">
                 <span class="decision-meta">
-                  <Category decision={decision} />
+                  <CategoryLabel decision={decision} />
                   <span class="truncate">
                     {decision.iteration === undefined ? "job" : titleOf(decision.iteration)}
                   </span>

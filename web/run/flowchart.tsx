@@ -4,11 +4,11 @@
  */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { generateChartNodes } from "../../src/entry/chart.ts";
-import { mermaidNames, renderMermaid } from "../../src/entry/mermaid.ts";
+import { mermaidNames } from "../../src/entry/mermaid.ts";
 import type { RunPlan } from "../../src/events/plan.ts";
 import { elapsedMs } from "../../src/events/view.ts";
 import type { RunModel } from "../model/model.ts";
-import { drawFlowchart } from "../parts/flowchart.ts";
+import { drawFlowchart, MANY_NODES } from "../parts/flowchart.ts";
 import { formatDuration } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { EmptyState, Loading } from "../parts/notes.tsx";
@@ -46,9 +46,11 @@ export function Flowchart({
   const [drawing, setDrawing] = useState<Drawing | "failed" | undefined>(undefined);
   const [isFitted, setFitted] = useState(true);
   const now = useRunTime(model);
+  const [isWanted, setWanted] = useState(false);
+  const isHeld = !isWanted && model.works.size > MANY_NODES;
 
   useEffect(() => {
-    if (plan === undefined) return undefined;
+    if (plan === undefined || isHeld) return undefined;
     let current = true;
     draw(plan).then(
       (drawn) => current && setDrawing(drawn),
@@ -57,7 +59,7 @@ export function Flowchart({
     return () => {
       current = false;
     };
-  }, [plan]);
+  }, [plan, isHeld]);
 
   const drawn = typeof drawing === "object" ? drawing : undefined;
   useLayoutEffect(() => {
@@ -112,7 +114,21 @@ export function Flowchart({
     event.preventDefault();
   };
 
-  if (plan === undefined) return <Loading what="the plan of the run" />;
+  if (plan === undefined)
+    return over ? (
+      <EmptyState title="The journal lacks the start of the run." />
+    ) : (
+      <Loading what="the plan of the run" />
+    );
+  if (isHeld && drawing === undefined)
+    return (
+      <EmptyState title={`The flowchart has ${model.works.size} works.`}>
+        <p>Drawing it can take a while. The list of works has all of it.</p>
+        <button type="button" class="button" onClick={() => setWanted(true)}>
+          Draw the flowchart
+        </button>
+      </EmptyState>
+    );
   if (drawing === "failed")
     return (
       <EmptyState title="The flowchart can't be drawn.">
@@ -149,7 +165,7 @@ export function Flowchart({
 
 async function draw(plan: RunPlan): Promise<Drawing> {
   const graph = generateChartNodes(plan.work);
-  const svg = await drawFlowchart(renderMermaid(graph, { detailOf: () => WIDEST_DETAIL }), "light");
+  const svg = await drawFlowchart(graph, { detailOf: () => WIDEST_DETAIL });
   const workIds = new Map([...mermaidNames(graph)].map(([workId, name]) => [name, workId]));
   svg.setAttribute("role", "presentation");
   svg.removeAttribute("aria-roledescription");

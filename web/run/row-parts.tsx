@@ -1,11 +1,9 @@
 /** What the rows of a work are made of. */
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
 import type { Block, TextBlock } from "../model/model.ts";
-import { patternOf } from "../model/search.ts";
 import { CodeBlock } from "../parts/code-block.tsx";
-import { formatCount } from "../parts/format.ts";
 import { Icon, Spinner, type IconName } from "../parts/icon.tsx";
+import { Markdown } from "../parts/markdown.tsx";
 import { useRunContext } from "./context.ts";
 import { PlaceLink } from "./place-link.tsx";
 
@@ -63,34 +61,14 @@ export function Writing({ block }: { block: TextBlock }) {
   );
 }
 
-const CUT = 3000;
+/** A text as it is. What is searched for is in the part that is shown. */
+export function Cut(props: { text: string; label: string; atEnd?: boolean }) {
+  return <CodeBlock {...props} find={useRunContext().query} />;
+}
 
-/** A text that may be very long, as it is. */
-export function Cut({
-  text,
-  label,
-  atEnd = false,
-}: {
-  text: string;
-  label: string;
-  atEnd?: boolean;
-}) {
-  const { query } = useRunContext();
-  const [all, setAll] = useState(false);
-  if (
-    text.length <= CUT * 1.2 ||
-    all ||
-    (query.trim() !== "" && patternOf(query.trim()).test(text))
-  )
-    return <CodeBlock text={text} label={label} />;
-  return (
-    <>
-      <CodeBlock text={atEnd ? text.slice(-CUT) : text.slice(0, CUT)} label={label} />
-      <button type="button" class="text-button" onClick={() => setAll(true)}>
-        Show all ({formatCount(text.length)} characters)
-      </button>
-    </>
-  );
+/** A text of a model. */
+export function Prose({ text }: { text: string }) {
+  return <Markdown text={text} find={useRunContext().query} />;
 }
 
 const LINE = 300;

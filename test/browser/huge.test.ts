@@ -1,0 +1,149 @@
+/** Whatever size and depth the parts of a journal have, the page stays usable. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import type { Page } from "playwright-core";
+import type { RunEvent, RunEventBody } from "../../src/events/event.ts";
+import type { PlannedTree } from "../../src/events/plan.ts";
+import type { SessionActivity } from "../../src/events/session-activity.ts";
+import { browserTests, expectNoSidewaysScroll, until, useBrowser } from "../rig/browser.ts";
+import { planned, ref } from "../rig/plan.ts";
+import { writeReport } from "./report.ts";
+
+const open = useBrowser();
+
+function runOf(tree: PlannedTree, bodies: readonly RunEventBody[]): readonly RunEvent[] {
+  const started: RunEventBody = {
+    type: "run.started",
+    jobName: "huge",
+    workingDirectory: "/project",
+    ...planned(tree),
+  };
+  const ended: RunEventBody = { type: "run.ended", outcome: { kind: "succeeded" } };
+  return [started, ...bodies, ended].map((body, index) => ({
+    at: 1_795_000_000_000 + index,
+    runId: "huge",
+    ...body,
+  }));
+}
+
+/** One turn in which this happens. */
+function turnWith(...activities: readonly SessionActivity[]): readonly RunEvent[] {
+  const work = { workId: 0, taskId: "task", iteration: 1 };
+  const inSession = { work, sessionId: "session" };
+  const purpose = "prompt";
+  return runOf(ref(0, "task"), [
+    { type: "work.started", work, modelId: "m1" },
+    {
+      ...inSession,
+      type: "session.started",
+      modelId: "m1",
+      role: "task",
+      retry: 0,
+      attempt: 1,
+    },
+    {
+      ...inSession,
+      type: "turn.started",
+      turnId: "turn",
+      modelId: "m1",
+      purpose,
+      retry: 0,
+      attempt: 1,
+      prompt: "Go on.",
+    },
+    ...activities.map((activity): RunEventBody => ({
+      ...inSession,
+      type: "activity",
+      turnId: "turn",
+      activity,
+    })),
+    { ...inSession, type: "turn.ended", turnId: "turn", purpose, outcome: "completed" },
+    { type: "work.ended", work, outcome: { kind: "succeeded" } },
+  ]);
+}
+
+async function openRun(t: TestContext, events: readonly RunEvent[]): Promise<Page> {
+  const address = await writeReport(t, { "run.jsonl": events });
+  const { page } = await open();
+  await page.goto(address);
+  await page.getByRole("navigation", { name: "Works" }).getByRole("link").first().waitFor();
+  return page;
+}
+
+const message = (text: string): SessionActivity => ({
+  kind: "message.ended",
+  messageId: "message",
+  text,
+});
+
+describe("a journal with huge parts", browserTests, () => {
+  const deep: readonly (readonly [string, string])[] = [
+    ["quotes", `${">".repeat(5_000)} deep`],
+    [
+      "lists",
+      Array.from({ length: 2_000 }, (_, depth) => `${"  ".repeat(depth)}- deep`).join("\n"),
+    ],
+  ];
+  for (const [what, text] of deep) {
+    it(`shows ${what} that are nested thousands of times`, async (t) => {
+      const page = await openRun(t, turnWith(message(text), message("the next one")));
+      await page.getByText("the next one").waitFor();
+    });
+  }
+
+  it("shows a part of a message of megabytes, and more of it on demand", async (t) => {
+    const page = await openRun(t, turnWith(message("*one* line of many\n".repeat(250_000))));
+    await page.getByText("one line of many").first().waitFor();
+    const shown = (): Promise<number> =>
+      page.evaluate(`document.querySelector("[role=list].rows").textContent.length`);
+    const before = await shown();
+    assert.ok(before < 100_000, `${before} characters are shown`);
+    await page.getByRole("button", { name: /^Show more/ }).click();
+    assert.ok((await shown()) > before + 50_000);
+  });
+
+  it("shows what a search found in the middle of a long result", async (t) => {
+    const line = "a line of the result\n";
+    const content = `${line.repeat(50_000)}the NEEDLE itself\n${line.repeat(50_000)}`;
+    const call = { toolCallId: "call", toolName: "bash" };
+    const page = await openRun(
+      t,
+      turnWith(
+        { kind: "tool.started", ...call, arguments: { command: "print" } },
+        { kind: "tool.ended", ...call, succeeded: true, result: { content } },
+      ),
+    );
+    await page.getByRole("searchbox", { name: "Search the run" }).fill("needle");
+    await page
+      .getByText(/^1 hit$/)
+      .first()
+      .waitFor();
+    await page.getByRole("searchbox", { name: "Search the run" }).press("Enter");
+    await page
+      .getByRole("region", { name: "result of bash" })
+      .getByText(/the NEEDLE/)
+      .waitFor();
+  });
+
+  it("draws the flowchart of hundreds of works only when asked to", async (t) => {
+    const works = Array.from({ length: 120 }, (_, id) => ref(id, `task-${id}`));
+    const page = await openRun(t, runOf({ kind: "Par", works }, []));
+    const flowchart = page.getByRole("region", { name: "Flowchart" });
+    await flowchart.getByText("The flowchart has 120 works.").waitFor();
+    await flowchart.getByRole("button", { name: "Draw the flowchart" }).click();
+    await flowchart.getByRole("button", { name: /^task-119 #119/ }).waitFor();
+  });
+
+  it("cuts a name of thousands of characters in the flowchart", async (t) => {
+    const page = await openRun(t, runOf(ref(0, "w".repeat(9_000)), []));
+    const flowchart = page.getByRole("region", { name: "Flowchart" });
+    await flowchart.getByRole("button", { name: /^w{10}/ }).waitFor();
+    await expectNoSidewaysScroll(page, "the run");
+  });
+
+  it("says that the start of a run is missing", async (t) => {
+    const page = await openRun(t, turnWith(message("without a start")).slice(1));
+    await page.getByText("The journal lacks the start of the run.").waitFor();
+    await until(page, `document.querySelector(".loading") === null`);
+  });
+});
