@@ -6,6 +6,8 @@ import type { RunSummary } from "./run-summary.ts";
 export interface PortalBoot {
   readonly kind: "portal";
   readonly version: string;
+  /** Whether the server has a folder of them. */
+  readonly journals: boolean;
   /** A script plays the models. */
   readonly rehearsal?: PortalRehearsal;
 }

@@ -9,7 +9,11 @@ import { route, type Env, type Served } from "./app.ts";
 
 export function addPage(app: Hono<Env>, { journals, rehearsal }: Served): void {
   const files = findPageFiles();
-  const html = portalHtml({ version, ...(rehearsal === undefined ? {} : { rehearsal }) });
+  const html = portalHtml({
+    version,
+    journals: journals !== undefined,
+    ...(rehearsal === undefined ? {} : { rehearsal }),
+  });
   const pages = [
     ["/", "text/html", files && html],
     ["/page.js", "text/javascript", files?.script],

@@ -212,7 +212,12 @@ describe("the portal", browserTests, () => {
     await page.goto(address);
     await page.getByRole("button", { name: /^Start Ask/ }).click();
     const dialog = page.getByRole("dialog", { name: "Start ask" });
-    await dialog.getByRole("textbox", { name: "Input" }).fill("Why is the sky blue?");
+    const input = dialog.getByRole("textbox", { name: "Input" });
+    await dialog.getByRole("button", { name: "Start", exact: true }).click();
+    await dialog.getByText("This job needs an input.").waitFor();
+    assert.equal(await input.getAttribute("aria-invalid"), "true");
+    await until(page, `document.activeElement?.tagName === "TEXTAREA"`);
+    await input.fill("Why is the sky blue?");
     await picture(page, "portal-dialog");
     await expectAccessible(page, "the dialog");
     const folder = dialog.getByRole("textbox", { name: "Working directory" });
@@ -225,16 +230,29 @@ describe("the portal", browserTests, () => {
       .waitFor();
     assert.equal(await folder.getAttribute("aria-invalid"), "true");
     await folder.fill(proposed);
-    await dialog.getByRole("button", { name: "Start", exact: true }).click();
+    await input.press("Control+Enter");
     await title(page, /ask.*Succeeded/).waitFor();
     await page.getByText("Because of scattering.").first().waitFor();
   });
 
+  it("says why a job can't be started whose name is no part of an address", async () => {
+    const { address } = portal();
+    const { page } = await open();
+    await page.goto(address);
+    await page.getByRole("button", { name: /^Start \.\./ }).click();
+    const dialog = page.getByRole("dialog", { name: "Start .." });
+    await dialog.getByRole("button", { name: "Start", exact: true }).click();
+    await dialog.getByText(/can't be part of an address/).waitFor();
+    await expectNoSidewaysScroll(page, "the start page");
+  });
+
   it("says so when the server is gone", async (t) => {
-    const server = await startPortal(t);
+    const server = await startPortal(t, ["--journals", "journals"]);
     const { page, tolerate } = await open();
     tolerate(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET/);
     await page.goto(server.address);
+    // Before there is a journal.
+    await page.getByRole("link", { name: "Journals", exact: true }).waitFor();
     await start(page, "Gated");
     await page.getByText("Waiting at the gate.").first().waitFor();
     await server.kill();
@@ -305,6 +323,10 @@ describe("the portal", browserTests, () => {
     await start(page, "Maintain");
     await title(page, /maintain.*Succeeded/).waitFor();
     await expectNoSidewaysScroll(page, "a run");
+    await page.getByRole("tab", { name: "Flowchart" }).click();
+    await page.getByRole("button", { name: /^recover #\d+ Retried/ }).waitFor();
+    await picture(page, "portal-flowchart-phone");
+    await expectNoSidewaysScroll(page, "the flowchart");
     await work(page, /correct/).click();
     await page.getByRole("tab", { name: /Retry 1/ }).waitFor();
     await expectNoSidewaysScroll(page, "a work");

@@ -15,6 +15,9 @@ export interface Portal {
   readonly kill: () => Promise<void>;
 }
 
+/** Longer than a page is wide, and without a place to break. */
+const long = "x".repeat(128);
+
 const entry = `
 models: { driving: gpt-5-mini, writing: claude-sonnet-4.5 }
 permissions: workspace
@@ -43,6 +46,7 @@ tasks:
   answer: { model: { category: driving }, requireUserInput: true, prompt: "Answer: $user-input" }
   wait: { model: { category: driving }, prompt: Wait for the gate. }
   hang: { model: { category: driving }, prompt: Never end. }
+  ${long}: { model: { category: driving }, prompt: Be long. }
 jobs:
   maintain:
     work:
@@ -56,6 +60,7 @@ jobs:
   ask: { work: { kind: Ref, taskId: answer } }
   gated: { work: { kind: Seq, works: [{ kind: Ref, taskId: look }, { kind: Ref, taskId: wait }] } }
   endless: { work: { kind: Ref, taskId: hang } }
+  "..": { work: { kind: Ref, taskId: ${long} } }
 `;
 
 const rehearsal = (gate: string): string => `

@@ -45,6 +45,22 @@ describe("a report", browserTests, () => {
     await again.page.getByRole("tab").first().waitFor();
   });
 
+  it("of a run that was killed doesn't show it as running", async (t) => {
+    const all = largeRun({ events: 400 });
+    const address = await writeReport(t, { "run.jsonl": all.slice(0, 200) });
+    const { page } = await open({ offline: true });
+    await page.goto(address);
+    await page.getByRole("heading", { level: 1, name: /Incomplete/ }).waitFor();
+    const works = page.getByRole("navigation", { name: "Works" });
+    await works
+      .getByRole("link", { name: /Incomplete/ })
+      .first()
+      .waitFor();
+    assert.equal(await page.getByText(/^Running/).count(), 0);
+    // The journal is weeks old: the clock stopped with it.
+    assert.doesNotMatch(await page.getByRole("main").innerText(), /\d+ d \d+ h/);
+  });
+
   it("of a week is a list with totals, to search and to group", async (t) => {
     const address = await writeReport(t, week);
     const { page } = await open({ offline: true });

@@ -45,6 +45,9 @@ describe("a session", browserTests, () => {
     assert.equal(await conversation.getByText("I am a script.").count(), 1);
     await conversation.getByText("Who are you?").waitFor();
     assert.equal(await conversation.getByText("Who are you?").count(), 1);
+    const other = await open();
+    await other.page.goto(page.url());
+    await other.page.getByText("The prompts of other tabs are not shown.").waitFor();
     await page.getByRole("button", { name: "Stop the session" }).click();
     const dialog = page.getByRole("dialog", { name: "Stop this session?" });
     await dialog.getByRole("button", { name: "Stop the session" }).click();

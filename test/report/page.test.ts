@@ -44,7 +44,7 @@ describe("the files of the page", () => {
 });
 
 describe("the HTML of the portal", () => {
-  const html = portalHtml({ version: "1.2.3" });
+  const html = portalHtml({ version: "1.2.3", journals: false });
 
   it("has no inline script, style or handler", () => {
     assert.doesNotMatch(html, /<style|\son\w+=|style=|javascript:/i);

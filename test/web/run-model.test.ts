@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, it, test } from "node:test";
 import * as fc from "fast-check";
 import type { RunEvent, RunEventBody, WorkRef } from "../../src/events/event.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
@@ -164,6 +164,66 @@ test("the end of the run ends everything that is open", () => {
       ["tool", 1030, "canceled"],
     ],
   );
+});
+
+describe("a model call on the timeline", () => {
+  const callsOf = (bodies: readonly RunEventBody[]) =>
+    fold(stamped(bodies)).turns[0]?.session.lane.spans.flatMap(({ kind, start, end, status }) =>
+      kind === "model" ? [[start, end, status]] : [],
+    );
+  const used = act({
+    kind: "model.used",
+    modelId: "m",
+    inputTokens: 1,
+    outputTokens: 1,
+    cacheReadTokens: 0,
+    reasoningTokens: 0,
+    cost: 0,
+    durationMs: 4,
+    subAgent: false,
+  });
+  const tool = act({ kind: "tool.started", toolCallId: "c", toolName: "bash", arguments: {} });
+  const toolEnd = act({ kind: "tool.ended", toolCallId: "c", succeeded: true });
+  const failed = act({ kind: "model.failed", statusCode: 503, subAgent: false });
+  const turnEnded = (outcome: "completed" | "crashed" | "canceled"): RunEventBody => ({
+    type: "turn.ended",
+    ...session,
+    turnId: "t1",
+    purpose: "prompt",
+    outcome,
+  });
+  const start = turnStarted("t1");
+
+  it("is there while the model works, before it is reported", () => {
+    assert.deepEqual(callsOf([start]), [[1000, undefined, "running"]]);
+  });
+  it("is as long as reported once it is", () => {
+    assert.deepEqual(callsOf([start, used]), [[1006, 1010, "succeeded"]]);
+  });
+  it("follows the tool calls, not between two of them", () => {
+    assert.deepEqual(callsOf([start, used, tool, toolEnd]), [
+      [1006, 1010, "succeeded"],
+      [1030, undefined, "running"],
+    ]);
+    assert.deepEqual(callsOf([start, used, tool, toolEnd, tool]), [[1006, 1010, "succeeded"]]);
+  });
+  it("that the turn was canceled or crashed in ends with it", () => {
+    assert.deepEqual(callsOf([start, turnEnded("canceled")]), [[1000, 1010, "canceled"]]);
+    assert.deepEqual(callsOf([start, turnEnded("crashed")]), [[1000, 1010, "failed"]]);
+  });
+  it("that failed is followed by the next try", () => {
+    assert.deepEqual(callsOf([start, failed]), [
+      [1000, 1010, "failed"],
+      [1010, undefined, "running"],
+    ]);
+  });
+  it("that was never reported is as long as its turn", () => {
+    assert.deepEqual(callsOf([start, turnEnded("completed")]), [[1000, 1010, "succeeded"]]);
+  });
+  it("is not left behind by a completed turn", () => {
+    const events = [start, used, tool, toolEnd, turnEnded("completed")];
+    assert.deepEqual(callsOf(events), [[1006, 1010, "succeeded"]]);
+  });
 });
 
 test("of two ends of a work the first one counts", () => {

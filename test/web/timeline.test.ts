@@ -32,6 +32,10 @@ test("a lane for the job, each work and, if wanted, each session; none overlaps 
     works.map(({ label }) => label),
     [...model.works.values()].map(({ taskId }) => taskId),
   );
+  assert.deepEqual(
+    [rows[0]?.note, ...works.map(({ note }) => note)],
+    ["job", ...[...model.works.keys()].map((workId) => `#${workId}`)],
+  );
   assert.ok(rows.some(({ isSession, label }) => isSession && label === "task session, attempt 2"));
   rows.reduce((end, { top, height }) => {
     assert.equal(top, end);

@@ -79,6 +79,14 @@ function act<T extends object>(path: string, body = ""): Promise<Answer<T>> {
 
 /** The server and this page are of one version: an answer without `error` has the documented shape. */
 async function request<T extends object>(path: string, options: RequestInit): Promise<Answer<T>> {
+  // The browser would take such a name for a folder and its parent, and ask for another address.
+  const dots = path.split("/").find((part) => part === "." || part === "..");
+  if (dots !== undefined)
+    return {
+      ok: false,
+      error: "NameNotPossible",
+      reason: `"${dots}" can't be part of an address. Give it another name in the entry.`,
+    };
   let response: Response;
   try {
     response = await fetch(path, { cache: "no-store", ...options });
@@ -108,6 +116,10 @@ export function errorIn(text: string): ApiError | undefined {
   return { error, reason };
 }
 
+export function failure(error: string): ApiError {
+  return { error, reason: describeError(error) };
+}
+
 /** The errors that the documents name carry no text. */
 export function describeError(error: string): string {
   switch (error) {
@@ -123,6 +135,8 @@ export function describeError(error: string): string {
       return "Enter an absolute path.";
     case "WorkingDirectoryNotExists":
       return "There is no such folder on the server.";
+    case "NotFound":
+      return "The server has nothing at this address.";
     case "UserInputRequired":
       return "This job needs an input.";
     default:

@@ -36,7 +36,7 @@ class Stream<T> {
   readonly #path: string;
   readonly #listener: StreamListener<T>;
   readonly #stop = new AbortController();
-  #state: "open" | "lost" = "open";
+  #state: "open" | "lost" | undefined = undefined;
   #last = 0;
   #batch: T[] = [];
   #frame: number | undefined;

@@ -30,6 +30,11 @@ export function endSpan(span: Span, at: number, status: SpanStatus): void {
   span.status = status;
 }
 
+/** Takes back one of the last spans. */
+export function dropSpan(lane: Lane, span: Span): void {
+  lane.spans.splice(lane.spans.lastIndexOf(span), 1);
+}
+
 export function addMark(lane: Lane, kind: MarkKind, at: number, source: Place): void {
   lane.marks.push({ kind, at, source });
 }

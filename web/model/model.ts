@@ -64,6 +64,8 @@ export interface IterationModel {
   readonly startedAt: number;
   endedAt: number | undefined;
   outcome: WorkOutcome | undefined;
+  /** It is a condition, and failed as one that says no. */
+  answeredNo: boolean;
   modelId: string;
   readonly sessions: Map<string, SessionModel>;
   /** Turns and decisions in the order in which they happened. */
@@ -112,6 +114,8 @@ export interface TurnModel {
   readonly openTexts: Map<string, TextBlock>;
   /** Tool calls that are running, by id. */
   readonly openCalls: Map<string, CallBlock>;
+  /** The model call that seems to be running: none is reported before it has ended. */
+  openModel: Span | undefined;
 }
 
 interface InTurn {
@@ -176,7 +180,8 @@ export interface DecisionItem {
 
 /** `queue`: until a turn could start (a free slot, a new session). `wait`: a wait that was decided. */
 export type SpanKind = "job" | "iteration" | "queue" | "wait" | "turn" | "model" | "tool";
-export type SpanStatus = "running" | "succeeded" | "failed" | "canceled" | "neutral";
+export type SpanStatus =
+  "running" | "succeeded" | "failed" | "answered-no" | "canceled" | "neutral";
 
 export interface Span {
   readonly kind: SpanKind;

@@ -5,7 +5,7 @@ import type { Block, IterationModel, Place, RunModel, TurnModel, WorkModel } fro
 
 /** What an address shows. */
 export interface Target {
-  /** Undefined: nothing has started. */
+  /** Undefined: the run has no works, or not this one. */
   readonly work: WorkModel | undefined;
   /** Undefined: the work has not started. */
   readonly iteration: IterationModel | undefined;
@@ -21,7 +21,7 @@ export function targetOf(model: RunModel, part: RunPart): Target {
       return targetOfWork(interesting(model));
     case "work": {
       const work = model.works.get(part.workId);
-      if (work === undefined) return targetOfWork(interesting(model), true);
+      if (work === undefined) return nothing;
       if (part.iteration === undefined) return targetOfWork(work);
       const iteration = work.iterations.get(part.iteration);
       if (iteration === undefined) return targetOfWork(work, true);
@@ -40,6 +40,13 @@ export function targetOf(model: RunModel, part: RunPart): Target {
   }
 }
 
+const nothing: Target = {
+  work: undefined,
+  iteration: undefined,
+  place: undefined,
+  missing: true,
+};
+
 function targetOfWork(work: WorkModel | undefined, missing = false): Target {
   const iteration = work === undefined ? undefined : lastOf(work.iterations);
   return { work, iteration, place: undefined, missing };
@@ -52,7 +59,7 @@ function lastOf<T>(map: ReadonlyMap<unknown, T>): T | undefined {
 }
 
 function targetOfPlace(model: RunModel, place: Place | undefined): Target {
-  if (place === undefined) return targetOfWork(interesting(model), true);
+  if (place === undefined) return nothing;
   const iteration = iterationOfPlace(place);
   if (iteration === undefined) return { ...targetOfWork(interesting(model)), place };
   return { work: iteration.work, iteration, place, missing: false };

@@ -29,7 +29,7 @@ import type {
   TurnModel,
   WorkModel,
 } from "./model.ts";
-import { applyActivity, noUsage } from "./turn-blocks.ts";
+import { applyActivity, endOpenModel, noUsage, openModelCall } from "./turn-blocks.ts";
 
 export type * from "./model.ts";
 
@@ -146,6 +146,7 @@ function iterationOf(model: RunModel, ref: WorkRef, at: number): IterationModel 
     startedAt: at,
     endedAt: undefined,
     outcome: undefined,
+    answeredNo: false,
     modelId: "",
     sessions: new Map(),
     entries: [],
@@ -172,7 +173,14 @@ function endIteration(
   model.running.delete(iteration);
   for (const session of iteration.sessions.values()) endSession(session, at);
   for (const entry of iteration.entries) if (entry.kind === "turn") endTurn(entry, at);
-  endSpan(iteration.span, at, outcome === undefined ? "canceled" : statusOf(outcome.kind));
+  iteration.answeredNo =
+    outcome !== undefined && model.view.works.get(iteration.work.workId)?.status === "answered-no";
+  endSpan(iteration.span, at, iterationStatus(iteration));
+}
+
+function iterationStatus({ outcome, answeredNo }: IterationModel): SpanStatus {
+  if (outcome === undefined) return "canceled";
+  return answeredNo ? "answered-no" : statusOf(outcome.kind);
 }
 
 function statusOf(kind: WorkOutcome["kind"] | "completed"): SpanStatus {
@@ -235,6 +243,7 @@ function startTurn(
   const { iteration } = session;
   if (event.purpose === "prompt") iteration.sendings += 1;
   const turn = addTurn(model, session, event.turnId, event, at);
+  openModelCall(turn, at);
   if (at > iteration.idleSince) {
     const start = iteration.idleSince;
     const { spans } = iteration.work.lane;
@@ -265,6 +274,7 @@ function addTurn(
     span: addSpan(session.lane, "turn", at),
     openTexts: new Map(),
     openCalls: new Map(),
+    openModel: undefined,
   };
   turn.span.source = turn;
   session.turns.set(turnId, turn);
@@ -289,7 +299,9 @@ function endTurn(turn: TurnModel, at: number): void {
   turn.endedAt = at;
   turn.iteration.idleSince = at;
   for (const call of turn.openCalls.values()) endSpan(call.span, at, "canceled");
-  endSpan(turn.span, at, turn.outcome === undefined ? "canceled" : statusOf(turn.outcome));
+  const status = turn.outcome === undefined ? "canceled" : statusOf(turn.outcome);
+  endOpenModel(turn, at, status);
+  endSpan(turn.span, at, status);
 }
 
 function addDecision(

@@ -8,6 +8,8 @@ export interface LaneRow {
   /** Of sessions, below the lane of their work. */
   readonly isSession: boolean;
   readonly label: string;
+  /** What tells lanes with the same label apart. */
+  readonly note: string;
   readonly top: number;
   readonly height: number;
 }
@@ -28,13 +30,16 @@ export function laneRows(model: RunModel, withSessions: boolean): readonly LaneR
     work: undefined,
     isSession: false,
     label: model.view.jobName,
+    note: "job",
     height: WORK_LANE,
   });
   for (const work of model.works.values()) {
-    add({ lane: work.lane, work, isSession: false, label: work.taskId, height: WORK_LANE });
+    const { taskId: label, workId } = work;
+    add({ lane: work.lane, work, isSession: false, label, note: `#${workId}`, height: WORK_LANE });
     if (!withSessions) continue;
     for (const lane of work.sessionLanes) {
-      add({ lane, work, isSession: true, label: laneLabel(lane.sessions), height: SESSION_LANE });
+      const session = laneLabel(lane.sessions);
+      add({ lane, work, isSession: true, label: session, note: "", height: SESSION_LANE });
     }
   }
   return rows;

@@ -6,7 +6,7 @@ import {
   type ToolEnded,
 } from "../../src/events/session-activity.ts";
 import type { Usage } from "../../src/events/view.ts";
-import { addMark, addSpan, endSpan } from "./lanes.ts";
+import { addMark, addSpan, dropSpan, endSpan } from "./lanes.ts";
 import type { Block, CallBlock, RunModel, SpanStatus, TextBlock, TurnModel } from "./model.ts";
 
 /** The block that the activity added or changed. */
@@ -27,6 +27,7 @@ export function applyActivity(
     case "message.ended":
       return applyText(turn, "message", activity.messageId, activity, at);
     case "tool.started":
+      dropOpenModel(turn);
       return addCall(model, turn, activity, at);
     case "tool.delta": {
       const call = turn.openCalls.get(activity.toolCallId);
@@ -42,6 +43,7 @@ export function applyActivity(
       call.output = "";
       turn.openCalls.delete(toolCallId);
       endSpan(call.span, at, callStatus(activity));
+      if (turn.openCalls.size === 0) openModelCall(turn, at);
       return call;
     }
     case "sub-agent.tool.failed":
@@ -54,6 +56,7 @@ export function applyActivity(
       addUsage(turn.usage, activity);
       addUsage(turn.iteration.usage, activity);
       const block = addBlock({ ...place, kind: "usage", used: activity });
+      if (!activity.subAgent) dropOpenModel(turn);
       // It can't have begun before its turn, whatever the clock of the runtime says.
       const earliest = turn.start === undefined ? -Infinity : turn.startedAt;
       const start = Math.max(earliest, at - Math.max(0, activity.durationMs));
@@ -65,6 +68,7 @@ export function applyActivity(
     case "model.failed": {
       const block = addBlock({ ...place, kind: "model-failure", failure: activity });
       addMark(turn.session.lane, "failure", at, block);
+      if (!activity.subAgent) failOpenModel(turn, block, at);
       return block;
     }
     case "permission.denied": {
@@ -77,6 +81,36 @@ export function applyActivity(
     case "idle":
       return undefined;
   }
+}
+
+/** From now on, the model works on its next answer. */
+export function openModelCall(turn: TurnModel, at: number): void {
+  if (turn.openModel !== undefined || turn.endedAt !== undefined) return;
+  turn.openModel = addSpan(turn.session.lane, "model", at);
+  turn.openModel.source = turn;
+}
+
+/** What has been reported now takes its place. */
+function dropOpenModel(turn: TurnModel): void {
+  if (turn.openModel !== undefined) dropSpan(turn.session.lane, turn.openModel);
+  turn.openModel = undefined;
+}
+
+/** The runtime may try it again by itself. */
+function failOpenModel(turn: TurnModel, source: Block, at: number): void {
+  if (turn.openModel === undefined) return;
+  turn.openModel.source = source;
+  endSpan(turn.openModel, at, "failed");
+  turn.openModel = undefined;
+  openModelCall(turn, at);
+}
+
+/** A turn that completed has had all its model calls reported; another one ends with the call that it was in. */
+export function endOpenModel(turn: TurnModel, at: number, status: SpanStatus): void {
+  if (turn.openModel === undefined) return;
+  if (status === "succeeded" && turn.usage.modelCalls > 0) dropOpenModel(turn);
+  else endSpan(turn.openModel, at, status);
+  turn.openModel = undefined;
 }
 
 type TextActivity = Extract<

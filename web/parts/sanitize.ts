@@ -34,6 +34,9 @@ export function markdownToNodes(text: string): DocumentFragment {
     ALLOW_ARIA_ATTR: false,
     RETURN_DOM_FRAGMENT: true,
   });
+  // What leads nowhere doesn't look like a link.
+  for (const link of fragment.querySelectorAll("a:not([href])"))
+    link.replaceWith(...link.childNodes);
   for (const link of fragment.querySelectorAll("a")) {
     link.rel = "noreferrer noopener";
     link.target = "_blank";

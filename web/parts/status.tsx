@@ -3,13 +3,14 @@ import { Icon, Spinner, type IconName } from "./icon.tsx";
 
 export type Status =
   | "pending"
-  | "waiting"
   | "running"
   | "succeeded"
   | "retried"
   | "failed"
   | "crashed"
   | "canceled"
+  /** Its end is not known, and never will be. */
+  | "incomplete"
   | "skipped"
   | "answered-yes"
   | "answered-no";
@@ -24,14 +25,14 @@ interface Look {
 export type Tone = "ok" | "fail" | "warn" | "run" | "skip";
 
 export const looks: Readonly<Record<Status, Look>> = {
-  pending: { word: "Pending", icon: "dot", tone: "skip" },
-  waiting: { word: "Waiting", icon: "clock", tone: "skip" },
+  pending: { word: "Waiting", icon: "dot", tone: "skip" },
   running: { word: "Running", icon: "play", tone: "run" },
   succeeded: { word: "Succeeded", icon: "check", tone: "ok" },
   retried: { word: "Succeeded after a retry", icon: "retry", tone: "warn" },
   failed: { word: "Failed", icon: "cross", tone: "fail" },
   crashed: { word: "Crashed", icon: "bolt", tone: "fail" },
   canceled: { word: "Canceled", icon: "stop", tone: "skip" },
+  incomplete: { word: "Incomplete", icon: "alert", tone: "warn" },
   skipped: { word: "Skipped", icon: "skip", tone: "skip" },
   "answered-yes": { word: "Answered yes", icon: "check", tone: "run" },
   "answered-no": { word: "Answered no", icon: "minus", tone: "run" },

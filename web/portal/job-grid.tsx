@@ -117,7 +117,7 @@ function TaskTags({ names }: { names: readonly string[] }) {
   return (
     <span class="job-button-tags">
       {unique.slice(0, MAX_TAGS).map((name) => (
-        <span key={name} class="tag">
+        <span key={name} class="tag" title={name}>
           {name}
         </span>
       ))}

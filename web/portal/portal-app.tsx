@@ -24,7 +24,7 @@ export function PortalApp({ boot }: { boot: PortalBoot }) {
   const navigation = [
     { href: "#/", text: "Jobs", current: current.page === "home" },
     { href: "#/session", text: "Session", current: current.page === "session" },
-    ...(kept.length > 0 || current.page === "journals"
+    ...(boot.journals || current.page === "journals"
       ? [{ href: "#/journals", text: "Journals", current: current.page === "journals" }]
       : []),
   ];
@@ -62,7 +62,7 @@ export function UnknownPage() {
   return (
     <>
       <PageHeading>There is no such page</PageHeading>
-      <EmptyState title="The address is not one of this page.">
+      <EmptyState title="Nothing is at this address.">
         <a href="#/">Go to the start</a>
       </EmptyState>
     </>

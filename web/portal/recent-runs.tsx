@@ -157,7 +157,7 @@ export function EarlierRuns({ runs }: { runs: readonly RunSummary[] }) {
               <span class="recent-name">{run.jobName}</span>
               <span class="recent-facts">
                 {run.status === "running" ? (
-                  <StatusBadge status="canceled" word="Without an end" quiet />
+                  <StatusBadge status="incomplete" quiet />
                 ) : (
                   <StatusBadge status={run.status} quiet />
                 )}

@@ -1,6 +1,6 @@
 /** Asks for what a job needs, and starts it. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api, type ApiError } from "../data/api.ts";
+import { api, failure, type ApiError } from "../data/api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { ErrorNote, Loading } from "../parts/notes.tsx";
@@ -94,6 +94,8 @@ function StartForm({
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => form.current?.querySelector<HTMLElement>("textarea, input")?.focus(), []);
   const start = async () => {
+    if (busy) return;
+    if (needsInput && userInput === "") return setError(failure("UserInputRequired"));
     setBusy(true);
     setError(undefined);
     const answer = await api.startJob(jobName, workingDirectory, needsInput ? userInput : "");
@@ -103,9 +105,19 @@ function StartForm({
     navigate(runHref(answer.value));
   };
   const field = error === undefined ? undefined : fieldOf(error);
+  useEffect(
+    () => form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus(),
+    [error],
+  );
   return (
     <form
       ref={form}
+      noValidate
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+        event.preventDefault();
+        void start();
+      }}
       onSubmit={(event) => {
         event.preventDefault();
         void start();
@@ -115,7 +127,7 @@ function StartForm({
         {needsInput ? (
           <Field
             label="Input"
-            hint="The prompts of this job use it as $user-input."
+            hint="The prompts of this job use it as $user-input. Ctrl+Enter starts the job."
             error={field === "input" ? error?.reason : undefined}
           >
             {(props) => (

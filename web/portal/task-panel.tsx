@@ -59,7 +59,7 @@ function StartTask({ session }: { session: OpenSession }) {
         void start();
       }}
     >
-      <Field label="Task" hint="Runs in this conversation; its preconditions are not checked.">
+      <Field label="Task" hint="Runs in this conversation. Its availability is not checked.">
         {(props) => (
           <select
             {...props}

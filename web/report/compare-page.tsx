@@ -10,6 +10,7 @@ import { navigate } from "../router.ts";
 import { hrefOf, runHref, type RunPart } from "../routes.ts";
 import { RunContext } from "../run/context.ts";
 import { Flowchart } from "../run/flowchart.tsx";
+import { runState } from "../run/status-of.ts";
 import { useRun, type Run } from "../run/use-run.ts";
 import {
   both,
@@ -111,7 +112,9 @@ export function ComparePage({
 function Chart({ runId, run: { model, version, feed } }: { runId: string; run: Run }) {
   const open = (part: RunPart) => navigate(runHref(runId, part));
   return (
-    <RunContext.Provider value={{ runId, live: feed.kind === "open", open, query: "" }}>
+    <RunContext.Provider
+      value={{ runId, live: feed.kind === "open", over: feed.kind === "ended", open, query: "" }}
+    >
       <Flowchart model={model} version={version} selected={undefined} />
     </RunContext.Provider>
   );
@@ -147,12 +150,12 @@ function RunHead({ side, runId, run }: { side: SideName; runId: string; run: Run
         <Side side={side} />{" "}
         <a href={runHref(runId)}>{view.jobName === "" ? runId : view.jobName}</a>
       </h2>
-      {view.runId === "" && run.feed.kind === "open" ? (
+      {view.runId === "" && run.feed.kind === "reading" ? (
         <Loading what={`run ${side}`} />
       ) : (
         <>
           <p class="compare-when">
-            <StatusBadge status={view.status} />
+            <StatusBadge {...runState(view, run.feed)} />
             <span class="muted number">{formatMoment(view.startedAt ?? Number.NaN)}</span>
           </p>
           {reason === "" ? null : <p class="compare-reason">{reason}</p>}

@@ -207,7 +207,7 @@ function Filters({
 }
 
 function statusWord(status: string): string {
-  if (status === "running") return "Not ended";
+  if (status === "running") return looks.incomplete.word;
   return Object.entries(looks).find(([name]) => name === status)?.[1].word ?? status;
 }
 

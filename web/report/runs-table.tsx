@@ -237,7 +237,7 @@ function RunRow({
 
 /** A run without an end may have been killed. */
 function lookOf(status: ListedRun["status"]): { status: Status; word?: string } {
-  return status === "running" ? { status: "waiting", word: "Not ended" } : { status };
+  return status === "running" ? { status: "incomplete" } : { status };
 }
 
 function NumberCell({

@@ -39,7 +39,7 @@ export function Trend({ runs }: { runs: readonly ListedRun[] }) {
       <div class="trend-heading">
         <h2>{what} by run</h2>
         <span class="muted small">
-          average {text(average)}, most {text(most)}
+          average {text(average)}, highest {text(most)}
         </span>
         {hasCost ? (
           <div class="trend-choice" role="group" aria-label="What the bars show">
@@ -63,7 +63,7 @@ export function Trend({ runs }: { runs: readonly ListedRun[] }) {
           viewBox={`0 0 ${width} ${HEIGHT}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`${what} of ${shown.length} runs from ${formatMoment(first)} to ${formatMoment(last)}: average ${text(average)}, most ${text(most)}.`}
+          aria-label={`${what} of ${shown.length} runs from ${formatMoment(first)} to ${formatMoment(last)}: average ${text(average)}, highest ${text(most)}.`}
         >
           {shown.map((run, index) => {
             const height = Math.max(2, (valueOf(run) / most) * HEIGHT);

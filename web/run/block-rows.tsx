@@ -8,7 +8,7 @@ import type { Row } from "../model/rows.ts";
 import { argumentText } from "../model/search.ts";
 import { formatCost, formatCount, formatDuration, formatExact, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
-import { StatusBadge, type Status } from "../parts/status.tsx";
+import { looks, StatusBadge, type Status } from "../parts/status.tsx";
 import { ClockTime } from "../parts/time.tsx";
 import { CallRow } from "./call-row.tsx";
 import { CategoryLabel, DecisionMark } from "./decisions.tsx";
@@ -108,13 +108,14 @@ function TurnRow({ turn, opened }: { turn: TurnModel; opened: Opened }) {
 function EndRow({ turn }: { turn: TurnModel }) {
   const { outcome, endedAt = turn.startedAt, startedAt, usage } = turn;
   const status: Status =
-    outcome === undefined ? "canceled" : outcome === "completed" ? "succeeded" : outcome;
-  const word = { succeeded: "Completed", crashed: "Crashed", canceled: "Canceled" }[
-    status === "crashed" || status === "succeeded" ? status : "canceled"
-  ];
+    outcome === undefined ? "incomplete" : outcome === "completed" ? "succeeded" : outcome;
   return (
     <div class="row-end">
-      <StatusBadge status={status} word={outcome === undefined ? "Not ended" : word} quiet />
+      <StatusBadge
+        status={status}
+        word={outcome === "completed" ? "Completed" : looks[status].word}
+        quiet
+      />
       <span class="muted small">
         after {formatDuration(endedAt - startedAt)}
         {usage.modelCalls === 0 ? "" : `, ${usageText(usage)}`}

@@ -1,14 +1,17 @@
 /** What the parts of the run page have in common. */
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { Place } from "../model/model.ts";
+import type { Place, RunModel } from "../model/model.ts";
 import { partOf } from "../model/places.ts";
+import { useNow } from "../parts/time.tsx";
 import { runHref, type RunPart } from "../routes.ts";
 
 export interface RunContext {
   readonly runId: string;
-  /** Whether events may still come. */
+  /** Whether it runs now, and events come as they happen. */
   readonly live: boolean;
+  /** Whether no more events can come: what has not ended never will. */
+  readonly over: boolean;
   /** Follows a link. */
   readonly open: (part: RunPart) => void;
   /** What the reader searches for. */
@@ -18,12 +21,20 @@ export interface RunContext {
 export const RunContext = createContext<RunContext>({
   runId: "",
   live: false,
+  over: true,
   open: () => {},
   query: "",
 });
 
 export function useRunContext(): RunContext {
   return useContext(RunContext);
+}
+
+/** The time up to which what has not ended is shown: now, or the last that is known of a run that does not run. */
+export function useRunTime({ view, lastAt }: RunModel): number {
+  const { live } = useRunContext();
+  const now = useNow(live ? 1_000 : 0);
+  return view.endedAt ?? (live ? Math.max(now, lastAt ?? now) : (lastAt ?? now));
 }
 
 export function placeHref(runId: string, place: Place): string {

@@ -118,7 +118,9 @@ export function Decisions({ model, version }: { model: RunModel; version: number
           </select>
         </label>
         <span class="muted small" role="status">
-          {plural(shown.length, "decision")}
+          {shown.length === model.decisions.length
+            ? plural(shown.length, "decision")
+            : `${shown.length} of ${plural(model.decisions.length, "decision")}`}
         </span>
       </div>
       {shown.length === 0 ? (

@@ -6,15 +6,14 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { generateChartNodes } from "../../src/entry/chart.ts";
 import { mermaidNames } from "../../src/entry/mermaid.ts";
 import type { RunPlan } from "../../src/events/plan.ts";
-import { elapsedMs, type WorkView } from "../../src/events/view.ts";
+import { elapsedMs } from "../../src/events/view.ts";
 import type { RunModel } from "../model/model.ts";
 import { drawFlowchart, MANY_NODES } from "../parts/flowchart.ts";
 import { formatDuration } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { EmptyState, Loading } from "../parts/notes.tsx";
-import { looks } from "../parts/status.tsx";
-import { useNow } from "../parts/time.tsx";
-import { useRunContext } from "./context.ts";
+import { looks, type Status } from "../parts/status.tsx";
+import { useRunContext, useRunTime } from "./context.ts";
 import { workStatus } from "./status-of.ts";
 
 /** As wide as the second line of a node gets; one word, so that it stays a line. */
@@ -42,11 +41,11 @@ export function Flowchart({
   selected: number | undefined;
 }) {
   const { plan } = model.view;
-  const { live, open } = useRunContext();
+  const { over, open, live } = useRunContext();
   const place = useRef<HTMLDivElement>(null);
   const [drawing, setDrawing] = useState<Drawing | "failed" | undefined>(undefined);
   const [isFitted, setFitted] = useState(true);
-  const now = useNow(live ? 1_000 : 0);
+  const now = useRunTime(model);
   const [isWanted, setWanted] = useState(false);
   const isHeld = !isWanted && model.works.size > MANY_NODES;
 
@@ -70,12 +69,13 @@ export function Flowchart({
   useLayoutEffect(() => {
     if (drawn === undefined) return;
     drawn.nodes.forEach((node, index) => {
-      show(node, model.view.works.get(node.workId), model.view.endedAt ?? now, {
+      const work = model.view.works.get(node.workId);
+      show(node, workStatus(work, over), work === undefined ? 0 : elapsedMs(work, now), {
         isSelected: node.workId === selected,
         inTabOrder: selected === undefined ? index === 0 : node.workId === selected,
       });
     });
-  }, [drawn, version, selected, now]);
+  }, [drawn, version, selected, now, over]);
 
   useLayoutEffect(() => {
     const box = place.current;
@@ -189,13 +189,11 @@ async function draw(plan: RunPlan): Promise<Drawing> {
 
 function show(
   { element, detail }: DrawnNode,
-  work: WorkView | undefined,
-  now: number,
+  status: Status,
+  elapsed: number,
   { isSelected, inTabOrder }: { readonly isSelected: boolean; readonly inTabOrder: boolean },
 ): void {
-  const status = workStatus(work);
   const { word, tone } = looks[status];
-  const elapsed = work === undefined ? 0 : elapsedMs(work, now);
   const text = [
     status === "retried" ? "Retried" : word,
     ...(elapsed > 0 ? [formatDuration(elapsed)] : []),
@@ -234,23 +232,26 @@ function bringIntoView(element: Element, box: HTMLElement, always: boolean): voi
 
 /** The statuses that the chart has now. */
 function Legend({ model, version }: { model: RunModel; version: number }) {
+  const { over } = useRunContext();
   const shown = useMemo(() => {
     const counts = new Map<
       string,
       { readonly word: string; readonly tone: string; count: number }
     >();
     for (const work of model.view.works.values()) {
-      const { word, tone } = looks[workStatus(work)];
+      const status = workStatus(work, over);
+      const { word } = looks[status];
+      const tone = status === "pending" ? "none" : looks[status].tone;
       const entry = counts.get(word) ?? { word, tone, count: 0 };
       entry.count += 1;
       counts.set(word, entry);
     }
     return [...counts.values()];
-  }, [model, version]);
+  }, [model, version, over]);
   return (
     <ul class="legend" aria-label="Statuses">
       {shown.map(({ word, tone, count }) => (
-        <li key={word} data-tone={word === "Pending" ? "none" : tone}>
+        <li key={word} data-tone={tone}>
           <span class="legend-swatch" aria-hidden="true" />
           {count} {word.toLowerCase()}
         </li>

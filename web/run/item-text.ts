@@ -25,6 +25,8 @@ export function itemTitle(item: Item): string {
       return "Waiting for a free slot or a new session";
     case "wait":
       return place?.kind === "decision" ? place.text : "Waiting";
+    case "model":
+      return place === undefined || place.kind === "turn" ? "Model call" : titleOf(place);
     default:
       return place === undefined ? "" : titleOf(place);
   }
@@ -37,7 +39,8 @@ export function itemDetail(item: Item, now: number): string {
   }
   const { status, kind } = item.span;
   const words = [formatDuration(lengthOf(item.span, now))];
-  if (status !== "neutral" && !(kind === "model" && status === "succeeded")) words.push(status);
+  if (status !== "neutral" && !(kind === "model" && status === "succeeded"))
+    words.push(status.replace("-", " "));
   return words.join(", ");
 }
 

@@ -12,7 +12,8 @@ import { formatCost, formatCount, formatDuration, formatExact } from "../parts/f
 import { Icon } from "../parts/icon.tsx";
 import { PageHeading } from "../parts/notes.tsx";
 import { StatusBadge } from "../parts/status.tsx";
-import { RelativeTime, useNow } from "../parts/time.tsx";
+import { RelativeTime } from "../parts/time.tsx";
+import { useRunTime } from "./context.ts";
 import { runState } from "./status-of.ts";
 import type { Feed } from "./use-run.ts";
 
@@ -49,10 +50,10 @@ export function RunHead({
         {live && isLost ? "Connection lost. Reconnecting… What is shown may be out of date." : ""}
       </p>
       <p class="hidden-text" role="status">
-        {live ? "" : `The run has ended: ${state.word}`}
+        {live || feed.kind === "reading" ? "" : `The run has ended: ${state.word}`}
       </p>
       <Reason view={view} feed={feed} />
-      <Facts model={model} live={live} />
+      <Facts model={model} />
       {view.plan === undefined ? null : <Plan plan={view.plan} />}
     </div>
   );
@@ -143,10 +144,9 @@ function Reason({ view, feed }: { view: RunView; feed: Feed }) {
   );
 }
 
-function Facts({ model, live }: { model: RunModel; live: boolean }) {
-  const { totals, startedAt, endedAt } = model.view;
-  const now = useNow(live ? 1_000 : 0);
-  const end = endedAt ?? (live ? now : (model.lastAt ?? now));
+function Facts({ model }: { model: RunModel }) {
+  const { totals, startedAt } = model.view;
+  const end = useRunTime(model);
   return (
     <dl class="run-facts">
       <Fact name="Duration">{startedAt === undefined ? "–" : formatDuration(end - startedAt)}</Fact>

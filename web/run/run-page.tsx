@@ -1,10 +1,12 @@
 /** One run, live or from a journal: a fold over its events. */
+import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { RunSource } from "../data/run-source.ts";
 import type { Place } from "../model/model.ts";
 import { targetOf, type Target } from "../model/places.ts";
 import { EmptyState, ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { Tabs } from "../parts/tabs.tsx";
+import { useMedia } from "../parts/use-media.ts";
 import { navigate } from "../router.ts";
 import { runHref, type RunPart } from "../routes.ts";
 import { RunContext } from "./context.ts";
@@ -16,6 +18,9 @@ import { Timeline } from "./timeline.tsx";
 import { useRun, type Run } from "./use-run.ts";
 import { WorkDetail } from "./work-detail.tsx";
 import { WorksList } from "./works-list.tsx";
+
+/** As in run.css. */
+const narrow = "(max-width: 640px)";
 
 export type { RunActions } from "./run-head.tsx";
 
@@ -33,10 +38,11 @@ export function RunPage({
   const { runId } = source;
   const { model, feed } = run;
   const live = feed.kind === "open" && model.view.endedAt === undefined;
+  const over = feed.kind === "ended" || feed.kind === "failed";
   const [query, setQuery] = useState("");
   const context = useMemo(
-    () => ({ runId, live, query, open: (part: RunPart) => navigate(runHref(runId, part)) }),
-    [runId, live, query],
+    () => ({ runId, live, over, query, open: (part: RunPart) => navigate(runHref(runId, part)) }),
+    [runId, live, over, query],
   );
   if (model.events === 0) return <WithoutEvents run={run} />;
   return (
@@ -51,7 +57,7 @@ function WithoutEvents({ run: { feed } }: { run: Run }) {
   return (
     <>
       <PageHeading eyebrow="Run">Run</PageHeading>
-      {feed.kind === "open" ? <Loading what="the run" /> : null}
+      {feed.kind === "reading" || feed.kind === "open" ? <Loading what="the run" /> : null}
       {feed.kind === "ended" ? <EmptyState title="There are no events of this run" /> : null}
       {feed.kind === "failed" ? (
         <ErrorNote title="The run can't be shown.">{feed.reason}</ErrorNote>
@@ -72,6 +78,8 @@ function RunParts({
   const target = targetOf(model, route);
   const selected = target.work?.workId;
   const detail = useRef<HTMLElement>(null);
+  const isNarrow = useMedia(narrow);
+  const flowchart = <Flowchart model={model} version={version} selected={selected} />;
   useShown(detail, route, target);
   return (
     <>
@@ -79,20 +87,29 @@ function RunParts({
         <SearchBar model={model} version={version} onQuery={onQuery} />
       </div>
       <div class="run-pictures">
-        <section class="card run-flowchart" aria-label="Flowchart">
-          <h2 class="card-title">Flowchart</h2>
-          <Flowchart model={model} version={version} selected={selected} />
-        </section>
+        {isNarrow ? null : (
+          <section class="card run-flowchart" aria-label="Flowchart">
+            <h2 class="card-title">Flowchart</h2>
+            {flowchart}
+          </section>
+        )}
         <section class="card run-time" aria-label="Timeline and decisions">
-          <Pictures model={model} version={version} selected={selected} />
+          <Pictures
+            model={model}
+            version={version}
+            selected={selected}
+            flowchart={isNarrow ? flowchart : undefined}
+          />
         </section>
       </div>
       <section ref={detail} class="card run-work" aria-label="Works">
         <WorksList model={model} selected={selected} />
         <div class="run-detail">
-          {target.missing ? <Missing route={route} /> : null}
+          {target.missing ? <Missing route={route} target={target} /> : null}
           <WithoutRow place={target.place} />
-          <WorkDetail model={model} version={version} target={target} />
+          {target.missing && target.work === undefined ? null : (
+            <WorkDetail model={model} version={version} target={target} />
+          )}
         </div>
       </section>
     </>
@@ -103,27 +120,32 @@ function Pictures({
   model,
   version,
   selected,
+  flowchart,
 }: {
   model: Run["model"];
   version: number;
   selected: number | undefined;
+  /** Where there is no room beside the timeline. */
+  flowchart: VNode | undefined;
 }) {
-  const [shown, setShown] = useState<"timeline" | "decisions">("timeline");
+  const [chosen, setChosen] = useState<"flowchart" | "timeline" | "decisions">("timeline");
+  const shown = chosen === "flowchart" && flowchart === undefined ? "timeline" : chosen;
   return (
     <Tabs
       label="Timeline and decisions"
       tabs={[
+        ...(flowchart === undefined ? [] : [{ id: "flowchart" as const, title: "Flowchart" }]),
         { id: "timeline", title: "Timeline" },
         { id: "decisions", title: `Decisions (${model.decisions.length})` },
       ]}
       selected={shown}
-      onSelect={setShown}
+      onSelect={setChosen}
     >
+      {shown === "flowchart" ? flowchart : null}
       {shown === "timeline" ? (
         <Timeline model={model} version={version} selected={selected} />
-      ) : (
-        <Decisions model={model} version={version} />
-      )}
+      ) : null}
+      {shown === "decisions" ? <Decisions model={model} version={version} /> : null}
     </Tabs>
   );
 }
@@ -138,10 +160,10 @@ function WithoutRow({ place }: { place: Place | undefined }) {
   );
 }
 
-function Missing({ route }: { route: RunPart }) {
+function Missing({ route, target }: { route: RunPart; target: Target }) {
   const what = {
     overview: "part",
-    work: "iteration",
+    work: target.work === undefined ? "work" : "iteration",
     turn: "turn",
     call: "tool call",
     decision: "decision",
@@ -157,9 +179,9 @@ function Missing({ route }: { route: RunPart }) {
 function useShown(
   detail: { readonly current: HTMLElement | null },
   route: RunPart,
-  { work }: Target,
+  { work, missing }: Target,
 ): void {
-  const isThere = work !== undefined;
+  const isThere = work !== undefined || missing;
   useEffect(() => {
     if (route.kind === "overview" || !isThere) return;
     detail.current?.scrollIntoView({ block: "start" });

@@ -1,9 +1,11 @@
 import type { RunView, WorkView } from "../../src/events/view.ts";
-import type { Status } from "../parts/status.tsx";
+import { looks, type Status } from "../parts/status.tsx";
 import type { Feed } from "./use-run.ts";
 
-export function workStatus(work: WorkView | undefined): Status {
+/** `over`: what has not ended by now never will. */
+export function workStatus(work: WorkView | undefined, over: boolean): Status {
   if (work === undefined) return "pending";
+  if (over && work.status === "running") return "incomplete";
   return work.status === "succeeded" && work.attempts > work.runs ? "retried" : work.status;
 }
 
@@ -15,8 +17,10 @@ export interface RunState {
 /** A journal that ends before its run has not seen how that ended. */
 export function runState(view: RunView, feed: Feed): RunState {
   const { status } = view;
-  if (view.endedAt === undefined && feed.kind !== "open")
-    return { status: "canceled", word: "Incomplete" };
+  if (view.endedAt === undefined) {
+    if (feed.kind === "reading") return { status: "pending", word: "Loading" };
+    if (feed.kind !== "open") return { status: "incomplete", word: looks.incomplete.word };
+  }
   switch (status) {
     case "pending":
       return { status, word: "Starting" };

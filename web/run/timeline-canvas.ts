@@ -1,26 +1,7 @@
 /** Draws the visible part of the timeline. Everything else about it is in `timeline.tsx` and `model/timeline.ts`. */
 import type { Mark, Span } from "../model/model.ts";
 import { ticks, type Item, type LaneRow, type Range } from "../model/timeline.ts";
-
-export interface Palette {
-  readonly text: string;
-  readonly muted: string;
-  readonly line: string;
-  readonly surface: string;
-  readonly sunken: string;
-  readonly hover: string;
-  readonly accent: string;
-  readonly ok: string;
-  readonly okSoft: string;
-  readonly fail: string;
-  readonly failSoft: string;
-  readonly warn: string;
-  readonly run: string;
-  readonly runSoft: string;
-  readonly skip: string;
-  readonly skipSoft: string;
-  readonly font: string;
-}
+import type { Palette } from "./timeline-palette.ts";
 
 export interface View {
   readonly rows: readonly LaneRow[];
@@ -150,19 +131,38 @@ function drawSpan(
     running: colors.run,
     succeeded: colors.ok,
     failed: colors.fail,
+    "answered-no": colors.run,
     canceled: colors.skip,
     neutral: colors.skip,
   }[status];
   switch (span.kind) {
     case "job":
-    case "iteration":
+      // A bracket over what belongs to it.
       context.fillStyle = solid;
-      bar(context, left, top + 8, width, height - 16, 3);
+      context.fillRect(left, top + 9, width, 3);
+      context.fillRect(left, top + 9, Math.min(2, width), height - 16);
+      context.fillRect(Math.max(left, right - 2), top + 9, Math.min(2, width), height - 16);
       return;
+    case "iteration": {
+      const soft = {
+        running: colors.runSoft,
+        succeeded: colors.okSoft,
+        failed: colors.failSoft,
+        "answered-no": colors.runSoft,
+        canceled: colors.skipSoft,
+        neutral: colors.skipSoft,
+      }[status];
+      context.fillStyle = width > 3 ? soft : solid;
+      bar(context, left, top + 5, width, height - 10, 3);
+      if (width > 3) {
+        context.strokeStyle = solid;
+        context.lineWidth = 1;
+        outline(context, left + 0.5, top + 5.5, width - 1, height - 11, 3);
+      }
+      return;
+    }
     case "queue":
     case "wait":
-      context.fillStyle = colors.surface;
-      context.fillRect(left, top + 8, width, height - 16);
       hatch(
         context,
         left,
@@ -177,6 +177,7 @@ function drawSpan(
         running: colors.runSoft,
         succeeded: colors.skipSoft,
         failed: colors.failSoft,
+        "answered-no": colors.runSoft,
         canceled: colors.skipSoft,
         neutral: colors.skipSoft,
       }[status];
@@ -190,7 +191,7 @@ function drawSpan(
       return;
     }
     case "model":
-      context.fillStyle = status === "failed" ? colors.fail : colors.accent;
+      context.fillStyle = status === "failed" || status === "canceled" ? solid : colors.accent;
       bar(context, left, top + 5, width, height / 2 - 6, 1.5);
       return;
     case "tool":
@@ -302,13 +303,21 @@ function drawLabels(
   for (const row of visible) {
     const top = AXIS_HEIGHT + row.top - scrollTop;
     const isSelected = row.work !== undefined && row.work.workId === view.selectedWork;
-    context.font = row.isSession
-      ? `11px ${colors.font}`
-      : `${isSelected ? 600 : 500} 12px ${colors.font}`;
-    context.fillStyle = row.isSession ? colors.muted : colors.text;
+    const weight = row.work === undefined || isSelected ? 650 : 500;
+    const labelFont = row.isSession ? `11px ${colors.font}` : `${weight} 12px ${colors.font}`;
+    const noteFont = `11px ${colors.font}`;
+    const middle = top + row.height / 2 + 0.5;
     const left = row.isSession ? 24 : 12;
-    const text = fitted(context, row.label, labelWidth - left - 10);
-    context.fillText(text, left, top + row.height / 2 + 0.5);
+    context.font = noteFont;
+    const noteWidth = row.note === "" ? 0 : context.measureText(row.note).width + 6;
+    context.font = labelFont;
+    const text = fitted(context, row.label, labelWidth - left - 10 - noteWidth);
+    context.fillStyle = row.isSession ? colors.muted : colors.text;
+    context.fillText(text, left, middle);
+    const after = left + context.measureText(text).width + 6;
+    context.font = noteFont;
+    context.fillStyle = colors.muted;
+    context.fillText(row.note, after, middle);
   }
   context.restore();
   context.fillStyle = colors.line;
@@ -347,37 +356,4 @@ function drawAxis(
   context.clip();
   for (const { at, text } of lines) context.fillText(text, x(at) + 4, AXIS_HEIGHT / 2 + 0.5);
   context.restore();
-}
-
-/** The colors of the page, as the canvas needs them: `light-dark()` is resolved by an element. */
-export function readPalette(element: HTMLElement): Palette {
-  const probe = document.createElement("span");
-  // Read at once, a color that changes slowly would still be the one before.
-  probe.style.transition = "none";
-  element.append(probe);
-  const color = (name: string): string => {
-    probe.style.color = `var(${name})`;
-    return getComputedStyle(probe).color;
-  };
-  const palette = {
-    text: color("--text"),
-    muted: color("--muted"),
-    line: color("--line"),
-    surface: color("--surface"),
-    sunken: color("--sunken"),
-    hover: color("--hover"),
-    accent: color("--accent"),
-    ok: color("--ok"),
-    okSoft: color("--ok-soft"),
-    fail: color("--fail"),
-    failSoft: color("--fail-soft"),
-    warn: color("--warn"),
-    run: color("--run"),
-    runSoft: color("--run-soft"),
-    skip: color("--skip"),
-    skipSoft: color("--skip-soft"),
-    font: getComputedStyle(probe).fontFamily,
-  };
-  probe.remove();
-  return palette;
 }

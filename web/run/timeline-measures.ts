@@ -1,6 +1,6 @@
 /** What the canvas of the timeline depends on: its size, and the colors of the theme. */
 import { useLayoutEffect, useState } from "preact/hooks";
-import { readPalette, type Palette } from "./timeline-canvas.ts";
+import { readPalette, type Palette } from "./timeline-palette.ts";
 
 /** Read again when the theme changes. */
 export function usePalette(

@@ -30,6 +30,9 @@ export function Key() {
   return (
     <ul class="legend" aria-label="What the colors mean">
       <li>
+        <span class="key key-work" aria-hidden="true" /> work
+      </li>
+      <li>
         <span class="key key-model" aria-hidden="true" /> model call
       </li>
       <li>

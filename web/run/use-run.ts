@@ -5,6 +5,9 @@ import { applyToModel, createRunModel, type RunModel } from "../model/run-model.
 
 /** Whether there may be more events. */
 export type Feed =
+  /** What there is already is being read, from a file or from the server. */
+  | { readonly kind: "reading" }
+  /** They come as they happen. */
   | { readonly kind: "open"; readonly connection: "open" | "lost" }
   | { readonly kind: "ended" }
   | { readonly kind: "failed"; readonly reason: string };
@@ -22,14 +25,14 @@ export function useRun(source: RunSource): Run {
   const [run, setRun] = useState<Run>(() => ({
     model: createRunModel(),
     version: 0,
-    feed: { kind: "open", connection: "open" },
+    feed: { kind: "reading" },
   }));
   const { runId } = source;
   const latest = useRef(source);
   latest.current = source;
   useEffect(() => {
     const model = createRunModel();
-    let feed: Feed = { kind: "open", connection: "open" };
+    let feed: Feed = { kind: "reading" };
     let version = 0;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const show = (): void => {

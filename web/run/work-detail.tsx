@@ -24,7 +24,7 @@ export function WorkDetail({
   version: number;
   target: Target;
 }) {
-  const { open } = useRunContext();
+  const { open, over } = useRunContext();
   const { work, iteration } = target;
   if (work === undefined) return <EmptyState title="No work has started" />;
   const view = model.view.works.get(work.workId);
@@ -34,7 +34,7 @@ export function WorkDetail({
         <h2>
           {work.taskId} <span class="muted number">#{work.workId}</span>
         </h2>
-        <StatusBadge status={workStatus(view)} />
+        <StatusBadge status={workStatus(view, over)} />
         {view?.modelId === undefined || view.modelId === "" ? null : (
           <span class="tag">{view.modelId}</span>
         )}
@@ -76,6 +76,7 @@ function Iterations({
   onSelect: (iteration: number) => void;
   children: ComponentChildren;
 }) {
+  const { over } = useRunContext();
   if (work.iterations.size < 2) return <>{children}</>;
   return (
     <Tabs
@@ -84,7 +85,7 @@ function Iterations({
         id: String(one.iteration),
         title: (
           <>
-            <StatusMark status={iterationStatus(one)} /> Iteration {one.iteration}
+            <StatusMark status={iterationStatus(one, over)} /> Iteration {one.iteration}
           </>
         ),
       }))}
@@ -96,9 +97,11 @@ function Iterations({
   );
 }
 
-function iterationStatus({ outcome, endedAt }: IterationModel): Status {
+function iterationStatus({ outcome, endedAt, answeredNo }: IterationModel, over: boolean): Status {
+  if (answeredNo) return "answered-no";
   if (outcome !== undefined) return outcome.kind;
-  return endedAt === undefined ? "running" : "canceled";
+  if (endedAt !== undefined) return "canceled";
+  return over ? "incomplete" : "running";
 }
 
 const ALL = "all";

@@ -4,14 +4,13 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { RunModel } from "../model/model.ts";
 import { formatCount, formatDuration } from "../parts/format.ts";
 import { looks, StatusMark } from "../parts/status.tsx";
-import { useNow } from "../parts/time.tsx";
 import { runHref } from "../routes.ts";
-import { useRunContext } from "./context.ts";
+import { useRunContext, useRunTime } from "./context.ts";
 import { workStatus } from "./status-of.ts";
 
 export function WorksList({ model, selected }: { model: RunModel; selected: number | undefined }) {
-  const { runId, live } = useRunContext();
-  const now = useNow(live ? 1_000 : 0);
+  const { runId, over } = useRunContext();
+  const now = useRunTime(model);
   const list = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
     const box = list.current;
@@ -27,8 +26,8 @@ export function WorksList({ model, selected }: { model: RunModel; selected: numb
       <ul>
         {[...model.works.values()].map(({ workId, taskId, iterations }) => {
           const view = model.view.works.get(workId);
-          const status = workStatus(view);
-          const elapsed = view === undefined ? 0 : elapsedMs(view, model.view.endedAt ?? now);
+          const status = workStatus(view, over);
+          const elapsed = view === undefined ? 0 : elapsedMs(view, now);
           const tokens = view === undefined ? 0 : view.inputTokens + view.outputTokens;
           const facts = [
             status === "retried" ? "Retried" : looks[status].word,
