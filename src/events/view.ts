@@ -320,7 +320,7 @@ function settle(work: WorkView, at: number): void {
   if (work.status === "running") work.status = "canceled";
 }
 
-function outcomeReason(outcome: WorkOutcome): string | undefined {
+export function outcomeReason(outcome: WorkOutcome): string | undefined {
   switch (outcome.kind) {
     case "succeeded":
       return undefined;

@@ -130,10 +130,11 @@ export function timeOf(place: Place): number {
 /** What a place is, in words: `Tool call bash`. */
 export function titleOf(place: Place): string {
   switch (place.kind) {
-    case "iteration":
-      return place.work.iterations.size > 1
-        ? `${place.work.taskId}, iteration ${place.iteration}`
-        : place.work.taskId;
+    case "iteration": {
+      const { taskId, workId, iterations } = place.work;
+      const title = `${taskId} #${workId}`;
+      return iterations.size > 1 ? `${title}, iteration ${place.iteration}` : title;
+    }
     case "turn":
       return turnTitle(place);
     case "decision":

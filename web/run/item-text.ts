@@ -4,11 +4,12 @@ import { iterationOfPlace, timeOf, titleOf } from "../model/places.ts";
 import { placeOfItem, type Item } from "../model/timeline.ts";
 import { formatDuration } from "../parts/format.ts";
 
-export function itemText(item: Item, now: number): string {
+/** `live`: what has not ended still runs. */
+export function itemText(item: Item, now: number, live: boolean): string {
   const place = placeOfItem(item);
   const iteration = place === undefined ? undefined : iterationOfPlace(place);
   const of = iteration === undefined || iteration === place ? "" : ` of ${titleOf(iteration)}`;
-  return `${itemTitle(item)}${of}, ${itemDetail(item, now)}`;
+  return `${itemTitle(item)}${of}, ${itemDetail(item, now, live)}`;
 }
 
 export function itemTitle(item: Item): string {
@@ -32,12 +33,13 @@ export function itemTitle(item: Item): string {
   }
 }
 
-export function itemDetail(item: Item, now: number): string {
+export function itemDetail(item: Item, now: number, live: boolean): string {
   if (item.kind === "mark") {
     const place = placeOfItem(item);
     return place === undefined ? "" : new Date(timeOf(place)).toLocaleTimeString("en-GB");
   }
-  const { status, kind } = item.span;
+  const { kind, end } = item.span;
+  const status = end === undefined && !live ? "incomplete" : item.span.status;
   const words = [formatDuration(lengthOf(item.span, now))];
   if (status !== "neutral" && !(kind === "model" && status === "succeeded"))
     words.push(status.replace("-", " "));

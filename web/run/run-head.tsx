@@ -124,7 +124,9 @@ function Reason({ view, feed }: { view: RunView; feed: Feed }) {
           {advice === undefined ? null : <p class="run-advice">{advice}</p>}
         </div>
       )}
-      {jobOutcome === undefined || jobOutcome.kind === "succeeded" ? null : (
+      {jobOutcome === undefined ||
+      jobOutcome.kind === "succeeded" ||
+      reason?.includes(jobOutcome.reason) === true ? null : (
         <p class="run-reason" data-tone="skip">
           The job itself {jobOutcome.kind === "failed" ? "failed" : "was canceled"}:{" "}
           {jobOutcome.reason}

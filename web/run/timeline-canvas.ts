@@ -89,7 +89,8 @@ function drawLane(
     const key = `${span.kind}${span.status}`;
     if (right <= (drawnTo.get(key) ?? -Infinity)) continue;
     drawnTo.set(key, right);
-    drawSpan(context, span, left, right, top, row.height, colors);
+    const status = span.end === undefined && !view.isLive ? "neutral" : span.status;
+    drawSpan(context, { kind: span.kind, status }, left, right, top, row.height, colors);
     const isFocused = view.focused?.kind === "span" && view.focused.span === span;
     const isHovered = view.hovered?.kind === "span" && view.hovered.span === span;
     if (isFocused || isHovered) {
@@ -118,7 +119,7 @@ function isHeavy(kind: Mark["kind"]): boolean {
 
 function drawSpan(
   context: CanvasRenderingContext2D,
-  span: Span,
+  span: Pick<Span, "kind" | "status">,
   left: number,
   right: number,
   top: number,

@@ -2,6 +2,7 @@
 import { iterationOfPlace, titleOf } from "../model/places.ts";
 import { placeOfItem, type Item } from "../model/timeline.ts";
 import { Icon } from "../parts/icon.tsx";
+import { useRunContext } from "./context.ts";
 import { itemDetail, itemTitle } from "./item-text.ts";
 
 export function ToolButton({
@@ -67,13 +68,14 @@ export function Tip({
   width: number;
   now: number;
 }) {
+  const { live } = useRunContext();
   const place = placeOfItem(item);
   const iteration = place === undefined ? undefined : iterationOfPlace(place);
   const side = x > width / 2 ? { right: `${width - x + 12}px` } : { left: `${x + 12}px` };
   return (
     <div class="timeline-tip" style={{ ...side, top: `${y + 14}px` }} aria-hidden="true">
       <strong>{itemTitle(item)}</strong>
-      <span>{itemDetail(item, now)}</span>
+      <span>{itemDetail(item, now, live)}</span>
       {iteration === undefined || place === iteration ? null : (
         <span class="muted">{titleOf(iteration)}</span>
       )}

@@ -9,7 +9,7 @@ import { placeHref, useRunContext } from "./context.ts";
 import { itemText } from "./item-text.ts";
 
 export function TimelineTable({ model, version }: { model: RunModel; version: number }) {
-  const { runId } = useRunContext();
+  const { runId, live } = useRunContext();
   const items = useMemo(
     () =>
       laneRows(model, true)
@@ -31,7 +31,7 @@ export function TimelineTable({ model, version }: { model: RunModel; version: nu
         return place === undefined ? null : (
           <a class="timeline-row" href={placeHref(runId, place)}>
             <ClockTime at={startOf(item)} />
-            <span class="truncate">{itemText(item, model.lastAt ?? 0)}</span>
+            <span class="truncate">{itemText(item, model.lastAt ?? 0, live)}</span>
           </a>
         );
       }}

@@ -188,6 +188,7 @@ export function Timeline({
             type="button"
             class="button button-small"
             aria-pressed={withSessions}
+            disabled={isTable}
             onClick={() => setSessions(!withSessions)}
           >
             Sessions
@@ -200,11 +201,17 @@ export function Timeline({
           >
             Table
           </button>
-          <span class="timeline-zoom" role="group" aria-label="Zoom">
-            <ToolButton name="plus" label="Zoom in" onClick={() => zoom(1 / STEP)} />
-            <ToolButton name="minus" label="Zoom out" onClick={() => zoom(STEP)} />
-            <ToolButton name="fit" label="Show the whole run" onClick={() => setRange(undefined)} />
-          </span>
+          {isTable ? null : (
+            <span class="timeline-zoom" role="group" aria-label="Zoom">
+              <ToolButton name="plus" label="Zoom in" onClick={() => zoom(1 / STEP)} />
+              <ToolButton name="minus" label="Zoom out" onClick={() => zoom(STEP)} />
+              <ToolButton
+                name="fit"
+                label="Show the whole run"
+                onClick={() => setRange(undefined)}
+              />
+            </span>
+          )}
         </div>
       </div>
       {isTable ? (
@@ -240,7 +247,7 @@ export function Timeline({
         </div>
       )}
       <p class="hidden-text" role="status">
-        {focused === undefined ? "" : itemText(focused, now())}
+        {focused === undefined ? "" : itemText(focused, now(), live)}
       </p>
     </div>
   );

@@ -1,6 +1,7 @@
 /** The chosen work: a tab for each iteration and each attempt, and in it everything that happened. */
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { outcomeReason } from "../../src/events/view.ts";
 import type { IterationModel, RunModel, TurnModel, WorkModel } from "../model/model.ts";
 import { sendingOf, type Target } from "../model/places.ts";
 import { rowOf, rowsOf, type Row } from "../model/rows.ts";
@@ -28,6 +29,9 @@ export function WorkDetail({
   const { work, iteration } = target;
   if (work === undefined) return <EmptyState title="No work has started" />;
   const view = model.view.works.get(work.workId);
+  // Of the iteration that is shown; the work has that of its last one.
+  const outcome = iteration?.outcome;
+  const reason = outcome === undefined ? view?.reason : outcomeReason(outcome);
   return (
     <div class="work-detail">
       <header class="work-heading">
@@ -42,7 +46,7 @@ export function WorkDetail({
           <span class="muted small">{usageText(iteration.usage)}</span>
         )}
       </header>
-      {view?.reason === undefined ? null : <p class="work-reason">{view.reason}</p>}
+      {reason === undefined ? null : <p class="work-reason">{reason}</p>}
       {iteration === undefined ? (
         <EmptyState
           title={view?.status === "skipped" ? "It was never started" : "It has not started yet"}
