@@ -19,6 +19,10 @@ const statuses = {
 /** Errors that the documents of the API don't name. */
 export type RefusalName = keyof typeof statuses;
 
+export function statusOf(error: RefusalName): number {
+  return statuses[error];
+}
+
 export function json(
   value: unknown,
   status = 200,

@@ -6,6 +6,7 @@ import type { PortalRehearsal } from "../report/boot.ts";
 import type { JournalFolder } from "../report/journals.ts";
 import type { Clock } from "../events/clock.ts";
 import { refuse } from "./answers.ts";
+import { refuseAsAsked } from "./browser-answers.ts";
 import { checkTarget, readBody } from "./request.ts";
 import { securityHeaders, type Access } from "./security.ts";
 
@@ -72,7 +73,15 @@ export function createBareApp({ access, isStopping }: Served): Hono<Env> {
     c.set("body", body);
     return next();
   });
-  app.notFound((c) => refuse("NotFound", `There is no ${c.req.path} on this server.`));
+  app.notFound((c) => {
+    const { path } = c.req;
+    const { headers, method = "" } = c.env.incoming;
+    const reason = `There is no ${path} on this server.`;
+    return refuseAsAsked(
+      { method, path, headers },
+      { error: "NotFound", reason, page: noSuchPage },
+    );
+  });
   app.onError((error) => {
     // The client has hung up in the middle of its body, or there is a bug. Neither is for the other side to see.
     if (!isDisconnect(error)) process.emitWarning(error);
@@ -80,6 +89,11 @@ export function createBareApp({ access, isStopping }: Served): Hono<Env> {
   });
   return app;
 }
+
+const noSuchPage = {
+  title: "There is no such page",
+  html: '<p><a href="/">Go to the portal</a></p>',
+};
 
 function isDisconnect(error: Error): boolean {
   return "code" in error && error.code === "ECONNRESET";

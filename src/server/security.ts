@@ -8,6 +8,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { hostname as machineName, networkInterfaces } from "node:os";
 import { portalPolicy } from "../report/page.ts";
 import { refuse } from "./answers.ts";
+import { refuseAsAsked } from "./browser-answers.ts";
 
 export interface AccessOptions {
   /** Where the server listens. */
@@ -77,24 +78,27 @@ export class Access {
       const cookie = `${this.#cookieName}=${cookieValue(token)}; Path=/; HttpOnly; SameSite=Strict`;
       return new Response(null, { status: 303, headers: { Location: "/", "Set-Cookie": cookie } });
     }
-    if (this.#hasToken(headers, token)) return undefined;
-    return refuse(
-      "Unauthorized",
-      "This server requires a token. Send it as `Authorization: Bearer TOKEN`, or open /?token=TOKEN in a browser.",
-      { "WWW-Authenticate": "Bearer" },
-    );
+    const sent = this.#tokenIn(headers, token);
+    if (sent === "right") return undefined;
+    const isWrong = sent === "wrong" || (isPage && given !== undefined);
+    const refusal = { error: "Unauthorized", ...(isWrong ? wrongToken : noToken) } as const;
+    return refuseAsAsked({ method, path, headers }, refusal, { "WWW-Authenticate": "Bearer" });
   }
 
-  #hasToken({ authorization, cookie = "" }: IncomingHttpHeaders, token: string): boolean {
+  #tokenIn(
+    { authorization, cookie = "" }: IncomingHttpHeaders,
+    token: string,
+  ): "right" | "wrong" | "none" {
     const [, given] = /^Bearer +(\S+) *$/i.exec(authorization ?? "") ?? [];
-    if (given !== undefined) return isEqual(given, token);
+    if (given !== undefined) return isEqual(given, token) ? "right" : "wrong";
     const prefix = `${this.#cookieName}=`;
-    return cookie
+    const ours = cookie
       .split(";")
       .map((one) => one.trim())
-      .some(
-        (one) => one.startsWith(prefix) && isEqual(one.slice(prefix.length), cookieValue(token)),
-      );
+      .filter((one) => one.startsWith(prefix));
+    if (ours.length === 0) return "none";
+    const value = cookieValue(token);
+    return ours.some((one) => isEqual(one.slice(prefix.length), value)) ? "right" : "wrong";
   }
 
   /** Cookies don't know ports: servers on other ports of this machine have cookies of their own. */
@@ -111,6 +115,20 @@ export class Access {
     );
   }
 }
+
+const HOW = "Send it as `Authorization: Bearer TOKEN`, or open /?token=TOKEN in a browser.";
+const howInBrowser =
+  "<p>Open <code>/?token=TOKEN</code> on this server, with the token that it was started with instead of <code>TOKEN</code>.</p>";
+
+const noToken = {
+  reason: `This server requires a token. ${HOW}`,
+  page: { title: "This server requires a token", html: howInBrowser },
+};
+
+const wrongToken = {
+  reason: `The token is not the one of this server. ${HOW}`,
+  page: { title: "The token is wrong", html: howInBrowser },
+};
 
 /** As `Host` writes them. For all addresses of the machine: also each of them, and its name. */
 function namesOf(hostname: string): readonly string[] {

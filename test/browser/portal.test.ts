@@ -309,6 +309,18 @@ describe("the portal", browserTests, () => {
     });
   }
 
+  it("is a step away from a mistyped address", async () => {
+    const { address } = portal();
+    const { page, tolerate } = await open();
+    tolerate(/status of 404/);
+    await page.goto(`${address}foo`);
+    await title(page, "There is no such page").waitFor();
+    await picture(page, "mistyped");
+    await expectAccessible(page, "the page of a mistyped address");
+    await page.getByRole("link", { name: "Go to the portal" }).click();
+    await title(page, "Jobs").waitFor();
+  });
+
   it("fits a phone", async () => {
     const { address } = portal();
     const { page } = await open({ viewport: phone });
