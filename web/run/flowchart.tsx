@@ -41,7 +41,7 @@ export function Flowchart({
   selected: number | undefined;
 }) {
   const { plan } = model.view;
-  const { over, open, live } = useRunContext();
+  const { over, open } = useRunContext();
   const place = useRef<HTMLDivElement>(null);
   const [drawing, setDrawing] = useState<Drawing | "failed" | undefined>(undefined);
   const [isFitted, setFitted] = useState(true);
