@@ -328,7 +328,7 @@ test("without a model to talk to, opening names the three ways to get one", asyn
   assert.equal(opened.kind, "crashed");
   if (opened.kind !== "crashed") return;
   assert.equal(opened.crash.cause, "configuration");
-  for (const way of [/GitHub token/, /`provider`/, /`transport`/]) {
+  for (const way of [/GitHub token/, /`provider`/, /`rehearsal`/]) {
     assert.match(opened.crash.message, way);
   }
   await sessions.stop();
