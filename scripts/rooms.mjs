@@ -145,6 +145,7 @@ export const web = {
     "@preact/signals",
     "@tanstack/virtual-core",
     "dompurify",
+    "eventsource-parser",
     "marked",
     "mermaid",
     "preact",

@@ -353,7 +353,7 @@ function attemptOf({ attempt, attempts }: { attempt: number; attempts: number })
   return attempts === 1 ? "" : `, attempt ${attempt} of ${attempts}`;
 }
 
-function purposeName(purpose: Purpose): string {
+export function purposeName(purpose: Purpose): string {
   switch (purpose) {
     case "availability":
       return "availability check";
@@ -364,11 +364,11 @@ function purposeName(purpose: Purpose): string {
   }
 }
 
-function capitalized(words: string): string {
+export function capitalized(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-function roleName(role: SessionRole): string {
+export function roleName(role: SessionRole): string {
   switch (role) {
     case "driving":
       return "Driving session";

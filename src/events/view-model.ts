@@ -2,6 +2,7 @@
 import type { Decision, DecisionCategory, Purpose, SessionRole } from "./decision.ts";
 import type { RunOutcome } from "./event.ts";
 import type { RunPlan } from "./plan.ts";
+import type { ModelUsed } from "./session-activity.ts";
 
 export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "canceled";
 /**
@@ -172,12 +173,11 @@ export function createRunView(): RunView {
 }
 
 export function noCounters(): Counters {
+  return { runs: 0, attempts: 0, retries: 0, crashes: 0, denials: 0, ...noUsage() };
+}
+
+export function noUsage(): Usage {
   return {
-    runs: 0,
-    attempts: 0,
-    retries: 0,
-    crashes: 0,
-    denials: 0,
     modelCalls: 0,
     inputTokens: 0,
     outputTokens: 0,
@@ -185,4 +185,13 @@ export function noCounters(): Counters {
     reasoningTokens: 0,
     cost: 0,
   };
+}
+
+export function addUsage(usage: Usage, used: ModelUsed): void {
+  usage.modelCalls += 1;
+  usage.inputTokens += used.inputTokens;
+  usage.outputTokens += used.outputTokens;
+  usage.cacheReadTokens += used.cacheReadTokens;
+  usage.reasoningTokens += used.reasoningTokens;
+  usage.cost += used.cost;
 }

@@ -25,8 +25,9 @@ import {
   type WorkRef,
 } from "./event.ts";
 import { plannedWorks, type RunPlan } from "./plan.ts";
-import type { ModelUsed, PermissionDenied, SessionActivity } from "./session-activity.ts";
+import type { PermissionDenied, SessionActivity } from "./session-activity.ts";
 import {
+  addUsage,
   createRunView,
   KEPT_DECISIONS,
   KEPT_DENIALS,
@@ -34,7 +35,6 @@ import {
   type Counters,
   type OpenSession,
   type RunView,
-  type Usage,
   type WorkView,
 } from "./view-model.ts";
 
@@ -335,15 +335,6 @@ export function outcomeReason(outcome: WorkOutcome): string | undefined {
 function count(view: RunView, work: WorkView, counter: keyof Counters, by: number): void {
   work[counter] += by;
   view.totals[counter] += by;
-}
-
-function addUsage(usage: Usage, used: ModelUsed): void {
-  usage.modelCalls += 1;
-  usage.inputTokens += used.inputTokens;
-  usage.outputTokens += used.outputTokens;
-  usage.cacheReadTokens += used.cacheReadTokens;
-  usage.reasoningTokens += used.reasoningTokens;
-  usage.cost += used.cost;
 }
 
 function clip(text: string, length: number): string {

@@ -5,8 +5,8 @@
  * Invariants: every message is delivered once and in order, whatever the connection does; at most one batch per
  * frame; after `ended` or `failed`, or once it is closed, nothing is delivered.
  */
+import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { errorIn, type ApiError } from "./api.ts";
-import { EventParser } from "./sse.ts";
 
 export interface StreamListener<T> {
   messages(batch: readonly T[]): void;
@@ -84,11 +84,14 @@ class Stream<T> {
       const headers = this.#last === 0 ? accept : { ...accept, "last-event-id": `${this.#last}` };
       const response = await fetch(this.#path, { headers, cache: "no-store", signal });
       if (response.status === 204) return { kind: "ended" };
-      // A proxy in front of a server that is away, or one that shuts down.
+      // A proxy in front of a server that is away.
       if (response.status >= 500) return { kind: "lost" };
       const type = response.headers.get("content-type") ?? "";
-      if (!type.startsWith("text/event-stream") || response.body === null)
-        return { kind: "failed", error: errorIn(await response.text()) ?? noStream };
+      if (!type.startsWith("text/event-stream") || response.body === null) {
+        const error = errorIn(await response.text()) ?? noStream;
+        // The next server may know the run, from its journal.
+        return error.error === "ShuttingDown" ? { kind: "lost" } : { kind: "failed", error };
+      }
       this.#report("open");
       return await this.#read(response.body, heard);
     } catch {
@@ -103,13 +106,15 @@ class Stream<T> {
     heard: () => void,
   ): Promise<Connection> {
     const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-    const parser = new EventParser();
+    const received: EventSourceMessage[] = [];
+    const parser = createParser({ onEvent: (event) => received.push(event) });
     try {
       for (;;) {
         const { done, value = "" } = await reader.read();
         if (done) return { kind: "lost" };
         heard();
-        for (const { id, data } of parser.push(value)) {
+        parser.feed(value);
+        for (const { id, data } of received.splice(0)) {
           const error = errorIn(data);
           if (error?.error.endsWith("Closed")) return { kind: "ended" };
           if (error !== undefined) return { kind: "failed", error };

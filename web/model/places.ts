@@ -1,5 +1,5 @@
 /** Where a link leads, and what things are called: the addresses of the parts of a run. */
-import type { Purpose, SessionRole } from "../../src/events/decision.ts";
+import { capitalized, purposeName } from "../../src/events/decision.ts";
 import type { RunPart } from "../routes.ts";
 import type { Block, IterationModel, Place, RunModel, TurnModel, WorkModel } from "./model.ts";
 
@@ -147,34 +147,12 @@ export function titleOf(place: Place): string {
 export function turnTitle({ start }: TurnModel): string {
   if (start === undefined) return "Turn";
   const { purpose, retry, attempt } = start;
-  const name = purposeName(purpose);
+  const name = capitalized(purposeName(purpose));
   return [
     name,
     ...(retry > 0 ? [`retry ${retry}`] : []),
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),
   ].join(", ");
-}
-
-function purposeName(purpose: Purpose): string {
-  switch (purpose) {
-    case "availability":
-      return "Availability check";
-    case "prompt":
-      return "Prompt";
-    case "criteria":
-      return "Criteria check";
-  }
-}
-
-export function roleName(role: SessionRole): string {
-  switch (role) {
-    case "driving":
-      return "Driving session";
-    case "task":
-      return "Task session";
-    case "both":
-      return "Session";
-  }
 }
 
 function blockTitle(block: Block): string {

@@ -29,7 +29,8 @@ import type {
   TurnModel,
   WorkModel,
 } from "./model.ts";
-import { applyActivity, endOpenModel, noUsage, openModelCall } from "./turn-blocks.ts";
+import { noUsage } from "../../src/events/view-model.ts";
+import { applyActivity, endOpenModel, openModelCall } from "./turn-blocks.ts";
 
 export type * from "./model.ts";
 

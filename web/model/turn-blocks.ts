@@ -1,11 +1,10 @@
 /** What happens in a turn, as the blocks that the page shows of it. */
 import {
   UNKNOWN_TOOL,
-  type ModelUsed,
   type SessionActivity,
   type ToolEnded,
 } from "../../src/events/session-activity.ts";
-import type { Usage } from "../../src/events/view.ts";
+import { addUsage } from "../../src/events/view-model.ts";
 import { addMark, addSpan, dropSpan, endSpan } from "./lanes.ts";
 import type { Block, CallBlock, RunModel, SpanStatus, TextBlock, TurnModel } from "./model.ts";
 
@@ -191,24 +190,4 @@ function callStatus({ succeeded, stopped }: ToolEnded): SpanStatus {
 function addBlock<B extends Block>(block: B): B {
   block.turn.blocks.push(block);
   return block;
-}
-
-export function noUsage(): Usage {
-  return {
-    modelCalls: 0,
-    inputTokens: 0,
-    outputTokens: 0,
-    cacheReadTokens: 0,
-    reasoningTokens: 0,
-    cost: 0,
-  };
-}
-
-function addUsage(usage: Usage, used: ModelUsed): void {
-  usage.modelCalls += 1;
-  usage.inputTokens += used.inputTokens;
-  usage.outputTokens += used.outputTokens;
-  usage.cacheReadTokens += used.cacheReadTokens;
-  usage.reasoningTokens += used.reasoningTokens;
-  usage.cost += used.cost;
 }

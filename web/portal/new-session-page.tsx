@@ -7,6 +7,7 @@ import { formatCost } from "../parts/format.ts";
 import { ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
 import { navigate } from "../router.ts";
 import { hrefOf } from "../routes.ts";
+import { DirectoryField } from "./fields.tsx";
 import { RehearsalNote } from "./rehearsal.tsx";
 import { OpenSessions } from "./open-sessions.tsx";
 
@@ -74,24 +75,11 @@ function SessionForm({ repoRoot, models }: { repoRoot: string; models: readonly 
           </select>
         )}
       </Field>
-      <Field
-        label="Working directory"
-        hint="An absolute path on the server."
+      <DirectoryField
         error={field === "directory" ? error?.reason : undefined}
-      >
-        {(props) => (
-          <input
-            {...props}
-            class="input mono"
-            type="text"
-            required
-            spellcheck={false}
-            autocomplete="off"
-            value={workingDirectory}
-            onInput={({ currentTarget }) => setWorkingDirectory(currentTarget.value)}
-          />
-        )}
-      </Field>
+        value={workingDirectory}
+        onValue={setWorkingDirectory}
+      />
       {error !== undefined && field === undefined ? <ErrorNote>{error.reason}</ErrorNote> : null}
       <div>
         <button type="submit" class="button button-primary" disabled={busy || models.length === 0}>

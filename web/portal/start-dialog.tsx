@@ -2,10 +2,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, failure, type ApiError } from "../data/api.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { Field } from "../parts/field.tsx";
 import { ErrorNote, Loading } from "../parts/notes.tsx";
 import { navigate } from "../router.ts";
 import { runHref } from "../routes.ts";
+import { DirectoryField, UserInputField } from "./fields.tsx";
 import { useRehearsedInput } from "./rehearsal.tsx";
 
 export interface StartRequest {
@@ -125,40 +125,19 @@ function StartForm({
     >
       <div class="dialog-fields">
         {needsInput ? (
-          <Field
-            label="Input"
+          <UserInputField
             hint="The prompts of this job use it as $user-input. Ctrl+Enter starts the job."
             error={field === "input" ? error?.reason : undefined}
-          >
-            {(props) => (
-              <textarea
-                {...props}
-                class="input"
-                required
-                value={userInput}
-                onInput={({ currentTarget }) => setUserInput(currentTarget.value)}
-              />
-            )}
-          </Field>
+            value={userInput}
+            onValue={setUserInput}
+          />
         ) : null}
-        <Field
-          label="Working directory"
-          hint="An absolute path on the server. The agents work in this folder."
+        <DirectoryField
+          hint="The agents work in this folder."
           error={field === "directory" ? error?.reason : undefined}
-        >
-          {(props) => (
-            <input
-              {...props}
-              class="input mono"
-              type="text"
-              required
-              spellcheck={false}
-              autocomplete="off"
-              value={workingDirectory}
-              onInput={({ currentTarget }) => setWorkingDirectory(currentTarget.value)}
-            />
-          )}
-        </Field>
+          value={workingDirectory}
+          onValue={setWorkingDirectory}
+        />
         {error !== undefined && field === undefined ? <ErrorNote>{error.reason}</ErrorNote> : null}
       </div>
       <footer class="dialog-footer">

@@ -7,6 +7,7 @@ import { Field } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { ErrorNote, Loading } from "../parts/notes.tsx";
 import { StatusBadge } from "../parts/status.tsx";
+import { UserInputField } from "./fields.tsx";
 import type { OpenSession } from "./use-session.ts";
 import {
   progress,
@@ -75,19 +76,7 @@ function StartTask({ session }: { session: OpenSession }) {
           </select>
         )}
       </Field>
-      {task.requireUserInput ? (
-        <Field label="Input">
-          {(props) => (
-            <textarea
-              {...props}
-              class="input"
-              required
-              value={userInput}
-              onInput={({ currentTarget }) => setUserInput(currentTarget.value)}
-            />
-          )}
-        </Field>
-      ) : null}
+      {task.requireUserInput ? <UserInputField value={userInput} onValue={setUserInput} /> : null}
       <div>
         <button type="submit" class="button" disabled={busy || session.conversation.working}>
           <Icon name="play" size={14} /> Run the task

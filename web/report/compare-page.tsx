@@ -25,11 +25,10 @@ import {
   type Pair,
   type WorkPair,
 } from "./comparison.ts";
+import { Side, SideHeadings, sides, type SideName } from "./side.tsx";
 
 /** A setting of more characters may have to be scrolled. */
 const LONG = 200;
-
-const sides = ["A", "B"] as const;
 
 export function ComparePage({
   runIds: [a, b],
@@ -120,16 +119,6 @@ function Chart({ runId, run: { model, version, feed } }: { runId: string; run: R
   );
 }
 
-type SideName = (typeof sides)[number];
-
-function Side({ side }: { side: SideName }) {
-  return (
-    <span class="compare-side" data-side={side}>
-      {side}
-    </span>
-  );
-}
-
 function Section({ title, children }: { title: string; children: preact.ComponentChildren }) {
   return (
     <section class="section" aria-label={title}>
@@ -173,15 +162,7 @@ function FiguresTable({ label, figures }: { label: string; figures: readonly Fig
     <table class="figures card" aria-label={label}>
       <thead>
         <tr>
-          <th scope="col">
-            <span class="hidden-text">Figure</span>
-          </th>
-          <th scope="col">
-            <Side side="A" />
-          </th>
-          <th scope="col">
-            <Side side="B" />
-          </th>
+          <SideHeadings of="Figure" />
           <th scope="col">Difference</th>
         </tr>
       </thead>
@@ -227,15 +208,7 @@ function Settings({ differences }: { differences: readonly Difference[] }) {
         <table class="settings card" aria-label="Settings that differ">
           <thead>
             <tr>
-              <th scope="col">
-                <span class="hidden-text">Setting</span>
-              </th>
-              <th scope="col">
-                <Side side="A" />
-              </th>
-              <th scope="col">
-                <Side side="B" />
-              </th>
+              <SideHeadings of="Setting" />
             </tr>
           </thead>
           <tbody>

@@ -1,0 +1,50 @@
+/** The fields that more than one form of the portal has. */
+import { Field } from "../parts/field.tsx";
+
+interface TextFieldProps {
+  readonly hint?: string;
+  readonly error?: string | undefined;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+}
+
+export function DirectoryField({ hint, error, value, onValue }: TextFieldProps) {
+  const place = "An absolute path on the server.";
+  return (
+    <Field
+      label="Working directory"
+      hint={hint === undefined ? place : `${place} ${hint}`}
+      error={error}
+    >
+      {(props) => (
+        <input
+          {...props}
+          class="input mono"
+          type="text"
+          required
+          spellcheck={false}
+          autocomplete="off"
+          value={value}
+          onInput={({ currentTarget }) => onValue(currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** The user input of a job or a task. */
+export function UserInputField({ hint, error, value, onValue }: TextFieldProps) {
+  return (
+    <Field label="Input" hint={hint} error={error}>
+      {(props) => (
+        <textarea
+          {...props}
+          class="input"
+          required
+          value={value}
+          onInput={({ currentTarget }) => onValue(currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
