@@ -13,9 +13,9 @@ export const rooms = {
   },
   platform: { holds: "clock, files, processes, environment", imports: [], node: true },
   document: {
-    holds: "text to a value with positions (JSON, YAML), schemas, diagnostics",
+    holds: "text to a value with positions (JSON, YAML, Markdown), schemas, expressions, diagnostics",
     imports: [],
-    packages: ["ajv", "yaml", "#jsonc-parser"],
+    packages: ["ajv", "yaml", "#jsonc-parser", "markdown-it", "re2js"],
     node: ["module"],
   },
   entry: {
@@ -56,11 +56,15 @@ export const rooms = {
     packages: ["@github/copilot-sdk"],
     node: true,
   },
+  workflow: {
+    holds: "`.wf.md` files: Markdown and flowchart to activities; the interpreter",
+    imports: ["document", "entry", "events"],
+  },
   rehearsal: {
     holds: "the format of a rehearsal, the scripted model, expectations, recording",
     folders: ["format", "player", "recorder"],
     imports: ["document", "events", "sessions/transport.ts"],
-    packages: ["re2js", "yaml"],
+    packages: ["yaml"],
     node: true,
   },
   journal: {
@@ -86,6 +90,7 @@ export const rooms = {
       "runtime",
       "engine",
       "sessions",
+      "workflow",
       "rehearsal",
       "journal",
       "report",
@@ -103,7 +108,16 @@ export const rooms = {
   },
   cli: {
     holds: "the command line: arguments to options, an outcome to an exit code",
-    imports: ["app", "document", "entry", "events", "rehearsal", "journal", "report"],
+    imports: [
+      "app",
+      "document",
+      "entry",
+      "events",
+      "rehearsal",
+      "journal",
+      "report",
+      "workflow",
+    ],
     packages: ["commander"],
     node: true,
   },

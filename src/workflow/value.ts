@@ -1,0 +1,48 @@
+/** Values as an author writes them: quoted constants, and `{{NAME}}` in texts. */
+
+/** Between two quotes of one kind. */
+export function isQuoted(text: string): boolean {
+  const quote = text.charAt(0);
+  return text.length >= 2 && (quote === "'" || quote === '"') && text.endsWith(quote);
+}
+
+export function unquote(text: string): string {
+  return isQuoted(text) ? text.slice(1, -1) : text;
+}
+
+/** The name of a variable or a parameter. */
+export const namePattern = /^[A-Za-z_]\w{0,99}$/;
+
+const placeholder = /\{\{([A-Za-z_]\w{0,99})\}\}/g;
+
+/**
+ * The text with the values of its `{{NAME}}`, in one pass: what is inserted is not expanded again. A name without a
+ * value stays as it is and is returned.
+ */
+export function substitute(
+  text: string,
+  valueOf: (name: string) => string | undefined,
+): { readonly text: string; readonly missing: readonly string[] } {
+  const missing = new Set<string>();
+  const filled = text.replace(placeholder, (whole, name: string) => {
+    const value = valueOf(name);
+    if (value === undefined) missing.add(name);
+    return value ?? whole;
+  });
+  return { text: filled, missing: [...missing] };
+}
+
+/** The names in a text, with their offsets. */
+export function* placeholders(
+  text: string,
+): Iterable<{ readonly name: string; readonly offset: number }> {
+  for (const found of text.matchAll(placeholder)) {
+    const [, name = ""] = found;
+    yield { name, offset: found.index };
+  }
+}
+
+/** As one word of a shell: whatever it contains, it is never run. */
+export function shellQuoted(text: string): string {
+  return `'${text.replaceAll("\0", "").replaceAll("'", "'\\''")}'`;
+}
