@@ -13,7 +13,8 @@ export const rooms = {
   },
   platform: { holds: "clock, files, processes, environment", imports: [], node: true },
   document: {
-    holds: "text to a value with positions (JSON, YAML, Markdown), schemas, expressions, diagnostics",
+    holds:
+      "text to a value with positions (JSON, YAML, Markdown), schemas, expressions, diagnostics",
     imports: [],
     packages: ["ajv", "yaml", "#jsonc-parser", "markdown-it", "re2js"],
     node: ["module"],
@@ -108,16 +109,7 @@ export const rooms = {
   },
   cli: {
     holds: "the command line: arguments to options, an outcome to an exit code",
-    imports: [
-      "app",
-      "document",
-      "entry",
-      "events",
-      "rehearsal",
-      "journal",
-      "report",
-      "workflow",
-    ],
+    imports: ["app", "document", "entry", "events", "rehearsal", "journal", "report", "workflow"],
     packages: ["commander"],
     node: true,
   },

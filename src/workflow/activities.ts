@@ -214,10 +214,10 @@ function kindOf(
       return text === "" ? { kind: "ask" } : { kind: "ask", question: text };
     case "EXECUTE":
       return text === "" ? { kind: "execute" } : { kind: "execute", command: text };
-    case "CALL":
-      return text === ""
-        ? need("the file of a workflow")
-        : { kind: "call", path: unquote(text), target: "" };
+    case "CALL": {
+      const path = unquote(text).trim();
+      return path === "" ? need("the file of a workflow") : { kind: "call", path, target: "" };
+    }
   }
 }
 

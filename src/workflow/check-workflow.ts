@@ -1,4 +1,5 @@
 /** The checks that compare places of a workflow: names, edges, calls. They change nothing. */
+import type { Position } from "../document/problem.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { Findings, Place } from "./findings.ts";
 import type { WorkflowFiles } from "./files.ts";
@@ -9,6 +10,8 @@ import { isQuoted, namePattern, placeholders } from "./value.ts";
 
 /** A file that has been read, before its calls have. */
 export interface ReadFile extends Omit<WorkflowFile, "start" | "activities" | "prompts"> {
+  /** Of the first flowchart; undefined without one, which has been reported. */
+  readonly flowAt: Position | undefined;
   readonly activities: Map<string, Activity>;
   readonly prompts: ReadonlyMap<string, PromptSection>;
 }
@@ -85,8 +88,8 @@ class FileCheck {
       this.#findings.error(this.#place(second), `There is already a START: ${first?.id}.`);
     }
     const [some] = this.#file.activities.values();
-    if (first === undefined) {
-      const at = some?.at ?? { line: 1, column: 1 };
+    const at = some?.at ?? this.#file.flowAt;
+    if (first === undefined && at !== undefined) {
       const reason = "The flowchart has no START.";
       const hint = some === undefined ? undefined : `such as START --> ${some.id}`;
       this.#findings.error({ file: this.#file.file, at }, reason, hint);

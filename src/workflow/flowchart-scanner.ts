@@ -111,11 +111,11 @@ export class FlowScanner {
     const text = this.text;
     const [last = ""] = (closings[0] ?? "").slice(-1);
     const open = openings[last] ?? "";
+    const first = closings.map((one) => one.charAt(0)).join("");
     let depth = 0;
     for (let at = start; at < text.length; at++) {
       const sign = text.charAt(at);
-      if (sign === "\n" && !this.#mayCrossLines) return undefined;
-      if (depth === 0) {
+      if (depth === 0 && first.includes(sign)) {
         const closing = closings.find((one) => text.startsWith(one, at));
         if (closing !== undefined) return { offset: at, closing };
       }
@@ -123,6 +123,8 @@ export class FlowScanner {
       else if (sign === last) {
         if (depth === 0) return undefined;
         depth -= 1;
+      } else if (sign === "\n") {
+        if (!this.#mayCrossLines) return undefined;
       } else if (sign === '"' || (sign === "'" && /[\s([{=]/.test(text.charAt(at - 1)))) {
         const end = text.indexOf(sign, at + 1);
         const lineEnd = end === -1 ? -1 : text.indexOf("\n", at + 1);
@@ -297,21 +299,25 @@ export class FlowScanner {
     return end === -1 ? this.text.length : end;
   }
 
+  #code(): number {
+    return this.text.charCodeAt(this.at);
+  }
+
   /** The sign after the spaces. */
   skipSpaces(): string {
-    while (/[ \t]/.test(this.text.charAt(this.at))) this.at += 1;
+    for (let code = this.#code(); code === 0x20 || code === 0x09; code = this.#code()) this.at += 1;
     return this.text.charAt(this.at);
   }
 
   skipWhite(): string {
-    while (/\s/.test(this.text.charAt(this.at))) this.at += 1;
+    while (isSpace(this.#code())) this.at += 1;
     return this.text.charAt(this.at);
   }
 
   /** Over empty statements and comments; whether there is more. */
   skipBlank(): boolean {
     for (;;) {
-      while (/[\s;]/.test(this.text.charAt(this.at))) this.at += 1;
+      while (isSpace(this.#code()) || this.#code() === 0x3b) this.at += 1;
       if (!this.text.startsWith("%%", this.at)) return this.at < this.text.length;
       const isDirective = this.text.charAt(this.at + 2) === "{";
       if (!(isDirective && this.#mayCrossLines && this.#skipDirective())) this.at = this.lineEnd();
@@ -357,6 +363,12 @@ export class FlowScanner {
       this.at = close;
     }
   }
+}
+
+/** Of ASCII at once, because nearly all are. */
+function isSpace(code: number): boolean {
+  if (code < 0x80) return code === 0x20 || (code >= 0x09 && code <= 0x0d);
+  return code >= 0xa0 && /\s/.test(String.fromCharCode(code));
 }
 
 function isEscaped(text: string, at: number): boolean {

@@ -55,6 +55,6 @@ function character(entity: string, whole: string): string {
 /** A text that reads back as the same, to be put between double quotes. */
 export function escapeFlowText(text: string): string {
   return text
-    .replace(/^`|`$|["#]|<(?=br)|^\s|\s$/gi, (sign) => `#${sign.charCodeAt(0)};`)
+    .replace(/^`|`$|["#]|<(?=br)|[^\P{Cc}\n]|^\s|\s$/giu, (sign) => `#${sign.charCodeAt(0)};`)
     .replaceAll("\n", "<br/>");
 }

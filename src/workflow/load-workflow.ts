@@ -91,8 +91,13 @@ class Loader {
     }
     const sections = readSections({ id, file, document }, this.#files, findings);
     const read = readActivities(file, sections.fences, findings);
-    const { title, description, prompts } = sections;
-    const known = { id, file, description, prompts, ...read };
+    const { title, description, prompts, flowAt } = sections;
+    const flow = sections.fences.find(({ info }) => /^mermaid/i.test(info));
+    if (flowAt !== undefined && flow === undefined) {
+      const hint = "put it into a code fence with the tag mermaid";
+      findings.error({ file, at: flowAt }, "This section has no flowchart.", hint);
+    }
+    const known = { id, file, description, prompts, flowAt: flow?.at, ...read };
     this.#read.set(id, title === undefined ? known : { ...known, title });
   }
 
@@ -119,7 +124,7 @@ class Loader {
 }
 
 function prepared(read: ReadFile): WorkflowFile {
-  const { activities, prompts, ...file } = read;
+  const { activities, prompts, flowAt: _, ...file } = read;
   const all = [...activities.values()];
   const of = (event: "success" | "failed"): string | undefined =>
     all.find((one) => one.kind === "on" && one.event === event)?.id;

@@ -133,7 +133,9 @@ function hintOf({ kind }: Activity): ChartHint {
 
 function parameterText({ name, default: value }: Parameter): string {
   if (value === undefined) return name;
-  const isPlain = value === value.trim() && !/[,\n]|\\n|^['"]/.test(value);
+  const isQuotedWord =
+    /^['"]/.test(value) && value.indexOf(value.charAt(0), 1) === value.length - 1;
+  const isPlain = value === value.trim() && !isQuotedWord && !/[,\n]|\\n/.test(value);
   const quote = value.includes("'") ? '"' : "'";
   return `${name}=${isPlain ? value : quote + value + quote}`;
 }

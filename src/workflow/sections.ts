@@ -20,6 +20,8 @@ import type { PromptRole } from "./model.ts";
 export interface Sections {
   readonly title?: string;
   readonly description: string;
+  /** Of the first `# Workflow…`; undefined without one, which has been reported. */
+  readonly flowAt: Position | undefined;
   readonly fences: readonly MarkdownFence[];
   readonly prompts: ReadonlyMap<string, PromptSection>;
 }
@@ -84,12 +86,13 @@ export function readSections(source: Source, files: WorkflowFiles, findings: Fin
   }
   const reader = new PromptReader(files, findings);
   reader.read(source, promptSections(all), [source.id]);
-  if (title === undefined) return { description: "", fences, prompts: reader.prompts };
+  const read = { flowAt: flows[0]?.at, fences, prompts: reader.prompts };
+  if (title === undefined) return { description: "", ...read };
   const description = document.lines
     .slice(title.first, title.end - 1)
     .join("\n")
     .trim();
-  return { title: title.name, description, fences, prompts: reader.prompts };
+  return { title: title.name, description, ...read };
 }
 
 function sectionsOf({ headings, lines }: MarkdownFile): readonly Section[] {
