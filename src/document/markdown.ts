@@ -54,7 +54,7 @@ export function readMarkdown(source: string | Uint8Array, file?: string): ReadMa
 
   // Its place in the file is kept by the empty line that stands for the first fence.
   const yaml = `\n${all.slice(1, Math.max(1, length - 1)).join("\n")}`;
-  const blank = yaml.trim() === "";
+  const blank = yaml.split("\n").every((line) => /^\s*(?:#|$)/.test(line));
   const front = blank
     ? undefined
     : readDocument(yaml, { ...(file === undefined ? {} : { file }), format: "yaml" });

@@ -11,6 +11,8 @@ import { namePattern, unquote } from "./value.ts";
 export interface ReadActivities {
   readonly activities: Map<string, Activity>;
   readonly parameters: readonly Parameter[];
+  /** False if a part could not be read, which may hide anything. */
+  readonly isWhole: boolean;
 }
 
 /** What is known of an activity before its edges. `T` has no target before the files are read. */
@@ -29,6 +31,7 @@ interface Merged {
   readonly edges: PlacedEdge[];
   readonly attached: Set<string>;
   readonly subgraphs: Set<string>;
+  isWhole: boolean;
 }
 
 const kinds = [
@@ -97,7 +100,7 @@ export function readActivities(
     else activities.set(node.id, { id: node.id, at: place.at, ...kind });
   }
   connect(activities, ignored, merged.edges, findings);
-  return { activities, parameters: [...parameters.values()] };
+  return { activities, parameters: [...parameters.values()], isWhole: merged.isWhole };
 }
 
 /** Several flowcharts are one graph. */
@@ -107,12 +110,14 @@ function merge(file: string, fences: readonly MarkdownFence[], findings: Finding
     edges: [],
     attached: new Set(),
     subgraphs: new Set(),
+    isWhole: true,
   };
   for (const fence of fences) {
     if (!/^mermaid(?![\w-])/i.test(fence.info)) continue;
     if (!fence.isClosed) {
       const reason = "This code fence is never closed.";
       findings.error({ file, at: fence.at }, reason, "end the flowchart with ```");
+      merged.isWhole = false;
       continue;
     }
     const chart = parseFlowchart(fence.content);
@@ -124,7 +129,10 @@ function merge(file: string, fences: readonly MarkdownFence[], findings: Finding
     }
     for (const { offset, reason, hint, severity } of chart.faults) {
       if (severity === "warning") findings.warn(locate(offset), reason, hint);
-      else findings.error(locate(offset), reason, hint);
+      else {
+        findings.error(locate(offset), reason, hint);
+        merged.isWhole = false;
+      }
     }
     for (const node of chart.nodes.values()) {
       const known = merged.nodes.get(node.id);

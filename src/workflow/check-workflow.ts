@@ -10,7 +10,7 @@ import { isQuoted, namePattern, placeholders } from "./value.ts";
 
 /** A file that has been read, before its calls have. */
 export interface ReadFile extends Omit<WorkflowFile, "start" | "activities" | "prompts"> {
-  /** Of the first flowchart; undefined without one, which has been reported. */
+  /** Of the first flowchart; undefined if one is missing or can't be read, which has been reported. */
   readonly flowAt: Position | undefined;
   readonly activities: Map<string, Activity>;
   readonly prompts: ReadonlyMap<string, PromptSection>;
@@ -88,8 +88,9 @@ class FileCheck {
       this.#findings.error(this.#place(second), `There is already a START: ${first?.id}.`);
     }
     const [some] = this.#file.activities.values();
-    const at = some?.at ?? this.#file.flowAt;
-    if (first === undefined && at !== undefined) {
+    const { flowAt } = this.#file;
+    if (first === undefined && flowAt !== undefined) {
+      const at = some?.at ?? flowAt;
       const reason = "The flowchart has no START.";
       const hint = some === undefined ? undefined : `such as START --> ${some.id}`;
       this.#findings.error({ file: this.#file.file, at }, reason, hint);

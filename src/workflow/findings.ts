@@ -44,11 +44,12 @@ export class Findings {
   }
 
   get errors(): readonly Diagnostic[] {
-    if (this.#omitted === 0) return this.#errors;
-    const reason = `${this.#omitted} more problems are not listed.`;
-    const [first] = this.#errors;
-    const file = first?.file === undefined ? {} : { file: first.file };
-    return [...this.#errors, { ...file, line: 1, column: 1, codePath: "", reason }];
+    return this.#errors;
+  }
+
+  /** How many errors are not listed. */
+  get omitted(): number {
+    return this.#omitted;
   }
 
   get warnings(): readonly Diagnostic[] {

@@ -68,8 +68,14 @@ class Loader {
     const isFinal = this.#options.permissions !== undefined || permissions !== undefined;
     checkWorkflow(files, this.#files, this.#findings, { environment, permissions, isFinal });
 
-    const { errors, warnings } = this.#findings;
-    if (errors.length > 0) return { kind: "rejected", diagnostics: [...errors, ...warnings] };
+    const errors = inOrder(this.#findings.errors, files);
+    const warnings = inOrder(this.#findings.warnings, files);
+    if (errors.length > 0) {
+      const { omitted } = this.#findings;
+      const reason = `${omitted} more problems are not listed.`;
+      const rest = omitted === 0 ? [] : [{ file, line: 1, column: 1, codePath: "", reason }];
+      return { kind: "rejected", diagnostics: [...errors, ...rest, ...warnings] };
+    }
     const workflow: Workflow = {
       file,
       main,
@@ -90,14 +96,15 @@ class Loader {
       this.#settings = readSettings(value, { file, locate }, findings, checkCommandPattern);
     }
     const sections = readSections({ id, file, document }, this.#files, findings);
-    const read = readActivities(file, sections.fences, findings);
+    const { isWhole, ...read } = readActivities(file, sections.fences, findings);
     const { title, description, prompts, flowAt } = sections;
     const flow = sections.fences.find(({ info }) => /^mermaid/i.test(info));
     if (flowAt !== undefined && flow === undefined) {
       const hint = "put it into a code fence with the tag mermaid";
       findings.error({ file, at: flowAt }, "This section has no flowchart.", hint);
     }
-    const known = { id, file, description, prompts, flowAt: flow?.at, ...read };
+    const startsAt = isWhole ? flow?.at : undefined;
+    const known = { id, file, description, prompts, flowAt: startsAt, ...read };
     this.#read.set(id, title === undefined ? known : { ...known, title });
   }
 
@@ -121,6 +128,19 @@ class Loader {
       caller.activities.set(activity.id, { ...activity, target: found.id });
     }
   }
+}
+
+/** By file, the first one first, then by position; what has none of the files comes last. */
+function inOrder(
+  diagnostics: readonly Diagnostic[],
+  files: readonly { readonly file: string }[],
+): readonly Diagnostic[] {
+  const ranks = new Map(files.map(({ file }, index) => [file, index]));
+  const rank = ({ file }: Diagnostic): number => ranks.get(file ?? "") ?? files.length;
+  return diagnostics.toSorted(
+    (a, b) =>
+      rank(a) - rank(b) || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+  );
 }
 
 function prepared(read: ReadFile): WorkflowFile {

@@ -33,7 +33,7 @@ export function filesOf(contents: Readonly<Record<string, string>>): WorkflowFil
   };
 }
 
-export function load(text: string, options: LoadOptions = {}): LoadedWorkflow {
+export function load(text: string | Uint8Array, options: LoadOptions = {}): LoadedWorkflow {
   return loadWorkflow(text, "a.wf.md", options);
 }
 
@@ -45,7 +45,7 @@ export function loaded(text: string, options: LoadOptions = {}): Workflow {
 }
 
 /** All that is said about a file, as lines. */
-export function said(text: string, options: LoadOptions = {}): readonly string[] {
+export function said(text: string | Uint8Array, options: LoadOptions = {}): readonly string[] {
   const result = load(text, options);
   const found = result.kind === "loaded" ? result.warnings : result.diagnostics;
   return found.map(diagnosticLine);
@@ -61,15 +61,21 @@ export function readFlow(flowchart: string): {
     readonly parameters: readonly Parameter[];
   };
 } {
-  const markdown = readMarkdown(workflowText("").replace("flowchart TD\n\n", () => flowchart));
+  const markdown = readMarkdown(
+    workflowText("").replace("flowchart TD\n\n", () => `${flowchart}\n`),
+  );
   assert.ok(markdown.kind === "read");
   const findings = new Findings();
   const read = readActivities("a.wf.md", markdown.document.fences, findings);
-  const activities = [...read.activities.values()].map(({ at: _, ...rest }) => rest);
+  const activities = [...read.activities.values()].map(withoutPlace);
   return {
     activities,
-    parameters: read.parameters.map(({ at: _, ...rest }) => rest),
+    parameters: read.parameters.map(withoutPlace),
     said: [...findings.errors, ...findings.warnings].map(diagnosticLine),
     file: { activities: Object.fromEntries(read.activities), parameters: read.parameters },
   };
+}
+
+function withoutPlace(one: object): unknown {
+  return Object.fromEntries(Object.entries(one).filter(([field]) => field !== "at"));
 }
