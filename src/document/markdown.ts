@@ -67,6 +67,11 @@ export function readMarkdown(source: string | Uint8Array, file?: string): ReadMa
   return { kind: "read", document: { ...document, frontMatter: { value, locate } } };
 }
 
+/** The code fences of a text, such as the answer of a model. */
+export function fencesOf(text: string): readonly MarkdownFence[] {
+  return structure(text.replace(/\r\n?/g, "\n").split("\n")).fences;
+}
+
 /** With both fences; 0 without front matter. A first `---` that is never closed is a line across the page. */
 function frontMatterLines(lines: readonly string[]): number {
   if (!/^---[ \t]*$/.test(lines[0] ?? "")) return 0;

@@ -24,7 +24,7 @@ export interface CheckOptions {
 }
 
 /** Known in every run. */
-export const builtIn: ReadonlySet<string> = new Set([
+const builtIn: ReadonlySet<string> = new Set([
   "STATUS",
   "RESULT",
   "CONTENT",

@@ -2,7 +2,7 @@
  * The expressions of CHECK: `left op right`. Both parts are total: a text that can't be read is a fault with its
  * offset, and an evaluation always ends, in time that grows with the texts.
  */
-import { compileExpression, type Expression } from "../document/expression.ts";
+import { compileExpression } from "../document/expression.ts";
 import { suggest } from "../document/suggest.ts";
 import { isQuoted } from "./value.ts";
 
@@ -140,7 +140,7 @@ function evaluated(holds: boolean): Evaluation {
   return { kind: "evaluated", holds };
 }
 
-export function firstLine(text: string): string {
+function firstLine(text: string): string {
   const end = text.search(/[\r\n]/);
   return (end === -1 ? text : text.slice(0, end)).trim();
 }
@@ -170,5 +170,3 @@ function compilePattern(source: string): ReturnType<typeof compileExpression> {
   compiled.set(source, made);
   return made;
 }
-
-export type { Expression };

@@ -52,7 +52,7 @@ export function workflowGraph(file: Pick<WorkflowFile, "activities">): ChartGrap
 }
 
 /** What the box of an activity says; empty for the ends. */
-export function labelOf(activity: Activity): string {
+function labelOf(activity: Activity): string {
   switch (activity.kind) {
     case "start":
     case "success":
@@ -76,7 +76,7 @@ export function labelOf(activity: Activity): string {
   }
 }
 
-export function checkText({ left, operator, right }: Check): string {
+function checkText({ left, operator, right }: Check): string {
   return `${left} ${signs[operator]} ${right}`;
 }
 

@@ -15,6 +15,9 @@ export const namePattern = /^[A-Za-z_]\w{0,99}$/;
 
 const placeholder = /\{\{([A-Za-z_]\w{0,99})\}\}/g;
 
+/** No text grows beyond it: `A={{A}}{{A}}` would double it each time. */
+const longestText = 10_000_000;
+
 /**
  * The text with the values of its `{{NAME}}`, in one pass: what is inserted is not expanded again. A name without a
  * value stays as it is and is returned.
@@ -22,14 +25,26 @@ const placeholder = /\{\{([A-Za-z_]\w{0,99})\}\}/g;
 export function substitute(
   text: string,
   valueOf: (name: string) => string | undefined,
-): { readonly text: string; readonly missing: readonly string[] } {
+): { readonly text: string; readonly missing: readonly string[] } | "too-long" {
   const missing = new Set<string>();
-  const filled = text.replace(placeholder, (whole, name: string) => {
+  const parts: string[] = [];
+  let length = 0;
+  let at = 0;
+  const add = (part: string): void => {
+    parts.push(part);
+    length += part.length;
+  };
+  for (const found of text.matchAll(placeholder)) {
+    const [whole, name = ""] = found;
     const value = valueOf(name);
     if (value === undefined) missing.add(name);
-    return value ?? whole;
-  });
-  return { text: filled, missing: [...missing] };
+    add(text.slice(at, found.index));
+    add(value ?? whole);
+    if (length > longestText) return "too-long";
+    at = found.index + whole.length;
+  }
+  add(text.slice(at));
+  return length > longestText ? "too-long" : { text: parts.join(""), missing: [...missing] };
 }
 
 /** The names in a text, with their offsets. */
