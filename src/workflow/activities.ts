@@ -160,8 +160,7 @@ function reportUnknown(node: PlacedNode, merged: Merged, findings: Findings): vo
   const [prefix = ""] = node.id.split("_", 1);
   const caption = captions.exec(node.label?.text ?? "")?.[1]?.toUpperCase();
   const rest = node.id.slice(prefix.length);
-  const meant = findings.meant(
-    prefix,
+  const meant = findings.meant(prefix, () =>
     kinds.map((kind) => (kind === "ON" ? "ON_SUCCESS" : kind)),
   );
   const hint =
@@ -292,7 +291,7 @@ function connect(
     const branch = yes.has(name) ? "next" : no.has(name) ? "other" : undefined;
     if (branch === undefined) {
       const reason = `The label ${JSON.stringify(label.slice(0, 40))} is neither yes nor no.`;
-      const meant = findings.meant(name, [...yes, ...no]);
+      const meant = findings.meant(name, () => [...yes, ...no]);
       findings.error(place, reason, meant ?? "use TRUE and FALSE, or YES and NO");
       continue;
     }

@@ -4,9 +4,9 @@ import type { Permissions } from "../entry/model.ts";
 import type { Findings, Place } from "./findings.ts";
 import type { WorkflowFiles } from "./files.ts";
 import type { Activity, WorkflowFile } from "./model.ts";
-import { roleOf, type PromptSection } from "./sections.ts";
+import type { PromptSection } from "./sections.ts";
 import { allowsCommands } from "./settings.ts";
-import { isQuoted, namePattern, placeholders } from "./value.ts";
+import { isQuoted, namePattern, placeholders, roleOf } from "./value.ts";
 
 /** A file that has been read, before its calls have. */
 export interface ReadFile extends Omit<WorkflowFile, "start" | "activities" | "prompts"> {
@@ -237,7 +237,7 @@ class FileCheck {
   }
 
   #meant(word: string): string | undefined {
-    return this.#findings.meant(word, [...this.#file.prompts.keys(), ...this.#names]);
+    return this.#findings.meant(word, () => [...this.#file.prompts.keys(), ...this.#names]);
   }
 
   #place({ at }: Activity): Place {

@@ -4,7 +4,7 @@
  */
 import { compileExpression } from "../document/expression.ts";
 import { suggest } from "../document/suggest.ts";
-import { isQuoted } from "./value.ts";
+import { namePattern, roleOf, unquote } from "./value.ts";
 
 export type Comparison = "eq" | "ne" | "contains" | "matches" | "gt" | "ge" | "lt" | "le";
 
@@ -91,10 +91,12 @@ function fault(offset: number, reason: string, hint?: string): ReadCheck {
   };
 }
 
-/** Why a constant on the right of MATCHES can't be matched; undefined if it can, or if it is known only later. */
+/** Why the right side of MATCHES can't be matched; undefined if it can, or if it is known only when it runs. */
 export function patternFault(check: Check): Pick<CheckFault, "reason" | "hint"> | undefined {
-  if (check.operator !== "matches" || !isQuoted(check.right)) return undefined;
-  const compiled = compilePattern(check.right.slice(1, -1));
+  const { operator, right } = check;
+  const isName = namePattern.test(right) || roleOf(right) !== undefined;
+  if (operator !== "matches" || isName || /^file:|\{\{/.test(right)) return undefined;
+  const compiled = compilePattern(unquote(right));
   if (compiled.kind === "compiled") return undefined;
   const { reason, hint } = compiled;
   return hint === undefined ? { reason } : { reason, hint };

@@ -35,10 +35,10 @@ export class Findings {
   }
 
   /** A hint with the most similar name, as long as it is cheap. */
-  meant(word: string, candidates: Iterable<string>): string | undefined {
-    const names = [...candidates];
-    this.#comparisons += names.length;
+  meant(word: string, candidates: () => Iterable<string>): string | undefined {
     if (this.#comparisons > MOST_COMPARISONS) return undefined;
+    const names = [...candidates()];
+    this.#comparisons += names.length;
     const best = suggest(word, names);
     return best === undefined || best === word ? undefined : didYouMean(best);
   }

@@ -16,9 +16,8 @@ import {
 } from "./model.ts";
 import { Flow, frameOf } from "./flow.ts";
 import { Scope, type Resolved } from "./scope.ts";
-import { roleOf } from "./sections.ts";
 import type { Effect, EffectResult, Script, ScriptRun, Step, WorkflowState } from "./state.ts";
-import { isQuoted, shellQuoted } from "./value.ts";
+import { isQuoted, roleOf, shellQuoted } from "./value.ts";
 
 export interface MachineOptions {
   /** The names of the environment that the workflow may read, with their values. */
@@ -55,6 +54,8 @@ export function workflowMachine(workflow: Workflow, options: MachineOptions = {}
   };
 }
 
+/** Names without a value, of a run. */
+const MOST_REPORTED = 1_000;
 /** Activities that only mark a place are not counted as hits. */
 const uncounted: ReadonlySet<Activity["kind"]> = new Set(["start", "success", "failed", "on"]);
 
@@ -355,7 +356,8 @@ class Stepper extends Flow {
 
   #reportMissing(activity: string, names: readonly string[]): void {
     const { reported } = this.state;
-    const fresh = names.filter((name) => !reported.includes(name));
+    const known = new Set(reported);
+    const fresh = names.filter((name) => !known.has(name)).slice(0, MOST_REPORTED - known.size);
     if (fresh.length === 0) return;
     for (const name of fresh) this.trace.push({ kind: "missing", name, activity });
     this.update({ reported: [...reported, ...fresh] });

@@ -5,6 +5,7 @@
 import type { Limits, Model, Permissions } from "../entry/model.ts";
 import type { Position } from "../document/problem.ts";
 import type { Check } from "./check.ts";
+import type { PromptRole } from "./value.ts";
 
 /** A workflow with everything that it calls. */
 export interface Workflow {
@@ -86,8 +87,6 @@ export interface Parameter {
   readonly default?: string;
   readonly at: Position;
 }
-
-export type PromptRole = "system" | "user" | "assistant";
 
 export interface WorkflowPrompt {
   readonly role: PromptRole;

@@ -15,7 +15,7 @@ import type { Position } from "../document/problem.ts";
 import { documentLimits, readSource } from "../document/read-document.ts";
 import type { Findings, Place } from "./findings.ts";
 import type { FoundFile, WorkflowFiles } from "./files.ts";
-import type { PromptRole } from "./model.ts";
+import { roleOf, roles, type PromptRole } from "./value.ts";
 
 export interface Sections {
   readonly title?: string;
@@ -49,11 +49,6 @@ interface Line {
 
 const MOST_INCLUDES = 1_000;
 const DEEPEST_INCLUDE = 20;
-const roles: Readonly<Record<string, PromptRole>> = {
-  System: "system",
-  User: "user",
-  Assistant: "assistant",
-};
 const includePattern = /^\s*!INCLUDE\s+(?:"([^"]*)"|'([^']*)'|(\S+))\s*$/;
 
 /** What is below a heading of the first level, or all of a file. */
@@ -140,7 +135,9 @@ class PromptReader {
   #section(source: Source, { first, end, headings }: Section, trail: readonly string[]): void {
     const prompts = headings.filter((heading) => {
       if (roleOf(heading.text) !== undefined) return true;
-      const meant = this.#findings.meant(/^\w*/.exec(heading.text)?.[0] ?? "", Object.keys(roles));
+      const meant = this.#findings.meant(/^\w*/.exec(heading.text)?.[0] ?? "", () =>
+        Object.keys(roles),
+      );
       const reason = `"## ${heading.text.slice(0, 80)}" begins no prompt. It belongs to the text above.`;
       const hint = meant ?? "headings of prompts begin with System, User or Assistant";
       this.#findings.warn({ file: source.file, at: heading.at }, reason, hint);
@@ -277,11 +274,6 @@ function includedPath(line: string): string | undefined {
   if (!line.includes("!INCLUDE") || line.length > 2_000) return undefined;
   const found = includePattern.exec(line);
   return found === null ? undefined : (found[1] ?? found[2] ?? found[3]);
-}
-
-export function roleOf(id: string): PromptRole | undefined {
-  const [word = ""] = /^[A-Za-z]+(?=\s|$)/.exec(id) ?? [];
-  return Object.hasOwn(roles, word) ? roles[word] : undefined;
 }
 
 function locateIn(lines: readonly Line[], heading: Place): (offset: number) => Place {

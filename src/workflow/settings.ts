@@ -88,7 +88,7 @@ export function readSettings(
   ) {
     const { line, column } = place.locate(["model"]);
     const reason = `There is no model category ${JSON.stringify(chosen.category)} in models.`;
-    const hint = findings.meant(chosen.category, Object.keys(models ?? {}));
+    const hint = findings.meant(chosen.category, () => Object.keys(models ?? {}));
     findings.error({ file: place.file, at: { line, column } }, reason, hint);
   }
   return {

@@ -1,4 +1,4 @@
-/** Values as an author writes them: quoted constants, and `{{NAME}}` in texts. */
+/** Values as an author writes them: quoted constants, names, prompts, and `{{NAME}}` in texts. */
 
 /** Between two quotes of one kind. */
 export function isQuoted(text: string): boolean {
@@ -12,6 +12,20 @@ export function unquote(text: string): string {
 
 /** The name of a variable or a parameter. */
 export const namePattern = /^[A-Za-z_]\w{0,99}$/;
+
+export type PromptRole = "system" | "user" | "assistant";
+
+export const roles: Readonly<Record<string, PromptRole>> = {
+  System: "system",
+  User: "user",
+  Assistant: "assistant",
+};
+
+/** Of the id of a prompt, which begins with it. */
+export function roleOf(id: string): PromptRole | undefined {
+  const [word = ""] = /^[A-Za-z]+(?=\s|$)/.exec(id) ?? [];
+  return Object.hasOwn(roles, word) ? roles[word] : undefined;
+}
 
 const placeholder = /\{\{([A-Za-z_]\w{0,99})\}\}/g;
 

@@ -59,6 +59,8 @@ describe("the expressions of CHECK", () => {
       patternFault({ left: "RESULT", operator: "matches", right })?.reason;
     assert.equal(fault("'^ok'"), undefined);
     assert.equal(fault("PATTERN"), undefined);
+    assert.equal(fault("User Pattern"), undefined);
+    assert.match(fault("^(a") ?? "", /not a valid regular expression/);
     assert.match(fault("'(a'") ?? "", /not a valid regular expression/);
     assert.match(fault("'(?=a)b'") ?? "", /not supported/);
   });
@@ -86,6 +88,10 @@ describe("the value of a CHECK", () => {
     assert.equal(holds("matches", "one\ntwo 22", "t.o \\d+"), true);
     assert.equal(holds("matches", "xay", "a"), true);
     assert.equal(holds("matches", "xay", "^a"), false);
+    assert.equal(holds("matches", "it is a\nsuccess.", "(?im)^SUCCESS"), true);
+    assert.equal(holds("matches", "it is a\nSuccess", "^success"), false);
+    assert.equal(holds("matches", "a\nb", "(?s)a.b"), true);
+    assert.equal(holds("matches", "a\nb", "a.b"), false);
   });
 
   it("orders numbers as numbers, and everything else as text", () => {
