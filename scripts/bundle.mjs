@@ -1,6 +1,6 @@
 // Bundles the compiled command line and action into dist/, which is committed: `npx agent-jobs` and
 // `uses: …/agent-jobs` work straight from a checkout. With --check it builds elsewhere and fails if what is
-// committed is not the same. With --out FOLDER it builds there; a name (cli, action) builds that one only.
+// committed is not the same. With --out FOLDER it builds there; a name (cli, action, web) builds that one only.
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,6 +24,8 @@ const bundles = {
     },
     executable: false,
   },
+  // Made by scripts/build-page.mjs; only copied.
+  web: undefined,
 };
 
 const { values, positionals } = parseArgs({
@@ -46,7 +48,8 @@ try {
   leaveOutHttpClient();
   for (const name of names) {
     if (!Object.hasOwn(bundles, name)) throw new Error(`There is no bundle ${name}.`);
-    await build(bundles[name]);
+    if (name === "web") copyPage();
+    else await build(bundles[name]);
     const made = join(scratch, "dist", name);
     const target = join(values.out ?? root, "dist", name);
     if (values.check) check(name, made, target);
@@ -68,6 +71,13 @@ function leaveOutHttpClient() {
   const file = join(copy, "package.json");
   const content = JSON.parse(fs.readFileSync(file, "utf8"));
   fs.writeFileSync(file, JSON.stringify({ ...content, sideEffects: false }));
+}
+
+function copyPage() {
+  const made = join(scratch, "dist", "web");
+  fs.mkdirSync(made, { recursive: true });
+  for (const name of ["page.js", "page.css", "licenses.txt"])
+    fs.copyFileSync(join(values.build, "web", name), join(made, name));
 }
 
 async function build({ entries, executable }) {

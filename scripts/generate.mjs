@@ -2,6 +2,7 @@
 // nothing but the packages of package.json:
 //   schema-accepts.ts  the schema of an entry, compiled: every start would have to compile it else
 //   action-manifest.ts   the inputs and outputs that action.yml declares
+//   example-entry.ts   the entry that `agent-jobs serve` starts with where none is named
 //   runtime-hashes.ts  the version of the runtime's packages and the SHA-512 of each, from package-lock.json
 import fs from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -17,6 +18,7 @@ const read = (name) => fs.readFileSync(new URL(name, root), "utf8");
 const files = {
   "schema-accepts.ts": await schemaAccepts(),
   "action-manifest.ts": actionInputs(),
+  "example-entry.ts": exampleEntry(),
   "runtime-hashes.ts": runtimeHashes(),
 };
 
@@ -81,6 +83,16 @@ export const inputDefaults = {
 ${rows.join("")}} as const;
 
 export const outputNames = ${JSON.stringify(Object.keys(outputs))} as const;
+`;
+}
+
+function exampleEntry() {
+  const file = "examples/review.yml";
+  return `
+export const exampleEntry = {
+  file: ${JSON.stringify(file)},
+  text: ${JSON.stringify(read(file))},
+} as const;
 `;
 }
 

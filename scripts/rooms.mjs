@@ -73,7 +73,11 @@ export const rooms = {
     imports: ["events", "platform", "document/guards.ts"],
     node: true,
   },
-  report: { holds: "folds of a run into text", imports: ["entry", "events", "journal"] },
+  report: {
+    holds: "folds of a run into text; the page, and reports as single HTML files",
+    imports: ["entry", "events", "journal", "platform"],
+    node: true,
+  },
   reporters: {
     holds: "a run for people: at a terminal, on GitHub",
     folders: ["terminal", "github"],
@@ -101,6 +105,12 @@ export const rooms = {
     packages: ["p-limit"],
     node: true,
   },
+  server: {
+    holds: "the HTTP API: routes, security, live feeds, the page",
+    imports: ["app", "events", "entry", "journal", "report", "document/guards.ts", "platform"],
+    packages: ["hono", "@hono/node-server"],
+    node: true,
+  },
   action: {
     holds: "the GitHub Action: inputs, trust, outputs",
     imports: ["app", "document", "entry", "events", "runtime", "platform", "generated"],
@@ -109,7 +119,19 @@ export const rooms = {
   },
   cli: {
     holds: "the command line: arguments to options, an outcome to an exit code",
-    imports: ["app", "document", "entry", "events", "rehearsal", "journal", "report", "workflow"],
+    imports: [
+      "app",
+      "server",
+      "document",
+      "entry",
+      "events",
+      "rehearsal",
+      "journal",
+      "report",
+      "workflow",
+      "platform",
+      "generated",
+    ],
     packages: ["commander"],
     node: true,
   },
@@ -117,6 +139,24 @@ export const rooms = {
 
 /** What `src/index.ts`, which only re-exports, may name. */
 export const library = ["app", "document", "engine", "entry", "events", "journal", "sessions"];
+
+/**
+ * The page: what runs in a browser. Of src/ it may import these, as far as they need nothing of Node: the build of
+ * the page fails otherwise.
+ */
+export const web = {
+  holds: "the page: the portal of a server, and a report in a file",
+  folders: ["data", "model", "parts", "portal", "report", "run", "style"],
+  imports: ["entry", "events", "report"],
+  packages: [
+    "@preact/signals",
+    "@tanstack/virtual-core",
+    "dompurify",
+    "marked",
+    "mermaid",
+    "preact",
+  ],
+};
 
 const config = new URL("../.oxlintrc.json", import.meta.url);
 const page = new URL("../docs/design.md", import.meta.url);
@@ -159,6 +199,26 @@ function rulesOf([name, room]) {
 
 const isOurs = ({ rules }) => "no-restricted-imports" in rules;
 
+function rulesOfPage() {
+  const { folders, imports, packages } = web;
+  const message = `web/ may import of src/ only ${imports.join(", ")}, and nothing of Node (scripts/rooms.mjs)`;
+  const rulesAt = (files, own, up) => {
+    const rooms = imports.map((one) => `!${up}src/${one}/*`);
+    const named = packages.flatMap((one) => [`!${one}`, `!${one}/**`]);
+    return rule(files, ["*", ...own, ...rooms, ...named], message);
+  };
+  return [
+    rulesAt("web/*", ["!./*", ...folders.map((part) => `!./${part}/*`)], "../"),
+    ...folders.map((part) =>
+      rulesAt(
+        `web/${part}/**`,
+        ["!./*", "!../*.{ts,tsx}", ...folders.map((other) => `!../${other}/*`)],
+        "../../",
+      ),
+    ),
+  ];
+}
+
 function lintConfig(text) {
   const { overrides, ...rest } = JSON.parse(text);
   const index = patterns({ imports: library }, [], "./");
@@ -166,6 +226,7 @@ function lintConfig(text) {
     // For a file in no folder of the table; the rules below replace this one for the others.
     rule("src/**", ["*"], "no room of scripts/rooms.mjs: a file here may import nothing"),
     ...Object.entries(rooms).flatMap(rulesOf),
+    ...rulesOfPage(),
     rule("src/index.ts", index, "src/index.ts only re-exports (scripts/rooms.mjs)"),
   ];
   return { ...rest, overrides: [...made, ...overrides.filter((one) => !isOurs(one))] };
@@ -178,9 +239,9 @@ function table() {
     const all = name === "app" ? "everything above" : list(imports);
     return `| \`${name}\` | ${holds} | ${all} | ${list(packages)} |`;
   });
-  return ["| room | holds | may import | packages |", "| --- | --- | --- | --- |", ...rows].join(
-    "\n",
-  );
+  const page = `| \`web\` | ${web.holds} | ${list(web.imports)} | ${list(web.packages)} |`;
+  const head = ["| room | holds | may import | packages |", "| --- | --- | --- | --- |"];
+  return [...head, ...rows, page].join("\n");
 }
 
 function designPage(text) {

@@ -6,7 +6,7 @@ import "./entry/bundled.ts";
 import "./document/ajv-compiler.ts";
 
 export * from "./entry/index.ts";
-export { loadEntry } from "./app/entry-files.ts";
+export { loadEntry, readRehearsal } from "./app/entry-files.ts";
 export { loadWorkflow } from "./app/workflow-files.ts";
 export { errorToDetailedString } from "./events/error-detail.ts";
 export { decisionCategory, decisionText, type Decision } from "./events/decision.ts";
@@ -15,13 +15,15 @@ export type { RunEvent, RunOutcome, WorkOutcome } from "./events/event.ts";
 export type { SessionActivity } from "./events/session-activity.ts";
 export type { Reporter } from "./events/sink.ts";
 export { applyEvent, createRunView, type RunView, type WorkView } from "./events/view.ts";
-export { parseJournal, type JournalProblem, type ParsedJournal } from "./journal/read.ts";
+export type { JournalProblem } from "./journal/problem.ts";
+export { parseJournal, type ParsedJournal } from "./journal/read.ts";
 export { createJournal, type JournalOptions } from "./journal/write.ts";
 export {
   startSession,
   type ICopilotSession,
   type ICopilotSessionCallbacks,
 } from "./sessions/callbacks.ts";
+export type { OfferedModel } from "./sessions/offered-models.ts";
 export type { Tool } from "./sessions/sessions.ts";
 export type { ModelRequest, ModelTransport } from "./sessions/transport.ts";
 export { JobHost } from "./app/job-host.ts";
@@ -31,8 +33,11 @@ export type {
   ICopilotTask,
   ICopilotTaskCallback,
 } from "./app/job-callbacks.ts";
-export type { LiveResponse } from "./app/live-responses.ts";
-export type { JobHostOptions } from "./app/host-options.ts";
+export type { Feed, FeedItem, LiveResponse, Taken } from "./app/feed.ts";
+export type { JobHostOptions, Rehearsal } from "./app/host-options.ts";
+export type { FeedKind, LiveRuns } from "./app/live-runs.ts";
+export type { Refused, RefusalReason } from "./app/refusals.ts";
+export type { JobState, WorkState } from "./app/run-feeds.ts";
 export type { ProviderOptions } from "./app/options-provider.ts";
 export type { JobResult, RunJobOptions } from "./app/job-result.ts";
 export {

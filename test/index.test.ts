@@ -33,6 +33,7 @@ describe("the library", () => {
       "loadWorkflow",
       "parseJournal",
       "permissionPresets",
+      "readRehearsal",
       "renderMermaid",
       "runJob",
       "runtimeVariables",

@@ -147,6 +147,26 @@ const refused: Readonly<Record<string, readonly [file: string, text: string, rul
     'import type { A } from "../events/event.ts";\nexport type B = A;\n',
     "no-restricted-imports",
   ],
+  "a module of Node in the page": [
+    "web/data/node.ts",
+    'import { sep } from "node:path";\nexport const a = sep;\n',
+    "no-restricted-imports",
+  ],
+  "the core in the page": [
+    "web/run/core.ts",
+    'import { a } from "../../src/app/run.ts";\nexport const b = a;\n',
+    "no-restricted-imports",
+  ],
+  "a package of the server in the page": [
+    "web/page.tsx",
+    'import { Hono } from "hono";\nexport const a = Hono;\n',
+    "no-restricted-imports",
+  ],
+  "the page in the core": [
+    "src/report/web.ts",
+    'import { a } from "../../web/routes.ts";\nexport const b = a;\n',
+    "no-restricted-imports",
+  ],
   "a re-export from another room": [
     "src/entry/re-export.ts",
     'export * from "../events/event.ts";\n',
@@ -167,6 +187,14 @@ const accepted: Readonly<Record<string, readonly [file: string, text: string]>> 
   "a clock outside of the engine": [
     "src/app/clock.ts",
     "export const a = (): number => Date.now();\n",
+  ],
+  "the view of a run in the page": [
+    "web/model/view.ts",
+    'import { a } from "../../src/events/some-file.ts";\nexport const b = a;\n',
+  ],
+  "other parts of the page": [
+    "web/run/parts.tsx",
+    'import { a } from "../parts/some-file.tsx";\nimport { b } from "../routes.ts";\nexport const c = [a, b];\n',
   ],
   "a source file of 400 lines": ["src/app/full.ts", lines(400)],
   "a test of 500 lines": ["test/app/full.test.ts", lines(500)],

@@ -33,12 +33,12 @@ const texts = new Map(
   gitFiles
     .filter(
       (file) =>
-        /\.(?:ts|mjs|js|yml|md)$|^\.ci\/run$/.test(file) && !file.startsWith("test/fixtures/"),
+        /\.(?:tsx?|mjs|js|yml|md)$|^\.ci\/run$/.test(file) && !file.startsWith("test/fixtures/"),
     )
     .map((file) => [file, proseOf(file)]),
 );
 const code = [...texts.keys()].filter((file) =>
-  /^(?:src|test|scripts|bench)\/.*\.(?:ts|mjs|js)$/.test(file),
+  /^(?:src|web|test|scripts|bench)\/.*\.(?:tsx?|mjs|js)$/.test(file),
 );
 
 function proseOf(file: string): string {

@@ -76,6 +76,7 @@ class Step {
   #rehearsal: string | undefined;
   #baseFolder: string | undefined;
   #githubRun: GithubRun | undefined;
+  #saveUnfinished: (() => Promise<void>) | undefined;
 
   constructor(
     environment: Environment,
@@ -109,7 +110,7 @@ class Step {
       return;
     }
     this.#setOutputs({ ...run.outputs(), result: "cancelled" });
-    await run.finish().catch(() => undefined);
+    await Promise.all([run.finish().catch(() => undefined), this.#saveUnfinished?.()]);
   }
 
   async #run(): Promise<Ending> {
@@ -178,7 +179,8 @@ class Step {
         ...(runtimeKeeper === undefined ? {} : { runtimeKeeper }),
       };
       const { lastCall } = this.#cancellation;
-      const report = await executeRun(prepared, ready, { signal, lastCall });
+      const onStarted = (save: () => Promise<void>): void => void (this.#saveUnfinished = save);
+      const report = await executeRun(prepared, ready, { signal, lastCall, onStarted });
       const failures = report.reporterFailures.map(
         ({ reporter, message }) => `The ${reporter} is incomplete: ${message}`,
       );

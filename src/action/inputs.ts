@@ -42,6 +42,7 @@ export interface Inputs {
   readonly inPlace: boolean;
   readonly record: string | undefined;
   readonly journal: string | undefined;
+  readonly htmlReport: string | undefined;
   readonly summary: ValueOf<"summary">;
   readonly annotations: ValueOf<"annotations">;
   readonly failOn: ValueOf<"fail-on">;
@@ -85,6 +86,7 @@ export function readInputs(environment: Environment): ReadInputs {
     inPlace: reader.choice("in-place", inputValues["in-place"]) === "true",
     record: reader.text("record"),
     journal: reader.text("journal"),
+    htmlReport: reader.text("html-report"),
     summary: reader.choice("summary", inputValues.summary),
     annotations: reader.choice("annotations", inputValues.annotations),
     failOn: reader.choice("fail-on", inputValues["fail-on"]),

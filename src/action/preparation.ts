@@ -35,6 +35,7 @@ export interface Paths {
   readonly rehearse: string | undefined;
   readonly record: string | undefined;
   readonly journal: string | undefined;
+  readonly htmlReport: string | undefined;
 }
 
 export async function checkPaths({ inputs, workspace }: Setting): Promise<Paths> {
@@ -54,6 +55,7 @@ export async function checkPaths({ inputs, workspace }: Setting): Promise<Paths>
     rehearse: await optional("rehearse", inputs.rehearse),
     record: await optional("record", inputs.record),
     journal: await optional("journal", inputs.journal),
+    htmlReport: await optional("html-report", inputs.htmlReport),
   };
   if (problems.length > 0) throw new Stop("failure", problems);
   return paths;
@@ -271,6 +273,7 @@ export function runOptions(
       : { rehearse, inPlace: inputs.inPlace, honorExpectations: true }),
     ...(paths.record === undefined ? {} : { record: paths.record }),
     ...(paths.journal === undefined ? {} : { journal: paths.journal }),
+    ...(paths.htmlReport === undefined ? {} : { htmlReport: paths.htmlReport }),
     ...(provider === undefined ? (gitHubToken === undefined ? {} : { gitHubToken }) : { provider }),
   };
 }

@@ -3,10 +3,13 @@ import { validateEntry } from "../entry/prepare.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import { didYouMean, suggest } from "../document/suggest.ts";
 import { permissionPresets, type Limits, type PermissionPreset } from "../entry/model.ts";
+import type { LimitSources } from "../engine/limits.ts";
+import type { Clock } from "../events/clock.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Tool } from "../sessions/sessions.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
-import { parseChoice } from "./options.ts";
+import type { Script } from "../rehearsal/format/script.ts";
+import { parseChoice, type Models } from "./options.ts";
 import {
   addressProblem,
   providerTypes,
@@ -22,6 +25,8 @@ export interface JobHostOptions extends Partial<ModelAccess> {
   readonly permissions?: PermissionPreset;
   /** Override the limits of the entry. */
   readonly limits?: Limits;
+  /** The option that set each of them, as the user wrote it. Default: the host itself. */
+  readonly limitNames?: LimitSources;
   /** Answers every model request instead of a model server. */
   readonly transport?: ModelTransport;
   /**
@@ -32,7 +37,31 @@ export interface JobHostOptions extends Partial<ModelAccess> {
   readonly tools?: readonly Tool[];
   /** See every event of every run. */
   readonly reporters?: readonly Reporter[];
+  /** Category to model id. Overrides `models` of the entry. */
+  readonly models?: Models;
+  /**
+   * Plays the models instead of a model server: every run, and every session of no run, starts it anew. See
+   * `readRehearsal`.
+   */
+  readonly rehearsal?: Rehearsal;
+  /**
+   * With `rehearsal`: work in the folder itself. Default: in a new `workspace` of the rehearsal, or where tools may
+   * change the folder, in a copy of it.
+   */
+  readonly inPlace?: boolean;
+  /** The folder in which each job writes its journal. Default: none. */
+  readonly journals?: string;
+  /**
+   * The folder for feeds of `live` that have become too long for the memory. Files in it are removed when their feed
+   * is forgotten. Default: none, so the oldest responses are dropped.
+   */
+  readonly feedsFolder?: string;
+  /** Default: the time of the system. */
+  readonly clock?: Clock;
 }
+
+/** A rehearsal that `readRehearsal` has read and checked. */
+export type Rehearsal = Script;
 
 type Check = (value: unknown, name: string) => readonly string[];
 
@@ -43,6 +72,7 @@ const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
   environment: must(isRecord, "be an object of variables"),
   permissions: oneOf(permissionPresets),
   limits: limitsProblems,
+  limitNames: must(isRecord, "be an object of names"),
   transport: must((value) => hasFunction(value, "send"), "have a function send"),
   tools: must(
     (value) => listOf(value, (tool) => isRecord(tool) && isText(tool["name"])),
@@ -51,6 +81,18 @@ const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
   reporters: must(
     (value) => listOf(value, (reporter) => hasFunction(reporter, "report")),
     "be a list of reporters, each with a function report",
+  ),
+  models: must(
+    (value) => isRecord(value) && Object.values(value).every((id) => isText(id) && id !== ""),
+    "be an object of model ids",
+  ),
+  rehearsal: must((value) => isRecord(value) && Array.isArray(value["rules"]), "be a rehearsal"),
+  inPlace: must((value) => typeof value === "boolean", "be true or false"),
+  journals: filledText,
+  feedsFolder: filledText,
+  clock: must(
+    (value) => hasFunction(value, "now") && hasFunction(value, "sleep"),
+    "have the functions now and sleep",
   ),
 };
 

@@ -8,11 +8,12 @@
  * and nothing starts, and every reporter has been closed once.
  */
 import { setImmediate } from "node:timers/promises";
+import type { SessionFactory } from "../engine/ports.ts";
 import { RateLimit } from "../engine/rate-limit.ts";
 import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
 import type { Clock } from "../events/clock.ts";
 import type { MadeDecision } from "../events/decision.ts";
-import type { RunEventBody, RunOutcome } from "../events/event.ts";
+import type { RunEventBody, RunOutcome, WorkRef } from "../events/event.ts";
 import { createRedactor, type Redactor } from "../events/redact.ts";
 import {
   createSink,
@@ -32,6 +33,7 @@ import {
   type SessionsOptions,
   type Tool,
 } from "../sessions/sessions.ts";
+import type { OfferedModel } from "../sessions/offered-models.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 import { createGate } from "./gate.ts";
 import { modelServer, type ModelAccess } from "./options-provider.ts";
@@ -62,6 +64,10 @@ export interface RunOnHostOptions {
   readonly signal?: AbortSignal | undefined;
   /** Receive the events of this run only, before the reporters of the host. They are closed at its end. */
   readonly reporters?: readonly Reporter[];
+  /** Default: a new one. */
+  readonly runId?: string | undefined;
+  /** Called with the id of every session that is opened, before its first prompt. */
+  readonly onSession?: ((sessionId: string) => void) | undefined;
   /** Replaces an event before it is emitted. */
   readonly rewrite?: (event: RunEventBody) => RunEventBody;
 }
@@ -73,6 +79,8 @@ export interface HostRun {
   /** The job, or the task that runs alone. */
   readonly name: string;
   cancel(reason: string): void;
+  /** Ends a work that runs as failed; the job goes on. False if the work doesn't run. */
+  stopWork(workId: number, reason: string): boolean;
   /** Fulfilled however the run ends, when its own reporters are closed. */
   readonly ended: Promise<RunEnd>;
 }
@@ -161,8 +169,8 @@ export class Host {
    */
   run(spec: JobSpec | TaskSpec, options: RunOnHostOptions = {}): HostRun {
     this.ensureOpen();
-    const { signal, reporters = [], rewrite = (event) => event } = options;
-    const runId = newRunId();
+    const { signal, reporters = [], onSession, rewrite = (event) => event } = options;
+    const { runId = newRunId() } = options;
     const abort = new AbortController();
     const sink = createSink({
       runId,
@@ -174,7 +182,9 @@ export class Host {
     const { parallel } = spec.limits;
     const sessions = this.#acquire();
     let told = false;
+    const stops = new Map<number, (reason: string) => void>();
     const emit = (event: RunEventBody): void => {
+      if (event.type === "work.ended") stops.delete(event.work.workId);
       // A listener of run.ended may start the next run, or install an entry.
       if (event.type === "run.ended") this.#leave(run);
       sink.emit(rewrite(event));
@@ -184,12 +194,13 @@ export class Host {
         run.tell(this.#unreachable);
     };
     const ports = {
-      sessions: sessions.factory,
+      sessions: onSession === undefined ? sessions.factory : announced(sessions.factory, onSession),
       clock: this.#clock,
       gate: this.#gate,
       rateLimit: this.#rateLimit,
       random: Math.random,
       awaited: () => sessions.unreachable,
+      onWork: ({ workId }: WorkRef, stop: (reason: string) => void) => void stops.set(workId, stop),
       emit,
     };
     const start = async (): Promise<RunEnd> => {
@@ -216,6 +227,11 @@ export class Host {
         if (told) emit({ type: "decision", work: null, decision });
       },
       cancel: (reason) => abort.abort(reason),
+      stopWork(workId, reason) {
+        const stop = stops.get(workId);
+        stop?.(reason);
+        return stop !== undefined;
+      },
       // Called in the next step, when there is the run to leave.
       ended: Promise.resolve().then(start),
     };
@@ -248,6 +264,17 @@ export class Host {
     if (this.#closing === undefined) return session;
     await session.stop();
     throw closed();
+  }
+
+  /** The models that the account or the model server offers. Throws if the host is closed. */
+  async listModels(): Promise<readonly OfferedModel[]> {
+    this.ensureOpen();
+    const sessions = this.#acquire();
+    try {
+      return await sessions.listModels();
+    } finally {
+      this.#release();
+    }
   }
 
   /** A session of a run, while it is open. To stop it is a crash of its turn. */
@@ -344,6 +371,19 @@ export class Host {
     const ended = sessions.stop().finally(() => this.#ending.delete(sessions));
     this.#ending.set(sessions, ended);
   }
+}
+
+function announced(
+  factory: SessionFactory,
+  onSession: (sessionId: string) => void,
+): SessionFactory {
+  return {
+    async open(request, signal) {
+      const opened = await factory.open(request, signal);
+      if (opened.kind === "opened") onSession(opened.session.id);
+      return opened;
+    },
+  };
 }
 
 function closed(): Error {

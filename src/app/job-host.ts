@@ -1,27 +1,18 @@
 /**
  * The library's state in one object: the installed entry, what runs, how models are reached. The free
  * functions that `src/index.ts` exports are the methods of a default host; an application with several
- * entries or providers creates hosts of its own. What runs share is in `host.ts`.
- *
- * Invariant: the entry changes only while nothing runs.
+ * entries or providers creates hosts of its own. What it has in common with a server is in `hosted-runs.ts`.
  */
-import { resolve } from "node:path";
-import { resolveLimits, setBy } from "../engine/limits.ts";
-import type { RunSpec } from "../engine/plan.ts";
-import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
-import type { Entry, PreparedEntry } from "../entry/model.ts";
-import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
-import { prepareEntry } from "../entry/prepare.ts";
+import type { Entry } from "../entry/model.ts";
+import type { Diagnostic } from "../document/diagnostic.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
-import type { Reporter, ReporterFailure } from "../events/sink.ts";
-import { unmatchable } from "../permissions/patterns.ts";
-import { effectivePermissions } from "../permissions/rules.ts";
-import { systemClock } from "../platform/clock.ts";
-import { processEnvironment } from "../platform/environment.ts";
+import type { Reporter } from "../events/sink.ts";
 import { onAbort } from "../runtime/deadline.ts";
-import { adoptSession, modelOfSession, type ICopilotSession } from "../sessions/callbacks.ts";
+import type { ICopilotSession } from "../sessions/callbacks.ts";
+import { Feed, type LiveResponse } from "./feed.ts";
 import { checkHostOptions, type JobHostOptions } from "./host-options.ts";
-import { Host, type HostRun } from "./host.ts";
+import type { HostRun } from "./host.ts";
+import { HostedRuns } from "./hosted-runs.ts";
 import {
   JobFold,
   TaskFold,
@@ -31,59 +22,48 @@ import {
   type ICopilotTaskCallback,
 } from "./job-callbacks.ts";
 import { noCallbacks, ResultFold, type JobResult, type RunJobOptions } from "./job-result.ts";
-import { LiveResponses, type LiveResponse } from "./live-responses.ts";
-import { gitHubTokenOf } from "./options-provider.ts";
-import { runSpec } from "./run-spec.ts";
-import { SessionFeeds } from "./session-feeds.ts";
+import { LiveRuns } from "./live-runs.ts";
+
+/** How much a session keeps for `takeSessionResponse`. */
+const KEPT_BYTES = 16 * 1024 * 1024;
 
 /**
  * Runs jobs and tasks of an installed entry inside an application: the installed entry, what runs, and how models
  * are reached. Throws a `TypeError` for invalid options.
  */
 export class JobHost {
-  readonly #options: JobHostOptions;
-  readonly #host: Host;
-  readonly #feeds = new SessionFeeds();
-  #entry: PreparedEntry | undefined;
-  #warnings: readonly Diagnostic[] = [];
+  readonly #runs: HostedRuns;
+  #live: LiveRuns | undefined;
 
   constructor(options: JobHostOptions = {}) {
     checkHostOptions(options);
-    this.#options = options;
-    const environment = options.environment ?? processEnvironment();
-    const gitHubToken = options.gitHubToken ?? gitHubTokenOf(environment);
-    this.#host = new Host({
-      ...options,
-      environment,
-      ...(gitHubToken === undefined ? {} : { gitHubToken }),
-      onReporterFailure: warnOf,
-    });
+    this.#runs = new HostedRuns(options);
+  }
+
+  /** What a server needs of this host: what it starts is found by its id, and its responses by any number of readers. */
+  get live(): LiveRuns {
+    this.#live ??= new LiveRuns(this.#runs);
+    return this.#live;
   }
 
   /** Checks the entry and uses it from now on. Rejects with its diagnostics, or while anything runs. */
   async installJobsEntry(entry: Entry): Promise<void> {
-    if (this.hasRunningSessions()) {
-      throw new Error("Can't install an entry while a job, a task or a session is running.");
-    }
-    const result = prepareEntry(entry, { checkCommandPattern: unmatchable });
-    if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
-    this.#entry = result.entry;
-    this.#warnings = result.warnings;
+    this.#runs.install(entry);
   }
 
   /** The warnings about the installed entry: valid, but probably not intended. */
   get entryWarnings(): readonly Diagnostic[] {
-    return this.#warnings;
+    return this.#runs.warnings;
   }
 
   /** The installed entry. Throws if there is none. */
   ensureInstalledEntry(): Entry {
-    return this.#installed();
+    return this.#runs.installed;
   }
 
   /** True while a job, a task or a session of this host runs. */
   hasRunningSessions(): boolean {
-    return this.#host.busy;
+    return this.#runs.host.busy;
   }
 
   /**
@@ -96,7 +76,8 @@ export class JobHost {
     workingDirectory: string,
     callback: ICopilotJobCallback,
   ): Promise<ICopilotJob> {
-    return this.#startJob(jobName, userInput, workingDirectory, callback, []).job;
+    const { job } = await this.#startJob(jobName, userInput, workingDirectory, callback, []);
+    return job;
   }
 
   /**
@@ -106,7 +87,9 @@ export class JobHost {
   async runJob(jobName: string, options: RunJobOptions = {}): Promise<JobResult> {
     const { userInput = "", workingDirectory = ".", signal } = options;
     const fold = new ResultFold();
-    const { job, run } = this.#startJob(jobName, userInput, workingDirectory, noCallbacks, [fold]);
+    const { job, run } = await this.#startJob(jobName, userInput, workingDirectory, noCallbacks, [
+      fold,
+    ]);
     const unsubscribe = signal && onAbort(signal, () => job.stop());
     try {
       await run.ended;
@@ -116,19 +99,21 @@ export class JobHost {
     return fold.result(run.runId);
   }
 
-  #startJob(
+  async #startJob(
     jobName: string,
     userInput: string,
     workingDirectory: string,
     callback: ICopilotJobCallback,
     folds: readonly Reporter[],
-  ): { readonly job: ICopilotJob; readonly run: HostRun } {
-    const entry = this.#installed();
+  ): Promise<{ readonly job: ICopilotJob; readonly run: HostRun }> {
+    const entry = this.#runs.installed;
     if (!Object.hasOwn(entry.jobs, jobName))
       throw new Error(`There is no job "${jobName}" in the entry.`);
     const fold = new JobFold(callback);
-    const spec = { ...this.#spec(entry, userInput, workingDirectory), jobName };
-    const run = this.#run(spec, [fold, ...folds]);
+    const run = await this.#runs.startJob(jobName, userInput, workingDirectory, {
+      folds: [fold, ...folds],
+      openFeed: () => this.#newFeed(),
+    });
     const unused = unusedUserInput(entry, jobName, userInput);
     const job: ICopilotJob = {
       runId: run.runId,
@@ -162,30 +147,26 @@ export class JobHost {
     workingDirectory: string | undefined,
     exceptionHandler: (err: unknown) => void,
   ): Promise<ICopilotTask> {
-    this.#host.ensureOpen();
-    const entry = this.#installed();
-    if (!Object.hasOwn(entry.tasks, taskName))
+    this.#runs.host.ensureOpen();
+    if (!Object.hasOwn(this.#runs.installed.tasks, taskName))
       throw new Error(`There is no task "${taskName}" in the entry.`);
     const fold = new TaskFold({
       callback,
       exceptionHandler,
       borrowed: drivingSession,
-      findSession: (id) => this.#feeds.find(id),
+      findSession: (id) => this.#runs.feeds.find(id),
     });
-    const modelId =
-      (drivingSession && (await modelOfSession(drivingSession, systemClock))) ??
-      taskModelIdOverride ??
-      entry.models.driving;
-    const spec: TaskSpec = {
-      ...this.#spec(entry, userInput, workingDirectory ?? "."),
-      taskName,
-      ignorePrerequisiteCheck,
-      ...(taskModelIdOverride === undefined ? {} : { modelOverride: taskModelIdOverride }),
-      ...(drivingSession === undefined
-        ? {}
-        : { borrowed: adoptSession(drivingSession, { modelId, clock: systemClock }) }),
-    };
-    const run = this.#run(spec, [fold]);
+    const run = await this.#runs.startTask(
+      {
+        taskName,
+        userInput,
+        workingDirectory: workingDirectory ?? ".",
+        ignorePrerequisiteCheck,
+        session: drivingSession,
+        modelOverride: taskModelIdOverride,
+      },
+      { folds: [fold], openFeed: () => this.#newFeed() },
+    );
     return {
       get drivingSession() {
         return fold.drivingSession;
@@ -208,15 +189,8 @@ export class JobHost {
     modelId: string,
     workingDirectory = ".",
   ): Promise<[ICopilotSession, string]> {
-    const responses = new LiveResponses();
-    const session = await this.#host.startSession({
-      onEnded: () => this.#feeds.end(session.rawSection.sessionId),
-      modelId,
-      callback: responses.callbacks(),
-      workingDirectory: resolve(workingDirectory),
-      permissions: effectivePermissions(undefined, undefined, this.#options.permissions),
-    });
-    this.#feeds.start(session, responses);
+    const feed = this.#newFeed();
+    const session = await this.#runs.startSession(modelId, workingDirectory, feed);
     return [session, session.rawSection.sessionId];
   }
 
@@ -225,17 +199,17 @@ export class JobHost {
    * sees a crash.
    */
   async helperSessionStop(session: ICopilotSession): Promise<void> {
-    await this.#feeds.find(session.rawSection.sessionId)?.stop();
+    await this.#runs.feeds.find(session.rawSection.sessionId)?.stop();
   }
 
   /** A running session of this host: one of `helperSessionStart`, or of a task that runs. */
   helperGetSession(sessionId: string): ICopilotSession | undefined {
-    return this.#feeds.find(sessionId);
+    return this.#runs.feeds.find(sessionId);
   }
 
   /** Adds a response to the queue of a running session. */
   helperPushSessionResponse(session: ICopilotSession, response: LiveResponse): void {
-    this.#feeds.push(session, response);
+    this.#runs.feeds.push(session, response);
   }
 
   /**
@@ -247,7 +221,12 @@ export class JobHost {
     session: ICopilotSession,
     milliseconds: number,
   ): Promise<LiveResponse | undefined> {
-    return this.#feeds.take(session, milliseconds);
+    const taken = await this.#runs.feeds.take(session, milliseconds);
+    if (taken?.kind === "busy")
+      throw new Error("Another caller is already waiting for the next response.");
+    if (taken?.kind !== "response") return undefined;
+    // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the feed made the text of such an object
+    return JSON.parse(taken.json) as LiveResponse;
   }
 
   /**
@@ -256,7 +235,13 @@ export class JobHost {
    * closed lets the process exit too, but its reporters stay open.
    */
   async close(): Promise<void> {
-    await this.#host.close();
+    await this.#runs.close();
+    this.#live?.dispose();
+  }
+
+  /** Ends the runtime and all it started by force and at once, for a process that has no time left to close. */
+  kill(): void {
+    this.#runs.host.kill();
   }
 
   /** `close()`, for `await using`. */
@@ -264,37 +249,8 @@ export class JobHost {
     return this.close();
   }
 
-  #installed(): PreparedEntry {
-    if (this.#entry === undefined)
-      throw new Error("No entry is installed. Call installJobsEntry first.");
-    return this.#entry;
+  #newFeed(): Feed {
+    const { clock } = this.#runs;
+    return new Feed({ clock, keptBytes: KEPT_BYTES, forgetTaken: true });
   }
-
-  #spec(entry: PreparedEntry, userInput: string, workingDirectory: string): RunSpec {
-    const { limits, permissions } = this.#options;
-    return runSpec({
-      entry,
-      userInput,
-      workingDirectory: resolve(workingDirectory),
-      limits: resolveLimits(entry.limits, { ...limits, setBy: setBy(limits, "the JobHost") }),
-      permissions,
-    });
-  }
-
-  /** The folds get the events before all other reporters. */
-  #run(spec: JobSpec | TaskSpec, folds: readonly Reporter[]): HostRun {
-    const run = this.#host.run(spec, {
-      reporters: [
-        // First: the callbacks of the others may ask for what it keeps.
-        this.#feeds.reporter((id) => this.#host.findSession(id)),
-        ...folds,
-      ],
-    });
-    void run.ended.then(({ reporterFailures }) => reporterFailures.forEach(warnOf));
-    return run;
-  }
-}
-
-function warnOf({ reporter, message }: ReporterFailure): void {
-  process.emitWarning(`The ${reporter} is incomplete: ${message}`, "AgentJobsWarning");
 }

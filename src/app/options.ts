@@ -35,6 +35,14 @@ export function parseNumber(text: string, kind: "a whole number" | "a number"): 
     : wrong(`must be ${kind} greater than 0, not ${JSON.stringify(text)}`);
 }
 
+/** The number of a port; 0 for any free one. */
+export function parsePort(text: string): Parsed<number> {
+  const port = /^\d{1,5}$/.test(text.trim()) ? Number(text) : Number.NaN;
+  return port <= 65_535
+    ? { kind: "value", value: port }
+    : wrong(`must be a port from 0 to 65535, not ${JSON.stringify(text)}`);
+}
+
 /** One of the values, letter by letter. */
 export function parseChoice<T extends string>(text: string, values: readonly T[]): Parsed<T> {
   const value = values.find((one) => one === text);

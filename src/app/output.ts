@@ -23,6 +23,8 @@ export interface Output {
   print(text: string): void;
   /** The same JSON in a form that contains no command. */
   printJson(value: unknown): void;
+  /** A file's content in parts, to the byte; nothing else should be printed. Waits for the reader. */
+  printFile(parts: Iterable<string>): Promise<void>;
   /** What is meant to be a command for the runner; it is escaped. */
   printCommand(command: string): void;
   printError(text: string): void;
@@ -56,6 +58,12 @@ export function createOutput(
     printJson(value) {
       const text = JSON.stringify(value, null, 2);
       bounded.write(`${inActions ? breakOldMarker(text, "\\u005b") : text}\n`);
+    },
+    async printFile(parts) {
+      for (const part of parts) {
+        if (stdout.destroyed) return;
+        await new Promise<void>((done) => stdout.write(part, () => done()));
+      }
     },
     printCommand: (command) => bounded.write(`${breakOldMarker(command)}\n`),
     printError: (text) => void stderr.write(shown(`${text}\n`)),

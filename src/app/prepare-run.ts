@@ -5,7 +5,7 @@
 import { resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { resolveLimits, setBy, type LimitSources, type ResolvedLimits } from "../engine/limits.ts";
-import type { Limits, PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import type { Limits, PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
 import { taskWorks } from "../entry/work.ts";
 import type { Reporter } from "../events/sink.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
@@ -57,6 +57,8 @@ export interface RunOptions extends ModelAccess {
   readonly record?: string;
   /** Where to write the journal. */
   readonly journal?: string;
+  /** Where to write a report of this run, as one HTML file. */
+  readonly htmlReport?: string;
   readonly terminal?: {
     readonly stream: TerminalStream;
     readonly verbosity: "quiet" | "normal" | "verbose";
@@ -112,8 +114,8 @@ async function prepareLoaded(
   jobName: string,
   script: Script | undefined,
 ): Promise<PreparedRun> {
-  const { journal, record: recording, write = asFlag } = options;
-  checkOutputs([loaded.file, script?.file], { journal, recording });
+  const { journal, record: recording, htmlReport, write = asFlag } = options;
+  checkOutputs([loaded.file, script?.file], { journal, recording, "HTML report": htmlReport });
   if (script?.job !== undefined && script.job !== jobName) {
     throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
   }
@@ -162,7 +164,7 @@ async function prepareLoaded(
 }
 
 /** Whether a task of the job may write files, or run commands, which may write files. */
-function mayChangeFiles(
+export function mayChangeFiles(
   entry: PreparedEntry,
   jobName: string,
   option: PermissionPreset | undefined,
@@ -171,9 +173,13 @@ function mayChangeFiles(
   if (job === undefined) return false;
   return taskWorks(job.work).some(({ taskId }) => {
     const { permissions: own } = entry.tasks[taskId] ?? {};
-    const rules = ruleSet(effectivePermissions(entry.permissions, own, option));
-    const { preset, write, shell, tools } = rules;
-    const commands = shell.allow === true || shell.allow.length > 0;
-    return preset !== "read-only" || commands || write.allow.length > 0 || tools.allow.length > 0;
+    return allowChanges(effectivePermissions(entry.permissions, own, option));
   });
+}
+
+/** Whether the permissions allow tools to write files, or to run commands, which may write files. */
+export function allowChanges(permissions: Permissions): boolean {
+  const { preset, write, shell, tools } = ruleSet(permissions);
+  const commands = shell.allow === true || shell.allow.length > 0;
+  return preset !== "read-only" || commands || write.allow.length > 0 || tools.allow.length > 0;
 }

@@ -62,7 +62,7 @@ export function createRecording(
         ...recorder.toRehearsal(),
         ...(workspace === undefined ? {} : { workspace: written(workspace) }),
       };
-      file.writeAll(renderRehearsal(rehearsal, format));
+      file.writeAll([renderRehearsal(rehearsal, format)]);
       await file.close();
     },
   };

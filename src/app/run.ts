@@ -17,6 +17,7 @@ import { Host } from "./host.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare-run.ts";
+import { createHtmlReport, type HtmlReport } from "./html-report.ts";
 import { createRecording, type Recording } from "./recording.ts";
 import { runSpec } from "./run-spec.ts";
 import { createVerdict } from "./verdict.ts";
@@ -27,6 +28,8 @@ export interface RunSignals {
   readonly signal?: AbortSignal;
   /** The process is about to exit: whatever the run started is ended before its listeners return. */
   readonly lastCall?: AbortSignal;
+  /** Gets what writes the files of a run that has not ended, for a process that is about to exit. */
+  readonly onStarted?: (saveUnfinished: () => Promise<void>) => void;
 }
 
 export interface RunReport {
@@ -36,7 +39,7 @@ export interface RunReport {
   readonly rehearsalFailures: readonly string[];
   /** Reports that could not be written, such as a journal on a full disk. */
   readonly reporterFailures: readonly ReporterFailure[];
-  /** False if a requested journal or recording is incomplete. Such a run is no success. */
+  /** False if a requested journal, recording or HTML report is incomplete. Such a run is no success. */
   readonly complete: boolean;
 }
 
@@ -52,7 +55,10 @@ export async function executeRun(
   const { script, workingDirectory } = prepared;
   try {
     // Not in `prepareRun`: an edge may check an entry first and install the runtime then.
-    checkAccess(options, script !== undefined, options.write ?? asFlag);
+    const write = options.write ?? asFlag;
+    const missing = missingModel(options, script !== undefined, write);
+    if (missing !== undefined) throw new UsageError(missing);
+    checkRuntime(options, write);
     const model = script && createScriptedModel(script, { clock: systemClock, workingDirectory });
     const host = openHost(options, model);
     const { lastCall } = signals;
@@ -93,7 +99,7 @@ interface RunOfFile {
 
 async function runOn(
   host: Host,
-  { prepared, model, options, signals: { signal } }: RunOfFile,
+  { prepared, model, options, signals: { signal, onStarted } }: RunOfFile,
 ): Promise<RunReport> {
   const { loaded, entry, jobName, userInput, workingDirectory, limits, script } = prepared;
   const { redactor } = host;
@@ -136,31 +142,37 @@ async function runOn(
       },
     ),
   );
+  onStarted?.(async () => {
+    for (const file of files) await file.saveUnfinished?.();
+  });
   const { outcome, reporterFailures } = await run.ended;
   return {
     outcome: verdict?.outcome(outcome) ?? outcome,
     view,
     rehearsalFailures: verdict?.failures() ?? [],
     reporterFailures,
-    complete:
-      (options.journal === undefined && options.record === undefined) ||
-      !reporterFailures.some(({ essential }) => essential),
+    complete: files.length === 0 || !reporterFailures.some(({ essential }) => essential),
   };
 }
 
-type OwnReporter = JournalReporter | Recording;
+type OwnReporter = (JournalReporter | Recording | HtmlReport) & {
+  readonly saveUnfinished?: () => Promise<void>;
+};
 
-/** Opens the journal and the recording, both or none. */
+/** Opens the journal, the recording and the report, all or none. */
 function openFiles(
   prepared: PreparedRun,
   options: RunOptions,
   redactor: Redactor,
 ): readonly OwnReporter[] {
-  const { journal, record } = options;
-  const opened = journal === undefined ? [] : [journalAt(journal)];
-  if (record === undefined) return opened;
-  const recording = orAbandon(opened, () => createRecording(record, prepared, options, redactor));
-  return [...opened, recording];
+  const { journal, record, htmlReport } = options;
+  const opened: OwnReporter[] = [];
+  orAbandon(opened, () => {
+    if (journal !== undefined) opened.push(journalAt(journal));
+    if (record !== undefined) opened.push(createRecording(record, prepared, options, redactor));
+    if (htmlReport !== undefined) opened.push(createHtmlReport(htmlReport));
+  });
+  return opened;
 }
 
 /** A run that is refused leaves the files as they were. */
@@ -174,7 +186,7 @@ function orAbandon<T>(files: readonly OwnReporter[], start: () => T): T {
 }
 
 /** Files the run writes; agents must not write them. */
-function ownFiles({ journal, record, environment }: RunOptions): string[] {
+function ownFiles({ journal, record, htmlReport, environment }: RunOptions): string[] {
   const ofStep = [
     "GITHUB_STEP_SUMMARY",
     "GITHUB_OUTPUT",
@@ -182,9 +194,8 @@ function ownFiles({ journal, record, environment }: RunOptions): string[] {
     "GITHUB_PATH",
     "GITHUB_STATE",
   ];
-  return [journal, record, ...ofStep.map((name) => environment[name])].flatMap((path) =>
-    path === undefined || path === "" ? [] : [path],
-  );
+  const paths = [journal, record, htmlReport, ...ofStep.map((name) => environment[name])];
+  return paths.filter((path) => path !== undefined).filter((path) => path !== "");
 }
 
 function openTerminal({
@@ -204,15 +215,18 @@ function journalAt(path: string): JournalReporter {
   }
 }
 
-/** Refuses a run that could not reach a model, or has no runtime to reach it with, before it starts. */
-function checkAccess(
-  { provider, gitHubToken, runtimePath, environment }: ModelAccess,
+/** Why no model can answer; undefined: one can. */
+export function missingModel(
+  { provider, gitHubToken }: ModelAccess,
   rehearsed: boolean,
   write: WriteName,
-): void {
-  if (!rehearsed && provider === undefined && (gitHubToken ?? "") === "") {
-    throw new UsageError(noModel(write("provider-base-url"), write("rehearse")));
-  }
+): string | undefined {
+  if (rehearsed || provider !== undefined || (gitHubToken ?? "") !== "") return undefined;
+  return noModel(write("provider-base-url"), write("rehearse"));
+}
+
+/** Throws `UsageError` if the Copilot runtime isn't there. */
+export function checkRuntime({ runtimePath, environment }: ModelAccess, write: WriteName): void {
   try {
     findRuntime({ environment, runtimePath, pathOption: write("runtime-path") });
   } catch (error) {

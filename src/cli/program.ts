@@ -1,25 +1,19 @@
 /** The command line: names, help texts, and the one place where an error becomes text and an exit code. */
 import { inspect } from "node:util";
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import { withoutSecrets } from "../app/secrets.ts";
-import {
-  parseChoice,
-  parseModel,
-  parseNumber,
-  UsageError,
-  type Models,
-  type Parsed,
-} from "../app/options.ts";
-import { providerTypes, wireApis } from "../app/options-provider.ts";
+import { parsePort, UsageError } from "../app/options.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
-import { permissionPresets } from "../entry/model.ts";
 import { version } from "../app/run-spec.ts";
 import { chart, type ChartFlags } from "./chart.ts";
 import { list } from "./list.ts";
+import { addModelOptions, addRehearsalOptions, by, choice } from "./flags.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
+import { report, type ReportFlags } from "./report.ts";
 import { rehearse, type RehearseFlags } from "./rehearse.ts";
 import { run, type RunFlags } from "./run.ts";
 import { schema } from "./schema.ts";
+import { DEFAULT_PORT, LOOPBACK, serve, type ServeFlags } from "./serve.ts";
 import { validate, validateFormats } from "./validate.ts";
 
 /** Runs one command; never rejects. */
@@ -120,6 +114,13 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     );
 
   program
+    .command("report")
+    .argument("<journal...>", "journals, and folders of journals (*.jsonl)")
+    .description("write the runs of journals as one HTML file that opens without a server")
+    .option("-o, --output <file>", "file to write (- for stdout)", "report.html")
+    .action(async (journals: string[], flags: ReportFlags) => end(await report(journals, flags)));
+
+  program
     .command("rehearse")
     .argument("<rehearsal...>", "rehearsal files, YAML or JSON")
     .description("run rehearsals as tests")
@@ -128,6 +129,10 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .option("--runtime-path <path>", "path of the Copilot runtime")
     .option("--verbose", "print the log of each run")
     .action(async (files: string[], flags: RehearseFlags) => end(await rehearse(files, flags)));
+
+  addServeOptions(program.command("serve"))
+    .description("serve the HTTP API and the portal")
+    .action(async (flags: ServeFlags) => end(await serve(flags)));
 
   program
     .command("schema")
@@ -141,6 +146,16 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
 }
 
 function addRunOptions(command: Command): Command {
+  return addModelOptions(addRehearsalOptions(addInputOptions(command)))
+    .option("--record <file>", "record this run as a rehearsal")
+    .option("--journal <file>", "write every event to a file, as JSON lines")
+    .option("--html-report <file>", "write a report of the run as one HTML file")
+    .option("--chart", "print a Mermaid chart of what ran")
+    .addOption(new Option("--quiet", "print only failures and the end").conflicts("verbose"))
+    .option("--verbose", "also print sessions, tool calls and messages");
+}
+
+function addInputOptions(command: Command): Command {
   return command
     .addOption(
       new Option("--user-input <text>", "the text of $user-input").conflicts("userInputFile"),
@@ -149,73 +164,30 @@ function addRunOptions(command: Command): Command {
     .option(
       "--working-directory <dir>",
       "folder in which the agent works (default: the current directory)",
-    )
-    .option("--rehearse <file>", "let the script of a rehearsal play the model")
-    .option("--in-place", "with --rehearse: work in the folder itself instead of a copy")
-    .option("--record <file>", "record this run as a rehearsal")
-    .option("--journal <file>", "write every event to a file, as JSON lines")
-    .option(
-      "--model <category=id>",
-      "use another model for a category (repeatable)",
-      (text: string, models?: Models) => valueOf(parseModel(text, models)),
-    )
-    .addOption(
-      choice(
-        "--permissions <preset>",
-        "default permissions, and an upper bound for those of the entry",
-        permissionPresets,
-      ),
-    )
-    .option(
-      "--max-parallel <n>",
-      "maximum number of concurrent turns; overrides limits.parallel",
-      by((text) => parseNumber(text, "a whole number")),
-    )
-    .addOption(
-      choice("--provider-type <type>", "type of the model server (default: openai)", providerTypes),
-    )
-    .option(
-      "--provider-base-url <url>",
-      "address of your own model server; requires no GitHub token",
-    )
-    .addOption(
-      new Option("--provider-api-key <key>", "key of the model server").env(
-        "AGENT_JOBS_PROVIDER_API_KEY",
-      ),
-    )
-    .addOption(
-      choice(
-        "--provider-wire-api <api>",
-        "API of the model server (default: completions)",
-        wireApis,
-      ),
-    )
-    .option("--runtime-path <path>", "path of the Copilot runtime")
-    .option(
-      "--timeout-minutes <n>",
-      "time limit of the job; overrides limits.jobMinutes",
-      by((text) => parseNumber(text, "a number")),
-    )
-    .option("--chart", "print a Mermaid chart of what ran")
-    .addOption(new Option("--quiet", "print only failures and the end").conflicts("verbose"))
-    .option("--verbose", "also print sessions, tool calls and messages");
+    );
 }
 
-/** A parser for commander, from the parser that all edges share. */
-function by<T>(parse: (text: string) => Parsed<T>): (text: string) => T {
-  return (text) => valueOf(parse(text));
-}
-
-/** Commander puts the option and its argument before what is thrown. */
-function valueOf<T>(parsed: Parsed<T>): T {
-  if (parsed.kind === "value") return parsed.value;
-  throw new InvalidArgumentError(`It ${parsed.problem}.`);
-}
-
-/** An option that has one of these values. */
-function choice(flags: string, description: string, values: readonly string[]): Option {
-  // `choices` lists them in the help.
-  return new Option(flags, description)
-    .choices(values)
-    .argParser(by((text) => parseChoice(text, values)));
+function addServeOptions(command: Command): Command {
+  const withServer = command
+    .option("--entry <file>", `${ENTRY} (default: an example)`)
+    .option("--port <port>", "port to listen on; 0 selects a free one", by(parsePort), DEFAULT_PORT)
+    .option("--host <host>", "address to listen on; others than loopback require --token", LOOPBACK)
+    .option(
+      "--allowed-host <name>",
+      "another name of this server, such as that of a proxy (repeatable)",
+      (name: string, names?: readonly string[]) => [...(names ?? []), name],
+    )
+    .addOption(
+      new Option("--token <token>", "token that every request must carry").env("AGENT_JOBS_TOKEN"),
+    )
+    .option(
+      "--journals <dir>",
+      "write the journal of every run to this folder, and show its journals",
+    )
+    .option("--test", "start without an entry, and let clients install entries")
+    .option(
+      "--entries-dir <dir>",
+      "with --test: the folder of the entries that clients may install (default: test)",
+    );
+  return addModelOptions(addRehearsalOptions(withServer));
 }

@@ -1,32 +1,21 @@
 import { text } from "node:stream/consumers";
-import { asFlag, limitsOf, UsageError, type Models, type WriteName } from "../app/options.ts";
-import { gitHubTokenOf, readProvider, type ProviderOptions } from "../app/options-provider.ts";
+import { asFlag } from "../app/options.ts";
 import { readUserInputFile } from "../app/options-paths.ts";
 import { prepareRun, type RunOptions } from "../app/prepare-run.ts";
 import { executeRun } from "../app/run.ts";
 import { withoutSecrets } from "../app/secrets.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
-import type { PermissionPreset } from "../entry/model.ts";
+import { readSharedFlags, type SharedFlags } from "./flags.ts";
 import { cancelFromTerminal, exitCode, output, type ExitCode } from "./process.ts";
 
 /** The options of `agent-jobs run`, as commander hands them over. */
-export interface RunFlags {
+export interface RunFlags extends SharedFlags {
   readonly userInput?: string;
   readonly userInputFile?: string;
   readonly workingDirectory?: string;
-  readonly rehearse?: string;
-  readonly inPlace?: true;
   readonly record?: string;
   readonly journal?: string;
-  readonly model?: Models;
-  readonly permissions?: PermissionPreset;
-  readonly maxParallel?: number;
-  readonly providerType?: NonNullable<ProviderOptions["type"]>;
-  readonly providerBaseUrl?: string;
-  readonly providerApiKey?: string;
-  readonly providerWireApi?: NonNullable<ProviderOptions["wireApi"]>;
-  readonly runtimePath?: string;
-  readonly timeoutMinutes?: number;
+  readonly htmlReport?: string;
   readonly chart?: true;
   readonly quiet?: true;
   readonly verbose?: true;
@@ -44,7 +33,12 @@ export async function run(
     for (const warning of flags.quiet === true ? [] : prepared.warnings) {
       output.printError(withoutSecrets(diagnosticLine(warning), { environment: process.env }));
     }
-    const { outcome, reporterFailures, complete } = await executeRun(prepared, options, signals);
+    const { outcome, reporterFailures, complete } = await executeRun(prepared, options, {
+      ...signals,
+      onStarted(save) {
+        if (options.htmlReport !== undefined) signals.onLastCall = save;
+      },
+    });
     for (const { reporter, message } of reporterFailures) {
       output.printError(`agent-jobs: warning: the ${reporter} is incomplete: ${message}`);
     }
@@ -66,52 +60,24 @@ async function runOptions(
   jobName: string | undefined,
   flags: RunFlags,
 ): Promise<RunOptions> {
-  if (flags.inPlace === true && flags.rehearse === undefined) {
-    throw new UsageError(
-      "--in-place requires --rehearse. Other runs always work in the folder itself.",
-    );
-  }
-  const environment = process.env;
-  const stream = output.terminal;
-  const provider = providerOf(flags);
-  const gitHubToken = gitHubTokenOf(environment);
+  const shared = readSharedFlags(flags);
   const userInput = await userInputOf(flags);
   return {
     entryFile,
-    environment,
-    ...limitsOf(flags, asFlag),
+    ...shared,
     terminal: {
-      stream,
+      stream: output.terminal,
       verbosity: flags.quiet === true ? "quiet" : flags.verbose === true ? "verbose" : "normal",
       ...output.looks,
       chart: flags.chart === true,
     },
     ...(jobName === undefined ? {} : { jobName }),
     ...(userInput === undefined ? {} : { userInput }),
-    ...(provider === undefined ? {} : { provider }),
-    ...(gitHubToken === undefined ? {} : { gitHubToken }),
     ...(flags.workingDirectory === undefined ? {} : { workingDirectory: flags.workingDirectory }),
-    ...(flags.rehearse === undefined ? {} : { rehearse: flags.rehearse }),
-    ...(flags.inPlace === undefined ? {} : { inPlace: true }),
     ...(flags.record === undefined ? {} : { record: flags.record }),
     ...(flags.journal === undefined ? {} : { journal: flags.journal }),
-    ...(flags.model === undefined ? {} : { models: flags.model }),
-    ...(flags.permissions === undefined ? {} : { permissions: flags.permissions }),
-    ...(flags.runtimePath === undefined ? {} : { runtimePath: flags.runtimePath }),
+    ...(flags.htmlReport === undefined ? {} : { htmlReport: flags.htmlReport }),
   };
-}
-
-function providerOf(flags: RunFlags): ProviderOptions | undefined {
-  const { providerBaseUrl: baseUrl, providerType: type, providerWireApi: wireApi } = flags;
-  // A key alone is fine: it may come from the environment, for the runs that name a server.
-  const apiKey = baseUrl === undefined ? undefined : flags.providerApiKey;
-  const write: WriteName = (option) =>
-    option === "provider-api-key"
-      ? "--provider-api-key or AGENT_JOBS_PROVIDER_API_KEY"
-      : asFlag(option);
-  const { provider, problems } = readProvider({ baseUrl, type, wireApi, apiKey }, write);
-  if (problems.length > 0) throw new UsageError(problems.join("\n"));
-  return provider;
 }
 
 async function userInputOf({ userInput, userInputFile }: RunFlags): Promise<string | undefined> {

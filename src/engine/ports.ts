@@ -112,5 +112,7 @@ export interface EnginePorts {
   readonly random: () => number;
   /** The unreachable model server, if any. */
   readonly awaited?: () => string | undefined;
+  /** A work has started. `stop` ends it as failed, as long as it runs; the job goes on. */
+  readonly onWork?: (work: WorkRef, stop: (reason: string) => void) => void;
   readonly emit: (event: RunEventBody) => void;
 }

@@ -170,6 +170,7 @@ class Run {
     const work = { workId, taskId, iteration };
     emit({ type: "work.started", work, modelId });
     const scope = this.#scope.child();
+    this.#ports.onWork?.(work, (reason) => scope.stop({ kind: "work-stopped", reason }));
     const outcome = await this.#runTask(start, iteration, scope);
     scope.dispose();
     if (outcome.kind === "crashed") {

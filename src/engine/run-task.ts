@@ -74,6 +74,8 @@ function settle(context: TaskContext, result: Result): TaskOutcome {
     decide(context, { ...waited, kind: "limit-exceeded", scope });
     return { kind: "failed", reason: stopText(waited), answer: false };
   }
+  if (stopped?.kind === "work-stopped")
+    return { kind: "failed", reason: stopText(stopped), answer: false };
   return { kind: "stopped", reason: stopped ?? { kind: "canceled", reason: "canceled" } };
 }
 

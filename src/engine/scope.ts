@@ -10,6 +10,8 @@ import type { Clock } from "../events/clock.ts";
 export type StopReason =
   | { readonly kind: "canceled"; readonly reason: string }
   | { readonly kind: "task-crashed"; readonly taskId: string; readonly crash: Crash }
+  /** Only this work: it fails, and the job goes on. */
+  | { readonly kind: "work-stopped"; readonly reason: string }
   | LimitStop;
 
 export interface LimitStop extends ExceededLimit {
@@ -179,6 +181,7 @@ export function unlessStopped<T>(
 export function stopText(reason: StopReason): string {
   switch (reason.kind) {
     case "canceled":
+    case "work-stopped":
       return reason.reason;
     case "task-crashed":
       return `task "${reason.taskId}" crashed: ${crashText(reason.crash)}`;

@@ -1,138 +1,161 @@
 /**
- * A job as a graph to be drawn: tasks, and the points where the flow forks, joins or is decided.
+ * A job as a graph to be drawn: tasks, and the points where the flow forks, joins or is decided. The HTTP API
+ * hands it out as it is (`copilot/job`), and `mermaid.ts` draws it.
  *
- * Every construct is built between the arrows that lead into it and those that lead out, so an `Alt`
- * or a `Loop` needs no node for its end: its open arrows go straight to whatever comes next.
+ * Every construct but a Seq has a node for its end, so each part has one node that leads into it and one that
+ * leads out of it, and the graph has one end: the only node without arrows.
  */
 import type { Model, Work } from "./model.ts";
 
 export type ChartHint =
-  /** Where the job begins, and where it ends well. */
-  | "start"
-  | "end"
-  | "task"
-  /** All branches begin here, and all must have ended here. */
-  | "fork"
-  | "join"
-  /** The outcome of the work before it chooses the arrow. */
-  | "decision";
+  /** With the work's `workIdInJob`. A `CondNode` is a task that belongs to the condition of an Alt or a Loop. */
+  | readonly ["TaskNode" | "CondNode", number]
+  /** All branches begin at the first, and all must have ended at the second. */
+  | "ParBegin"
+  | "ParEnd"
+  /** Around the nodes of a condition. The arrows of `CondEnd` are labeled with the outcomes. */
+  | "CondBegin"
+  | "CondEnd"
+  | "LoopEnd"
+  | "AltEnd";
 
 export interface ChartArrow {
+  /** The id of a node. */
   readonly to: number;
+  /** It leads back to where a loop begins. */
+  readonly loopBack: boolean;
   /** The outcome that this arrow is for; absent for the only way on. */
   readonly label?: string;
 }
 
 export interface ChartNode {
+  /** Its place in the list. */
   readonly id: number;
   readonly hint: ChartHint;
-  readonly label: string;
-  /** Of a task, and of nothing else. */
-  readonly workIdInJob?: number;
-  readonly arrows: readonly ChartArrow[];
+  readonly label?: string;
+  /** Absent at the end of the job. */
+  readonly arrows?: readonly ChartArrow[];
 }
 
-/** The first node is the start; nodes are in reading order. */
+/** The first node is where the job begins; nodes are in reading order. */
 export interface ChartGraph {
   /** In the order of the work tree, each with its arrows. */
   readonly nodes: readonly ChartNode[];
 }
 
-/** An arrow that waits for the node it leads to. */
-interface OpenArrow {
-  readonly from: number;
-  readonly label?: string;
+interface NodeInProgress extends ChartNode {
+  arrows?: ChartArrow[];
 }
 
-interface NodeInProgress extends ChartNode {
-  readonly arrows: ChartArrow[];
+/** The first and the last node of a part. */
+interface Drawn {
+  readonly first: number;
+  readonly last: number;
 }
 
 /** The nodes and arrows of a work tree, for `renderMermaid` or a custom drawing. */
 export function generateChartNodes(work: Work<number>): ChartGraph {
   const nodes: NodeInProgress[] = [];
 
-  const connect = (arrows: readonly OpenArrow[], to: number): void => {
-    for (const { from, label } of arrows) {
-      nodes[from]?.arrows.push(label === undefined ? { to } : { to, label });
-    }
-  };
-  const add = (
-    hint: ChartHint,
-    label: string,
-    into: readonly OpenArrow[],
-    workIdInJob?: number,
-  ): OpenArrow => {
+  const add = (hint: ChartHint, label?: string): number => {
     const id = nodes.length;
-    const node = { id, hint, label, arrows: [] };
-    nodes.push(workIdInJob === undefined ? node : { ...node, workIdInJob });
-    connect(into, id);
-    return { from: id };
+    nodes.push({ id, hint, ...(label === undefined ? {} : { label }) });
+    return id;
+  };
+  const connect = (from: number, to: number, label?: string): void => {
+    const arrow = { to, loopBack: to <= from, ...(label === undefined ? {} : { label }) };
+    const node = nodes[from];
+    if (node !== undefined) node.arrows = [...(node.arrows ?? []), arrow];
   };
 
-  const decide = (
-    question: string,
-    into: readonly OpenArrow[],
-  ): { readonly succeeded: OpenArrow; readonly failed: OpenArrow } => {
-    const { from } = add("decision", question, into);
-    return { succeeded: { from, label: "succeeded" }, failed: { from, label: "failed" } };
+  /** A condition; without a work, the end of a loop that only counts. */
+  const decide = (question: string, condition?: Work<number>): Drawn => {
+    const first = add("CondBegin");
+    const inside = condition && draw(condition, true);
+    const last = add("CondEnd", question);
+    connect(first, inside?.first ?? last);
+    if (inside !== undefined) connect(inside.last, last);
+    return { first, last };
   };
 
-  const draw = (part: Work<number>, into: readonly OpenArrow[]): readonly OpenArrow[] => {
+  const draw = (part: Work<number>, inCondition: boolean): Drawn => {
     switch (part.kind) {
       case "Ref": {
-        const label = part.taskId + modelLabel(part.modelOverride);
-        return [add("task", label, into, part.workIdInJob)];
+        const kind = inCondition ? "CondNode" : "TaskNode";
+        const id = add([kind, part.workIdInJob], part.taskId + modelLabel(part.modelOverride));
+        return { first: id, last: id };
       }
-      case "Seq":
-        return part.works.reduce((arrows, one) => draw(one, arrows), into);
+      case "Seq": {
+        const [head, ...others] = part.works.map((one) => draw(one, inCondition));
+        // No entry has one, but a caller may make one.
+        if (head === undefined) return draw({ kind: "Par", works: [] }, inCondition);
+        let { last } = head;
+        for (const next of others) {
+          connect(last, next.first);
+          last = next.last;
+        }
+        return { first: head.first, last };
+      }
       case "Par": {
-        const fork = add("fork", "in parallel", into);
-        const ends = part.works.flatMap((one) => draw(one, [fork]));
-        return [add("join", "all done", ends)];
+        const first = add("ParBegin", "in parallel");
+        const branches = part.works.map((one) => draw(one, inCondition));
+        const last = add("ParEnd", "all done");
+        if (branches.length === 0) connect(first, last);
+        for (const branch of branches) {
+          connect(first, branch.first);
+          connect(branch.last, last);
+        }
+        return { first, last };
       }
-      case "Loop": {
-        const { preCondition: before, body, postCondition: after, atMost } = part;
-        const bound = atMost === undefined ? "" : ` (at most ${atMost})`;
-        const first = nodes.length;
-        let open = into;
-        const out: OpenArrow[] = [];
-        if (before !== undefined) {
-          const outcomes = decide(
-            `continue?${after === undefined ? bound : ""}`,
-            draw(before[1], open),
-          );
-          open = [before[0] ? outcomes.succeeded : outcomes.failed];
-          out.push(before[0] ? outcomes.failed : outcomes.succeeded);
-        }
-        open = draw(body, open);
-        // What the loop begins with has been drawn by now.
-        if (after !== undefined) {
-          const outcomes = decide(`again?${bound}`, draw(after[1], open));
-          connect([after[0] ? outcomes.succeeded : outcomes.failed], first);
-          return [...out, after[0] ? outcomes.failed : outcomes.succeeded];
-        }
-        if (atMost === undefined) return [...out, ...open];
-        if (before !== undefined) {
-          connect(open, first);
-          return out;
-        }
-        const { from } = add("decision", `${atMost} times`, open);
-        connect([{ from, label: "not yet" }], first);
-        return [{ from, label: "done" }];
-      }
+      case "Loop":
+        return drawLoop(part, inCondition);
       case "Alt": {
-        const { succeeded, failed } = decide("which?", draw(part.condition, into));
-        return [
-          ...(part.trueWork === undefined ? [succeeded] : draw(part.trueWork, [succeeded])),
-          ...(part.falseWork === undefined ? [failed] : draw(part.falseWork, [failed])),
-        ];
+        const condition = decide("which?", part.condition);
+        const branches = [
+          { label: "succeeded", work: part.trueWork },
+          { label: "failed", work: part.falseWork },
+        ].map(({ label, work: branch }) => ({ label, drawn: branch && draw(branch, inCondition) }));
+        const last = add("AltEnd");
+        for (const { label, drawn } of branches) {
+          connect(condition.last, drawn?.first ?? last, label);
+          if (drawn !== undefined) connect(drawn.last, last);
+        }
+        return { first: condition.first, last };
       }
     }
   };
 
-  const start = add("start", "start", []);
-  add("end", "end", draw(work, [start]));
+  const drawLoop = (loop: Extract<Work<number>, { kind: "Loop" }>, inside: boolean): Drawn => {
+    const { preCondition: before, body, postCondition: after, atMost } = loop;
+    const bound = atMost === undefined ? "" : ` (at most ${atMost})`;
+    const outcomes = (goOn: boolean): readonly [string, string] =>
+      goOn ? ["succeeded", "failed"] : ["failed", "succeeded"];
+
+    const enter = before && decide(`continue?${after === undefined ? bound : ""}`, before[1]);
+    const drawn = draw(body, inside);
+    const again =
+      after !== undefined
+        ? decide(`again?${bound}`, after[1])
+        : atMost !== undefined && before === undefined
+          ? decide(atMost === 1 ? "once" : `${atMost} times`)
+          : undefined;
+    const last = add("LoopEnd");
+    const first = enter?.first ?? drawn.first;
+    if (enter !== undefined && before !== undefined) {
+      const [goOn, leave] = outcomes(before[0]);
+      connect(enter.last, drawn.first, goOn);
+      connect(enter.last, last, leave);
+    }
+    connect(drawn.last, again?.first ?? (atMost === undefined ? last : first));
+    if (again !== undefined) {
+      const [goOn, leave] = after === undefined ? ["not yet", "done"] : outcomes(after[0]);
+      connect(again.last, first, goOn);
+      connect(again.last, last, leave);
+    }
+    return { first, last };
+  };
+
+  draw(work, false);
   return { nodes };
 }
 

@@ -1,4 +1,4 @@
-import type { ChartArrow, ChartGraph, ChartNode } from "./chart.ts";
+import type { ChartGraph, ChartNode } from "./chart.ts";
 
 /** How a work stands, as colors show it. */
 export type NodeStatus =
@@ -26,48 +26,105 @@ const styles: Readonly<Record<NodeStatus, string>> = {
 /** More than that many tasks beside one another don't fit the width of a page: they are put below one another. */
 const SIDE_BY_SIDE = 6;
 
+/** A node or an arrow as it is drawn: the nodes that only mark where a construct begins or ends are left out. */
+interface Drawing {
+  readonly nodes: readonly DrawnNode[];
+  readonly arrows: readonly DrawnArrow[];
+}
+
+interface DrawnNode {
+  readonly name: string;
+  readonly shape: keyof typeof shapes;
+  readonly label: string;
+  readonly workId?: number;
+}
+
+interface DrawnArrow {
+  readonly from: string;
+  readonly to: string;
+  readonly label: string | undefined;
+}
+
+const shapes = {
+  terminal: ["([", "])"],
+  bar: ["[[", "]]"],
+  decision: ["{", "}"],
+  task: ["[", "]"],
+} as const;
+
 /** The graph as the text of a Mermaid flowchart, with a final line break. */
 export function renderMermaid(graph: ChartGraph, options: MermaidOptions = {}): string {
-  const isWide = graph.nodes.some(({ arrows }) => arrows.length > SIDE_BY_SIDE);
+  const { nodes, arrows } = drawing(graph);
+  const isWide = graph.nodes.some((node) => (node.arrows?.length ?? 0) > SIDE_BY_SIDE);
   const lines = [`flowchart ${isWide ? "LR" : "TD"}`];
   const used = new Map<NodeStatus, string[]>();
-  for (const node of graph.nodes) {
-    lines.push(`  n${node.id}${shape(node, options)}`);
-    const { workIdInJob } = node;
-    const status = workIdInJob === undefined ? undefined : options.statusOf?.(workIdInJob);
-    if (status !== undefined) used.set(status, [...(used.get(status) ?? []), `n${node.id}`]);
+  for (const { name, shape, label, workId } of nodes) {
+    const [open, close] = shapes[shape];
+    lines.push(`  ${name}${open}"${escapeLabel(textOf(label, workId, options))}"${close}`);
+    const status = workId === undefined ? undefined : options.statusOf?.(workId);
+    if (status !== undefined) used.set(status, [...(used.get(status) ?? []), name]);
   }
-  for (const node of graph.nodes) {
-    for (const arrow of node.arrows) lines.push(`  n${node.id} ${line(arrow)} n${arrow.to}`);
+  for (const { from, to, label } of arrows) {
+    const line = label === undefined ? "-->" : `-->|"${escapeLabel(label)}"|`;
+    lines.push(`  ${from} ${line} ${to}`);
   }
-  for (const [status, ids] of used) {
-    lines.push(`  classDef ${status} ${styles[status]}`, `  class ${ids.join(",")} ${status}`);
+  for (const [status, names] of used) {
+    lines.push(`  classDef ${status} ${styles[status]}`, `  class ${names.join(",")} ${status}`);
   }
   return `${lines.join("\n")}\n`;
 }
 
-function shape(node: ChartNode, options: MermaidOptions): string {
-  switch (node.hint) {
-    case "start":
-    case "end":
-      return `(["${escapeLabel(node.label)}"])`;
-    case "fork":
-    case "join":
-      return `[["${escapeLabel(node.label)}"]]`;
-    case "decision":
-      return `{"${escapeLabel(node.label)}"}`;
-    case "task": {
-      const { workIdInJob } = node;
-      const detail = workIdInJob === undefined ? undefined : options.detailOf?.(workIdInJob);
-      const number = workIdInJob === undefined ? "" : ` #${workIdInJob}`;
-      const label = detail === undefined ? "" : `\n${detail}`;
-      return `["${escapeLabel(node.label + number + label)}"]`;
-    }
-  }
+/** The name that `renderMermaid` gives the node of each task, by its work id. */
+export function mermaidNames(graph: ChartGraph): ReadonlyMap<number, string> {
+  return new Map(
+    drawing(graph).nodes.flatMap(({ name, workId }) =>
+      workId === undefined ? [] : [[workId, name]],
+    ),
+  );
 }
 
-function line({ label }: ChartArrow): string {
-  return label === undefined ? "-->" : `-->|"${escapeLabel(label)}"|`;
+function drawing(graph: ChartGraph): Drawing {
+  const drawn = graph.nodes.filter(isDrawn);
+  const names = new Map(drawn.map(({ id }, index) => [id, `n${index + 1}`]));
+  const end = `n${drawn.length + 1}`;
+  /** Where an arrow to this node leads in the drawing. */
+  const nameOf = (id: number): string => {
+    const name = names.get(id);
+    if (name !== undefined) return name;
+    const next = graph.nodes[id]?.arrows?.[0];
+    return next === undefined ? end : nameOf(next.to);
+  };
+  return {
+    nodes: [
+      { name: "n0", shape: "terminal", label: "start" },
+      ...drawn.map((node) => drawnNode(node, nameOf(node.id))),
+      { name: end, shape: "terminal", label: "end" },
+    ],
+    arrows: [
+      { from: "n0", to: nameOf(0), label: undefined },
+      ...drawn.flatMap(({ id, arrows }) =>
+        arrows === undefined
+          ? [{ from: nameOf(id), to: end, label: undefined }]
+          : arrows.map(({ to, label }) => ({ from: nameOf(id), to: nameOf(to), label })),
+      ),
+    ],
+  };
+}
+
+/** The others have one arrow or none, without a label. */
+function isDrawn({ hint }: ChartNode): boolean {
+  return hint !== "CondBegin" && hint !== "LoopEnd" && hint !== "AltEnd";
+}
+
+function drawnNode({ hint, label = "" }: ChartNode, name: string): DrawnNode {
+  if (typeof hint !== "string") return { name, shape: "task", label, workId: hint[1] };
+  return { name, shape: hint === "CondEnd" ? "decision" : "bar", label };
+}
+
+function textOf(label: string, workId: number | undefined, { detailOf }: MermaidOptions): string {
+  if (workId === undefined) return label;
+  const detail = detailOf?.(workId);
+  return `${label} #${workId}${detail === undefined ? "" : `\n${detail}`}`;
 }
 
 /**

@@ -5,6 +5,7 @@
 import { eventShape, eventTypes } from "../events/event-shapes.ts";
 import { isRecord } from "../document/guards.ts";
 import type { RunEvent } from "../events/event.ts";
+import type { JournalProblem } from "./problem.ts";
 import { count, fits, natural, optional, record, words } from "../events/shape.ts";
 import {
   hashOfLine,
@@ -14,20 +15,6 @@ import {
   journalStart,
   type JournalEnd,
 } from "./format.ts";
-
-/** A difference between a journal and what was written. */
-export interface JournalProblem {
-  /** 1-based. */
-  readonly line: number;
-  /** A sentence for people. */
-  readonly reason: string;
-  /**
-   * `torn`: the last line is incomplete, because the process was killed or still runs. `removed`: such a line was
-   * removed here when the journal was continued. `unknown`: an intact event of a type that a newer agent-jobs has
-   * added. `damaged`: everything else.
-   */
-  readonly kind: "torn" | "removed" | "unknown" | "damaged";
-}
 
 /** The contents of a journal. */
 export interface ParsedJournal {
@@ -50,24 +37,26 @@ export function readJournal(text: string): ParsedJournal & {
   /** False: a file of another kind. It has one problem, not one for each of its lines. */
   readonly isJournal: boolean;
 } {
-  const reader = new Reader();
+  const events: RunEvent[] = [];
+  const problems: JournalProblem[] = [];
+  const reader = new JournalReader({
+    event: (event) => events.push(event),
+    problem: (problem) => problems.push(problem),
+  });
   const lines = text.split("\n");
   const rest = lines.pop() ?? "";
   for (const line of lines) if (!reader.read(line)) break;
-  const { events, problems, end } = reader;
-  const torn = rest !== "";
-  const isJournal = reader.isJournal || (lines.length === 0 && isBeginning(rest));
-  const problem = (line: number, reason: string, kind: JournalProblem["kind"]): JournalProblem => ({
-    line,
-    reason,
-    kind,
-  });
-  if (text === "") problems.push(problem(1, "The journal is empty.", "damaged"));
-  else if (!isJournal)
-    problems.splice(0, Infinity, problem(1, "The file is not a journal.", "damaged"));
-  else if (torn) problems.push(problem(lines.length + 1, "The line is incomplete.", "torn"));
-  return { events, problems, torn, end, isJournal };
+  const { isJournal, torn } = reader.finish(rest);
+  if (!isJournal) problems.splice(0, Infinity, notAJournal);
+  return { events, problems, torn, end: reader.end, isJournal };
 }
+
+/** The only problem of a file of another kind. */
+export const notAJournal: JournalProblem = {
+  line: 1,
+  reason: "The file is not a journal.",
+  kind: "damaged",
+};
 
 /** Whether a file without a whole line may be a journal whose first line is torn. */
 function isBeginning(text: string): boolean {
@@ -88,9 +77,15 @@ const header = record<{
   removed: optional(natural),
 });
 
-class Reader {
-  readonly events: RunEvent[] = [];
-  readonly problems: JournalProblem[] = [];
+/** What a reader finds, in the order of the lines. */
+export interface JournalFindings {
+  event(event: RunEvent): void;
+  problem(problem: JournalProblem): void;
+}
+
+/** Reads a journal line by line; of the lines before, only their hashes are kept. */
+export class JournalReader {
+  readonly #found: JournalFindings;
   /** Of the lines that were used. A repeated line is used once. */
   readonly #hashes = new Set<string>();
   /** Whether any line was one of a journal, of whatever version. */
@@ -98,14 +93,24 @@ class Reader {
   #line = 0;
   #seq = 0;
   #crlf = false;
+  #stopped = false;
   /** Undefined: the line before has no hash that can be read. */
   #prev: string | undefined = "";
 
-  get end(): JournalEnd {
-    return this.#line === 0 ? journalStart : { seq: this.#seq, prev: this.#prev ?? "" };
+  constructor(found: JournalFindings) {
+    this.#found = found;
   }
 
-  /** False: nothing that follows can be read. */
+  get end(): JournalEnd {
+    return { seq: this.#seq, prev: this.#prev ?? "" };
+  }
+
+  /** How many lines were read. */
+  get lines(): number {
+    return this.#line;
+  }
+
+  /** A whole line, without its LF. False: nothing that follows can be read. */
   read(found: string): boolean {
     this.#line += 1;
     const line = found.endsWith("\r") ? found.slice(0, -1) : found;
@@ -123,6 +128,7 @@ class Reader {
     if (v !== JOURNAL_VERSION) {
       const isHeader = this.#line === 1 && fields["type"] === "journal";
       this.#skip(versionText(v, isHeader), undefined);
+      this.#stopped = isHeader;
       return !isHeader;
     }
     const sealed = hashOfLine(line);
@@ -146,6 +152,24 @@ class Reader {
     return true;
   }
 
+  /** Instead of `read`, for a line that is too long to be held. */
+  skipLongLine(): true {
+    this.#line += 1;
+    this.#skip("The line is too long.", undefined);
+    return true;
+  }
+
+  /** To be called once, at the end, with what follows the last LF. */
+  finish(rest: string): { readonly isJournal: boolean; readonly torn: boolean } {
+    const torn = rest !== "";
+    this.isJournal ||= this.#line === 0 && isBeginning(rest);
+    this.#line += 1;
+    if (this.#line === 1 && !torn) this.#problem("The journal is empty.");
+    else if (torn && this.isJournal && !this.#stopped)
+      this.#problem("The line is incomplete.", "torn");
+    return { isJournal: this.isJournal, torn };
+  }
+
   #use(fields: Readonly<Record<string, unknown>>): void {
     const isFirst = this.#line === 1;
     if (fields["type"] === "journal") {
@@ -163,7 +187,7 @@ class Reader {
     const { type } = fields;
     if (typeof type === "string" && !eventTypes.has(type))
       this.#problem(`Unknown event type ${JSON.stringify(type)}.`, "unknown");
-    else if (fits(eventShape, fields)) this.events.push(fields);
+    else if (fits(eventShape, fields)) this.#found.event(fields);
     else this.#problem(`Invalid event: ${eventShape.fault(fields, "", 0) ?? ""}.`);
   }
 
@@ -175,7 +199,7 @@ class Reader {
   }
 
   #problem(reason: string, kind: JournalProblem["kind"] = "damaged"): void {
-    this.problems.push({ line: this.#line, reason, kind });
+    this.#found.problem({ line: this.#line, reason, kind });
   }
 }
 

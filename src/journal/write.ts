@@ -121,7 +121,7 @@ export function createJournalReporter(
     essential: true,
     report(event) {
       begin();
-      if (!isDelta(event)) write(event);
+      if (isKept(event)) write(event);
     },
     async close() {
       try {
@@ -134,6 +134,7 @@ export function createJournalReporter(
   };
 }
 
-function isDelta(event: RunEvent): boolean {
-  return event.type === "activity" && event.activity.kind.endsWith(".delta");
+/** Whether a journal contains the event. */
+export function isKept(event: RunEvent): boolean {
+  return event.type !== "activity" || !event.activity.kind.endsWith(".delta");
 }

@@ -87,19 +87,21 @@ export class OwnFile {
     return count;
   }
 
-  /** The whole content, of a file that nothing was written to before. Made again if it was deleted. */
-  writeAll(text: string): void {
+  /** The whole content in parts, of a file that nothing was written to before. Made again if it was deleted. */
+  writeAll(parts: Iterable<string>): void {
     const now = this.#atPath();
     if (now === undefined) {
       const file = openSync(this.#path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o666);
       closeSync(this.#file);
       this.#file = file;
     }
-    const bytes = new TextEncoder().encode(text);
-    for (let offset = 0; offset < bytes.length;) {
-      const count = this.write(bytes, offset);
-      if (count <= 0) throw new Error("nothing was written");
-      offset += count;
+    for (const part of parts) {
+      const bytes = new TextEncoder().encode(part);
+      for (let offset = 0; offset < bytes.length;) {
+        const count = this.write(bytes, offset);
+        if (count <= 0) throw new Error("nothing was written");
+        offset += count;
+      }
     }
   }
 

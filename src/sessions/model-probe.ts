@@ -139,7 +139,8 @@ async function connectionError(
   }
 }
 
-function headersOf(provider: Provider | undefined): Record<string, string> {
+/** What a request to the model server needs. */
+export function headersOf(provider: Provider | undefined): Record<string, string> {
   const { apiKey, type } = provider ?? {};
   if (apiKey === undefined || apiKey === "") return {};
   switch (type) {

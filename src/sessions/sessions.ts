@@ -13,6 +13,7 @@ import { SharedFolders } from "./call-order.ts";
 import { RuntimePool, type RuntimeKeeper } from "../runtime/runtime-pool.ts";
 import { authentication, runtimeEnvironment } from "../runtime/runtime-environment.ts";
 import type { Environment } from "../platform/environment.ts";
+import { modelsOfAccount, modelsOfServer, type OfferedModel } from "./offered-models.ts";
 import { ModelProbe } from "./model-probe.ts";
 import { copilotService, isReachedDirectly } from "./model-server.ts";
 import {
@@ -73,6 +74,8 @@ export interface Sessions {
   readonly factory: SessionFactory;
   /** A session that belongs to no task (`helperSessionStart`). Rejects with an Error for people. */
   startSession(request: RawSessionRequest): Promise<ICopilotSession>;
+  /** The models that the account or the model server offers; none if it doesn't answer in time. Never rejects. */
+  listModels(): Promise<readonly OfferedModel[]>;
   /** An open session of the factory, as the callbacks of the library hand it out. To stop it is a crash of its turn. */
   find(sessionId: string): ICopilotSession | undefined;
   /** The address of the model server while it is unreachable. */
@@ -174,6 +177,13 @@ export function createSessions(options: SessionsOptions): Sessions {
         },
       });
     },
+    listModels() {
+      // A transport answers as any model.
+      if (transport !== undefined || refusal !== undefined) return Promise.resolve([]);
+      return provider === undefined
+        ? modelsOfAccount(pool, options.gitHubToken, clock)
+        : modelsOfServer(provider, clock);
+    },
     find(sessionId) {
       const found = open.get(sessionId);
       return (
@@ -218,8 +228,11 @@ function standIn(transport: ModelTransport | undefined): Provider | undefined {
   return transport.scripted === true ? rehearsalProvider : transportProvider;
 }
 
-/** What a session of the library without any way to a model ends with; the other edges refuse before. */
-const noModelCrash: Crash = {
-  cause: "configuration",
-  message: noModel("`provider`", "`transport`"),
-};
+/** For a host, which doesn't know whether its caller is an application or `serve`. */
+export const noModelOfHost = noModel(
+  "`--provider-base-url`, or `provider` of a JobHost",
+  "`--rehearse`, or `rehearsal` of a JobHost",
+);
+
+/** What a session without any way to a model ends with; the edges refuse before. */
+const noModelCrash: Crash = { cause: "configuration", message: noModelOfHost };

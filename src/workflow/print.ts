@@ -1,5 +1,4 @@
-/** A workflow as a flowchart again: as Mermaid text that is read back as the same activities, and as a graph. */
-import type { ChartArrow, ChartGraph, ChartHint } from "../entry/chart.ts";
+/** A workflow as a flowchart again: Mermaid text that is read back as the same activities. */
 import type { Check, Comparison } from "./check.ts";
 import { escapeFlowText } from "./flowchart-text.ts";
 import type { Activity, Parameter, WorkflowFile } from "./model.ts";
@@ -31,24 +30,6 @@ export function printFlowchart(file: Pick<WorkflowFile, "activities" | "paramete
     }
   }
   return `${lines.join("\n")}\n`;
-}
-
-/** For those who draw graphs. A workflow has several ends and no numbers of works. */
-export function workflowGraph(file: Pick<WorkflowFile, "activities">): ChartGraph {
-  const activities = Object.values(file.activities);
-  const ids = new Map(activities.map(({ id }, index) => [id, index]));
-  return {
-    nodes: activities.map((activity, id) => ({
-      id,
-      hint: hintOf(activity),
-      label: `${activity.id}\n${labelOf(activity)}`.trim(),
-      arrows: arrowsOf(activity).flatMap(([to, label]): ChartArrow[] => {
-        const target = ids.get(to);
-        if (target === undefined) return [];
-        return [label === undefined ? { to: target } : { to: target, label }];
-      }),
-    })),
-  };
 }
 
 /** What the box of an activity says; empty for the ends. */
@@ -109,26 +90,6 @@ function arrowsOf({ kind, next, other }: Activity): readonly (readonly [string, 
     ...(next === undefined ? [] : [isCheck ? ([next, "TRUE"] as const) : ([next] as const)]),
     ...(other === undefined ? [] : [[other, isCheck ? "FALSE" : "FAILED"] as const]),
   ];
-}
-
-function hintOf({ kind }: Activity): ChartHint {
-  switch (kind) {
-    case "start":
-      return "start";
-    case "success":
-    case "failed":
-      return "end";
-    case "check":
-      return "decision";
-    case "on":
-    case "set":
-    case "assign":
-    case "prompt":
-    case "ask":
-    case "execute":
-    case "call":
-      return "task";
-  }
 }
 
 function parameterText({ name, default: value }: Parameter): string {

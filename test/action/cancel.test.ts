@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
+import { readReport } from "../report/rig.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import { runPost, runStep, startStep, type Step } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -25,6 +28,7 @@ async function startWaiting(
       entry: "entries/hello.yml",
       "user-input": "you",
       permissions: "all",
+      "html-report": "out/report.html",
       "provider-base-url": server.baseUrl,
     },
   });
@@ -44,10 +48,17 @@ async function startWaiting(
   return { step, mark, path: workspace.path };
 }
 
+/** What the report of the step says about its run. */
+async function reported(path: string): Promise<readonly unknown[]> {
+  const { boot, events } = readReport(await readFile(join(path, "out/report.html"), "utf8"));
+  assert.ok(events.some(({ type }) => type === "turn.started"));
+  return boot.runs.map(({ jobName, status }) => [jobName, status]);
+}
+
 describe("a step that is canceled", () => {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    it(`by ${signal} ends within five seconds, with summary and outputs, and leaves nothing`, async (t) => {
-      const { step, mark } = await startWaiting(t);
+    it(`by ${signal} ends within five seconds, with summary, outputs and report, and leaves nothing`, async (t) => {
+      const { step, mark, path } = await startWaiting(t);
       step.signal(signal);
       const result = await step.ended;
       assert.ok(result.milliseconds < 5_000, `${result.milliseconds} ms`);
@@ -55,6 +66,7 @@ describe("a step that is canceled", () => {
       assert.equal(result.outputs["result"], "cancelled");
       assert.match(result.outputs["reason"] ?? "", new RegExp(signal));
       assert.match(result.summary, /cancel/i);
+      assert.deepEqual(await reported(path), [["hello", "canceled"]]);
       assert.deepEqual(await processesMarked("AGENT_JOBS_RUN", mark), []);
     });
   }
@@ -79,13 +91,14 @@ describe("a step that is canceled", () => {
   });
 
   it("does the same with a runtime that has stopped answering", async (t) => {
-    const { step, mark } = await startWaiting(t);
+    const { step, mark, path } = await startWaiting(t);
     for (const pid of await processesMarked("AGENT_JOBS_RUN", mark)) sendSignal(pid, "SIGSTOP");
     step.signal("SIGINT");
     const result = await step.ended;
     assert.ok(result.milliseconds < 5_000, `${result.milliseconds} ms`);
     assert.equal(result.outputs["result"], "cancelled");
     assert.match(result.summary, /cancel/i);
+    assert.equal((await reported(path)).length, 1);
     assert.deepEqual(await processesMarked("AGENT_JOBS_RUN", mark), []);
   });
 });

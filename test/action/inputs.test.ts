@@ -59,6 +59,7 @@ describe("the inputs", () => {
       inPlace: false,
       record: undefined,
       journal: undefined,
+      htmlReport: undefined,
       summary: "full",
       annotations: "all",
       failOn: "failure",

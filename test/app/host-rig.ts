@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { ICopilotJobCallback, ICopilotTaskCallback } from "../../src/app/job-callbacks.ts";
 import { JobHost } from "../../src/app/job-host.ts";
-import type { LiveResponse } from "../../src/app/live-responses.ts";
+import type { LiveResponse } from "../../src/app/feed.ts";
 import type { Entry } from "../../src/entry/model.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import type { ICopilotSession } from "../../src/sessions/callbacks.ts";

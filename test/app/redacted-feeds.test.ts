@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { JobHost } from "../../src/app/job-host.ts";
-import type { LiveResponse } from "../../src/app/live-responses.ts";
+import type { LiveResponse } from "../../src/app/feed.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import { isDelta } from "../../src/events/open-texts.ts";
 import { startModelServer } from "../rig/model-server.ts";

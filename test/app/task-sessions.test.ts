@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Entry, Task } from "../../src/entry/model.ts";
-import { LiveResponses } from "../../src/app/live-responses.ts";
 import type { Reply } from "../rig/model-server.ts";
 import { until } from "../sessions/rig.ts";
 import { drain, jobLog, makeHost, taskLog, type HostRig } from "./host-rig.ts";
@@ -275,25 +274,4 @@ it("a job is Canceled as soon as it is stopped", async (t) => {
   assert.deepEqual([job.status, log.at(-1)], ["Canceled", "jobCanceled"]);
   job.stop();
   assert.equal(job.status, "Canceled");
-});
-
-describe("responses that nobody takes", () => {
-  it("are kept up to 16 MB: the oldest are dropped, and that is said", async () => {
-    const responses = new LiveResponses();
-    const large = "x".repeat(1024 * 1024);
-    for (let index = 0; index < 40; index += 1) responses.push({ callback: "one", index, large });
-    assert.deepEqual(await responses.take(0), { callback: "onResponsesDropped", count: 25 });
-    assert.equal((await responses.take(0))?.["index"], 25);
-    responses.push({ callback: "one", large: large.repeat(17) });
-    assert.deepEqual(await responses.take(0), { callback: "onResponsesDropped", count: 15 });
-    responses.close();
-    assert.equal(await responses.take(3_600_000), undefined);
-  });
-
-  it("are taken in time that grows with their number, however many they are", async () => {
-    const responses = new LiveResponses();
-    for (let index = 0; index < 400_000; index += 1) responses.push({ index });
-    for (let index = 0; index < 400_000; index += 1)
-      assert.equal((await responses.take(0))?.["index"], index);
-  });
 });

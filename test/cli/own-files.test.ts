@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseJournal } from "../../src/journal/read.ts";
+import { readReport } from "../report/rig.ts";
 import { runCli } from "../rig/cli.ts";
 import type { ScriptedCall } from "../rig/model-server.ts";
 import { startModelServer } from "../rig/model-server.ts";
@@ -36,7 +37,7 @@ async function attack(
   });
   t.after(() => server.close());
   const { stdout, stderr } = await runCli(
-    `run entry.json j --provider-base-url ${server.baseUrl} --journal out/run.jsonl --record out/run.rehearsal.yml`.split(
+    `run entry.json j --provider-base-url ${server.baseUrl} --journal out/run.jsonl --record out/run.rehearsal.yml --html-report out/run.html`.split(
       " ",
     ),
     { cwd: workspace.path, env: { GITHUB_STEP_SUMMARY: `${workspace.path}/out/summary.md` } },
@@ -57,10 +58,11 @@ for (const permissions of all) {
       patch(`*** Delete File: ${path}/out/run.jsonl`),
       patch(`*** Delete File: ./out/../out/run.rehearsal.yml`),
       patch(`*** Add File: out/summary.md\n+# All passed`),
+      patch(`*** Add File: out/run.html\n+<h1>All passed</h1>`),
       patch(`*** Add File: out/notes.md\n+fine`),
     ]);
-    for (const result of results.slice(0, 4)) assert.match(result, /Denied: write|ailed|rror/);
-    assert.doesNotMatch(results[4] ?? "", /Denied/);
+    for (const result of results.slice(0, 5)) assert.match(result, /Denied: write|ailed|rror/);
+    assert.doesNotMatch(results[5] ?? "", /Denied/);
     assert.equal(await workspace.read("out/notes.md"), "fine\n");
     assert.equal(await workspace.read("out/summary.md"), "");
     const journal = parseJournal(await workspace.read("out/run.jsonl"));
@@ -70,6 +72,8 @@ for (const permissions of all) {
     );
     assert.ok(denied.length >= 2, said);
     assert.match(await workspace.read("out/run.rehearsal.yml"), /summary\.md/);
+    const report = readReport(await workspace.read("out/run.html"));
+    assert.deepEqual(report.events, journal.events);
     assert.doesNotMatch(said, /don't rely/);
   });
 }
@@ -88,14 +92,19 @@ for (const [what, command] of [
   });
 }
 
-test("a recording never goes through a link that was put in its place", async (t) => {
-  const command = "echo precious > out/victim; ln -sf victim out/run.rehearsal.yml";
-  const { said, workspace } = await attack(t, "workspace", () => [
-    { name: "bash", arguments: { command, description: "d" } },
-  ]);
-  assert.match(said, /The recording \S+run\.rehearsal\.yml was replaced during the run/);
-  assert.equal(await workspace.read("out/victim"), "precious\n");
-});
+for (const [what, name, said] of [
+  ["recording", "run.rehearsal.yml", /The recording \S+run\.rehearsal\.yml was replaced/],
+  ["report", "run.html", /The HTML report \S+run\.html was replaced during the run/],
+] as const) {
+  test(`a ${what} never goes through a link that was put in its place`, async (t) => {
+    const command = `echo precious > out/victim; ln -sf victim out/${name}`;
+    const attacked = await attack(t, "workspace", () => [
+      { name: "bash", arguments: { command, description: "d" } },
+    ]);
+    assert.match(attacked.said, said);
+    assert.equal(await attacked.workspace.read("out/victim"), "precious\n");
+  });
+}
 
 function patch(body: string): ScriptedCall {
   return { name: "apply_patch", arguments: `*** Begin Patch\n${body}\n*** End Patch` };
@@ -111,6 +120,7 @@ test("a run that is refused leaves the files of an earlier run as they were", as
   const access = ["run", "entry.json", "--provider-base-url", "http://127.0.0.1:9"];
   for (const [args, why] of [
     [["--journal", "old.jsonl", "--record", "folder"], /Can't write the recording folder/],
+    [["--journal", "old.jsonl", "--html-report", "folder"], /Can't write the HTML report folder/],
     [["--journal", "folder", "--record", "old.rehearsal.yml"], /Can't write the journal folder/],
   ] as const) {
     const { code, stderr } = await runCli([...access, ...args], { cwd: workspace.path });

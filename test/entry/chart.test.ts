@@ -1,15 +1,24 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { generateChartNodes } from "../../src/entry/chart.ts";
+import * as fc from "fast-check";
+import { generateChartNodes, type ChartGraph, type ChartNode } from "../../src/entry/chart.ts";
 import type { Work } from "../../src/entry/model.ts";
-import { assignWorkId } from "../../src/entry/work.ts";
-import { task } from "./rig.ts";
+import { assignWorkId, conditionIds, taskWorks } from "../../src/entry/work.ts";
+import { task, works } from "./rig.ts";
 
-/** `label -outcome> label`, an arrow a line. */
+const graphOf = (work: Work): ChartGraph => generateChartNodes(assignWorkId(work));
+
+const nameOf = (node: ChartNode | undefined): string =>
+  node === undefined ? "nowhere" : typeof node.hint === "string" ? node.hint : (node.label ?? "");
+
+/** `node -outcome> node`, an arrow a line; `<` instead of `-` for one that leads back. */
 function arrows(work: Work): string[] {
-  const { nodes } = generateChartNodes(assignWorkId(work));
-  return nodes.flatMap(({ label, arrows }) =>
-    arrows.map((arrow) => `${label} -${arrow.label ?? ""}> ${nodes[arrow.to]?.label ?? "nowhere"}`),
+  const { nodes } = graphOf(work);
+  return nodes.flatMap((node) =>
+    (node.arrows ?? []).map(
+      ({ to, label = "", loopBack }) =>
+        `${nameOf(node)} ${loopBack ? "<" : "-"}${label}> ${nameOf(nodes[to])}`,
+    ),
   );
 }
 
@@ -17,135 +26,135 @@ const [a, b, c, d] = ["a", "b", "c", "d"].map(task);
 assert.ok(a && b && c && d);
 
 describe("generateChartNodes", () => {
-  it("draws a task between start and end, with its work id", () => {
-    assert.deepEqual(generateChartNodes(assignWorkId(a)), {
-      nodes: [
-        { id: 0, hint: "start", label: "start", arrows: [{ to: 1 }] },
-        { id: 1, hint: "task", label: "a", arrows: [{ to: 2 }], workIdInJob: 0 },
-        { id: 2, hint: "end", label: "end", arrows: [] },
-      ],
-    });
+  it("draws a task as one node, with its work id", () => {
+    assert.deepEqual(graphOf(a), { nodes: [{ id: 0, hint: ["TaskNode", 0], label: "a" }] });
   });
 
   it("names the model that a work overrides", () => {
-    const labels = [{ category: "fast" }, { id: "gpt" }].map((modelOverride) => {
-      const work = assignWorkId({ kind: "Ref", taskId: "a", modelOverride });
-      return generateChartNodes(work).nodes[1]?.label;
-    });
+    const labels = [{ category: "fast" }, { id: "gpt" }].map(
+      (modelOverride) => graphOf({ kind: "Ref", taskId: "a", modelOverride }).nodes[0]?.label,
+    );
     assert.deepEqual(labels, ["a (fast)", "a (gpt)"]);
   });
 
   it("draws Seq as a chain", () => {
-    assert.deepEqual(arrows({ kind: "Seq", works: [a, b] }), ["start -> a", "a -> b", "b -> end"]);
+    assert.deepEqual(arrows({ kind: "Seq", works: [a, b] }), ["a -> b"]);
   });
 
-  it("draws Par as a fork and a join", () => {
+  it("draws Par between its begin and its end", () => {
     assert.deepEqual(arrows({ kind: "Par", works: [a, { kind: "Seq", works: [b, c] }] }), [
-      "start -> in parallel",
-      "in parallel -> a",
-      "in parallel -> b",
-      "a -> all done",
+      "ParBegin -> a",
+      "ParBegin -> b",
+      "a -> ParEnd",
       "b -> c",
-      "c -> all done",
-      "all done -> end",
+      "c -> ParEnd",
     ]);
   });
 
-  it("draws Alt as a decision, a missing branch as an arrow to what follows", () => {
-    assert.deepEqual(arrows({ kind: "Alt", condition: a, trueWork: b, falseWork: c }), [
-      "start -> a",
-      "a -> which?",
-      "which? -succeeded> b",
-      "which? -failed> c",
-      "b -> end",
-      "c -> end",
+  it("draws Alt as a condition with two ways, of which one may lead to the end at once", () => {
+    const whole: Work = { kind: "Alt", condition: a, trueWork: b, falseWork: c };
+    assert.deepEqual(arrows(whole), [
+      "CondBegin -> a",
+      "a -> CondEnd",
+      "CondEnd -succeeded> b",
+      "CondEnd -failed> c",
+      "b -> AltEnd",
+      "c -> AltEnd",
     ]);
+    assert.deepEqual(graphOf(whole).nodes[1]?.hint, ["CondNode", 0]);
+    assert.deepEqual(graphOf(whole).nodes[3]?.hint, ["TaskNode", 1]);
     assert.deepEqual(
       arrows({ kind: "Seq", works: [{ kind: "Alt", condition: a, falseWork: b }, c] }),
       [
-        "start -> a",
-        "a -> which?",
-        "which? -failed> b",
-        "which? -succeeded> c",
-        "b -> c",
-        "c -> end",
+        "CondBegin -> a",
+        "a -> CondEnd",
+        "CondEnd -succeeded> AltEnd",
+        "CondEnd -failed> b",
+        "b -> AltEnd",
+        "AltEnd -> c",
       ],
     );
   });
 
   it("draws Loop with its conditions, and the arrow back to where it begins", () => {
-    const loop: Work = {
-      kind: "Loop",
-      preCondition: [true, a],
-      body: b,
-      postCondition: [false, c],
-    };
-    assert.deepEqual(arrows({ kind: "Seq", works: [loop, d] }), [
-      "start -> a",
-      "a -> continue?",
-      "continue? -succeeded> b",
-      "continue? -failed> d",
-      "b -> c",
-      "c -> again?",
-      "again? -failed> a",
-      "again? -succeeded> d",
-      "d -> end",
-    ]);
+    assert.deepEqual(
+      arrows({ kind: "Loop", preCondition: [true, a], body: b, postCondition: [false, c] }),
+      [
+        "CondBegin -> a",
+        "a -> CondEnd",
+        "CondEnd -succeeded> b",
+        "CondEnd -failed> LoopEnd",
+        "b -> CondBegin",
+        "CondBegin -> c",
+        "c -> CondEnd",
+        "CondEnd <failed> CondBegin",
+        "CondEnd -succeeded> LoopEnd",
+      ],
+    );
     assert.deepEqual(arrows({ kind: "Loop", preCondition: [false, a], body: b }), [
-      "start -> a",
-      "a -> continue?",
-      "continue? -failed> b",
-      "continue? -succeeded> end",
-      "b -> end",
+      "CondBegin -> a",
+      "a -> CondEnd",
+      "CondEnd -failed> b",
+      "CondEnd -succeeded> LoopEnd",
+      "b -> LoopEnd",
     ]);
     assert.deepEqual(
-      arrows({ kind: "Loop", body: { kind: "Par", works: [a] }, postCondition: [true, b] }),
+      arrows({ kind: "Loop", body: { kind: "Par", works: [a] }, postCondition: [true, b] }).slice(
+        3,
+      ),
       [
-        "start -> in parallel",
-        "in parallel -> a",
-        "a -> all done",
-        "all done -> b",
-        "b -> again?",
-        "again? -succeeded> in parallel",
-        "again? -failed> end",
+        "CondBegin -> b",
+        "b -> CondEnd",
+        "CondEnd <succeeded> ParBegin",
+        "CondEnd -failed> LoopEnd",
       ],
     );
   });
 
   it("draws how often a Loop runs its body at most", () => {
     assert.deepEqual(arrows({ kind: "Loop", body: a, atMost: 3 }), [
-      "start -> a",
-      "a -> 3 times",
-      "3 times -not yet> a",
-      "3 times -done> end",
+      "a -> CondBegin",
+      "CondBegin -> CondEnd",
+      "CondEnd <not yet> a",
+      "CondEnd -done> LoopEnd",
     ]);
-    assert.deepEqual(arrows({ kind: "Loop", preCondition: [true, a], body: b, atMost: 3 }), [
-      "start -> a",
-      "a -> continue? (at most 3)",
-      "continue? (at most 3) -succeeded> b",
-      "continue? (at most 3) -failed> end",
-      "b -> a",
-    ]);
-    assert.deepEqual(arrows({ kind: "Loop", body: b, postCondition: [false, a], atMost: 3 }), [
-      "start -> b",
-      "b -> a",
-      "a -> again? (at most 3)",
-      "again? (at most 3) -failed> b",
-      "again? (at most 3) -succeeded> end",
-    ]);
-    assert.deepEqual(arrows({ kind: "Loop", body: a }), ["start -> a", "a -> end"]);
+    assert.equal(graphOf({ kind: "Loop", body: a, atMost: 3 }).nodes[2]?.label, "3 times");
+    assert.deepEqual(
+      arrows({ kind: "Loop", preCondition: [true, a], body: b, atMost: 3 }).slice(2),
+      ["CondEnd -succeeded> b", "CondEnd -failed> LoopEnd", "b <> CondBegin"],
+    );
+    assert.deepEqual(arrows({ kind: "Loop", body: a }), ["a -> LoopEnd"]);
   });
 
-  it("numbers nodes by their place in the list", () => {
-    const work: Work = {
-      kind: "Alt",
-      condition: { kind: "Par", works: [a, b] },
-      trueWork: { kind: "Loop", body: c },
-    };
-    const { nodes } = generateChartNodes(assignWorkId(work));
-    assert.deepEqual(
-      nodes.map(({ id }) => id),
-      [...nodes.keys()],
+  it("makes every node reachable, with one end, one node per work, and arrows back only in loops", () => {
+    fc.assert(
+      fc.property(works.work, (tree) => {
+        const work = assignWorkId(tree);
+        const { nodes } = generateChartNodes(work);
+        assert.deepEqual(
+          nodes.map(({ id }) => id),
+          [...nodes.keys()],
+        );
+        const reached = new Set<number>([0]);
+        for (const id of reached) for (const { to } of nodes[id]?.arrows ?? []) reached.add(to);
+        assert.equal(reached.size, nodes.length);
+        assert.equal(nodes.filter(({ arrows: ways }) => ways === undefined).length, 1);
+        const conditions = conditionIds(work);
+        assert.deepEqual(
+          nodes
+            .flatMap(({ hint }) => (typeof hint === "string" ? [] : [hint]))
+            .toSorted((x, y) => x[1] - y[1]),
+          [...taskWorks(work)]
+            .map(({ workIdInJob: id }) => [conditions.has(id) ? "CondNode" : "TaskNode", id])
+            .toSorted((x, y) => Number(x[1]) - Number(y[1])),
+        );
+        for (const { id, arrows: ways = [] } of nodes)
+          for (const { to, loopBack } of ways) assert.equal(loopBack, to <= id);
+        const back = nodes.flatMap(({ arrows: ways = [] }) =>
+          ways.filter(({ loopBack }) => loopBack),
+        );
+        if (!JSON.stringify(work).includes('"Loop"')) assert.deepEqual(back, []);
+      }),
     );
   });
 });

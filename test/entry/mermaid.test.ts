@@ -48,8 +48,8 @@ describe("renderMermaid", () => {
   n3 --> n4
   n4 --> n5
   n5 --> n6
-  n6 -->|"failed"| n7
   n6 -->|"succeeded"| n8
+  n6 -->|"failed"| n7
   n7 --> n8
 `,
     );

@@ -9,37 +9,7 @@ import {
   taskWorks,
   workParts,
 } from "../../src/entry/work.ts";
-import { task } from "./rig.ts";
-
-const seq = (...works: Work[]): Work => ({ kind: "Seq", works });
-const par = (...works: Work[]): Work => ({ kind: "Par", works });
-
-const works = fc.letrec<{ work: Work }>((tie) => {
-  const work = tie("work");
-  const list = fc.array(work, { maxLength: 3 });
-  const condition = fc.tuple(fc.boolean(), work);
-  return {
-    work: fc.oneof(
-      { maxDepth: 5, withCrossShrink: true },
-      fc.constantFrom("a", "b", "c").map(task),
-      list.map((parts) => seq(...parts)),
-      list.map((parts) => par(...parts)),
-      fc.record(
-        {
-          kind: fc.constant("Loop" as const),
-          preCondition: condition,
-          body: work,
-          postCondition: condition,
-        },
-        { requiredKeys: ["kind", "body"] },
-      ),
-      fc.record(
-        { kind: fc.constant("Alt" as const), condition: work, trueWork: work, falseWork: work },
-        { requiredKeys: ["kind", "condition"] },
-      ),
-    ),
-  };
-});
+import { par, seq, task, works } from "./rig.ts";
 
 /** Every work of the tree, itself included. */
 function all(work: Work): Work[] {

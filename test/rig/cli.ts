@@ -19,6 +19,8 @@ export interface CliResult extends Output {
 
 export interface CliChild {
   readonly pid: number;
+  /** What it has printed so far. */
+  readonly output: Output;
   readonly ended: Promise<CliResult>;
   /** Resolves when the output holds `text`; rejects if the process ends first. */
   printed(text: string): Promise<void>;
@@ -33,6 +35,8 @@ export interface CliChild {
   signal(signal: NodeJS.Signals): void;
   /** To the whole process group, as Ctrl-C in a terminal does. */
   signalGroup(signal: NodeJS.Signals): void;
+  /** Ends the whole process group, if it has not ended. */
+  kill(): void;
 }
 
 /** Starts `agent-jobs ARGS` in a process group of its own, with nothing of our environment but PATH and HOME. */
@@ -52,6 +56,7 @@ export function startCli(args: readonly string[], options: CliOptions): CliChild
   const pid = child.pid ?? 0;
   return {
     pid,
+    output,
     ended,
     printed,
     exited,
@@ -60,6 +65,9 @@ export function startCli(args: readonly string[], options: CliOptions): CliChild
     resumeOutput: () => void child.stdout.resume(),
     signal: (signal) => void process.kill(pid, signal),
     signalGroup: (signal) => void process.kill(-pid, signal),
+    kill() {
+      if (child.exitCode === null && child.signalCode === null) process.kill(-pid, "SIGKILL");
+    },
   };
 }
 

@@ -38,6 +38,7 @@ export function fakeHost(play: (turn: Turn) => Act, options: Partial<HostOptions
       return {
         factory: sessions,
         startSession: () => Promise.reject(new Error("A fake host has no sessions to lend.")),
+        listModels: () => Promise.resolve([]),
         find: () => undefined,
         get unreachable() {
           return fake.unreachable;

@@ -82,10 +82,16 @@ export interface ModelServer {
   close(): Promise<void>;
 }
 
-/** `keep: false`: for so many requests that they can't all be remembered. */
+export interface ModelServerOptions {
+  /** False: for so many requests that they can't all be remembered. */
+  readonly keep?: boolean;
+  /** The ids of the models that it lists. */
+  readonly models?: readonly string[];
+}
+
 export async function startModelServer(
   script: Script,
-  { keep = true }: { readonly keep?: boolean } = {},
+  { keep = true, models = [] }: ModelServerOptions = {},
 ): Promise<ModelServer> {
   const requests: RecordedRequest[] = [];
   let count = 0;
@@ -99,10 +105,10 @@ export async function startModelServer(
 
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on("error", () => undefined);
-    // Whether anybody is there: no request of an agent.
+    // Which models there are, or whether anybody is there: no request of an agent.
     if (incoming.method === "GET" && incoming.url?.endsWith("/models") === true) {
       response.writeHead(200, { "content-type": "application/json" });
-      response.end('{"data":[]}');
+      response.end(JSON.stringify({ data: models.map((id) => ({ id })) }));
       return;
     }
     const request = record(count, incoming, await text(incoming));

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { renderMermaid } from "../../src/entry/mermaid.ts";
 import { describeWorkflow } from "../../src/workflow/describe.ts";
-import { printFlowchart, workflowGraph } from "../../src/workflow/print.ts";
+import { printFlowchart } from "../../src/workflow/print.ts";
 import { filesOf, loaded, readFlow, workflowText } from "./rig.ts";
 
 const chart = `    START@{ shape: f-circ, label:"start"} --> CHECK_A
@@ -42,27 +41,6 @@ describe("a workflow as a chart", () => {
       [again.activities, again.parameters, again.said],
       [activities, parameters, []],
     );
-  });
-
-  it("is a graph for those who draw jobs", () => {
-    const { file } = readFlow(
-      "flowchart LR\nSTART --> CHECK_A{RESULT == x}\nCHECK_A --> SUCCESS\nCHECK_A -->|no| START",
-    );
-    const graph = workflowGraph(file);
-    assert.deepEqual(graph.nodes, [
-      { id: 0, hint: "start", label: "START", arrows: [{ to: 1 }] },
-      {
-        id: 1,
-        hint: "decision",
-        label: "CHECK_A\nCheck: RESULT == x",
-        arrows: [
-          { to: 2, label: "TRUE" },
-          { to: 0, label: "FALSE" },
-        ],
-      },
-      { id: 2, hint: "end", label: "SUCCESS", arrows: [] },
-    ]);
-    assert.match(renderMermaid(graph), /n1 -->\|"TRUE"\| n2/);
   });
 });
 

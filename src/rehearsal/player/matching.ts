@@ -22,12 +22,14 @@ export function chooseRule<T extends Candidate>(
   request: ModelRequest,
   chat: ChatRequest,
   fill: Fill,
+  /** Prompts of the session before the one that is to be played. */
+  before = 0,
 ): { readonly kind: "chosen"; readonly rule: T } | { readonly kind: "none"; readonly why: string } {
   let nearest: { readonly distance: number; readonly why: string } | undefined;
   for (const candidate of candidates) {
     const { rule } = candidate;
     const conflicts = selectorConflicts(rule, request, chat);
-    const prompt = promptConflict(rule, chat, fill);
+    const prompt = promptConflict(rule, chat.prompts[before] ?? "", fill);
     const spent = usedUp(candidate);
     if (conflicts.length === 0 && prompt === undefined && !spent) {
       return { kind: "chosen", rule: candidate };
@@ -89,9 +91,9 @@ function modelOf(sessionModel: string | undefined, subAgent: boolean, chat: Chat
   return subAgent ? chat.model : (sessionModel ?? chat.model);
 }
 
-function promptConflict({ turns }: Rule, { prompts }: ChatRequest, fill: Fill): string | undefined {
+function promptConflict({ turns }: Rule, prompt: string, fill: Fill): string | undefined {
   const condition = turns[0].prompt;
-  return condition === undefined ? undefined : mismatch(condition, prompts[0], fill);
+  return condition === undefined ? undefined : mismatch(condition, prompt, fill);
 }
 
 /** The request in words: whose it is, and its prompt. */

@@ -39,6 +39,11 @@ export interface ScriptedModelOptions {
   readonly clock: { sleep(milliseconds: number, signal?: AbortSignal): Promise<void> };
   /** Absolute. The value of `${workingDirectory}`. */
   readonly workingDirectory: string;
+  /**
+   * Plays in a session that others use, too: a session of no run, or one that was lent to a task. Prompts that it
+   * has not seen are others', and when the turns of a rule are used up, the next prompt chooses a rule again.
+   */
+  readonly shared?: { readonly label: () => ModelRequest["label"] };
 }
 
 export function createScriptedModel(script: Script, options: ScriptedModelOptions): ScriptedModel {
@@ -49,6 +54,10 @@ interface Conversation {
   readonly number: number;
   readonly played: PlayedRule;
   readonly given: Map<Reply, number>;
+  /** Prompts before the first of its turns. Only grows in a shared session. */
+  before: number;
+  /** The number of the last prompt that it has seen. */
+  last: number;
 }
 
 type Choice = { readonly reply: Reply } | { readonly problem: string };
@@ -61,8 +70,10 @@ class Model implements ScriptedModel {
   readonly #conversations = new Map<string, Conversation>();
   readonly #failures = new Set<string>();
   readonly #calls: ToolCalls;
+  readonly #shared: ScriptedModelOptions["shared"];
+  #conversationsBegun = 0;
 
-  constructor(script: Script, { clock, workingDirectory }: ScriptedModelOptions) {
+  constructor(script: Script, { clock, workingDirectory, shared }: ScriptedModelOptions) {
     this.#rules = script.rules.map((rule) => ({
       rule,
       used: 0,
@@ -70,6 +81,7 @@ class Model implements ScriptedModel {
       given: new Map(),
     }));
     this.#clock = clock;
+    this.#shared = shared;
     this.#fill = (template) => fillIn(template, workingDirectory);
     this.#calls = new ToolCalls(this.#fill);
   }
@@ -90,7 +102,8 @@ class Model implements ScriptedModel {
     return this.#calls.failures();
   }
 
-  async send(request: ModelRequest): Promise<Response> {
+  async send(given: ModelRequest): Promise<Response> {
+    const request = this.#shared === undefined ? given : { ...given, label: this.#shared.label() };
     const decoded = decodeRequest(request.url, request.method, request.body);
     if (decoded.kind === "other") return this.#fail(`${decoded.reason}.`);
     const { chat } = decoded;
@@ -111,17 +124,28 @@ class Model implements ScriptedModel {
   #conversation(request: ModelRequest, chat: ChatRequest): Conversation | { problem: string } {
     // Two sub-agents of one session are distinguished by their first prompt.
     const key = `${request.sessionId}\n${request.subAgent ? chat.opening : ""}`;
+    const count = chat.prompts.length;
     const known = this.#conversations.get(key);
-    if (known !== undefined) return known;
-    const choice = chooseRule(this.#rules, request, chat, this.#fill);
+    if (known !== undefined && !this.#isOver(known, count)) return known;
+    const before = this.#shared === undefined ? 0 : count - 1;
+    const choice = chooseRule(this.#rules, request, chat, this.#fill, before);
     if (choice.kind === "none") {
       return { problem: `no rule expects ${describeRequest(request, chat)}. ${choice.why}` };
     }
     choice.rule.used += 1;
-    const number = this.#conversations.size + 1;
-    const conversation = { number, played: choice.rule, given: new Map<Reply, number>() };
+    const number = (this.#conversationsBegun += 1);
+    const given = new Map<Reply, number>();
+    const conversation = { number, played: choice.rule, given, before, last: count };
     this.#conversations.set(key, conversation);
     return conversation;
+  }
+
+  /** Whether the prompt needs another rule; in a shared session only. */
+  #isOver(conversation: Conversation, count: number): boolean {
+    if (this.#shared === undefined) return false;
+    conversation.before += Math.max(0, count - conversation.last - 1);
+    conversation.last = count;
+    return count - conversation.before > conversation.played.rule.turns.length;
   }
 
   #choose(conversation: Conversation, request: ModelRequest, chat: ChatRequest): Choice {
@@ -129,7 +153,7 @@ class Model implements ScriptedModel {
     const refuse = (problem: string): Choice => ({
       problem: `${problem}. It was ${describeRequest(request, chat)}.`,
     });
-    const count = chat.prompts.length;
+    const count = chat.prompts.length - conversation.before;
     const turn = rule.turns[count - 1];
     if (turn === undefined) {
       return refuse(

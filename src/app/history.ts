@@ -1,0 +1,60 @@
+/** What is found by its id while it lasts, and for a time after its end. */
+import type { Clock } from "../events/clock.ts";
+
+interface Kept<T> {
+  readonly value: T;
+  endedAt: number | undefined;
+}
+
+/**
+ * Old items are forgotten whenever it is used: a timer would keep the process alive, and what is not used does not
+ * grow.
+ */
+export class History<T> {
+  readonly #clock: Clock;
+  readonly #keptMs: number;
+  readonly #forget: (value: T) => void;
+  readonly #items = new Map<string, Kept<T>>();
+
+  constructor(clock: Clock, keptMs: number, forget: (value: T) => void) {
+    this.#clock = clock;
+    this.#keptMs = keptMs;
+    this.#forget = forget;
+  }
+
+  add(id: string, value: T): void {
+    this.#forgetOld();
+    this.#items.set(id, { value, endedAt: undefined });
+  }
+
+  /** The time begins after which it is forgotten. */
+  end(id: string): void {
+    const kept = this.#items.get(id);
+    if (kept !== undefined) kept.endedAt ??= this.#clock.now();
+  }
+
+  get(id: string): T | undefined {
+    this.#forgetOld();
+    return this.#items.get(id)?.value;
+  }
+
+  /** In the order in which they were added. */
+  get values(): readonly T[] {
+    this.#forgetOld();
+    return [...this.#items.values()].map(({ value }) => value);
+  }
+
+  clear(): void {
+    for (const { value } of this.#items.values()) this.#forget(value);
+    this.#items.clear();
+  }
+
+  #forgetOld(): void {
+    const oldest = this.#clock.now() - this.#keptMs;
+    for (const [id, { value, endedAt }] of this.#items) {
+      if (endedAt === undefined || endedAt > oldest) continue;
+      this.#items.delete(id);
+      this.#forget(value);
+    }
+  }
+}

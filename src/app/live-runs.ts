@@ -1,0 +1,384 @@
+/**
+ * The state of a server: the jobs, tasks and sessions that were started through it, by their ids, while they last and
+ * for an hour after, each with its feed. `JobHost.live`; HTTP comes on top of it.
+ *
+ * Invariants: what can be refused is a value with a reason, never an exception; a feed is closed however its run ends;
+ * nothing is kept for longer than an hour after its end.
+ */
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import type { PreparedEntry } from "../entry/model.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import type { ICopilotSession } from "../sessions/callbacks.ts";
+import type { OfferedModel } from "../sessions/offered-models.ts";
+import { FeedFile } from "./feed-file.ts";
+import { Feed, type Taken } from "./feed.ts";
+import { History } from "./history.ts";
+import type { HostRun } from "./host.ts";
+import { warnOf, type HostedRuns } from "./hosted-runs.ts";
+import { folderProblem, noSession, refused, type Refused } from "./refusals.ts";
+import { JobFeeds, newLiveTaskId, TaskFeed, type JobState } from "./run-feeds.ts";
+import { SessionUse } from "./session-use.ts";
+
+/** What has a feed: `journal` is every event of a job. */
+export type FeedKind = "job" | "journal" | "task" | "session";
+
+interface LiveJob {
+  readonly jobName: string;
+  readonly startTime: number;
+  readonly workingDirectory: string;
+  readonly userInput: string;
+  readonly run: HostRun;
+  readonly feed: Feed;
+  readonly journal: Feed;
+  readonly feeds: JobFeeds;
+}
+
+interface LiveTask {
+  readonly task: TaskFeed;
+  /** Of a job. Undefined: it runs in a borrowed session. */
+  readonly work: { readonly run: HostRun; readonly workId: number } | undefined;
+}
+
+interface LiveSession {
+  readonly feed: Feed;
+  /** Undefined: it belongs to a task. */
+  readonly own:
+    | {
+        readonly session: ICopilotSession;
+        readonly workingDirectory: string;
+        readonly use: SessionUse;
+      }
+    | undefined;
+}
+
+const KEPT_MS = 60 * 60_000;
+const NO_ENTRY = "No entry is installed.";
+const STOPPED = "stopped by the caller";
+const BUSY = "The session is busy: it is still working on a prompt, or a task is running in it.";
+
+/** Starts jobs, tasks and sessions for others, and finds them by their ids until an hour after their end. */
+export class LiveRuns {
+  readonly #runs: HostedRuns;
+  readonly #jobs: History<LiveJob>;
+  readonly #tasks: History<LiveTask>;
+  readonly #sessions: History<LiveSession>;
+  #warned = false;
+
+  constructor(runs: HostedRuns) {
+    this.#runs = runs;
+    const { clock } = runs;
+    this.#jobs = new History(clock, KEPT_MS, ({ feed, journal }) => {
+      feed.dispose();
+      journal.dispose();
+    });
+    this.#tasks = new History(clock, KEPT_MS, ({ task }) => task.feed.dispose());
+    this.#sessions = new History(clock, KEPT_MS, ({ feed }) => feed.dispose());
+  }
+
+  /** The installed entry, if any. */
+  get entry(): PreparedEntry | undefined {
+    return this.#runs.entry;
+  }
+
+  /** The models that sessions can be started with: those of the account or the model server, and of the entry. */
+  listModels(): Promise<readonly OfferedModel[]> {
+    return this.#runs.listModels();
+  }
+
+  /** The jobs that run or have ended within the hour, in the order of their starts. */
+  get jobs(): readonly JobState[] {
+    return this.#jobs.values.map(stateOf);
+  }
+
+  /** Undefined if it has never run, or has ended more than an hour ago. */
+  job(jobId: string): JobState | undefined {
+    const job = this.#jobs.get(jobId);
+    return job && stateOf(job);
+  }
+
+  /** The feed of a job, a task or a session, for any number of readers; undefined if there is none. */
+  feed(kind: FeedKind, id: string): Feed | undefined {
+    switch (kind) {
+      case "job":
+        return this.#jobs.get(id)?.feed;
+      case "journal":
+        return this.#jobs.get(id)?.journal;
+      case "task":
+        return this.#tasks.get(id)?.task.feed;
+      case "session":
+        return this.#sessions.get(id)?.feed;
+    }
+  }
+
+  /** `Feed.take`; `gone` if there is no such feed. */
+  async take(
+    kind: FeedKind,
+    id: string,
+    milliseconds: number,
+    signal?: AbortSignal,
+  ): Promise<Taken> {
+    return this.feed(kind, id)?.take(milliseconds, signal) ?? { kind: "gone" };
+  }
+
+  /** Starts a job of the installed entry. Its first event comes later. */
+  async startJob(
+    jobName: string,
+    userInput: string | undefined,
+    workingDirectory: string,
+  ): Promise<{ readonly kind: "started"; readonly jobId: string } | Refused> {
+    const { entry } = this.#runs;
+    if (entry === undefined) return refused("JobNotFound", NO_ENTRY);
+    const job = Object.hasOwn(entry.jobs, jobName) ? entry.jobs[jobName] : undefined;
+    if (job === undefined)
+      return refused("JobNotFound", `There is no job ${JSON.stringify(jobName)} in the entry.`);
+    const problem = await folderProblem(workingDirectory);
+    if (problem !== undefined) return problem;
+    if (job.requireUserInput && (userInput ?? "") === "")
+      return refused(
+        "UserInputRequired",
+        `The job ${JSON.stringify(jobName)} requires user input.`,
+      );
+    const { missingModel } = this.#runs;
+    if (missingModel !== undefined) return refused("NotStarted", missingModel);
+    const feed = this.#newFeed();
+    const journal = this.#newFeed();
+    const feeds = new JobFeeds({
+      feed,
+      journal,
+      openTask: (taskId, workId) => this.#openTask(taskId, workId, run),
+      closeTask: (taskId) => this.#tasks.end(taskId),
+    });
+    const sessions = new Set<string>();
+    let run: HostRun;
+    try {
+      run = await this.#runs.startJob(jobName, userInput ?? "", workingDirectory, {
+        folds: [feeds],
+        openFeed: (sessionId) => {
+          sessions.add(sessionId);
+          return this.#openSession(sessionId);
+        },
+        closeFeed: (sessionId) => {
+          sessions.delete(sessionId);
+          this.#endSession(sessionId);
+        },
+      });
+    } catch (error) {
+      return this.#notStarted(error);
+    }
+    const startTime = this.#runs.clock.now();
+    const { runId: jobId, ended } = run;
+    const asked = {
+      jobName,
+      workingDirectory,
+      userInput: this.#runs.host.redactor.text(userInput ?? ""),
+    };
+    this.#jobs.add(jobId, { ...asked, startTime, run, feed, journal, feeds });
+    const end = (): void => {
+      feeds.end();
+      for (const sessionId of sessions) this.#endSession(sessionId);
+      this.#jobs.end(jobId);
+    };
+    void ended.then(end, end);
+    return { kind: "started", jobId };
+  }
+
+  /** Cancels a job. Undefined: done. A job that has ended can't be stopped. */
+  stopJob(jobId: string): Refused | undefined {
+    const job = this.#jobs.get(jobId);
+    if (job === undefined || job.feed.closed)
+      return refused("JobNotFound", "There is no such job, or it has ended.");
+    job.feeds.cancel();
+    job.run.cancel(STOPPED);
+    return undefined;
+  }
+
+  /** Starts a task in a session of `startSession`, without its availability check. */
+  startTask(
+    taskName: string,
+    userInput: string,
+    sessionId: string,
+  ): { readonly kind: "started"; readonly taskId: string } | Refused {
+    const { entry } = this.#runs;
+    const session = this.#sessions.get(sessionId);
+    if (session === undefined || this.#sessionOf(sessionId) === undefined) return noSession;
+    if (entry === undefined) return refused("TaskNotFound", NO_ENTRY);
+    const found = Object.hasOwn(entry.tasks, taskName) ? entry.tasks[taskName] : undefined;
+    if (found === undefined)
+      return refused("TaskNotFound", `There is no task ${JSON.stringify(taskName)} in the entry.`);
+    if (found.requireUserInput && userInput === "") {
+      const message = `The task ${JSON.stringify(taskName)} requires user input.`;
+      return refused("UserInputRequired", message);
+    }
+    const taskId = newLiveTaskId();
+    const task = new TaskFeed(this.#newFeed(), true);
+    this.#tasks.add(taskId, { task, work: undefined });
+    void this.#runTask(taskName, userInput, session, task).finally(() => this.#tasks.end(taskId));
+    return { kind: "started", taskId };
+  }
+
+  /**
+   * Ends a task of a job: its work fails, and the job goes on as after any failed task. Undefined: done. A task in a
+   * borrowed session can't be stopped, and one that has ended is not found.
+   */
+  stopTask(taskId: string): Refused | undefined {
+    const live = this.#tasks.get(taskId);
+    if (live === undefined || live.task.status !== "Running")
+      return refused("TaskNotFound", "There is no such task, or it has ended.");
+    if (live.work === undefined)
+      return refused("TaskCannotClose", "The task runs in a borrowed session.");
+    live.work.run.stopWork(live.work.workId, STOPPED);
+    return undefined;
+  }
+
+  /** Starts a session that belongs to no task. */
+  async startSession(
+    modelId: string,
+    workingDirectory: string,
+  ): Promise<{ readonly kind: "started"; readonly sessionId: string } | Refused> {
+    const feed = this.#newFeed();
+    try {
+      if (!(await this.#isKnownModel(modelId)))
+        return refused("ModelIdNotFound", `There is no model ${JSON.stringify(modelId)}.`);
+      const problem = await folderProblem(workingDirectory);
+      if (problem !== undefined) return problem;
+      let sessionId = "";
+      const session = await this.#runs.startSession(modelId, workingDirectory, feed, () =>
+        this.#sessions.end(sessionId),
+      );
+      ({ sessionId } = session.rawSection);
+      const use = new SessionUse(this.#runs.clock);
+      this.#sessions.add(sessionId, { feed, own: { session, workingDirectory, use } });
+      return { kind: "started", sessionId };
+    } catch (error) {
+      return this.#notStarted(error);
+    }
+  }
+
+  /** Ends a session. For the task that runs in it, the session has crashed. Undefined: done. */
+  async stopSession(sessionId: string): Promise<Refused | undefined> {
+    const session = this.#sessionOf(sessionId);
+    if (session === undefined) return noSession;
+    this.#sessions.get(sessionId)?.own?.use.close();
+    await session.stop();
+    return undefined;
+  }
+
+  /**
+   * Sends a prompt to a session. What comes of it is in its feed: also that it failed, or that the session is in use,
+   * as `{ sessionError }`. Undefined: sent.
+   */
+  query(sessionId: string, prompt: string): Refused | undefined {
+    const session = this.#sessionOf(sessionId);
+    const live = this.#sessions.get(sessionId);
+    if (session === undefined || live === undefined) return noSession;
+    if (live.own === undefined) live.feed.append({ sessionError: BUSY });
+    else void this.#send(live.feed, live.own, prompt);
+    return undefined;
+  }
+
+  /** Forgets everything, and removes the files. */
+  dispose(): void {
+    this.#jobs.clear();
+    this.#tasks.clear();
+    this.#sessions.clear();
+  }
+
+  async #send(
+    feed: Feed,
+    { session, use }: NonNullable<LiveSession["own"]>,
+    prompt: string,
+  ): Promise<void> {
+    const entered = await use.enter(() =>
+      session.sendRequest(prompt).catch((error: unknown) => {
+        if (!use.closed) feed.append({ sessionError: this.#masked(error) });
+      }),
+    );
+    if (!entered) feed.append({ sessionError: BUSY });
+  }
+
+  async #runTask(
+    taskName: string,
+    userInput: string,
+    { own, feed }: LiveSession,
+    task: TaskFeed,
+  ): Promise<void> {
+    const entered = await own?.use.enter(async () => {
+      try {
+        const run = await this.#runs.startTask(
+          {
+            taskName,
+            userInput,
+            workingDirectory: own.workingDirectory,
+            ignorePrerequisiteCheck: true,
+            session: own.session,
+          },
+          { folds: [task], openFeed: () => feed },
+        );
+        await run.ended;
+      } catch (error) {
+        task.fail(this.#masked(error));
+      } finally {
+        task.end();
+      }
+    });
+    if (entered !== true) task.fail(BUSY);
+  }
+
+  #openTask(taskId: string, workId: number, run: HostRun): TaskFeed {
+    const task = new TaskFeed(this.#newFeed(), false);
+    this.#tasks.add(taskId, { task, work: { run, workId } });
+    return task;
+  }
+
+  /** A session of a task. */
+  #openSession(sessionId: string): Feed {
+    const feed = this.#newFeed();
+    this.#sessions.add(sessionId, { feed, own: undefined });
+    return feed;
+  }
+
+  #endSession(sessionId: string): void {
+    this.#sessions.get(sessionId)?.feed.close();
+    this.#sessions.end(sessionId);
+  }
+
+  #sessionOf(sessionId: string): ICopilotSession | undefined {
+    return this.#sessions.get(sessionId) && this.#runs.feeds.find(sessionId);
+  }
+
+  async #isKnownModel(modelId: string): Promise<boolean> {
+    // The server is not asked for what the entry names.
+    if (this.#runs.entryModels.includes(modelId)) return true;
+    return (await this.listModels()).some(({ id }) => id === modelId);
+  }
+
+  #newFeed(): Feed {
+    const { clock, options } = this.#runs;
+    if (options.feedsFolder === undefined) return new Feed({ clock });
+    const path = join(options.feedsFolder, `feed-${randomUUID()}.jsonl`);
+    return new Feed({ clock, file: new FeedFile(path, (problem) => this.#warn(problem)) });
+  }
+
+  #warn(problem: string): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    const message = `can't write to ${this.#runs.options.feedsFolder ?? ""}: ${problem}`;
+    warnOf({ reporter: "live feed", message, count: 1 });
+  }
+
+  #notStarted(error: unknown): Refused {
+    return refused("NotStarted", this.#masked(error));
+  }
+
+  #masked(error: unknown): string {
+    return this.#runs.host.redactor.text(errorMessage(error));
+  }
+}
+
+function stateOf({ run, feeds, ...job }: LiveJob): JobState {
+  const { jobName, startTime, workingDirectory, userInput } = job;
+  const { status, works: tasks, endTime } = feeds;
+  const jobId = run.runId;
+  return { jobId, jobName, startTime, endTime, status, workingDirectory, userInput, tasks };
+}

@@ -1,0 +1,245 @@
+/**
+ * A run as feeds: folds of its events into what `copilot/job/…/live` and `copilot/task/…/live` respond
+ * (docs/library.md). The feeds of sessions are in `session-feeds.ts`.
+ *
+ * Invariants: the response `workStarted` comes before anything of its task; every task feed is closed before
+ * `workStopped`, and the feed of the job after the last response.
+ */
+import { randomUUID } from "node:crypto";
+import { decisionText } from "../events/decision.ts";
+import { decisionOf } from "../events/decision-of.ts";
+import type { RunEvent, WorkOutcome } from "../events/event.ts";
+import { plannedWorks } from "../events/plan.ts";
+import type { Reporter } from "../events/sink.ts";
+import type { Feed } from "./feed.ts";
+import { JobFold } from "./job-callbacks.ts";
+
+/** A new live id of a task. */
+export function newLiveTaskId(): string {
+  return `task-${randomUUID()}`;
+}
+
+export type TaskStatus = "Running" | "Succeeded" | "Failed" | "Canceled";
+
+/** One start of a task: its responses, and how it goes. */
+export class TaskFeed {
+  readonly feed: Feed;
+  /** A borrowed session is not reported: the caller knows it. */
+  readonly #borrowed: boolean;
+  #status: TaskStatus = "Running";
+
+  constructor(feed: Feed, borrowed: boolean) {
+    this.feed = feed;
+    this.#borrowed = borrowed;
+  }
+
+  get status(): TaskStatus {
+    return this.#status;
+  }
+
+  report(event: RunEvent): void {
+    if (!this.#borrowed) this.#reportSession(event);
+    const decided = decisionOf(event);
+    if (decided !== undefined) {
+      const reason = decisionText(decided.decision);
+      this.feed.append({ callback: "taskDecision", reason });
+    }
+    if (event.type === "work.ended") this.#end(event.outcome);
+  }
+
+  /** Its run is over. A task that has not ended by then has failed. */
+  end(): void {
+    if (this.#status === "Running") this.fail(ABANDONED);
+  }
+
+  /** It has crashed, or never came to a run. */
+  fail(message: string): void {
+    this.#status = "Failed";
+    this.feed.append({ taskError: message });
+    this.feed.append({ callback: "taskFailed" });
+    this.feed.close();
+  }
+
+  #reportSession(event: RunEvent): void {
+    if (event.type === "session.started") {
+      const { sessionId } = event;
+      const isDriving = event.role !== "task";
+      this.feed.append({
+        callback: "taskSessionStarted",
+        taskId: sessionId,
+        isDrivingSession: isDriving,
+        sessionId,
+        isDriving,
+      });
+    }
+    if (event.type === "session.ended") {
+      const { sessionId, succeeded } = event;
+      this.feed.append({ callback: "taskSessionStopped", taskId: sessionId, sessionId, succeeded });
+    }
+  }
+
+  #end(outcome: WorkOutcome): void {
+    switch (outcome.kind) {
+      case "crashed":
+        this.fail(outcome.crash.message);
+        return;
+      case "succeeded":
+        this.#status = "Succeeded";
+        this.feed.append({ callback: "taskSucceeded" });
+        break;
+      case "failed":
+        this.#status = "Failed";
+        this.feed.append({ callback: "taskFailed" });
+        break;
+      case "canceled":
+        this.#status = "Canceled";
+        this.feed.append({ callback: "taskFailed" });
+        break;
+    }
+    this.feed.close();
+  }
+}
+
+/** Only after a bug: otherwise every work ends. */
+const ABANDONED = "The run has ended unexpectedly.";
+
+/** A `TaskWork` of a job, as it stands. */
+export interface WorkState {
+  /** Its number in the job. */
+  readonly workIdInJob: number;
+  /** The live id of its latest start. */
+  readonly taskId?: string;
+  /** `Waiting`: it has not started; `Skipped`: the job ended before. Otherwise that of its latest start. */
+  readonly status: "Waiting" | TaskStatus | "Skipped";
+}
+
+/** A job that runs, or has ended within the hour. */
+export interface JobState {
+  /** The `runId` of its events. */
+  readonly jobId: string;
+  /** In the entry. */
+  readonly jobName: string;
+  /** In milliseconds since 1970. */
+  readonly startTime: number;
+  /** Undefined while it runs. */
+  readonly endTime: number | undefined;
+  /** `Canceled` as soon as it was stopped. */
+  readonly status: TaskStatus;
+  /** As the client named it; a rehearsal may work in a copy. */
+  readonly workingDirectory: string;
+  /** Without secrets; empty if there was none. */
+  readonly userInput: string;
+  /** Every `TaskWork` of the job. */
+  readonly tasks: readonly WorkState[];
+}
+
+export interface JobFeedsOptions {
+  /** The responses of the job. */
+  readonly feed: Feed;
+  /** Every event of the run. */
+  readonly journal: Feed;
+  /** Called at each start of a work, before the first response of its task. */
+  readonly openTask: (taskId: string, workId: number) => TaskFeed;
+  /** Called after its last response. */
+  readonly closeTask: (taskId: string) => void;
+}
+
+export class JobFeeds implements Reporter {
+  readonly name = "live feeds";
+  readonly #options: JobFeedsOptions;
+  readonly #fold: JobFold;
+  readonly #works = new Map<number, WorkState>();
+  /** Work id → what runs of it now. */
+  readonly #running = new Map<number, { readonly taskId: string; readonly task: TaskFeed }>();
+  #crash: string | undefined;
+  #endTime: number | undefined;
+
+  constructor(options: JobFeedsOptions) {
+    this.#options = options;
+    const { feed } = options;
+    this.#fold = new JobFold({
+      workStarted: (workId) => {
+        const taskId = this.#running.get(workId)?.taskId;
+        feed.append({ callback: "workStarted", workId, taskId });
+      },
+      workStopped: (workId, succeeded) =>
+        feed.append({ callback: "workStopped", workId, succeeded }),
+      jobSucceeded: () => feed.append({ callback: "jobSucceeded" }),
+      jobFailed: () => {
+        if (this.#crash !== undefined) feed.append({ jobError: this.#crash });
+        feed.append({ callback: "jobFailed" });
+      },
+      jobCanceled: () => feed.append({ callback: "jobCanceled" }),
+    });
+  }
+
+  get status(): TaskStatus {
+    const { status } = this.#fold;
+    return status === "Executing" ? "Running" : status;
+  }
+
+  /** In milliseconds since 1970. */
+  get endTime(): number | undefined {
+    return this.#endTime;
+  }
+
+  /** Every `TaskWork` of the job, by `workIdInJob`. */
+  get works(): readonly WorkState[] {
+    return [...this.#works.values()];
+  }
+
+  /** The job was stopped, so it is canceled, whatever its outcome. */
+  cancel(): void {
+    this.#fold.cancel();
+  }
+
+  /** The run is over. */
+  end(): void {
+    for (const { taskId, task } of this.#running.values()) {
+      task.end();
+      this.#options.closeTask(taskId);
+    }
+    this.#running.clear();
+    this.#options.feed.close();
+    this.#options.journal.close();
+  }
+
+  report(event: RunEvent): void {
+    this.#options.journal.append(event);
+    if (event.type === "run.started") {
+      for (const { workId } of plannedWorks(event.work))
+        this.#works.set(workId, { workIdInJob: workId, status: "Waiting" });
+    }
+    if (event.type === "work.started") this.#start(event.work.workId);
+    // The end of a work is the last of its task; from its start, the task has nothing to say.
+    this.#reportTask(event);
+    this.#fold.report(event);
+    if (event.type === "run.ended") {
+      for (const [id, work] of this.#works)
+        if (work.status === "Waiting") this.#works.set(id, { ...work, status: "Skipped" });
+      this.#endTime = event.at;
+      this.end();
+    }
+  }
+
+  #start(workId: number): void {
+    const taskId = newLiveTaskId();
+    const task = this.#options.openTask(taskId, workId);
+    this.#running.set(workId, { taskId, task });
+    this.#works.set(workId, { workIdInJob: workId, taskId, status: "Running" });
+  }
+
+  #reportTask(event: RunEvent): void {
+    if (!("work" in event) || event.type === "run.started" || event.work === null) return;
+    const { workId } = event.work;
+    const running = this.#running.get(workId);
+    if (running === undefined) return;
+    const { taskId, task } = running;
+    task.report(event);
+    if (event.type !== "work.ended") return;
+    if (event.outcome.kind === "crashed") this.#crash = event.outcome.crash.message;
+    this.#running.delete(workId);
+    this.#options.closeTask(taskId);
+    this.#works.set(workId, { workIdInJob: workId, taskId, status: task.status });
+  }
+}

@@ -1,0 +1,152 @@
+/** The options that `run` and `serve` share: as commander declares them, and what they mean for a host. */
+import type { Command } from "commander";
+import { InvalidArgumentError, Option } from "commander";
+import {
+  asFlag,
+  limitsOf,
+  parseChoice,
+  parseModel,
+  parseNumber,
+  UsageError,
+  type Models,
+  type Parsed,
+  type WriteName,
+} from "../app/options.ts";
+import {
+  gitHubTokenOf,
+  providerTypes,
+  readProvider,
+  wireApis,
+  type ModelAccess,
+  type ProviderOptions,
+} from "../app/options-provider.ts";
+import { permissionPresets, type PermissionPreset } from "../entry/model.ts";
+
+/** As commander hands them over. */
+export interface SharedFlags {
+  readonly rehearse?: string;
+  readonly inPlace?: true;
+  readonly model?: Models;
+  readonly permissions?: PermissionPreset;
+  readonly maxParallel?: number;
+  readonly providerType?: NonNullable<ProviderOptions["type"]>;
+  readonly providerBaseUrl?: string;
+  readonly providerApiKey?: string;
+  readonly providerWireApi?: NonNullable<ProviderOptions["wireApi"]>;
+  readonly runtimePath?: string;
+  readonly timeoutMinutes?: number;
+}
+
+export function addRehearsalOptions(command: Command): Command {
+  return command
+    .option("--rehearse <file>", "let the script of a rehearsal play the model")
+    .option("--in-place", "with --rehearse: work in the folder itself instead of a copy");
+}
+
+export function addModelOptions(command: Command): Command {
+  return command
+    .option(
+      "--model <category=id>",
+      "use another model for a category (repeatable)",
+      (text: string, models?: Models) => valueOf(parseModel(text, models)),
+    )
+    .addOption(
+      choice(
+        "--permissions <preset>",
+        "default permissions, and an upper bound for those of the entry",
+        permissionPresets,
+      ),
+    )
+    .option(
+      "--max-parallel <n>",
+      "maximum number of concurrent turns; overrides limits.parallel",
+      by((text) => parseNumber(text, "a whole number")),
+    )
+    .addOption(
+      choice("--provider-type <type>", "type of the model server (default: openai)", providerTypes),
+    )
+    .option(
+      "--provider-base-url <url>",
+      "address of your own model server; requires no GitHub token",
+    )
+    .addOption(
+      new Option("--provider-api-key <key>", "key of the model server").env(
+        "AGENT_JOBS_PROVIDER_API_KEY",
+      ),
+    )
+    .addOption(
+      choice(
+        "--provider-wire-api <api>",
+        "API of the model server (default: completions)",
+        wireApis,
+      ),
+    )
+    .option("--runtime-path <path>", "path of the Copilot runtime")
+    .option(
+      "--timeout-minutes <n>",
+      "time limit of the job; overrides limits.jobMinutes",
+      by((text) => parseNumber(text, "a number")),
+    );
+}
+
+/** What the options say to whatever runs jobs. Throws `UsageError`. */
+export function readSharedFlags(flags: SharedFlags): ModelAccess &
+  ReturnType<typeof limitsOf> & {
+    readonly rehearse?: string;
+    readonly inPlace?: true;
+    readonly models?: Models;
+    readonly permissions?: PermissionPreset;
+  } {
+  const { rehearse, inPlace, model: models, permissions, runtimePath } = flags;
+  if (inPlace === true && rehearse === undefined) {
+    throw new UsageError(
+      "--in-place requires --rehearse. Other runs always work in the folder itself.",
+    );
+  }
+  const environment = process.env;
+  const provider = providerOf(flags);
+  const gitHubToken = gitHubTokenOf(environment);
+  return {
+    environment,
+    ...limitsOf(flags, asFlag),
+    ...(provider === undefined ? {} : { provider }),
+    ...(gitHubToken === undefined ? {} : { gitHubToken }),
+    ...(rehearse === undefined ? {} : { rehearse }),
+    ...(inPlace === undefined ? {} : { inPlace }),
+    ...(models === undefined ? {} : { models }),
+    ...(permissions === undefined ? {} : { permissions }),
+    ...(runtimePath === undefined ? {} : { runtimePath }),
+  };
+}
+
+function providerOf(flags: SharedFlags): ProviderOptions | undefined {
+  const { providerBaseUrl: baseUrl, providerType: type, providerWireApi: wireApi } = flags;
+  // A key alone is fine: it may come from the environment, for the runs that name a server.
+  const apiKey = baseUrl === undefined ? undefined : flags.providerApiKey;
+  const write: WriteName = (option) =>
+    option === "provider-api-key"
+      ? "--provider-api-key or AGENT_JOBS_PROVIDER_API_KEY"
+      : asFlag(option);
+  const { provider, problems } = readProvider({ baseUrl, type, wireApi, apiKey }, write);
+  if (problems.length > 0) throw new UsageError(problems.join("\n"));
+  return provider;
+}
+
+/** A parser for commander, from the parser that all edges share. */
+export function by<T>(parse: (text: string) => Parsed<T>): (text: string) => T {
+  return (text) => valueOf(parse(text));
+}
+
+/** Commander puts the option and its argument before what is thrown. */
+function valueOf<T>(parsed: Parsed<T>): T {
+  if (parsed.kind === "value") return parsed.value;
+  throw new InvalidArgumentError(`It ${parsed.problem}.`);
+}
+
+/** An option that has one of these values. */
+export function choice(flags: string, description: string, values: readonly string[]): Option {
+  // `choices` lists them in the help.
+  return new Option(flags, description)
+    .choices(values)
+    .argParser(by((text) => parseChoice(text, values)));
+}

@@ -1,0 +1,25 @@
+import { makeReport, writeReport } from "../app/journals-report.ts";
+import { exitCode, output, type ExitCode } from "./process.ts";
+
+export interface ReportFlags {
+  readonly output: string;
+}
+
+/** Shows the readable part of damaged journals. The exit code is then 1. */
+export async function report(
+  paths: readonly string[],
+  { output: target }: ReportFlags,
+): Promise<ExitCode> {
+  const file = target === "-" ? undefined : target;
+  const { journals, runs, intact, html } = await makeReport(paths, file);
+  for (const { name, problems, moreProblems } of journals) {
+    for (const { line, reason } of problems) output.printError(`${name}:${line}: ${reason}`);
+    if (moreProblems > 0) output.printError(`${name}: ${moreProblems} more problems`);
+  }
+  if (file === undefined) await output.printFile(html);
+  else {
+    await writeReport(file, html);
+    output.print(`${file}: ${runs === 1 ? "1 run" : `${runs} runs`}`);
+  }
+  return intact ? exitCode.success : exitCode.failed;
+}

@@ -1,0 +1,207 @@
+/** `agent-jobs serve`: checks what it was given, listens, says where, and ends when it is told to. */
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { cancelOnSignals } from "../app/cancellation.ts";
+import { checkNamedTasks, loadEntry, readEntry, readRehearsal } from "../app/entry-files.ts";
+import { makeFeedsFolder } from "../app/feeds-folder.ts";
+import { JobHost } from "../app/job-host.ts";
+import { asFlag, UsageError } from "../app/options.ts";
+import { checkRuntime, missingModel } from "../app/run.ts";
+import { withoutSecrets } from "../app/secrets.ts";
+import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
+import { exampleEntry } from "../generated/example-entry.ts";
+import type { PreparedEntry } from "../entry/model.ts";
+import { JournalFolder } from "../report/journals.ts";
+import { isDirectory } from "../platform/files.ts";
+import { systemClock } from "../platform/clock.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { isLoopback, isToken } from "../server/security.ts";
+import { startServer, type HttpServer } from "../server/server.ts";
+import { readSharedFlags, type SharedFlags } from "./flags.ts";
+import { exitCode, output, type ExitCode } from "./process.ts";
+
+/** The options of `agent-jobs serve`, as commander hands them over. */
+export interface ServeFlags extends SharedFlags {
+  readonly entry?: string;
+  readonly port: number;
+  readonly host: string;
+  readonly allowedHost?: readonly string[];
+  readonly token?: string;
+  readonly journals?: string;
+  readonly test?: true;
+  readonly entriesDir?: string;
+}
+
+export const DEFAULT_PORT = 8888;
+export const LOOPBACK = "127.0.0.1";
+
+/** Jobs, sessions and the runtime end within fifteen seconds. */
+const PATIENCE_MS = 20_000;
+
+export async function serve(flags: ServeFlags): Promise<ExitCode> {
+  checkAccess(flags);
+  const signals = cancelOnSignals({
+    signals: ["SIGINT", "SIGTERM", "SIGHUP"],
+    exitCode: exitCode.canceled,
+    patienceMs: PATIENCE_MS,
+    secondExits: true,
+  });
+  try {
+    const server = await start(flags);
+    const { signal } = signals;
+    const stop = (): void => void server.stop();
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop);
+    signals.lastCall.addEventListener("abort", server.kill);
+    announce(server, flags);
+    await server.ended;
+    return exitCode.success;
+  } finally {
+    signals.dispose();
+  }
+}
+
+function checkAccess({ token, host, test, entry, entriesDir }: ServeFlags): void {
+  if (token !== undefined && !isToken(token)) {
+    throw new UsageError(
+      "--token or AGENT_JOBS_TOKEN must not be empty, and must consist of visible ASCII characters without spaces.",
+    );
+  }
+  if (token === undefined && !isLoopback(host)) {
+    throw new UsageError(
+      `--host ${host} is not a loopback address, so other machines can reach the server. Set --token or AGENT_JOBS_TOKEN.`,
+    );
+  }
+  if (test === true && entry !== undefined)
+    throw new UsageError("--test starts without an entry. Omit --entry.");
+  if (test !== true && entriesDir !== undefined)
+    throw new UsageError("--entries-dir requires --test.");
+}
+
+interface Served extends HttpServer {
+  readonly kill: () => void;
+}
+
+async function start(flags: ServeFlags): Promise<Served> {
+  const shared = readSharedFlags(flags);
+  checkRuntime(shared, asFlag);
+  const { rehearse, environment, ...options } = shared;
+  const rehearsal = rehearse === undefined ? undefined : await readRehearsal(rehearse);
+  // Without the option a folder that may come later.
+  const entriesFolder =
+    flags.test === true
+      ? ((await folder(flags.entriesDir, "--entries-dir")) ?? resolve("test"))
+      : undefined;
+  const entry = flags.test === true ? undefined : await entryOf(flags.entry, rehearsal?.entryFile);
+  if (entry !== undefined && rehearsal !== undefined) checkNamedTasks(rehearsal, entry);
+  const journals = await journalsFolder(flags.journals);
+  const feedsFolder = await makeFeedsFolder();
+  const host = new JobHost({
+    ...options,
+    // The token is masked like every secret of the environment.
+    environment: { ...environment, AGENT_JOBS_TOKEN: flags.token },
+    feedsFolder: feedsFolder.path,
+    ...(rehearsal === undefined ? {} : { rehearsal }),
+    ...(journals === undefined ? {} : { journals }),
+  });
+  const cleanUp = async (): Promise<void> => {
+    await host.close();
+    await feedsFolder.remove();
+  };
+  try {
+    if (entry !== undefined) await host.installJobsEntry(entry);
+    const server = await startServer({
+      host,
+      clock: systemClock,
+      hostname: flags.host,
+      port: flags.port,
+      token: flags.token,
+      allowedHosts: flags.allowedHost,
+      repoRoot: repositoryRoot(process.cwd()),
+      entriesFolder,
+      journals: journals === undefined ? undefined : new JournalFolder(journals),
+    });
+    const missing = missingModel(shared, rehearsal !== undefined, asFlag);
+    if (missing !== undefined) sayError(`agent-jobs: warning: ${missing}`);
+    return { ...server, kill: () => host.kill(), ended: server.ended.then(cleanUp) };
+  } catch (error) {
+    await cleanUp();
+    throw asUsageError(error, flags);
+  }
+}
+
+/** The entry that was named; else that of the rehearsal, which fits no other; else the example. */
+async function entryOf(
+  file: string | undefined,
+  rehearsed: string | undefined,
+): Promise<PreparedEntry> {
+  const named = file ?? rehearsed;
+  if (named !== undefined) {
+    const { entry, warnings } = await readEntry(named);
+    for (const warning of warnings) sayError(diagnosticLine(warning));
+    return entry;
+  }
+  const loaded = loadEntry(exampleEntry.text, exampleEntry.file);
+  if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
+  return loaded.entry;
+}
+
+/** Its absolute path. Throws `UsageError` if it is no folder. */
+async function folder(path: string | undefined, option: string): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  if (!(await isDirectory(path)))
+    throw new UsageError(`${option}: ${path} is not a folder, or does not exist.`);
+  return resolve(path);
+}
+
+/** Made if it doesn't exist. Throws `UsageError` if that fails. */
+async function journalsFolder(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (await isDirectory(path)) return resolve(path);
+    throw new UsageError(`Can't make the folder ${path} of --journals: ${errorMessage(error)}.`);
+  }
+  return resolve(path);
+}
+
+/** The repository that the current directory is in, or the current directory. */
+function repositoryRoot(from: string): string {
+  for (let at = from; ; at = dirname(at)) {
+    if (existsSync(join(at, ".git"))) return at;
+    if (at === dirname(at)) return from;
+  }
+}
+
+function asUsageError(error: unknown, { host, port }: ServeFlags): unknown {
+  if (!(error instanceof Error && "code" in error)) return error;
+  switch (error.code) {
+    case "EADDRINUSE":
+      return new UsageError(`Port ${port} is in use. Choose another one with --port.`);
+    case "EACCES":
+      return new UsageError(`Can't listen on port ${port}: permission denied.`);
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return new UsageError(`Can't listen on ${host}: this machine has no such address.`);
+    default:
+      return error;
+  }
+}
+
+function announce({ url }: HttpServer, { token }: ServeFlags): void {
+  const lines = [
+    `The portal is at ${url}`,
+    `The API is at ${url}api/`,
+    ...(token === undefined
+      ? []
+      : [`Both require the token: open ${url}?token=TOKEN, or send Authorization: Bearer TOKEN`]),
+  ];
+  output.print(lines.join("\n"));
+}
+
+function sayError(text: string): void {
+  output.printError(withoutSecrets(text, { environment: process.env }));
+}

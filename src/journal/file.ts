@@ -1,0 +1,156 @@
+/**
+ * Reading a journal of any size from a file: what is held is one part of the file, the hashes of its lines, and
+ * the first problems.
+ */
+import { constants } from "node:fs";
+import { open, type FileHandle } from "node:fs/promises";
+import type { RunEvent } from "../events/event.ts";
+import type { JournalProblem } from "./problem.ts";
+import { JournalReader, notAJournal } from "./read.ts";
+
+/** What is wrong with a journal. */
+export interface JournalCondition {
+  /** The first ones, in the order of the lines. */
+  readonly problems: readonly JournalProblem[];
+  /** How many there are besides those. */
+  readonly moreProblems: number;
+  /** False: a file of another kind. */
+  readonly isJournal: boolean;
+}
+
+/** Problems of a journal that are kept. */
+export const KEPT_PROBLEMS = 100;
+const MAX_REASON = 500;
+/** UTF-16 units of a line. */
+const MAX_LINE = 128 * 1024 * 1024;
+/** A file of another kind is read no further than this. */
+const MAX_STRANGE_LINES = 1000;
+const PART_BYTES = 1024 * 1024;
+
+export interface ReadingOptions {
+  /** Refuse a path that is a symbolic link. */
+  readonly noLinks?: boolean;
+  /** How much of the file to read. */
+  readonly maxBytes?: number;
+}
+
+/** A journal that is being read. */
+export interface JournalReading {
+  /** Of one part of the file after the other. To be iterated once; closes the file at its end. */
+  readonly events: AsyncIterable<readonly RunEvent[]>;
+  /** Of what was read so far. */
+  condition(): JournalCondition;
+}
+
+/** Rejects for everything but regular files. The events reject if the file can't be read any further. */
+export async function openJournalFile(
+  path: string,
+  { noLinks = false, maxBytes = Infinity }: ReadingOptions = {},
+): Promise<JournalReading> {
+  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
+  // A pipe without a writer must not be waited for.
+  const file = await open(path, O_RDONLY | O_NONBLOCK | (noLinks ? O_NOFOLLOW : 0));
+  try {
+    const found = await file.stat();
+    if (found.isDirectory()) throw new Error("it is a folder");
+    if (!found.isFile()) throw new Error("it is not a regular file");
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+  return readingOf(file, maxBytes);
+}
+
+/** Reads a journal to its end; the next part waits for `take`. */
+export async function readJournalFile(
+  path: string,
+  take: (events: readonly RunEvent[]) => Promise<void> | void,
+  options: ReadingOptions = {},
+): Promise<JournalCondition> {
+  const reading = await openJournalFile(path, options);
+  for await (const events of reading.events) await take(events);
+  return reading.condition();
+}
+
+function readingOf(file: FileHandle, maxBytes: number): JournalReading {
+  let found: RunEvent[] = [];
+  const problems: JournalProblem[] = [];
+  let moreProblems = 0;
+  const reader = new JournalReader({
+    event: (event) => found.push(event),
+    problem(problem) {
+      if (problems.length === KEPT_PROBLEMS) moreProblems += 1;
+      else problems.push({ ...problem, reason: clip(problem.reason) });
+    },
+  });
+  async function* events(): AsyncIterable<readonly RunEvent[]> {
+    const lines = new LineReader(reader);
+    const parts = file.createReadStream({
+      start: 0,
+      end: maxBytes - 1,
+      encoding: "utf8",
+      highWaterMark: PART_BYTES,
+    });
+    for await (const part of parts) {
+      const goesOn = lines.read(String(part));
+      if (found.length > 0) yield found;
+      found = [];
+      if (!goesOn) break;
+    }
+    reader.finish(lines.rest);
+  }
+  return {
+    events: events(),
+    condition: () =>
+      reader.isJournal
+        ? { problems, moreProblems, isJournal: true }
+        : { problems: [notAJournal], moreProblems: 0, isJournal: false },
+  };
+}
+
+/** Parts of a text in, whole lines out. */
+class LineReader {
+  /** Of the line that is not complete yet; undefined if it is too long to be kept. */
+  #begun: string[] | undefined = [];
+  #length = 0;
+  readonly #reader: JournalReader;
+
+  constructor(reader: JournalReader) {
+    this.#reader = reader;
+  }
+
+  /** What follows the last LF. */
+  get rest(): string {
+    return this.#begun === undefined ? "…" : this.#begun.join("");
+  }
+
+  /** False: nothing that follows can be read. */
+  read(part: string): boolean {
+    let start = 0;
+    for (let end = part.indexOf("\n"); end !== -1; end = part.indexOf("\n", start)) {
+      this.#keep(part.slice(start, end));
+      if (!this.#endLine()) return false;
+      start = end + 1;
+    }
+    this.#keep(part.slice(start));
+    return true;
+  }
+
+  #keep(text: string): void {
+    this.#length += text.length;
+    if (this.#length > MAX_LINE) this.#begun = undefined;
+    else if (text !== "") this.#begun?.push(text);
+  }
+
+  #endLine(): boolean {
+    const line = this.#begun?.join("");
+    this.#begun = [];
+    this.#length = 0;
+    const goesOn = line === undefined ? this.#reader.skipLongLine() : this.#reader.read(line);
+    return goesOn && (this.#reader.isJournal || this.#reader.lines < MAX_STRANGE_LINES);
+  }
+}
+
+function clip(text: string): string {
+  return text.length <= MAX_REASON ? text : `${text.slice(0, MAX_REASON)}…`;
+}

@@ -1,0 +1,123 @@
+/**
+ * A report: one HTML file without any reference to another, made from data and the texts of the page.
+ *
+ * Invariants: nothing of a journal is in the file but as escaped text, as JSON without `<`, or in base64. The only
+ * script that may run is the page's own: the policy names its hash.
+ */
+import { createHash } from "node:crypto";
+import type { ReportBoot, ReportJournal, ReportRun } from "./boot.ts";
+import { escapeHtml, pageParts, type PageFiles } from "./page.ts";
+
+/** Rows of the table that is shown where scripts don't run. */
+const MAX_ROWS = 1000;
+
+/** The file in parts. `events`: gzip of the events as NDJSON, in order. */
+export function reportHtml(
+  boot: ReportBoot,
+  events: readonly Uint8Array[],
+  page: PageFiles,
+): Iterable<string> {
+  const script = inlineScript(page.script);
+  const hash = createHash("sha256").update(script).digest("base64");
+  const policy = `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`;
+  return pageParts({
+    title: titleOf(boot.runs),
+    head: `<meta http-equiv="Content-Security-Policy" content="${policy}">\n<style>\n${inlineStyle(page.style)}\n</style>`,
+    boot,
+    plain: `\n${plainReport(boot)}\n`,
+    data: dataAndScript(events, script),
+  });
+}
+
+function* dataAndScript(events: readonly Uint8Array[], script: string): Iterable<string> {
+  yield `<script type="application/octet-stream" id="events">`;
+  yield* base64(events);
+  yield `</script>\n<script type="module">${script}</script>\n`;
+}
+
+function titleOf(runs: readonly ReportRun[]): string {
+  const [first] = runs;
+  if (first === undefined) return "agent-jobs report";
+  return runs.length === 1
+    ? `${first.jobName}: ${first.status} – agent-jobs report`
+    : `${runs.length} runs – agent-jobs report`;
+}
+
+/**
+ * A parser of HTML changes line ends, and the hash is of what it reads. After `<!--`, a `<script` in a string would
+ * hide the end of this script; a bundler writes both only inside of texts and patterns.
+ */
+function inlineScript(script: string): string {
+  const text = script.replace(/\r\n?/g, "\n").replaceAll("<!--", "\\x3c!--");
+  if (/<\/script/i.test(text))
+    throw new Error("The script of the page contains the end of a script.");
+  return text;
+}
+
+function inlineStyle(style: string): string {
+  if (/<\/style/i.test(style)) throw new Error("The style of the page contains a tag.");
+  return style;
+}
+
+/** In parts of whole groups, so that all of them together are one text. */
+function* base64(parts: readonly Uint8Array[]): Iterable<string> {
+  let rest: Uint8Array = new Uint8Array();
+  for (const part of parts) {
+    const bytes = Buffer.concat([rest, part]);
+    const whole = bytes.length - (bytes.length % 3);
+    yield bytes.toString("base64", 0, whole);
+    rest = bytes.subarray(whole);
+  }
+  yield Buffer.from(rest).toString("base64");
+}
+
+/** The runs as a table, for a browser without scripts. */
+function plainReport({ runs, journals, createdAt, version }: ReportBoot): string {
+  const rows = runs.slice(0, MAX_ROWS).map(rowOf);
+  const more =
+    runs.length > MAX_ROWS ? `<p>${runs.length - MAX_ROWS} more runs are not listed here.</p>` : "";
+  return `<h1>agent-jobs report</h1>
+<p>This page needs JavaScript to show more than this table. Created ${escapeHtml(createdAt)} by agent-jobs ${escapeHtml(version)}.</p>
+<table>
+<thead><tr>${headings.map((heading) => `<th scope="col">${heading}</th>`).join("")}</tr></thead>
+<tbody>
+${rows.join("\n")}
+</tbody>
+</table>
+${more}
+${journals.map(problemsOf).join("\n")}`;
+}
+
+const headings = [
+  "Job",
+  "Status",
+  "Start",
+  "Duration",
+  "Model calls",
+  "Input tokens",
+  "Output tokens",
+  "Cost",
+  "Reason",
+];
+
+function rowOf(run: ReportRun): string {
+  const cells = [
+    run.jobName,
+    run.status,
+    run.startTime ?? "",
+    `${Math.round(run.durationMs / 1000)} s`,
+    run.modelCalls,
+    run.inputTokens,
+    run.outputTokens,
+    run.cost,
+    run.reason ?? "",
+  ];
+  return `<tr>${cells.map((cell) => `<td>${escapeHtml(String(cell))}</td>`).join("")}</tr>`;
+}
+
+function problemsOf({ name, problems, moreProblems }: ReportJournal): string {
+  if (problems.length === 0) return "";
+  const items = problems.map(({ line, reason }) => `<li>Line ${line}: ${escapeHtml(reason)}</li>`);
+  if (moreProblems > 0) items.push(`<li>${moreProblems} more.</li>`);
+  return `<h2>Problems of ${escapeHtml(name)}</h2>\n<ul>\n${items.join("\n")}\n</ul>`;
+}

@@ -1,0 +1,98 @@
+/**
+ * The journals of a folder, for a server that lists them and hands them out. Owns which files of the folder may be
+ * read: regular ones named `*.jsonl`, in the folder itself, and not through a link. They may be written meanwhile.
+ *
+ * Bounded: the latest `MAX_JOURNALS` are listed; of each, the summary is kept until its size or its time changes.
+ */
+import type { Stats } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { RunEvent } from "../events/event.ts";
+import { openJournalFile, readJournalFile, type JournalReading } from "../journal/file.ts";
+import { RunTallies, type JournalInfo } from "./run-summary.ts";
+
+const MAX_JOURNALS = 1000;
+/** Runs that are listed of one journal. */
+const MAX_RUNS = 1000;
+
+interface Known {
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly info: JournalInfo;
+}
+
+export class JournalFolder {
+  readonly #path: string;
+  #known = new Map<string, Known>();
+  #listing: Promise<readonly JournalInfo[]> | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** The latest first. Rejects if the folder can't be read. Calls at the same time share one answer. */
+  list(): Promise<readonly JournalInfo[]> {
+    this.#listing ??= this.#list().finally(() => (this.#listing = undefined));
+    return this.#listing;
+  }
+
+  /** The events of a journal as NDJSON, in pieces; undefined if the folder has no such journal. */
+  async read(name: string): Promise<AsyncIterable<string> | undefined> {
+    if (!isJournalName(name)) return undefined;
+    try {
+      return asNdjson(await openJournalFile(join(this.#path, name), { noLinks: true }));
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #list(): Promise<readonly JournalInfo[]> {
+    const found: { readonly name: string; readonly stats: Stats }[] = [];
+    for (const name of await readdir(this.#path)) {
+      if (!isJournalName(name)) continue;
+      const stats = await lstat(join(this.#path, name)).catch(() => undefined);
+      if (stats?.isFile() === true) found.push({ name, stats });
+    }
+    found.sort((a, b) => b.stats.mtimeMs - a.stats.mtimeMs || (a.name < b.name ? -1 : 1));
+    const known = new Map<string, Known>();
+    for (const { name, stats } of found.slice(0, MAX_JOURNALS)) {
+      const { size, mtimeMs } = stats;
+      const before = this.#known.get(name);
+      known.set(
+        name,
+        before?.size === size && before.mtimeMs === mtimeMs
+          ? before
+          : { size, mtimeMs, info: await this.#summarize(name, stats) },
+      );
+    }
+    this.#known = known;
+    return [...known.values()].map(({ info }) => info);
+  }
+
+  async #summarize(name: string, { size, mtime }: Stats): Promise<JournalInfo> {
+    const about = { name, size, modified: mtime.toISOString() };
+    const tallies = new RunTallies();
+    const problems = await this.#tally(name, tallies);
+    return { ...about, runs: tallies.summaries().slice(-MAX_RUNS), problems };
+  }
+
+  async #tally(name: string, tallies: RunTallies): Promise<number> {
+    try {
+      const take = (events: readonly RunEvent[]): void => tallies.add(events);
+      const path = join(this.#path, name);
+      const { problems, moreProblems } = await readJournalFile(path, take, { noLinks: true });
+      return problems.length + moreProblems;
+    } catch {
+      // It can't be read, or was removed just now.
+      return 1;
+    }
+  }
+}
+
+function isJournalName(name: string): boolean {
+  return name.endsWith(".jsonl") && !/[/\\\0]/.test(name);
+}
+
+async function* asNdjson({ events }: JournalReading): AsyncIterable<string> {
+  for await (const part of events) yield part.map((event) => `${JSON.stringify(event)}\n`).join("");
+}

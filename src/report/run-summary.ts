@@ -1,0 +1,122 @@
+/** A run in a line, as lists of runs show it: a fold over its events, for Node and for the page. */
+import type { RunEvent } from "../events/event.ts";
+import {
+  applyEvent,
+  createRunView,
+  endText,
+  type RunStatus,
+  type RunView,
+} from "../events/view.ts";
+
+export interface RunSummary {
+  readonly runId: string;
+  readonly jobName: string;
+  /** `running`: its end is not in the journal, because it still runs or its process was killed. */
+  readonly status: RunStatus;
+  /** ISO 8601; absent if the journal lacks the start of the run. */
+  readonly startTime?: string;
+  /** Absent until the run has ended. */
+  readonly endTime?: string;
+  /** Up to the last event of a run without an end. */
+  readonly durationMs: number;
+  /** Why it failed or was canceled, and what to do about it. */
+  readonly reason?: string;
+  readonly modelCalls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** In premium requests, as reported by the Copilot runtime. */
+  readonly cost: number;
+  readonly attempts: number;
+  readonly retries: number;
+  readonly crashes: number;
+  readonly denials: number;
+}
+
+/** A journal of a folder, in the list of a server. */
+export interface JournalInfo {
+  readonly name: string;
+  /** Bytes. */
+  readonly size: number;
+  /** ISO 8601. */
+  readonly modified: string;
+  readonly runs: readonly RunSummary[];
+  /** How many lines can't be used, and other differences from what was written. */
+  readonly problems: number;
+}
+
+/** Shown in lists: the whole reason is in the run itself. */
+const MAX_REASON = 1000;
+
+/** The events of one run, counted and folded. */
+class RunTally {
+  readonly view: RunView = createRunView();
+  /** The view knows it only after the start of the run. */
+  readonly runId: string;
+  events = 0;
+  #first = 0;
+  #last = 0;
+
+  constructor(runId: string) {
+    this.runId = runId;
+  }
+
+  add(event: RunEvent): void {
+    if (this.events === 0) this.#first = event.at;
+    this.events += 1;
+    this.#last = Math.max(this.#last, event.at);
+    applyEvent(this.view, event);
+  }
+
+  summary(): RunSummary {
+    const { jobName, status, startedAt, endedAt, totals } = this.view;
+    const reason = endText(this.view);
+    const { modelCalls, inputTokens, outputTokens, cost, attempts, retries, crashes, denials } =
+      totals;
+    return {
+      runId: this.runId,
+      jobName,
+      // Without its beginning, a run that goes on is running, too.
+      status: status === "pending" ? "running" : status,
+      ...(startedAt === undefined ? {} : { startTime: isoTime(startedAt) }),
+      ...(endedAt === undefined ? {} : { endTime: isoTime(endedAt) }),
+      durationMs: Math.max(0, (endedAt ?? this.#last) - (startedAt ?? this.#first)),
+      ...(reason === "" ? {} : { reason: clip(reason) }),
+      modelCalls,
+      inputTokens,
+      outputTokens,
+      cost,
+      attempts,
+      retries,
+      crashes,
+      denials,
+    };
+  }
+}
+
+export type { RunTally };
+
+/** Several runs of one journal, in the order of their first events. */
+export class RunTallies {
+  readonly runs = new Map<string, RunTally>();
+
+  add(events: readonly RunEvent[]): void {
+    for (const event of events) {
+      let tally = this.runs.get(event.runId);
+      if (tally === undefined) this.runs.set(event.runId, (tally = new RunTally(event.runId)));
+      tally.add(event);
+    }
+  }
+
+  summaries(): readonly RunSummary[] {
+    return [...this.runs.values()].map((tally) => tally.summary());
+  }
+}
+
+/** A journal may contain any number: one that is no date becomes the last date that there is. */
+function isoTime(at: number): string {
+  return new Date(Math.min(at, 8.64e15)).toISOString();
+}
+
+function clip(text: string): string {
+  return text.length <= MAX_REASON ? text : `${text.slice(0, MAX_REASON)}…`;
+}

@@ -1,0 +1,170 @@
+/**
+ * The two ways to read a feed over HTTP. `…/live` hands out one response per call, to one caller at a time, each
+ * response once. `…/events` sends all of them to any number of readers, each at its own pace: the next ones are read
+ * from the feed only when the connection has taken the ones before.
+ */
+import type { ServerResponse } from "node:http";
+import type { Hono } from "hono";
+import type { Feed } from "../app/feed.ts";
+import type { Clock } from "../events/clock.ts";
+import { json, refuse } from "./answers.ts";
+import { route, type Env, type Served } from "./app.ts";
+
+/** What the end of a feed, and a feed that isn't there, are called in the documents. */
+interface FeedNames {
+  readonly notFound: string;
+  readonly closed: string;
+}
+
+const feedNames = {
+  session: { notFound: "SessionNotFound", closed: "SessionClosed" },
+  task: { notFound: "TaskNotFound", closed: "TaskClosed" },
+  job: { notFound: "JobNotFound", closed: "JobsClosed" },
+} as const satisfies Record<string, FeedNames>;
+
+/** `copilot/KIND/{id}/live` and `…/events`, and for jobs `…/journal`: every event of the run. */
+export function addFeedRoutes(
+  app: Hono<Env>,
+  { host, clock }: Served,
+  kind: keyof typeof feedNames,
+): void {
+  const { live } = host;
+  const names = feedNames[kind];
+  const sending = new WeakSet<Feed>();
+  route(app, `copilot/${kind}/:id/live`, (c) =>
+    takeLive(live.feed(kind, c.req.param("id")), { names, outgoing: c.env.outgoing, sending }),
+  );
+  const streams = [
+    ["events", kind],
+    ...(kind === "job" ? [["journal", "journal"] as const] : []),
+  ] as const;
+  for (const [name, feed] of streams) {
+    route(app, `copilot/${kind}/:id/${name}`, (c) => {
+      const lastEventId = c.req.header("Last-Event-ID");
+      return followFeed(live.feed(feed, c.req.param("id")), { names, lastEventId, clock });
+    });
+  }
+}
+
+const LIVE_MS = 5_000;
+
+/** A response that its caller doesn't read ends the call. */
+const UNREAD_MS = 30_000;
+
+interface LiveCall {
+  readonly names: FeedNames;
+  readonly outgoing: ServerResponse;
+  /** The feeds of which a response is on its way. The call lasts until its caller has it. */
+  readonly sending: WeakSet<Feed>;
+}
+
+/** The next response. One that does not reach its caller is for the next caller. */
+async function takeLive(
+  feed: Feed | undefined,
+  { names, outgoing, sending }: LiveCall,
+): Promise<Response> {
+  if (feed === undefined) return json({ error: names.notFound });
+  if (sending.has(feed)) return json({ error: "ParallelCallNotSupported" });
+  const gone = new AbortController();
+  let giveBack: (() => void) | undefined;
+  let sent = false;
+  const { socket } = outgoing;
+  // It "finishes" as well when the connection breaks off in the middle of the answer.
+  outgoing.once("finish", () => (sent = socket?.destroyed === false));
+  outgoing.once("close", () => {
+    gone.abort(true);
+    if (giveBack === undefined) return;
+    sending.delete(feed);
+    if (!sent) giveBack();
+  });
+  if (outgoing.destroyed) gone.abort(true);
+  const taken = await feed.take(LIVE_MS, gone.signal);
+  if (taken.kind === "response" || taken.kind === "closed") {
+    ({ giveBack } = taken);
+    sending.add(feed);
+    outgoing.setTimeout(UNREAD_MS, () => outgoing.destroy());
+  }
+  switch (taken.kind) {
+    case "response":
+      return new Response(taken.json, {
+        headers: { "Content-Type": "application/json; charset=utf-8" },
+      });
+    case "closed":
+      return json({ error: names.closed });
+    case "gone":
+      return json({ error: names.notFound });
+    case "timeout":
+    // Nobody reads the answer to a caller that has hung up.
+    case "canceled":
+      return json({ error: "HttpRequestTimeout" });
+    case "busy":
+      return json({ error: "ParallelCallNotSupported" });
+  }
+}
+
+const HEARTBEAT_MS = 15_000;
+/** How many responses go out in one write. */
+const AT_ONCE = 100;
+
+interface FollowOptions {
+  readonly names: FeedNames;
+  /** Of the header. Absent or empty, which a proxy may make of it: from the beginning. */
+  readonly lastEventId?: string | undefined;
+  readonly clock: Clock;
+}
+
+/** Server-sent events: the responses after `lastEventId`, and at the end of the feed the error that says so. */
+export function followFeed(
+  feed: Feed | undefined,
+  { names, lastEventId = "", clock }: FollowOptions,
+): Response {
+  if (feed === undefined) return json({ error: names.notFound });
+  if (!/^\d{0,15}$/.test(lastEventId))
+    return refuse("BadRequest", "Last-Event-ID must be the id of an event of this stream.");
+  let after = Number(lastEventId);
+  // The client knows that this was the end. Any other status would make a browser connect again.
+  if (feed.closed && after > feed.last) return new Response(null, { status: 204 });
+  const gone = new AbortController();
+  const utf8 = new TextEncoder();
+  const next = async (): Promise<{ readonly text: string; readonly ended: boolean }> => {
+    const { closed } = feed;
+    const items = feed.read(after, AT_ONCE);
+    const last = items.at(-1);
+    if (last !== undefined) {
+      after = last.seq;
+      return { text: items.map(({ seq, json: data }) => event(seq, data)).join(""), ended: false };
+    }
+    if (closed)
+      return { text: event(feed.last + 1, JSON.stringify({ error: names.closed })), ended: true };
+    const waiting = new AbortController();
+    const stop = AbortSignal.any([gone.signal, waiting.signal]);
+    const changed = await Promise.race([
+      feed.changed(after, stop).then(() => true),
+      clock.sleep(HEARTBEAT_MS, stop).then(() => false),
+    ]);
+    waiting.abort(true);
+    // Nobody reads it any more, and from now on every wait is over at once.
+    if (gone.signal.aborted) return { text: "", ended: true };
+    // A proxy closes a connection on which nothing moves.
+    return changed ? next() : { text: ":\n\n", ended: false };
+  };
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { text, ended } = await next();
+        if (gone.signal.aborted) return;
+        controller.enqueue(utf8.encode(text));
+        if (ended) controller.close();
+      },
+      cancel: () => gone.abort(true),
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(stream, {
+    headers: { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" },
+  });
+}
+
+function event(id: number, data: string): string {
+  return `id: ${id}\ndata: ${data}\n\n`;
+}

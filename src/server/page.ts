@@ -1,0 +1,46 @@
+/** The portal and its two files, and the folder of journals. */
+import type { Hono } from "hono";
+import { Readable } from "node:stream";
+import { findPageFiles, portalHtml } from "../report/page.ts";
+import { version } from "../app/run-spec.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { json, refuse } from "./answers.ts";
+import { route, type Env, type Served } from "./app.ts";
+
+export function addPage(app: Hono<Env>, { journals }: Served): void {
+  const files = findPageFiles();
+  const html = portalHtml({ version });
+  const pages = [
+    ["/", "text/html", files && html],
+    ["/page.js", "text/javascript", files?.script],
+    ["/page.css", "text/css", files?.style],
+  ] as const;
+  for (const [path, type, text] of pages) {
+    app.get(path, () =>
+      text === undefined
+        ? refuse("NotFound", "The page is not part of this installation. The API is at /api/.")
+        : new Response(text, { headers: { "Content-Type": `${type}; charset=utf-8` } }),
+    );
+    app.all(path, (c) =>
+      refuse("MethodNotAllowed", `Use GET, not ${c.req.method}.`, { Allow: "GET, HEAD" }),
+    );
+  }
+
+  route(app, "copilot/journal", async () => {
+    try {
+      return json({ journals: (await journals?.list()) ?? [] });
+    } catch (error) {
+      return refuse("NotFound", `Can't read the folder of --journals: ${errorMessage(error)}.`);
+    }
+  });
+
+  route(app, "copilot/journal/:name", async (c) => {
+    const name = c.req.param("name");
+    const events = await journals?.read(name);
+    if (events === undefined)
+      return refuse("NotFound", `There is no journal ${JSON.stringify(name)}.`);
+    return new Response(Readable.toWeb(Readable.from(events)), {
+      headers: { "Content-Type": "application/x-ndjson; charset=utf-8" },
+    });
+  });
+}

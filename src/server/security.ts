@@ -1,0 +1,154 @@
+/**
+ * Who may call the server. A page of another site that the user has open can send requests to loopback, with the
+ * cookies of loopback, and under a name of its own that resolves to loopback (DNS rebinding). So `Host`, `Origin` and
+ * `Sec-Fetch-Site` are checked on every request, and the token where there is one.
+ */
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { hostname as machineName, networkInterfaces } from "node:os";
+import { portalPolicy } from "../report/page.ts";
+import { refuse } from "./answers.ts";
+
+export interface AccessOptions {
+  /** Where the server listens. */
+  readonly hostname: string;
+  readonly port: number;
+  readonly token?: string | undefined;
+  /** Further names of the server, such as that of a proxy: with any port. */
+  readonly allowedHosts?: readonly string[] | undefined;
+}
+
+interface AskedFor {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Of the query. */
+  readonly token?: string | undefined;
+}
+
+const loopback = ["localhost", "127.0.0.1", "[::1]"];
+
+export function isLoopback(hostname: string): boolean {
+  const name = hostname.toLowerCase();
+  return name === "localhost" || name === "::1" || /^127(?:\.\d{1,3}){3}$/.test(name);
+}
+
+/** Whether the token can be sent in a header and in an address. */
+export function isToken(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
+}
+
+export class Access {
+  readonly #options: AccessOptions;
+  readonly #names: ReadonlySet<string>;
+  readonly #allowed: ReadonlySet<string>;
+
+  constructor(options: AccessOptions) {
+    this.#options = options;
+    this.#names = new Set([...loopback, ...namesOf(options.hostname)]);
+    this.#allowed = new Set((options.allowedHosts ?? []).map((name) => name.toLowerCase()));
+  }
+
+  /**
+   * Undefined for a request that may be answered; else a refusal, or for `/?token=…` the cookie and the address
+   * without the token.
+   */
+  check({ method, path, headers, token: given }: AskedFor): Response | undefined {
+    const { host = "", origin } = headers;
+    if (!this.#isOurs(host)) {
+      return refuse(
+        "Forbidden",
+        `This server does not answer requests for the host ${JSON.stringify(host)}. Pass --allowed-host if it is a name of this server.`,
+      );
+    }
+    if (origin !== undefined && !isSameOrigin(origin, host))
+      return refuse(
+        "Forbidden",
+        `Requests from pages of ${JSON.stringify(origin)} are not allowed.`,
+      );
+    // A link to the page from elsewhere is fine: a browser shows the page, and the other site sees nothing of it.
+    const site = headers["sec-fetch-site"] ?? "none";
+    const isPage = path === "/" && (method === "GET" || method === "HEAD");
+    if (!isPage && site !== "same-origin" && site !== "none")
+      return refuse("Forbidden", "Requests from pages of other sites are not allowed.");
+    const { token } = this.#options;
+    if (token === undefined) return undefined;
+    if (isPage && given !== undefined && isEqual(given, token)) {
+      const cookie = `${this.#cookieName}=${cookieValue(token)}; Path=/; HttpOnly; SameSite=Strict`;
+      return new Response(null, { status: 303, headers: { Location: "/", "Set-Cookie": cookie } });
+    }
+    if (this.#hasToken(headers, token)) return undefined;
+    return refuse(
+      "Unauthorized",
+      "This server requires a token. Send it as `Authorization: Bearer TOKEN`, or open /?token=TOKEN in a browser.",
+      { "WWW-Authenticate": "Bearer" },
+    );
+  }
+
+  #hasToken({ authorization, cookie = "" }: IncomingHttpHeaders, token: string): boolean {
+    const [, given] = /^Bearer +(\S+) *$/i.exec(authorization ?? "") ?? [];
+    if (given !== undefined) return isEqual(given, token);
+    const prefix = `${this.#cookieName}=`;
+    return cookie
+      .split(";")
+      .map((one) => one.trim())
+      .some(
+        (one) => one.startsWith(prefix) && isEqual(one.slice(prefix.length), cookieValue(token)),
+      );
+  }
+
+  /** Cookies don't know ports: servers on other ports of this machine have cookies of their own. */
+  get #cookieName(): string {
+    return `agent-jobs-${this.#options.port}`;
+  }
+
+  #isOurs(host: string): boolean {
+    const [, name = "", port = "80"] =
+      /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/i.exec(host) ?? [];
+    const lower = name.toLowerCase();
+    return (
+      this.#allowed.has(lower) || (this.#names.has(lower) && Number(port) === this.#options.port)
+    );
+  }
+}
+
+/** As `Host` writes them. For all addresses of the machine: also each of them, and its name. */
+function namesOf(hostname: string): readonly string[] {
+  if (hostname !== "0.0.0.0" && hostname !== "::") return [asHost(hostname)];
+  const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+  const names = [hostname, machineName(), ...addresses.map(({ address }) => address)];
+  return names.map(asHost);
+}
+
+/** An IPv6 address is in brackets in `Host` and in addresses. */
+export function asHost(hostname: string): string {
+  const name = hostname.toLowerCase();
+  return name.includes(":") ? `[${name}]` : name;
+}
+
+function isSameOrigin(origin: string, host: string): boolean {
+  const [, named] = /^https?:\/\/([^/]+)$/i.exec(origin) ?? [];
+  return named?.toLowerCase() === host.toLowerCase();
+}
+
+/** Not the token itself: a cookie goes to every server on this host name, whatever its port. */
+function cookieValue(token: string): string {
+  return createHmac("sha256", token).update("agent-jobs cookie").digest("base64url");
+}
+
+/** In constant time, also for texts of different lengths. */
+function isEqual(a: string, b: string): boolean {
+  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}
+
+/** Of every answer. */
+export const securityHeaders: Readonly<Record<string, string>> = {
+  "Content-Security-Policy": portalPolicy,
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Cache-Control": "no-store",
+};

@@ -1,0 +1,125 @@
+/**
+ * The HTTP server of `agent-jobs serve`: it listens, it bounds what a client can hold on to, and it ends. What is
+ * shown is the state of the `JobHost`; nothing is kept here.
+ *
+ * Once `stop` was called, every further call gets `ShuttingDown`, the host is closed, so that every feed ends and
+ * those who wait for one get their answer, and then the server.
+ */
+import { createServer, type Server } from "node:http";
+import type { Duplex } from "node:stream";
+import { getRequestListener } from "@hono/node-server";
+import { rawRefusal, refuse, type RefusalName } from "./answers.ts";
+import { createApp } from "./routes.ts";
+import type { Served } from "./app.ts";
+import { Access, asHost, securityHeaders } from "./security.ts";
+
+export interface ServerOptions extends Omit<Served, "access" | "stop" | "isStopping"> {
+  readonly hostname: string;
+  /** 0: a free one. */
+  readonly port: number;
+  /** Every request must carry it. */
+  readonly token?: string | undefined;
+  readonly allowedHosts?: readonly string[] | undefined;
+}
+
+export interface HttpServer {
+  /** Such as `http://127.0.0.1:8888/`. */
+  readonly url: string;
+  /** Ends all that runs, and the server. Idempotent, never rejects. */
+  readonly stop: () => Promise<void>;
+  /** Fulfilled when the server has ended, whoever asked for it. */
+  readonly ended: Promise<void>;
+}
+
+/** For the answers that are under way when everything that they wait for has ended. */
+const LAST_ANSWERS_MS = 2_000;
+
+/** Rejects if it can't listen there. */
+export async function startServer(options: ServerOptions): Promise<HttpServer> {
+  const { host, clock, hostname, token, allowedHosts } = options;
+  const server = createServer({
+    // Someone who connects and sends nothing, or a byte now and then, is gone after these.
+    headersTimeout: 10_000,
+    requestTimeout: 30_000,
+    keepAliveTimeout: 5_000,
+    connectionsCheckingInterval: 2_000,
+    maxHeaderSize: 16 * 1024,
+    // It is checked with the other headers, and refused with a reason.
+    requireHostHeader: false,
+  });
+  server.on("clientError", refuseConnection);
+  server.on("connect", (_request, socket) => {
+    socket.end(rawRefusal("MethodNotAllowed", "This server is not a proxy."));
+  });
+  await listen(server, options.port, hostname);
+  const port = portOf(server);
+
+  let tellEnded: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => (tellEnded = resolve));
+  let stopping: Promise<void> | undefined;
+  const end = async (): Promise<void> => {
+    await host.close();
+    const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+    server.closeIdleConnections();
+    const late = new AbortController();
+    await Promise.race([closed, clock.sleep(LAST_ANSWERS_MS, late.signal)]);
+    late.abort(true);
+    server.closeAllConnections();
+    tellEnded();
+  };
+  const stop = (): Promise<void> => (stopping ??= end());
+
+  const app = createApp({
+    ...options,
+    access: new Access({ hostname, port, token, allowedHosts }),
+    stop: () => void stop(),
+    isStopping: () => stopping !== undefined,
+  });
+  const answer = getRequestListener(app.fetch, {
+    // This process is also that of the jobs: its `Request` and `Response` stay those of Node.
+    overrideGlobalObjects: false,
+    errorHandler: () =>
+      refuse("BadRequest", "The request target or the host is invalid.", securityHeaders),
+  });
+  server.on("request", (incoming, outgoing) => void answer(incoming, outgoing));
+  // An `Expect` that nobody knows is ignored. By default, Node answers 417 without a reason.
+  server.on("checkExpectation", (incoming, outgoing) => void answer(incoming, outgoing));
+  return { url: `http://${asHost(hostname)}:${port}/`, stop, ended };
+}
+
+function listen(server: Server, port: number, hostname: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, hostname, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("The server has no port.");
+  return address.port;
+}
+
+/** What Node can't read as a request, or not in time. */
+function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
+  // Also after an answer has begun: it can't be taken back.
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  socket.end(rawRefusal(...refusalOf(error.code)), () => socket.destroy());
+}
+
+function refusalOf(code: string | undefined): readonly [RefusalName, string] {
+  switch (code) {
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return ["RequestTimeout", "The request did not arrive in time."];
+    case "HPE_HEADER_OVERFLOW":
+      return ["HeadersTooLarge", "The header of the request is too large."];
+    default:
+      return ["BadRequest", "This is not a valid HTTP request."];
+  }
+}

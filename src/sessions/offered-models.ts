@@ -1,0 +1,78 @@
+/** The models to choose from: those of a GitHub account, or those of a model server of one's own. */
+import type { Clock } from "../events/clock.ts";
+import { isRecord, isText } from "../document/guards.ts";
+import { within } from "../runtime/deadline.ts";
+import type { RuntimePool } from "../runtime/runtime-pool.ts";
+import { headersOf } from "./model-probe.ts";
+import type { Provider } from "./session-config.ts";
+
+/** A model that a session can be started with. */
+export interface OfferedModel {
+  /** For people. */
+  readonly name: string;
+  /** As an entry names it. */
+  readonly id: string;
+  /** What a request costs, in premium requests of GitHub Copilot; 0 for those of other servers. */
+  readonly multiplier: number;
+}
+
+const answerMs = 5_000;
+const accountMs = 15_000;
+
+/** Empty if it doesn't answer in time, or not with a list. */
+export async function modelsOfServer(
+  provider: Provider,
+  clock: Clock,
+): Promise<readonly OfferedModel[]> {
+  const end = new AbortController();
+  try {
+    const address = `${provider.baseUrl.replace(/\/+$/, "")}/models`;
+    const request = {
+      headers: headersOf(provider),
+      redirect: "manual",
+      signal: end.signal,
+    } as const;
+    const answer = fetch(address, request).then(async (response) => response.json());
+    const list: unknown = (await within(answer, answerMs, clock))?.value;
+    const data = isRecord(list) ? list["data"] : undefined;
+    const ids = (Array.isArray(data) ? data : []).flatMap((model) =>
+      isRecord(model) && isText(model["id"]) && model["id"] !== "" ? [model["id"]] : [],
+    );
+    return [...new Set(ids)].map(freeModel);
+  } catch {
+    return [];
+  } finally {
+    end.abort();
+  }
+}
+
+/** Empty if the runtime doesn't start, or the service doesn't answer in time. */
+export async function modelsOfAccount(
+  pool: RuntimePool,
+  gitHubToken: string | undefined,
+  clock: Clock,
+): Promise<readonly OfferedModel[]> {
+  try {
+    const lease = await pool.acquire("open");
+    try {
+      // As for sessions, an installation token is in the environment of the runtime.
+      const own = gitHubToken === undefined || gitHubToken.startsWith("ghs_");
+      const asked = lease.runtime.client.rpc.models.list(own ? {} : { gitHubToken });
+      const { models } = (await within(asked, accountMs, clock))?.value ?? { models: [] };
+      return models.map(({ id, name, billing }) => ({
+        name,
+        id,
+        multiplier: billing?.multiplier ?? 0,
+      }));
+    } finally {
+      lease.release();
+    }
+  } catch {
+    return [];
+  }
+}
+
+/** A model that costs no premium requests. */
+export function freeModel(id: string): OfferedModel {
+  return { name: id, id, multiplier: 0 };
+}

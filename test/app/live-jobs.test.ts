@@ -1,0 +1,439 @@
+/** Jobs as a server sees them: their feeds, those of their tasks and sessions, and their states. */
+import assert from "node:assert/strict";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import type { Entry, Task, Work } from "../../src/entry/model.ts";
+import { parseJournal } from "../../src/journal/read.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { readFile } from "node:fs/promises";
+import { until } from "../sessions/rig.ts";
+import {
+  callbacksOf,
+  drain,
+  LaterClock,
+  makeLive,
+  nameOf,
+  parsed,
+  started,
+  type LiveRig,
+} from "./live-rig.ts";
+
+const model = { category: "work" };
+const plain: Task = { model, prompt: "Work." };
+/** Fails without a retry, as it calls no tool. */
+const failing: Task = {
+  ...plain,
+  criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
+};
+const ref = (taskId: string): Work => ({ kind: "Ref", taskId });
+const entryOf = (tasks: Entry["tasks"], work: Work): Entry => ({
+  models: { driving: "driver", work: "worker" },
+  tasks,
+  jobs: { j: { work } },
+});
+const done = { repeat: "any", turns: [{ text: "Done." }] };
+const hanging = { repeat: "any", turns: [{ replies: [{ hang: true }] }] };
+
+async function run(rig: LiveRig): Promise<string> {
+  return started(await rig.live.startJob("j", undefined, rig.folder)).jobId;
+}
+
+/** What the job said of its works, in short, and how it ended. */
+async function story(rig: LiveRig, jobId: string): Promise<string[]> {
+  return (await drain(rig.live, "job", jobId)).map((one) => {
+    switch (one["callback"]) {
+      case "workStarted":
+        return `${String(one["workId"])} started`;
+      case "workStopped":
+        return `${String(one["workId"])} ${one["succeeded"] === true ? "succeeded" : "failed"}`;
+      default:
+        return nameOf(one);
+    }
+  });
+}
+
+/** The live ids of the tasks of a job, as it starts them. */
+function startsOf(rig: LiveRig, jobId: string): string[] {
+  const items = rig.live.feed("job", jobId)?.read(0) ?? [];
+  return items
+    .map(({ json }) => parsed(json))
+    .filter((one) => one["callback"] === "workStarted")
+    .map((one) => String(one["taskId"]));
+}
+
+describe("a job of a server", () => {
+  it("responds in order, each task under a live id of its own", async (t) => {
+    const works = [ref("t"), { kind: "Par", works: [ref("u"), ref("t")] } as const];
+    const rig = await makeLive(t, entryOf({ t: plain, u: plain }, { kind: "Seq", works }), [done]);
+    const jobId = await run(rig);
+    assert.equal(rig.live.job(jobId)?.status, "Running");
+    const job = await drain(rig.live, "job", jobId);
+    assert.deepEqual(job.slice(-2), [{ callback: "jobSucceeded" }, { error: "closed" }]);
+    const ids = startsOf(rig, jobId);
+    assert.deepEqual(job.slice(0, 2), [
+      { callback: "workStarted", workId: 0, taskId: ids[0] },
+      { callback: "workStopped", workId: 0, succeeded: true },
+    ]);
+    assert.equal(new Set(ids).size, 3);
+    const { status, tasks = [], endTime } = rig.live.job(jobId) ?? {};
+    assert.deepEqual(
+      [status, tasks.map(({ workIdInJob, status: one }) => `${workIdInJob} ${one}`)],
+      ["Succeeded", ["0 Succeeded", "1 Succeeded", "2 Succeeded"]],
+    );
+    assert.ok(endTime !== undefined);
+    assert.deepEqual(new Set(tasks.map(({ taskId }) => taskId)), new Set(ids));
+    for (const id of ids) {
+      assert.match(id, /^task-/);
+      const task = await drain(rig.live, "task", id);
+      const sessionId = String(task[0]?.["sessionId"]);
+      const isDriving = true;
+      const shared = { taskId: sessionId, sessionId };
+      assert.deepEqual(
+        task.filter((one) => one["callback"] !== "taskDecision"),
+        [
+          { callback: "taskSessionStarted", ...shared, isDrivingSession: isDriving, isDriving },
+          { callback: "taskSessionStopped", ...shared, succeeded: true },
+          { callback: "taskSucceeded" },
+          { error: "closed" },
+        ],
+      );
+      assert.ok(task.some((one) => String(one["reason"]).startsWith("[TASK SUCCEEDED]")));
+      const session = await drain(rig.live, "session", sessionId);
+      assert.deepEqual(session[0], { callback: "onGeneratedUserPrompt", prompt: "Work." });
+      assert.ok(session.some((one) => one["callback"] === "onEndMessage"));
+      assert.deepEqual(session.slice(-2), [{ callback: "onIdle" }, { error: "closed" }]);
+    }
+    assert.equal((await rig.live.take("job", jobId, 0)).kind, "gone");
+    assert.equal((await rig.live.take("job", "never used", 0)).kind, "gone");
+  });
+
+  const loop: Work = {
+    kind: "Loop",
+    body: ref("t"),
+    postCondition: [false, ref("check")],
+  };
+  it("starts a work of a loop again, under another live id", async (t) => {
+    const check: Task = {
+      model,
+      prompt: "Check.",
+      criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
+    };
+    const yes = { tools: [{ name: "job_boolean_true", arguments: { argument: "so" } }] };
+    const rig = await makeLive(t, entryOf({ t: plain, check }, loop), [
+      { task: "t", repeat: 2, turns: [{ text: "Done." }] },
+      { task: "check", iteration: 1, turns: [{ text: "Not yet." }] },
+      { task: "check", iteration: 2, turns: [{ replies: [yes, { text: "Done." }] }] },
+    ]);
+    const jobId = await run(rig);
+    assert.deepEqual(await story(rig, jobId), [
+      "0 started",
+      "0 succeeded",
+      "1 started",
+      "1 failed",
+      "0 started",
+      "0 succeeded",
+      "1 started",
+      "1 succeeded",
+      "jobSucceeded",
+      "error",
+    ]);
+    const ids = startsOf(rig, jobId);
+    assert.equal(new Set(ids).size, 4);
+    assert.equal(rig.live.job(jobId)?.tasks[0]?.taskId, ids[2], "the latest start");
+    const failed = await drain(rig.live, "task", ids[1] ?? "");
+    assert.deepEqual(callbacksOf(failed).slice(-2), ["taskFailed", "error"]);
+  });
+
+  it("shows retries of a task in its feed", async (t) => {
+    const retried: Task = {
+      ...failing,
+      criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 2 } },
+    };
+    const rig = await makeLive(t, entryOf({ t: retried }, ref("t")), [
+      { task: "t", turns: [{ text: "No." }, { text: "No." }, { text: "No." }] },
+    ]);
+    const jobId = await run(rig);
+    assert.deepEqual(await story(rig, jobId), ["0 started", "0 failed", "jobFailed", "error"]);
+    const task = await drain(rig.live, "task", startsOf(rig, jobId)[0] ?? "");
+    const reasons = task.map((one) => String(one["reason"]));
+    assert.equal(reasons.filter((one) => one.startsWith("[CRITERIA]")).length, 3);
+    assert.equal(reasons.filter((one) => one.startsWith("[TASK FAILED]")).length, 1);
+    assert.equal(rig.live.job(jobId)?.status, "Failed");
+  });
+
+  it("says in every feed that a task crashed: of the session, of the task, and of the job", async (t) => {
+    const crash = {
+      repeat: "any",
+      turns: [{ replies: [{ error: { status: 400, message: "out of luck" } }] }],
+    };
+    const works = [ref("t"), ref("u")];
+    const rig = await makeLive(t, entryOf({ t: plain, u: plain }, { kind: "Seq", works }), [crash]);
+    const jobId = await run(rig);
+    const job = await drain(rig.live, "job", jobId);
+    assert.deepEqual(callbacksOf(job), [
+      "workStarted",
+      "workStopped",
+      "jobError",
+      "jobFailed",
+      "error",
+    ]);
+    assert.match(String(job[2]?.["jobError"]), /out of luck/);
+    const task = await drain(rig.live, "task", startsOf(rig, jobId)[0] ?? "");
+    assert.deepEqual(callbacksOf(task).slice(-3), ["taskError", "taskFailed", "error"]);
+    const session = await drain(rig.live, "session", String(task[0]?.["sessionId"]));
+    assert.deepEqual(callbacksOf(session).slice(-2), ["sessionError", "error"]);
+    const states = rig.live.job(jobId)?.tasks.map(({ status, taskId }) => [status, typeof taskId]);
+    assert.deepEqual(states, [
+      ["Failed", "string"],
+      ["Skipped", "undefined"],
+    ]);
+  });
+
+  it("is canceled when it is stopped, once", async (t) => {
+    const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [hanging]);
+    const jobId = await run(rig);
+    await until(() => startsOf(rig, jobId).length > 0, "the task has started");
+    assert.equal(rig.live.stopJob(jobId), undefined);
+    assert.equal(rig.live.job(jobId)?.status, "Canceled");
+    assert.deepEqual(await story(rig, jobId), ["0 started", "0 failed", "jobCanceled", "error"]);
+    assert.equal(rig.live.stopJob(jobId)?.reason, "JobNotFound");
+    assert.equal(rig.live.stopJob("unknown")?.reason, "JobNotFound");
+    assert.equal(rig.live.job(jobId)?.tasks[0]?.status, "Canceled");
+    assert.deepEqual(
+      rig.live.jobs.map((one) => [one.jobId, one.status]),
+      [[jobId, "Canceled"]],
+    );
+  });
+
+  it("goes on as after a failed task when one of its tasks is stopped", async (t) => {
+    const work: Work = {
+      kind: "Alt",
+      condition: ref("t"),
+      trueWork: ref("u"),
+      falseWork: ref("u"),
+    };
+    const par: Work = { kind: "Par", works: [ref("t"), ref("u")] };
+    for (const [tree, expected] of [
+      [par, ["0 failed", "1 succeeded", "jobFailed"]],
+      [work, ["0 failed", "jobFailed"]],
+    ] as const) {
+      const rig = await makeLive(t, entryOf({ t: plain, u: plain }, tree), [
+        { ...hanging, task: "t" },
+        { ...done, task: "u" },
+      ]);
+      const jobId = await run(rig);
+      await until(() => startsOf(rig, jobId).length > 0, "the task has started");
+      const id = rig.live.job(jobId)?.tasks[0]?.taskId ?? "";
+      assert.equal(rig.live.stopTask(id), undefined);
+      const told = await story(rig, jobId);
+      assert.deepEqual(told.filter((one) => !/started|error/.test(one)).toSorted(), expected);
+      const task = await drain(rig.live, "task", id);
+      assert.deepEqual(callbacksOf(task).slice(-2), ["taskFailed", "error"]);
+      assert.match(JSON.stringify(task), /stopped by the caller/);
+      assert.equal(rig.live.stopTask(id)?.reason, "TaskNotFound");
+      assert.deepEqual(
+        [rig.live.job(jobId)?.status, rig.live.job(jobId)?.tasks[0]?.status],
+        ["Failed", "Failed"],
+      );
+    }
+  });
+
+  it("gives every event of its run in its journal feed, deltas included, and writes its journal", async (t) => {
+    const { path } = await makeWorkspace(t);
+    const journals = join(path, "journals");
+    const entry = entryOf({ t: plain }, ref("t"));
+    const named: Entry = { ...entry, jobs: { "../a b/c": entry.jobs["j"] ?? { work: ref("t") } } };
+    const rig = await makeLive(t, named, [done], { journals });
+    const { jobId } = started(await rig.live.startJob("../a b/c", undefined, rig.folder));
+    const events = await drain(rig.live, "journal", jobId);
+    assert.deepEqual([events[0]?.["type"], events.at(-2)?.["type"]], ["run.started", "run.ended"]);
+    assert.ok(events.slice(0, -1).every((event) => event["runId"] === jobId));
+    assert.match(JSON.stringify(events), /message\.delta/);
+    const [name, ...others] = await readdir(journals);
+    assert.deepEqual(others, []);
+    assert.match(
+      name ?? "",
+      new RegExp(`^a-b-c-\\d{4}-\\d\\d-\\d\\dT\\d{6}Z-${jobId}\\.jsonl$`),
+    );
+    const { events: written, problems } = parseJournal(
+      await readFile(join(journals, name ?? ""), "utf8"),
+    );
+    assert.deepEqual(problems, []);
+    assert.equal(written.at(-1)?.type, "run.ended");
+  });
+
+  it("runs without a journal if it can't be written", async (t) => {
+    const { path } = await makeWorkspace(t);
+    await writeFile(join(path, "file"), "");
+    const warned: string[] = [];
+    const onWarning = ({ message }: Error): void => void warned.push(message);
+    process.on("warning", onWarning);
+    t.after(() => process.off("warning", onWarning));
+    const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [done], {
+      journals: join(path, "file", "journals"),
+    });
+    const told = await story(rig, await run(rig));
+    assert.deepEqual(told.slice(-2), ["jobSucceeded", "error"]);
+    assert.match(warned.join("\n"), /journal/);
+  });
+});
+
+describe("what a server can't start", () => {
+  it("has a reason that can be told apart", async (t) => {
+    const needs: Task = { ...plain, prompt: "Work on $user-input.", requireUserInput: true };
+    const rig = await makeLive(t, entryOf({ t: needs }, ref("t")), [done]);
+    const reason = async (
+      job: string,
+      input: string | undefined,
+      folder: string,
+    ): Promise<string> => {
+      const result = await rig.live.startJob(job, input, folder);
+      return result.kind === "refused" ? result.reason : result.kind;
+    };
+    assert.equal(await reason("toString", "so", rig.folder), "JobNotFound");
+    assert.equal(await reason("j", undefined, rig.folder), "UserInputRequired");
+    assert.equal(await reason("j", "", rig.folder), "UserInputRequired");
+    assert.equal(await reason("j", "so", "."), "WorkingDirectoryNotAbsolutePath");
+    assert.equal(await reason("j", "so", join(rig.folder, "no")), "WorkingDirectoryNotExists");
+    await writeFile(join(rig.folder, "file"), "");
+    assert.equal(await reason("j", "so", join(rig.folder, "file")), "WorkingDirectoryNotExists");
+    assert.deepEqual(rig.live.jobs, []);
+    assert.equal(await reason("j", "so", rig.folder), "started");
+    await rig.host.close();
+    assert.equal(await reason("j", "so", rig.folder), "NotStarted");
+  });
+});
+
+describe("the history of a server", () => {
+  it("keeps jobs, their tasks and sessions for an hour after their end, and their files no longer", async (t) => {
+    const clock = new LaterClock();
+    const long = { repeat: "any", turns: [{ text: "x".repeat(600_000) }] };
+    const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [long], { clock });
+    const jobId = await run(rig);
+    const job = await drain(rig.live, "job", jobId);
+    const taskId = String(job[0]?.["taskId"]);
+    const task = await drain(rig.live, "task", taskId);
+    const sessionId = String(task[0]?.["sessionId"]);
+    assert.ok((await readdir(rig.feeds)).length > 0, "long feeds are in files");
+    const session = await drain(rig.live, "session", sessionId);
+    assert.ok(session.some((one) => String(one["completeContent"]).length === 600_000));
+    clock.later = 59 * 60_000;
+    assert.equal(rig.live.jobs.length, 1);
+    assert.ok(rig.live.feed("task", taskId) !== undefined);
+    clock.later = 61 * 60_000;
+    assert.deepEqual(rig.live.jobs, []);
+    assert.equal(rig.live.job(jobId), undefined);
+    for (const [kind, id] of [
+      ["task", taskId],
+      ["session", sessionId],
+      ["journal", jobId],
+    ] as const)
+      assert.equal(rig.live.feed(kind, id), undefined);
+    assert.deepEqual(await readdir(rig.feeds), []);
+  });
+
+  it("leaves no file when the host is closed", async (t) => {
+    const long = { repeat: "any", turns: [{ text: "x".repeat(600_000) }] };
+    const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [long]);
+    await drain(rig.live, "job", await run(rig));
+    assert.ok((await readdir(rig.feeds)).length > 0);
+    await rig.host.close();
+    assert.deepEqual(await readdir(rig.feeds), []);
+  });
+});
+
+describe("a rehearsal on a server", () => {
+  it("starts anew with each run, in a copy of the folder of that run", async (t) => {
+    const writes = {
+      tools: [
+        {
+          name: "create",
+          arguments: { path: "${workingDirectory}/made.txt", file_text: "made" },
+        },
+      ],
+    };
+    const looks = { tools: [{ name: "view", arguments: { path: "${workingDirectory}/of.txt" } }] };
+    const rule = {
+      task: "t",
+      turns: [{ replies: [looks, { toolResults: "this run", ...writes }, { text: "Done." }] }],
+    };
+    for (const inPlace of [false, true]) {
+      const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [rule], {
+        permissions: "workspace",
+        inPlace,
+      });
+      const folders = ["a", "b"].map((name) => join(rig.folder, name));
+      for (const folder of folders) {
+        await mkdir(folder);
+        await writeFile(join(folder, "of.txt"), "this run\n");
+      }
+      const ids = await Promise.all(
+        folders.map(
+          async (folder) => started(await rig.live.startJob("j", undefined, folder)).jobId,
+        ),
+      );
+      for (const id of ids) assert.equal((await story(rig, id)).at(-2), "jobSucceeded");
+      const events = await drain(rig.live, "journal", ids[0] ?? "");
+      assert.equal(events[0]?.["workingDirectory"] === folders[0], inPlace);
+      for (const folder of folders)
+        assert.equal((await readdir(folder)).includes("made.txt"), inPlace);
+      await rig.host.close();
+      const copy = String(events[0]?.["workingDirectory"]);
+      if (!inPlace) await assert.rejects(readdir(copy), /ENOENT/);
+    }
+  });
+
+  it("works in a new workspace in each run, if it has one", async (t) => {
+    const looks = {
+      tools: [{ name: "view", arguments: { path: "${workingDirectory}/made.txt" } }],
+    };
+    const rule = {
+      repeat: 1,
+      turns: [{ replies: [looks, { toolResults: "by the script", text: "Done." }] }],
+    };
+    const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [rule], {
+      script: { workspace: { files: { "made.txt": "by the script" } } },
+    });
+    for (let count = 0; count < 2; count += 1)
+      assert.equal((await story(rig, await run(rig))).at(-2), "jobSucceeded");
+    const { sessionId } = started(await rig.live.startSession("worker", rig.folder));
+    rig.live.query(sessionId, "Look.");
+    const session = rig.live.feed("session", sessionId);
+    await until(() => JSON.stringify(session?.read(0)).includes("onIdle"), "it has answered");
+    assert.match(JSON.stringify(session?.read(0)), /by the script/);
+    assert.doesNotMatch(JSON.stringify(session?.read(0)), /sessionError/);
+  });
+
+  it("plays a task in a borrowed session in the workspace of this session", async (t) => {
+    const looks = {
+      tools: [{ name: "view", arguments: { path: "${workingDirectory}/made.txt" } }],
+    };
+    const rule = {
+      task: "t",
+      turns: [{ replies: [looks, { toolResults: "by the script", text: "Done." }] }],
+    };
+    const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [rule], {
+      script: { workspace: { files: { "made.txt": "by the script" } } },
+    });
+    const { sessionId } = started(await rig.live.startSession("worker", rig.folder));
+    const { taskId } = started(rig.live.startTask("t", "", sessionId));
+    const told = JSON.stringify(await drain(rig.live, "task", taskId));
+    assert.match(told, /taskSucceeded/);
+  });
+
+  it("gives its models and limits to the runs, and the options of the host come first", async (t) => {
+    const rule = { model: "third", turns: [{ text: "Done." }] };
+    const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [rule], {
+      models: { work: "third" },
+      script: { models: { work: "second" }, limits: { parallel: 3 } },
+    });
+    const jobId = await run(rig);
+    assert.equal((await story(rig, jobId)).at(-2), "jobSucceeded");
+    const [plan] = await drain(rig.live, "journal", jobId);
+    assert.match(
+      JSON.stringify(plan?.["limits"]),
+      /"parallel":\{"value":3,"source":"limits.parallel of/,
+    );
+  });
+});

@@ -1,0 +1,236 @@
+/** Sessions of a server, and tasks that run in them. */
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { describe, it } from "node:test";
+import { join } from "node:path";
+import { JobHost } from "../../src/app/job-host.ts";
+import type { Entry, Task } from "../../src/entry/model.ts";
+import { listen } from "../rig/listen.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { until } from "../sessions/rig.ts";
+import {
+  callbacksOf,
+  drain,
+  LaterClock,
+  makeLive,
+  parsed,
+  started,
+  type LiveRig,
+} from "./live-rig.ts";
+
+const model = { category: "work" };
+const task: Task = { model, prompt: "Work on $user-input.", requireUserInput: true };
+const checked: Task = {
+  ...task,
+  availability: { condition: "job_boolean_true before?" },
+  criteria: {
+    condition: "job_boolean_true after?",
+    runConditionInSameSession: false,
+    failureAction: { retryTimes: 1 },
+  },
+};
+const entry: Entry = {
+  models: { driving: "driver", work: "worker" },
+  tasks: { t: task, checked },
+  jobs: { j: { work: { kind: "Ref", taskId: "t", modelOverride: { id: "special" } } } },
+};
+const yes = { tools: [{ name: "job_boolean_true", arguments: { argument: "so" } }] };
+const no = { tools: [{ name: "job_boolean_false", arguments: { argument: "no" } }] };
+
+async function session(rig: LiveRig, modelId = "worker"): Promise<string> {
+  return started(await rig.live.startSession(modelId, rig.folder)).sessionId;
+}
+
+/** Waits for the next response with this callback, or error. */
+async function next(rig: LiveRig, id: string, name: string): Promise<string> {
+  for (;;) {
+    const taken = await rig.live.take("session", id, 60_000);
+    assert.ok(taken.kind === "response", `${taken.kind} instead of ${name}`);
+    if (callbacksOf([parsed(taken.json)])[0] === name) return taken.json;
+  }
+}
+
+describe("a session of a server", () => {
+  it("answers one prompt after the other; each starts the script anew", async (t) => {
+    const rule = { turns: [{ prompt: "one", text: "First." }, { text: "Second." }] };
+    const rig = await makeLive(t, entry, [{ ...rule, repeat: 1 }]);
+    for (const id of [await session(rig), await session(rig, "special")]) {
+      assert.equal(rig.live.query(id, "one"), undefined);
+      assert.match(await next(rig, id, "onEndMessage"), /First/);
+      await next(rig, id, "onIdle");
+      assert.equal(rig.live.query(id, "two"), undefined);
+      assert.match(await next(rig, id, "onEndMessage"), /Second/);
+      await next(rig, id, "onIdle");
+      assert.equal(await rig.live.stopSession(id), undefined);
+      assert.equal((await rig.live.take("session", id, 60_000)).kind, "closed");
+      assert.equal((await rig.live.take("session", id, 60_000)).kind, "gone");
+      assert.equal((await rig.live.stopSession(id))?.reason, "SessionNotFound");
+      assert.equal(rig.live.query(id, "three")?.reason, "SessionNotFound");
+    }
+  });
+
+  it("says in its feed what a prompt has failed with", async (t) => {
+    const rule = { turns: [{ replies: [{ error: { status: 400, message: "out of luck" } }] }] };
+    const rig = await makeLive(t, entry, [rule]);
+    const id = await session(rig);
+    rig.live.query(id, "one");
+    assert.match(await next(rig, id, "sessionError"), /out of luck/);
+    rig.live.query(id, "two");
+    assert.match(await next(rig, id, "sessionError"), /no rule expects/);
+  });
+
+  it("takes one prompt at a time, and stops in the middle of one", async (t) => {
+    const rig = await makeLive(t, entry, [{ turns: [{ replies: [{ hang: true }] }] }]);
+    const id = await session(rig);
+    rig.live.query(id, "one");
+    rig.live.query(id, "two");
+    assert.match(await next(rig, id, "sessionError"), /busy/);
+    const busy = started(rig.live.startTask("t", "it", id)).taskId;
+    const told = await drain(rig.live, "task", busy);
+    assert.deepEqual(callbacksOf(told), ["taskError", "taskFailed", "error"]);
+    assert.equal(await rig.live.stopSession(id), undefined);
+    const rest = await drain(rig.live, "session", id);
+    assert.ok(!callbacksOf(rest).includes("sessionError"), "to stop it is no error");
+  });
+
+  it("is refused with a reason that can be told apart", async (t) => {
+    const rig = await makeLive(t, entry, []);
+    const reason = async (modelId: string, folder: string): Promise<string> => {
+      const result = await rig.live.startSession(modelId, folder);
+      return result.kind === "refused" ? result.reason : result.kind;
+    };
+    assert.equal(await reason("unknown", rig.folder), "ModelIdNotFound");
+    assert.equal(await reason("worker", "."), "WorkingDirectoryNotAbsolutePath");
+    assert.equal(await reason("worker", join(rig.folder, "no")), "WorkingDirectoryNotExists");
+    const bare = new JobHost({ environment: {} });
+    assert.deepEqual(await bare.live.listModels(), []);
+    const { reason: known } = await bare.live
+      .startSession("worker", rig.folder)
+      .then((one) => (one.kind === "refused" ? one : { reason: one.kind }));
+    assert.equal(known, "ModelIdNotFound");
+    await rig.host.close();
+    assert.equal(await reason("worker", rig.folder), "NotStarted");
+  });
+
+  it("can have the models of the model server, asked once a minute, and those of the entry", async (t) => {
+    let asked = 0;
+    const server = createServer((_request, response) => {
+      asked += 1;
+      response.end('{"data":[{"id":"worker"},{"id":"other"}]}');
+    });
+    const clock = new LaterClock();
+    const provider = { baseUrl: await listen(t, server) };
+    const host = new JobHost({ provider, environment: {}, clock });
+    t.after(() => host.close());
+    const ids = async (): Promise<string[]> => (await host.live.listModels()).map(({ id }) => id);
+    assert.deepEqual(await Promise.all([ids(), ids()]), [
+      ["worker", "other"],
+      ["worker", "other"],
+    ]);
+    await host.installJobsEntry(entry);
+    assert.deepEqual(await ids(), ["worker", "other", "driver", "special"]);
+    assert.equal(asked, 1);
+    clock.later = 61_000;
+    await ids();
+    assert.equal(asked, 2);
+  });
+
+  it("of a running task can be read and stopped, but not used", async (t) => {
+    const rig = await makeLive(t, entry, [
+      { task: "t", attempt: 1, turns: [{ replies: [{ hang: true }] }] },
+      { task: "t", attempt: 2, turns: [{ text: "Done." }] },
+    ]);
+    const { jobId } = started(await rig.live.startJob("j", "it", rig.folder));
+    const taskId = (): string => rig.live.job(jobId)?.tasks[0]?.taskId ?? "";
+    await until(() => (rig.live.feed("task", taskId())?.last ?? 0) > 0, "the session is there");
+    const [first] = rig.live.feed("task", taskId())?.read(0) ?? [];
+    const id = String(parsed(first?.json ?? "{}")["sessionId"]);
+    await next(rig, id, "onGeneratedUserPrompt");
+    assert.equal(rig.live.query(id, "Hello?"), undefined);
+    assert.match(await next(rig, id, "sessionError"), /busy/);
+    const lent = started(rig.live.startTask("t", "it", id)).taskId;
+    assert.deepEqual(callbacksOf(await drain(rig.live, "task", lent)), [
+      "taskError",
+      "taskFailed",
+      "error",
+    ]);
+    assert.equal(await rig.live.stopSession(id), undefined);
+    assert.equal(callbacksOf(await drain(rig.live, "job", jobId)).at(-2), "jobSucceeded");
+    assert.equal(rig.live.query(id, "Hello?")?.reason, "SessionNotFound");
+  });
+});
+
+describe("a task in a session of a server", () => {
+  it("runs in it, cannot be stopped, and leaves it as it was", async (t) => {
+    const rig = await makeLive(t, entry, [
+      {
+        turns: [
+          { prompt: "one", text: "First." },
+          { prompt: "two", text: "Second." },
+        ],
+      },
+      { task: "t", turns: [{ prompt: "Work on it.", delay: 0.2, text: "Done." }] },
+    ]);
+    const id = await session(rig);
+    rig.live.query(id, "one");
+    await next(rig, id, "onIdle");
+    for (let run = 0; run < 2; run += 1) {
+      const { taskId } = started(rig.live.startTask("t", "it", id));
+      assert.match(taskId, /^task-/);
+      assert.equal(rig.live.stopTask(taskId)?.reason, "TaskCannotClose");
+      const told = await drain(rig.live, "task", taskId);
+      assert.deepEqual(callbacksOf(told), ["taskSucceeded", "error"]);
+      assert.ok(told.some((one) => String(one["reason"]).startsWith("[TASK SUCCEEDED]")));
+      assert.equal(rig.live.stopTask(taskId)?.reason, "TaskNotFound");
+      assert.match(await next(rig, id, "onGeneratedUserPrompt"), /Work on it/);
+      assert.match(await next(rig, id, "onEndMessage"), /Done/);
+      await next(rig, id, "onIdle");
+    }
+    rig.live.query(id, "two");
+    assert.match(await next(rig, id, "onEndMessage"), /Second/);
+    assert.equal(rig.live.startTask("unknown", "", id).kind, "refused");
+    assert.equal(rig.live.startTask("t", "it", "unknown").kind, "refused");
+  });
+
+  it("is played by the rules that its own sessions would have, and skips its availability", async (t) => {
+    const rig = await makeLive(t, entry, [
+      { task: "checked", role: "task", retry: 0, turns: [{ text: "Bad." }] },
+      { task: "checked", role: "driving", retry: 0, turns: [{ replies: [no, { text: "No." }] }] },
+      { task: "checked", role: "task", retry: 1, turns: [{ text: "Good." }] },
+      { task: "checked", role: "driving", retry: 1, turns: [{ replies: [yes, { text: "Yes." }] }] },
+    ]);
+    const id = await session(rig);
+    const { taskId } = started(rig.live.startTask("checked", "it", id));
+    const told = await drain(rig.live, "task", taskId);
+    assert.deepEqual(callbacksOf(told), ["taskSucceeded", "error"], JSON.stringify(told));
+    assert.ok(!JSON.stringify(told).includes("[AVAILABILITY]"));
+    assert.equal(told.filter((one) => String(one["reason"]).startsWith("[CRITERIA]")).length, 2);
+  });
+
+  it("fails when its session is stopped", async (t) => {
+    const rig = await makeLive(t, entry, [{ turns: [{ replies: [{ hang: true }] }] }]);
+    const id = await session(rig);
+    const { taskId } = started(rig.live.startTask("t", "it", id));
+    await next(rig, id, "onGeneratedUserPrompt");
+    await rig.live.stopSession(id);
+    const told = await drain(rig.live, "task", taskId);
+    assert.deepEqual(callbacksOf(told), ["taskError", "taskFailed", "error"]);
+    assert.match(JSON.stringify(told), /The session was stopped/);
+  });
+});
+
+describe("the library on the same host", () => {
+  it("keeps no history of what was not started for a server", async (t) => {
+    const rig = await makeLive(t, entry, [{ turns: [{ text: "Done." }] }]);
+    const { outcome } = await rig.host.runJob("j", {
+      userInput: "it",
+      workingDirectory: rig.folder,
+    });
+    assert.equal(outcome.kind, "succeeded");
+    assert.deepEqual(rig.live.jobs, []);
+    const { path } = await makeWorkspace(t);
+    const [own, id] = await rig.host.helperSessionStart("worker", path);
+    assert.equal(rig.live.feed("session", id), undefined);
+    await own.stop();
+  });
+});

@@ -1,0 +1,316 @@
+/** The portal in a browser: jobs are started, watched and stopped. The server is the real process. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Locator, Page } from "playwright-core";
+import {
+  browserTests,
+  expectAccessible,
+  expectNoSidewaysScroll,
+  phone,
+  picture,
+  until,
+  useBrowser,
+} from "../rig/browser.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { notAStream, startPortal, usePortal } from "./portal.ts";
+
+const open = useBrowser();
+const portal = usePortal();
+
+const title = (page: Page, name: RegExp | string): Locator =>
+  page.getByRole("heading", { level: 1, name });
+
+const works = (page: Page): Locator => page.getByRole("navigation", { name: "Works" });
+
+const work = (page: Page, name: RegExp): Locator => works(page).getByRole("link", { name });
+
+/** Chooses a job of the start page, and starts it with what the dialog proposes. */
+async function start(page: Page, job: string): Promise<void> {
+  await page.getByRole("button", { name: new RegExp(`^Start ${job}`) }).click();
+  await page
+    .getByRole("dialog", { name: /^Start / })
+    .getByRole("button", { name: "Start", exact: true })
+    .click();
+  await until(page, `location.hash.startsWith("#/run/")`);
+}
+
+describe("the portal", browserTests, () => {
+  it("starts a job of the grid, and shows it to its end", async () => {
+    const { address } = portal();
+    const { page } = await open();
+    await page.goto(address);
+    const grid = page.getByRole("table", { name: "Jobs by keyword" });
+    await grid.getByRole("rowheader", { name: "Every night" }).waitFor();
+    await picture(page, "portal");
+    await start(page, "Maintain");
+    await title(page, /maintain.*Succeeded/).waitFor();
+    await picture(page, "portal-run");
+
+    // Every work has its status, in the list and on its node of the flowchart.
+    for (const [name, status] of [
+      ["look", "Succeeded"],
+      ["find", "Answered no"],
+      ["correct", "Retried"],
+      ["recover", "Retried"],
+    ] as const) {
+      await work(page, new RegExp(`${name}.*${status}`)).waitFor();
+      await page
+        .getByRole("region", { name: "Flowchart" })
+        .getByRole("button", { name: new RegExp(`^${name} #\\d+ ${status}`) })
+        .waitFor();
+    }
+    await page.getByRole("application", { name: /^Timeline/ }).waitFor();
+    // Indigo, green, red: model calls, what succeeded, crashes.
+    const hues = await page.evaluate<number>(`(() => {
+      const canvas = document.querySelector("canvas");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const counts = [0, 0, 0];
+      for (let at = 0; at < data.length; at += 4) {
+        const colors = [...data.subarray(at, at + 3)];
+        const most = Math.max(...colors);
+        if (most - Math.min(...colors) > 60) counts[colors.indexOf(most)] += 1;
+      }
+      return counts.filter((count) => count > 50).length;
+    })()`);
+    assert.equal(hues, 3, "hues of the timeline");
+    await page.getByRole("tab", { name: /Decisions/ }).click();
+    const decisions = page.getByRole("list", { name: "Decisions" });
+    await decisions.getByText("nothing was changed").first().waitFor();
+    await picture(page, "portal-decisions");
+    await expectAccessible(page, "the decisions of a run");
+
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
+    await page
+      .getByRole("link", { name: /maintain.*Succeeded/ })
+      .first()
+      .waitFor();
+  });
+
+  it("shows what happened in the sessions: reasoning, Markdown, tool calls", async () => {
+    const { address } = portal();
+    const { page } = await open();
+    await page.goto(address);
+    await start(page, "Maintain");
+    await title(page, /maintain.*Succeeded/).waitFor();
+    await work(page, /look/).click();
+    const rows = page.getByRole("list", { name: "What happened in look" });
+    await rows
+      .getByRole("button", { name: /Reasoning/ })
+      .first()
+      .click();
+    await rows.getByText("I think about the folder first.").waitFor();
+    await rows.getByRole("button", { name: /job_prepare_document/ }).click();
+    await rows
+      .getByText(/"argument": "README.md"|README\.md/)
+      .first()
+      .waitFor();
+    assert.equal(await rows.locator("strong").filter({ hasText: "README.md" }).count(), 1);
+    await rows.getByRole("listitem").filter({ hasText: "and nothing else" }).first().waitFor();
+    assert.equal(await rows.locator('td[align="right"]').textContent(), "1");
+    assert.equal(await rows.locator("ol").getAttribute("start"), "3");
+    await picture(page, "portal-work");
+    await expectAccessible(page, "the sessions of a work");
+  });
+
+  it("has a tab for each iteration and each attempt", async () => {
+    const { address } = portal();
+    const { page } = await open();
+    await page.goto(address);
+    await start(page, "Maintain");
+    await title(page, /maintain.*Succeeded/).waitFor();
+    await work(page, /find/).click();
+    await page.getByRole("tab", { name: "Iteration 1" }).click();
+    await page.getByText("one is left").first().waitFor();
+    assert.match(page.url(), /\/work\/1\/1$/);
+    await page.getByRole("tab", { name: "Iteration 1" }).press("ArrowRight");
+    await page.getByRole("tab", { name: "Iteration 2", selected: true }).waitFor();
+    await page.getByText("nothing is left").first().waitFor();
+    await work(page, /recover/).click();
+    await page.getByRole("tab", { name: /Attempt 2/ }).click();
+    await page.getByText("Recovered.").first().waitFor();
+    await work(page, /correct/).click();
+    await page.getByRole("tab", { name: /Retry 1/ }).click();
+    await page.getByText("Done in the second try.").first().waitFor();
+    assert.equal(await page.getByText("Done at once.").count(), 0);
+  });
+
+  it("searches the whole run, and every hit has an address that can be opened afresh", async () => {
+    const { address } = portal();
+    const { page } = await open();
+    await page.goto(address);
+    await start(page, "Maintain");
+    await title(page, /maintain.*Succeeded/).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("second try");
+    await page.getByText(/^[1-9]\d* hits?$/).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByText("Done in the second try.").first().waitFor();
+    const deep = page.url();
+    assert.match(deep, /#\/run\/[^/]+\/turn\//);
+    const other = await open();
+    await other.page.goto(deep);
+    await other.page.getByText("Done in the second try.").first().waitFor();
+    await work(other.page, /correct/)
+      .and(other.page.locator("[aria-current]"))
+      .waitFor();
+  });
+
+  it("shows decisions while the job runs, survives a reload, and misses and doubles nothing", async () => {
+    const { address, openGate } = portal();
+    const { page } = await open();
+    await page.goto(address);
+    await start(page, "Gated");
+    await page.getByText("Waiting at the gate.").first().waitFor();
+    await work(page, /look.*Succeeded/).waitFor();
+    await work(page, /wait.*Running/).waitFor();
+    await picture(page, "portal-running");
+    await page.reload();
+    await page.getByText("Waiting at the gate.").first().waitFor();
+    await openGate();
+    await title(page, /gated.*Succeeded/).waitFor();
+    await work(page, /wait/).click();
+    await page.getByText("The gate is open.").first().waitFor();
+    const rows = page.getByRole("list", { name: "What happened in wait" });
+    assert.equal(await rows.getByText("Waiting at the gate.").count(), 1);
+    assert.equal(await rows.getByText("The gate is open.").count(), 1);
+    await page.getByRole("tab", { name: /Decisions/ }).click();
+    const live = await page.getByRole("tab", { name: /Decisions/ }).textContent();
+    await page.reload();
+    await title(page, /gated.*Succeeded/).waitFor();
+    assert.equal(await page.getByRole("tab", { name: /Decisions/ }).textContent(), live);
+  });
+
+  it("stops a job after asking, and starts it again", async () => {
+    const { address } = portal();
+    const { page } = await open();
+    await page.goto(address);
+    await start(page, "endless");
+    await work(page, /hang.*Running/).waitFor();
+    const first = page.url();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Keep it running" }).click();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop the run" }).click();
+    await title(page, /endless.*Canceled/).waitFor();
+    await page.getByRole("button", { name: "Start again" }).click();
+    const dialog = page.getByRole("dialog", { name: "Start endless again" });
+    await dialog.getByRole("button", { name: "Start", exact: true }).click();
+    await until(page, `location.href !== ${JSON.stringify(first)}`);
+    await work(page, /hang.*Running/).waitFor();
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
+    await page.getByRole("button", { name: "Stop endless" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop the run" }).click();
+    await page
+      .getByRole("link", { name: /endless.*Canceled/ })
+      .nth(1)
+      .waitFor();
+  });
+
+  it("asks for the input that a job needs, and says what is wrong with a folder", async () => {
+    const { address } = portal();
+    const { page } = await open();
+    await page.goto(address);
+    await page.getByRole("button", { name: /^Start Ask/ }).click();
+    const dialog = page.getByRole("dialog", { name: "Start ask" });
+    await dialog.getByRole("textbox", { name: "Input" }).fill("Why is the sky blue?");
+    await picture(page, "portal-dialog");
+    await expectAccessible(page, "the dialog");
+    const folder = dialog.getByRole("textbox", { name: "Working directory" });
+    const proposed = await folder.inputValue();
+    await folder.fill("not/absolute");
+    await dialog.getByRole("button", { name: "Start", exact: true }).click();
+    await dialog
+      .getByText(/absolute/)
+      .nth(1)
+      .waitFor();
+    assert.equal(await folder.getAttribute("aria-invalid"), "true");
+    await folder.fill(proposed);
+    await dialog.getByRole("button", { name: "Start", exact: true }).click();
+    await title(page, /ask.*Succeeded/).waitFor();
+    await page.getByText("Because of scattering.").first().waitFor();
+  });
+
+  it("says so when the server is gone", async (t) => {
+    const server = await startPortal(t);
+    const { page, tolerate } = await open();
+    tolerate(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET/);
+    await page.goto(server.address);
+    await start(page, "Gated");
+    await page.getByText("Waiting at the gate.").first().waitFor();
+    await server.kill();
+    await page
+      .getByText(/connection lost/i)
+      .first()
+      .waitFor();
+    await picture(page, "portal-gone");
+    await page.getByText("Waiting at the gate.").first().waitFor();
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
+    await page.getByRole("alert").first().waitFor();
+  });
+
+  it("keeps the runs of a folder of journals, also for the next server", async (t) => {
+    const { path } = await makeWorkspace(t);
+    const first = await startPortal(t, ["--journals", path]);
+    const { page } = await open();
+    await page.goto(first.address);
+    await start(page, "Maintain");
+    await title(page, /maintain.*Succeeded/).waitFor();
+    const second = await startPortal(t, ["--journals", path]);
+    const other = await open();
+    await other.page.goto(`${second.address}#/journals`);
+    await picture(other.page, "journals");
+    await other.page.getByRole("link", { name: "maintain" }).click();
+    await title(other.page, /maintain.*Succeeded/).waitFor();
+    await work(other.page, /correct.*Retried/).waitFor();
+    assert.equal(new URL(other.page.url()).hash, new URL(page.url()).hash);
+    assert.equal(await other.page.getByRole("button", { name: "Stop", exact: true }).count(), 0);
+  });
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    it(`is accessible on every page, ${colorScheme}`, async () => {
+      const { address } = portal();
+      const { page, tolerate } = await open({ colorScheme });
+      tolerate(notAStream);
+      await page.goto(address);
+      await page.getByRole("button", { name: /^Start Maintain/ }).waitFor();
+      await expectAccessible(page, "the start page");
+      await start(page, "Maintain");
+      await title(page, /maintain.*Succeeded/).waitFor();
+      await expectAccessible(page, "a run");
+      await page.getByRole("button", { name: "Table", exact: true }).click();
+      await expectAccessible(page, "the table of a timeline");
+      await page.getByRole("link", { name: "Session", exact: true }).click();
+      await title(page, "New session").waitFor();
+      await expectAccessible(page, "a new session");
+      await page.goto(`${address}#/no/such/page`);
+      await title(page, "There is no such page").waitFor();
+      await expectAccessible(page, "an unknown page");
+      await page.goto(`${address}#/run/unknown`);
+      await page.getByRole("alert").waitFor();
+      await expectAccessible(page, "an unknown run");
+    });
+  }
+
+  it("fits a phone", async () => {
+    const { address } = portal();
+    const { page } = await open({ viewport: phone });
+    await page.goto(address);
+    await page.getByRole("button", { name: /^Start Maintain/ }).waitFor();
+    await picture(page, "portal-phone");
+    await expectNoSidewaysScroll(page, "the start page");
+    await page.getByRole("button", { name: /^Start Ask/ }).click();
+    await page.getByRole("dialog").waitFor();
+    await expectNoSidewaysScroll(page, "the dialog");
+    await page.keyboard.press("Escape");
+    await start(page, "Maintain");
+    await title(page, /maintain.*Succeeded/).waitFor();
+    await expectNoSidewaysScroll(page, "a run");
+    await work(page, /correct/).click();
+    await page.getByRole("tab", { name: /Retry 1/ }).waitFor();
+    await expectNoSidewaysScroll(page, "a work");
+    await picture(page, "portal-run-phone");
+    await page.goto(`${address}#/session`);
+    await title(page, "New session").waitFor();
+    await expectNoSidewaysScroll(page, "a new session");
+  });
+});

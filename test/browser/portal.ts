@@ -1,0 +1,180 @@
+/** A server with a rehearsed entry, as a real process, for the tests of the page. */
+import { after, before } from "node:test";
+import { browserTests } from "../rig/browser.ts";
+import { startCli, type CliChild } from "../rig/cli.ts";
+import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
+
+export interface Portal {
+  /** Of the page, with a slash at the end. */
+  readonly address: string;
+  readonly child: CliChild;
+  readonly workspace: Workspace;
+  /** Lets the job `gated` go on. */
+  readonly openGate: () => Promise<void>;
+  /** Kills the process, as a crash of the machine does. */
+  readonly kill: () => Promise<void>;
+}
+
+const entry = `
+models: { driving: gpt-5-mini, writing: claude-sonnet-4.5 }
+permissions: workspace
+grid:
+  - keyword: Every night
+    jobs: [{ name: Maintain, jobName: maintain }]
+  - keyword: By hand
+    jobs: [{ name: Ask, jobName: ask }, null, { name: Gated, jobName: gated }]
+tasks:
+  look:
+    model: { category: driving }
+    prompt: Look at the folder.
+    criteria: { toolExecuted: [job_prepare_document], failureAction: { retryTimes: 1 } }
+  find:
+    model: { category: driving }
+    prompt: Is anything left?
+    criteria: { toolExecuted: [job_boolean_true], failureAction: { retryTimes: 0 } }
+  correct:
+    model: { category: writing }
+    prompt: Correct it.
+    criteria:
+      runConditionInSameSession: false
+      condition: "Is it correct? Call job_boolean_true or job_boolean_false."
+      failureAction: { retryTimes: 1, additionalPrompt: "Refused: $reported-false-reason" }
+  recover: { model: { category: writing }, prompt: Crash once. }
+  answer: { model: { category: driving }, requireUserInput: true, prompt: "Answer: $user-input" }
+  wait: { model: { category: driving }, prompt: Wait for the gate. }
+  hang: { model: { category: driving }, prompt: Never end. }
+jobs:
+  maintain:
+    work:
+      kind: Seq
+      works:
+        - { kind: Ref, taskId: look }
+        - kind: Par
+          works:
+            - { kind: Loop, preCondition: [true, { kind: Ref, taskId: find }], body: { kind: Ref, taskId: correct }, atMost: 3 }
+            - { kind: Ref, taskId: recover }
+  ask: { work: { kind: Ref, taskId: answer } }
+  gated: { work: { kind: Seq, works: [{ kind: Ref, taskId: look }, { kind: Ref, taskId: wait }] } }
+  endless: { work: { kind: Ref, taskId: hang } }
+`;
+
+const rehearsal = (gate: string): string => `
+entry: entry.yml
+job: maintain
+limits: { idleMinutes: 5 }
+workspace: { git: true, files: { README.md: "# Shop\\n" } }
+sessions:
+  - task: look
+    optional: true
+    turns:
+      - replies:
+          - reasoning: I think about **the folder** first.
+            tools: [{ name: view, arguments: { path: "\${workingDirectory}/README.md" } }]
+            usage: { input: 1200, output: 40 }
+          - tools: [{ name: job_prepare_document, arguments: { argument: README.md } }]
+          - text: "There is a file, **README.md**:\\n\\n- it has a heading\\n- and nothing else\\n\\n3. third\\n\\n| n |\\n| -: |\\n| 1 |"
+  - task: find
+    iteration: 1
+    optional: true
+    turns: [{ replies: [{ tools: [{ name: job_boolean_true, arguments: { argument: one is left } }] }, One.] }]
+  - task: find
+    iteration: 2
+    optional: true
+    turns: [{ replies: [{ tools: [{ name: job_boolean_false, arguments: { argument: nothing is left } }] }, None.] }]
+  - task: correct
+    role: task
+    retry: 0
+    optional: true
+    turns: [Done at once.]
+  - task: correct
+    role: driving
+    retry: 0
+    optional: true
+    turns: [{ replies: [{ tools: [{ name: job_boolean_false, arguments: { argument: nothing was changed } }] }, No.] }]
+  - task: correct
+    role: task
+    retry: 1
+    optional: true
+    turns: [{ prompt: "Refused: nothing was changed", text: Done in the second try. }]
+  - task: correct
+    role: driving
+    retry: 1
+    optional: true
+    turns: [{ replies: [{ tools: [{ name: job_boolean_true, arguments: { argument: it is right now } }] }, Yes.] }]
+  - { task: recover, attempt: 1, optional: true, turns: [{ error: { status: 503, message: overloaded } }] }
+  - { task: recover, attempt: 2, optional: true, turns: [Recovered.] }
+  - task: answer
+    optional: true
+    turns: [{ prompt: Why is the sky blue?, text: Because of scattering. }]
+  - task: wait
+    optional: true
+    turns:
+      - replies:
+          - text: Waiting at the gate.
+            tools: [{ name: bash, arguments: { command: "until test -e '${gate}'; do sleep 0.1; done", description: Wait } }]
+          - text: The gate is open.
+  - { task: hang, optional: true, turns: [{ text: I begin, hang: true }] }
+  - optional: true
+    repeat: any
+    turns:
+      - { prompt: Who are you?, reasoning: A question about me., text: "I am **a script**." }
+      - prompt: Look at the folder
+        replies:
+          - tools: [{ name: job_prepare_document, arguments: { argument: README.md } }]
+          - text: I looked.
+`;
+
+/** What the browser says about a stream that the server refused: the page asks why, and shows it. */
+export const notAStream = /EventSource's response has a MIME type/;
+
+/** One server for all tests of a file. */
+export function usePortal(): () => Portal {
+  const afters: (() => unknown)[] = [];
+  let portal: Portal | undefined;
+  before(async () => {
+    if (browserTests.skip === false)
+      portal = await startPortal({ after: (hook) => void afters.push(hook) });
+  });
+  after(async () => {
+    for (const hook of afters.toReversed()) await hook();
+  });
+  return () => {
+    if (portal === undefined) throw new Error("The server is started before the first test.");
+    return portal;
+  };
+}
+
+interface Owner {
+  after(hook: () => unknown): void;
+}
+
+export async function startPortal(t: Owner, args: readonly string[] = []): Promise<Portal> {
+  const workspace = await makeWorkspace(t);
+  await workspace.write("entry.yml", entry);
+  const gate = `${workspace.path}/gate`;
+  await workspace.write("all.rehearsal.yml", rehearsal(gate));
+  const child = startCli(
+    ["serve", "--port", "0", "--entry", "entry.yml", "--rehearse", "all.rehearsal.yml", ...args],
+    { cwd: workspace.path },
+  );
+  let isRunning = true;
+  void child.exited.then(() => (isRunning = false));
+  t.after(async () => {
+    await workspace.write("gate", "");
+    if (isRunning) child.signal("SIGTERM");
+    await child.ended;
+  });
+  await child.printed("/api/");
+  const [address] = /http:\/\/[^/]*:\d+\//.exec(child.output.stdout) ?? [];
+  if (address === undefined) throw new Error(`No address: ${child.output.stdout}`);
+  return {
+    address,
+    child,
+    workspace,
+    openGate: async () => void (await workspace.write("gate", "")),
+    async kill() {
+      child.signalGroup("SIGKILL");
+      await child.ended;
+    },
+  };
+}

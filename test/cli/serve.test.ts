@@ -1,0 +1,317 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { hostname } from "node:os";
+import { describe, it, type TestContext } from "node:test";
+import { ask, waitingCall } from "../server/rig.ts";
+import { isRunning, processesMarked, sendSignal } from "../../src/platform/processes.ts";
+import { until } from "../sessions/rig.ts";
+import { runCli, startCli, type CliChild } from "../rig/cli.ts";
+import { listen } from "../rig/listen.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+
+const rehearsed = ["--rehearse", "entries/hello.rehearsal.yml", "--entry", "entries/hello.yml"];
+const cwd = new URL("../../../", import.meta.url).pathname;
+
+interface Served {
+  readonly child: CliChild;
+  readonly port: number;
+}
+
+async function startServe(
+  t: TestContext,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Served> {
+  const child = startCli(["serve", "--port", "0", ...args], { cwd, env });
+  let over = false;
+  void child.exited.then(() => (over = true));
+  t.after(async () => {
+    if (!over) child.signal("SIGKILL");
+    await child.ended;
+  });
+  await child.printed("The API is at");
+  const [, port = ""] = /http:\/\/[^/]*:(\d+)\/api\//.exec(child.output.stdout) ?? [];
+  return { child, port: Number(port) };
+}
+
+async function api(
+  { port }: Served,
+  path: string,
+  body = "",
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Readonly<Record<string, unknown>>> {
+  const { json } = await ask(port, `/api/${path}`, { method: "POST", body, headers });
+  assert.ok(typeof json === "object" && json !== null);
+  return { ...json };
+}
+
+describe("agent-jobs serve", () => {
+  it("starts with the example entry, says where, and ends when it is told to", async (t) => {
+    const served = await startServe(t, []);
+    const { stdout } = served.child.output;
+    assert.match(stdout, /http:\/\/127\.0\.0\.1:\d+\/\n/);
+    assert.doesNotMatch(stdout, /token/i);
+    const { jobs } = await api(served, "copilot/job");
+    assert.deepEqual(Object.keys(Object(jobs)), ["review"]);
+    assert.equal((await api(served, "config"))["repoRoot"], cwd.replace(/\/$/, ""));
+    const refused = await ask(served.port, "/api/copilot/job/start/review", {
+      method: "POST",
+      body: `${cwd}\nthe last commit`,
+    });
+    assert.equal(refused.status, 409);
+    assert.match(JSON.stringify(refused.json), /"NotStarted".*No model.*--provider-base-url/);
+    assert.deepEqual(await api(served, "stop"), {});
+    const { code, stderr } = await served.child.ended;
+    assert.equal(code, 0);
+    // Without a model it can still show journals.
+    assert.match(stderr, /^agent-jobs: warning: No model is configured.*--rehearse.*\n$/);
+  });
+
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    it(`ends with 0 after ${signal}, with all that runs`, async (t) => {
+      const workspace = await makeWorkspace(t, slowly);
+      const served = await startServe(t, [
+        "--entry",
+        `${workspace.path}/slow.yml`,
+        "--rehearse",
+        `${workspace.path}/slow.rehearsal.yml`,
+      ]);
+      const { jobId } = await api(served, "copilot/job/start/slow", workspace.path);
+      assert.equal(typeof jobId, "string");
+      const { callback } = await api(served, `copilot/job/${String(jobId)}/live`);
+      assert.equal(callback, "workStarted");
+      const { answer } = await waitingCall(() =>
+        ask(served.port, `/api/copilot/job/${String(jobId)}/live`),
+      );
+      served.child.signal(signal);
+      // Whoever waits is answered.
+      assert.deepEqual((await answer).json, {
+        callback: "workStopped",
+        workId: 0,
+        succeeded: false,
+      });
+      const { code, stderr } = await served.child.ended;
+      assert.equal(code, 0);
+      assert.equal(stderr, "");
+    });
+  }
+
+  it("ends at once after a second signal, and leaves no process", async (t) => {
+    const user = `serve-${process.pid}`;
+    const workspace = await makeWorkspace(t, stubborn);
+    const file = (name: string): string => `${workspace.path}/${name}`;
+    const script = ["--rehearse", file("stubborn.rehearsal.yml"), "--in-place"];
+    const served = await startServe(t, ["--entry", file("stubborn.yml"), ...script], {
+      USER: user,
+    });
+    await api(served, "copilot/job/start/wait", workspace.path);
+    await workspace.holds("started.txt", "started");
+    const others = (await processesMarked("USER", user)).filter((pid) => pid !== served.child.pid);
+    // The runtime, and the agent's command.
+    assert.ok(others.length > 1);
+    // So that the runtime can't end them, and the server waits for it.
+    for (const pid of others) sendSignal(pid, "SIGSTOP");
+    served.child.signal("SIGTERM");
+    await until(
+      async () => (await api(served, "test"))["error"] === "ShuttingDown",
+      "the server shuts down",
+    );
+    served.child.signal("SIGINT");
+    assert.equal((await served.child.ended).code, 130);
+    await until(() => others.every((pid) => !isRunning(pid)), "all processes have ended");
+  });
+
+  it("runs a job of the rehearsal's entry", async (t) => {
+    const workspace = await makeWorkspace(t);
+    const served = await startServe(t, rehearsed.slice(0, 2));
+    const body = `${workspace.path}\na newcomer`;
+    const { jobId } = await api(served, "copilot/job/start/hello", body);
+    const responses: unknown[] = [];
+    for (;;) {
+      const response = await api(served, `copilot/job/${String(jobId)}/live`);
+      responses.push(response["callback"] ?? response["error"]);
+      if ("error" in response && response["error"] !== "HttpRequestTimeout") break;
+    }
+    assert.deepEqual(responses, ["workStarted", "workStopped", "jobSucceeded", "JobsClosed"]);
+  });
+
+  it("starts without an entry for tests, and takes one from --entries-dir", async (t) => {
+    const served = await startServe(t, ["--test", "--entries-dir", "entries"]);
+    assert.deepEqual(await api(served, "copilot/task"), { tasks: [] });
+    assert.deepEqual(await api(served, "copilot/job"), { grid: [], jobs: {}, chart: {} });
+    assert.deepEqual(await api(served, "copilot/job/start/hello", "/"), { error: "JobNotFound" });
+    const installed = await api(served, "copilot/test/installJobsEntry", `${cwd}entries/hello.yml`);
+    assert.deepEqual(installed, { result: "OK" });
+    const { tasks } = await api(served, "copilot/task");
+    assert.deepEqual(tasks, [{ name: "greet", requireUserInput: true }]);
+  });
+
+  it("takes the token from the environment, and prints it nowhere", async (t) => {
+    const token = "a-token-that-is-a-secret";
+    const served = await startServe(t, rehearsed, { AGENT_JOBS_TOKEN: token });
+    assert.deepEqual((await api(served, "test"))["error"], "Unauthorized");
+    const headers = { Authorization: `Bearer ${token}` };
+    assert.deepEqual(await api(served, "test", "", headers), { message: "Hello, world!" });
+    await api(served, "stop", "", headers);
+    const { stdout, stderr } = await served.child.ended;
+    assert.match(stdout, /\?token=TOKEN/);
+    assert.ok(!`${stdout}${stderr}`.includes(token));
+  });
+
+  it("keeps the token from agents: from their environment, and from what they repeat", async (t) => {
+    const token = "a-token-that-is-a-secret";
+    const workspace = await makeWorkspace(t, curious);
+    const entry = [
+      "--entry",
+      `${workspace.path}/curious.yml`,
+      "--journals",
+      `${workspace.path}/new`,
+    ];
+    const script = ["--rehearse", `${workspace.path}/curious.rehearsal.yml`, "--in-place"];
+    const served = await startServe(t, [...entry, ...script, "--token", token]);
+    const headers = { Authorization: `Bearer ${token}` };
+    const { jobId } = await api(served, "copilot/job/start/look", workspace.path, headers);
+    const { text } = await ask(served.port, `/api/copilot/job/${String(jobId)}/journal`, {
+      headers,
+    });
+    assert.match(text, /"jobsClosed"|"JobsClosed"/);
+    assert.match(text, /"outcome":\{"kind":"succeeded"/);
+    assert.match(text, /The token is/);
+    assert.ok(!text.includes(token));
+    assert.doesNotMatch(await workspace.read("env.txt"), /AGENT_JOBS_TOKEN|a-token/);
+    const listed = await ask(served.port, "/api/copilot/journal", { headers });
+    assert.match(listed.text, new RegExp(String(jobId)));
+    const [, name = ""] = /"name":"([^"]+\.jsonl)"/.exec(listed.text) ?? [];
+    const kept = await ask(served.port, `/api/copilot/journal/${name}`, { headers });
+    assert.equal(kept.headers["content-type"], "application/x-ndjson; charset=utf-8");
+    assert.match(kept.text, /"type":"run.ended"/);
+    assert.ok(!kept.text.includes(token));
+  });
+
+  it("listens on other addresses with a token", async (t) => {
+    const served = await startServe(t, [...rehearsed, "--host", "0.0.0.0", "--token", "T"]);
+    const headers = { Authorization: "Bearer T" };
+    for (const name of ["127.0.0.1", "0.0.0.0", hostname(), "localhost"]) {
+      const host = { ...headers, Host: `${name}:${served.port}` };
+      assert.deepEqual(await api(served, "test", "", host), { message: "Hello, world!" }, name);
+    }
+    assert.equal((await api(served, "test"))["error"], "Unauthorized");
+    const foreign = { ...headers, Host: "evil.example" };
+    assert.equal((await api(served, "test", "", foreign))["error"], "Forbidden");
+  });
+});
+
+describe("agent-jobs serve refuses, with 2 and a sentence,", () => {
+  const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
+    ["a token that is empty", ["--token", ""], /must not be empty/],
+    ["a token with a space", ["--token", "a b"], /without spaces/],
+    ["a port that is none", ["--port", "70000"], /0 to 65535/],
+    [
+      "a folder of journals that can't be made",
+      ["--journals", "missing/one"],
+      /--journals: ENOENT/,
+    ],
+    ["a file as a folder of journals", ["--journals", "README.md"], /--journals: EEXIST/],
+    [
+      "a folder of entries that isn't there",
+      ["--test", "--entries-dir", "no"],
+      /no is not a folder/,
+    ],
+    ["a folder of entries without --test", ["--entries-dir", "entries"], /requires --test/],
+    ["a runtime that isn't there", ["--runtime-path", "missing"], /missing/],
+    ["an entry with --test", ["--test", "--entry", "entries/hello.yml"], /Omit --entry/],
+    ["an entry that isn't there", ["--entry", "missing.yml"], /The file doesn't exist/],
+    ["an entry that is none", ["--entry", "package.json"], /package.json/],
+    ["a rehearsal that isn't there", ["--rehearse", "missing.yml"], /The file doesn't exist/],
+    ["--in-place without a rehearsal", ["--in-place"], /requires --rehearse/],
+    ["a model category that the entry lacks", ["--model", "nothing=x"], /nothing/],
+    ["an address that isn't this machine's", ["--host", "192.0.2.1", "--token", "T"], /192.0.2.1/],
+  ];
+  for (const [what, args, reason] of refused) {
+    it(what, async () => {
+      const port = args.includes("--port") ? [] : ["--port", "0"];
+      const { code, stdout, stderr } = await runCli(["serve", ...port, ...args], { cwd });
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, reason);
+      assert.doesNotMatch(stderr, /\n\s+at |bug in agent-jobs/);
+      assert.equal(stdout, "");
+    });
+  }
+
+  it("an address that others can reach, without a token", async () => {
+    const { code, stderr } = await runCli(["serve", "--host", "0.0.0.0"], { cwd });
+    assert.equal(code, 2);
+    assert.match(stderr, /Set --token or AGENT_JOBS_TOKEN/);
+  });
+
+  it("a port that is in use", async (t) => {
+    const address = new URL(await listen(t, createServer()));
+    const { code, stderr } = await runCli(["serve", "--port", address.port], { cwd });
+    assert.equal(code, 2);
+    assert.match(stderr, new RegExp(`Port ${address.port} is in use`));
+  });
+});
+
+/** A job whose only task waits a minute for its model. */
+const slowly = {
+  "slow.yml": `
+models: { driving: gpt-5-mini }
+tasks:
+  wait: { model: { category: driving }, prompt: Wait. }
+jobs:
+  slow: { work: { kind: Ref, taskId: wait } }
+`,
+  "slow.rehearsal.yml": `
+entry: slow.yml
+sessions:
+  - turns:
+      - replies:
+          - { delay: 60000, text: Done. }
+`,
+};
+
+/** A job whose task runs a command that only ends by force. */
+const stubborn = {
+  "stubborn.yml": `
+models: { driving: gpt-5-mini }
+permissions: all
+tasks:
+  wait: { model: { category: driving }, prompt: Wait. }
+jobs:
+  wait: { work: { kind: Ref, taskId: wait } }
+`,
+  "stubborn.rehearsal.yml": `
+entry: stubborn.yml
+sessions:
+  - turns:
+      - replies:
+          - tools:
+              - name: bash
+                arguments:
+                  command: "trap '' HUP INT TERM; echo started > started.txt; sleep 300"
+                  description: Wait
+          - text: Done.
+`,
+};
+
+/** A job whose task looks for the token, and repeats it. */
+const curious = {
+  "curious.yml": `
+models: { driving: gpt-5-mini }
+permissions: all
+tasks:
+  look: { model: { category: driving }, prompt: Look. }
+jobs:
+  look: { work: { kind: Ref, taskId: look } }
+`,
+  "curious.rehearsal.yml": `
+entry: curious.yml
+sessions:
+  - turns:
+      - replies:
+          - tools:
+              - name: bash
+                arguments: { command: "env > env.txt; cat env.txt", description: Look }
+          - text: The token is a-token-that-is-a-secret.
+`,
+};

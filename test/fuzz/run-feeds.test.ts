@@ -1,0 +1,136 @@
+/** The feeds of random jobs, of which works are stopped and which are canceled: their order, whatever happens. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { Feed } from "../../src/app/feed.ts";
+import { JobFeeds, TaskFeed } from "../../src/app/run-feeds.ts";
+import type { Work } from "../../src/entry/model.ts";
+import { fakeHost, jobSpec } from "../rig/fake-host.ts";
+import { sessionCrash } from "../rig/crashes.ts";
+import { holds } from "../rig/fuzz.ts";
+
+type Fate = "succeeds" | "fails" | "crashes" | "is stopped" | "cancels the job";
+
+const { work: works } = fc.letrec<{ work: Work }>((tie) => ({
+  work: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    fc.constant<Work>({ kind: "Ref", taskId: "t" }),
+    fc
+      .array(tie("work"), { minLength: 1, maxLength: 3 })
+      .map((all): Work => ({ kind: "Seq", works: all })),
+    fc
+      .array(tie("work"), { minLength: 1, maxLength: 3 })
+      .map((all): Work => ({ kind: "Par", works: all })),
+    fc
+      .record({ condition: tie("work"), trueWork: tie("work"), falseWork: tie("work") })
+      .map((parts): Work => ({ kind: "Alt", ...parts })),
+    tie("work").map((body): Work => ({ kind: "Loop", body, atMost: 2, atMostReached: "succeed" })),
+  ),
+}));
+
+const fates = fc.array(
+  fc.constantFrom<Fate>(
+    "succeeds",
+    "succeeds",
+    "succeeds",
+    "fails",
+    "crashes",
+    "is stopped",
+    "cancels the job",
+  ),
+  { minLength: 1, maxLength: 12 },
+);
+
+/** Of all feeds of a run, in the order in which they came. */
+interface Entry {
+  readonly of: string;
+  readonly name: string;
+  readonly workId?: number;
+  readonly taskId?: string;
+}
+
+class NotedFeed extends Feed {
+  readonly #note: (response: object) => void;
+  constructor(clock: ConstructorParameters<typeof Feed>[0]["clock"], note: (one: object) => void) {
+    super({ clock });
+    this.#note = note;
+  }
+  override append(response: object): void {
+    assert.ok(!this.closed, `nothing comes after the end: ${JSON.stringify(response)}`);
+    this.#note(response);
+    super.append(response);
+  }
+}
+
+test("the feeds of a job tell each start, its task and its end in this order", async (t) => {
+  await holds(
+    t,
+    fc.asyncProperty(works, fates, async (work, plan) => {
+      const log: Entry[] = [];
+      const note =
+        (of: string) =>
+        (response: object): void => {
+          const [name] = Object.values(response).filter((one) => typeof one === "string");
+          log.push({ of, name: "callback" in response ? String(name) : "error", ...response });
+        };
+      const tasks = new Map<string, TaskFeed>();
+      const ended: string[] = [];
+      let next = 0;
+      const fake = fakeHost(({ label }) => {
+        const fate = plan[(next += 1) % plan.length] ?? "succeeds";
+        if (fate === "is stopped") queueMicrotask(() => run.stopWork(label.workId, "stopped"));
+        if (fate === "cancels the job") {
+          feeds.cancel();
+          run.cancel("stopped");
+        }
+        if (fate === "crashes") return { crash: sessionCrash };
+        if (fate === "succeeds") return { tools: ["job_boolean_true"] };
+        return fate === "fails" ? {} : { hang: true };
+      });
+      const feed = new NotedFeed(fake.clock, note("job"));
+      const journal = new Feed({ clock: fake.clock });
+      const feeds = new JobFeeds({
+        feed,
+        journal,
+        openTask(taskId) {
+          const task = new TaskFeed(new NotedFeed(fake.clock, note(taskId)), false);
+          tasks.set(taskId, task);
+          return task;
+        },
+        closeTask: (taskId) => void ended.push(taskId),
+      });
+      const criteria = { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } };
+      const task = { model: { category: "driving" }, prompt: "Go.", criteria } as const;
+      const run = fake.host.run(jobSpec({ t: task }, work), { reporters: [feeds] });
+      await fake.clock.runUntil(run.ended);
+
+      const job = log.filter(({ of }) => of === "job");
+      const end = job.at(-1)?.name ?? "";
+      assert.match(end, /^job(Succeeded|Failed|Canceled)$/);
+      assert.equal(job.filter(({ name }) => /^job[A-Z]/.test(name)).length, 1);
+      assert.equal(feeds.status, end.slice(3));
+      assert.ok(feed.closed && journal.closed);
+      assert.deepEqual(new Set(ended), new Set(tasks.keys()));
+      const running = new Map<number, string>();
+      for (const [index, { of, name, workId = -1, taskId = "" }] of log.entries()) {
+        if (of !== "job") assert.ok([...running.values()].includes(of), `${name} outside its work`);
+        if (name === "workStarted") {
+          assert.ok(!running.has(workId), "it runs already");
+          running.set(workId, taskId);
+        }
+        if (name !== "workStopped") continue;
+        const own = log.slice(0, index).filter((one) => one.of === running.get(workId));
+        assert.match(own.at(-1)?.name ?? "", /^task(Succeeded|Failed)$/);
+        running.delete(workId);
+      }
+      assert.equal(running.size, 0);
+      for (const { status, taskId } of feeds.works) {
+        assert.ok(status !== "Waiting" && status !== "Running");
+        assert.equal(taskId === undefined, status === "Skipped");
+      }
+      for (const { status, feed: own } of tasks.values())
+        assert.ok(own.closed && status !== "Running");
+    }),
+    150,
+  );
+});

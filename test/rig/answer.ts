@@ -1,0 +1,11 @@
+import assert from "node:assert/strict";
+
+/** A JSON object, as the routes of the server answer. */
+export type Answer = Readonly<Record<string, unknown>>;
+
+/** A JSON object, or a failure of the test. */
+export function recordOf(text: string): Answer {
+  const value: unknown = JSON.parse(text);
+  assert.ok(typeof value === "object" && value !== null && !Array.isArray(value), text);
+  return { ...value };
+}

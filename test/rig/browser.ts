@@ -1,0 +1,220 @@
+/**
+ * A real browser for tests of the page: one Chromium for each test file, and for each test a context of its own
+ * without storage and without downloads.
+ *
+ * Nothing resolves but loopback. A test fails when the page asks for anything else, writes an error to the console,
+ * throws, violates its Content-Security-Policy, or opens a dialog or a window. What a test provokes on purpose it
+ * names with `tolerate`.
+ */
+import assert from "node:assert/strict";
+import { accessSync, constants } from "node:fs";
+import { mkdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { delimiter, join } from "node:path";
+import { after, afterEach, before } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+} from "playwright-core";
+
+const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/** The browser that the tests drive, or undefined if none is installed. */
+export function findChromium(path: string = process.env["PATH"] ?? ""): string | undefined {
+  for (const name of names) {
+    for (const folder of path.split(delimiter)) {
+      if (folder !== "" && isExecutable(join(folder, name))) return join(folder, name);
+    }
+  }
+  return undefined;
+}
+
+const executable = findChromium();
+const missing =
+  "No Chromium or Chrome on PATH. On Debian and Ubuntu: sudo apt-get install chromium. " +
+  "The tests of the page need it.";
+
+/** For `describe`: a machine without a browser skips these tests. In CI they fail instead. */
+export const browserTests = {
+  skip: executable === undefined && process.env["CI"] === undefined ? missing : false,
+};
+
+export interface TabOptions {
+  readonly colorScheme?: "light" | "dark";
+  readonly viewport?: { readonly width: number; readonly height: number };
+  /** No network at all, not even loopback. */
+  readonly offline?: boolean;
+  readonly scale?: number;
+  /** Ignores the Content-Security-Policy, to see what holds without it. */
+  readonly bypassPolicy?: boolean;
+}
+
+export interface Tab {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Problems that match are expected from now on. */
+  readonly tolerate: (pattern: RegExp) => void;
+}
+
+/** A phone in portrait: the narrowest page that must be readable. */
+export const phone = { width: 380, height: 780 };
+
+/**
+ * Call it once at the top of a test file: the function that opens a tab for the test that runs. The tab is closed,
+ * and its problems are counted, after the test and before its `t.after`, so servers may still be running.
+ */
+export function useBrowser(): (options?: TabOptions) => Promise<Tab> {
+  let browser: Browser | undefined;
+  let opened: OpenTab[] = [];
+  before(async () => {
+    if (browserTests.skip === false) browser = await launchChromium();
+  });
+  after(() => browser?.close());
+  afterEach(async () => {
+    const tabs = opened;
+    opened = [];
+    const problems = await Promise.all(tabs.map((tab) => tab.close()));
+    assert.deepEqual(problems.flat(), [], "problems that the page had");
+  });
+  return async (options = {}) => {
+    assert.ok(browser, "The browser is started before the first test.");
+    const tab = await openTab(browser, options);
+    opened.push(tab);
+    return tab;
+  };
+}
+
+export interface OpenTab extends Tab {
+  /** Closes the tab: the problems that it had and that nobody tolerates. */
+  readonly close: () => Promise<readonly string[]>;
+}
+
+/** A tab in a context of its own. */
+export async function openTab(browser: Browser, options: TabOptions = {}): Promise<OpenTab> {
+  const context = await browser.newContext(contextOptions(options));
+  context.setDefaultTimeout(20_000);
+  const problems: string[] = [];
+  const tolerated: RegExp[] = [];
+  context.on("request", (request) => {
+    if (!isLocal(request.url())) problems.push(`request: ${request.method()} ${request.url()}`);
+  });
+  context.on("console", (message) => {
+    if (message.type() !== "error") return;
+    problems.push(`console: ${message.text()} (${message.location().url})`);
+  });
+  context.on("weberror", (error) => void problems.push(`uncaught: ${String(error.error())}`));
+  context.on("dialog", (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss().catch(() => {});
+  });
+  const page = await context.newPage();
+  context.on("page", (other) => void problems.push(`window: ${other.url()}`));
+  return {
+    page,
+    context,
+    tolerate: (pattern) => void tolerated.push(pattern),
+    async close() {
+      await context.close();
+      return problems.filter((problem) => !tolerated.some((pattern) => pattern.test(problem)));
+    },
+  };
+}
+
+export function launchChromium(): Promise<Browser> {
+  if (executable === undefined) throw new Error(missing);
+  return chromium.launch({
+    executablePath: executable,
+    args: ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"],
+  });
+}
+
+function contextOptions(options: TabOptions): BrowserContextOptions {
+  return {
+    acceptDownloads: false,
+    colorScheme: options.colorScheme ?? "light",
+    locale: "en-US",
+    timezoneId: "UTC",
+    offline: options.offline ?? false,
+    bypassCSP: options.bypassPolicy ?? false,
+    viewport: options.viewport ?? { width: 1280, height: 800 },
+    ...(options.scale === undefined ? {} : { deviceScaleFactor: options.scale }),
+    reducedMotion: "reduce",
+  };
+}
+
+/** Fails with the serious and critical findings of axe on the page as it is now. */
+export async function expectAccessible(page: Page, what: string): Promise<void> {
+  await page.evaluate(await axe());
+  const findings = await page.evaluate<readonly Finding[]>(
+    `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
+      violations.map(({ id, impact, help, nodes }) => ({
+        id, impact, help,
+        where: nodes.slice(0, 5).map((node) => node.html.slice(0, 200) + " " + (node.any[0]?.message ?? "")),
+      })))`,
+  );
+  const grave = findings.filter(({ impact }) => impact === "serious" || impact === "critical");
+  assert.deepEqual(grave, [], `axe on ${what}`);
+}
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string;
+  readonly help: string;
+  readonly where: readonly string[];
+}
+
+/** Fails if the page can be scrolled sideways. */
+export async function expectNoSidewaysScroll(page: Page, what: string): Promise<void> {
+  const [content, window] = await page.evaluate<readonly [number, number]>(
+    "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
+  );
+  if (content <= window) return;
+  const wide = await page.evaluate<string[]>(
+    `[...document.querySelectorAll("body *")]
+      .filter((element) => element.getBoundingClientRect().right > ${window} + 1)
+      .slice(0, 8).map((element) => element.tagName + "." + element.className)`,
+  );
+  assert.fail(`${what} is ${content} px wide in a window of ${window} px: ${wide.join(", ")}`);
+}
+
+/** Writes a picture into the folder that AGENT_JOBS_SCREENSHOTS names, if it does. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env["AGENT_JOBS_SCREENSHOTS"];
+  if (folder === undefined) return;
+  await mkdir(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`) });
+}
+
+/** Waits until the expression is true in the page. (`waitForFunction` needs a policy with `unsafe-eval`.) */
+export async function until(page: Page, expression: string): Promise<void> {
+  for (let tries = 0; !(await page.evaluate<boolean>(`Boolean(${expression})`)); tries += 1) {
+    if (tries === 400) assert.fail(`It did not become true: ${expression}`);
+    await sleep(50);
+  }
+}
+
+function isLocal(address: string): boolean {
+  const url = new URL(address);
+  if (["file:", "data:", "blob:", "about:"].includes(url.protocol)) return true;
+  return url.hostname === "127.0.0.1" || url.hostname === "localhost";
+}
+
+let source: Promise<string> | undefined;
+
+function axe(): Promise<string> {
+  source ??= readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  return source;
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

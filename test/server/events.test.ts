@@ -1,0 +1,252 @@
+/** `…/events`: the responses of a feed as server-sent events, for any number of readers, resumable. */
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import type { Answer } from "../rig/answer.ts";
+import { startServer } from "../rig/server.ts";
+import type { ServerEvent } from "../rig/server-events.ts";
+import { entryOf, loop, par, ref, reports, seq, sessions } from "../rig/server-fixtures.ts";
+
+const [ok, hangs] = [ref("ok"), ref("hangs")];
+const words = Array.from({ length: 300 }, (_, index) => `word ${index}`).join(" ");
+
+const long = Array.from({ length: 50_000 }, (_, index) => `line ${index}\n`).join("");
+
+const server = await startServer({
+  entry: entryOf({
+    several: seq(ok, par(ok, ref("fails"), ok)),
+    long: loop(ok, { postCondition: [true, ref("first")] }),
+    hangs: seq(ok, hangs),
+    crashes: ref("crashes"),
+    writes: ref("slow"),
+  }),
+  sessions: [
+    ...sessions.filter((rule) => rule["task"] !== "slow"),
+    // More than a feed keeps in memory.
+    { task: "slow", turns: [{ text: long, reasoning: long }] },
+    { turns: [{ reasoning: words, text: words }, reports, "Hello again!"] },
+  ],
+});
+after(() => server.stop());
+
+async function all(events: AsyncIterable<ServerEvent>): Promise<ServerEvent[]> {
+  const read: ServerEvent[] = [];
+  for await (const event of events) read.push(event);
+  return read;
+}
+
+const dataOf = (events: readonly ServerEvent[]): Answer[] => events.map(({ data }) => data);
+
+/** Numbered from 1, without a gap, and closed at the end. */
+function check(events: readonly ServerEvent[], closed: string): void {
+  assert.deepEqual(
+    events.map(({ id }) => id),
+    events.map((_, index) => String(index + 1)),
+  );
+  assert.deepEqual(events.at(-1)?.data, { error: closed });
+  assert.ok(events.slice(0, -1).every(({ data }) => !("error" in data)));
+}
+
+/** Reads a feed in pieces of `size`, each on a connection of its own that goes on where the last one ended. */
+async function inPieces(route: string, size: number): Promise<ServerEvent[]> {
+  const read: ServerEvent[] = [];
+  for (;;) {
+    const last = read.at(-1);
+    const options = last === undefined ? {} : { lastEventId: last.id };
+    let count = 0;
+    for await (const event of server.events(route, options)) {
+      read.push(event);
+      count += 1;
+      if (count === size) break;
+    }
+    if (count === 0) return read;
+  }
+}
+
+describe("the events of a job", { concurrency: true }, () => {
+  it("are the responses of live in the same order, for several readers at once", async () => {
+    const jobId = await server.startJob("several");
+    const route = `copilot/job/${jobId}/events`;
+    const [{ job }, ...readers] = await Promise.all([
+      server.follow(jobId),
+      all(server.events(route)),
+      all(server.events(route)),
+      inPieces(route, 1),
+      inPieces(route, 3),
+    ]);
+    for (const events of readers) {
+      check(events, "JobsClosed");
+      assert.deepEqual(dataOf(events).slice(0, -1), job);
+    }
+    // Also when it is over, and when `live` doesn't know it any more.
+    assert.deepEqual(await all(server.events(route)), readers[0]);
+  });
+
+  it("include the crash of a job", async () => {
+    const jobId = await server.startJob("crashes");
+    const events = await all(server.events(`copilot/job/${jobId}/events`));
+    check(events, "JobsClosed");
+    assert.deepEqual(
+      dataOf(events).map((one) => one["callback"] ?? Object.keys(one)[0]),
+      ["workStarted", "workStopped", "jobError", "jobFailed", "error"],
+    );
+  });
+
+  it("go on while a job hangs, and end with it", async () => {
+    const jobId = await server.startJob("hangs");
+    const route = `copilot/job/${jobId}`;
+    const events: ServerEvent[] = [];
+    for await (const event of server.events(`${route}/events`)) {
+      events.push(event);
+      if (event.data["callback"] === "workStarted" && event.data["workId"] === 1)
+        assert.deepEqual(await server.post(`${route}/stop`), { result: "Closed" });
+    }
+    check(events, "JobsClosed");
+    assert.deepEqual(events.at(-2)?.data, { callback: "jobCanceled" });
+  });
+
+  it("are there for each task, and for its session", async () => {
+    const { job, tasks } = await server.runJob("long");
+    assert.equal(tasks.size, 4);
+    assert.deepEqual(job.at(-1), { callback: "jobSucceeded" });
+    for (const [taskId, feed] of tasks) {
+      const events = await all(server.events(`copilot/task/${taskId}/events`));
+      check(events, "TaskClosed");
+      assert.deepEqual(dataOf(events).slice(0, -1), feed);
+      const started = feed.find((one) => one["callback"] === "taskSessionStarted");
+      const session = `copilot/session/${String(started?.["sessionId"])}`;
+      const both = [all(server.events(`${session}/events`)), server.drain(session)] as const;
+      const [heard, taken] = await Promise.all(both);
+      check(heard, "SessionClosed");
+      assert.deepEqual(dataOf(heard).slice(0, -1), taken);
+    }
+  });
+});
+
+describe("a feed that nobody read until its end", () => {
+  it("is whole, in both ways to read it", async () => {
+    const jobId = await server.startJob("writes");
+    const { tasks } = await server.follow(jobId);
+    const [[taskId, feed] = []] = tasks;
+    assert.ok(taskId !== undefined && feed !== undefined);
+    const started = feed.find((one) => one["callback"] === "taskSessionStarted");
+    const session = `copilot/session/${String(started?.["sessionId"])}`;
+    const [events, taken] = await Promise.all([
+      all(server.events(`${session}/events`)),
+      server.drain(session),
+    ]);
+    check(events, "SessionClosed");
+    assert.deepEqual(dataOf(events).slice(0, -1), taken);
+    for (const [delta, end] of [
+      ["onMessage", "onEndMessage"],
+      ["onReasoning", "onEndReasoning"],
+    ] as const) {
+      const text = taken
+        .filter((one) => one["callback"] === delta)
+        .map((one) => one["delta"])
+        .join("");
+      // Not with `equal`: the difference of two long texts takes long to print.
+      assert.ok(text === long, delta);
+      const whole = taken.find((one) => one["callback"] === end)?.["completeContent"];
+      assert.ok(whole === long, end);
+    }
+    const journal = await all(server.events(`copilot/job/${jobId}/journal`));
+    check(journal, "JobsClosed");
+  });
+});
+
+describe("the events of a session", { concurrency: true }, () => {
+  it("resume after any of them without loss or repetition", async () => {
+    const id = await server.startSession();
+    const feed = `copilot/session/${id}`;
+    assert.deepEqual(await server.post(`${feed}/query`, "Hello"), {});
+    await server.takeUntil(feed, (one) => one["callback"] === "onIdle");
+    const live = inPieces(`${feed}/events`, 7);
+    assert.deepEqual(await server.post(`${feed}/query`, "Report"), {});
+    await server.takeUntil(feed, (one) => one["callback"] === "onIdle");
+    assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+    const whole = await all(server.events(`${feed}/events`));
+    check(whole, "SessionClosed");
+    assert.deepEqual(await live, whole);
+    const deltas = (callback: string): string =>
+      dataOf(whole)
+        .filter((one) => one["callback"] === callback)
+        .map((one) => String(one["delta"]))
+        .join("");
+    assert.ok(deltas("onMessage").startsWith(words));
+    assert.equal(deltas("onReasoning"), words);
+    for (const lastEventId of ["1", "5", String(whole.length - 1)]) {
+      const rest = await all(server.events(`${feed}/events`, { lastEventId }));
+      assert.deepEqual(rest, whole.slice(Number(lastEventId)));
+    }
+  });
+
+  it("are over after the Closed event: 204, so that a browser doesn't come again", async () => {
+    const id = await server.startSession();
+    const feed = `copilot/session/${id}`;
+    assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+    const [closed, ...others] = await all(server.events(`${feed}/events`));
+    assert.deepEqual([closed, others], [{ id: "1", data: { error: "SessionClosed" } }, []]);
+    for (const last of ["1", "2", "99999999999"]) {
+      const response = await server.request(`${feed}/events`, {
+        headers: { "last-event-id": last },
+      });
+      assert.deepEqual([response.status, await response.text()], [204, ""]);
+    }
+  });
+
+  it("refuse a Last-Event-ID that is no number", async () => {
+    const id = await server.startSession();
+    const feed = `copilot/session/${id}`;
+    assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+    for (const last of ["x", "-1", "1.5", "1e3"]) {
+      const response = await server.request(`${feed}/events`, {
+        headers: { "last-event-id": last },
+      });
+      assert.equal(response.status, 400, last);
+    }
+    check(await all(server.events(`${feed}/events`, { lastEventId: "" })), "SessionClosed");
+  });
+
+  it("don't wait for a reader that doesn't read", async () => {
+    const id = await server.startSession();
+    const feed = `copilot/session/${id}`;
+    const lazy = await server.request(`${feed}/events`);
+    const gone = new AbortController();
+    await server.request(`${feed}/events`, { signal: gone.signal });
+    assert.deepEqual(await server.post(`${feed}/query`, "Hello"), {});
+    gone.abort();
+    await server.takeUntil(feed, (one) => one["callback"] === "onIdle");
+    assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+    assert.match(await lazy.text(), /"error":"SessionClosed"\}\n\n$/);
+  });
+});
+
+describe("the events of what never was", () => {
+  for (const [route, error] of [
+    ["copilot/session/nobody", "SessionNotFound"],
+    ["copilot/task/task-0", "TaskNotFound"],
+    ["copilot/job/nothing", "JobNotFound"],
+  ] as const) {
+    it(`are not found: ${route}`, async () => {
+      assert.deepEqual(await server.get(`${route}/events`), { error });
+    });
+  }
+});
+
+describe("the journal of a job", () => {
+  it("is the run's events in order, from the start to the end, and resumes", async () => {
+    const jobId = await server.startJob("several");
+    const route = `copilot/job/${jobId}/journal`;
+    const [events, pieces] = await Promise.all([all(server.events(route)), inPieces(route, 5)]);
+    check(events, "JobsClosed");
+    assert.deepEqual(pieces, events);
+    const types = dataOf(events).map((one) => one["type"]);
+    assert.deepEqual([types[0], types.at(-2)], ["run.started", "run.ended"]);
+    assert.ok(
+      dataOf(events)
+        .slice(0, -1)
+        .every((one) => one["runId"] === jobId),
+    );
+    assert.equal(types.filter((type) => type === "work.started").length, 4);
+  });
+});

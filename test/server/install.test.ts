@@ -1,0 +1,144 @@
+/** `copilot/test/installJobsEntry`, which exists with `--test` alone, and what is listed of an installed entry. */
+import assert from "node:assert/strict";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import type { Answer } from "../rig/answer.ts";
+import { startServer } from "../rig/server.ts";
+import { entryOf, model, models, ref, seq, sessions } from "../rig/server-fixtures.ts";
+
+const server = await startServer({ entry: entryOf({ job: ref("ok") }), sessions });
+after(() => server.stop());
+const entries = join(server.folder, "entries");
+
+async function write(name: string, content: unknown): Promise<string> {
+  const file = join(entries, name);
+  await writeFile(file, typeof content === "string" ? content : JSON.stringify(content));
+  return file;
+}
+
+const install = (file: string): Promise<Answer> =>
+  server.post("copilot/test/installJobsEntry", file);
+
+describe("copilot/test/installJobsEntry", () => {
+  it("installs an entry in place of the one before", async () => {
+    const file = await write("other.json", {
+      models,
+      tasks: {
+        plain: { model: { category: "driving" }, prompt: ["Do", "it."] },
+        asks: { model: { category: "driving" }, prompt: "Do $user-input.", requireUserInput: true },
+      },
+      jobs: { other: { work: seq(ref("plain"), seq(ref("asks"))) } },
+      grid: [{ keyword: "all", jobs: [{ name: "run", jobName: "other" }, null] }],
+    });
+    assert.deepEqual(await install(file), { result: "OK" });
+    assert.deepEqual(await server.get("copilot/task"), {
+      tasks: [
+        { name: "plain", requireUserInput: false },
+        { name: "asks", requireUserInput: true },
+      ],
+    });
+    const { grid, jobs } = await server.get("copilot/job");
+    assert.deepEqual(
+      { grid, jobs },
+      {
+        grid: [{ keyword: "all", jobs: [{ name: "run", jobName: "other" }, null] }],
+        jobs: {
+          other: {
+            requireUserInput: true,
+            work: {
+              kind: "Seq",
+              works: [
+                { kind: "Ref", taskId: "plain", workIdInJob: 0 },
+                { kind: "Ref", taskId: "asks", workIdInJob: 1 },
+              ],
+            },
+          },
+        },
+      },
+    );
+  });
+
+  it("installs an entry in YAML, and one in a folder below", async () => {
+    const yaml = `models: { driving: ${model} }\ntasks: { a: { model: { category: driving }, prompt: Go. } }\njobs: { a: { work: { kind: Ref, taskId: a } } }\n`;
+    assert.deepEqual(await install(await write("entry.yml", yaml)), { result: "OK" });
+    assert.deepEqual(await server.get("copilot/task"), {
+      tasks: [{ name: "a", requireUserInput: false }],
+    });
+    await mkdir(join(entries, "deep"));
+    const deep = await write("deep/entry.json", entryOf({ job: ref("ok") }));
+    assert.deepEqual(await install(deep), { result: "OK" });
+  });
+
+  it("refuses a file that isn't in the folder", async () => {
+    const outside = join(server.folder, "outside.json");
+    await writeFile(outside, JSON.stringify(entryOf({ job: ref("ok") })));
+    await symlink(outside, join(entries, "link.json"));
+    await symlink(server.folder, join(entries, "up"));
+    for (const path of [
+      outside,
+      join(entries, "..", "outside.json"),
+      `${entries}/../outside.json`,
+      join(entries, "link.json"),
+      join(entries, "up", "outside.json"),
+      `${entries}.json`,
+      "entry.json",
+      "entries/entry.json",
+      "",
+    ]) {
+      const { result, error, ...others } = await install(path);
+      assert.deepEqual({ result, others }, { result: "InvalidatePath", others: {} }, path);
+      assert.ok(error === undefined || typeof error === "string");
+    }
+  });
+
+  it("refuses an entry with a mistake, with the message of validateEntry", async () => {
+    const file = await write("wrong.json", {
+      ...entryOf({ job: ref("nothing") }),
+      models: { driving: model },
+    });
+    const { result, error, ...others } = await install(file);
+    assert.deepEqual({ result, others }, { result: "InvalidateEntry", others: {} });
+    assert.match(String(error), /entry\.jobs\["job"\]\.work\.taskId: /);
+  });
+
+  for (const [name, content] of Object.entries({
+    "no JSON": "{",
+    "no object": "[]",
+    nothing: "",
+    "an unknown field": JSON.stringify({ ...entryOf({ job: ref("ok") }), extra: 1 }),
+  })) {
+    it(`refuses what is no entry: ${name}`, async () => {
+      const { result, error } = await install(await write("wrong.json", content));
+      assert.equal(result, "InvalidateEntry");
+      assert.equal(typeof error, "string");
+      assert.doesNotMatch(String(error), /\n\s+at /, "a stack trace");
+    });
+  }
+
+  it("keeps the entry when it refuses another", async () => {
+    const before = await server.get("copilot/job");
+    await install(await write("wrong.json", "{}"));
+    assert.deepEqual(await server.get("copilot/job"), before);
+  });
+
+  it("refuses any entry while a session runs", async () => {
+    const file = await write("right.json", entryOf({ job: ref("ok"), second: ref("ok") }));
+    const id = await server.startSession();
+    const { result, error, ...others } = await install(file);
+    assert.deepEqual({ result, others }, { result: "Rejected", others: {} });
+    assert.match(String(error), /running/);
+    assert.deepEqual(await server.post(`copilot/session/${id}/stop`), { result: "Closed" });
+    assert.deepEqual(await install(file), { result: "OK" });
+  });
+
+  it("refuses any entry while a job runs", async () => {
+    const file = await write("right.json", entryOf({ job: ref("hangs") }));
+    assert.deepEqual(await install(file), { result: "OK" });
+    const jobId = await server.startJob("job");
+    assert.equal((await install(file))["result"], "Rejected");
+    assert.deepEqual(await server.post(`copilot/job/${jobId}/stop`), { result: "Closed" });
+    await server.follow(jobId);
+    assert.deepEqual(await install(file), { result: "OK" });
+  });
+});

@@ -1,0 +1,125 @@
+/** A server whose models answer when the test lets them: what can be seen of a job while it waits. */
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import { startModelServer, type Reply } from "../rig/model-server.ts";
+import { startServer } from "../rig/server.ts";
+import type { ServerEvent } from "../rig/server-events.ts";
+import { entryOf, jobFeed, models, par, ref, seq } from "../rig/server-fixtures.ts";
+
+/** Who waits for an answer, by the prompt. */
+const waiting = new Map<string, (reply: Reply) => void>();
+const asked = new Map<string, () => void>();
+
+/** Resolves when the model is asked. */
+function isAsked(prompt: string): Promise<void> {
+  if (waiting.has(prompt)) return Promise.resolve();
+  return new Promise((resolve) => asked.set(prompt, resolve));
+}
+
+async function answer(prompt: string, reply: Reply): Promise<void> {
+  await isAsked(prompt);
+  waiting.get(prompt)?.(reply);
+  waiting.delete(prompt);
+}
+
+const modelServer = await startModelServer(
+  ({ prompt, toolResults }) => {
+    if (toolResults.length > 0) return { text: "Done." };
+    return new Promise((resolve) => {
+      waiting.set(prompt, resolve);
+      asked.get(prompt)?.();
+    });
+  },
+  { models: ["special", "gpt-5-mini"] },
+);
+const task = (prompt: string): object => ({ model: { category: "driving" }, prompt });
+const strict = (prompt: string): object => ({
+  ...task(prompt),
+  criteria: { toolExecuted: ["job_prepare_document"], failureAction: { retryTimes: 0 } },
+});
+const server = await startServer({
+  entry: {
+    ...entryOf({
+      par: seq(par(ref("strict"), ref("plain")), ref("last")),
+      one: ref("one"),
+    }),
+    models: { ...models, other: "another" },
+    tasks: {
+      strict: strict("Strict."),
+      plain: task("Plain."),
+      last: task("Last."),
+      one: strict("One."),
+    },
+  },
+  provider: modelServer.baseUrl,
+});
+after(async () => {
+  await server.stop();
+  await modelServer.close();
+});
+
+describe("a server with a model server", { concurrency: true }, () => {
+  it("lists the models of the entry, and those of the model server", async () => {
+    const { models: listed, ...others } = await server.get("copilot/models");
+    assert.ok(Array.isArray(listed));
+    assert.deepEqual(others, {});
+    const expected = ["gpt-5-mini", "another", "special"];
+    assert.deepEqual(new Set(listed.map((one) => one.id)), new Set(expected));
+    assert.equal(listed.length, expected.length);
+    for (const one of listed) assert.deepEqual(one, { name: one.id, id: one.id, multiplier: 0 });
+  });
+
+  it("starts sessions with the models of both, and with no other", async () => {
+    for (const model of ["another", "special"]) {
+      const id = await server.startSession(model);
+      const feed = `copilot/session/${id}`;
+      assert.deepEqual(await server.post(`${feed}/query`, `To ${model}.`), {});
+      await answer(`To ${model}.`, { text: "Hello!" });
+      await server.takeUntil(feed, (one) => one["completeContent"] === "Hello!");
+      assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+    }
+    assert.deepEqual(await server.post("copilot/session/start/third", server.workingDirectory), {
+      error: "ModelIdNotFound",
+    });
+  });
+
+  it("waits for all works of a Par after the first has failed, and starts nothing after it", async () => {
+    const jobId = await server.startJob("par");
+    const feed = `copilot/job/${jobId}`;
+    await Promise.all([isAsked("Strict."), isAsked("Plain.")]);
+    await answer("Strict.", { text: "I did nothing." });
+    const first = await server.takeUntil(feed, (one) => one["callback"] === "workStopped");
+    assert.deepEqual(first.at(-1), { callback: "workStopped", workId: 0, succeeded: false });
+    assert.equal((await server.get(`${feed}/status`))["status"], "Running");
+    await answer("Plain.", { text: "Done." });
+    const rest = await server.drain(feed);
+    assert.deepEqual(rest, jobFeed(["1 succeeded", "jobFailed"], rest));
+  });
+
+  it("sends each event as soon as it happens", async () => {
+    const jobId = await server.startJob("one");
+    const events = server.events(`copilot/job/${jobId}/events`);
+    const started = await next(events);
+    assert.equal(started.data["callback"], "workStarted");
+    const tasks = server.events(`copilot/task/${String(started.data["taskId"])}/events`);
+    const session = await next(tasks);
+    assert.equal(session.data["callback"], "taskSessionStarted");
+    await answer("One.", {
+      toolCalls: [{ name: "job_prepare_document", arguments: { argument: "a report" } }],
+    });
+    let last = session;
+    for await (const event of tasks) last = event;
+    assert.deepEqual(last.data, { error: "TaskClosed" });
+    assert.deepEqual((await next(events)).data, {
+      callback: "workStopped",
+      workId: 0,
+      succeeded: true,
+    });
+    await events.return();
+  });
+});
+
+async function next(events: AsyncGenerator<ServerEvent, void, void>): Promise<ServerEvent> {
+  const { value } = await events.next();
+  return value ?? assert.fail("the stream has ended");
+}

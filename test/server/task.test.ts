@@ -1,0 +1,484 @@
+/** `copilot/task/…` in a borrowed session, and what a client sees of criteria and retries. */
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import type { Answer } from "../rig/answer.ts";
+import { startServer } from "../rig/server.ts";
+import { call, calls, models, reports, ref, saysNo, saysYes } from "../rig/server-fixtures.ts";
+
+const driving = { category: "driving" };
+const check = "Is it good? Call job_boolean_true or job_boolean_false.";
+
+/** A task and the turns of the session that plays it. */
+interface Played {
+  readonly criteria?: Answer;
+  readonly turns: readonly unknown[];
+  /** The decisions about its criteria, in short, and how it ends. */
+  readonly feed: readonly string[];
+  /** What the session is asked, in order. */
+  readonly prompts: readonly string[];
+  readonly availability?: Answer;
+}
+
+const prompt = "Do it.";
+const again = `${prompt}\n\n## Required Tool Not Called: job_prepare_document`;
+const retry = (number: number, of: number): string => `DECISION Retry ${number} of ${of}`;
+
+const played: Readonly<Record<string, Played>> = {
+  plain: { turns: ["Done."], prompts: [prompt], feed: ["TASK SUCCEEDED", "taskSucceeded"] },
+  toolCalled: {
+    criteria: { toolExecuted: ["job_prepare_document"], failureAction: { retryTimes: 3 } },
+    turns: [reports],
+    prompts: [prompt],
+    feed: ["CRITERIA toolExecuted", "TASK SUCCEEDED", "taskSucceeded"],
+  },
+  toolNeverCalled: {
+    criteria: { toolExecuted: ["job_prepare_document"], failureAction: { retryTimes: 0 } },
+    turns: ["I did nothing."],
+    prompts: [prompt],
+    feed: ["CRITERIA toolExecuted", "DECISION", "TASK FAILED", "taskFailed"],
+  },
+  toolCalledAtTheSecondTry: {
+    criteria: { toolExecuted: ["job_prepare_document"], failureAction: { retryTimes: 3 } },
+    turns: ["I forgot.", reports],
+    prompts: [prompt, again],
+    feed: [
+      "CRITERIA toolExecuted",
+      retry(1, 3),
+      "CRITERIA toolExecuted",
+      "TASK SUCCEEDED",
+      "taskSucceeded",
+    ],
+  },
+  toolNotCalledInTheBudget: {
+    criteria: { toolExecuted: ["job_prepare_document"], failureAction: { retryTimes: 2 } },
+    turns: ["I forgot.", "Again.", "And again."],
+    prompts: [prompt, again, again],
+    feed: [
+      "CRITERIA toolExecuted",
+      retry(1, 2),
+      "CRITERIA toolExecuted",
+      retry(2, 2),
+      "CRITERIA toolExecuted",
+      "DECISION",
+      "TASK FAILED",
+      "taskFailed",
+    ],
+  },
+  severalTools: {
+    criteria: {
+      toolExecuted: ["job_prepare_document", "job_boolean_true"],
+      failureAction: { retryTimes: 1 },
+    },
+    turns: ["I forgot.", calls(call("job_prepare_document", "a"), call("job_boolean_true", "b"))],
+    prompts: [
+      prompt,
+      `${prompt}\n\n## Required Tool Not Called: job_prepare_document, job_boolean_true`,
+    ],
+    feed: [
+      "CRITERIA toolExecuted",
+      retry(1, 1),
+      "CRITERIA toolExecuted",
+      "TASK SUCCEEDED",
+      "taskSucceeded",
+    ],
+  },
+  conditionHolds: {
+    criteria: { condition: check, failureAction: { retryTimes: 2 } },
+    turns: ["Done.", saysYes],
+    prompts: [prompt, check],
+    feed: ["CRITERIA condition", "TASK SUCCEEDED", "taskSucceeded"],
+  },
+  conditionHoldsAtTheSecondTry: {
+    criteria: { condition: check, failureAction: { retryTimes: 2 } },
+    turns: ["Done.", saysNo, "Better.", saysYes],
+    prompts: [prompt, check, prompt, check],
+    feed: [
+      "CRITERIA condition",
+      retry(1, 2),
+      "CRITERIA condition",
+      "TASK SUCCEEDED",
+      "taskSucceeded",
+    ],
+  },
+  conditionNeverHolds: {
+    criteria: { condition: check, failureAction: { retryTimes: 1 } },
+    turns: ["Done.", saysNo, "Better.", saysNo],
+    prompts: [prompt, check, prompt, check],
+    feed: [
+      "CRITERIA condition",
+      retry(1, 1),
+      "CRITERIA condition",
+      "DECISION",
+      "TASK FAILED",
+      "taskFailed",
+    ],
+  },
+  conditionIsNotAnswered: {
+    criteria: { condition: check, failureAction: { retryTimes: 0 } },
+    turns: ["Done.", "I don't know."],
+    prompts: [prompt, check],
+    feed: ["CRITERIA condition", "DECISION", "TASK FAILED", "taskFailed"],
+  },
+  toolThenCondition: {
+    criteria: {
+      toolExecuted: ["job_prepare_document"],
+      condition: check,
+      failureAction: { retryTimes: 2 },
+    },
+    turns: ["I forgot.", reports, saysNo, reports, saysYes],
+    prompts: [prompt, again, check, prompt, check],
+    feed: [
+      "CRITERIA toolExecuted",
+      retry(1, 2),
+      "CRITERIA toolExecuted",
+      "CRITERIA condition",
+      retry(2, 2),
+      "CRITERIA toolExecuted",
+      "CRITERIA condition",
+      "TASK SUCCEEDED",
+      "taskSucceeded",
+    ],
+  },
+  additionalPrompt: {
+    criteria: {
+      toolExecuted: ["job_prepare_document"],
+      failureAction: { retryTimes: 1, additionalPrompt: "Take care." },
+    },
+    turns: ["I forgot.", reports],
+    prompts: [prompt, `${again}\n\n## You accidentally Stopped\nTake care.`],
+    feed: [
+      "CRITERIA toolExecuted",
+      retry(1, 1),
+      "CRITERIA toolExecuted",
+      "TASK SUCCEEDED",
+      "taskSucceeded",
+    ],
+  },
+};
+
+const tasks = Object.fromEntries(
+  Object.entries(played).map(([name, { criteria, availability }]) => [
+    name,
+    {
+      model: driving,
+      prompt,
+      ...(criteria === undefined ? {} : { criteria }),
+      ...(availability === undefined ? {} : { availability }),
+    },
+  ]),
+);
+
+const server = await startServer({
+  entry: {
+    models,
+    tasks: {
+      ...tasks,
+      apart: {
+        model: driving,
+        prompt,
+        criteria: {
+          condition: check,
+          runConditionInSameSession: false,
+          failureAction: { retryTimes: 1 },
+        },
+      },
+      asks: { model: driving, prompt: "Do $user-input.", requireUserInput: true },
+      needs: {
+        model: driving,
+        prompt,
+        availability: { previousTasks: ["plain"], condition: "Ready? Call job_boolean_true." },
+      },
+      crashes: { model: driving, prompt: "Crash." },
+      crashesOnce: { model: driving, prompt: "Crash once." },
+      empty: { model: driving, prompt: "Say nothing." },
+      hangs: { model: driving, prompt: "Hang." },
+      hangsOnce: { model: driving, prompt: "Hang once." },
+    },
+    jobs: Object.fromEntries(
+      [
+        ...Object.keys(played),
+        "apart",
+        "crashes",
+        "crashesOnce",
+        "empty",
+        "hangs",
+        "hangsOnce",
+      ].map((name) => [name, { work: ref(name) }]),
+    ),
+  },
+  sessions: [
+    ...Object.entries(played).map(([task, { turns }]) => ({ task, turns })),
+    { task: "apart", role: "task", turns: ["Done."] },
+    { task: "apart", role: "driving", retry: 0, turns: [saysNo] },
+    { task: "apart", role: "driving", turns: [saysYes] },
+    { task: "asks", turns: [{ prompt: "Do a dance.", text: "Done." }] },
+    { task: "needs", turns: [{ prompt, text: "Done." }] },
+    { task: "crashes", turns: [{ error: { status: 400, message: "a bad request" } }] },
+    { task: "crashesOnce", attempt: 1, turns: [{ text: "" }] },
+    { task: "crashesOnce", turns: [{ prompt: "The session crashed", text: "Done." }] },
+    { task: "empty", turns: [{ text: "" }] },
+    { task: "hangs", turns: [{ text: "I begin", hang: true }] },
+    { task: "hangsOnce", attempt: 1, turns: [{ text: "I begin", hang: true }] },
+    { task: "hangsOnce", turns: [{ prompt: "The session crashed", text: "Done." }] },
+    { turns: ["Hello!", "Hello again!"] },
+  ],
+});
+after(() => server.stop());
+
+/** Decisions about criteria and the end, without their prose, and what is no decision by its name. */
+function inShort(feed: readonly Answer[]): string[] {
+  return feed.flatMap((answer) => {
+    const { callback, reason } = answer;
+    if (typeof callback !== "string") return Object.keys(answer);
+    if (callback !== "taskDecision" || typeof reason !== "string") return [callback];
+    const category = /^\[([A-Z ]+)\] /.exec(reason)?.[1];
+    assert.ok(category !== undefined, `no category: ${reason}`);
+    if (category === "OPERATION" || category === "MISC") return [];
+    const detail = /\b(?:Retry \d+ of \d+|toolExecuted|condition)\b/.exec(reason)?.[0];
+    const shown = category === "CRITERIA" || detail?.startsWith("Retry") === true;
+    return [shown && detail !== undefined ? `${category} ${detail}` : category];
+  });
+}
+
+async function startTask(task: string, sessionId: string, input = ""): Promise<string> {
+  const answer = await server.post(`copilot/task/start/${task}/session/${sessionId}`, input);
+  assert.deepEqual(Object.keys(answer), ["taskId"], JSON.stringify(answer));
+  return String(answer["taskId"]);
+}
+
+const generated = (feed: readonly Answer[]): unknown[] =>
+  feed.filter((one) => one["callback"] === "onGeneratedUserPrompt").map((one) => one["prompt"]);
+
+describe("a task in a borrowed session", { concurrency: 4 }, () => {
+  for (const [name, { feed, prompts }] of Object.entries(played)) {
+    it(`reports its criteria and its retries: ${name}`, async () => {
+      const sessionId = await server.startSession();
+      const taskId = await startTask(name, sessionId);
+      assert.match(taskId, /^task-/);
+      assert.deepEqual(inShort(await server.drain(`copilot/task/${taskId}`)), feed);
+      assert.deepEqual(await server.get(`copilot/task/${taskId}/live`), { error: "TaskNotFound" });
+      assert.deepEqual(await server.post(`copilot/task/${taskId}/stop`), { error: "TaskNotFound" });
+      // The session is alive, and has heard every prompt.
+      assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), {
+        result: "Closed",
+      });
+      assert.deepEqual(generated(await server.drain(`copilot/session/${sessionId}`)), prompts);
+    });
+  }
+
+  it("leaves the session alive, which answers further prompts", async () => {
+    const sessionId = await server.startSession();
+    const taskId = await startTask("plain", sessionId);
+    await server.drain(`copilot/task/${taskId}`);
+    assert.deepEqual(await server.post(`copilot/session/${sessionId}/query`, "Hello"), {});
+    await server.takeUntil(
+      `copilot/session/${sessionId}`,
+      (one) => one["completeContent"] === "Hello!",
+    );
+    assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), { result: "Closed" });
+  });
+
+  it("skips the check of its prerequisites", async () => {
+    const sessionId = await server.startSession();
+    const taskId = await startTask("needs", sessionId);
+    const feed = await server.drain(`copilot/task/${taskId}`);
+    assert.deepEqual(inShort(feed), ["TASK SUCCEEDED", "taskSucceeded"]);
+  });
+
+  it("gets the body as the user's input", async () => {
+    const sessionId = await server.startSession();
+    const taskId = await startTask("asks", sessionId, "a dance");
+    const feed = await server.drain(`copilot/task/${taskId}`);
+    assert.deepEqual(feed.at(-1), { callback: "taskSucceeded" });
+  });
+
+  it("can't be stopped", async () => {
+    const sessionId = await server.startSession();
+    const taskId = await startTask("hangs", sessionId);
+    assert.deepEqual(await server.post(`copilot/task/${taskId}/stop`), {
+      error: "TaskCannotClose",
+    });
+    // It ends with its session.
+    assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), { result: "Closed" });
+    const feed = await server.drain(`copilot/task/${taskId}`);
+    assert.deepEqual(feed.at(-1), { callback: "taskFailed" });
+    assert.ok(feed.some((one) => "taskError" in one));
+  });
+
+  it("waits 5 seconds in live, and refuses a second call meanwhile", async () => {
+    const sessionId = await server.startSession();
+    const live = `copilot/task/${await startTask("hangs", sessionId)}/live`;
+    const both = [server.get(live), server.get(live)];
+    assert.deepEqual(await Promise.race(both), { error: "ParallelCallNotSupported" });
+    const answers = (await Promise.all(both)).map((one) => one["error"]);
+    assert.deepEqual(new Set(answers), new Set(["ParallelCallNotSupported", "HttpRequestTimeout"]));
+    assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), { result: "Closed" });
+  });
+
+  it("fails in a session in which another one runs", async () => {
+    const sessionId = await server.startSession();
+    const first = await startTask("hangs", sessionId);
+    const second = await startTask("plain", sessionId);
+    const feed = await server.drain(`copilot/task/${second}`);
+    assert.deepEqual(feed.at(-1), { callback: "taskFailed" });
+    assert.match(String(feed.at(-2)?.["taskError"]), /busy/);
+    assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), { result: "Closed" });
+    assert.deepEqual((await server.drain(`copilot/task/${first}`)).at(-1), {
+      callback: "taskFailed",
+    });
+  });
+
+  it("fails at once when the session crashes, and says why", async () => {
+    const sessionId = await server.startSession();
+    const taskId = await startTask("crashes", sessionId);
+    const feed = await server.drain(`copilot/task/${taskId}`);
+    assert.deepEqual(
+      feed.slice(-2).map((one) => Object.keys(one)),
+      [["taskError"], ["callback"]],
+    );
+    assert.match(String(feed.at(-2)?.["taskError"]), /a bad request/);
+    assert.deepEqual(feed.at(-1), { callback: "taskFailed" });
+    assert.ok(feed.some((one) => String(one["reason"]).startsWith("[SESSION CRASHED] ")));
+    // The session itself goes on.
+    assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), { result: "Closed" });
+  });
+
+  it("needs a session that runs, and a task of the entry", async () => {
+    const sessionId = await server.startSession();
+    const start = (task: string, session: string): Promise<Answer> =>
+      server.post(`copilot/task/start/${task}/session/${session}`);
+    assert.deepEqual(await start("plain", "nobody"), { error: "SessionNotFound" });
+    assert.deepEqual(await start("nothing", sessionId), { error: "TaskNotFound" });
+    assert.deepEqual(await start("constructor", sessionId), { error: "TaskNotFound" });
+    assert.deepEqual(await server.post(`copilot/session/${sessionId}/stop`), { result: "Closed" });
+    assert.deepEqual(await start("plain", sessionId), { error: "SessionNotFound" });
+  });
+});
+
+describe("a task of a job", { concurrency: 4 }, () => {
+  for (const [name, { feed, prompts }] of Object.entries(played)) {
+    it(`reports its session, its criteria and its retries: ${name}`, async () => {
+      const { tasks: feeds } = await server.runJob(name);
+      const [own] = feeds.values();
+      assert.ok(own !== undefined && feeds.size === 1);
+      const end = feed.at(-1);
+      // The session ends before the task does.
+      const expected = [...feed.slice(0, -1), "taskSessionStopped", end];
+      const shown = inShort(own).filter((one) => one !== "taskSessionStarted");
+      const order = (lines: readonly unknown[]): unknown[] =>
+        lines.filter((line) => line !== "taskSessionStopped");
+      assert.deepEqual(order(shown), order(expected));
+      assert.equal(shown.filter((line) => line === "taskSessionStopped").length, 1);
+      const started = own.find((one) => one["callback"] === "taskSessionStarted");
+      const sessionId = started?.["sessionId"];
+      assert.deepEqual(started, {
+        callback: "taskSessionStarted",
+        taskId: sessionId,
+        isDrivingSession: true,
+        sessionId,
+        isDriving: true,
+      });
+      const session = await server.drain(`copilot/session/${String(sessionId)}`);
+      assert.deepEqual(generated(session), prompts);
+      assert.ok(session.some((one) => one["callback"] === "onIdle"));
+    });
+  }
+
+  it("has a session for each purpose with runConditionInSameSession false", async () => {
+    const { tasks: feeds } = await server.runJob("apart");
+    const [own] = feeds.values();
+    assert.ok(own !== undefined);
+    const started = own.filter((one) => one["callback"] === "taskSessionStarted");
+    assert.deepEqual(
+      started.map((one) => one["isDriving"]),
+      [false, true, false, true],
+    );
+    const prompts = await Promise.all(
+      started.map(async (one) =>
+        generated(await server.drain(`copilot/session/${String(one["sessionId"])}`)),
+      ),
+    );
+    assert.deepEqual(prompts, [[prompt], [check], [prompt], [check]]);
+    const stopped = own.filter((one) => one["callback"] === "taskSessionStopped");
+    assert.deepEqual(
+      stopped.map((one) => one["succeeded"]),
+      [true, false, true, true],
+    );
+    assert.deepEqual(own.at(-1), { callback: "taskSucceeded" });
+  });
+
+  it("shows the sessions that replace those that crashed, and the prompt sent again", async () => {
+    const { job, tasks: feeds } = await server.runJob("crashesOnce");
+    const [own] = feeds.values();
+    assert.ok(own !== undefined);
+    const started = own.filter((one) => one["callback"] === "taskSessionStarted");
+    assert.equal(started.length, 2);
+    const session = await server.drain(`copilot/session/${String(started[1]?.["sessionId"])}`);
+    assert.deepEqual(generated(session), [
+      "The session crashed, please redo and here is the last request:\nCrash once.",
+    ]);
+    assert.ok(inShort(own).includes("SESSION CRASHED"));
+    assert.deepEqual(
+      [own.at(-1), job.at(-1)],
+      [{ callback: "taskSucceeded" }, { callback: "jobSucceeded" }],
+    );
+  });
+
+  it("gives up after five crashes in a row", async () => {
+    const { job, tasks: feeds } = await server.runJob("empty");
+    const [own] = feeds.values();
+    assert.ok(own !== undefined);
+    assert.equal(inShort(own).filter((line) => line === "SESSION CRASHED").length, 5);
+    assert.deepEqual(Object.keys(own.at(-2) ?? {}), ["taskError"]);
+    assert.deepEqual(own.at(-1), { callback: "taskFailed" });
+    assert.deepEqual(Object.keys(job.at(-2) ?? {}), ["jobError"]);
+    assert.deepEqual(job.at(-1), { callback: "jobFailed" });
+  });
+
+  it("replaces a session that a client stops", async () => {
+    const jobId = await server.startJob("hangsOnce");
+    const [work] = await server.takeUntil(`copilot/job/${jobId}`, (one) => "workId" in one);
+    const feed = `copilot/task/${String(work?.["taskId"])}`;
+    const [started] = (
+      await server.takeUntil(feed, (one) => one["callback"] === "taskSessionStarted")
+    ).slice(-1);
+    const session = `copilot/session/${String(started?.["sessionId"])}`;
+    await server.takeUntil(session, (one) => one["callback"] === "onMessage");
+    assert.deepEqual(await server.post(`${session}/stop`), { result: "Closed" });
+    await server.drain(session);
+    const rest = await server.drain(feed);
+    assert.ok(inShort(rest).includes("SESSION CRASHED"));
+    assert.equal(rest.filter((one) => one["callback"] === "taskSessionStarted").length, 1);
+    assert.deepEqual(rest.at(-1), { callback: "taskSucceeded" });
+    assert.deepEqual((await server.drain(`copilot/job/${jobId}`)).at(-1), {
+      callback: "jobSucceeded",
+    });
+  });
+
+  it("can be stopped, and its session talked to until then", async () => {
+    const jobId = await server.startJob("hangs");
+    const [work] = await server.takeUntil(`copilot/job/${jobId}`, (one) => "workId" in one);
+    const feed = `copilot/task/${String(work?.["taskId"])}`;
+    const [started] = (
+      await server.takeUntil(feed, (one) => one["callback"] === "taskSessionStarted")
+    ).slice(-1);
+    const session = `copilot/session/${String(started?.["sessionId"])}`;
+    await server.takeUntil(session, (one) => one["callback"] === "onMessage");
+    assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
+    await server.drain(feed);
+    await server.drain(session);
+    assert.deepEqual(await server.post(`${feed}/stop`), { error: "TaskNotFound" });
+    const job = await server.drain(`copilot/job/${jobId}`);
+    assert.deepEqual(job[0], { callback: "workStopped", workId: 0, succeeded: false });
+    assert.notDeepEqual(job.at(-1), { callback: "jobSucceeded" });
+  });
+});
+
+describe("a task that never was", () => {
+  it("is not found", async () => {
+    for (const id of ["nothing", "task-0", "plain"]) {
+      assert.deepEqual(await server.get(`copilot/task/${id}/live`), { error: "TaskNotFound" });
+      assert.deepEqual(await server.post(`copilot/task/${id}/stop`), { error: "TaskNotFound" });
+    }
+  });
+});

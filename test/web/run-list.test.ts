@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  filterRuns,
+  noFilter,
+  rowsOf,
+  sortRuns,
+  totalsOf,
+  type ListedRun,
+} from "../../web/report/run-list.ts";
+
+function run(runId: string, more: Partial<ListedRun> = {}): ListedRun {
+  return {
+    runId,
+    jobName: "nightly",
+    status: "succeeded",
+    startTime: "2026-01-01T00:00:00.000Z",
+    durationMs: 1000,
+    modelCalls: 1,
+    inputTokens: 10,
+    outputTokens: 1,
+    cost: 0.5,
+    attempts: 1,
+    retries: 0,
+    crashes: 0,
+    denials: 0,
+    journals: ["linux.jsonl"],
+    ...more,
+  };
+}
+
+const runs = [
+  run("a", { startTime: "2026-01-03T00:00:00.000Z", cost: 2 }),
+  run("b", { jobName: "review", status: "failed", reason: "criteria not met", retries: 3 }),
+  run("c", { status: "running", journals: ["mac.jsonl", "all.jsonl"], outputTokens: 500 }),
+];
+const ids = (found: readonly ListedRun[]): string => found.map(({ runId }) => runId).join("");
+
+test("runs are found by every word of job, id, reason and journal, and by status and job", () => {
+  for (const [filter, found] of [
+    [{}, "abc"],
+    [{ text: "  NIGHTLY mac" }, "c"],
+    [{ text: "criteria" }, "b"],
+    [{ text: "all.jsonl" }, "c"],
+    [{ text: "nightly criteria" }, ""],
+    [{ status: "failed" }, "b"],
+    [{ job: "nightly", status: "succeeded" }, "a"],
+  ] as const)
+    assert.equal(ids(filterRuns(runs, { ...noFilter, ...filter })), found, JSON.stringify(filter));
+});
+
+test("runs are sorted by each column, in both directions, and equal ones keep their order", () => {
+  for (const [key, ascending] of [
+    ["startTime", "bca"],
+    ["jobName", "acb"],
+    ["cost", "bca"],
+    ["tokens", "abc"],
+    ["retries", "acb"],
+    ["status", "bca"],
+    ["durationMs", "abc"],
+  ] as const)
+    assert.equal(ids(sortRuns(runs, { key, descending: false })), ascending, key);
+  assert.equal(ids(sortRuns(runs, { key: "cost", descending: true })), "abc");
+  const { startTime: _start, ...unknown } = run("x");
+  const byStart = { key: "startTime", descending: true } as const;
+  assert.equal(ids(sortRuns([unknown, ...runs], byStart)), "abcx");
+});
+
+test("totals are sums over the runs", () => {
+  const { runs: count, failed, cost, retries, inputTokens, outputTokens } = totalsOf(runs);
+  assert.deepEqual(
+    { count, failed, cost, retries, inputTokens, outputTokens },
+    { count: 3, failed: 1, cost: 3, retries: 3, inputTokens: 30, outputTokens: 502 },
+  );
+});
+
+test("groups have a heading with their totals, in the order of their first runs", () => {
+  const rows = (grouping: "none" | "job" | "journal"): string[] =>
+    rowsOf(runs, grouping).map((row) =>
+      row.kind === "run" ? row.run.runId : `${row.name} ${row.totals.runs}`,
+    );
+  assert.deepEqual(rows("none"), ["a", "b", "c"]);
+  assert.deepEqual(rows("job"), ["nightly 2", "a", "c", "review 1", "b"]);
+  assert.deepEqual(rows("journal"), ["linux.jsonl 2", "a", "b", "mac.jsonl 1", "c"]);
+});

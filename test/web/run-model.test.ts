@@ -1,0 +1,259 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import type { RunEvent, RunEventBody, WorkRef } from "../../src/events/event.ts";
+import type { SessionActivity } from "../../src/events/session-activity.ts";
+import { applyToModel, createRunModel, type RunModel } from "../../web/model/run-model.ts";
+import { MAX_SESSION_LANES, SESSION_LANES } from "../../web/model/model.ts";
+import { events, story } from "../events/samples.ts";
+import { everyEvent } from "../events/every-event.ts";
+import { holds } from "../rig/fuzz.ts";
+import { hostile, largeRun } from "./large-run.ts";
+
+function fold(events: Iterable<RunEvent>, model = createRunModel()): RunModel {
+  for (const event of events) applyToModel(model, event);
+  return model;
+}
+
+const isDelta = (event: RunEvent): boolean =>
+  event.type === "activity" && event.activity.kind.endsWith(".delta");
+
+/** How many events were applied differs if some of them are deltas; nothing else may. */
+function withoutCount(model: RunModel): object {
+  return { ...model, events: 0 };
+}
+
+const work: WorkRef = { workId: 3, taskId: "check", iteration: 1 };
+const session = { work, sessionId: "s1" };
+const stamped = (bodies: readonly RunEventBody[]): RunEvent[] =>
+  bodies.map((body, index) => ({ at: 1000 + index * 10, runId: "r", ...body }));
+const act = (activity: SessionActivity, turnId = "t1"): RunEventBody => ({
+  type: "activity",
+  ...session,
+  turnId,
+  activity,
+});
+const turnStarted = (turnId: string): RunEventBody => ({
+  type: "turn.started",
+  ...session,
+  turnId,
+  modelId: "m",
+  purpose: "prompt",
+  retry: 0,
+  attempt: 1,
+  prompt: "Do it.",
+});
+
+test("events in any order, truncated anywhere, are all applied", async (t) => {
+  await holds(
+    t,
+    fc.property(events, fc.nat({ max: 60 }), (all, from) => {
+      const model = fold(all.slice(from));
+      assert.equal(model.unusable, 0);
+      assert.equal(model.events, all.slice(from).length);
+    }),
+    200,
+  );
+});
+
+test("an event of another version does not throw and is counted", () => {
+  const odd = ["null", "7", `{"at":1,"type":"decision","work":null,"decision":{"kind":"new"}}`];
+  const model = fold(story());
+  const before = model.decisions.length;
+  for (const event of odd) applyToModel(model, JSON.parse(event));
+  assert.equal(model.unusable, odd.length);
+  assert.equal(model.decisions.length, before);
+  assert.equal(fold(stamped(everyEvent)).unusable, 0);
+});
+
+test("a model that goes on from a part of the run ends like one of the whole run", async (t) => {
+  await holds(
+    t,
+    fc.property(events, fc.nat({ max: 60 }), (all, cut) => {
+      const parts = fold(all.slice(cut), fold(all.slice(0, cut)));
+      assert.deepStrictEqual(parts, fold(all));
+    }),
+    60,
+  );
+});
+
+test("a live run with deltas ends like its journal without them", () => {
+  const live = largeRun({ events: 900, deltas: true });
+  assert.ok(live.some(isDelta));
+  const journal = live.filter((event) => !isDelta(event));
+  const fromLive = withoutCount(fold(live));
+  const fromJournal = withoutCount(fold(journal));
+  assert.deepStrictEqual(fromLive, fromJournal);
+});
+
+test("a text grows with its deltas, and its end replaces it", () => {
+  const model = fold(
+    stamped([
+      turnStarted("t1"),
+      act({ kind: "message.started", messageId: "m" }),
+      act({ kind: "message.delta", messageId: "m", text: "Hel" }),
+      act({ kind: "message.delta", messageId: "m", text: "lo" }),
+    ]),
+  );
+  const blocks = model.turns[0]?.blocks ?? [];
+  const shown = (): unknown[] =>
+    blocks.map((block) => block.kind === "message" && [block.text, block.complete]);
+  assert.deepEqual(shown(), [["Hello", false]]);
+  const ended = { kind: "message.ended", messageId: "m", text: "Hello there" } as const;
+  const late = { kind: "message.delta", messageId: "m", text: "!" } as const;
+  fold(stamped([act(ended), act(late)]), model);
+  assert.deepEqual(shown(), [["Hello there", true]]);
+});
+
+test("an end without a start creates what ended", () => {
+  const model = fold(
+    stamped([
+      act({ kind: "tool.ended", toolCallId: "c", succeeded: true, result: { content: "42" } }),
+      { type: "turn.ended", ...session, turnId: "t1", purpose: "prompt", outcome: "completed" },
+      { type: "session.ended", ...session, role: "task", succeeded: true },
+      { type: "work.ended", work, outcome: { kind: "succeeded" } },
+    ]),
+  );
+  const [turn] = model.turns;
+  assert.equal(turn?.start, undefined);
+  assert.equal(turn?.outcome, "completed");
+  const [call] = turn?.blocks ?? [];
+  assert.equal(call?.kind, "call");
+  assert.equal(call.toolName, "unknown");
+  assert.equal(call.end?.result?.content, "42");
+  assert.deepEqual(model.works.get(3)?.iterations.get(1)?.outcome, { kind: "succeeded" });
+});
+
+test("a late event of an earlier turn is added to that turn", () => {
+  const model = fold(
+    stamped([
+      turnStarted("t1"),
+      turnStarted("t2"),
+      act({ kind: "message.ended", messageId: "m", text: "late" }, "t1"),
+    ]),
+  );
+  assert.deepEqual(
+    model.turns.map(({ turnId, blocks }) => [turnId, blocks.length]),
+    [
+      ["t1", 1],
+      ["t2", 0],
+    ],
+  );
+});
+
+test("the end of the run ends everything that is open", () => {
+  const model = fold(
+    stamped([
+      { type: "work.started", work, modelId: "m" },
+      turnStarted("t1"),
+      act({ kind: "tool.started", toolCallId: "c", toolName: "bash", arguments: {} }),
+      { type: "run.ended", outcome: { kind: "canceled", reason: "stopped" } },
+    ]),
+  );
+  const [turn] = model.turns;
+  const iteration = model.works.get(3)?.iterations.get(1);
+  assert.ok(turn !== undefined && iteration !== undefined);
+  assert.equal(turn.session.endedAt, 1030);
+  const spans = [...iteration.work.lane.spans, ...turn.session.lane.spans];
+  assert.deepEqual(
+    spans.map(({ kind, end, status }) => [kind, end, status]),
+    [
+      ["iteration", 1030, "canceled"],
+      ["queue", 1010, "neutral"],
+      ["turn", 1030, "canceled"],
+      ["tool", 1030, "canceled"],
+    ],
+  );
+});
+
+test("of two ends of a work the first one counts", () => {
+  const end = { type: "work.ended", work, outcome: { kind: "succeeded" } } as const;
+  const model = fold(stamped([{ type: "work.started", work, modelId: "m" }, end, end]));
+  const iteration = model.works.get(3)?.iterations.get(1);
+  assert.equal(iteration?.endedAt, 1010);
+  assert.equal(iteration?.span.end, 1010);
+});
+
+test("a tool call whose id was used before does not take its link", () => {
+  const call = { kind: "tool.started", toolCallId: "c", toolName: "bash", arguments: {} } as const;
+  const end = { kind: "tool.ended", toolCallId: "c", succeeded: true } as const;
+  const model = fold(
+    stamped([turnStarted("t1"), act(call), act(end), turnStarted("t2"), act(call, "t2")]),
+  );
+  assert.equal(model.callsById.get("c")?.turn.turnId, "t1");
+  assert.deepEqual(
+    model.turns.flatMap(({ blocks }) =>
+      blocks.map((block) => block.kind === "call" && block.first),
+    ),
+    [true, false],
+  );
+});
+
+test("every sending of the prompt begins a new part of the iteration", () => {
+  const model = fold(story());
+  const [iteration] = model.works.get(0)?.iterations.values() ?? [];
+  assert.equal(iteration?.sendings, 3);
+  const entries = iteration?.entries.map((entry) =>
+    entry.kind === "turn" ? `${entry.sending} turn` : `${entry.sending} ${entry.decision.kind}`,
+  );
+  assert.deepEqual(entries, [
+    "1 turn",
+    "1 session-crashed",
+    "1 further-attempt",
+    "2 turn",
+    "2 criteria-failed",
+    "2 criteria-retry",
+    "3 turn",
+    "3 task-succeeded",
+  ]);
+});
+
+test("the timeline has turns, model calls, tool calls, waits and marks", () => {
+  const model = fold(largeRun({ events: 1500 }));
+  const lanes = [...model.works.values()].flatMap(({ lane, sessionLanes }) => [
+    lane,
+    ...sessionLanes,
+  ]);
+  const kinds = new Set(lanes.flatMap(({ spans }) => spans.map(({ kind }) => kind)));
+  assert.deepEqual([...kinds].sort(), ["iteration", "model", "queue", "tool", "turn", "wait"]);
+  const marks = new Set(lanes.flatMap(({ marks }) => marks.map(({ kind }) => kind)));
+  assert.deepEqual([...marks].sort(), ["attempt", "crash", "denial", "retry"]);
+  for (const { spans } of lanes) {
+    for (const { start, end = NaN, source } of spans) {
+      assert.ok(end >= start);
+      assert.notEqual(source, undefined);
+    }
+  }
+  const wait = lanes.flatMap(({ spans }) => spans).find(({ kind }) => kind === "wait");
+  assert.equal((wait?.end ?? 0) - (wait?.start ?? 0), 4000);
+});
+
+test("a work with many sessions uses its lanes again", () => {
+  const start = (index: number): RunEventBody => ({
+    type: "session.started",
+    work,
+    sessionId: `s${index}`,
+    modelId: "m",
+    role: "task",
+    retry: 0,
+    attempt: 1,
+  });
+  const end = (index: number): RunEventBody => ({
+    type: "session.ended",
+    work,
+    sessionId: `s${index}`,
+    role: "task",
+    succeeded: true,
+  });
+  const numbers = Array.from({ length: 300 }, (_, index) => index);
+  const ended = fold(stamped(numbers.flatMap((index) => [start(index), end(index)])));
+  assert.equal(ended.works.get(3)?.sessionLanes.length, SESSION_LANES);
+  const open = fold(stamped(numbers.map(start)));
+  assert.equal(open.works.get(3)?.sessionLanes.length, MAX_SESSION_LANES);
+});
+
+test("hostile texts stay as they are", () => {
+  const model = fold(largeRun({ events: 800 }));
+  assert.equal(model.works.get(15)?.taskId, hostile[0]);
+  assert.equal(model.unusable, 0);
+});

@@ -1,0 +1,125 @@
+/** The routes of the server (docs/server.md), typed. What goes wrong is a value. */
+import type {
+  ApiError,
+  Answer,
+  Config,
+  Model,
+  Jobs,
+  TaskListItem,
+  RunListItem,
+  JournalSummary,
+} from "./api-types.ts";
+
+export type * from "./api-types.ts";
+
+export const api = {
+  config: () => read<Config>("api/config"),
+  models: async () => map(await read<{ models: Model[] }>("api/copilot/models"), (a) => a.models),
+  jobs: () => read<Jobs>("api/copilot/job"),
+  runs: async () =>
+    map(await read<{ jobs: RunListItem[] }>("api/copilot/job/recent"), (a) => a.jobs),
+  runStatus: (jobId: string) => read<object>(apiPath`copilot/job/${jobId}/status`),
+  startJob: async (jobName: string, workingDirectory: string, userInput: string) =>
+    map(
+      await act<{ jobId: string }>(
+        apiPath`copilot/job/start/${jobName}`,
+        userInput === "" ? workingDirectory : `${workingDirectory}\n${userInput}`,
+      ),
+      (a) => a.jobId,
+    ),
+  stopJob: (jobId: string) => act<{ result: string }>(apiPath`copilot/job/${jobId}/stop`),
+  tasks: async () => map(await read<{ tasks: TaskListItem[] }>("api/copilot/task"), (a) => a.tasks),
+  startTask: async (taskName: string, sessionId: string, userInput: string) =>
+    map(
+      await act<{ taskId: string }>(
+        apiPath`copilot/task/start/${taskName}/session/${sessionId}`,
+        userInput,
+      ),
+      (a) => a.taskId,
+    ),
+  startSession: async (modelId: string, workingDirectory: string) =>
+    map(
+      await act<{ sessionId: string }>(apiPath`copilot/session/start/${modelId}`, workingDirectory),
+      (a) => a.sessionId,
+    ),
+  query: (sessionId: string, prompt: string) =>
+    act<object>(apiPath`copilot/session/${sessionId}/query`, prompt),
+  stopSession: (sessionId: string) =>
+    act<{ result: string }>(apiPath`copilot/session/${sessionId}/stop`),
+  journals: async () =>
+    map(await read<{ journals: JournalSummary[] }>("api/copilot/journal"), (a) => a.journals),
+};
+
+/** A path below `api/`, with every value encoded. Relative, so that a proxy may put the server anywhere. */
+export function apiPath(texts: TemplateStringsArray, ...values: readonly string[]): string {
+  return `api/${String.raw(texts, ...values.map(encodeURIComponent))}`;
+}
+
+function map<A, B>(answer: Answer<A>, change: (value: A) => B): Answer<B> {
+  return answer.ok ? { ok: true, value: change(answer.value) } : answer;
+}
+
+function read<T extends object>(path: string): Promise<Answer<T>> {
+  return request(path, {});
+}
+
+function act<T extends object>(path: string, body = ""): Promise<Answer<T>> {
+  return request(path, {
+    method: "POST",
+    body,
+    headers: { "content-type": "text/plain; charset=utf-8" },
+  });
+}
+
+/** The server and this page are of one version: an answer without `error` has the documented shape. */
+async function request<T extends object>(path: string, options: RequestInit): Promise<Answer<T>> {
+  let response: Response;
+  try {
+    response = await fetch(path, { cache: "no-store", ...options });
+  } catch {
+    return { ok: false, error: "Unreachable", reason: "The server can't be reached." };
+  }
+  const text = await response.text().catch(() => "");
+  const error = errorIn(text);
+  if (error !== undefined) return { ok: false, ...error };
+  const value: T = JSON.parse(text);
+  return { ok: true, value };
+}
+
+/** What a JSON answer reports instead of what was asked for. */
+export function errorIn(text: string): ApiError | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (typeof value !== "object" || value === null)
+    return { error: "UnexpectedAnswer", reason: "The server answered something that is not JSON." };
+  if (!("error" in value) || typeof value.error !== "string") return undefined;
+  const { error } = value;
+  const reason = "reason" in value ? String(value.reason) : describeError(error);
+  return { error, reason };
+}
+
+/** The errors that the documents name carry no text. */
+export function describeError(error: string): string {
+  switch (error) {
+    case "JobNotFound":
+      return "The server doesn't know this run. Runs are kept for an hour after they end.";
+    case "TaskNotFound":
+      return "The server doesn't know this task.";
+    case "SessionNotFound":
+      return "The server doesn't know this session. It may have been stopped.";
+    case "ModelIdNotFound":
+      return "There is no such model.";
+    case "WorkingDirectoryNotAbsolutePath":
+      return "Enter an absolute path.";
+    case "WorkingDirectoryNotExists":
+      return "There is no such folder on the server.";
+    case "UserInputRequired":
+      return "This job needs an input.";
+    default:
+      return `The server answered ${error}.`;
+  }
+}

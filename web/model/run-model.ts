@@ -1,0 +1,330 @@
+/**
+ * A run as the page shows it: a fold over its events, live or from a journal.
+ *
+ * - Any events in any order are accepted (a torn journal, the end of something that never started, events after
+ *   the end), and nothing throws. What belongs to something unknown creates it.
+ * - One event costs the same however long the run is. Texts are kept once, as the events hold them.
+ * - Deltas only show a text earlier: the whole text, which always follows, replaces them.
+ * - Statuses and counters are those of `RunView`. Nothing here counts again what it counts.
+ */
+import {
+  decisionCategory,
+  decisionMessage,
+  decisionTraits,
+  withoutDetail,
+  type Decision,
+  type SessionRole,
+} from "../../src/events/decision.ts";
+import { decisionOf } from "../../src/events/decision-of.ts";
+import type { RunEvent, SessionActed, WorkOutcome, WorkRef } from "../../src/events/event.ts";
+import { applyEvent, createRunView } from "../../src/events/view.ts";
+import { addMark, addSpan, endSpan, freeLane, markOf, newLane } from "./lanes.ts";
+import type {
+  Block,
+  DecisionItem,
+  IterationModel,
+  RunModel,
+  SessionModel,
+  SpanStatus,
+  TurnModel,
+  WorkModel,
+} from "./model.ts";
+import { applyActivity, noUsage } from "./turn-blocks.ts";
+
+export type * from "./model.ts";
+
+/** An empty model; `applyToModel` folds the events of a run into it. */
+export function createRunModel(): RunModel {
+  return {
+    view: createRunView(),
+    works: new Map(),
+    turns: [],
+    turnsById: new Map(),
+    callsById: new Map(),
+    decisions: [],
+    jobLane: newLane(),
+    running: new Set(),
+    firstAt: undefined,
+    lastAt: undefined,
+    events: 0,
+    unusable: 0,
+  };
+}
+
+/** Changes `model` in place. Never throws. */
+export function applyToModel(model: RunModel, event: RunEvent): void {
+  model.events += 1;
+  try {
+    apply(model, event);
+  } catch {
+    // A server or a report of another version may hold events that this page does not know.
+    model.unusable += 1;
+  }
+}
+
+function apply(model: RunModel, event: RunEvent): void {
+  const { at } = event;
+  if (!Number.isFinite(at)) throw new TypeError("an event without a time");
+  applyEvent(model.view, event);
+  model.firstAt ??= at;
+  model.lastAt = Math.max(model.lastAt ?? at, at);
+  const block = applyItself(model, event);
+  const decided = decisionOf(event);
+  if (decided === undefined) return;
+  addDecision(model, at, decided.work, decided.decision, event.type === "decision", block);
+}
+
+/** The block that the event added to a turn, if it did. */
+function applyItself(model: RunModel, event: RunEvent): Block | undefined {
+  const { at } = event;
+  switch (event.type) {
+    case "run.started":
+      for (const work of model.view.works.values()) workOf(model, work);
+      addSpan(model.jobLane, "job", at);
+      return undefined;
+    case "run.ended":
+      for (const iteration of model.running) endIteration(model, iteration, at, undefined);
+      for (const span of model.jobLane.spans) endSpan(span, at, event.outcome.kind);
+      return undefined;
+    case "work.started": {
+      // A further start ends what a damaged journal has left open.
+      for (const iteration of model.running) {
+        if (iteration.work.workId === event.work.workId)
+          endIteration(model, iteration, at, undefined);
+      }
+      iterationOf(model, event.work, at).modelId = event.modelId;
+      return undefined;
+    }
+    case "work.ended":
+      endIteration(model, iterationOf(model, event.work, at), at, event.outcome);
+      return undefined;
+    case "decision":
+      return undefined;
+    case "session.started":
+      sessionOf(model, event, at);
+      return undefined;
+    case "session.ended":
+      endSession(sessionOf(model, event, at), at);
+      return undefined;
+    case "turn.started":
+      startTurn(model, event, at);
+      return undefined;
+    case "turn.ended": {
+      const turn = turnOf(model, event, at);
+      turn.outcome = event.outcome;
+      endTurn(turn, at);
+      return undefined;
+    }
+    case "activity":
+      return applyActivity(model, turnOf(model, event, at), event.activity, at);
+  }
+}
+
+function workOf(model: RunModel, { workId, taskId }: Omit<WorkRef, "iteration">): WorkModel {
+  const known = model.works.get(workId);
+  if (known !== undefined) return known;
+  const work: WorkModel = {
+    workId,
+    taskId,
+    iterations: new Map(),
+    lane: newLane(),
+    sessionLanes: [],
+    sessionCount: 0,
+  };
+  model.works.set(workId, work);
+  return work;
+}
+
+function iterationOf(model: RunModel, ref: WorkRef, at: number): IterationModel {
+  const work = workOf(model, ref);
+  const known = work.iterations.get(ref.iteration);
+  if (known !== undefined) return known;
+  const iteration: IterationModel = {
+    kind: "iteration",
+    work,
+    iteration: ref.iteration,
+    startedAt: at,
+    endedAt: undefined,
+    outcome: undefined,
+    modelId: "",
+    sessions: new Map(),
+    entries: [],
+    sendings: 0,
+    usage: noUsage(),
+    span: addSpan(work.lane, "iteration", at),
+    idleSince: at,
+  };
+  iteration.span.source = iteration;
+  work.iterations.set(ref.iteration, iteration);
+  model.running.add(iteration);
+  return iteration;
+}
+
+function endIteration(
+  model: RunModel,
+  iteration: IterationModel,
+  at: number,
+  outcome: WorkOutcome | undefined,
+): void {
+  if (outcome !== undefined) iteration.outcome = outcome;
+  if (iteration.endedAt !== undefined) return;
+  iteration.endedAt = at;
+  model.running.delete(iteration);
+  for (const session of iteration.sessions.values()) endSession(session, at);
+  for (const entry of iteration.entries) if (entry.kind === "turn") endTurn(entry, at);
+  endSpan(iteration.span, at, outcome === undefined ? "canceled" : statusOf(outcome.kind));
+}
+
+function statusOf(kind: WorkOutcome["kind"] | "completed"): SpanStatus {
+  switch (kind) {
+    case "completed":
+    case "succeeded":
+      return "succeeded";
+    case "failed":
+    case "crashed":
+      return "failed";
+    case "canceled":
+      return "canceled";
+  }
+}
+
+interface SessionRef {
+  readonly work: WorkRef;
+  readonly sessionId: string;
+  readonly role?: SessionRole;
+  readonly modelId?: string;
+  readonly retry?: number;
+  readonly attempt?: number;
+}
+
+function sessionOf(model: RunModel, ref: SessionRef, at: number): SessionModel {
+  const iteration = iterationOf(model, ref.work, at);
+  const known = iteration.sessions.get(ref.sessionId);
+  if (known !== undefined) return known;
+  const { work } = iteration;
+  work.sessionCount += 1;
+  const lane = freeLane(work);
+  const session: SessionModel = {
+    sessionId: ref.sessionId,
+    iteration,
+    role: ref.role ?? "both",
+    modelId: ref.modelId ?? "",
+    retry: ref.retry ?? 0,
+    attempt: ref.attempt ?? 1,
+    startedAt: at,
+    number: work.sessionCount,
+    endedAt: undefined,
+    turns: new Map(),
+    lane,
+  };
+  lane.sessions.push(session);
+  iteration.sessions.set(ref.sessionId, session);
+  return session;
+}
+
+function endSession(session: SessionModel, at: number): void {
+  session.endedAt ??= at;
+}
+
+function startTurn(
+  model: RunModel,
+  event: Extract<RunEvent, { type: "turn.started" }>,
+  at: number,
+): void {
+  const session = sessionOf(model, event, at);
+  const { iteration } = session;
+  if (event.purpose === "prompt") iteration.sendings += 1;
+  const turn = addTurn(model, session, event.turnId, event, at);
+  if (at > iteration.idleSince) {
+    const start = iteration.idleSince;
+    const { spans } = iteration.work.lane;
+    spans.push({ kind: "queue", start, end: at, status: "neutral", source: turn });
+  }
+}
+
+function addTurn(
+  model: RunModel,
+  session: SessionModel,
+  turnId: string,
+  start: TurnModel["start"],
+  at: number,
+): TurnModel {
+  const { iteration } = session;
+  const turn: TurnModel = {
+    kind: "turn",
+    turnId,
+    session,
+    iteration,
+    sending: Math.max(1, iteration.sendings),
+    startedAt: at,
+    start,
+    endedAt: undefined,
+    outcome: undefined,
+    blocks: [],
+    usage: noUsage(),
+    span: addSpan(session.lane, "turn", at),
+    openTexts: new Map(),
+    openCalls: new Map(),
+  };
+  turn.span.source = turn;
+  session.turns.set(turnId, turn);
+  model.turns.push(turn);
+  if (!model.turnsById.has(turnId)) model.turnsById.set(turnId, turn);
+  iteration.entries.push(turn);
+  return turn;
+}
+
+/** The turn that an event belongs to: the last one of its session with this id. */
+function turnOf(
+  model: RunModel,
+  event: Extract<RunEvent, { type: "turn.ended" }> | SessionActed,
+  at: number,
+): TurnModel {
+  const session = sessionOf(model, event, at);
+  return session.turns.get(event.turnId) ?? addTurn(model, session, event.turnId, undefined, at);
+}
+
+function endTurn(turn: TurnModel, at: number): void {
+  if (turn.endedAt !== undefined) return;
+  turn.endedAt = at;
+  turn.iteration.idleSince = at;
+  for (const call of turn.openCalls.values()) endSpan(call.span, at, "canceled");
+  endSpan(turn.span, at, turn.outcome === undefined ? "canceled" : statusOf(turn.outcome));
+}
+
+function addDecision(
+  model: RunModel,
+  at: number,
+  ref: WorkRef | null,
+  decision: Decision,
+  made: boolean,
+  block: Block | undefined,
+): void {
+  const iteration = ref === null ? undefined : iterationOf(model, ref, at);
+  const traits = decisionTraits(decision.kind);
+  const condition =
+    iteration !== undefined && model.view.works.get(iteration.work.workId)?.condition === true;
+  const item: DecisionItem = {
+    kind: "decision",
+    number: model.decisions.length + 1,
+    at,
+    iteration,
+    sending: Math.max(1, iteration?.sendings ?? 1),
+    decision,
+    category: decisionCategory(decision),
+    severity: traits.severity,
+    answer: condition && traits.answer === true,
+    text: decisionMessage(withoutDetail(decision)),
+    block,
+  };
+  model.decisions.push(item);
+  const lane = iteration?.work.lane ?? model.jobLane;
+  if (iteration !== undefined && made) iteration.entries.push(item);
+  if (decision.kind === "waiting") {
+    const end = at + Math.max(0, decision.milliseconds);
+    lane.spans.push({ kind: "wait", start: at, end, status: "neutral", source: item });
+    if (iteration !== undefined) iteration.idleSince = Math.max(iteration.idleSince, end);
+  }
+  const mark = made ? markOf(decision) : undefined;
+  if (mark !== undefined) addMark(lane, mark, at, item);
+}

@@ -1,0 +1,67 @@
+/** How something stands: always an icon, a word and a color. */
+import { Icon, Spinner, type IconName } from "./icon.tsx";
+
+export type Status =
+  | "pending"
+  | "waiting"
+  | "running"
+  | "succeeded"
+  | "retried"
+  | "failed"
+  | "crashed"
+  | "canceled"
+  | "skipped"
+  | "answered-yes"
+  | "answered-no";
+
+interface Look {
+  readonly word: string;
+  readonly icon: IconName;
+  /** A color of tokens.css. */
+  readonly tone: Tone;
+}
+
+export type Tone = "ok" | "fail" | "warn" | "run" | "skip";
+
+export const looks: Readonly<Record<Status, Look>> = {
+  pending: { word: "Pending", icon: "dot", tone: "skip" },
+  waiting: { word: "Waiting", icon: "clock", tone: "skip" },
+  running: { word: "Running", icon: "play", tone: "run" },
+  succeeded: { word: "Succeeded", icon: "check", tone: "ok" },
+  retried: { word: "Succeeded after a retry", icon: "retry", tone: "warn" },
+  failed: { word: "Failed", icon: "cross", tone: "fail" },
+  crashed: { word: "Crashed", icon: "bolt", tone: "fail" },
+  canceled: { word: "Canceled", icon: "stop", tone: "skip" },
+  skipped: { word: "Skipped", icon: "skip", tone: "skip" },
+  "answered-yes": { word: "Answered yes", icon: "check", tone: "run" },
+  "answered-no": { word: "Answered no", icon: "minus", tone: "run" },
+};
+
+/** `word` replaces the status' own, for instance "2 failed". `quiet`: without the tinted background. */
+export function StatusBadge({
+  status,
+  word,
+  quiet = false,
+}: {
+  status: Status;
+  word?: string;
+  quiet?: boolean;
+}) {
+  const look = looks[status];
+  return (
+    <span class={`badge ${quiet ? "badge-quiet" : ""}`} data-tone={look.tone}>
+      <StatusMark status={status} />
+      <span>{word ?? look.word}</span>
+    </span>
+  );
+}
+
+/** The icon alone, where the word is beside it or in the label of what it is part of. */
+export function StatusMark({ status, size = 14 }: { status: Status; size?: number }) {
+  const { icon, tone } = looks[status];
+  return (
+    <span class="status-mark" data-tone={tone}>
+      {status === "running" ? <Spinner size={size} /> : <Icon name={icon} size={size} />}
+    </span>
+  );
+}

@@ -1,0 +1,175 @@
+/** The runs that the server knows, the newest first. */
+import { useState } from "preact/hooks";
+import type { RunSummary } from "../../src/report/run-summary.ts";
+import { api, type RunListItem } from "../data/api.ts";
+import { useAnnounce } from "../parts/announcer.tsx";
+import { plural } from "../parts/format.ts";
+import { Icon } from "../parts/icon.tsx";
+import { EmptyState } from "../parts/notes.tsx";
+import { StatusBadge } from "../parts/status.tsx";
+import { Duration, RelativeTime, RunningDuration } from "../parts/time.tsx";
+import { runHref } from "../routes.ts";
+import { newestFirst, statusOf } from "./runs.ts";
+import { StopDialog } from "./stop-dialog.tsx";
+
+const SHOWN_AT_FIRST = 20;
+
+export function RecentRuns({
+  runs,
+  onChanged,
+  onStartAgain,
+}: {
+  runs: readonly RunListItem[];
+  onChanged: () => void;
+  onStartAgain: (run: RunListItem) => void;
+}) {
+  const [all, setAll] = useState(false);
+  const [stopping, setStopping] = useState<RunListItem>();
+  const announce = useAnnounce();
+  if (runs.length === 0)
+    return (
+      <EmptyState icon="play" title="Nothing has run yet.">
+        Start a job. Its run appears here, and stays for an hour after it ends.
+      </EmptyState>
+    );
+  const sorted = newestFirst(runs);
+  const shown = all ? sorted : sorted.slice(0, SHOWN_AT_FIRST);
+  const hidden = sorted.length - shown.length;
+  return (
+    <>
+      <ul class="recent-list card">
+        {shown.map((run) => (
+          <li key={run.jobId} class="recent-item">
+            <RunRow
+              run={run}
+              onStop={() => setStopping(run)}
+              onStartAgain={() => onStartAgain(run)}
+            />
+          </li>
+        ))}
+      </ul>
+      {hidden === 0 ? null : (
+        <button type="button" class="button recent-list-more" onClick={() => setAll(true)}>
+          Show {hidden} more
+        </button>
+      )}
+      {stopping === undefined ? null : (
+        <StopDialog
+          jobName={stopping.jobName}
+          onClose={() => setStopping(undefined)}
+          onStop={async () => {
+            const answer = await api.stopJob(stopping.jobId);
+            if (answer.ok) {
+              announce(`Stopped ${stopping.jobName}.`);
+              onChanged();
+            }
+            return answer;
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function RunRow({
+  run,
+  onStop,
+  onStartAgain,
+}: {
+  run: RunListItem;
+  onStop: () => void;
+  onStartAgain: () => void;
+}) {
+  const from = Date.parse(run.startTime);
+  const isRunning = run.status === "Running";
+  const done = run.tasks.filter(({ status }) => !["Waiting", "Running"].includes(status)).length;
+  return (
+    <>
+      <a class="recent-link" href={runHref(run.jobId)}>
+        <span class="recent-name">{run.jobName}</span>
+        <span class="recent-facts">
+          <StatusBadge status={statusOf(run.status)} quiet />
+          {isRunning ? (
+            <span class="number">
+              {done} of {plural(run.tasks.length, "task")}
+            </span>
+          ) : (
+            <RelativeTime at={Date.parse(run.endTime ?? run.startTime)} />
+          )}
+        </span>
+      </a>
+      <span class="recent-duration">
+        {run.endTime === undefined ? (
+          <RunningDuration from={from} />
+        ) : (
+          <Duration ms={Date.parse(run.endTime) - from} />
+        )}
+      </span>
+      {isRunning ? (
+        <button
+          type="button"
+          class="button button-icon button-small recent-action"
+          aria-label={`Stop ${run.jobName}`}
+          title="Stop"
+          onClick={onStop}
+        >
+          <Icon name="stop" />
+        </button>
+      ) : (
+        <button
+          type="button"
+          class="button button-icon button-small recent-action"
+          aria-label={`Start ${run.jobName} again`}
+          title="Start again"
+          onClick={onStartAgain}
+        >
+          <Icon name="retry" />
+        </button>
+      )}
+      {isRunning ? (
+        <span
+          class="recent-progress"
+          aria-hidden="true"
+          style={{ width: `${(100 * done) / Math.max(1, run.tasks.length)}%` }}
+        />
+      ) : null}
+    </>
+  );
+}
+
+const EARLIER_SHOWN = 8;
+
+/** Runs that have left the list above, and are kept in journals. */
+export function EarlierRuns({ runs }: { runs: readonly RunSummary[] }) {
+  if (runs.length === 0) return null;
+  return (
+    <section class="earlier" aria-labelledby="earlier-runs">
+      <div class="section-heading">
+        <h2 id="earlier-runs">Earlier runs</h2>
+        <a class="small" href="#/journals">
+          All journals
+        </a>
+      </div>
+      <ul class="recent-list card">
+        {runs.slice(0, EARLIER_SHOWN).map((run) => (
+          <li key={run.runId} class="recent-item">
+            <a class="recent-link" href={runHref(run.runId)}>
+              <span class="recent-name">{run.jobName}</span>
+              <span class="recent-facts">
+                {run.status === "running" ? (
+                  <StatusBadge status="canceled" word="Without an end" quiet />
+                ) : (
+                  <StatusBadge status={run.status} quiet />
+                )}
+                <RelativeTime at={Date.parse(run.startTime ?? "")} />
+              </span>
+            </a>
+            <span class="recent-duration">
+              <Duration ms={run.durationMs} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,69 @@
+/** A run in the portal: its page, and what can be done with it. */
+import { useMemo, useState } from "preact/hooks";
+import { api } from "../data/api.ts";
+import { keptRun } from "../data/journal-source.ts";
+import type { RunSource } from "../data/run-source.ts";
+import type { RunPart } from "../routes.ts";
+import { RunPage, type RunActions } from "../run/run-page.tsx";
+import { StartDialog, type StartRequest } from "./start-dialog.tsx";
+import { StopDialog } from "./stop-dialog.tsx";
+
+type Asked =
+  | { readonly what: "stop"; readonly jobName: string }
+  | { readonly what: "start"; readonly request: StartRequest };
+
+export function RunRoute({ runId, part }: { runId: string; part: RunPart }) {
+  const source = useMemo(() => keptRun(runId), [runId]);
+  const [asked, setAsked] = useState<Asked>();
+  const actions = useMemo(
+    (): RunActions => ({
+      stop: async () => {
+        const { jobName } = await startOf(source);
+        setAsked({ what: "stop", jobName });
+      },
+      startAgain: async () => {
+        const run = await startOf(source);
+        setAsked({ what: "start", request: { jobName: run.jobName, again: run } });
+      },
+    }),
+    [source],
+  );
+  const onClose = () => setAsked(undefined);
+  return (
+    <>
+      <RunPage source={source} route={part} actions={actions} />
+      {asked?.what === "stop" ? (
+        <StopDialog jobName={asked.jobName} onStop={() => api.stopJob(runId)} onClose={onClose} />
+      ) : null}
+      {asked?.what === "start" ? <StartDialog request={asked.request} onClose={onClose} /> : null}
+    </>
+  );
+}
+
+interface Start {
+  readonly jobName: string;
+  readonly workingDirectory: string;
+  readonly userInput: string;
+}
+
+/** What a run was started with: as the server knows it, else as its first event says, else a rejection. */
+async function startOf(source: RunSource): Promise<Start> {
+  const runs = await api.runs();
+  const known = runs.ok ? runs.value.find(({ jobId }) => jobId === source.runId) : undefined;
+  return known ?? firstEvent(source);
+}
+
+function firstEvent(source: RunSource): Promise<Start> {
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string) => reject(new Error(reason));
+    const close = source.subscribe({
+      events: ([first]) => {
+        close();
+        if (first?.type === "run.started") resolve(first);
+        else fail("The start of this run is not known.");
+      },
+      ended: () => fail("There are no events of this run."),
+      failed: fail,
+    });
+  });
+}

@@ -1,0 +1,142 @@
+/** The addresses of the page: the part after `#`, the same in the portal and in a report. */
+
+export type Route =
+  | { readonly page: "home" }
+  | { readonly page: "run"; readonly runId: string; readonly part: RunPart }
+  | { readonly page: "compare"; readonly runIds: readonly [string, string] }
+  | { readonly page: "session"; readonly sessionId: string | undefined }
+  | { readonly page: "journals" }
+  | { readonly page: "unknown"; readonly hash: string };
+
+/** What of a run is shown. */
+export type RunPart =
+  | { readonly kind: "overview" }
+  | { readonly kind: "work"; readonly workId: number; readonly iteration: number | undefined }
+  /** `block`: the number of what happened in it, from 1. */
+  | { readonly kind: "turn"; readonly turnId: string; readonly block: number | undefined }
+  /** The first call with that id. */
+  | { readonly kind: "call"; readonly toolCallId: string }
+  /** `number`: of the decisions of the run, from 1. */
+  | { readonly kind: "decision"; readonly number: number };
+
+export function parseRoute(hash: string): Route {
+  const unknown: Route = { page: "unknown", hash };
+  const parts = segments(hash);
+  if (parts === undefined || parts.includes("")) return unknown;
+  const [page, first, second, third, fourth] = parts;
+  switch (page) {
+    case undefined:
+      return { page: "home" };
+    case "journals":
+      return parts.length === 1 ? { page } : unknown;
+    case "session":
+      return parts.length <= 2 ? { page, sessionId: first } : unknown;
+    case "compare":
+      return parts.length === 3 && first !== undefined && second !== undefined
+        ? { page, runIds: [first, second] }
+        : unknown;
+    case "run": {
+      if (first === undefined || parts.length > 5) return unknown;
+      const part = runPart(second, third, fourth);
+      return part === undefined ? unknown : { page, runId: first, part };
+    }
+    default:
+      return unknown;
+  }
+}
+
+function segments(hash: string): readonly string[] | undefined {
+  try {
+    return hash
+      .replace(/^#?\/?/, "")
+      .replace(/\/$/, "")
+      .split("/")
+      .filter((part, _index, all) => all.length > 1 || part !== "")
+      .map((part) => decodeURIComponent(part));
+  } catch {
+    return undefined;
+  }
+}
+
+function runPart(
+  kind: string | undefined,
+  id: string | undefined,
+  rest: string | undefined,
+): RunPart | undefined {
+  if (kind === undefined) return { kind: "overview" };
+  if (id === undefined || id === "") return undefined;
+  const number = rest === undefined ? undefined : wholeNumber(rest);
+  if (rest !== undefined && (number === undefined || kind === "call" || kind === "decision"))
+    return undefined;
+  switch (kind) {
+    case "work": {
+      const workId = wholeNumber(id);
+      return workId === undefined ? undefined : { kind, workId, iteration: number };
+    }
+    case "turn":
+      return { kind, turnId: id, block: number };
+    case "call":
+      return { kind, toolCallId: id };
+    case "decision": {
+      const decision = wholeNumber(id);
+      return decision === undefined ? undefined : { kind, number: decision };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function wholeNumber(text: string): number | undefined {
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+export function hrefOf(route: Exclude<Route, { page: "unknown" }>): string {
+  switch (route.page) {
+    case "home":
+      return "#/";
+    case "journals":
+      return "#/journals";
+    case "session":
+      return route.sessionId === undefined ? path("session") : path("session", route.sessionId);
+    case "compare":
+      return path("compare", ...route.runIds);
+    case "run":
+      return path("run", route.runId, ...partSegments(route.part));
+  }
+}
+
+/** The address of a run, or of a part of it. */
+export function runHref(runId: string, part: RunPart = { kind: "overview" }): string {
+  return hrefOf({ page: "run", runId, part });
+}
+
+function partSegments(part: RunPart): readonly string[] {
+  switch (part.kind) {
+    case "overview":
+      return [];
+    case "work":
+      return [
+        "work",
+        String(part.workId),
+        ...(part.iteration === undefined ? [] : [String(part.iteration)]),
+      ];
+    case "turn":
+      return ["turn", part.turnId, ...(part.block === undefined ? [] : [String(part.block)])];
+    case "call":
+      return ["call", part.toolCallId];
+    case "decision":
+      return ["decision", String(part.number)];
+  }
+}
+
+/** Half a surrogate pair, as an id from a journal may hold it, can't be encoded. */
+function path(...parts: readonly string[]): string {
+  return `#/${parts.map((part) => encodeURIComponent(part.replace(/\p{Surrogate}/gu, "\uFFFD"))).join("/")}`;
+}
+
+/** Pages with the same key are one place: moving within it keeps the focus and the scroll position. */
+export function placeOf(route: Route): string {
+  if (route.page === "run") return path("run", route.runId);
+  if (route.page === "unknown") return "unknown";
+  return hrefOf(route);
+}

@@ -1,0 +1,147 @@
+/** What the runner decided, as it comes. */
+import { useMemo, useState } from "preact/hooks";
+import type { DecisionCategory } from "../../src/events/decision.ts";
+import type { DecisionItem, RunModel } from "../model/model.ts";
+import { titleOf } from "../model/places.ts";
+import { plural } from "../parts/format.ts";
+import { Icon, type IconName } from "../parts/icon.tsx";
+import { EmptyState } from "../parts/notes.tsx";
+import { ClockTime } from "../parts/time.tsx";
+import { VirtualList } from "../parts/virtual-list.tsx";
+import { placeHref, useRunContext } from "./context.ts";
+import type { Tone } from "../parts/status.tsx";
+
+const categories: readonly DecisionCategory[] = [
+  "TASK SUCCEEDED",
+  "TASK FAILED",
+  "SESSION CRASHED",
+  "AVAILABILITY",
+  "CRITERIA",
+  "DECISION",
+  "OPERATION",
+  "MISC",
+];
+
+const all = "all";
+const important = "important";
+
+function decisionTone({ severity, answer }: DecisionItem): Tone {
+  if (answer) return "run";
+  switch (severity) {
+    case "good":
+      return "ok";
+    case "warning":
+      return "warn";
+    case "error":
+      return "fail";
+    case "neutral":
+    case "detail":
+      return "skip";
+  }
+}
+
+const icons: Readonly<Record<Tone, IconName>> = {
+  ok: "check",
+  warn: "alert",
+  fail: "cross",
+  run: "minus",
+  skip: "dot",
+};
+
+function iconOf(item: DecisionItem): IconName {
+  switch (item.decision.kind) {
+    case "session-crashed":
+      return "bolt";
+    case "criteria-retry":
+    case "further-attempt":
+      return "retry";
+    case "permission-denied":
+      return "shield";
+    case "waiting":
+      return "clock";
+    default:
+      return icons[decisionTone(item)];
+  }
+}
+
+export function DecisionMark({ decision }: { decision: DecisionItem }) {
+  const tone = decisionTone(decision);
+  return (
+    <span class="status-mark" data-tone={tone}>
+      <Icon name={iconOf(decision)} size={14} />
+    </span>
+  );
+}
+
+/** `version` and the length tell when there are more: the list is changed in place. */
+export function Decisions({ model, version }: { model: RunModel; version: number }) {
+  const { runId, live } = useRunContext();
+  const [filter, setFilter] = useState<string>(important);
+  const counts = useMemo(() => {
+    const found = new Map<string, number>();
+    for (const { category } of model.decisions) found.set(category, (found.get(category) ?? 0) + 1);
+    return found;
+  }, [model, version]);
+  const shown = useMemo(
+    () =>
+      model.decisions.filter(({ category, severity }) => {
+        if (filter === all) return true;
+        return filter === important ? severity !== "detail" : category === filter;
+      }),
+    [model, version, filter],
+  );
+  return (
+    <div class="decisions">
+      <div class="decisions-bar">
+        <label>
+          <span class="hidden-text">Category</span>
+          <select
+            class="input input-small"
+            value={filter}
+            onChange={({ currentTarget }) => setFilter(currentTarget.value)}
+          >
+            <option value={important}>Without sessions</option>
+            <option value={all}>All categories</option>
+            {categories
+              .filter((category) => counts.has(category))
+              .map((category) => (
+                <option key={category} value={category}>
+                  {category} ({counts.get(category)})
+                </option>
+              ))}
+          </select>
+        </label>
+        <span class="muted small" role="status">
+          {plural(shown.length, "decision")}
+        </span>
+      </div>
+      {shown.length === 0 ? (
+        <EmptyState title="No decisions" />
+      ) : (
+        <VirtualList
+          label="Decisions"
+          class="decisions-list"
+          items={shown}
+          keyOf={({ number }) => number}
+          estimate={44}
+          follow={live}
+          render={(decision) => (
+            <a class="decision" href={placeHref(runId, decision)}>
+              <DecisionMark decision={decision} />
+              <span class="decision-text">
+                <span class="decision-meta">
+                  <span class="decision-category">{decision.category}</span>
+                  <span class="truncate">
+                    {decision.iteration === undefined ? "job" : titleOf(decision.iteration)}
+                  </span>
+                  <ClockTime at={decision.at} />
+                </span>
+                <span class="decision-message">{decision.text}</span>
+              </span>
+            </a>
+          )}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,266 @@
+/** What a run is and how it ended, and what can be done with it. */
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { Permissions } from "../../src/entry/model.ts";
+import type { RunPlan } from "../../src/events/plan.ts";
+import type { RunView } from "../../src/events/view.ts";
+import type { RunModel } from "../model/model.ts";
+import { useAnnounce } from "../parts/announcer.tsx";
+import { CodeBlock } from "../parts/code-block.tsx";
+import { Collapsible } from "../parts/collapsible.tsx";
+import { formatCost, formatCount, formatDuration, formatExact } from "../parts/format.ts";
+import { Icon } from "../parts/icon.tsx";
+import { PageHeading } from "../parts/notes.tsx";
+import { StatusBadge } from "../parts/status.tsx";
+import { RelativeTime, useNow } from "../parts/time.tsx";
+import { runState } from "./status-of.ts";
+import type { Feed } from "./use-run.ts";
+
+/** What can be done with a run. A rejection is shown. */
+export interface RunActions {
+  stop(): Promise<void>;
+  startAgain(): Promise<void>;
+}
+
+export function RunHead({
+  model,
+  feed,
+  actions,
+}: {
+  model: RunModel;
+  feed: Feed;
+  actions: RunActions | undefined;
+}) {
+  const { view } = model;
+  const live = feed.kind === "open" && view.endedAt === undefined;
+  const isLost = feed.kind === "open" && feed.connection === "lost";
+  const state = runState(view, feed);
+  return (
+    <div class="run-head">
+      <PageHeading
+        eyebrow={<Origin view={view} />}
+        actions={actions === undefined ? undefined : <Actions live={live} actions={actions} />}
+      >
+        <span class="run-name">{view.jobName === "" ? "Run" : view.jobName}</span>
+        <StatusBadge status={state.status} word={state.word} />
+        {live && !isLost ? <span class="live-badge">live</span> : null}
+      </PageHeading>
+      <p class="connection-lost" role="status">
+        {live && isLost ? "Connection lost. Reconnecting… What is shown may be out of date." : ""}
+      </p>
+      <p class="hidden-text" role="status">
+        {live ? "" : `The run has ended: ${state.word}`}
+      </p>
+      <Reason view={view} feed={feed} />
+      <Facts model={model} live={live} />
+      {view.plan === undefined ? null : <Plan plan={view.plan} />}
+    </div>
+  );
+}
+
+function Origin({ view }: { view: RunView }) {
+  const parts = [
+    view.entryFile,
+    view.workingDirectory === "" ? undefined : view.workingDirectory,
+  ].filter((part) => part !== undefined);
+  return (
+    <span class="run-origin">
+      {parts.map((part) => (
+        <span key={part} class="mono">
+          {part}
+        </span>
+      ))}
+      {view.startedAt === undefined ? null : (
+        <span>
+          started <RelativeTime at={view.startedAt} />
+        </span>
+      )}
+    </span>
+  );
+}
+
+function Actions({ live, actions }: { live: boolean; actions: RunActions }) {
+  const announce = useAnnounce();
+  const [busy, setBusy] = useState(false);
+  const act = async (action: () => Promise<void>, failure: string) => {
+    setBusy(true);
+    try {
+      await action();
+    } catch (error) {
+      announce(`${failure}: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return live ? (
+    <button
+      type="button"
+      class="button button-danger"
+      disabled={busy}
+      onClick={() => void act(() => actions.stop(), "The run could not be stopped")}
+    >
+      <Icon name="stop" /> Stop
+    </button>
+  ) : (
+    <button
+      type="button"
+      class="button"
+      disabled={busy}
+      onClick={() => void act(() => actions.startAgain(), "The job could not be started")}
+    >
+      <Icon name="retry" /> Start again
+    </button>
+  );
+}
+
+function Reason({ view, feed }: { view: RunView; feed: Feed }) {
+  const { status, reason, advice, jobOutcome } = view;
+  return (
+    <>
+      {reason === undefined ? null : (
+        <div class="run-reason" data-tone={status === "failed" ? "fail" : "skip"}>
+          <p>{reason}</p>
+          {advice === undefined ? null : <p class="run-advice">{advice}</p>}
+        </div>
+      )}
+      {jobOutcome === undefined || jobOutcome.kind === "succeeded" ? null : (
+        <p class="run-reason" data-tone="skip">
+          The job itself {jobOutcome.kind === "failed" ? "failed" : "was canceled"}:{" "}
+          {jobOutcome.reason}
+        </p>
+      )}
+      {feed.kind === "failed" ? (
+        <p class="run-reason" data-tone="fail" role="alert">
+          No further events: {feed.reason}
+        </p>
+      ) : null}
+      {feed.kind === "ended" && view.endedAt === undefined ? (
+        <p class="run-reason" data-tone="warn">
+          The journal ends before the run does: the run was killed, or it was still running.
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+function Facts({ model, live }: { model: RunModel; live: boolean }) {
+  const { totals, startedAt, endedAt } = model.view;
+  const now = useNow(live ? 1_000 : 0);
+  const end = endedAt ?? (live ? now : (model.lastAt ?? now));
+  return (
+    <dl class="run-facts">
+      <Fact name="Duration">{startedAt === undefined ? "–" : formatDuration(end - startedAt)}</Fact>
+      <Fact name="Tokens" detail={tokensDetail(totals)}>
+        {formatCount(totals.inputTokens + totals.outputTokens)}
+      </Fact>
+      <Fact name="Cost" detail="In the runtime's own unit: premium requests">
+        {formatCost(totals.cost)}
+      </Fact>
+      <Fact name="Model calls">{formatCount(totals.modelCalls)}</Fact>
+      <Fact name="Retries" tone={totals.retries > 0 ? "warn" : undefined}>
+        {formatCount(totals.retries)}
+      </Fact>
+      <Fact name="Crashes" tone={totals.crashes > 0 ? "fail" : undefined}>
+        {formatCount(totals.crashes)}
+      </Fact>
+      <Fact name="Denials" tone={totals.denials > 0 ? "warn" : undefined}>
+        {formatCount(totals.denials)}
+      </Fact>
+    </dl>
+  );
+}
+
+function tokensDetail({
+  inputTokens,
+  outputTokens,
+  cacheReadTokens,
+  reasoningTokens,
+}: RunView["totals"]): string {
+  return `${formatExact(inputTokens)} in (${formatExact(cacheReadTokens)} from the cache), ${formatExact(outputTokens)} out (${formatExact(reasoningTokens)} of reasoning)`;
+}
+
+function Fact({
+  name,
+  detail,
+  tone,
+  children,
+}: {
+  name: string;
+  detail?: string;
+  tone?: "warn" | "fail" | undefined;
+  children: ComponentChildren;
+}) {
+  return (
+    <div class="run-fact" title={detail} data-tone={tone}>
+      <dt>{name}</dt>
+      <dd class="number">{children}</dd>
+    </div>
+  );
+}
+
+function Plan({ plan }: { plan: RunPlan }) {
+  const { userInput, models, limits, permissions, version, entryFingerprint } = plan;
+  return (
+    <div class="run-plan">
+      {userInput === "" ? null : (
+        <Collapsible summary="User input">
+          <CodeBlock text={userInput} label="user input" />
+        </Collapsible>
+      )}
+      <Collapsible summary="Models, limits and permissions">
+        <div class="plan-columns">
+          <div>
+            <h2>Models</h2>
+            <Pairs pairs={Object.entries(models)} />
+            <p class="small muted plan-version">
+              agent-jobs {version}, entry{" "}
+              <span class="mono" title={entryFingerprint}>
+                {entryFingerprint.slice(0, 12)}
+              </span>
+            </p>
+          </div>
+          <div>
+            <h2>Limits</h2>
+            <Pairs
+              pairs={Object.entries(limits).map(([name, { value, source }]) => [
+                name,
+                value === null ? "none" : formatExact(value),
+                source,
+              ])}
+            />
+          </div>
+          <div>
+            <h2>Permissions</h2>
+            <Pairs
+              pairs={Object.entries(permissions).map(([task, given]) => [
+                task,
+                permissionsText(given),
+              ])}
+            />
+          </div>
+        </div>
+      </Collapsible>
+    </div>
+  );
+}
+
+function permissionsText(permissions: Permissions): string {
+  return typeof permissions === "string" ? permissions : JSON.stringify(permissions, null, 1);
+}
+
+function Pairs({ pairs }: { pairs: readonly (readonly [string, string, string?])[] }) {
+  if (pairs.length === 0) return <p class="muted">None.</p>;
+  return (
+    <dl class="pairs">
+      {pairs.map(([name, value, source], index) => (
+        <div key={index}>
+          <dt>{name}</dt>
+          <dd>
+            {value}
+            {source === undefined ? null : <span class="muted small"> {source}</span>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,167 @@
+/** One run, live or from a journal: a fold over its events. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { RunSource } from "../data/run-source.ts";
+import type { Place } from "../model/model.ts";
+import { targetOf, type Target } from "../model/places.ts";
+import { EmptyState, ErrorNote, Loading, PageHeading } from "../parts/notes.tsx";
+import { Tabs } from "../parts/tabs.tsx";
+import { navigate } from "../router.ts";
+import { runHref, type RunPart } from "../routes.ts";
+import { RunContext } from "./context.ts";
+import { Decisions } from "./decisions.tsx";
+import { Flowchart } from "./flowchart.tsx";
+import { RunHead, type RunActions } from "./run-head.tsx";
+import { SearchBar } from "./search-bar.tsx";
+import { Timeline } from "./timeline.tsx";
+import { useRun, type Run } from "./use-run.ts";
+import { WorkDetail } from "./work-detail.tsx";
+import { WorksList } from "./works-list.tsx";
+
+export type { RunActions } from "./run-head.tsx";
+
+export function RunPage({
+  source,
+  route,
+  actions,
+}: {
+  source: RunSource;
+  route: RunPart;
+  /** Only in the portal. */
+  actions?: RunActions;
+}) {
+  const run = useRun(source);
+  const { runId } = source;
+  const { model, feed } = run;
+  const live = feed.kind === "open" && model.view.endedAt === undefined;
+  const [query, setQuery] = useState("");
+  const context = useMemo(
+    () => ({ runId, live, query, open: (part: RunPart) => navigate(runHref(runId, part)) }),
+    [runId, live, query],
+  );
+  if (model.events === 0) return <WithoutEvents run={run} />;
+  return (
+    <RunContext.Provider value={context}>
+      <RunHead model={model} feed={feed} actions={actions} />
+      <RunParts run={run} route={route} onQuery={setQuery} />
+    </RunContext.Provider>
+  );
+}
+
+function WithoutEvents({ run: { feed } }: { run: Run }) {
+  return (
+    <>
+      <PageHeading eyebrow="Run">Run</PageHeading>
+      {feed.kind === "open" ? <Loading what="the run" /> : null}
+      {feed.kind === "ended" ? <EmptyState title="There are no events of this run" /> : null}
+      {feed.kind === "failed" ? (
+        <ErrorNote title="The run can't be shown.">{feed.reason}</ErrorNote>
+      ) : null}
+    </>
+  );
+}
+
+function RunParts({
+  run: { model, version },
+  route,
+  onQuery,
+}: {
+  run: Run;
+  route: RunPart;
+  onQuery: (query: string) => void;
+}) {
+  const target = targetOf(model, route);
+  const selected = target.work?.workId;
+  const detail = useRef<HTMLElement>(null);
+  useShown(detail, route, target);
+  return (
+    <>
+      <div class="run-search">
+        <SearchBar model={model} version={version} onQuery={onQuery} />
+      </div>
+      <div class="run-pictures">
+        <section class="card run-flowchart" aria-label="Flowchart">
+          <h2 class="card-title">Flowchart</h2>
+          <Flowchart model={model} version={version} selected={selected} />
+        </section>
+        <section class="card run-time" aria-label="Timeline and decisions">
+          <Pictures model={model} version={version} selected={selected} />
+        </section>
+      </div>
+      <section ref={detail} class="card run-work" aria-label="Works">
+        <WorksList model={model} selected={selected} />
+        <div class="run-detail">
+          {target.missing ? <Missing route={route} /> : null}
+          <WithoutRow place={target.place} />
+          <WorkDetail model={model} version={version} target={target} />
+        </div>
+      </section>
+    </>
+  );
+}
+
+function Pictures({
+  model,
+  version,
+  selected,
+}: {
+  model: Run["model"];
+  version: number;
+  selected: number | undefined;
+}) {
+  const [shown, setShown] = useState<"timeline" | "decisions">("timeline");
+  return (
+    <Tabs
+      label="Timeline and decisions"
+      tabs={[
+        { id: "timeline", title: "Timeline" },
+        { id: "decisions", title: `Decisions (${model.decisions.length})` },
+      ]}
+      selected={shown}
+      onSelect={setShown}
+    >
+      {shown === "timeline" ? (
+        <Timeline model={model} version={version} selected={selected} />
+      ) : (
+        <Decisions model={model} version={version} />
+      )}
+    </Tabs>
+  );
+}
+
+/** A decision about the whole job, or about a session, has no row in a work. */
+function WithoutRow({ place }: { place: Place | undefined }) {
+  if (place?.kind !== "decision" || place.iteration?.entries.includes(place)) return null;
+  return (
+    <p class="run-reason" data-tone="skip">
+      {place.category}: {place.text}
+    </p>
+  );
+}
+
+function Missing({ route }: { route: RunPart }) {
+  const what = {
+    overview: "part",
+    work: "iteration",
+    turn: "turn",
+    call: "tool call",
+    decision: "decision",
+  };
+  return (
+    <p class="run-reason" data-tone="warn" role="status">
+      The run has no such {what[route.kind]}.
+    </p>
+  );
+}
+
+/** A link into the run brings the works into view. Its first address does only if it names a part. */
+function useShown(
+  detail: { readonly current: HTMLElement | null },
+  route: RunPart,
+  { work }: Target,
+): void {
+  const isThere = work !== undefined;
+  useEffect(() => {
+    if (route.kind === "overview" || !isThere) return;
+    detail.current?.scrollIntoView({ block: "start" });
+  }, [route, isThere]);
+}

@@ -1,0 +1,318 @@
+/** The chosen work: a tab for each iteration and each attempt, and in it everything that happened. */
+import type { ComponentChildren, VNode } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { IterationModel, RunModel, TurnModel, WorkModel } from "../model/model.ts";
+import { sendingOf, type Target } from "../model/places.ts";
+import { rowOf, rowsOf, type Row } from "../model/rows.ts";
+import { Icon } from "../parts/icon.tsx";
+import { EmptyState } from "../parts/notes.tsx";
+import { StatusBadge, StatusMark, type Status } from "../parts/status.tsx";
+import { Tabs } from "../parts/tabs.tsx";
+import { useVirtualRows } from "../parts/virtual-list.tsx";
+import { RowView, usageText } from "./block-rows.tsx";
+import type { Opened } from "./row-parts.tsx";
+import { useRunContext } from "./context.ts";
+import { workStatus } from "./status-of.ts";
+import { revealHit, useMarkedText } from "./marked-text.ts";
+
+export function WorkDetail({
+  model,
+  version,
+  target,
+}: {
+  model: RunModel;
+  version: number;
+  target: Target;
+}) {
+  const { open } = useRunContext();
+  const { work, iteration } = target;
+  if (work === undefined) return <EmptyState title="No work has started" />;
+  const view = model.view.works.get(work.workId);
+  return (
+    <div class="work-detail">
+      <header class="work-heading">
+        <h2>
+          {work.taskId} <span class="muted number">#{work.workId}</span>
+        </h2>
+        <StatusBadge status={workStatus(view)} />
+        {view?.modelId === undefined || view.modelId === "" ? null : (
+          <span class="tag">{view.modelId}</span>
+        )}
+        {iteration === undefined || iteration.usage.modelCalls === 0 ? null : (
+          <span class="muted small">{usageText(iteration.usage)}</span>
+        )}
+      </header>
+      {view?.reason === undefined ? null : <p class="work-reason">{view.reason}</p>}
+      {iteration === undefined ? (
+        <EmptyState
+          title={view?.status === "skipped" ? "It was never started" : "It has not started yet"}
+        />
+      ) : (
+        <Iterations
+          work={work}
+          iteration={iteration}
+          onSelect={(number) => open({ kind: "work", workId: work.workId, iteration: number })}
+        >
+          <Iteration
+            key={`${work.workId}/${iteration.iteration}`}
+            iteration={iteration}
+            version={version}
+            target={target}
+          />
+        </Iterations>
+      )}
+    </div>
+  );
+}
+
+function Iterations({
+  work,
+  iteration,
+  onSelect,
+  children,
+}: {
+  work: WorkModel;
+  iteration: IterationModel;
+  onSelect: (iteration: number) => void;
+  children: ComponentChildren;
+}) {
+  if (work.iterations.size < 2) return <>{children}</>;
+  return (
+    <Tabs
+      label="Iterations"
+      tabs={[...work.iterations.values()].map((one) => ({
+        id: String(one.iteration),
+        title: (
+          <>
+            <StatusMark status={iterationStatus(one)} /> Iteration {one.iteration}
+          </>
+        ),
+      }))}
+      selected={String(iteration.iteration)}
+      onSelect={(id) => onSelect(Number(id))}
+    >
+      {children}
+    </Tabs>
+  );
+}
+
+function iterationStatus({ outcome, endedAt }: IterationModel): Status {
+  if (outcome !== undefined) return outcome.kind;
+  return endedAt === undefined ? "running" : "canceled";
+}
+
+const ALL = "all";
+
+function Iteration({
+  iteration,
+  version,
+  target,
+}: {
+  iteration: IterationModel;
+  version: number;
+  target: Target;
+}) {
+  const [chosen, setChosen] = useState<number | undefined>(undefined);
+  const wanted = target.place === undefined ? undefined : sendingOf(target.place);
+  useLayoutEffect(() => {
+    if (wanted !== undefined && chosen !== undefined && wanted !== chosen) setChosen(undefined);
+  }, [target.place]);
+  const rows = (
+    <Rows
+      key={String(chosen)}
+      iteration={iteration}
+      sending={chosen}
+      version={version}
+      target={target}
+    />
+  );
+  if (iteration.sendings < 2) return rows;
+  const attempts = Array.from({ length: iteration.sendings }, (_, index) => index + 1);
+  return (
+    <Tabs
+      label="Attempts"
+      tabs={[
+        { id: ALL, title: "All" },
+        ...attempts.map((number) => ({
+          id: String(number),
+          title: attemptTitle(iteration, number),
+        })),
+      ]}
+      selected={chosen === undefined ? ALL : String(chosen)}
+      onSelect={(id) => setChosen(id === ALL ? undefined : Number(id))}
+    >
+      {rows}
+    </Tabs>
+  );
+}
+
+function attemptTitle({ entries }: IterationModel, sending: number) {
+  const turn = entries.find(
+    (entry): entry is TurnModel =>
+      entry.kind === "turn" && entry.sending === sending && entry.start?.purpose === "prompt",
+  );
+  const { retry = 0, attempt = 1 } = turn?.start ?? {};
+  const name = [
+    ...(retry > 0 ? [`retry ${retry}`] : []),
+    ...(attempt > 1 || retry === 0 ? [`attempt ${attempt}`] : []),
+  ].join(", ");
+  return (
+    <>
+      {turn?.outcome === "crashed" ? <StatusMark status="crashed" /> : null}
+      {name.charAt(0).toUpperCase() + name.slice(1)}
+    </>
+  );
+}
+
+const AT_END_PIXELS = 32;
+
+function Rows({
+  iteration,
+  sending,
+  version,
+  target,
+}: {
+  iteration: IterationModel;
+  sending: number | undefined;
+  version: number;
+  target: Target;
+}) {
+  const { live, query } = useRunContext();
+  const grows = live && iteration.endedAt === undefined;
+  const scroller = useRef<HTMLDivElement>(null);
+  const { opened, changes } = useOpened();
+  const rows = useMemo(
+    () => rowsOf(iteration, sending, (session) => !opened.isOpen(session, true)),
+    [iteration, sending, version, changes],
+  );
+  // While only the scroll position changes, a row stays what it is, and Preact skips it.
+  const viewOf = useMemo(() => {
+    const views = new WeakMap<Row, VNode>();
+    return (row: Row): VNode => {
+      const view = views.get(row) ?? <RowView row={row} opened={opened} />;
+      views.set(row, view);
+      return view;
+    };
+  }, [rows]);
+  const place = target.place?.kind === "iteration" ? undefined : target.place;
+  const marked = place === undefined ? -1 : rowOf(rows, place);
+  const follows = useRef(grows && place === undefined);
+  const [isAtEnd, setAtEnd] = useState(true);
+
+  const { virtualizer, items, totalSize } = useVirtualRows({
+    scroller,
+    count: rows.length,
+    estimate: (index) => estimates[rows[index]?.kind ?? "block"],
+    keyOf: (index) => rows[index]?.key ?? index,
+    overscan: 6,
+  });
+
+  // Opens what the place is closed in, so that there is a row to go to.
+  useLayoutEffect(() => {
+    if (place === undefined) return;
+    follows.current = false;
+    if (place.kind === "decision") return;
+    const turn = place.kind === "turn" ? place : place.turn;
+    opened.toggle(turn.session, true);
+    if (place.kind === "call" || place.kind === "reasoning" || place.kind === "turn")
+      opened.toggle(place, true);
+  }, [place]);
+
+  const arrived = useRef<object | undefined>(undefined);
+  useEffect(() => {
+    if (place === undefined || marked < 0 || arrived.current === place) return;
+    arrived.current = place;
+    virtualizer.scrollToIndex(marked, { align: "start" });
+    const arrival = requestAnimationFrame(() => {
+      const row = scroller.current?.querySelector<HTMLElement>(`[data-index="${marked}"]`);
+      if (row === null || row === undefined) return;
+      revealHit(row, query);
+      // Who goes from hit to hit goes on with that.
+      if (document.activeElement?.closest("[role=search]") === null)
+        row.focus({ preventScroll: true });
+    });
+    return () => cancelAnimationFrame(arrival);
+  }, [place, marked]);
+
+  useLayoutEffect(() => {
+    const box = scroller.current;
+    if (box !== null && grows && follows.current) box.scrollTop = box.scrollHeight;
+  }, [totalSize, version, grows]);
+
+  useMarkedText(scroller, query, [items, version]);
+
+  const onScroll = ({ currentTarget }: { currentTarget: HTMLElement }) => {
+    const { scrollTop, clientHeight, scrollHeight } = currentTarget;
+    const end = scrollHeight - scrollTop - clientHeight < AT_END_PIXELS;
+    follows.current = end;
+    setAtEnd(end);
+  };
+  const toEnd = () => {
+    follows.current = true;
+    if (rows.length > 0) virtualizer.scrollToIndex(rows.length - 1, { align: "end" });
+  };
+
+  if (rows.length === 0)
+    return <EmptyState title={grows ? "Waiting for the first session" : "Nothing was recorded"} />;
+  return (
+    <div class="rows-place">
+      <div
+        ref={scroller}
+        class="virtual-list rows"
+        style={{ flexBasis: `${totalSize}px` }}
+        role="list"
+        aria-label={`What happened in ${iteration.work.taskId}`}
+        tabIndex={0}
+        onScroll={onScroll}
+      >
+        <div class="virtual-rows" role="presentation" style={{ height: `${totalSize}px` }}>
+          {items.map(({ index, key, start }) => {
+            const row = rows[index];
+            return row === undefined ? null : (
+              <div
+                key={key}
+                ref={(element) => {
+                  if (element !== null) virtualizer.measureElement(element);
+                }}
+                class={`virtual-row run-row ${index === marked ? "run-row-marked" : ""}`}
+                role="listitem"
+                aria-setsize={rows.length}
+                aria-posinset={index + 1}
+                aria-current={index === marked ? "location" : undefined}
+                tabIndex={-1}
+                data-index={index}
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                {viewOf(row)}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      {isAtEnd ? null : (
+        <button type="button" class="button button-small to-end" onClick={toEnd}>
+          <Icon name="down" size={14} /> {grows ? "Follow" : "End"}
+        </button>
+      )}
+    </div>
+  );
+}
+
+const estimates = { session: 40, turn: 110, block: 44, end: 36, decision: 36 } as const;
+
+function useOpened(): { readonly opened: Opened; readonly changes: number } {
+  const touched = useRef(new WeakMap<object, boolean>());
+  const [changes, setChanges] = useState(0);
+  const opened = useMemo<Opened>(
+    () => ({
+      isOpen: (thing, normally) => touched.current.get(thing) ?? normally,
+      toggle: (thing, open) => {
+        if (touched.current.get(thing) === open) return;
+        touched.current.set(thing, open);
+        setChanges((count) => count + 1);
+      },
+    }),
+    [],
+  );
+  return { opened, changes };
+}
