@@ -4,6 +4,7 @@
  */
 import { execFile } from "node:child_process";
 import { promises as fs, readdirSync, readFileSync } from "node:fs";
+import { constants } from "node:os";
 import { basename } from "node:path";
 import { childEnvironment, processEnvironment } from "./environment.ts";
 import { findProgram } from "./search-path.ts";
@@ -26,6 +27,30 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   } catch {
     // Gone, or not ours to end.
   }
+}
+
+/** The same to a process that leads a group, and to all of its group; also when the leader is gone. */
+export function signalGroup(leader: number, signal: NodeJS.Signals): void {
+  if (!(leader > 1)) return;
+  try {
+    process.kill(-leader, signal);
+  } catch {
+    // Gone, or not ours to end.
+  }
+}
+
+/** The exit code by which shells report that a signal has ended a program. */
+export function exitCodeOf(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal];
+}
+
+/** Ends a process group: politely, and after `graceMs` for certain. Bounded by twice that time. */
+export async function endGroup(leader: number, graceMs: number): Promise<void> {
+  if (!(leader > 1)) return;
+  signalGroup(leader, "SIGTERM");
+  if (await waitUntilGone([-leader], graceMs)) return;
+  signalGroup(leader, "SIGKILL");
+  await waitUntilGone([-leader], graceMs);
 }
 
 /**
