@@ -48,9 +48,31 @@ export function exitCodeOf(signal: NodeJS.Signals): number {
 export async function endGroup(leader: number, graceMs: number): Promise<void> {
   if (!(leader > 1)) return;
   signalGroup(leader, "SIGTERM");
-  if (await waitUntilGone([-leader], graceMs)) return;
+  if (await waitUntil(() => isGroupGone(leader), graceMs)) return;
   signalGroup(leader, "SIGKILL");
-  await waitUntilGone([-leader], graceMs);
+  await waitUntil(() => isGroupGone(leader), graceMs);
+}
+
+/** Where no init process buries the dead, as in many containers, a group of them is as good as gone. */
+function isGroupGone(leader: number): boolean {
+  if (!isRunning(-leader)) return true;
+  if (process.platform !== "linux") return false;
+  return !readdirSync("/proc").some((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    const [state = "", , group] = statOf(name);
+    return group === String(leader) && !/[ZX]/.test(state);
+  });
+}
+
+/** The fields of `/proc/PID/stat` behind the name: state, parent, group… Empty if it is gone. */
+function statOf(pid: string): readonly string[] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The name may hold blanks and brackets.
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    return [];
+  }
 }
 
 /**
@@ -92,13 +114,14 @@ export function killMarkedProcesses(name: string, value: string): void {
 }
 
 /** True when all of them are gone within `milliseconds`. */
-export async function waitUntilGone(
-  pids: readonly number[],
-  milliseconds: number,
-): Promise<boolean> {
+export function waitUntilGone(pids: readonly number[], milliseconds: number): Promise<boolean> {
+  return waitUntil(() => !pids.some((pid) => isRunning(pid)), milliseconds);
+}
+
+async function waitUntil(holds: () => boolean, milliseconds: number): Promise<boolean> {
   const end = performance.now() + milliseconds;
   for (;;) {
-    if (!pids.some((pid) => isRunning(pid))) return true;
+    if (holds()) return true;
     if (performance.now() >= end) return false;
     await new Promise((resolve) => {
       setTimeout(resolve, 10);

@@ -29,7 +29,7 @@ export function scriptRequest(files: RequestFiles): string {
   const take = (how: string): string =>
     `{ __agent_jobs_code=$?; ${resetTraps}; ${resetOptions}; } >/dev/null 2>&1; ${answer(files, how)}`;
   // It is read from a descriptor, so that messages of bash don't contain the name of a temporary file.
-  const run = `{ . /dev/fd/63; } 63<${shellQuoted(files.script)} ${redirections(files)}`;
+  const run = `__agent_jobs_ran=; { __agent_jobs_ran=1; . /dev/fd/63; } 63<${shellQuoted(files.script)} ${redirections(files)}`;
   return `{ trap ${shellQuoted(take("exits"))} EXIT; ${run}; ${take("stays")}; }\n`;
 }
 
@@ -81,7 +81,7 @@ function answer(files: RequestFiles, how: string): string {
     `${print} '%s\\0' ${lastField}`,
   ];
   const steps = [
-    `${print} '%s\\0' ${how} "$__agent_jobs_code" "$PWD"`,
+    `${print} '%s\\0' ${how} "$__agent_jobs_ran" "$__agent_jobs_code" "$PWD"`,
     // Not in the subshell, which has no traps of its own.
     "builtin trap -p EXIT",
     `${print} '\\0'`,
@@ -93,6 +93,8 @@ function answer(files: RequestFiles, how: string): string {
 export interface ShellAnswer {
   /** The script has ended the shell. */
   readonly exits: boolean;
+  /** Otherwise the shell could not open the files of the request. */
+  readonly hasRun: boolean;
   readonly exitCode: number;
   readonly workingDirectory: string;
   /** Whether the script has a trap that has to run when it ends. */
@@ -107,7 +109,7 @@ export function readAnswer(bytes: Uint8Array, files: RequestFiles): ShellAnswer 
   const end = Buffer.from(`\0${lastField}\0`);
   if (!Buffer.from(bytes.subarray(-end.length)).equals(end)) return undefined;
   const fields = new TextDecoder().decode(bytes).split("\0").slice(0, -2);
-  const [how, code = "", workingDirectory = "", trap = "", functions = "", ...pairs] = fields;
+  const [how, ran, code = "", workingDirectory = "", trap = "", functions = "", ...pairs] = fields;
   if (how !== "exits" && how !== "stays") return undefined;
   if (!/^\d{1,3}$/.test(code) || !workingDirectory.startsWith("/")) return undefined;
   if (pairs.length % 2 !== 0) return undefined;
@@ -116,6 +118,7 @@ export function readAnswer(bytes: Uint8Array, files: RequestFiles): ShellAnswer 
     environment.set(pairs[at] ?? "", pairs[at + 1] ?? "");
   return {
     exits: how === "exits",
+    hasRun: ran === "1",
     exitCode: Number(code),
     workingDirectory,
     hasExitTrap: trap !== "" && !trap.includes(files.answer),

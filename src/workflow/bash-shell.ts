@@ -98,6 +98,12 @@ export class BashShell implements Executor {
     const outcome = await this.#request(bash, code, context);
     switch (outcome.kind) {
       case "answered":
+        if (!outcome.answer.hasRun) {
+          this.#leave(bash);
+          const reason =
+            "The shell can't open any more files. The next script starts in a new shell.";
+          return { kind: "failed", reason };
+        }
         this.#take(outcome.answer);
         return { kind: "exited", exitCode: outcome.answer.exitCode };
       case "aborted":
@@ -112,9 +118,10 @@ export class BashShell implements Executor {
   /** Ends all processes that the shell has started. Idempotent, bounded, never throws. */
   async close(): Promise<void> {
     this.#closed = true;
-    const bash = this.#bash;
-    this.#bash = undefined;
-    if (bash !== undefined) this.#discard(bash);
+    if (this.#bash !== undefined) {
+      if (this.#bash.program.pid !== undefined) signalGroup(this.#bash.program.pid, "SIGKILL");
+      this.#leave(this.#bash);
+    }
     await endMarkedProcesses(SHELL_MARK, this.#mark).catch(() => undefined);
     for (const pipe of this.#late) pipe.close();
     this.#late.clear();
@@ -143,6 +150,10 @@ export class BashShell implements Executor {
       });
       const bash = { folder, program, input };
       this.#bash = bash;
+      // It may be ended between two scripts as well.
+      void program.ended.then(() => {
+        if (this.#bash === bash) this.#leave(bash);
+      });
       return await this.#restore(bash, signal);
     } catch (error) {
       return { kind: "failed", reason: `The shell can't be started: ${errorMessage(error)}.` };
@@ -164,8 +175,7 @@ export class BashShell implements Executor {
       return { kind: "failed", reason: `The shell can't be started${why}.` };
     }
     // Elsewhere, the next script might change what it should not.
-    this.#discard(bash);
-    this.#bash = undefined;
+    this.#leave(bash);
     this.#state = { ...this.#state, workingDirectory: this.#options.workingDirectory };
     const reason = `The directory of the shell, ${workingDirectory}, doesn't exist any more. The next script starts in ${this.#options.workingDirectory}.`;
     return { kind: "failed", reason };
@@ -195,10 +205,7 @@ export class BashShell implements Executor {
     const answering = new Answering(files);
     try {
       const outcome = await this.#perform(bash, files, answering, context.signal);
-      if (outcome.kind !== "answered") {
-        bash.input.close();
-        this.#bash = undefined;
-      }
+      if (outcome.kind !== "answered") this.#leave(bash);
       return outcome;
     } finally {
       answering.close();
@@ -235,9 +242,10 @@ export class BashShell implements Executor {
     }
   }
 
-  #discard({ program, input }: Bash): void {
+  /** It ends by itself when it finds no more requests. What it has started in the background goes on. */
+  #leave({ input }: Bash): void {
     input.close();
-    if (program.pid !== undefined) signalGroup(program.pid, "SIGKILL");
+    this.#bash = undefined;
   }
 }
 

@@ -94,10 +94,11 @@ export interface ScriptRunnerOptions {
   readonly stderr?: "merged" | "separate";
   /** How long processes may take to end after SIGTERM, in milliseconds. Default: 2,000. */
   readonly graceMs?: number;
+  /** Bytes of the file of one script: a command that prints for ever must not fill the disk. Default: 256 MB. */
+  readonly longestOutput?: number;
 }
 
-/** Of the file of one script: a command that prints for ever must not fill the disk. */
-const longestOutput = 256 * 1024 * 1024;
+const defaultLongestOutput = 256 * 1024 * 1024;
 /** For an executor of the host that ignores its signal. */
 const executorGraceMs = 10_000;
 
@@ -224,13 +225,14 @@ export class ScriptRunner implements Scripts {
     runs: ScriptRun[],
   ): Promise<Problem | undefined> {
     const { clock, redact, folder, stderr } = this.#options;
+    const { longestOutput = defaultLongestOutput } = this.#options;
     this.#scripts += 1;
     const file = `${folder.path}/output-${this.#scripts}.log`;
     const output = new ScriptOutput({
       file,
       characters: this.#limits.outputCharacters,
       bytes: longestOutput,
-      onTooMuch: () => bounds.stop("output"),
+      onTooMuch: () => bounds.exceed(longestOutput),
       onDelta: (delta) => onOutput({ ...delta, script: index }),
       redact,
     });
@@ -348,13 +350,9 @@ class Bounds {
     this.#heard = this.#clock.now();
   }
 
-  stop(why: "commandMinutes" | "commandIdleMinutes" | "output"): void {
-    if (this.#abort.signal.aborted) return;
-    this.#stopped =
-      why === "output"
-        ? { because: "output", reason: `The output is longer than ${longestOutput} bytes` }
-        : { because: "limit", reason: `Exceeded limits.${why} (${this.#limits[why]} minutes)` };
-    this.#abort.abort();
+  /** There is more output than `bytes`. */
+  exceed(bytes: number): void {
+    this.#stop({ because: "output", reason: `The output is longer than ${bytes} bytes` });
   }
 
   end(): void {
@@ -363,15 +361,26 @@ class Bounds {
 
   async #watchTime(): Promise<void> {
     await this.#clock.sleep(this.#limits.commandMinutes * 60_000, this.#over.signal);
-    if (!this.#over.signal.aborted) this.stop("commandMinutes");
+    if (!this.#over.signal.aborted) this.#exceedTime("commandMinutes");
   }
 
   async #watchSilence(): Promise<void> {
     const most = this.#limits.commandIdleMinutes * 60_000;
     while (!this.#over.signal.aborted) {
       const silent = this.#clock.now() - this.#heard;
-      if (silent >= most) return this.stop("commandIdleMinutes");
+      if (silent >= most) return this.#exceedTime("commandIdleMinutes");
       await this.#clock.sleep(most - silent, this.#over.signal);
     }
+  }
+
+  #exceedTime(limit: "commandMinutes" | "commandIdleMinutes"): void {
+    const reason = `Exceeded limits.${limit} (${this.#limits[limit]} minutes)`;
+    this.#stop({ because: "limit", reason });
+  }
+
+  #stop(problem: Problem): void {
+    if (this.#abort.signal.aborted) return;
+    this.#stopped = problem;
+    this.#abort.abort();
   }
 }

@@ -80,7 +80,7 @@ export async function scriptsRig(
     files: realFiles,
     environment: { PATH: process.env["PATH"], HOME: root, LANG: "C.UTF-8" },
     clock,
-    graceMs: 2_000,
+    graceMs: 500,
     ...options,
   });
   t.after(() => runner.close());
