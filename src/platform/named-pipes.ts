@@ -32,6 +32,7 @@ export class PipeReader {
   readonly #reader: Socket;
   readonly #writer: Socket;
   readonly #onData: (bytes: Uint8Array) => void;
+  readonly #onLate: (bytes: Uint8Array) => void;
   readonly #onClose: () => void;
   #stage:
     | { readonly at: "open" }
@@ -54,6 +55,7 @@ export class PipeReader {
   ) {
     this.#path = path;
     this.#onData = onData;
+    this.#onLate = onLate;
     this.#onClose = onClose;
     // In this order: a pipe without a reader refuses a writer.
     const reader = openSync(path, O_RDONLY | O_NONBLOCK);
@@ -105,7 +107,7 @@ export class PipeReader {
     this.#stage = { at: "late" };
     const rest = bytes.subarray(at + marker.length);
     this.#held = Buffer.alloc(0);
-    if (rest.length > 0) this.#reader.emit("data", rest);
+    if (rest.length > 0) this.#onLate(rest);
     found();
   }
 

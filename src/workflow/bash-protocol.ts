@@ -112,7 +112,8 @@ export function readAnswer(bytes: Uint8Array, files: RequestFiles): ShellAnswer 
   const [how, ran, code = "", workingDirectory = "", trap = "", functions = "", ...pairs] = fields;
   if (how !== "exits" && how !== "stays") return undefined;
   if (!/^\d{1,3}$/.test(code) || !workingDirectory.startsWith("/")) return undefined;
-  if (pairs.length % 2 !== 0) return undefined;
+  // A field may be equal to the last one: then something is missing after it.
+  if (fields.length < 6 || pairs.length % 2 !== 0) return undefined;
   const environment = new Map<string, string>();
   for (let at = 0; at < pairs.length; at += 2)
     environment.set(pairs[at] ?? "", pairs[at + 1] ?? "");

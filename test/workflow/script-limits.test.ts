@@ -108,7 +108,9 @@ test("a close in the middle of a script ends it, and nothing is left", async (t)
   const ended = await whenHeard(
     rig,
     "setsid sleep 1000 & (trap '' TERM; sleep 1000) & echo on; sleep 1000",
-    () => (closing ??= rig.runner.close()),
+    () => {
+      closing ??= rig.runner.close();
+    },
   );
   await closing;
   assert.equal(ended.kind, "canceled");
