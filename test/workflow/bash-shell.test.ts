@@ -159,8 +159,22 @@ test("a shell that can't open files any more doesn't pretend that a script has r
 });
 
 test("commands read an empty standard input, and have no terminal", async (t) => {
-  const seen = await session(t, "cat; read line; echo $?; tty; wc -c </dev/stdin");
-  assert.deepEqual(seen, [["1\nnot a tty\n0\n", 0]]);
+  const seen = await session(
+    t,
+    "cat; read line; echo $?; tty; wc -c </dev/stdin; exec </etc/passwd",
+    "cat",
+  );
+  assert.deepEqual(seen, [
+    ["1\nnot a tty\n0\n", 0],
+    ["", 0],
+  ]);
+});
+
+test("a script with a NUL, of which bash would run something else, is not run", async (t) => {
+  const { execute, run } = await scriptsRig(t);
+  const failed = await execute("echo a\0b");
+  assert.ok(failed.kind === "failed" && failed.because === "broken");
+  assert.equal((await run("echo on")).output, "on\n");
 });
 
 test("/dev/stdout and /dev/stderr can be opened, and stderr is where it was written", async (t) => {
