@@ -58,8 +58,9 @@ export const rooms = {
     node: true,
   },
   workflow: {
-    holds: "`.wf.md` files: Markdown and flowchart to activities; the interpreter",
-    imports: ["document", "entry", "events"],
+    holds:
+      "`.wf.md` files: Markdown and flowchart to activities; the interpreter; the shell of EXECUTE",
+    imports: ["document", "entry", "events", "permissions", "platform"],
   },
   rehearsal: {
     holds: "the format of a rehearsal, the scripted model, expectations, recording",
