@@ -13,9 +13,10 @@ export const rooms = {
   },
   platform: { holds: "clock, files, processes, environment", imports: [], node: true },
   document: {
-    holds: "text to a value with positions (JSON, YAML), schemas, diagnostics",
+    holds:
+      "text to a value with positions (JSON, YAML, Markdown), schemas, expressions, diagnostics",
     imports: [],
-    packages: ["ajv", "yaml", "#jsonc-parser"],
+    packages: ["ajv", "yaml", "#jsonc-parser", "markdown-it", "re2js"],
     node: ["module"],
   },
   entry: {
@@ -56,11 +57,16 @@ export const rooms = {
     packages: ["@github/copilot-sdk"],
     node: true,
   },
+  workflow: {
+    holds:
+      "`.wf.md` files: Markdown and flowchart to activities; the interpreter; the shell of EXECUTE",
+    imports: ["document", "entry", "events", "permissions", "platform"],
+  },
   rehearsal: {
     holds: "the format of a rehearsal, the scripted model, expectations, recording",
     folders: ["format", "player", "recorder"],
     imports: ["document", "events", "sessions/transport.ts"],
-    packages: ["re2js", "yaml"],
+    packages: ["yaml"],
     node: true,
   },
   journal: {
@@ -90,6 +96,7 @@ export const rooms = {
       "runtime",
       "engine",
       "sessions",
+      "workflow",
       "rehearsal",
       "journal",
       "report",
@@ -122,6 +129,7 @@ export const rooms = {
       "rehearsal",
       "journal",
       "report",
+      "workflow",
       "platform",
       "generated",
     ],

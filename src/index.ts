@@ -7,6 +7,7 @@ import "./document/ajv-compiler.ts";
 
 export * from "./entry/index.ts";
 export { loadEntry, readRehearsal } from "./app/entry-files.ts";
+export { loadWorkflow } from "./app/workflow-files.ts";
 export { errorToDetailedString } from "./events/error-detail.ts";
 export { decisionCategory, decisionText, type Decision } from "./events/decision.ts";
 export { decisionOf, type DecisionOfWork } from "./events/decision-of.ts";

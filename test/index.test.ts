@@ -30,6 +30,7 @@ describe("the library", () => {
       "helperSessionStop",
       "installJobsEntry",
       "loadEntry",
+      "loadWorkflow",
       "parseJournal",
       "permissionPresets",
       "readRehearsal",

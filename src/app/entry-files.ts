@@ -13,6 +13,8 @@ import { loadScript } from "../rehearsal/format/load-script.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import { UsageError } from "./options.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import type { LoadedWorkflow } from "../workflow/load-workflow.ts";
+import { isWorkflowFile, loadWorkflow, type WorkflowOptions } from "./workflow-files.ts";
 
 export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }>;
 
@@ -28,6 +30,16 @@ export async function readEntry(file: string): Promise<ReadEntry> {
   return loaded;
 }
 
+/** Reads and checks a workflow file. Throws `DiagnosticsError` with all of its problems. */
+export async function readWorkflow(
+  file: string,
+  options: WorkflowOptions = {},
+): Promise<Extract<LoadedWorkflow, { kind: "loaded" }>> {
+  const loaded = loadWorkflow(await readText(file), file, options);
+  if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
+  return loaded;
+}
+
 /** Reads and checks a rehearsal file. Throws `DiagnosticsError` with all of its problems. */
 export async function readRehearsal(file: string): Promise<Script> {
   const loaded = loadScript(await readText(file), file);
@@ -36,10 +48,11 @@ export async function readRehearsal(file: string): Promise<Script> {
 }
 
 /**
- * Checks a file of either kind: `NAME.rehearsal.EXT` is a rehearsal, every other name an entry. Returns the
- * warnings.
+ * Checks a file of any kind: `NAME.wf.md` is a workflow, `NAME.rehearsal.EXT` a rehearsal, every other name an entry.
+ * Returns the warnings.
  */
 export async function checkFile(file: string): Promise<readonly Diagnostic[]> {
+  if (isWorkflowFile(file)) return (await readWorkflow(file)).warnings;
   if (!/\.rehearsal\.[^./\\]+$/.test(file)) return (await readEntry(file)).warnings;
   const script = await readRehearsal(file);
   try {

@@ -1,11 +1,13 @@
 import { readFile } from "node:fs/promises";
-import { chooseJob, readEntry } from "../app/entry-files.ts";
+import { chooseJob, readEntry, readWorkflow } from "../app/entry-files.ts";
+import { isWorkflowFile } from "../app/workflow-files.ts";
 import { UsageError } from "../app/options.ts";
 import { generateChartNodes } from "../entry/chart.ts";
 import { renderMermaid } from "../entry/mermaid.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
 import { readJournal } from "../journal/read.ts";
 import { chartOf } from "../report/chart.ts";
+import { printFlowchart } from "../workflow/print.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
 
 export interface ChartFlags {
@@ -25,6 +27,13 @@ export async function chart(
   }
   if (flags.run !== undefined) throw new UsageError("--run requires --journal.");
   if (entryFile === undefined) throw new UsageError("Name an entry, or a journal with --journal.");
+  if (isWorkflowFile(entryFile)) {
+    if (job !== undefined) throw new UsageError("A workflow has no jobs. Name only the file.");
+    const { workflow } = await readWorkflow(entryFile);
+    const main = workflow.files[workflow.main];
+    if (main !== undefined) output.print(printFlowchart(main).trimEnd());
+    return exitCode.success;
+  }
   const { entry } = await readEntry(entryFile);
   const { work } = entry.jobs[chooseJob(entry, job)] ?? {};
   if (work !== undefined) output.print(renderMermaid(generateChartNodes(work)).trimEnd());

@@ -1,13 +1,36 @@
 import { describeJobs, type JobDescription } from "../app/describe-jobs.ts";
-import { readEntry } from "../app/entry-files.ts";
+import { readEntry, readWorkflow } from "../app/entry-files.ts";
+import { isWorkflowFile } from "../app/workflow-files.ts";
+import { describeWorkflow, type WorkflowDescription } from "../workflow/describe.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
 
 export async function list(entryFile: string, json: boolean): Promise<ExitCode> {
+  if (isWorkflowFile(entryFile)) {
+    const description = describeWorkflow((await readWorkflow(entryFile)).workflow);
+    if (json) output.printJson({ entry: entryFile, workflow: description });
+    else for (const line of summary(description)) output.print(line);
+    return exitCode.success;
+  }
   const { entry } = await readEntry(entryFile);
   const jobs = describeJobs(entry);
   if (json) output.printJson({ entry: entryFile, jobs });
   else for (const line of table(jobs)) output.print(line);
   return exitCode.success;
+}
+
+function summary(workflow: WorkflowDescription): readonly string[] {
+  const { title, parameters, activities, asks, models, files } = workflow;
+  const given = parameters.map(({ name, default: value }) =>
+    value === undefined ? name : `${name}=${JSON.stringify(value)}`,
+  );
+  return [
+    ["WORKFLOW", title ?? ""],
+    ["PARAMETERS", given.join(", ")],
+    ["ACTIVITIES", String(activities)],
+    ["ASKS", asks.join(", ")],
+    ["MODELS", models.join(", ")],
+    ["FILES", files.join(", ")],
+  ].map(([name = "", text = ""]) => `${name.padEnd(10)}  ${text === "" ? "none" : text}`);
 }
 
 function table(jobs: readonly JobDescription[]): readonly string[] {

@@ -75,8 +75,10 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
 
   program
     .command("validate")
-    .argument("<entry...>", "entries and rehearsals")
-    .description("report all problems of entries and rehearsals (*.rehearsal.*), one per line")
+    .argument("<entry...>", "entries, workflows and rehearsals")
+    .description(
+      "report all problems of entries, workflows (*.wf.md) and rehearsals (*.rehearsal.*), one per line",
+    )
     .addOption(choice("--format <format>", "output format", validateFormats).default("text"))
     .option("--strict", "treat warnings as errors")
     .action(
@@ -88,8 +90,10 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
 
   program
     .command("list")
-    .argument("<entry>", ENTRY)
-    .description("list the jobs of an entry with their user input, tasks and models")
+    .argument("<entry>", `${ENTRY}, or workflow file (*.wf.md)`)
+    .description(
+      "list the jobs of an entry with their user input, tasks and models, or the parameters of a workflow",
+    )
     .option("--json", "print JSON")
     .action(async (entry: string, { json }: { json?: true }) =>
       end(await list(entry, json === true)),
@@ -97,9 +101,9 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
 
   program
     .command("chart")
-    .argument("[entry]", `${ENTRY}; not with --journal`)
+    .argument("[entry]", `${ENTRY}, or workflow file (*.wf.md); not with --journal`)
     .argument("[job]", JOB)
-    .description("print a job as a Mermaid flowchart")
+    .description("print a job or a workflow as a Mermaid flowchart")
     .option(
       "--journal <file>",
       "draw a recorded run from its journal, with the outcome of each task",

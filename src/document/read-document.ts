@@ -38,12 +38,12 @@ export function formatOfFile(fileName: string): DocumentFormat | undefined {
   return extension === "yml" || extension === "yaml" ? "yaml" : undefined;
 }
 
-export function readDocument(
-  source: string | Uint8Array,
-  options: { readonly file?: string; readonly format: DocumentFormat },
-): ReadDocument {
-  const { file, format } = options;
-  const rejected = (reason: string, hint?: string, position?: Position): ReadDocument => ({
+export type SourceText =
+  { readonly kind: "text"; readonly text: string } | Extract<ReadDocument, { kind: "rejected" }>;
+
+/** The text of a file that is UTF-8, of a bearable size, and not empty. */
+export function readSource(source: string | Uint8Array, file?: string): SourceText {
+  const rejected = (reason: string, hint?: string, position?: Position): SourceText => ({
     kind: "rejected",
     diagnostics: [
       {
@@ -68,9 +68,21 @@ export function readDocument(
   }
   if (text.includes("\0")) {
     const raw = typeof source === "string" ? new TextEncoder().encode(source) : source;
-    return rejected(`The file is binary: ${byteAt(raw, raw.indexOf(0))}.`);
+    const position = textPositions(text)(text.indexOf("\0"));
+    return rejected(`The file is binary: ${byteAt(raw, raw.indexOf(0))}.`, undefined, position);
   }
   if (text.trim() === "") return rejected("The file is empty.");
+  return { kind: "text", text };
+}
+
+export function readDocument(
+  source: string | Uint8Array,
+  options: { readonly file?: string; readonly format: DocumentFormat },
+): ReadDocument {
+  const { file, format } = options;
+  const decoded = readSource(source, file);
+  if (decoded.kind === "rejected") return decoded;
+  const { text } = decoded;
 
   const read = format === "json" ? readJson(text, documentLimits) : readYaml(text, documentLimits);
   const positionOf = textPositions(text);

@@ -1,5 +1,15 @@
 /** The few things this project does to files, behind one door. */
-import { existsSync, mkdirSync, promises as fs, realpathSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  promises as fs,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -53,6 +63,32 @@ export function makeDirectoryNow(path: string): void {
 
 function notAFolder(path: string): Error {
   return new Error(`${path} is not a folder`);
+}
+
+export interface NewFile {
+  /** Does nothing after `close`. */
+  write(bytes: Uint8Array): void;
+  close(): void;
+}
+
+/** Makes a file that only the current user can read. Throws if something is there already. */
+export function makeNewFile(path: string): NewFile {
+  let file: number | undefined = openSync(path, "wx", 0o600);
+  return {
+    write(bytes) {
+      if (file === undefined) return;
+      for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
+    },
+    close() {
+      if (file !== undefined) closeSync(file);
+      file = undefined;
+    },
+  };
+}
+
+/** The text of a new file that only the current user can read. */
+export async function writeNewFile(path: string, text: string): Promise<void> {
+  await fs.writeFile(path, text, { flag: "wx", mode: 0o600 });
 }
 
 /**

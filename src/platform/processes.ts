@@ -4,6 +4,7 @@
  */
 import { execFile } from "node:child_process";
 import { promises as fs, readdirSync, readFileSync } from "node:fs";
+import { constants } from "node:os";
 import { basename } from "node:path";
 import { childEnvironment, processEnvironment } from "./environment.ts";
 import { findProgram } from "./search-path.ts";
@@ -25,6 +26,52 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal);
   } catch {
     // Gone, or not ours to end.
+  }
+}
+
+/** The same to a process that leads a group, and to all of its group; also when the leader is gone. */
+export function signalGroup(leader: number, signal: NodeJS.Signals): void {
+  if (!(leader > 1)) return;
+  try {
+    process.kill(-leader, signal);
+  } catch {
+    // Gone, or not ours to end.
+  }
+}
+
+/** The exit code by which shells report that a signal has ended a program. */
+export function exitCodeOf(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal];
+}
+
+/** Ends a process group: politely, and after `graceMs` for certain. Bounded by twice that time. */
+export async function endGroup(leader: number, graceMs: number): Promise<void> {
+  if (!(leader > 1)) return;
+  signalGroup(leader, "SIGTERM");
+  if (await waitUntil(() => isGroupGone(leader), graceMs)) return;
+  signalGroup(leader, "SIGKILL");
+  await waitUntil(() => isGroupGone(leader), graceMs);
+}
+
+/** Where no init process buries the dead, as in many containers, a group of them is as good as gone. */
+function isGroupGone(leader: number): boolean {
+  if (!isRunning(-leader)) return true;
+  if (process.platform !== "linux") return false;
+  return !readdirSync("/proc").some((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    const [state = "", , group] = statOf(name);
+    return group === String(leader) && !/[ZX]/.test(state);
+  });
+}
+
+/** The fields of `/proc/PID/stat` behind the name: state, parent, group… Empty if it is gone. */
+function statOf(pid: string): readonly string[] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The name may hold blanks and brackets.
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    return [];
   }
 }
 
@@ -67,13 +114,14 @@ export function killMarkedProcesses(name: string, value: string): void {
 }
 
 /** True when all of them are gone within `milliseconds`. */
-export async function waitUntilGone(
-  pids: readonly number[],
-  milliseconds: number,
-): Promise<boolean> {
+export function waitUntilGone(pids: readonly number[], milliseconds: number): Promise<boolean> {
+  return waitUntil(() => !pids.some((pid) => isRunning(pid)), milliseconds);
+}
+
+async function waitUntil(holds: () => boolean, milliseconds: number): Promise<boolean> {
   const end = performance.now() + milliseconds;
   for (;;) {
-    if (!pids.some((pid) => isRunning(pid))) return true;
+    if (holds()) return true;
     if (performance.now() >= end) return false;
     await new Promise((resolve) => {
       setTimeout(resolve, 10);

@@ -1,18 +1,37 @@
-/** Runs a program with a time limit. An abort signal ends it, with all processes that it started. */
+/** Starts programs in process groups of their own, with or without a time limit. */
 import { spawn } from "node:child_process";
+import { closeSync, constants, openSync } from "node:fs";
+import { signalGroup } from "./processes.ts";
 import { errorMessage } from "./system-error.ts";
 
-export type ProgramOutcome =
+export type ProgramEnd =
   | { readonly kind: "exited"; readonly code: number; readonly stderr: string }
   | { readonly kind: "killed"; readonly signal: NodeJS.Signals | undefined }
-  | { readonly kind: "not-started"; readonly reason: string }
+  | { readonly kind: "not-started"; readonly reason: string };
+
+export type ProgramOutcome =
+  | ProgramEnd
   /** `signal` aborted; the program and its children are gone. */
   | { readonly kind: "aborted" };
 
-export interface ProgramOptions {
+export interface StartOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Files or named pipes that exist. Default: stdout is dropped, and the end of stderr is kept. */
+  readonly output?: { readonly stdout: string; readonly stderr: string };
+}
+
+export interface ProgramOptions extends StartOptions {
   readonly signal: AbortSignal;
+}
+
+export interface StartedProgram {
+  /** Of the process and its group. Undefined if it was not started. */
+  readonly pid: number | undefined;
+  /** Never rejects. */
+  readonly ended: Promise<ProgramEnd>;
+  /** To the program and its process group. */
+  signal(signal: NodeJS.Signals): void;
 }
 
 /** As much of the standard error as is kept, from its end. */
@@ -20,63 +39,103 @@ const keptCharacters = 16_384;
 /** A killed process may take a moment to exit. This is the longest wait for it. */
 const graceMilliseconds = 2000;
 
-/** Without a shell, without standard input; the standard output is read and dropped. Never rejects. */
+/** Without a shell, without standard input. */
+export function startProgram(
+  command: string,
+  args: readonly string[],
+  { cwd, env, output }: StartOptions,
+): StartedProgram {
+  // Its own process group, so that its children can be ended with it.
+  const grouped = process.platform !== "win32";
+  const files: number[] = [];
+  const stdio: (number | "pipe")[] = [];
+  let child;
+  try {
+    for (const path of output === undefined ? [] : [output.stdout, output.stderr]) {
+      files.push(openSync(path, constants.O_WRONLY | constants.O_APPEND));
+    }
+    stdio.push(files[0] ?? "pipe", files[1] ?? "pipe");
+    child = spawn(command, args, {
+      cwd,
+      env,
+      detached: grouped,
+      windowsHide: true,
+      stdio: ["ignore", ...stdio],
+    });
+  } catch (error) {
+    return notStarted(Promise.resolve(errorMessage(error)));
+  } finally {
+    for (const file of files) closeSync(file);
+  }
+  const { pid, stdout, stderr: errors } = child;
+  // Where no file or process is left, it has no pipes either, and a signal to it would reach others.
+  if (pid === undefined) {
+    return notStarted(
+      new Promise((resolve) => child.once("error", (error) => resolve(errorMessage(error)))),
+    );
+  }
+  let stderr = "";
+  stdout?.resume();
+  errors?.setEncoding("utf8").on("data", (text: string) => {
+    stderr = (stderr + text).slice(-keptCharacters);
+  });
+  const ended = new Promise<ProgramEnd>((resolve) => {
+    const finish = (end: ProgramEnd): void => {
+      stdout?.destroy();
+      errors?.destroy();
+      resolve(end);
+    };
+    child.once("error", (error) => finish({ kind: "not-started", reason: errorMessage(error) }));
+    child.once("exit", (code, by) => {
+      // The last of its output is read after `exit`; a child that holds the pipe open is not waited for.
+      const done = (): void => {
+        clearTimeout(wait);
+        finish(
+          code === null
+            ? { kind: "killed", signal: by ?? undefined }
+            : { kind: "exited", code, stderr },
+        );
+      };
+      const wait = setTimeout(done, 500);
+      child.once("close", done);
+    });
+  });
+  return {
+    pid,
+    ended,
+    signal: (signal) => (grouped ? signalGroup(pid, signal) : void child.kill(signal)),
+  };
+}
+
+function notStarted(reason: Promise<string>): StartedProgram {
+  return {
+    pid: undefined,
+    ended: reason.then((text) => ({ kind: "not-started", reason: text })),
+    signal: () => {},
+  };
+}
+
+/** Runs a program. An abort signal ends it, with all processes of its group. Never rejects. */
 export function runToEnd(
   command: string,
   args: readonly string[],
-  { cwd, env, signal }: ProgramOptions,
+  { signal, ...options }: ProgramOptions,
 ): Promise<ProgramOutcome> {
   if (signal.aborted) return Promise.resolve({ kind: "aborted" });
-  // Its own process group, so that its children can be ended with it.
-  const grouped = process.platform !== "win32";
-  const child = spawn(command, args, {
-    cwd,
-    env,
-    detached: grouped,
-    windowsHide: true,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  // Where no file or process is left, it has no pipes either, and a signal to it would reach others.
-  if (child.pid === undefined) {
-    return new Promise((resolve) => {
-      child.once("error", (error) => resolve({ kind: "not-started", reason: errorMessage(error) }));
-    });
-  }
-  let stderr = "";
-  child.stdout.resume();
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr = (stderr + text).slice(-keptCharacters);
-  });
+  const program = startProgram(command, args, options);
   return new Promise((resolve) => {
     let grace: NodeJS.Timeout | undefined;
     const finish = (outcome: ProgramOutcome): void => {
       clearTimeout(grace);
       signal.removeEventListener("abort", abort);
-      child.stdout.destroy();
-      child.stderr.destroy();
-      resolve(signal.aborted ? { kind: "aborted" } : outcome);
+      const failed = outcome.kind === "not-started";
+      resolve(signal.aborted && !failed ? { kind: "aborted" } : outcome);
     };
     const abort = (): void => {
-      try {
-        if (grouped && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-        else child.kill("SIGKILL");
-      } catch {
-        // Gone already.
-      }
+      program.signal("SIGKILL");
       grace = setTimeout(() => finish({ kind: "aborted" }), graceMilliseconds);
     };
     signal.addEventListener("abort", abort, { once: true });
-    child.once("error", (error) => finish({ kind: "not-started", reason: errorMessage(error) }));
-    child.once("exit", (code, by) => {
-      const outcome: ProgramOutcome =
-        code === null
-          ? { kind: "killed", signal: by ?? undefined }
-          : { kind: "exited", code, stderr: "" };
-      // The last of its output is read after `exit`; a child that holds the pipe open is not waited for.
-      const ended = (): void =>
-        finish(outcome.kind === "exited" ? { ...outcome, stderr } : outcome);
-      child.once("close", ended);
-      grace ??= setTimeout(ended, 500);
-    });
+    void program.ended.then(finish);
   });
 }

@@ -146,7 +146,7 @@ describe("readDocument", () => {
     for (const format of formats) {
       assert.deepEqual(faultLines(Uint8Array.of(0x89, 0x50, 0x4e, 0x47), format), notText("0x89"));
       assert.deepEqual(faultLines(Buffer.from("\uFEFFa: 1", "utf16le"), format), notText("0xff"));
-      assert.deepEqual(faultLines("a\0b", format), ["f: The file is binary: byte 2 is 0x00."]);
+      assert.deepEqual(faultLines("a\0b", format), ["f:1:2: The file is binary: byte 2 is 0x00."]);
     }
   });
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { compileExpression } from "../../src/rehearsal/format/expression.ts";
+import { compileExpression } from "../../src/document/expression.ts";
 import { holds } from "../rig/fuzz.ts";
 
 const atom = fc.constantFrom(

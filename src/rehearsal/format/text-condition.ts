@@ -1,5 +1,5 @@
 /** Conditions on a text: of a prompt, of tool results, of a decision. */
-import { compileExpression, type Expression } from "./expression.ts";
+import { compileExpression, type Expression } from "../../document/expression.ts";
 import type { ConditionField } from "./rehearsal-file.ts";
 
 export interface TextCondition {

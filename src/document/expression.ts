@@ -19,17 +19,22 @@ const MOST_INSTRUCTIONS = 2000;
 /** Instructions times characters, the worst case of a match: some tenths of a second. */
 const MOST_STEPS = 10_000_000;
 
-/** A JavaScript regular expression, with the flag `u`, of what linear time allows. */
+/**
+ * A JavaScript regular expression, with the flag `u`, of what linear time allows. It may begin with flags for all of
+ * it: `(?i)` ignores case, `(?s)` lets a dot match line breaks, `(?m)` lets `^` and `$` match at every line.
+ */
 export function compileExpression(source: string): CompiledExpression {
   if (source.length > MOST_CHARACTERS) {
     return refused(`This regular expression is longer than ${MOST_CHARACTERS} characters.`);
   }
+  const [prefix = "", flags = ""] = /^\(\?([ims]{1,3})\)/.exec(source) ?? [];
+  const pattern = source.slice(prefix.length);
   try {
-    void new RegExp(source, "u");
+    void new RegExp(pattern, "u");
   } catch {
     return refused("This is not a valid regular expression.");
   }
-  const automaton = compile(source);
+  const automaton = compile(pattern, flags);
   if (automaton === undefined) {
     return refused(
       "This regular expression is not supported, because matching it could take forever.",
@@ -53,11 +58,20 @@ export function compileExpression(source: string): CompiledExpression {
   return { kind: "compiled", expression: { source, mismatch } };
 }
 
-function compile(source: string): RE2JS | undefined {
+function compile(source: string, flags: string): RE2JS | undefined {
   // A named back-reference: the translation would take it for letters.
   if (/\\k</.test(source.replaceAll("\\\\", ""))) return undefined;
   try {
-    return RE2JS.compile(RE2JS.translateRegExp(source));
+    const own = {
+      i: RE2JS.CASE_INSENSITIVE,
+      s: RE2JS.DOTALL,
+      m: RE2JS.MULTILINE,
+    };
+    const all = Object.entries(own).map(([name, flag]) => (flags.includes(name) ? flag : 0));
+    return RE2JS.compile(
+      RE2JS.translateRegExp(source),
+      all.reduce((sum, flag) => sum | flag, 0),
+    );
   } catch {
     return undefined;
   }

@@ -1,0 +1,93 @@
+/** Workflows from their files: what they call and include stays within the repository of the first one. */
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { documentLimits } from "../document/read-document.ts";
+import { unmatchable } from "../permissions/patterns.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
+import {
+  loadWorkflow as loadFrom,
+  type LoadedWorkflow,
+  type LoadOptions,
+} from "../workflow/load-workflow.ts";
+
+export type WorkflowOptions = Pick<LoadOptions, "environment" | "permissions">;
+
+/** Whether a file is a workflow, by its name. */
+export function isWorkflowFile(file: string): boolean {
+  return /\.wf\.md$/i.test(file);
+}
+
+/**
+ * The text of a workflow file, with all files that it calls and includes, checked and prepared, or every problem at
+ * its line and column. Other files are read relative to `file`, which need not exist.
+ */
+export function loadWorkflow(
+  text: string | Uint8Array,
+  file: string,
+  options: WorkflowOptions = {},
+): LoadedWorkflow {
+  const { id, files } = filesAround(file);
+  return loadFrom(text, file, { ...options, id, files, checkCommandPattern: unmatchable });
+}
+
+/** The files that a workflow may reach: those of its git repository, else of its folder. Links count by their target. */
+export function filesAround(file: string): { readonly id: string; readonly files: WorkflowFiles } {
+  const first = real(resolve(file));
+  const root = gitRoot(dirname(first)) ?? dirname(first);
+  const idOf = (path: string): string => relative(root, path).split(sep).join("/");
+  const nameOf = (path: string): string => join(dirname(file), relative(dirname(first), path));
+  return { id: idOf(first), files: { read: (path, from) => read(path, from) } };
+
+  function read(path: string, from: string): FoundFile {
+    const wanted = resolve(root, dirname(from), path);
+    const quoted = JSON.stringify(path);
+    const target = real(wanted);
+    if (!isInside(root, target)) {
+      const reason = `${quoted} is outside of the folder of the workflow.`;
+      return { kind: "outside", reason, hint: `files must be in ${root}` };
+    }
+    try {
+      const found = statSync(target);
+      if (!found.isFile()) return { kind: "unreadable", reason: `${quoted} is no regular file.` };
+      if (found.size > documentLimits.bytes) {
+        const reason = `${quoted} has ${found.size} bytes. The maximum is ${documentLimits.bytes}.`;
+        return { kind: "unreadable", reason };
+      }
+      return {
+        kind: "found",
+        id: idOf(target),
+        file: nameOf(target),
+        content: readFileSync(target),
+      };
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      if (code === "ENOENT" || code === "ENOTDIR") {
+        const reason = `There is no file ${quoted}.`;
+        return { kind: "missing", reason, hint: `looked for ${nameOf(wanted)}` };
+      }
+      return { kind: "unreadable", reason: `Can't read ${quoted}: ${errorMessage(error)}.` };
+    }
+  }
+}
+
+/** Without links; of a file that doesn't exist, those of its folder are resolved. */
+function real(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const folder = dirname(path);
+    return folder === path ? path : join(real(folder), basename(path));
+  }
+}
+
+function gitRoot(folder: string): string | undefined {
+  if (existsSync(join(folder, ".git"))) return folder;
+  const parent = dirname(folder);
+  return parent === folder ? undefined : gitRoot(parent);
+}
+
+function isInside(root: string, path: string): boolean {
+  const way = relative(root, path);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}

@@ -1,0 +1,144 @@
+/**
+ * The structure of a Markdown file (CommonMark), with positions: YAML front matter, headings, code fences. Texts are
+ * never interpreted: what lies between two headings is taken from the lines of the file as they are.
+ *
+ * Only the block parser of `markdown-it` runs. It takes linear time and bounds its own recursion; the parser of inline
+ * texts, which nobody needs here, doesn't run.
+ */
+import MarkdownIt from "markdown-it";
+import type { Diagnostic } from "./diagnostic.ts";
+import type { Locate, Position } from "./problem.ts";
+import { readDocument, readSource } from "./read-document.ts";
+
+/** A line that begins with `#`, outside of fences, lists, quotes and HTML. */
+export interface MarkdownHeading {
+  readonly level: number;
+  /** As it was written, without the signs of the heading. */
+  readonly text: string;
+  /** Of the first `#`. */
+  readonly at: Position;
+}
+
+export interface MarkdownFence {
+  /** What follows the opening fence: `mermaid`, `sh`. */
+  readonly info: string;
+  readonly content: string;
+  /** Of the opening fence. */
+  readonly at: Position;
+  readonly isClosed: boolean;
+  /** The place in the file of an offset of `content`. */
+  readonly locate: (offset: number) => Position;
+}
+
+export interface MarkdownFile {
+  /** The lines of the file, without line ends. Those of the front matter are empty. */
+  readonly lines: readonly string[];
+  readonly frontMatter?: { readonly value: unknown; readonly locate: Locate };
+  readonly headings: readonly MarkdownHeading[];
+  /** In lists and quotes as well. */
+  readonly fences: readonly MarkdownFence[];
+}
+
+export type ReadMarkdown =
+  | { readonly kind: "read"; readonly document: MarkdownFile }
+  | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
+
+let parser: ReturnType<typeof MarkdownIt> | undefined;
+
+export function readMarkdown(source: string | Uint8Array, file?: string): ReadMarkdown {
+  const decoded = readSource(source, file);
+  if (decoded.kind === "rejected") return decoded;
+  const all = decoded.text.replace(/\r\n?/g, "\n").split("\n");
+  const length = frontMatterLines(all);
+  const lines = all.map((line, index) => (index < length ? "" : line));
+
+  // Its place in the file is kept by the empty line that stands for the first fence.
+  const yaml = `\n${all.slice(1, Math.max(1, length - 1)).join("\n")}`;
+  const blank = yaml.split("\n").every((line) => /^\s*(?:#|$)/.test(line));
+  const front = blank
+    ? undefined
+    : readDocument(yaml, { ...(file === undefined ? {} : { file }), format: "yaml" });
+  if (front?.kind === "rejected") return front;
+
+  const { headings, fences } = structure(lines);
+  const document = { lines, headings, fences };
+  if (front === undefined) return { kind: "read", document };
+  const { value, locate } = front;
+  return { kind: "read", document: { ...document, frontMatter: { value, locate } } };
+}
+
+/** The code fences of a text, such as the answer of a model. */
+export function fencesOf(text: string): readonly MarkdownFence[] {
+  return structure(text.replace(/\r\n?/g, "\n").split("\n")).fences;
+}
+
+/** With both fences; 0 without front matter. A first `---` that is never closed is a line across the page. */
+function frontMatterLines(lines: readonly string[]): number {
+  if (!/^---[ \t]*$/.test(lines[0] ?? "")) return 0;
+  return lines.findIndex((line, index) => index > 0 && /^(?:---|\.\.\.)[ \t]*$/.test(line)) + 1;
+}
+
+function structure(lines: readonly string[]): Pick<MarkdownFile, "headings" | "fences"> {
+  parser ??= new MarkdownIt("commonmark").disable(["inline"]);
+  const headings: MarkdownHeading[] = [];
+  const fences: MarkdownFence[] = [];
+  for (const token of parser.parse(lines.join("\n"), {})) {
+    const [first, end] = token.map ?? [0, 0];
+    const line = lines[first] ?? "";
+    switch (token.type) {
+      case "heading_open": {
+        // Underlined headings are not used: a `---` below a line of a prompt is meant as a line.
+        if (token.level > 0 || !token.markup.startsWith("#")) break;
+        const at = { line: first + 1, column: line.indexOf("#") + 1 };
+        headings.push({ level: token.markup.length, text: headingText(line), at });
+        break;
+      }
+      case "fence": {
+        const at = { line: first + 1, column: Math.max(line.indexOf(token.markup), 0) + 1 };
+        const content = token.content.replace(/\n$/, "").split("\n");
+        const isClosed = end - first - 1 > (token.content === "" ? 0 : content.length);
+        const locate = locateIn(content, lines, first + 1);
+        fences.push({ info: token.info.trim(), content: token.content, at, isClosed, locate });
+        break;
+      }
+      default:
+    }
+  }
+  return { headings, fences };
+}
+
+function headingText(line: string): string {
+  const text = line.trim().replace(/^#+/, "").trim();
+  const end = text.length - (/#+$/.exec(text.slice(-1_000))?.[0].length ?? 0);
+  // Signs at the end close the heading only if a space is before them.
+  return end === 0 || /\s/.test(text.charAt(end - 1)) ? text.slice(0, end).trim() : text;
+}
+
+/** Lines of a fence lack the indentation, or the signs of the quote, that the lines of the file have. */
+function locateIn(
+  content: readonly string[],
+  lines: readonly string[],
+  first: number,
+): (offset: number) => Position {
+  let starts: number[] | undefined;
+  return (offset) => {
+    if (starts === undefined) {
+      starts = [];
+      let start = 0;
+      for (const line of content) {
+        starts.push(start);
+        start += line.length + 1;
+      }
+    }
+    let low = 0;
+    let high = starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    const indent = (lines[first + low] ?? "").length - (content[low] ?? "").length;
+    const column = offset - (starts[low] ?? 0) + 1 + Math.max(0, indent);
+    return { line: first + low + 1, column };
+  };
+}

@@ -1,0 +1,40 @@
+/** EXECUTE: the scripts in an answer, and what RESULT becomes of them. */
+import { fencesOf } from "../document/markdown.ts";
+import type { Script, ScriptRun } from "./state.ts";
+
+const defaultTags = ["sh", "shell", "bash"];
+
+/** The closed code fences that can be run, in order, and why others are not. */
+export function scriptsIn(
+  text: string,
+  tags: readonly string[] = defaultTags,
+): { readonly scripts: readonly Script[]; readonly skipped: readonly string[] } {
+  const scripts: Script[] = [];
+  const skipped: string[] = [];
+  for (const { info, content, isClosed } of fencesOf(text)) {
+    const tag = (/^\S*/.exec(info)?.[0] ?? "").toLowerCase();
+    if (!isClosed) skipped.push("A code fence is never closed.");
+    else if (tag === "") skipped.push("A code fence without a tag is not run.");
+    else if (!tags.includes(tag)) skipped.push(`The code fence ${tag.slice(0, 40)} is not run.`);
+    else if (content.trim() !== "") scripts.push({ tag, code: content.trimEnd() });
+  }
+  return { scripts, skipped };
+}
+
+/** Each command with its output, as in a terminal. */
+export function outputOf(runs: readonly ScriptRun[]): string {
+  return runs.map(({ code, output }) => `$ ${code}\n${output}`.trimEnd()).join("\n");
+}
+
+/** Both ends of a text, with what is left out between them. */
+export function shortened(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const half = Math.floor(most / 2);
+  const left = text.length - 2 * half;
+  return `${text.slice(0, half)}\n[${left} characters left out]\n${text.slice(text.length - half)}`;
+}
+
+export function firstWords(code: string): string {
+  const line = code.split("\n", 1)[0] ?? "";
+  return line.length > 80 ? `${line.slice(0, 80)}…` : line;
+}

@@ -1,0 +1,35 @@
+import type { Workflow } from "./model.ts";
+
+/** What someone who runs a workflow needs to know of it. */
+export interface WorkflowDescription {
+  readonly title?: string;
+  /** Without a default, a parameter must be given. */
+  readonly parameters: readonly { readonly name: string; readonly default?: string }[];
+  /** How many there are, in all files. */
+  readonly activities: number;
+  /** The ids of the questions to a person. */
+  readonly asks: readonly string[];
+  /** Ids, as far as the front matter names them. */
+  readonly models: readonly string[];
+  /** Those that are called. */
+  readonly files: readonly string[];
+}
+
+export function describeWorkflow(workflow: Workflow): WorkflowDescription {
+  const { main, files, settings } = workflow;
+  const title = files[main]?.title;
+  const activities = Object.values(files).flatMap((file) => Object.values(file.activities));
+  const { model, models = {} } = settings;
+  const own =
+    model === undefined ? models["driving"] : "id" in model ? model.id : models[model.category];
+  return {
+    ...(title === undefined ? {} : { title }),
+    parameters: (files[main]?.parameters ?? []).map(({ name, default: value }) =>
+      value === undefined ? { name } : { name, default: value },
+    ),
+    activities: activities.length,
+    asks: [...new Set(activities.flatMap(({ kind, id }) => (kind === "ask" ? [id] : [])))],
+    models: own === undefined ? [] : [own],
+    files: Object.keys(files).filter((id) => id !== main),
+  };
+}

@@ -1,0 +1,379 @@
+/**
+ * The tokens of a flowchart: labels in brackets, properties, edges.
+ *
+ * Brackets and quotes are read before arrows, because commands contain `-->`, `|` and `:`. Everything takes linear
+ * time: a bracket or a quote that is never closed is searched to the end of the text only once, and later ones to the
+ * end of their line. A fault ends its statement, and reading goes on with the next line.
+ */
+import { labelText, type FlowLabel } from "./flowchart-text.ts";
+
+export interface FlowFault {
+  readonly offset: number;
+  readonly reason: string;
+  readonly hint?: string;
+  readonly severity?: "warning";
+}
+
+/** Of `@{…}`. */
+export interface FlowProperties {
+  readonly label?: FlowLabel;
+  readonly shape?: string;
+}
+
+/** An edge, or a link without an arrow head. */
+export interface Link {
+  readonly offset: number;
+  readonly isArrow: boolean;
+  readonly label: string;
+}
+
+/** Opening → what closes it. A longer opening comes before its own beginning. */
+const brackets: readonly (readonly [string, readonly string[]])[] = [
+  ["(((", [")))"]],
+  ["((", ["))"]],
+  ["([", ["])"]],
+  ["(-", ["-)"]],
+  ["(", [")"]],
+  ["[[", ["]]"]],
+  ["[(", [")]"]],
+  ["[/", ["/]", "\\]"]],
+  ["[\\", ["\\]", "/]"]],
+  ["[|", ["|]"]],
+  ["[", ["]"]],
+  ["{{", ["}}"]],
+  ["{", ["}"]],
+  [">", ["]"]],
+];
+const openings: Readonly<Record<string, string>> = { ")": "(", "]": "[", "}": "{" };
+
+export const wordPattern = /[A-Za-z][\w-]*/y;
+const linkPattern =
+  /([xo<](?=--|==|-\.))?(?:(-\.+-)([xo>])?|(-\.)|(--+)([xo>])?|(==+)([xo>])?|(~~~+))/y;
+const edgeIdPattern = /[\p{L}\p{N}_]+@(?=[xo<]?(?:--|==|-\.))/uy;
+
+export class FlowScanner {
+  readonly text: string;
+  at = 0;
+  readonly faults: FlowFault[] = [];
+  /** Whether nothing has been found unclosed so far. */
+  #mayCrossLines = true;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** The label in brackets; undefined if there are none. */
+  shape(): FlowLabel | "fault" | undefined {
+    const start = this.at;
+    let isOpened = false;
+    for (const [open, closings] of brackets) {
+      if (!this.text.startsWith(open, start)) continue;
+      isOpened = true;
+      this.at = start + open.length;
+      const label = this.#label(closings);
+      if (label !== undefined) return label;
+    }
+    this.at = start;
+    if (!isOpened) return undefined;
+    this.#mayCrossLines = false;
+    const sign = JSON.stringify(this.text.charAt(start));
+    this.fail(start, `The bracket ${sign} is never closed.`);
+    return "fault";
+  }
+
+  #label(closings: readonly string[]): FlowLabel | undefined {
+    const start = this.at;
+    this.skipWhite();
+    const offset = this.at;
+    if (this.text.charAt(offset) === '"') {
+      const end = this.#find('"', offset + 1);
+      if (end !== -1) {
+        this.at = end + 1;
+        this.skipWhite();
+        const closing = closings.find((one) => this.text.startsWith(one, this.at));
+        if (closing !== undefined) {
+          this.at += closing.length;
+          return labelText(this.text.slice(offset + 1, end), offset + 1);
+        }
+      }
+    }
+    const end = this.#closing(start, closings);
+    if (end === undefined) return undefined;
+    this.at = end.offset + end.closing.length;
+    return labelText(this.text.slice(start, end.offset), start);
+  }
+
+  /** Where the brackets are closed, which brackets and quotes inside of them don't do. */
+  #closing(
+    start: number,
+    closings: readonly string[],
+  ): { readonly offset: number; readonly closing: string } | undefined {
+    const text = this.text;
+    const [last = ""] = (closings[0] ?? "").slice(-1);
+    const open = openings[last] ?? "";
+    const first = closings.map((one) => one.charAt(0)).join("");
+    let depth = 0;
+    for (let at = start; at < text.length; at++) {
+      const sign = text.charAt(at);
+      if (depth === 0 && first.includes(sign)) {
+        const closing = closings.find((one) => text.startsWith(one, at));
+        if (closing !== undefined) return { offset: at, closing };
+      }
+      if (sign === open) depth += 1;
+      else if (sign === last) {
+        if (depth === 0) return undefined;
+        depth -= 1;
+      } else if (sign === "\n") {
+        if (!this.#mayCrossLines) return undefined;
+      } else if (sign === '"' || (sign === "'" && /[\s([{=]/.test(text.charAt(at - 1)))) {
+        const end = text.indexOf(sign, at + 1);
+        const lineEnd = end === -1 ? -1 : text.indexOf("\n", at + 1);
+        if (end !== -1 && (lineEnd === -1 || end < lineEnd)) at = end;
+      }
+    }
+    return undefined;
+  }
+
+  /** `@{ shape: stadium, label: "…" }` */
+  properties(): FlowProperties | undefined {
+    const start = this.at;
+    const unclosed = (): undefined => {
+      this.#mayCrossLines = false;
+      this.fail(start, 'The bracket "@{" is never closed.');
+    };
+    this.at += 2;
+    let found: FlowProperties = {};
+    for (;;) {
+      while (this.skipWhite() === ",") this.at += 1;
+      if (this.text.charAt(this.at) === "}") {
+        this.at += 1;
+        return found;
+      }
+      const offset = this.at;
+      const key = this.match(wordPattern);
+      if (this.at >= this.text.length || (this.#crosses(start) && !this.#mayCrossLines)) {
+        return unclosed();
+      }
+      if (key === undefined || this.skipWhite() !== ":") {
+        const hint = 'write @{ shape: …, label: "…" }, with the label in quotes';
+        this.fail(offset, `Expected a property, found ${this.found(offset)}.`, hint);
+        return undefined;
+      }
+      this.at += 1;
+      this.skipWhite();
+      const value = this.#value();
+      if (value === undefined) return unclosed();
+      if (key === "shape") found = { ...found, shape: value.text };
+      if (key === "label" && value.text !== "") found = { ...found, label: value };
+    }
+  }
+
+  #crosses(start: number): boolean {
+    const end = this.text.indexOf("\n", start);
+    return end !== -1 && end < this.at;
+  }
+
+  #value(): FlowLabel | undefined {
+    const offset = this.at;
+    const quote = this.text.charAt(offset);
+    if (quote !== '"' && quote !== "'") {
+      const plain = this.match(/[^,}\n]*/y) ?? "";
+      return this.at < this.text.length ? labelText(plain, offset) : undefined;
+    }
+    const isYaml = quote === '"';
+    let end = this.#find(quote, offset + 1);
+    // A backslash before a quote belongs to the text.
+    if (isYaml) while (isEscaped(this.text, end)) end = this.#find(quote, end + 1);
+    if (end === -1) return undefined;
+    this.at = end + 1;
+    const text = this.text.slice(offset + 1, end);
+    return labelText(text, offset + 1, isYaml ? "yaml" : "plain");
+  }
+
+  /** An edge, over line breaks; undefined if the statement ends here. */
+  link(): Link | "fault" | undefined {
+    const before = this.at;
+    this.skipWhite();
+    this.match(edgeIdPattern);
+    const offset = this.at;
+    linkPattern.lastIndex = offset;
+    const found = linkPattern.exec(this.text);
+    if (found === null) {
+      this.at = before;
+      return undefined;
+    }
+    this.at = offset + found[0].length;
+    const [, tail, dotted, dottedHead, dottedOpen, line, lineHead, thick, thickHead] = found;
+    let head = dottedHead ?? lineHead ?? thickHead;
+    let label = "";
+    const isOpen =
+      dottedOpen !== undefined || (head === undefined && (line === "--" || thick === "=="));
+    if (isOpen) {
+      const close =
+        dottedOpen !== undefined
+          ? /-?\.+-([xo>])?/g
+          : thick === undefined
+            ? /--+([xo>])?/g
+            : /==+([xo>])?/g;
+      const closed = this.#linkText(close);
+      if (closed === undefined) {
+        this.fail(offset, "This edge has no end.", "write --> or -- text -->");
+        return "fault";
+      }
+      ({ head, label } = closed);
+    }
+    const isDrawn = dotted !== undefined || head !== undefined || isOpen;
+    if (tail !== undefined || head === "x" || head === "o") {
+      this.fail(offset, "An edge must lead in one direction, with an arrow head.", "write -->");
+      return "fault";
+    }
+    if (this.skipSpaces() === "|") {
+      const piped = this.#pipeLabel();
+      if (piped === undefined) return "fault";
+      label = piped;
+    }
+    return { offset, isArrow: isDrawn && head === ">", label };
+  }
+
+  /** `text -->` after `--`, on one line. */
+  #linkText(
+    close: RegExp,
+  ): { readonly head: string | undefined; readonly label: string } | undefined {
+    this.skipSpaces();
+    const start = this.at;
+    const lineEnd = this.lineEnd();
+    let from = start;
+    if (this.text.charAt(start) === '"') {
+      const quote = this.text.indexOf('"', start + 1);
+      if (quote !== -1 && quote < lineEnd) from = quote;
+    }
+    close.lastIndex = from;
+    const found = close.exec(this.text.slice(0, lineEnd));
+    if (found === null) return undefined;
+    this.at = found.index + found[0].length;
+    return { head: found[1], label: labelText(this.text.slice(start, found.index), start).text };
+  }
+
+  #pipeLabel(): string | undefined {
+    const start = this.at;
+    const lineEnd = this.lineEnd();
+    let from = start + 1;
+    const quoted = /\s*"/y;
+    quoted.lastIndex = from;
+    if (quoted.test(this.text)) {
+      const quote = this.text.indexOf('"', quoted.lastIndex);
+      if (quote !== -1 && quote < lineEnd) from = quote;
+    }
+    const end = this.text.indexOf("|", from);
+    if (end === -1 || end > lineEnd) {
+      this.fail(start, 'The label "|" is never closed.');
+      return undefined;
+    }
+    this.at = end + 1;
+    return labelText(this.text.slice(start + 1, end), start + 1).text;
+  }
+
+  fail(offset: number, reason: string, hint?: string): void {
+    this.faults.push(hint === undefined ? { offset, reason } : { offset, reason, hint });
+    if (this.at < offset) this.at = offset;
+    this.at = Math.max(this.lineEnd(), offset + 1);
+  }
+
+  skipTo(sign: string): boolean {
+    const end = this.#find(sign, this.at);
+    if (end !== -1) this.at = end + 1;
+    return end !== -1;
+  }
+
+  /** The next occurrence: on the same line, once something has been found unclosed. */
+  #find(sign: string, from: number): number {
+    const end = this.text.indexOf(sign, from);
+    if (end === -1) this.#mayCrossLines = false;
+    if (end === -1 || this.#mayCrossLines) return end;
+    const lineEnd = this.text.indexOf("\n", from);
+    return lineEnd === -1 || end < lineEnd ? end : -1;
+  }
+
+  lineEnd(): number {
+    const end = this.text.indexOf("\n", this.at);
+    return end === -1 ? this.text.length : end;
+  }
+
+  #code(): number {
+    return this.text.charCodeAt(this.at);
+  }
+
+  /** The sign after the spaces. */
+  skipSpaces(): string {
+    for (let code = this.#code(); code === 0x20 || code === 0x09; code = this.#code()) this.at += 1;
+    return this.text.charAt(this.at);
+  }
+
+  skipWhite(): string {
+    while (isSpace(this.#code())) this.at += 1;
+    return this.text.charAt(this.at);
+  }
+
+  /** Over empty statements and comments; whether there is more. */
+  skipBlank(): boolean {
+    for (;;) {
+      while (isSpace(this.#code()) || this.#code() === 0x3b) this.at += 1;
+      if (!this.text.startsWith("%%", this.at)) return this.at < this.text.length;
+      const isDirective = this.text.charAt(this.at + 2) === "{";
+      if (!(isDirective && this.#mayCrossLines && this.#skipDirective())) this.at = this.lineEnd();
+    }
+  }
+
+  /** `%%{init: …}%%` */
+  #skipDirective(): boolean {
+    const end = this.text.indexOf("}%%", this.at);
+    if (end === -1) this.#mayCrossLines = false;
+    else this.at = end + 3;
+    return end !== -1;
+  }
+
+  match(pattern: RegExp): string | undefined {
+    const found = this.peek(pattern);
+    if (found !== undefined) this.at += found.length;
+    return found;
+  }
+
+  peek(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.at;
+    return pattern.exec(this.text)?.[0];
+  }
+
+  found(at = this.at): string {
+    const rest = this.text.slice(at, at + 40);
+    const [word] = /^[\w-]+|^[^]/u.exec(rest) ?? [""];
+    if (word === "") return "the end of the flowchart";
+    return word === "\n" ? "the end of the line" : JSON.stringify(word);
+  }
+
+  /** To the end of a statement that has no meaning here. */
+  skipStatement(): void {
+    const end = this.lineEnd();
+    for (; this.at < end && this.text.charAt(this.at) !== ";"; this.at++) {
+      if (this.text.charAt(this.at) !== '"') continue;
+      const close = this.text.indexOf('"', this.at + 1);
+      if (close === -1 || close > end) {
+        this.at = end;
+        return;
+      }
+      this.at = close;
+    }
+  }
+}
+
+/** Of ASCII at once, because nearly all are. */
+function isSpace(code: number): boolean {
+  if (code < 0x80) return code === 0x20 || (code >= 0x09 && code <= 0x0d);
+  return code >= 0xa0 && /\s/.test(String.fromCharCode(code));
+}
+
+function isEscaped(text: string, at: number): boolean {
+  if (at === -1) return false;
+  let slashes = 0;
+  while (text.charAt(at - 1 - slashes) === "\\") slashes += 1;
+  return slashes % 2 === 1;
+}

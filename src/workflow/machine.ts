@@ -1,0 +1,386 @@
+/**
+ * The interpreter of workflows, without effects: `step(state, result)` gives the next state and what it needs from
+ * the outside. One activity begins and one ends in a step, so that whoever drives it can look at the clock, write a
+ * checkpoint or stop in between.
+ *
+ * Owns what a workflow means: which activity follows, variables, agents, calls, handlers, hits. Doesn't own time,
+ * tokens, sessions and processes: those come as results, and `stopped` ends a run for them.
+ */
+import { evaluateCheck } from "./check.ts";
+import { firstWords, outputOf, scriptsIn, shortened } from "./commands.ts";
+import {
+  defaultActivityLimits,
+  type Activity,
+  type ActivityLimits,
+  type Workflow,
+} from "./model.ts";
+import { Flow, frameOf } from "./flow.ts";
+import { Scope, type Resolved } from "./scope.ts";
+import type { Effect, EffectResult, Script, ScriptRun, Step, WorkflowState } from "./state.ts";
+import { isQuoted, roleOf, shellQuoted } from "./value.ts";
+
+export interface MachineOptions {
+  /** The names of the environment that the workflow may read, with their values. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly limits?: ActivityLimits;
+  /** The tags of code fences that are run. Default: sh, shell and bash. */
+  readonly tags?: readonly string[];
+}
+
+export interface Machine {
+  /** Before the first activity. The variables are those of `bindParameters`. */
+  start(variables: Readonly<Record<string, string>>): WorkflowState;
+  /** The first step, and each one after a `pass`, is given `passed`. */
+  step(state: WorkflowState, result: EffectResult): Step;
+}
+
+export function workflowMachine(workflow: Workflow, options: MachineOptions = {}): Machine {
+  return {
+    start: (variables) => {
+      const main = workflow.files[workflow.main];
+      return {
+        status: "CREATED",
+        result: "",
+        frames: [frameOf(workflow.main, variables, variables)],
+        agents: {},
+        nextAgent: 0,
+        phase: { kind: "ready", activity: main?.start ?? "" },
+        activities: 0,
+        asked: {},
+        reported: [],
+      };
+    },
+    step: (state, result) => new Stepper(workflow, options, state).step(result),
+  };
+}
+
+/** Names without a value, of a run. */
+const MOST_REPORTED = 1_000;
+/** Activities that only mark a place are not counted as hits. */
+const uncounted: ReadonlySet<Activity["kind"]> = new Set(["start", "success", "failed", "on"]);
+
+class Stepper extends Flow {
+  readonly #options: MachineOptions;
+  readonly #limits: Required<ActivityLimits>;
+
+  constructor(workflow: Workflow, options: MachineOptions, state: WorkflowState) {
+    super(workflow, state);
+    this.#options = options;
+    this.#limits = { ...defaultActivityLimits, ...options.limits };
+  }
+
+  step(result: EffectResult): Step {
+    const { phase } = this.state;
+    if (phase.kind !== "ended" && result.kind === "stopped") this.end("FAILED", result.reason);
+    else if (phase.kind === "ready") {
+      if (result.kind !== "passed") throw unexpected(phase.kind, result);
+      this.#begin(phase.activity);
+    } else if (phase.kind === "waiting") {
+      const activity = this.activity(phase.activity);
+      if (result.kind === "failed") this.finish(activity, false, result.reason);
+      else if (phase.effect.kind === "read" && result.kind === "read") {
+        this.#perform(activity, { ...phase.files, [phase.effect.path]: result.text });
+      } else this.#receive(activity, phase.effect, result);
+    }
+    return { state: this.state, effect: this.#effect(), trace: this.trace };
+  }
+
+  #effect(): Effect {
+    const { phase, status, result } = this.state;
+    switch (phase.kind) {
+      case "ready":
+        return { kind: "pass" };
+      case "waiting":
+        return phase.effect;
+      case "ended": {
+        const { variables } = this.frame;
+        const ended = status === "SUCCESS" ? status : "FAILED";
+        const done = { kind: "done", status: ended, result, variables } as const;
+        return phase.reason === undefined ? done : { ...done, reason: phase.reason };
+      }
+    }
+  }
+
+  #begin(id: string): void {
+    const activity = this.activity(id);
+    const { activities } = this.state;
+    if (activities >= this.#limits.activities) {
+      this.end("FAILED", this.exceed("activities", this.#limits.activities, id));
+      return;
+    }
+    const frame = this.frame;
+    const hit = (frame.hits[id] ?? 0) + 1;
+    const most = this.#mostHits();
+    if (hit > most && !uncounted.has(activity.kind)) {
+      this.fail(this.exceed("activityHits", most, id));
+      return;
+    }
+    this.update({ activities: activities + 1 });
+    this.updateFrame({ hits: { ...frame.hits, [id]: hit } });
+    const { file } = frame;
+    const depth = this.state.frames.length - 1;
+    this.trace.push({ kind: "started", file, activity: id, hit, depth });
+    this.#perform(activity, {});
+  }
+
+  /** A file may ask for more, or fewer, with a parameter or a variable. */
+  #mostHits(): number {
+    const { variables } = this.frame;
+    const written = Object.hasOwn(variables, "MAX_ACTIVITY_HITS")
+      ? variables["MAX_ACTIVITY_HITS"]
+      : undefined;
+    const most = Number(written?.trim() || "none");
+    return Number.isInteger(most) && most > 0 ? most : this.#limits.activityHits;
+  }
+
+  /** Does what needs nothing from the outside, or says what is needed. May be called again with more files. */
+  #perform(activity: Activity, files: Readonly<Record<string, string>>): void {
+    switch (activity.kind) {
+      case "start":
+        return this.#start(activity, files);
+      case "on":
+        return this.finish(activity, true);
+      case "success":
+        this.ended(activity, true);
+        return this.succeed(true);
+      case "failed":
+        this.ended(activity, true);
+        return this.fail(this.frame.reason ?? `The workflow reached ${activity.id}.`);
+      case "set":
+        return this.#value(activity, files, activity.value, activity.value, (text) => {
+          this.set(activity.name, text);
+          this.finish(activity, true);
+        });
+      case "assign": {
+        // A text with {{NAME}} is a text. Everything else must have a value.
+        const otherwise = activity.value.includes("{{") ? activity.value : undefined;
+        return this.#value(activity, files, activity.value, otherwise, (text) => {
+          this.update({ result: text });
+          this.finish(activity, true);
+        });
+      }
+      case "check":
+        return this.#check(activity, files);
+      case "prompt":
+        return this.#value(activity, files, activity.prompt, undefined, (text) =>
+          this.#prompt(activity, text, files),
+        );
+      case "ask": {
+        const { question } = activity;
+        if (question === undefined) return this.#ask(activity, this.state.result, files);
+        return this.#value(activity, files, question, question, (text) =>
+          this.#ask(activity, text, files),
+        );
+      }
+      case "execute":
+        return this.#execute(activity, files);
+      case "call":
+        return this.#call(activity);
+    }
+  }
+
+  /** Parameters that are files are read before anything else. */
+  #start(activity: Activity, files: Readonly<Record<string, string>>): void {
+    const frame = this.frame;
+    const variables = { ...frame.variables };
+    for (const name of frame.unread) {
+      const path = (frame.variables[name] ?? "").slice("file:".length);
+      if (!Object.hasOwn(files, path)) return this.#read(activity, path, files);
+      Object.defineProperty(variables, name, {
+        value: files[path] ?? "",
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
+    }
+    this.updateFrame({ variables, unread: [] });
+    this.update({ status: "DOING" });
+    this.finish(activity, true);
+  }
+
+  #check(
+    activity: Extract<Activity, { kind: "check" }>,
+    files: Readonly<Record<string, string>>,
+  ): void {
+    const { left, operator, right } = activity.check;
+    this.#value(activity, files, left, undefined, (leftText) =>
+      this.#value(activity, files, right, right, (text) => {
+        const rightText = isQuoted(right) ? text : text.trim();
+        const value = evaluateCheck(operator, leftText, rightText);
+        if (value.kind === "failed") this.finish(activity, false, value.reason);
+        else if (value.holds) this.finish(activity, true);
+        else this.finish(activity, false, `The check ${activity.id} doesn't hold.`);
+      }),
+    );
+  }
+
+  #prompt(
+    activity: Extract<Activity, { kind: "prompt" }>,
+    text: string,
+    files: Readonly<Record<string, string>>,
+  ): void {
+    const { promptCharacters } = this.#limits;
+    if (text.length > promptCharacters) {
+      const reason = this.exceed("promptCharacters", promptCharacters, activity.id);
+      return this.finish(activity, false, reason);
+    }
+    switch (roleOf(activity.prompt)) {
+      case "system":
+        this.addAgent({ system: text, messages: [] });
+        this.update({ result: "" });
+        return this.finish(activity, true);
+      case "assistant":
+        this.converse([{ role: "assistant", text }]);
+        this.update({ result: text });
+        return this.finish(activity, true);
+      case "user":
+      case undefined: {
+        if (text.trim() === "") return this.finish(activity, false, "The prompt is empty.");
+        const agent = this.agent();
+        const effect = { kind: "prompt", activity: activity.id, agent, text } as const;
+        return this.#wait(activity, effect, files);
+      }
+    }
+  }
+
+  #ask(activity: Activity, question: string, files: Readonly<Record<string, string>>): void {
+    const times = this.state.asked[activity.id] ?? 0;
+    this.#wait(activity, { kind: "ask", activity: activity.id, question, times }, files);
+  }
+
+  #execute(
+    activity: Extract<Activity, { kind: "execute" }>,
+    files: Readonly<Record<string, string>>,
+  ): void {
+    const { id, command } = activity;
+    let scripts: readonly Script[];
+    if (command === undefined) {
+      const found = scriptsIn(this.state.result, this.#options.tags);
+      for (const reason of found.skipped)
+        this.trace.push({ kind: "skipped", activity: id, reason });
+      ({ scripts } = found);
+    } else {
+      const filled = this.#scope(files).fill(command, shellQuoted);
+      if (filled.kind === "failed") return this.finish(activity, false, filled.reason);
+      this.#reportMissing(id, filled.missing);
+      scripts = [{ tag: "sh", code: filled.text }];
+    }
+    if (scripts.length > 0)
+      return this.#wait(activity, { kind: "execute", activity: id, scripts }, files);
+    this.trace.push({ kind: "skipped", activity: id, reason: "There is nothing to execute." });
+    this.update({ result: "" });
+    this.finish(activity, true);
+  }
+
+  #call(activity: Extract<Activity, { kind: "call" }>): void {
+    const { frames } = this.state;
+    const { callDepth } = this.#limits;
+    if (frames.length > callDepth) {
+      const reason = this.exceed("callDepth", callDepth, activity.id);
+      return this.finish(activity, false, reason);
+    }
+    const target = this.workflow.files[activity.target];
+    if (target === undefined) throw new Error(`There is no file ${activity.target}.`);
+    const { variables } = this.frame;
+    const absent = target.parameters.find(
+      (one) => one.default === undefined && !Object.hasOwn(variables, one.name),
+    );
+    if (absent !== undefined) {
+      const reason = `${activity.path} needs the parameter ${absent.name}.`;
+      return this.finish(activity, false, reason);
+    }
+    this.enter(activity, target);
+  }
+
+  #receive(activity: Activity, effect: Effect, result: EffectResult): void {
+    if (effect.kind === "prompt" && result.kind === "answered") {
+      this.converse([
+        { role: "user", text: effect.text },
+        { role: "assistant", text: result.text },
+      ]);
+      this.update({ result: result.text });
+      return this.finish(activity, true);
+    }
+    if (effect.kind === "ask" && result.kind === "answered") {
+      const { asked } = this.state;
+      this.update({
+        asked: { ...asked, [activity.id]: effect.times + 1 },
+        result: result.text,
+      });
+      return this.finish(activity, true);
+    }
+    if (effect.kind === "execute" && result.kind === "executed") {
+      return this.#executed(activity, result.runs);
+    }
+    throw unexpected(effect.kind, result);
+  }
+
+  #executed(activity: Activity, runs: readonly ScriptRun[]): void {
+    const output = outputOf(runs);
+    const { outputCharacters } = this.#limits;
+    this.update({ result: shortened(output, outputCharacters) });
+    const exitCode = runs.findLast((run) => run.exitCode !== 0)?.exitCode ?? 0;
+    this.set("EXIT_CODE", String(exitCode));
+    const late = runs.find(({ timedOut }) => timedOut === true);
+    if (late !== undefined) {
+      return this.finish(activity, false, `The command took too long: ${firstWords(late.code)}`);
+    }
+    if (output.length > outputCharacters) {
+      const reason = this.exceed("outputCharacters", outputCharacters, activity.id);
+      return this.finish(activity, false, reason);
+    }
+    // Without a failure edge, the model judges what the command printed.
+    const succeeded = exitCode === 0 || activity.other === undefined;
+    this.finish(activity, succeeded, exitCode === 0 ? undefined : `The exit code is ${exitCode}.`);
+  }
+
+  /** Gives the text of a written value, after reading a file for it, or ends the activity. */
+  #value(
+    activity: Activity,
+    files: Readonly<Record<string, string>>,
+    written: string,
+    otherwise: string | undefined,
+    then: (text: string) => void,
+  ): void {
+    const resolved: Resolved = this.#scope(files).resolve(written, otherwise);
+    switch (resolved.kind) {
+      case "unread":
+        return this.#read(activity, resolved.path, files);
+      case "failed":
+        return this.finish(activity, false, resolved.reason);
+      case "text":
+        this.#reportMissing(activity.id, resolved.missing);
+        return then(resolved.text);
+    }
+  }
+
+  #reportMissing(activity: string, names: readonly string[]): void {
+    const { reported } = this.state;
+    const known = new Set(reported);
+    const fresh = names.filter((name) => !known.has(name)).slice(0, MOST_REPORTED - known.size);
+    if (fresh.length === 0) return;
+    for (const name of fresh) this.trace.push({ kind: "missing", name, activity });
+    this.update({ reported: [...reported, ...fresh] });
+  }
+
+  #read(activity: Activity, path: string, files: Readonly<Record<string, string>>): void {
+    this.#wait(activity, { kind: "read", path, from: this.frame.file }, files);
+  }
+
+  #wait(
+    activity: Activity,
+    effect: Exclude<Effect, { kind: "pass" | "done" }>,
+    files: Readonly<Record<string, string>>,
+  ): void {
+    this.update({ phase: { kind: "waiting", activity: activity.id, effect, files } });
+  }
+
+  #scope(files: Readonly<Record<string, string>>): Scope {
+    const { environment = {} } = this.#options;
+    return new Scope(this.state, this.frame, this.file, environment, files);
+  }
+}
+
+function unexpected(waiting: string, { kind }: EffectResult): Error {
+  return new Error(`The workflow is ${waiting}, and can't be given a result ${kind}.`);
+}

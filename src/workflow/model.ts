@@ -1,0 +1,134 @@
+/**
+ * A `.wf.md` workflow, checked and prepared: data only. Names that begin with a dollar or need a person are found in
+ * the other files of this room. The rules are in `docs/workflows.md`.
+ */
+import type { Limits, Model, Permissions } from "../entry/model.ts";
+import type { Position } from "../document/problem.ts";
+import type { Check } from "./check.ts";
+import type { PromptRole } from "./value.ts";
+
+/** A workflow with everything that it calls. */
+export interface Workflow {
+  /** As the caller named it. */
+  readonly file: string;
+  /** The id of the file that runs first. */
+  readonly main: string;
+  /** By id: the path of the file within the folder that bounds the workflow. */
+  readonly files: Readonly<Record<string, WorkflowFile>>;
+  /** Of the file that runs first; that of called files is not used. */
+  readonly settings: WorkflowSettings;
+}
+
+export interface WorkflowFile {
+  readonly id: string;
+  /** As diagnostics name it. */
+  readonly file: string;
+  /** The first heading that is no section. */
+  readonly title?: string;
+  /** The text below the title. */
+  readonly description: string;
+  readonly parameters: readonly Parameter[];
+  /** By id, which is the whole heading: `User Ask`. */
+  readonly prompts: Readonly<Record<string, WorkflowPrompt>>;
+  /** By id, in the order of the file. */
+  readonly activities: Readonly<Record<string, Activity>>;
+  readonly start: string;
+  readonly onSuccess?: string;
+  readonly onFailed?: string;
+}
+
+/** What the front matter holds. */
+export interface WorkflowSettings {
+  readonly model?: Model;
+  readonly models?: Readonly<Record<string, string>>;
+  readonly permissions?: Permissions;
+  /** Tools that the agent may use, within the permissions. Default: none. */
+  readonly agentTools?: readonly string[];
+  readonly limits?: WorkflowLimits;
+  /** By the id of the ASK; several are used in order. */
+  readonly answers?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Limits that only workflows have, beside those of an entry. All positive. */
+export interface ActivityLimits {
+  /** Runs of one activity in one run of its file. Default: 3. */
+  readonly activityHits?: number;
+  /** Activities of the whole run. Default: 10,000. */
+  readonly activities?: number;
+  /** One EXECUTE. Default: 30. */
+  readonly commandMinutes?: number;
+  /** Silence of an EXECUTE. Default: 10. */
+  readonly commandIdleMinutes?: number;
+  /** Characters of one prompt. Default: 1,000,000. */
+  readonly promptCharacters?: number;
+  /** Characters of the output of one EXECUTE that RESULT keeps. Default: 100,000. */
+  readonly outputCharacters?: number;
+  /** Workflows that call one another. Default: 10. */
+  readonly callDepth?: number;
+  /** Cost of the run, in premium requests. Default: none. */
+  readonly cost?: number;
+}
+
+export type WorkflowLimits = Limits & ActivityLimits;
+
+export const defaultActivityLimits = {
+  activityHits: 3,
+  activities: 10_000,
+  commandMinutes: 30,
+  commandIdleMinutes: 10,
+  promptCharacters: 1_000_000,
+  outputCharacters: 100_000,
+  callDepth: 10,
+  cost: Number.POSITIVE_INFINITY,
+} as const satisfies Required<ActivityLimits>;
+
+export interface Parameter {
+  readonly name: string;
+  readonly default?: string;
+  readonly at: Position;
+}
+
+export interface WorkflowPrompt {
+  readonly role: PromptRole;
+  /** With all includes. */
+  readonly text: string;
+  /** Of the heading. */
+  readonly at: Position;
+  /** The file of the heading, if it was included. */
+  readonly file: string;
+}
+
+/** What an activity does, by the beginning of its id. */
+export type Activity = ActivityPlace &
+  (
+    | { readonly kind: "start" | "success" | "failed" }
+    /** Reached by an end of the workflow, not by an edge. */
+    | { readonly kind: "on"; readonly event: "success" | "failed" }
+    | { readonly kind: "set"; readonly name: string; readonly value: string }
+    | { readonly kind: "assign"; readonly value: string }
+    | { readonly kind: "check"; readonly check: Check }
+    /** The id of a prompt, or what else has a value. */
+    | { readonly kind: "prompt"; readonly prompt: string }
+    /** Without a question of its own, RESULT is asked. */
+    | { readonly kind: "ask"; readonly question?: string }
+    /** Without a command, the code fences of RESULT are run. */
+    | { readonly kind: "execute"; readonly command?: string }
+    | {
+        readonly kind: "call";
+        /** As written. */
+        readonly path: string;
+        /** The id of the file. */
+        readonly target: string;
+      }
+  );
+
+export type ActivityKind = Activity["kind"];
+
+export interface ActivityPlace {
+  readonly id: string;
+  readonly at: Position;
+  /** Where to go on; without it, the workflow succeeds. */
+  readonly next?: string;
+  /** Where to go on after a failure or a check that doesn't hold; without it, the workflow fails. */
+  readonly other?: string;
+}

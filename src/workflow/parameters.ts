@@ -1,0 +1,51 @@
+/** The parameters of a run: what was given, laid over the defaults. */
+import type { Diagnostic } from "../document/diagnostic.ts";
+import { suggestion } from "../document/suggest.ts";
+import type { Workflow, WorkflowFile } from "./model.ts";
+
+export type BoundParameters =
+  | {
+      readonly kind: "bound";
+      readonly variables: Readonly<Record<string, string>>;
+      /** Parameters that the workflow doesn't declare. They are variables all the same. */
+      readonly warnings: readonly Diagnostic[];
+    }
+  | { readonly kind: "incomplete"; readonly diagnostics: readonly Diagnostic[] };
+
+export function bindParameters(
+  workflow: Workflow,
+  given: Readonly<Record<string, string>>,
+): BoundParameters {
+  const main = workflow.files[workflow.main];
+  const declared = main?.parameters ?? [];
+  const file = main?.file ?? workflow.file;
+  const names = declared.map(({ name }) => name);
+  const diagnostics = declared
+    .filter((one) => one.default === undefined && !Object.hasOwn(given, one.name))
+    .map(({ name, at }): Diagnostic => ({
+      file,
+      ...at,
+      codePath: "",
+      reason: `The parameter ${name} has no value.`,
+      hint: `give it with --param ${name}=…`,
+    }));
+  if (diagnostics.length > 0) return { kind: "incomplete", diagnostics };
+  const warnings = Object.keys(given)
+    .filter((name) => !names.includes(name))
+    .map((name): Diagnostic => ({
+      file,
+      codePath: "",
+      reason: `The workflow has no parameter ${JSON.stringify(name)}.`,
+      ...suggestion(name, names),
+      severity: "warning",
+    }));
+  return { kind: "bound", variables: { ...defaultsOf(main), ...given }, warnings };
+}
+
+export function defaultsOf(file: WorkflowFile | undefined): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    (file?.parameters ?? []).flatMap(({ name, default: value }) =>
+      value === undefined ? [] : [[name, value]],
+    ),
+  );
+}

@@ -1,0 +1,386 @@
+/**
+ * EXECUTE for real: judges the scripts of an activity, runs them one after the other, and bounds their time and output.
+ *
+ * Owns the shell of a run and the executors beside it. Invariants: nothing runs unless every script of the activity is
+ * allowed; an activity ends within its limits and a few seconds; after `close` nothing that it has started runs on.
+ */
+import type { Permissions } from "../entry/model.ts";
+import type { Clock } from "../events/clock.ts";
+import type { TextStream } from "../events/text-stream.ts";
+import { decidePermission, type PermissionContext } from "../permissions/policy.ts";
+import { childEnvironment, type Environment } from "../platform/environment.ts";
+import { RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { BashShell } from "./bash-shell.ts";
+import type { Executor, ScriptEnd, ShellState } from "./executor.ts";
+import { defaultActivityLimits, type ActivityLimits } from "./model.ts";
+import { namesPython, pythonExecutor } from "./python.ts";
+import { ScriptOutput, type OutputDelta } from "./script-output.ts";
+
+/** What the interpreter needs in order to execute. */
+export interface Scripts {
+  /** The tags of code fences that can be run. */
+  readonly tags: readonly string[];
+  /** Never rejects. One at a time. */
+  execute(scripts: readonly Script[], options: ExecuteOptions): Promise<Executed>;
+  /** For a checkpoint: what `state` of a run that is resumed has to be. */
+  checkpoint(): ShellState;
+  /** Ends all that was started. Idempotent, bounded, never throws. */
+  close(): Promise<void>;
+}
+
+export interface Script {
+  /** Of the code fence, in lower case. */
+  readonly tag: string;
+  readonly code: string;
+}
+
+export interface ExecuteOptions {
+  /** Aborts for a cancellation of the run. */
+  readonly signal: AbortSignal;
+  /** Redacted pieces of output, as they come. `script`: its index. */
+  readonly onOutput?: (delta: OutputDelta & { readonly script: number }) => void;
+}
+
+export type Executed =
+  /** All scripts have run, whatever their exit codes. */
+  | { readonly kind: "executed"; readonly runs: readonly ScriptRun[] }
+  | {
+      readonly kind: "failed";
+      readonly reason: string;
+      readonly because: "denied" | "limit" | "output" | "killed" | "broken";
+      /** Up to the script that failed, which is the last one. */
+      readonly runs: readonly ScriptRun[];
+    }
+  | { readonly kind: "canceled"; readonly runs: readonly ScriptRun[] };
+
+export interface ScriptRun {
+  readonly code: string;
+  /** stdout and stderr, both ends if it is longer than `outputCharacters`. Not redacted. */
+  readonly output: string;
+  /** Of the whole output. */
+  readonly outputCharacters: number;
+  /** The whole output, as bytes. Not redacted. */
+  readonly outputFile: string;
+  /** Only if they are separate. */
+  readonly stdout?: string;
+  readonly stderr?: string;
+  /** 128 and the number of the signal, if one has ended the script. */
+  readonly exitCode: number;
+  /** It was ended for its time. */
+  readonly timedOut?: boolean;
+}
+
+export interface ScriptRunnerOptions {
+  /** Where scripts and output are kept until the run is over. Its mark is in the environment of each process. */
+  readonly folder: RunFolder;
+  /** Where the shell begins, and the folder that the permissions are about. Absolute. */
+  readonly workingDirectory: string;
+  readonly permissions: Permissions;
+  /** How the file rules of the permissions see the file system. */
+  readonly files: Omit<PermissionContext, "workingDirectory">;
+  /** Of this process. Scripts see what is on the allow-list for every process, and `variables`. */
+  readonly environment: Environment;
+  /** What the caller has allowed in addition (`--env NAME`). */
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly limits?: ActivityLimits;
+  readonly clock: Clock;
+  /** More executors; they come before those that ship. */
+  readonly executors?: readonly Executor[];
+  readonly state?: ShellState | undefined;
+  /** For the pieces of output. */
+  readonly redact?: () => TextStream;
+  /** `separate`: apart, and so without an exact order between the two. Default: `merged`, as in a terminal. */
+  readonly stderr?: "merged" | "separate";
+  /** How long processes may take to end after SIGTERM, in milliseconds. Default: 2,000. */
+  readonly graceMs?: number;
+  /** Bytes of the file of one script: a command that prints for ever must not fill the disk. Default: 256 MB. */
+  readonly longestOutput?: number;
+}
+
+const defaultLongestOutput = 256 * 1024 * 1024;
+/** For an executor of the host that ignores its signal. */
+const executorGraceMs = 10_000;
+
+export class ScriptRunner implements Scripts {
+  readonly #options: ScriptRunnerOptions;
+  readonly #limits: Required<ActivityLimits>;
+  readonly #shell: BashShell;
+  readonly #executors: readonly Executor[];
+  readonly #outputs = new Set<ScriptOutput>();
+  readonly #closed = new AbortController();
+  #running: Promise<unknown> = Promise.resolve();
+  #scripts = 0;
+
+  constructor(options: ScriptRunnerOptions) {
+    this.#options = options;
+    this.#limits = { ...defaultActivityLimits, ...options.limits };
+    const { folder, environment, workingDirectory, permissions, stderr } = options;
+    const variables = {
+      ...childEnvironment(environment),
+      ...options.variables,
+      [RUN_MARK]: folder.mark,
+    };
+    const common = { folder: folder.path, environment, stderr };
+    const { state, graceMs } = options;
+    this.#shell = new BashShell({ ...common, workingDirectory, variables, state, graceMs });
+    this.#executors = [
+      ...(options.executors ?? []),
+      this.#shell,
+      ...(namesPython(permissions) ? [pythonExecutor(common)] : []),
+    ];
+  }
+
+  get tags(): readonly string[] {
+    return [...new Set(this.#executors.flatMap(({ tags }) => tags))];
+  }
+
+  checkpoint(): ShellState {
+    return this.#shell.state;
+  }
+
+  async execute(scripts: readonly Script[], options: ExecuteOptions): Promise<Executed> {
+    const before = this.#running;
+    const run = before.then(() => this.#execute(scripts, options));
+    this.#running = run;
+    return run;
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await this.#shell.close();
+    await this.#running;
+    for (const output of this.#outputs) output.close();
+    this.#outputs.clear();
+  }
+
+  async #execute(scripts: readonly Script[], options: ExecuteOptions): Promise<Executed> {
+    const runs: ScriptRun[] = [];
+    if (options.signal.aborted || this.#closed.signal.aborted) return { kind: "canceled", runs };
+    const refused = this.#refusal(scripts);
+    if (refused !== undefined) return { kind: "failed", because: "denied", reason: refused, runs };
+    const bounds = new Bounds(this.#limits, this.#options.clock, [
+      options.signal,
+      this.#closed.signal,
+    ]);
+    try {
+      for (const [index, script] of scripts.entries()) {
+        const problem = await this.#script(script, index, bounds, options, runs);
+        if (bounds.isCanceled) return { kind: "canceled", runs };
+        if (problem !== undefined) return { kind: "failed", ...problem, runs };
+      }
+      return { kind: "executed", runs };
+    } finally {
+      bounds.end();
+    }
+  }
+
+  /** Why the scripts may not run. */
+  #refusal(scripts: readonly Script[]): string | undefined {
+    for (const { tag, code } of scripts) {
+      const executor = this.#executor(tag);
+      if (executor === undefined) return `No executor runs scripts with the tag ${tag}.`;
+      if (executor.command === undefined) continue;
+      const command = executor.command(code);
+      const decision = this.#judge(this.#options.permissions, command);
+      if (decision.kind === "allowed") continue;
+      const advice = this.#advice(command);
+      return `The permissions don't allow ${firstLine(decision.target)}: ${decision.reason}.${advice}`;
+    }
+    return undefined;
+  }
+
+  #judge(permissions: Permissions, command: string): ReturnType<typeof decidePermission> {
+    const { files, workingDirectory } = this.#options;
+    const request = { kind: "shell", command } as const;
+    return decidePermission(permissions, request, { ...files, workingDirectory });
+  }
+
+  /** The smallest change of `permissions.shell` that would allow the command; empty if there is none that is simple. */
+  #advice(command: string): string {
+    const { permissions } = this.#options;
+    const rules = typeof permissions === "string" ? { preset: permissions } : permissions;
+    const patterns = Array.isArray(rules.shell) ? rules.shell : [];
+    const allows = (shell: true | string[]): boolean =>
+      this.#judge({ ...rules, shell }, command).kind === "allowed";
+    const line = command.trim();
+    if (!/[\n*]/.test(line) && line.length <= 200 && allows([...patterns, line])) {
+      return ` To allow it, add ${JSON.stringify(line)} to permissions.shell.`;
+    }
+    const hasDenials = patterns.some((one) => one.startsWith("!"));
+    if (hasDenials || !allows(true)) return "";
+    return " permissions.shell: true would allow it, and every other command.";
+  }
+
+  #executor(tag: string): Executor | undefined {
+    return this.#executors.find(({ tags }) => tags.includes(tag));
+  }
+
+  /** Adds its run. Returns why the activity fails. */
+  async #script(
+    { tag, code }: Script,
+    index: number,
+    bounds: Bounds,
+    { onOutput = () => {} }: ExecuteOptions,
+    runs: ScriptRun[],
+  ): Promise<Problem | undefined> {
+    const { clock, redact, folder, stderr } = this.#options;
+    const { longestOutput = defaultLongestOutput } = this.#options;
+    this.#scripts += 1;
+    const file = `${folder.path}/output-${this.#scripts}.log`;
+    const output = new ScriptOutput({
+      file,
+      characters: this.#limits.outputCharacters,
+      bytes: longestOutput,
+      onTooMuch: () => bounds.exceed(longestOutput),
+      onDelta: (delta) => onOutput({ ...delta, script: index }),
+      redact,
+    });
+    this.#outputs.add(output);
+    let isOver = false;
+    const context = {
+      signal: bounds.signal,
+      workingDirectory: this.#shell.state.workingDirectory,
+      environment: this.#shell.environment,
+      write: (piece: Parameters<ScriptOutput["write"]>[0]): void => {
+        if (!isOver && piece.late !== true) bounds.heard();
+        output.write(isOver ? { ...piece, late: true } : piece);
+      },
+    };
+    const running = Promise.resolve()
+      .then(() => this.#executor(tag)?.run(code, context))
+      .catch((error: unknown) => ({ kind: "failed", reason: errorMessage(error) }) as const);
+    const end = await orGivenUp(running, bounds.signal, clock);
+    isOver = true;
+    output.end();
+    const stopped = bounds.stopped;
+    runs.push({
+      code,
+      output: output.text,
+      outputCharacters: output.length,
+      outputFile: file,
+      ...(stderr === "separate"
+        ? { stdout: output.textOf("stdout"), stderr: output.textOf("stderr") }
+        : {}),
+      exitCode: end.kind === "failed" ? endedExitCode : end.exitCode,
+      ...(stopped?.because === "limit" ? { timedOut: true } : {}),
+    });
+    if (stopped !== undefined) return { ...stopped, reason: `${stopped.reason}${shown(code)}` };
+    switch (end.kind) {
+      case "exited":
+        return undefined;
+      case "killed":
+        return { because: "killed", reason: `${end.signal} has ended the shell${shown(code)}` };
+      case "failed":
+        return { because: "broken", reason: end.reason };
+    }
+  }
+}
+
+type Problem = Pick<Extract<Executed, { kind: "failed" }>, "because" | "reason">;
+
+/** Of a script that was ended, as `timeout` reports it. */
+const endedExitCode = 124;
+
+function shown(code: string): string {
+  return `: ${firstLine(code)}`;
+}
+
+function firstLine(text: string): string {
+  const line = text.trimStart().split("\n", 1)[0] ?? "";
+  return line.length > 80 || line !== text.trim() ? `${line.slice(0, 80)}…` : line;
+}
+
+async function orGivenUp(
+  running: Promise<ScriptEnd | undefined>,
+  signal: AbortSignal,
+  clock: Clock,
+): Promise<ScriptEnd> {
+  const over = new AbortController();
+  const given = new Promise<ScriptEnd>((resolve) => {
+    const wait = async (): Promise<void> => {
+      await clock.sleep(executorGraceMs, over.signal);
+      resolve({ kind: "failed", reason: "The executor doesn't end." });
+    };
+    signal.addEventListener("abort", () => void wait(), { once: true, signal: over.signal });
+  });
+  const end = await Promise.race([running, given]);
+  over.abort();
+  return end ?? { kind: "failed", reason: "There is no executor." };
+}
+
+/** What ends the scripts of an activity before they end. */
+class Bounds {
+  readonly #limits: Required<ActivityLimits>;
+  readonly #clock: Clock;
+  readonly #outer: readonly AbortSignal[];
+  readonly #over = new AbortController();
+  readonly #abort = new AbortController();
+  #heard: number;
+  #stopped: Problem | undefined;
+
+  constructor(limits: Required<ActivityLimits>, clock: Clock, outer: readonly AbortSignal[]) {
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#outer = outer;
+    this.#heard = clock.now();
+    for (const signal of outer) {
+      const cancel = (): void => this.#abort.abort();
+      if (signal.aborted) cancel();
+      else signal.addEventListener("abort", cancel, { once: true, signal: this.#over.signal });
+    }
+    void this.#watchTime();
+    void this.#watchSilence();
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get stopped(): Problem | undefined {
+    return this.#stopped;
+  }
+
+  get isCanceled(): boolean {
+    return this.#stopped === undefined && this.#outer.some(({ aborted }) => aborted);
+  }
+
+  /** There was output. */
+  heard(): void {
+    this.#heard = this.#clock.now();
+  }
+
+  /** There is more output than `bytes`. */
+  exceed(bytes: number): void {
+    this.#stop({ because: "output", reason: `The output is longer than ${bytes} bytes` });
+  }
+
+  end(): void {
+    this.#over.abort();
+  }
+
+  async #watchTime(): Promise<void> {
+    await this.#clock.sleep(this.#limits.commandMinutes * 60_000, this.#over.signal);
+    if (!this.#over.signal.aborted) this.#exceedTime("commandMinutes");
+  }
+
+  async #watchSilence(): Promise<void> {
+    const most = this.#limits.commandIdleMinutes * 60_000;
+    while (!this.#over.signal.aborted) {
+      const silent = this.#clock.now() - this.#heard;
+      if (silent >= most) return this.#exceedTime("commandIdleMinutes");
+      await this.#clock.sleep(most - silent, this.#over.signal);
+    }
+  }
+
+  #exceedTime(limit: "commandMinutes" | "commandIdleMinutes"): void {
+    const reason = `Exceeded limits.${limit} (${this.#limits[limit]} minutes)`;
+    this.#stop({ because: "limit", reason });
+  }
+
+  #stop(problem: Problem): void {
+    if (this.#abort.signal.aborted) return;
+    this.#stopped = problem;
+    this.#abort.abort();
+  }
+}

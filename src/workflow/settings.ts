@@ -1,0 +1,144 @@
+/** The front matter of a workflow: its schema, and what it means. */
+import "../document/ajv-compiler.ts";
+import type { Diagnostic } from "../document/diagnostic.ts";
+import type { Locate } from "../document/problem.ts";
+import { isRecord } from "../document/guards.ts";
+import { compileSchema } from "../document/schema-check.ts";
+import { entrySchema } from "../entry/entry-schema.ts";
+import type { Model, Permissions } from "../entry/model.ts";
+import { preparePlain } from "../entry/prepare.ts";
+import type { CommandPatternCheck } from "../entry/warnings.ts";
+import type { Findings } from "./findings.ts";
+import type { defaultActivityLimits, WorkflowLimits, WorkflowSettings } from "./model.ts";
+
+interface FrontMatter extends Omit<WorkflowSettings, "model" | "answers"> {
+  readonly model?: string | Model;
+  readonly answers?: Readonly<Record<string, string | readonly string[]>>;
+}
+
+const name = { type: "string", minLength: 1 } as const;
+const { permissions, limits, model } = entrySchema.$defs;
+
+function own(): object {
+  const whole = { type: "integer", minimum: 1 };
+  const any = { type: "number", exclusiveMinimum: 0 };
+  const schemas: Readonly<Record<keyof typeof defaultActivityLimits, object>> = {
+    activityHits: whole,
+    activities: whole,
+    commandMinutes: any,
+    commandIdleMinutes: any,
+    promptCharacters: whole,
+    outputCharacters: whole,
+    callDepth: whole,
+    cost: any,
+  };
+  return schemas;
+}
+
+/** Those of an entry, and more. */
+const limitsOfWorkflow = {
+  ...limits,
+  properties: {
+    ...("properties" in limits && isRecord(limits.properties) ? limits.properties : {}),
+    ...own(),
+  },
+};
+
+const check = compileSchema<FrontMatter>(
+  {
+    type: "object",
+    properties: {
+      model: { oneOf: [name, { $ref: "#/$defs/model" }] },
+      models: { type: "object", additionalProperties: name },
+      permissions: { $ref: "#/$defs/permissions" },
+      agentTools: { type: "array", items: name },
+      limits: limitsOfWorkflow,
+      answers: {
+        type: "object",
+        additionalProperties: {
+          oneOf: [{ type: "string" }, { type: "array", items: { type: "string" }, minItems: 1 }],
+        },
+      },
+    },
+    additionalProperties: false,
+    $defs: { model, permissions },
+  },
+  "",
+);
+
+export function readSettings(
+  value: unknown,
+  place: { readonly file: string; readonly locate: Locate },
+  findings: Findings,
+  checkCommandPattern: CommandPatternCheck | undefined,
+): WorkflowSettings {
+  if (!check.accepts(value)) {
+    findings.include(check.diagnose(value, place).map(withoutRoot));
+    return {};
+  }
+  const { model: written, models, answers, permissions: rules, limits: bounds, agentTools } = value;
+  if (rules !== undefined) {
+    findings.include(permissionProblems(rules, place, checkCommandPattern));
+  }
+  const chosen = typeof written === "string" ? named(written, models) : written;
+  if (
+    chosen !== undefined &&
+    "category" in chosen &&
+    !Object.hasOwn(models ?? {}, chosen.category)
+  ) {
+    const { line, column } = place.locate(["model"]);
+    const reason = `There is no model category ${JSON.stringify(chosen.category)} in models.`;
+    const hint = findings.meant(chosen.category, () => Object.keys(models ?? {}));
+    findings.error({ file: place.file, at: { line, column } }, reason, hint);
+  }
+  return {
+    ...(chosen === undefined ? {} : { model: chosen }),
+    ...(models === undefined ? {} : { models }),
+    ...(rules === undefined ? {} : { permissions: rules }),
+    ...(agentTools === undefined ? {} : { agentTools }),
+    ...(bounds === undefined ? {} : { limits: bounds satisfies WorkflowLimits }),
+    ...(answers === undefined
+      ? {}
+      : {
+          answers: Object.fromEntries(
+            Object.entries(answers).map(([id, given]) => [id, [given].flat()]),
+          ),
+        }),
+  };
+}
+
+function named(text: string, models: Readonly<Record<string, string>> = {}): Model {
+  return Object.hasOwn(models, text) ? { category: text } : { id: text };
+}
+
+/** As those of an entry, which has the same permissions. */
+function permissionProblems(
+  rules: Permissions,
+  place: { readonly file: string; readonly locate: Locate },
+  checkCommandPattern: CommandPatternCheck | undefined,
+): readonly Diagnostic[] {
+  const entry = {
+    models: { driving: "model" },
+    tasks: { task: { model: { category: "driving" }, prompt: "prompt" } },
+    jobs: { job: { work: { kind: "Ref", taskId: "task" } } },
+    permissions: rules,
+  };
+  const prepared = preparePlain(entry, {
+    ...place,
+    ...(checkCommandPattern === undefined ? {} : { checkCommandPattern }),
+  });
+  return (prepared.kind === "prepared" ? prepared.warnings : prepared.diagnostics).map(withoutRoot);
+}
+
+/** `entry.permissions` and `.permissions` are the field `permissions`. */
+function withoutRoot(diagnostic: Diagnostic): Diagnostic {
+  return { ...diagnostic, codePath: diagnostic.codePath.replace(/^(?:entry)?\.?/, "") };
+}
+
+/** Whether any command may run. */
+export function allowsCommands(rules: Permissions | undefined): boolean {
+  if (rules === undefined || rules === "read-only") return false;
+  if (rules === "workspace" || rules === "all") return true;
+  if (rules.preset !== undefined && rules.preset !== "read-only") return true;
+  return rules.shell === true || rules.shell?.some((one) => !one.startsWith("!")) === true;
+}

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { filesAround, loadWorkflow } from "../../src/app/workflow-files.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { workflowText } from "../workflow/rig.ts";
+
+describe("the files of a workflow", () => {
+  it("are those of its folder, without a repository", async (t) => {
+    const { path } = await makeWorkspace(t, { "in/a.wf.md": "a", "in/sub/b.md": "b", "c.md": "c" });
+    const { id, files } = filesAround(join(path, "in/a.wf.md"));
+    assert.equal(id, "a.wf.md");
+    const found = files.read("sub/b.md", id);
+    assert.ok(found.kind === "found");
+    assert.deepEqual([found.id, String(found.content)], ["sub/b.md", "b"]);
+    assert.equal(files.read("../a.wf.md", "sub/b.md").kind, "found");
+    assert.equal(files.read("../c.md", id).kind, "outside");
+    assert.equal(files.read(join(path, "c.md"), id).kind, "outside");
+    assert.equal(files.read("/etc/passwd", id).kind, "outside");
+    assert.equal(files.read("no.md", id).kind, "missing");
+    assert.equal(files.read("sub", id).kind, "unreadable");
+  });
+
+  it("are those of the git repository, wherever the first one is", async (t) => {
+    const { path } = await makeWorkspace(t, { "in/deep/a.wf.md": "a", "c.md": "c" });
+    await mkdir(join(path, ".git"));
+    const { id, files } = filesAround(join(path, "in/deep/a.wf.md"));
+    assert.equal(id, "in/deep/a.wf.md");
+    const found = files.read("../../c.md", id);
+    assert.equal(found.kind === "found" && found.id, "c.md");
+    assert.equal(files.read("../../../c.md", id).kind, "outside");
+  });
+
+  it("count by where a link leads", async (t) => {
+    const { path } = await makeWorkspace(t, { "in/a.wf.md": "a", "in/b.md": "b", "out/c.md": "c" });
+    await symlink("../out/c.md", join(path, "in/link.md"));
+    await symlink("../out", join(path, "in/folder"));
+    await symlink("b.md", join(path, "in/same.md"));
+    await symlink("in/a.wf.md", join(path, "first.wf.md"));
+    const { id, files } = filesAround(join(path, "in/a.wf.md"));
+    assert.equal(files.read("link.md", id).kind, "outside");
+    assert.equal(files.read("folder/c.md", id).kind, "outside");
+    assert.equal(files.read("folder/new.md", id).kind, "outside");
+    const same = files.read("same.md", id);
+    assert.equal(same.kind === "found" && same.id, "b.md");
+    assert.equal(filesAround(join(path, "first.wf.md")).id, "a.wf.md");
+  });
+
+  it("are named as the first one was", async (t) => {
+    const { path } = await makeWorkspace(t, {});
+    await writeFile(join(path, "b.wf.md"), workflowText("START --> X"));
+    const text = workflowText("START --> CALL_B[[b.wf.md]] --> CALL_C[[c.wf.md]]");
+    const result = loadWorkflow(text, join(path, "a.wf.md"));
+    assert.ok(result.kind === "rejected");
+    assert.deepEqual(
+      result.diagnostics.map(({ file, line, reason }) => [file, line, reason]),
+      [
+        [join(path, "a.wf.md"), 5, 'There is no file "c.wf.md".'],
+        [join(path, "b.wf.md"), 5, "X is no kind of activity."],
+      ],
+    );
+    assert.equal(result.diagnostics[0]?.hint, `looked for ${join(path, "c.wf.md")}`);
+  });
+});

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { runCli } from "../rig/cli.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { workflowText } from "../workflow/rig.ts";
+
+const good = `# Hello\n\n${workflowText('PARAMS["NAME, GREETING=Hi"]\nSTART --> PROMPT_A[Prompt: User Ask] --> CALL_B[[b.wf.md]]', "## User Ask\n\n{{GREETING}} {{NAME}}")}`;
+const files = {
+  "good.wf.md": good,
+  "b.wf.md": workflowText("START --> CHECK_A{RESULT == yes}"),
+  "bad.wf.md": workflowText("START --> PROMPT_A[Prompt: User Ask]", "## User Aks\n\nHi"),
+};
+
+describe("the command line with workflows", () => {
+  it("validates them, and what they call", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, files);
+    const { code, stdout } = await runCli(["validate", "good.wf.md", "bad.wf.md"], { cwd });
+    assert.equal(code, 2);
+    assert.deepEqual(stdout.trimEnd().split("\n"), [
+      "good.wf.md: valid",
+      "b.wf.md:5:11: warning: This CHECK has no edge for the case that it doesn't hold. The workflow then fails. (add an edge --> |FALSE| …)",
+      'bad.wf.md:5:11: There is no prompt "User Ask". (did you mean "User Aks"?)',
+    ]);
+    assert.equal((await runCli(["validate", "good.wf.md"], { cwd })).code, 0);
+    assert.equal((await runCli(["validate", "--strict", "good.wf.md"], { cwd })).code, 2);
+  });
+
+  it("draws them", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, files);
+    const { code, stdout } = await runCli(["chart", "good.wf.md"], { cwd });
+    assert.equal(code, 0);
+    assert.match(
+      stdout,
+      /^flowchart TD\n {2}PARAMS@\{ shape: comment, label: "NAME, GREETING=Hi" \}\n/,
+    );
+    assert.match(stdout, /\n {2}PROMPT_A --> CALL_B\n$/);
+    const job = await runCli(["chart", "good.wf.md", "job"], { cwd });
+    assert.deepEqual(
+      [job.code, job.stderr],
+      [2, "agent-jobs: A workflow has no jobs. Name only the file.\n"],
+    );
+  });
+
+  it("lists what a run of them needs", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, files);
+    const { code, stdout } = await runCli(["list", "good.wf.md"], { cwd });
+    assert.equal(code, 0);
+    assert.match(stdout, /^WORKFLOW +Hello\nPARAMETERS +NAME, GREETING="Hi"\n/);
+    const json = await runCli(["list", "--json", "good.wf.md"], { cwd });
+    assert.deepEqual(JSON.parse(json.stdout), {
+      entry: "good.wf.md",
+      workflow: {
+        title: "Hello",
+        parameters: [{ name: "NAME" }, { name: "GREETING", default: "Hi" }],
+        activities: 5,
+        asks: [],
+        models: [],
+        files: ["b.wf.md"],
+      },
+    });
+    assert.equal((await runCli(["list", "bad.wf.md"], { cwd })).code, 2);
+  });
+});

@@ -1,0 +1,122 @@
+/** Any workflow with any answers: it ends, and a state that was written and read goes on in the same way. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { workflowMachine } from "../../src/workflow/machine.ts";
+import type { Effect, EffectResult, Step, WorkflowState } from "../../src/workflow/state.ts";
+import { holds } from "../rig/fuzz.ts";
+import { prompts } from "../workflow/machine-rig.ts";
+import { filesOf, load, workflowText } from "../workflow/rig.ts";
+
+const nodes = [
+  "START",
+  "SET_A[A={{RESULT}}{{A}}]",
+  "SET_B[RESULT=A]",
+  "SET_M[MAX_ACTIVITY_HITS=9]",
+  "ASSIGN_A[Assign: User B]",
+  "ASSIGN_F[Assign: file:f.txt]",
+  "CHECK_A{RESULT == yes}",
+  "CHECK_B{A MATCHES '(a+)+$'}",
+  "PROMPT_S[Prompt: System]",
+  "PROMPT_A[Prompt: User A]",
+  "PROMPT_X[Prompt: Assistant X]",
+  "ASK_A",
+  "EXECUTE_A",
+  "EXECUTE_B[Execute: echo {{A}}]",
+  "CALL_B[[b.wf.md]]",
+  "SUCCESS",
+  "FAILED",
+  "ON_SUCCESS",
+  "ON_FAILED",
+];
+const edge = fc
+  .tuple(fc.constantFrom(...nodes), fc.constantFrom("-->", "-->|no|"), fc.constantFrom(...nodes))
+  .map((parts) => parts.join(" "));
+const flow = fc
+  .tuple(fc.constantFrom(...nodes.slice(1)), fc.array(edge, { maxLength: 25 }))
+  .map(([first, edges]) => {
+    // One edge of a kind for each node: others would be errors.
+    const seen = new Set<string>(["START -->"]);
+    const own = edges.filter((one) => {
+      const [id = "", arrow = ""] = one.split(/[[{ ]/, 1).concat(/-->\S*/.exec(one)?.[0] ?? "");
+      const key = `${id} ${arrow}`;
+      return !seen.has(key) && Boolean(seen.add(key));
+    });
+    return [`START --> ${first}`, ...own].join("\n");
+  });
+const text = fc.constantFrom("", "yes", "no", "aaaa!", "```sh\nls\n```", "{{A}}", "FAILED\nx");
+const answer = fc.record({
+  text,
+  exitCode: fc.constantFrom(0, 0, 1),
+  fails: fc.constantFrom(false, false, false, true),
+  stops: fc.integer({ min: 0, max: 60 }).map((one) => one === 0),
+  timedOut: fc.constantFrom(false, false, true),
+});
+type Scripted = typeof answer extends fc.Arbitrary<infer T> ? T : never;
+
+function resultOf(effect: Effect, given: Scripted): EffectResult {
+  if (given.stops) return { kind: "stopped", reason: "stopped" };
+  switch (effect.kind) {
+    case "pass":
+    case "done":
+      return { kind: "passed" };
+    case "execute": {
+      if (given.fails) return { kind: "failed", reason: "denied" };
+      const { exitCode, timedOut } = given;
+      const runs = effect.scripts.map(({ code }) => ({
+        code,
+        output: given.text,
+        exitCode,
+        timedOut,
+      }));
+      return { kind: "executed", runs };
+    }
+    case "read":
+      return given.fails ? { kind: "failed", reason: "gone" } : { kind: "read", text: given.text };
+    case "prompt":
+    case "ask":
+      if (given.fails) return { kind: "failed", reason: "crashed" };
+      return { kind: "answered", text: given.text };
+  }
+}
+
+test("any workflow ends, and goes on in the same way from a state that was written and read", async (t) => {
+  const files = filesOf({
+    "b.wf.md": workflowText(
+      "START --> PROMPT_S[Prompt: System] --> PROMPT_A[Prompt: User A] --> CHECK_A{RESULT == yes}\nON_FAILED --> ASK_B",
+      prompts,
+    ),
+    "f.txt": "",
+  });
+  let ended = 0;
+  await holds(
+    t,
+    fc.property(flow, fc.array(answer, { minLength: 1, maxLength: 30 }), (chart, answers) => {
+      const result = load(workflowText(chart, prompts), { files });
+      if (result.kind === "rejected") return;
+      const options = { limits: { activities: 80, outputCharacters: 100 } };
+      const machine = workflowMachine(result.workflow, options);
+      const begin = machine.start({ A: "a" });
+      const results: EffectResult[] = [];
+      let state: WorkflowState = begin;
+      let next: EffectResult = { kind: "passed" };
+      let step: Step | undefined;
+      for (let steps = 0; steps < 500; steps++) {
+        const written: WorkflowState = JSON.parse(JSON.stringify(state));
+        step = machine.step(state, next);
+        assert.deepEqual(machine.step(written, next), step);
+        results.push(next);
+        ({ state } = step);
+        if (step.effect.kind === "done") break;
+        next = resultOf(step.effect, answers[steps % answers.length] ?? assert.fail());
+      }
+      assert.equal(step?.effect.kind, "done");
+      ended += 1;
+      // The results alone make the same state again.
+      const again = results.reduce((before, one) => machine.step(before, one).state, begin);
+      assert.deepEqual(again, state);
+    }),
+    300,
+  );
+  assert.ok(ended > 100, `${ended} workflows ran`);
+});

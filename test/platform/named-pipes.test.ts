@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { test } from "node:test";
+import type { TestContext } from "node:test";
+import { promisify } from "node:util";
+import { makeNamedPipes, PipeReader, PipeWriter } from "../../src/platform/named-pipes.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+
+const sh = (script: string): Promise<unknown> => promisify(execFile)("sh", ["-c", script]);
+
+async function pipeOf(t: TestContext): Promise<string> {
+  const path = `${(await makeWorkspace(t)).path}/pipe`;
+  await makeNamedPipes([path], process.env);
+  return path;
+}
+
+test("all that was written before the end is passed on, and what comes later is told apart", async (t) => {
+  const path = await pipeOf(t);
+  let before = "";
+  let late = "";
+  let closed = (): void => {};
+  const closing = new Promise<void>((resolve) => (closed = resolve));
+  const reader = new PipeReader(
+    path,
+    (bytes) => (before += Buffer.from(bytes).toString("latin1")),
+    (bytes) => (late += Buffer.from(bytes).toString("latin1")),
+    closed,
+  );
+  t.after(() => reader.close());
+  // It keeps the pipe open, as a process in the background does.
+  const background = sh(
+    `exec 3>'${path}'; while [ -e '${path}' ]; do sleep 0.01; done; printf late >&3`,
+  );
+  // Nothing is read before the call of `finish`.
+  execFileSync("sh", ["-c", `seq 10000 >'${path}'; echo x >'${path}'`]);
+  await reader.finish();
+  assert.equal(before.length, 48_896);
+  assert.ok(before.endsWith("10000\nx\n"));
+  assert.equal(existsSync(path), false);
+  await background;
+  await closing;
+  assert.equal(late, "late");
+  assert.equal(before.length, 48_896);
+});
+
+test("a reader that is closed doesn't keep anybody waiting", async (t) => {
+  const reader = new PipeReader(await pipeOf(t), () => {});
+  const finishing = reader.finish();
+  reader.close();
+  await finishing;
+  await reader.finish();
+});
+
+test("a program reads what was written before it started, and then the end", async (t) => {
+  const path = await pipeOf(t);
+  const writer = new PipeWriter(path);
+  writer.write("first\n");
+  const answer = sh(
+    `exec 3<'${path}'; read a <&3; echo ok >'${path}.go'; cat <&3 >'${path}.rest'; echo "$a" >>'${path}.rest'`,
+  );
+  while (!existsSync(`${path}.go`)) await new Promise((resolve) => setImmediate(resolve));
+  writer.close();
+  writer.close();
+  writer.write("ignored");
+  await answer;
+  const { stdout } = await promisify(execFile)("cat", [`${path}.rest`]);
+  assert.equal(stdout, "first\n");
+});

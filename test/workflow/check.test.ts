@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  evaluateCheck,
+  parseCheck,
+  patternFault,
+  type Comparison,
+} from "../../src/workflow/check.ts";
+
+describe("the expressions of CHECK", () => {
+  it("have a left side, an operator and a right side", () => {
+    const cases: readonly (readonly [string, string, Comparison, string])[] = [
+      ["RESULT == 'SUCCESS'", "RESULT", "eq", "'SUCCESS'"],
+      ["RESULT eq SUCCESS", "RESULT", "eq", "SUCCESS"],
+      ["RESULT != x", "RESULT", "ne", "x"],
+      ["RESULT NE x", "RESULT", "ne", "x"],
+      ["RESULT contains a == b", "RESULT", "contains", "a == b"],
+      ["RESULT MATCHES '^a|b$'", "RESULT", "matches", "'^a|b$'"],
+      ["SCORE gt 3", "SCORE", "gt", "3"],
+      ["SCORE >= 3", "SCORE", "ge", "3"],
+      ["SCORE > 3", "SCORE", "gt", "3"],
+      ["SCORE <= 3", "SCORE", "le", "3"],
+      ["SCORE < 3", "SCORE", "lt", "3"],
+      ["SCORE Lt 3", "SCORE", "lt", "3"],
+      ["'a == b' == RESULT", "'a == b'", "eq", "RESULT"],
+      ["User Ask != ''", "User Ask", "ne", "''"],
+      ["eq == eq", "eq", "eq", "eq"],
+      ["  RESULT   ==   a b ", "RESULT", "eq", "a b"],
+      ['RESULT == "it\'s"', "RESULT", "eq", '"it\'s"'],
+    ];
+    for (const [text, left, operator, right] of cases) {
+      const read = parseCheck(text);
+      assert.deepEqual(read.kind === "read" && read.check, { left, operator, right }, text);
+    }
+  });
+
+  it("are refused at the place that is wrong", () => {
+    const cases: readonly (readonly [string, number, RegExp])[] = [
+      ["", 0, /needs an expression/],
+      ["RESULT", 0, /compares two values/],
+      ["RESULT is x", 7, /"is" is no operator/],
+      ["RESULT EQUALS x", 7, /"EQUALS" is no operator/],
+      ["RESULT=='x'", 6, /space before and after ==/],
+      ["RESULT ==x", 7, /space before and after ==/],
+      ["RESULT ==", 9, /right side of == is missing/],
+      ["RESULT == 'x", 10, /quote ' is never closed/],
+      ["'RESULT == x", 0, /quote ' is never closed/],
+    ];
+    for (const [text, offset, reason] of cases) {
+      const read = parseCheck(text);
+      assert.ok(read.kind === "fault", text);
+      assert.equal(read.fault.offset, offset, text);
+      assert.match(read.fault.reason, reason, text);
+    }
+  });
+
+  it("say of a constant expression that it can't be matched", () => {
+    const fault = (right: string): string | undefined =>
+      patternFault({ left: "RESULT", operator: "matches", right })?.reason;
+    assert.equal(fault("'^ok'"), undefined);
+    assert.equal(fault("PATTERN"), undefined);
+    assert.equal(fault("User Pattern"), undefined);
+    assert.match(fault("^(a") ?? "", /not a valid regular expression/);
+    assert.match(fault("'(a'") ?? "", /not a valid regular expression/);
+    assert.match(fault("'(?=a)b'") ?? "", /not supported/);
+  });
+});
+
+describe("the value of a CHECK", () => {
+  const holds = (operator: Comparison, left: string, right: string): boolean => {
+    const value = evaluateCheck(operator, left, right);
+    return value.kind === "evaluated" ? value.holds : assert.fail(value.reason);
+  };
+
+  it("compares the first line, trimmed", () => {
+    assert.equal(holds("eq", "SUCCESS\n\nAll tools are there.", "SUCCESS"), true);
+    assert.equal(holds("eq", " SUCCESS \r\nmore", "SUCCESS"), true);
+    assert.equal(holds("eq", "success", "SUCCESS"), false);
+    assert.equal(holds("eq", "SUCCESS.", "SUCCESS"), false);
+    assert.equal(holds("eq", "\nSUCCESS", "SUCCESS"), false);
+    assert.equal(holds("ne", "FAILED\nSUCCESS", "SUCCESS"), true);
+    assert.equal(holds("eq", "", ""), true);
+  });
+
+  it("looks for a text or an expression in all lines", () => {
+    assert.equal(holds("contains", "one\ntwo", "two"), true);
+    assert.equal(holds("contains", "one", "two"), false);
+    assert.equal(holds("matches", "one\ntwo 22", "t.o \\d+"), true);
+    assert.equal(holds("matches", "xay", "a"), true);
+    assert.equal(holds("matches", "xay", "^a"), false);
+    assert.equal(holds("matches", "it is a\nsuccess.", "(?im)^SUCCESS"), true);
+    assert.equal(holds("matches", "it is a\nSuccess", "^success"), false);
+    assert.equal(holds("matches", "a\nb", "(?s)a.b"), true);
+    assert.equal(holds("matches", "a\nb", "a.b"), false);
+  });
+
+  it("orders numbers as numbers, and everything else as text", () => {
+    assert.equal(holds("gt", "10", "9"), true);
+    assert.equal(holds("gt", "10\nbecause", " 9 "), true);
+    assert.equal(holds("lt", "1e2", "1000.5"), true);
+    assert.equal(holds("ge", "-1", "-1.0"), true);
+    assert.equal(holds("le", ".5", "+0.5"), true);
+    assert.equal(holds("gt", "10", "9a"), false);
+    assert.equal(holds("lt", "apple", "pear"), true);
+    assert.equal(holds("ge", "b", "b"), true);
+    assert.equal(holds("lt", "", "0"), true);
+    assert.equal(holds("lt", "Infinity", "1"), false);
+  });
+
+  it("takes linear time, also with an expression that makes others backtrack for ever", () => {
+    assert.equal(holds("matches", "a".repeat(30_000), "(a+)+b"), false);
+    const long = evaluateCheck("matches", "a".repeat(9_000_000), "(a|b|ab)*c");
+    assert.equal(long.kind, "failed");
+    assert.match(long.kind === "failed" ? long.reason : "", /is limited to texts of/);
+    assert.equal(evaluateCheck("matches", "a", "(").kind, "failed");
+  });
+});

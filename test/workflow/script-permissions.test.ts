@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { test } from "node:test";
+import type { TestContext } from "node:test";
+import type { Permissions } from "../../src/entry/model.ts";
+import { decidePermission } from "../../src/permissions/policy.ts";
+import { realFiles } from "../../src/sessions/permission-handler.ts";
+import type { Executor } from "../../src/workflow/executor.ts";
+import { scriptsRig } from "./scripts-rig.ts";
+
+async function reasonOf(
+  t: TestContext,
+  permissions: Permissions,
+  ...scripts: readonly string[]
+): Promise<string> {
+  const { execute } = await scriptsRig(t, { permissions });
+  const executed = await execute(...scripts);
+  assert.ok(executed.kind === "failed", JSON.stringify(executed));
+  assert.equal(executed.because, "denied");
+  assert.deepEqual(executed.runs, []);
+  return executed.reason;
+}
+
+test("a script is judged like a command of an agent's shell", async (t) => {
+  const permissions: Permissions = { shell: ["echo *", "cat *", "!git push"] };
+  const { execute, workspace } = await scriptsRig(t, { permissions });
+  const scripts = [
+    "echo a",
+    "echo a; echo b",
+    "cat <<'X'\nX",
+    "echo $(id)",
+    "cat /etc/passwd",
+    "cat .env",
+    "echo a &",
+    "git push",
+    "ls",
+    "f() { ls; }",
+    "export A=1",
+    "echo a > file",
+  ];
+  for (const command of scripts) {
+    const context = { ...realFiles, workingDirectory: workspace };
+    const decision = decidePermission(permissions, { kind: "shell", command }, context);
+    const { kind } = await execute(command);
+    assert.equal(kind, decision.kind === "allowed" ? "executed" : "failed", command);
+  }
+  assert.equal(existsSync(`${workspace}/file`), false);
+});
+
+test("nothing of an activity runs if one of its scripts is denied", async (t) => {
+  const { execute, workspace } = await scriptsRig(t, { permissions: { shell: ["touch *"] } });
+  const executed = await execute("touch made", "rm made");
+  assert.equal(executed.kind, "failed");
+  assert.equal(existsSync(`${workspace}/made`), false);
+});
+
+test("the reason says which permission would allow the script", async (t) => {
+  const none = await reasonOf(t, "read-only", "npm test");
+  assert.match(
+    none,
+    /npm test: the permissions allow no shell commands\. To allow it, add "npm test"/,
+  );
+  const other = await reasonOf(t, { shell: ["git *"] }, "npm test");
+  assert.match(other, /matches no pattern[^]*add "npm test" to permissions\.shell/);
+  const compound = await reasonOf(t, { shell: ["git *"] }, "for i in 1 2; do git status; done\n");
+  assert.match(compound, /compound command[^]*permissions\.shell: true would allow it/);
+  const denied = await reasonOf(
+    t,
+    { preset: "workspace", shell: ["!git push"] },
+    "git push origin",
+  );
+  assert.match(denied, /denied by "!git push"\.$/);
+});
+
+test("what the reason recommends does allow the script", async (t) => {
+  for (const script of ["npm test", "cat /etc/hostname", "echo 'a b'", "if true; then ls; fi"]) {
+    const reason = await reasonOf(t, { shell: ["true"] }, script);
+    const [, pattern] = /add ("(?:[^"\\]|\\.)*") to permissions\.shell/.exec(reason) ?? [];
+    const parsed: unknown = pattern === undefined ? true : JSON.parse(pattern);
+    const shell = typeof parsed === "string" ? ["true", parsed] : true;
+    const { runner, execute } = await scriptsRig(t, { permissions: { shell } });
+    assert.equal((await execute(script)).kind, "executed", reason);
+    await runner.close();
+  }
+});
+
+test("python is off unless a pattern names it", async (t) => {
+  const code = "import os, sys\nprint(os.getcwd(), os.environ['A'])\nsys.exit(3)";
+  for (const permissions of ["workspace", { shell: true }, { shell: ["*"] }] as const) {
+    const { runner, execute } = await scriptsRig(t, { permissions });
+    assert.deepEqual(runner.tags, ["sh", "shell", "bash"]);
+    const executed = await execute({ tag: "python", code });
+    assert.ok(executed.kind === "failed" && executed.because === "denied");
+  }
+  const permissions = { preset: "workspace", shell: ["python3 **"] } as const;
+  const { runner, execute, run } = await scriptsRig(t, { permissions });
+  assert.ok(runner.tags.includes("python"));
+  await run("export A=exported; cd /usr");
+  const executed = await execute({ tag: "python", code });
+  assert.equal(executed.kind, "executed");
+  assert.deepEqual(
+    executed.runs.map(({ output, exitCode }) => [output, exitCode]),
+    [["/usr exported\n", 3]],
+  );
+});
+
+test("a python script has the same bounds", async (t) => {
+  const permissions = { preset: "workspace", shell: ["python3 **"] } as const;
+  const { runner, clock, execute } = await scriptsRig(t, { permissions });
+  const code =
+    "import sys, time\nprint(repr(sys.stdin.read()))\nprint('e', file=sys.stderr)\ntime.sleep(1000)";
+  let text = "";
+  const ended = await runner.execute([{ tag: "python", code }], {
+    signal: new AbortController().signal,
+    onOutput: (delta) => {
+      text += delta.text;
+      if (text === "''\ne\n") clock.pass(30 * 60_000);
+    },
+  });
+  assert.ok(ended.kind === "failed" && ended.because === "limit");
+  assert.equal(ended.runs[0]?.output, "''\ne\n");
+  const killed = await execute({ tag: "py", code: "import os\nos.kill(os.getpid(), 9)" });
+  assert.ok(killed.kind === "failed" && killed.because === "killed");
+  const failing = await execute({ tag: "python", code: "nope" });
+  assert.match(failing.runs[0]?.output ?? "", /line 1[^]*NameError/);
+});
+
+test("the host can add executors, which share the bounds, and take tags over", async (t) => {
+  const upper: Executor = {
+    tags: ["upper", "bash"],
+    run: (code, { write, workingDirectory }) => {
+      const text = `${code.toUpperCase()} in ${workingDirectory}`;
+      write({ stream: "stdout", bytes: new TextEncoder().encode(text) });
+      return Promise.resolve({ kind: "exited", exitCode: 4 });
+    },
+  };
+  const judged: Executor = { ...upper, tags: ["judged"], command: (code) => `upper ${code}` };
+  const broken: Executor = { tags: ["broken"], run: () => Promise.reject(new Error("It broke")) };
+  const { execute, workspace, runner } = await scriptsRig(t, {
+    permissions: "read-only",
+    executors: [upper, judged, broken],
+  });
+  assert.deepEqual(runner.tags, ["upper", "bash", "judged", "broken", "sh", "shell"]);
+  const { runs } = await execute({ tag: "upper", code: "a" }, "b");
+  assert.deepEqual(
+    runs.map(({ output, exitCode }) => [output, exitCode]),
+    [
+      [`A in ${workspace}`, 4],
+      [`B in ${workspace}`, 4],
+    ],
+  );
+  const denied = await execute({ tag: "judged", code: "a" });
+  assert.ok(denied.kind === "failed" && denied.because === "denied");
+  const failed = await execute({ tag: "broken", code: "a" });
+  assert.ok(failed.kind === "failed" && failed.because === "broken");
+  assert.equal(failed.reason, "It broke");
+});
+
+test("an executor that ignores its signal is not waited for", async (t) => {
+  const stubborn: Executor = { tags: ["stubborn"], run: () => new Promise(() => {}) };
+  const { clock, execute } = await scriptsRig(t, { executors: [stubborn] });
+  const executing = execute({ tag: "stubborn", code: "" });
+  await new Promise((resolve) => setImmediate(resolve));
+  clock.pass(30 * 60_000);
+  await new Promise((resolve) => setImmediate(resolve));
+  clock.pass(60_000);
+  const ended = await executing;
+  assert.ok(ended.kind === "failed" && ended.because === "limit");
+});
