@@ -8,10 +8,10 @@ import {
   removeDirectory,
 } from "../../src/platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../../src/platform/run-folder.ts";
+import type { ScriptRun } from "../../src/events/step.ts";
 import {
   ScriptRunner,
   type Executed,
-  type ScriptRun,
   type ScriptRunnerOptions,
 } from "../../src/workflow/script-runner.ts";
 import { realFiles } from "../../src/sessions/permission-handler.ts";
