@@ -8,9 +8,9 @@ import {
   removeDirectory,
 } from "../../src/platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../../src/platform/run-folder.ts";
-import type { ScriptRun } from "../../src/events/step.ts";
 import {
   ScriptRunner,
+  type CompleteRun,
   type Executed,
   type ScriptRunnerOptions,
 } from "../../src/workflow/script-runner.ts";
@@ -54,7 +54,7 @@ export interface Rig {
   /** Runs the scripts as bash, or as what their tag says. */
   readonly execute: (...scripts: readonly (string | Tagged)[]) => Promise<Executed>;
   /** The one run of one script; fails if it isn't there. */
-  readonly run: (script: string) => Promise<ScriptRun>;
+  readonly run: (script: string) => Promise<CompleteRun>;
 }
 
 interface Tagged {
