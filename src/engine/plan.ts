@@ -1,7 +1,20 @@
 /** What to run, and the plan of it in `run.started`. */
-import type { Limits, Model, Permissions, PreparedEntry, Work } from "../entry/model.ts";
+import {
+  workflowLimits,
+  type Limits,
+  type Model,
+  type Permissions,
+  type PreparedEntry,
+  type Work,
+} from "../entry/model.ts";
 import { mapRefs, taskWorks } from "../entry/work.ts";
-import type { PlannedLimits, PlannedRef, PlannedTree, RunPlan } from "../events/plan.ts";
+import type {
+  PlannedLimit,
+  PlannedLimits,
+  PlannedRef,
+  PlannedTree,
+  RunPlan,
+} from "../events/plan.ts";
 import type { ResolvedLimits } from "./limits.ts";
 
 /** What to run, and within which bounds: the same for a job and for a single task. */
@@ -44,27 +57,33 @@ export function planOfTask(
 function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> {
   const { version, entryFingerprint, entry, limits, userInput } = spec;
   const { models } = entry;
-  return { version, entryFingerprint, models, limits: limitsOf(limits), userInput, work };
+  return { version, entryFingerprint, models, limits: limitsOf(limits, false), userInput, work };
 }
 
 function permissionsOf(spec: RunSpec, tasks: readonly string[]): RunPlan["permissions"] {
   return Object.fromEntries(tasks.map((taskId) => [taskId, spec.permissionsOf(taskId)]));
 }
 
-function limitsOf(limits: ResolvedLimits): PlannedLimits {
-  const planned = (name: keyof Limits): PlannedLimits[typeof name] => ({
+/** Those that only concern workflows, only if they are set or the job has one. */
+function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
+  const planned = (name: keyof Limits): PlannedLimit => ({
     value: Number.isFinite(limits[name]) ? limits[name] : null,
     source: limits.setBy?.[name] ?? "default",
   });
+  const ofWorkflows = workflowLimits.filter(
+    (name) => hasWorkflow || limits.setBy?.[name] !== undefined,
+  );
   return {
     jobMinutes: planned("jobMinutes"),
     tokens: planned("tokens"),
+    cost: planned("cost"),
     taskMinutes: planned("taskMinutes"),
     modelCalls: planned("modelCalls"),
     turnMinutes: planned("turnMinutes"),
     idleMinutes: planned("idleMinutes"),
     loopIterations: planned("loopIterations"),
     parallel: planned("parallel"),
+    ...Object.fromEntries(ofWorkflows.map((name) => [name, planned(name)])),
   };
 }
 

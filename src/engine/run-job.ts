@@ -11,7 +11,7 @@ import { crashAdvice } from "../events/crash.ts";
 import type { ExceededLimit, LimitScope } from "../events/exceeded-limit.ts";
 import type { RunOutcome, WorkOutcome } from "../events/event.ts";
 import type { RunPlan } from "../events/plan.ts";
-import { CallBudget, exceeded, minutes, TokenBudget, type ResolvedLimits } from "./limits.ts";
+import { CallBudget, exceeded, minutes, UsageBudget, type ResolvedLimits } from "./limits.ts";
 import { modelOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
@@ -93,7 +93,7 @@ class Run {
   readonly #spec: RunSpec;
   readonly #ports: EnginePorts;
   readonly #scope: Scope;
-  readonly #tokens: TokenBudget;
+  readonly #usage: UsageBudget;
   readonly #taskDeadlines: Deadlines;
   readonly #latest: LatestAttempt = { attempt: 1, attempts: 1 };
   /** By work id, so bounded by the size of the job's tree. */
@@ -105,7 +105,7 @@ class Run {
     this.#spec = spec;
     this.#ports = ports;
     this.#scope = Scope.root(signal);
-    this.#tokens = new TokenBudget(spec.limits, this.#scope);
+    this.#usage = new UsageBudget(spec.limits, this.#scope);
     this.#taskDeadlines = deadlines(ports.clock, spec.limits, "taskMinutes");
   }
 
@@ -214,7 +214,7 @@ class Run {
         limits,
         variables: new Variables(entry, userInput, modelId),
         scope,
-        budgets: { calls: new CallBudget(limits, scope), tokens: this.#tokens },
+        budgets: { calls: new CallBudget(limits, scope), usage: this.#usage },
         deadlines: this.#taskDeadlines,
         latest: { attempt: 1, attempts: 1 },
         latestOfRun: this.#latest,

@@ -1,5 +1,5 @@
 /** The plan of a run: reported once, by `run.started`, for everything that shows the run later. */
-import type { Limits, Permissions, TaskWork, Work } from "../entry/model.ts";
+import type { Limits, WorkflowLimit, Permissions, TaskWork, Work } from "../entry/model.ts";
 import { conditionIds, taskWorks } from "../entry/work.ts";
 
 export interface RunPlan {
@@ -17,7 +17,12 @@ export interface RunPlan {
   readonly work: PlannedTree;
 }
 
-export type PlannedLimits = { readonly [Name in keyof Limits]-?: PlannedLimit };
+/** A limit may be absent if it only concerns workflows, or in a journal of a version that did not have it. */
+export type PlannedLimits = {
+  readonly [Name in Exclude<keyof Limits, LaterLimit>]-?: PlannedLimit;
+} & { readonly [Name in LaterLimit]?: PlannedLimit };
+
+type LaterLimit = "cost" | WorkflowLimit;
 
 export interface PlannedLimit {
   /** Null: none. */

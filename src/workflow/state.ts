@@ -2,7 +2,7 @@
  * The state of a run of a workflow, what it asks of the outside, and what it is told. All of it is plain JSON: a state
  * that was written and read again goes on in the same way, and so does one that is made again from the same results.
  */
-import type { WorkflowLimits } from "./model.ts";
+import type { WorkflowLimit } from "../entry/model.ts";
 
 export type WorkflowStatus = "CREATED" | "DOING" | "SUCCESS" | "FAILED";
 
@@ -145,7 +145,7 @@ export type Trace =
     }
   | {
       readonly kind: "limit";
-      readonly limit: keyof WorkflowLimits;
+      readonly limit: WorkflowLimit;
       readonly value: number;
       readonly activity: string;
     }
