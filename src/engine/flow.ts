@@ -5,7 +5,7 @@
 import type { Permissions } from "../entry/model.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { FlowChart } from "../events/plan.ts";
-import type { TokenBudget } from "./limits.ts";
+import type { UsageBudget } from "./limits.ts";
 import type { EnginePorts } from "./ports.ts";
 import type { TaskOutcome } from "./run-task.ts";
 import type { Scope } from "./scope.ts";
@@ -28,7 +28,7 @@ export interface FlowContext {
   /** Stops with the job. The engine disposes of it. */
   readonly scope: Scope;
   /** Of the whole job. */
-  readonly tokens: TokenBudget;
+  readonly usage: UsageBudget;
   /** With the variables of the job. */
   readonly params: Readonly<Record<string, string>>;
   readonly userInput: string;

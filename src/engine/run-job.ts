@@ -12,7 +12,7 @@ import type { ExceededLimit, LimitScope } from "../events/exceeded-limit.ts";
 import type { RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
 import type { RunPlan } from "../events/plan.ts";
 import type { FlowEnd } from "./flow.ts";
-import { CallBudget, exceeded, minutes, TokenBudget, type ResolvedLimits } from "./limits.ts";
+import { CallBudget, exceeded, minutes, UsageBudget, type ResolvedLimits } from "./limits.ts";
 import { flowOf, modelOf, paramsOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
@@ -94,7 +94,7 @@ class Run {
   readonly #spec: RunSpec;
   readonly #ports: EnginePorts;
   readonly #scope: Scope;
-  readonly #tokens: TokenBudget;
+  readonly #usage: UsageBudget;
   readonly #taskDeadlines: Deadlines;
   readonly #latest: LatestAttempt = { attempt: 1, attempts: 1 };
   /** By work id, so bounded by the size of the job's tree. */
@@ -106,7 +106,7 @@ class Run {
     this.#spec = spec;
     this.#ports = ports;
     this.#scope = Scope.root(signal);
-    this.#tokens = new TokenBudget(spec.limits, this.#scope);
+    this.#usage = new UsageBudget(spec.limits, this.#scope);
     this.#taskDeadlines = deadlines(ports.clock, spec.limits, "taskMinutes");
   }
 
@@ -176,7 +176,7 @@ class Run {
       flow.run({
         work,
         scope,
-        tokens: this.#tokens,
+        usage: this.#usage,
         params: paramsOf(this.#spec, leaf),
         userInput,
         workingDirectory,
@@ -251,7 +251,7 @@ class Run {
         limits,
         variables: new Variables(entry, userInput, modelId),
         scope,
-        budgets: { calls: new CallBudget(limits, scope), tokens: this.#tokens },
+        budgets: { calls: new CallBudget(limits, scope), usage: this.#usage },
         deadlines: this.#taskDeadlines,
         latest: { attempt: 1, attempts: 1 },
         latestOfRun: this.#latest,

@@ -121,6 +121,7 @@ const scopes: Cases<LimitScope> = {
   task: { taskId: text },
   turn: { of: text },
   loop: { tasks: list(text) },
+  activity: { file: text, activity: text },
 };
 
 /** A plain string is its kind. */
@@ -132,12 +133,20 @@ const scope: Shape<LimitScope> = {
 const limitNames = {
   jobMinutes: true,
   tokens: true,
+  cost: true,
   taskMinutes: true,
   modelCalls: true,
   turnMinutes: true,
   idleMinutes: true,
   loopIterations: true,
   parallel: true,
+  activityHits: true,
+  activities: true,
+  callDepth: true,
+  promptCharacters: true,
+  outputCharacters: true,
+  commandMinutes: true,
+  commandIdleMinutes: true,
 } as const satisfies Record<keyof Limits, true>;
 
 const availability = { field: availabilityField, content: text, reason: text };
@@ -316,18 +325,26 @@ const permissions: Shape<Permissions> = either(
   }),
 );
 
-const minutes = record<PlannedLimit>({ value: nullable(positive), source: text });
+const fraction = record<PlannedLimit>({ value: nullable(positive), source: text });
 const whole = record<PlannedLimit>({ value: nullable(natural), source: text });
 const limits = record<PlannedLimits>({
-  jobMinutes: minutes,
+  jobMinutes: fraction,
   tokens: whole,
-  taskMinutes: minutes,
+  cost: optional(fraction),
+  taskMinutes: fraction,
   modelCalls: whole,
-  turnMinutes: minutes,
-  idleMinutes: minutes,
+  turnMinutes: fraction,
+  idleMinutes: fraction,
   loopIterations: whole,
   parallel: whole,
-} satisfies Fields<Record<keyof Limits, PlannedLimit>>);
+  activityHits: optional(whole),
+  activities: optional(whole),
+  callDepth: optional(whole),
+  promptCharacters: optional(whole),
+  outputCharacters: optional(whole),
+  commandMinutes: optional(fraction),
+  commandIdleMinutes: optional(fraction),
+});
 
 const runOutcome = tagged<RunOutcome, "kind">("kind", {
   succeeded: {},

@@ -8,21 +8,22 @@
  */
 import { evaluateCheck } from "./check.ts";
 import { firstWords, outputOf, scriptsIn, shortened } from "./commands.ts";
-import {
-  defaultActivityLimits,
-  type Activity,
-  type ActivityLimits,
-  type Workflow,
-} from "./model.ts";
+import { defaultLimits, type Limits } from "../entry/model.ts";
+import { type Activity, type Workflow } from "./model.ts";
 import { Flow, frameOf } from "./flow.ts";
 import { Scope, type Resolved } from "./scope.ts";
 import type { Effect, EffectResult, Script, ScriptRun, Step, WorkflowState } from "./state.ts";
 import { isQuoted, roleOf, shellQuoted } from "./value.ts";
 
+export type MachineLimits = Pick<
+  Limits,
+  "activityHits" | "activities" | "callDepth" | "promptCharacters" | "outputCharacters"
+>;
+
 export interface MachineOptions {
   /** The names of the environment that the workflow may read, with their values. */
   readonly environment?: Readonly<Record<string, string>>;
-  readonly limits?: ActivityLimits;
+  readonly limits?: MachineLimits;
   /** The tags of code fences that are run. Default: sh, shell and bash. */
   readonly tags?: readonly string[];
 }
@@ -61,12 +62,12 @@ const uncounted: ReadonlySet<Activity["kind"]> = new Set(["start", "success", "f
 
 class Stepper extends Flow {
   readonly #options: MachineOptions;
-  readonly #limits: Required<ActivityLimits>;
+  readonly #limits: Required<MachineLimits>;
 
   constructor(workflow: Workflow, options: MachineOptions, state: WorkflowState) {
     super(workflow, state);
     this.#options = options;
-    this.#limits = { ...defaultActivityLimits, ...options.limits };
+    this.#limits = { ...defaultLimits, ...options.limits };
   }
 
   step(result: EffectResult): Step {

@@ -4,7 +4,7 @@
  * Owns the shell of a run and the executors beside it. Invariants: nothing runs unless every script of the activity is
  * allowed; an activity ends within its limits and a few seconds; after `close` nothing that it has started runs on.
  */
-import type { Permissions } from "../entry/model.ts";
+import { defaultLimits, type Limits, type Permissions } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
 import type { Script, ScriptRun, ShellState } from "../events/step.ts";
 import type { TextStream } from "../events/text-stream.ts";
@@ -14,7 +14,6 @@ import { RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { BashShell } from "./bash-shell.ts";
 import type { Executor, ScriptEnd } from "./executor.ts";
-import { defaultActivityLimits, type ActivityLimits } from "./model.ts";
 import { namesPython, pythonExecutor } from "./python.ts";
 import { ScriptOutput, type OutputDelta } from "./script-output.ts";
 
@@ -55,6 +54,11 @@ export interface CompleteRun extends ScriptRun {
   readonly outputFile: string;
 }
 
+export type ScriptLimits = Pick<
+  Limits,
+  "commandMinutes" | "commandIdleMinutes" | "outputCharacters"
+>;
+
 export interface ScriptRunnerOptions {
   /** Where scripts and output are kept until the run is over. Its mark is in the environment of each process. */
   readonly folder: RunFolder;
@@ -67,7 +71,7 @@ export interface ScriptRunnerOptions {
   readonly environment: Environment;
   /** What the caller has allowed in addition (`--env NAME`). */
   readonly variables?: Readonly<Record<string, string>>;
-  readonly limits?: ActivityLimits;
+  readonly limits?: ScriptLimits;
   readonly clock: Clock;
   /** More executors; they come before those that ship. */
   readonly executors?: readonly Executor[];
@@ -88,7 +92,7 @@ const executorGraceMs = 10_000;
 
 export class ScriptRunner implements Scripts {
   readonly #options: ScriptRunnerOptions;
-  readonly #limits: Required<ActivityLimits>;
+  readonly #limits: Required<ScriptLimits>;
   readonly #shell: BashShell;
   readonly #executors: readonly Executor[];
   readonly #outputs = new Set<ScriptOutput>();
@@ -98,7 +102,7 @@ export class ScriptRunner implements Scripts {
 
   constructor(options: ScriptRunnerOptions) {
     this.#options = options;
-    this.#limits = { ...defaultActivityLimits, ...options.limits };
+    this.#limits = { ...defaultLimits, ...options.limits };
     const { folder, environment, workingDirectory, permissions, stderr } = options;
     const variables = {
       ...childEnvironment(environment),
@@ -295,7 +299,7 @@ async function orGivenUp(
 
 /** What ends the scripts of an activity before they end. */
 class Bounds {
-  readonly #limits: Required<ActivityLimits>;
+  readonly #limits: Required<ScriptLimits>;
   readonly #clock: Clock;
   readonly #outer: readonly AbortSignal[];
   readonly #over = new AbortController();
@@ -303,7 +307,7 @@ class Bounds {
   #heard: number;
   #stopped: Problem | undefined;
 
-  constructor(limits: Required<ActivityLimits>, clock: Clock, outer: readonly AbortSignal[]) {
+  constructor(limits: Required<ScriptLimits>, clock: Clock, outer: readonly AbortSignal[]) {
     this.#limits = limits;
     this.#clock = clock;
     this.#outer = outer;
