@@ -23,6 +23,16 @@ export interface SessionLabel extends WorkRef {
   readonly retry: number;
   /** 1, else it replaces a session that crashed. */
   readonly attempt: number;
+  /** Of its current turn, if that is a prompt of a workflow. */
+  readonly activity?: ActivityLabel;
+}
+
+/** An activity of a workflow, and which run of it. */
+export interface ActivityLabel {
+  readonly id: string;
+  /** The id of its file. */
+  readonly file: string;
+  readonly hit: number;
 }
 
 export interface SessionRequest {
@@ -33,6 +43,13 @@ export interface SessionRequest {
   readonly permissions: Permissions;
   /** Beside the tools that every session has. */
   readonly tools?: readonly SessionTool[];
+  /** Exactly these are offered, within the permissions. Default: what the permissions allow, and the job tools. */
+  readonly availableTools?: readonly string[];
+  /** What the model is given before the first prompt. */
+  readonly history?: readonly {
+    readonly role: "user" | "assistant";
+    readonly text: string;
+  }[];
   /** Default: the runtime's own. `append`: after it; `replace`: instead of it, its rules of safety included. */
   readonly systemPrompt?: { readonly mode: "append" | "replace"; readonly text: string };
 }
@@ -85,6 +102,8 @@ export interface TurnOptions {
   /** Longest silence of the session while no tool runs, in milliseconds. */
   readonly idleMs: number;
   readonly onActivity: (activity: SessionActivity) => void;
+  /** The activity of a workflow whose prompt this is. */
+  readonly activity?: ActivityLabel | undefined;
 }
 
 export type TurnOutcome =
