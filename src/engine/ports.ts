@@ -23,15 +23,16 @@ export interface SessionLabel extends WorkRef {
   readonly retry: number;
   /** 1, else it replaces a session that crashed. */
   readonly attempt: number;
-  /** Of its current turn, if that is a prompt of a workflow. */
-  readonly activity?: ActivityLabel;
+  /** Of the current turn, if a step of a workflow asked it. */
+  readonly activity?: StepActivity;
 }
 
-/** An activity of a workflow, and which run of it. */
-export interface ActivityLabel {
+/** The activity of a workflow that a turn belongs to. */
+export interface StepActivity {
   readonly id: string;
-  /** The id of its file. */
+  /** The id of the file that it is in. */
   readonly file: string;
+  /** The how-manieth time it is reached in this run of the file; from 1 on. */
   readonly hit: number;
 }
 
@@ -43,15 +44,23 @@ export interface SessionRequest {
   readonly permissions: Permissions;
   /** Beside the tools that every session has. */
   readonly tools?: readonly SessionTool[];
-  /** Exactly these are offered, within the permissions. Default: what the permissions allow, and the job tools. */
+  /**
+   * Names of the only tools that the model is offered, as far as the permissions can allow them. Job tools and
+   * `tools` need to be named too. A name that no tool has is ignored. Default: all that the permissions can allow.
+   */
   readonly availableTools?: readonly string[];
-  /** What the model is given before the first prompt. */
-  readonly history?: readonly {
-    readonly role: "user" | "assistant";
-    readonly text: string;
-  }[];
   /** Default: the runtime's own. `append`: after it; `replace`: instead of it, its rules of safety included. */
   readonly systemPrompt?: { readonly mode: "append" | "replace"; readonly text: string };
+  /**
+   * The conversation so far. Every request of the session's own conversation has it before the first prompt; those of
+   * sub-agents don't. A message without text is left out.
+   */
+  readonly history?: readonly PastMessage[];
+}
+
+export interface PastMessage {
+  readonly role: "user" | "assistant";
+  readonly text: string;
 }
 
 /** A tool whose handler runs in this process. */
@@ -101,9 +110,9 @@ export interface TurnOptions {
   readonly turnMs: number;
   /** Longest silence of the session while no tool runs, in milliseconds. */
   readonly idleMs: number;
+  /** The session's label has it during the turn. */
+  readonly activity?: StepActivity;
   readonly onActivity: (activity: SessionActivity) => void;
-  /** The activity of a workflow whose prompt this is. */
-  readonly activity?: ActivityLabel | undefined;
 }
 
 export type TurnOutcome =

@@ -10,7 +10,7 @@ import { ANSWER_CUT } from "../engine/criteria.ts";
 import type { FlowContext, FlowEnd } from "../engine/flow.ts";
 import { CallBudget, exceeded, minutes, type ResolvedLimits, type UsageBudget } from "../engine/limits.ts";
 import { Deadlines, stopText, type Scope } from "../engine/scope.ts";
-import type { ActivityLabel } from "../engine/ports.ts";
+import type { ActivityRef } from "../engine/ports.ts";
 import { sendPrompt } from "../engine/send-prompt.ts";
 import type { Permissions } from "../entry/model.ts";
 import { crashAdvice, crashText } from "../events/crash.ts";
@@ -264,12 +264,12 @@ class FlowRunner {
     return { kind: "failed", reason };
   }
 
-  #activity(id: string, state: WorkflowState): ActivityLabel {
+  #activity(id: string, state: WorkflowState): ActivityRef {
     const frame = state.frames.at(-1);
     return { id, file: frame?.file ?? "", hit: frame?.hits[id] ?? 1 };
   }
 
-  #exceeded(limit: ExceededLimit, { id, file }: Pick<ActivityLabel, "id" | "file">): void {
+  #exceeded(limit: ExceededLimit, { id, file }: Pick<ActivityRef, "id" | "file">): void {
     const scope = { kind: "activity", file, activity: id } as const;
     this.#tell({ ...limit, kind: "limit-exceeded", scope });
   }
