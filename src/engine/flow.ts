@@ -16,6 +16,8 @@ export interface FlowSpec {
   readonly modelId: string;
   readonly permissions: Permissions;
   readonly chart: FlowChart;
+  /** Given from outside of the entry, as they are. */
+  readonly params?: Readonly<Record<string, string>>;
   /** Never throws. Emits the steps; the engine emits the start and the end of the work. */
   readonly run: (context: FlowContext) => Promise<FlowEnd>;
 }

@@ -10,7 +10,7 @@ import { ANSWER_CUT } from "../engine/criteria.ts";
 import type { FlowContext, FlowEnd } from "../engine/flow.ts";
 import { CallBudget, exceeded, minutes, type ResolvedLimits, type UsageBudget } from "../engine/limits.ts";
 import { Deadlines, stopText, type Scope } from "../engine/scope.ts";
-import type { ActivityRef } from "../engine/ports.ts";
+import type { StepActivity } from "../engine/ports.ts";
 import { sendPrompt } from "../engine/send-prompt.ts";
 import type { Permissions } from "../entry/model.ts";
 import { crashAdvice, crashText } from "../events/crash.ts";
@@ -47,8 +47,17 @@ export interface FlowRun {
   readonly read: (path: string, from: string) => FileRead;
   /** What an earlier run has done already. */
   readonly restored?: Restored | undefined;
+  /** Called with the end of the workflow, unless it is interrupted. */
+  readonly onResult?: ((result: FlowResult) => void) | undefined;
   /** Lets others work. */
   readonly breathe: () => Promise<void>;
+}
+
+export interface FlowResult {
+  readonly status: "SUCCESS" | "FAILED";
+  /** RESULT. */
+  readonly result: string;
+  readonly variables: Readonly<Record<string, string>>;
 }
 
 export type FileRead =
@@ -133,7 +142,11 @@ class FlowRunner {
       else this.#decide(state, step.trace);
       log.observe(step.trace, state, { restored, shell: this.#shellAfter(effect, restored) });
       ({ effect } = step);
-      if (effect.kind === "done") return this.#end(effect);
+      if (effect.kind === "done") {
+        const { status, result: last, variables: all } = effect;
+        this.#run.onResult?.({ status, result: last, variables: all });
+        return this.#end(effect);
+      }
       await this.#agents.keep(state.agents);
     }
   }
@@ -264,12 +277,12 @@ class FlowRunner {
     return { kind: "failed", reason };
   }
 
-  #activity(id: string, state: WorkflowState): ActivityRef {
+  #activity(id: string, state: WorkflowState): StepActivity {
     const frame = state.frames.at(-1);
     return { id, file: frame?.file ?? "", hit: frame?.hits[id] ?? 1 };
   }
 
-  #exceeded(limit: ExceededLimit, { id, file }: Pick<ActivityRef, "id" | "file">): void {
+  #exceeded(limit: ExceededLimit, { id, file }: Pick<StepActivity, "id" | "file">): void {
     const scope = { kind: "activity", file, activity: id } as const;
     this.#tell({ ...limit, kind: "limit-exceeded", scope });
   }
