@@ -180,6 +180,20 @@ const work = {
       },
       ["taskId"],
     ),
+    workOf(
+      "Flow",
+      "Runs a Markdown workflow.",
+      {
+        file: { ...text, minLength: 1, description: "The workflow, relative to this file." },
+        params: {
+          type: "object",
+          description: "The parameters of the workflow, by name.",
+          additionalProperties: ref("prompt"),
+        },
+        workIdInJob: { type: "integer", minimum: 0, description: "Assigned by agent-jobs." },
+      },
+      ["file"],
+    ),
     workOf("Seq", "One after the other; stops at the first that fails.", { works }, ["works"]),
     workOf("Par", "All at once; fails if one of them fails.", { works }, ["works"]),
     workOf(

@@ -55,6 +55,7 @@ import {
   type Shape,
   type ShapeKind,
 } from "./shape.ts";
+import { flowChart, stepEnded, stepPrinted, stepStarted } from "./step-shapes.ts";
 
 const purpose = words<Purpose>({ availability: true, prompt: true, criteria: true });
 const role = words<SessionRole>({ driving: true, task: true, both: true });
@@ -120,6 +121,7 @@ const scopes: Cases<LimitScope> = {
   task: { taskId: text },
   turn: { of: text },
   loop: { tasks: list(text) },
+  workflow: { file: text },
   activity: { file: text, activity: text },
 };
 
@@ -291,6 +293,14 @@ const tree: Shape<PlannedTree> = nested(() => anyTree);
 const condition = pair(flag, tree);
 const anyTree = tagged<PlannedTree, "kind">("kind", {
   Ref: { workIdInJob: count, taskId: text, modelId: text, modelOverride: optional(model) },
+  Flow: {
+    workIdInJob: count,
+    file: text,
+    taskId: text,
+    params: dictionary(text),
+    modelId: text,
+    chart: flowChart,
+  },
   Seq: { works: list(tree) },
   Par: { works: list(tree) },
   Loop: {
@@ -374,13 +384,16 @@ const bodies: {
   },
   "run.ended": { outcome: runOutcome, jobOutcome: optional(runOutcome) },
   "work.started": { work, modelId: text },
-  "work.ended": { work, outcome: workOutcome },
+  "work.ended": { work, outcome: workOutcome, report: optional(text) },
   decision: { work: nullable(work), decision: tagged<MadeDecision, "kind">("kind", made) },
   "session.started": { ...session, modelId: text, role, retry: count, attempt: natural },
   "session.ended": { ...session, role, succeeded: flag },
   "turn.started": { ...turn, modelId: text, purpose, retry: count, attempt: natural, prompt: text },
   "turn.ended": { ...turn, purpose, outcome: turnOutcome },
   activity: { ...turn, activity },
+  "step.started": { work, ...stepStarted },
+  "step.output": { work, ...stepPrinted },
+  "step.ended": { work, ...stepEnded },
 };
 
 export const eventTypes: ReadonlySet<string> = new Set(Object.keys(bodies));

@@ -6,13 +6,14 @@
  */
 import { defaultLimits, type Limits, type Permissions } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
+import type { Script, ScriptRun, ShellState } from "../events/step.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { decidePermission, type PermissionContext } from "../permissions/policy.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 import { RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { BashShell } from "./bash-shell.ts";
-import type { Executor, ScriptEnd, ShellState } from "./executor.ts";
+import type { Executor, ScriptEnd } from "./executor.ts";
 import { namesPython, pythonExecutor } from "./python.ts";
 import { ScriptOutput, type OutputDelta } from "./script-output.ts";
 
@@ -28,12 +29,6 @@ export interface Scripts {
   close(): Promise<void>;
 }
 
-export interface Script {
-  /** Of the code fence, in lower case. */
-  readonly tag: string;
-  readonly code: string;
-}
-
 export interface ExecuteOptions {
   /** Aborts for a cancellation of the run. */
   readonly signal: AbortSignal;
@@ -43,31 +38,20 @@ export interface ExecuteOptions {
 
 export type Executed =
   /** All scripts have run, whatever their exit codes. */
-  | { readonly kind: "executed"; readonly runs: readonly ScriptRun[] }
+  | { readonly kind: "executed"; readonly runs: readonly CompleteRun[] }
   | {
       readonly kind: "failed";
       readonly reason: string;
       readonly because: "denied" | "limit" | "output" | "killed" | "broken";
       /** Up to the script that failed, which is the last one. */
-      readonly runs: readonly ScriptRun[];
+      readonly runs: readonly CompleteRun[];
     }
-  | { readonly kind: "canceled"; readonly runs: readonly ScriptRun[] };
+  | { readonly kind: "canceled"; readonly runs: readonly CompleteRun[] };
 
-export interface ScriptRun {
-  readonly code: string;
-  /** stdout and stderr, both ends if it is longer than `outputCharacters`. Not redacted. */
-  readonly output: string;
-  /** Of the whole output. */
+/** With what is known of every script that this runner has run. Not redacted. */
+export interface CompleteRun extends ScriptRun {
   readonly outputCharacters: number;
-  /** The whole output, as bytes. Not redacted. */
   readonly outputFile: string;
-  /** Only if they are separate. */
-  readonly stdout?: string;
-  readonly stderr?: string;
-  /** 128 and the number of the signal, if one has ended the script. */
-  readonly exitCode: number;
-  /** It was ended for its time. */
-  readonly timedOut?: boolean;
 }
 
 export type ScriptLimits = Pick<
@@ -159,7 +143,7 @@ export class ScriptRunner implements Scripts {
   }
 
   async #execute(scripts: readonly Script[], options: ExecuteOptions): Promise<Executed> {
-    const runs: ScriptRun[] = [];
+    const runs: CompleteRun[] = [];
     if (options.signal.aborted || this.#closed.signal.aborted) return { kind: "canceled", runs };
     const refused = this.#refusal(scripts);
     if (refused !== undefined) return { kind: "failed", because: "denied", reason: refused, runs };
@@ -226,7 +210,7 @@ export class ScriptRunner implements Scripts {
     index: number,
     bounds: Bounds,
     { onOutput = () => {} }: ExecuteOptions,
-    runs: ScriptRun[],
+    runs: CompleteRun[],
   ): Promise<Problem | undefined> {
     const { clock, redact, folder, stderr } = this.#options;
     const { longestOutput = defaultLongestOutput } = this.#options;

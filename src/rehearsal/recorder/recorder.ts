@@ -109,6 +109,9 @@ class Recording implements Recorder {
         this.#decide(event.work, event.decision);
         break;
       case "work.ended":
+      case "step.started":
+      case "step.output":
+      case "step.ended":
         break;
     }
   }
