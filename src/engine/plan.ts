@@ -9,6 +9,7 @@ import {
   type PreparedEntry,
   type Work,
 } from "../entry/model.ts";
+import { promptText } from "../entry/prompt-expander.ts";
 import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
 import type {
   PlannedLeaf,
@@ -17,7 +18,6 @@ import type {
   PlannedTree,
   RunPlan,
 } from "../events/plan.ts";
-import { promptText } from "../entry/prompt-expander.ts";
 import type { FlowSpec } from "./flow.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import { Variables } from "./variables.ts";
@@ -87,9 +87,8 @@ export function planOfTask(
 function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> {
   const { version, entryFingerprint, entry, limits, userInput } = spec;
   const { models } = entry;
-  const hasWorkflow = leafWorks<number, PlannedLeaf>(work).some(({ kind }) => kind === "Flow");
-  const planned = limitsOf(limits, hasWorkflow);
-  return { version, entryFingerprint, models, limits: planned, userInput, work };
+  const hasFlow = leafWorks<number, PlannedLeaf>(work).some(({ kind }) => kind === "Flow");
+  return { version, entryFingerprint, models, limits: limitsOf(limits, hasFlow), userInput, work };
 }
 
 function permissionsOf(spec: RunSpec, tasks: readonly string[]): RunPlan["permissions"] {
