@@ -29,7 +29,7 @@ export interface FlowContext {
   readonly work: WorkRef;
   /** Stops with the job. The engine disposes of it. */
   readonly scope: Scope;
-  /** Of the whole job. */
+  /** Of the whole job. For limits of its own, a workflow counts against a `child` of it. */
   readonly usage: UsageBudget;
   /** With the variables of the job. */
   readonly params: Readonly<Record<string, string>>;
