@@ -26,10 +26,16 @@ import { asFlag, UsageError, type Models, type WriteName } from "./options.ts";
 import { checkOutputs, checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { copyWorkingDirectory } from "./working-copy.ts";
+import {
+  checkEntryOptions,
+  checkJobOptions,
+  environmentWarnings,
+  type WorkflowRunOptions,
+} from "./workflow-options.ts";
 import { makeWorkspace } from "./workspace.ts";
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
-export interface RunOptions extends ModelAccess {
+export interface RunOptions extends ModelAccess, WorkflowRunOptions {
   readonly entryFile: string;
   /** May be omitted if the entry has only one job. */
   readonly jobName?: string;
@@ -96,8 +102,10 @@ export interface PreparedRun {
 
 /** Throws `UsageError` or `DiagnosticsError`: for both, there is no run, and the exit code is 2. */
 export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
+  await checkEntryOptions(options.entryFile, options, options.write ?? asFlag);
   const loaded = await readEntry(options.entryFile);
   const jobName = chooseJob(loaded.entry, options.jobName);
+  checkJobOptions(loaded.entry, jobName, options, options.write ?? asFlag);
   const script = options.rehearse === undefined ? undefined : await readRehearsal(options.rehearse);
   return prepareLoaded(options, loaded, jobName, script);
 }
@@ -114,8 +122,12 @@ async function prepareLoaded(
   jobName: string,
   script: Script | undefined,
 ): Promise<PreparedRun> {
-  const { journal, record: recording, htmlReport, write = asFlag } = options;
-  checkOutputs([loaded.file, script?.file], { journal, recording, "HTML report": htmlReport });
+  const { journal, record: recording, htmlReport, resume, write = asFlag } = options;
+  checkOutputs([loaded.file, script?.file, resume], {
+    journal,
+    recording,
+    "HTML report": htmlReport,
+  });
   if (script?.job !== undefined && script.job !== jobName) {
     throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
   }
@@ -158,7 +170,11 @@ async function prepareLoaded(
     ),
     permissions,
     script,
-    warnings: [...loaded.warnings, ...userInputWarnings(loaded, jobName, userInput)],
+    warnings: [
+      ...loaded.warnings,
+      ...userInputWarnings(loaded, jobName, userInput),
+      ...environmentWarnings(options.env, options.environment),
+    ],
     cleanUp: async () => (workspace ?? copy)?.remove(),
   };
 }
