@@ -6,6 +6,7 @@
 import { didYouMean, suggest } from "../document/suggest.ts";
 import type { LimitSources } from "../engine/limits.ts";
 import type { Limits } from "../entry/model.ts";
+import type { Answers } from "../workflow/ask.ts";
 
 /** A mistake that the user can correct: shown without a stack trace, exit code 2. */
 export class UsageError extends Error {
@@ -70,8 +71,7 @@ export function parseModel(text: string, models: Models = {}): Parsed<Models> {
 
 /** Of a workflow, by name. */
 export type Params = Readonly<Record<string, string>>;
-/** By the id of the ASK; several are used in order. */
-export type Answers = Readonly<Record<string, readonly string[]>>;
+export type { Answers };
 
 /** `NAME=value`; the value may be empty and may contain `=`. */
 export type Assignment = readonly [name: string, value: string];
