@@ -35,19 +35,9 @@ export async function startOfWorkflow(
   options: RunOptions,
   script: Script | undefined,
 ): Promise<WorkflowStart | undefined> {
-  const { write = asFlag, params, resume, onResult } = options;
+  const { params, resume, onResult } = options;
   const flow = loaded.whole === undefined ? undefined : loaded.flows[loaded.whole];
-  if (flow === undefined) {
-    if (Object.keys(params ?? {}).length > 0) {
-      throw new UsageError(
-        `${write("param")}: only a workflow has parameters, and ${loaded.file} is an entry.`,
-      );
-    }
-    if (resume !== undefined) {
-      throw new UsageError(`${write("resume")}: only a run of a workflow can be resumed.`);
-    }
-    return undefined;
-  }
+  if (flow === undefined) return undefined;
   const earlier = resume === undefined ? undefined : await readEarlier(resume, options);
   const all = { ...script?.params, ...earlier?.params, ...params };
   const userInput = earlier?.userInput ?? options.userInput ?? script?.userInput ?? "";

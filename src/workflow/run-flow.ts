@@ -8,7 +8,7 @@
 import { MANAGED_ATTEMPTS, sameModel } from "../engine/attempts.ts";
 import { ANSWER_CUT } from "../engine/criteria.ts";
 import type { FlowContext, FlowEnd } from "../engine/flow.ts";
-import { CallBudget, exceeded, minutes, type ResolvedLimits, type UsageBudget } from "../engine/limits.ts";
+import { CallBudget, deadlines, exceeded, type ResolvedLimits, type UsageBudget } from "../engine/limits.ts";
 import { stopText, type Scope } from "../engine/scope.ts";
 import type { StepActivity } from "../engine/ports.ts";
 import { sendPrompt } from "../engine/send-prompt.ts";
