@@ -181,6 +181,8 @@ const made: Cases<MadeDecision> = {
   "runtime-restarted": { reason: text },
   "model-unreachable": { server: text, reason: text },
   "leftovers-ended": { runs: count },
+  "name-missing": { activity: text, name: text },
+  "script-skipped": { activity: text, reason: text },
   "limit-exceeded": {
     scope,
     limit: words<keyof Limits>(limitNames),
