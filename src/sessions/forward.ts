@@ -82,7 +82,7 @@ async function begin(
   }
   const socket = await tunnel(target, proxy, options.signal);
   const createConnection = (): Duplex => connect({ socket, servername: target.hostname });
-  return https.request(target, { ...options, agent: false, createConnection });
+  return https.request(target, { ...options, createConnection });
 }
 
 function requestTo(address: URL, options: http.RequestOptions): http.ClientRequest {
