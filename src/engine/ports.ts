@@ -23,6 +23,17 @@ export interface SessionLabel extends WorkRef {
   readonly retry: number;
   /** 1, else it replaces a session that crashed. */
   readonly attempt: number;
+  /** Of the current turn, if a step of a workflow asked it. */
+  readonly activity?: StepActivity;
+}
+
+/** The activity of a workflow that a turn belongs to. */
+export interface StepActivity {
+  readonly id: string;
+  /** The id of the file that it is in. */
+  readonly file: string;
+  /** The how-manieth time it is reached in this run of the file; from 1 on. */
+  readonly hit: number;
 }
 
 export interface SessionRequest {
