@@ -1,8 +1,26 @@
 /** What to run, and the plan of it in `run.started`. */
-import type { Limits, Model, Permissions, PreparedEntry, Work } from "../entry/model.ts";
-import { mapRefs, taskWorks } from "../entry/work.ts";
-import type { PlannedLimits, PlannedRef, PlannedTree, RunPlan } from "../events/plan.ts";
+import {
+  workflowLimits,
+  type FlowWork,
+  type LeafWork,
+  type Limits,
+  type Model,
+  type Permissions,
+  type PreparedEntry,
+  type Work,
+} from "../entry/model.ts";
+import { promptText } from "../entry/prompt-expander.ts";
+import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
+import type {
+  PlannedLeaf,
+  PlannedLimit,
+  PlannedLimits,
+  PlannedTree,
+  RunPlan,
+} from "../events/plan.ts";
+import type { FlowSpec } from "./flow.ts";
 import type { ResolvedLimits } from "./limits.ts";
+import { Variables } from "./variables.ts";
 
 /** What to run, and within which bounds: the same for a job and for a single task. */
 export interface RunSpec {
@@ -18,16 +36,41 @@ export interface RunSpec {
   readonly workingDirectory: string;
   readonly limits: ResolvedLimits;
   readonly permissionsOf: (taskId: string) => Permissions;
+  /** The workflows of the entry, by their file as it names them. */
+  readonly flows?: Readonly<Record<string, FlowSpec>>;
 }
 
 /** Of a job. */
 export function planOf(spec: RunSpec, work: Work<number>): RunPlan {
-  const tree = mapRefs<number, number, PlannedRef>(work, (ref) => ({
-    ...ref,
-    modelId: modelOf(spec.entry, ref.taskId, ref.modelOverride),
-  }));
-  const tasks = taskWorks(work).map(({ taskId }) => taskId);
-  return { ...common(spec, tree), permissions: permissionsOf(spec, tasks) };
+  const tree = mapLeaves<number, number, PlannedLeaf>(work, (leaf) => plannedLeaf(spec, leaf));
+  return { ...common(spec, tree), permissions: permissionsOf(spec, leafWorks(work).map(leafName)) };
+}
+
+function plannedLeaf(spec: RunSpec, leaf: LeafWork<number>): PlannedLeaf {
+  if (leaf.kind === "Ref") {
+    return { ...leaf, modelId: modelOf(spec.entry, leaf.taskId, leaf.modelOverride) };
+  }
+  const { modelId, chart } = flowOf(spec, leaf);
+  const params = paramsOf(spec, leaf);
+  return { ...leaf, taskId: leaf.file, params, modelId, chart };
+}
+
+/** Throws if it has not been loaded: whoever makes a spec loads all workflows of the entry. */
+export function flowOf({ flows = {} }: RunSpec, { file }: FlowWork<number>): FlowSpec {
+  const flow = Object.hasOwn(flows, file) ? flows[file] : undefined;
+  if (flow === undefined) throw new Error(`The workflow ${file} has not been loaded.`);
+  return flow;
+}
+
+/** The parameters that a work gives to its workflow, as texts. */
+export function paramsOf(spec: RunSpec, leaf: FlowWork<number>): Record<string, string> {
+  const { modelId, params } = flowOf(spec, leaf);
+  const variables = new Variables(spec.entry, spec.userInput, modelId);
+  const own = Object.entries(leaf.params ?? {}).map(([name, prompt]): [string, string] => [
+    name,
+    variables.expand([promptText(prompt)]),
+  ]);
+  return { ...Object.fromEntries(own), ...params };
 }
 
 /** Of a task on its own: a job of one work with the id 0. */
@@ -44,27 +87,36 @@ export function planOfTask(
 function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> {
   const { version, entryFingerprint, entry, limits, userInput } = spec;
   const { models } = entry;
-  return { version, entryFingerprint, models, limits: limitsOf(limits), userInput, work };
+  const hasFlow = leafWorks<number, PlannedLeaf>(work).some(({ kind }) => kind === "Flow");
+  return { version, entryFingerprint, models, limits: limitsOf(limits, hasFlow), userInput, work };
 }
 
 function permissionsOf(spec: RunSpec, tasks: readonly string[]): RunPlan["permissions"] {
-  return Object.fromEntries(tasks.map((taskId) => [taskId, spec.permissionsOf(taskId)]));
+  return Object.fromEntries(
+    tasks.map((name) => [name, spec.flows?.[name]?.permissions ?? spec.permissionsOf(name)]),
+  );
 }
 
-function limitsOf(limits: ResolvedLimits): PlannedLimits {
-  const planned = (name: keyof Limits): PlannedLimits[typeof name] => ({
+/** Those that only concern workflows, only if they are set or the job has one. */
+function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
+  const planned = (name: keyof Limits): PlannedLimit => ({
     value: Number.isFinite(limits[name]) ? limits[name] : null,
     source: limits.setBy?.[name] ?? "default",
   });
+  const ofWorkflows = workflowLimits.filter(
+    (name) => hasWorkflow || limits.setBy?.[name] !== undefined,
+  );
   return {
     jobMinutes: planned("jobMinutes"),
     tokens: planned("tokens"),
+    cost: planned("cost"),
     taskMinutes: planned("taskMinutes"),
     modelCalls: planned("modelCalls"),
     turnMinutes: planned("turnMinutes"),
     idleMinutes: planned("idleMinutes"),
     loopIterations: planned("loopIterations"),
     parallel: planned("parallel"),
+    ...Object.fromEntries(ofWorkflows.map((name) => [name, planned(name)])),
   };
 }
 

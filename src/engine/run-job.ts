@@ -5,18 +5,18 @@
  * first event and `run.ended` the last; every `work.started` has its `work.ended`; nothing here grows
  * with the number of works done.
  */
-import type { TaskWork } from "../entry/model.ts";
-import type { Clock } from "../events/clock.ts";
+import type { FlowWork, LeafWork, TaskWork } from "../entry/model.ts";
 import { crashAdvice } from "../events/crash.ts";
 import type { ExceededLimit, LimitScope } from "../events/exceeded-limit.ts";
-import type { RunOutcome, WorkOutcome } from "../events/event.ts";
+import type { RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
 import type { RunPlan } from "../events/plan.ts";
-import { CallBudget, exceeded, minutes, TokenBudget, type ResolvedLimits } from "./limits.ts";
-import { modelOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
+import type { FlowEnd } from "./flow.ts";
+import { CallBudget, deadlines, exceeded, UsageBudget } from "./limits.ts";
+import { flowOf, modelOf, paramsOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
 import { runWork, type Finished, type WorkResult } from "./run-work.ts";
-import { Deadlines, Scope, stopText, type StopReason } from "./scope.ts";
+import { Scope, stopText, type Deadlines, type StopReason } from "./scope.ts";
 import { waitingFor, type LatestAttempt } from "./task-context.ts";
 import { Variables } from "./variables.ts";
 
@@ -46,7 +46,7 @@ export async function runJob(
     runWork(
       {
         loopIterations: spec.limits.loopIterations,
-        runRef: (work, last) => run.ref(work, last),
+        runLeaf: (work, last) => run.leaf(work, last),
         loopLimitExceeded: (loop) =>
           run.limitExceeded(exceeded(spec.limits, "loopIterations"), loop),
         note: (text) =>
@@ -93,7 +93,7 @@ class Run {
   readonly #spec: RunSpec;
   readonly #ports: EnginePorts;
   readonly #scope: Scope;
-  readonly #tokens: TokenBudget;
+  readonly #usage: UsageBudget;
   readonly #taskDeadlines: Deadlines;
   readonly #latest: LatestAttempt = { attempt: 1, attempts: 1 };
   /** By work id, so bounded by the size of the job's tree. */
@@ -105,7 +105,7 @@ class Run {
     this.#spec = spec;
     this.#ports = ports;
     this.#scope = Scope.root(signal);
-    this.#tokens = new TokenBudget(spec.limits, this.#scope);
+    this.#usage = new UsageBudget(spec.limits, this.#scope);
     this.#taskDeadlines = deadlines(ports.clock, spec.limits, "taskMinutes");
   }
 
@@ -156,16 +156,46 @@ class Run {
       : stopped;
   }
 
-  async ref(work: TaskWork<number>, last: Finished | undefined): Promise<WorkResult> {
+  async leaf(work: LeafWork<number>, last: Finished | undefined): Promise<WorkResult> {
+    return work.kind === "Flow" ? this.#flow(work) : this.#ref(work, last);
+  }
+
+  async #ref(work: TaskWork<number>, last: Finished | undefined): Promise<WorkResult> {
     const { workIdInJob: workId, taskId, modelOverride } = work;
     const modelId = modelOf(this.#spec.entry, taskId, modelOverride);
     const availability = { previousTask: last?.taskId, skip: false };
     return this.task({ workId, taskId, modelId, availability });
   }
 
-  async task(start: TaskStart): Promise<WorkResult> {
+  async #flow(leaf: FlowWork<number>): Promise<WorkResult> {
+    const flow = flowOf(this.#spec, leaf);
+    const { modelId } = flow;
+    const { userInput, workingDirectory } = this.#spec;
+    return this.#work({ workId: leaf.workIdInJob, taskId: leaf.file, modelId }, (work, scope) =>
+      flow.run({
+        work,
+        scope,
+        usage: this.#usage,
+        params: paramsOf(this.#spec, leaf),
+        userInput,
+        workingDirectory,
+        latestOfRun: this.#latest,
+        nextTurnId: () => this.#nextTurnId(),
+        ports: this.#ports,
+      }),
+    );
+  }
+
+  task(start: TaskStart): Promise<WorkResult> {
+    return this.#work(start, ({ iteration }, scope) => this.#runTask(start, iteration, scope));
+  }
+
+  /** An iteration of a work, from its start to its end. */
+  async #work(
+    { workId, taskId, modelId }: Pick<TaskStart, "workId" | "taskId" | "modelId">,
+    run: (work: WorkRef, scope: Scope) => Promise<FlowEnd>,
+  ): Promise<WorkResult> {
     if (this.#scope.stopped !== undefined) return { kind: "stopped" };
-    const { workId, taskId, modelId } = start;
     const { emit } = this.#ports;
     const iteration = (this.#iterations.get(workId) ?? 0) + 1;
     this.#iterations.set(workId, iteration);
@@ -173,21 +203,27 @@ class Run {
     emit({ type: "work.started", work, modelId });
     const scope = this.#scope.child();
     this.#ports.onWork?.(work, (reason) => scope.stop({ kind: "work-stopped", reason }));
-    const outcome = await this.#runTask(start, iteration, scope);
+    const { report, ...outcome } = await run(work, scope);
     scope.dispose();
     if (outcome.kind === "crashed") {
       // Statement 16: what else runs is stopped at once.
       this.#scope.stop({ kind: "task-crashed", taskId, crash: outcome.crash });
     }
-    emit({ type: "work.ended", work, outcome: reported(outcome) });
+    const reports = report === undefined ? {} : { report };
+    emit({ type: "work.ended", work, outcome: reported(outcome), ...reports });
     if (outcome.kind === "crashed" || outcome.kind === "stopped") return { kind: "stopped" };
     this.#finishes += 1;
     const last = { taskId, order: this.#finishes };
     if (outcome.kind === "succeeded") return { kind: "succeeded", last };
-    const reason = `task "${taskId}" failed: ${outcome.reason}`;
+    const what = this.#spec.entry.tasks[taskId] === undefined ? "workflow" : "task";
+    const reason = `${what} "${taskId}" failed: ${outcome.reason}`;
     return outcome.answer
       ? { kind: "failed", last, reason }
       : { kind: "unanswered", last, reason, inCondition: false };
+  }
+
+  #nextTurnId(): string {
+    return `turn-${(this.#turns += 1)}`;
   }
 
   async #runTask(start: TaskStart, iteration: number, scope: Scope): Promise<TaskOutcome> {
@@ -214,25 +250,16 @@ class Run {
         limits,
         variables: new Variables(entry, userInput, modelId),
         scope,
-        budgets: { calls: new CallBudget(limits, scope), tokens: this.#tokens },
+        budgets: { calls: new CallBudget(limits, scope), usage: this.#usage },
         deadlines: this.#taskDeadlines,
         latest: { attempt: 1, attempts: 1 },
         latestOfRun: this.#latest,
-        nextTurnId: () => `turn-${(this.#turns += 1)}`,
+        nextTurnId: () => this.#nextTurnId(),
         ports: this.#ports,
       },
       start.availability,
     );
   }
-}
-
-function deadlines(
-  clock: Clock,
-  limits: ResolvedLimits,
-  limit: "jobMinutes" | "taskMinutes",
-): Deadlines {
-  const reason = { kind: "limit", ...exceeded(limits, limit) } as const;
-  return new Deadlines(clock, minutes(limits[limit]), reason);
 }
 
 function reported(outcome: TaskOutcome): WorkOutcome {

@@ -1,9 +1,9 @@
 /**
- * The control flow of a job: the only switch over the five kinds of work. Statements 15–17 of
- * docs/engine.md. Owns nothing but the order of things; what a `Ref` does is `runRef`.
+ * The control flow of a job: the only switch over the kinds of work. Statements 15–17 of
+ * docs/engine.md. Owns nothing but the order of things; what a leaf does is `runLeaf`.
  */
-import type { LoopWork, Work } from "../entry/model.ts";
-import { taskWorks } from "../entry/work.ts";
+import type { LeafWork, LoopWork, Work } from "../entry/model.ts";
+import { leafName, leafWorks } from "../entry/work.ts";
 import { scopeName, type LimitScope } from "../events/exceeded-limit.ts";
 
 /** The task that finished last along a path, with its place in the order of all finishes. */
@@ -36,10 +36,7 @@ export type LoopScope = Extract<LimitScope, { kind: "loop" }>;
 
 export interface WorkRunner {
   readonly loopIterations: number;
-  readonly runRef: (
-    work: Extract<Work<number>, { kind: "Ref" }>,
-    last: Finished | undefined,
-  ) => Promise<WorkResult>;
+  readonly runLeaf: (work: LeafWork<number>, last: Finished | undefined) => Promise<WorkResult>;
   /** Called when a loop was about to begin more than `loopIterations` iterations. */
   readonly loopLimitExceeded: (loop: LoopScope) => void;
   readonly note: (text: string) => void;
@@ -53,7 +50,8 @@ export async function runWork(
 ): Promise<WorkResult> {
   switch (work.kind) {
     case "Ref":
-      return runner.runRef(work, last);
+    case "Flow":
+      return runner.runLeaf(work, last);
     case "Seq": {
       let latest = last;
       for (const child of work.works) {
@@ -140,7 +138,7 @@ function afterAtMost(
 }
 
 function loopScope({ body }: LoopWork<number>): LoopScope {
-  return { kind: "loop", tasks: [...new Set(taskWorks(body).map(({ taskId }) => taskId))] };
+  return { kind: "loop", tasks: [...new Set(leafWorks(body).map(leafName))] };
 }
 
 /** How a composite takes the end of its condition. */

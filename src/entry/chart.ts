@@ -85,6 +85,11 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
         const id = add([kind, part.workIdInJob], part.taskId + modelLabel(part.modelOverride));
         return { first: id, last: id };
       }
+      case "Flow": {
+        const kind = inCondition ? "CondNode" : "TaskNode";
+        const id = add([kind, part.workIdInJob], part.file);
+        return { first: id, last: id };
+      }
       case "Seq": {
         const [head, ...others] = part.works.map((one) => draw(one, inCondition));
         // No entry has one, but a caller may make one.

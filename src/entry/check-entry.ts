@@ -6,6 +6,7 @@ import { readGlob } from "./glob.ts";
 import {
   runtimeVariables,
   type Entry,
+  type FlowWork,
   type Model,
   type Permissions,
   type Prompt,
@@ -184,6 +185,8 @@ class EntryChecker {
         return "unknown";
       case "Ref":
         return this.#checkRef(path, work.taskId, work.modelOverride);
+      case "Flow":
+        return this.#checkFlow(path, work);
       case "Seq":
       case "Par":
         if (work.works === undefined) return "unknown";
@@ -242,6 +245,21 @@ class EntryChecker {
     }
     if (this.#isBroken(["tasks", taskId, "requireUserInput"])) return "unknown";
     return task.requireUserInput === true ? { of: quoted } : "none";
+  }
+
+  #checkFlow(path: Path, { file, params }: Salvaged<FlowWork>): Need {
+    const quoted = JSON.stringify(file ?? "");
+    if (file !== undefined && this.#names.tasks.has(file)) {
+      const reason = `A task is called ${quoted}, too. What is told of them could not be told apart.`;
+      this.#add([...path, "file"], reason);
+    }
+    const needs = Object.entries<Salvaged<Prompt> | undefined>(params ?? {}).map(
+      ([name, prompt]): Need => {
+        const uses = this.#checkPrompt([...path, "params", name], prompt);
+        return uses === true ? { of: quoted } : uses === false ? "none" : "unknown";
+      },
+    );
+    return most(needs);
   }
 
   #checkGrid(): void {

@@ -55,12 +55,14 @@ export interface PermissionRules {
 /** What an agent may do: a preset, or rules that add to one. */
 export type Permissions = PermissionPreset | PermissionRules;
 
-/** Bounds of a run; all optional, all positive. Minutes may be fractions. Defaults: `defaultLimits`. */
+/** Bounds of a run; all optional, all positive. Minutes and cost may be fractions. Defaults: `defaultLimits`. */
 export interface Limits {
   /** The whole job, which then fails. Default: 60. */
   readonly jobMinutes?: number;
   /** Input and output of all model calls of the job. Default: none. */
   readonly tokens?: number;
+  /** All model calls of the job, in premium requests, as the Copilot runtime reports them. Default: none. */
+  readonly cost?: number;
   /** One iteration of a task, which then fails. Default: 30. */
   readonly taskMinutes?: number;
   /** Of one iteration of a task. Default: 200. */
@@ -73,7 +75,33 @@ export interface Limits {
   readonly loopIterations?: number;
   /** Turns at the same time; more wait. Default: 8. */
   readonly parallel?: number;
+  /** How often one activity runs in one run of its workflow file. Default: 3. */
+  readonly activityHits?: number;
+  /** Activities of one run of a workflow, those of called files included. Default: 10,000. */
+  readonly activities?: number;
+  /** CALLs of workflow files within one another. Default: 10. */
+  readonly callDepth?: number;
+  /** Characters of one prompt of a workflow. Default: 1,000,000. */
+  readonly promptCharacters?: number;
+  /** Characters of the output of one EXECUTE. Default: 100,000. */
+  readonly outputCharacters?: number;
+  /** One EXECUTE. Default: 30. */
+  readonly commandMinutes?: number;
+  /** Silence of an EXECUTE. Default: 10. */
+  readonly commandIdleMinutes?: number;
 }
+
+/** The limits that concern only workflows. */
+export const workflowLimits = [
+  "activityHits",
+  "activities",
+  "callDepth",
+  "promptCharacters",
+  "outputCharacters",
+  "commandMinutes",
+  "commandIdleMinutes",
+] as const satisfies readonly (keyof Limits)[];
+export type WorkflowLimit = (typeof workflowLimits)[number];
 
 /** A prompt, when it may run, and what must hold after it. */
 export interface Task {
@@ -92,49 +120,65 @@ export interface Task {
 }
 
 /**
- * `Work<never>` is a tree as an author writes it, `Work<number>` one whose tasks carry a
- * `workIdInJob` (see `assignWorkId`). `Ref` is what is known of each task of the tree.
+ * `Work<never>` is a tree as an author writes it, `Work<number>` one whose leaves carry a
+ * `workIdInJob` (see `assignWorkId`). `Leaf` is what is known of each leaf of the tree.
  */
-export type Work<Id extends number = never, Ref extends TaskWork<Id> = TaskWork<Id>> =
-  Ref | SequentialWork<Id, Ref> | ParallelWork<Id, Ref> | LoopWork<Id, Ref> | AltWork<Id, Ref>;
+export type Work<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> =
+  Leaf | SequentialWork<Id, Leaf> | ParallelWork<Id, Leaf> | LoopWork<Id, Leaf> | AltWork<Id, Leaf>;
+
+/** What runs: everything else only says when. */
+export type LeafWork<Id extends number = never> = TaskWork<Id> | FlowWork<Id>;
 
 export type TaskWork<Id extends number = never> = {
   readonly kind: "Ref";
   readonly taskId: string;
   readonly modelOverride?: Model;
-} & ([Id] extends [never] ? { readonly workIdInJob?: number } : { readonly workIdInJob: Id });
+} & Numbered<Id>;
+
+/** Runs a Markdown workflow. */
+export type FlowWork<Id extends number = never> = {
+  readonly kind: "Flow";
+  /** Its file, relative to the entry. */
+  readonly file: string;
+  /** By name; with the variables of a prompt. */
+  readonly params?: Readonly<Record<string, Prompt>>;
+} & Numbered<Id>;
+
+type Numbered<Id extends number> = [Id] extends [never]
+  ? { readonly workIdInJob?: number }
+  : { readonly workIdInJob: Id };
 
 export interface SequentialWork<
   Id extends number = never,
-  Ref extends TaskWork<Id> = TaskWork<Id>,
+  Leaf extends LeafWork<Id> = LeafWork<Id>,
 > {
   readonly kind: "Seq";
-  readonly works: readonly Work<Id, Ref>[];
+  readonly works: readonly Work<Id, Leaf>[];
 }
 
-export interface ParallelWork<Id extends number = never, Ref extends TaskWork<Id> = TaskWork<Id>> {
+export interface ParallelWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> {
   readonly kind: "Par";
-  readonly works: readonly Work<Id, Ref>[];
+  readonly works: readonly Work<Id, Leaf>[];
 }
 
-export interface LoopWork<Id extends number = never, Ref extends TaskWork<Id> = TaskWork<Id>> {
+export interface LoopWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> {
   readonly kind: "Loop";
   /** The body runs while the work's outcome equals the boolean. */
-  readonly preCondition?: readonly [boolean, Work<Id, Ref>];
-  readonly body: Work<Id, Ref>;
+  readonly preCondition?: readonly [boolean, Work<Id, Leaf>];
+  readonly body: Work<Id, Leaf>;
   /** The loop repeats while the work's outcome equals the boolean. Without it, only `atMost` repeats the loop. */
-  readonly postCondition?: readonly [boolean, Work<Id, Ref>];
+  readonly postCondition?: readonly [boolean, Work<Id, Leaf>];
   /** The maximum number of passes. With it, an absent condition means to continue. */
   readonly atMost?: number;
   /** The outcome if a condition asks for another iteration after `atMost` iterations. Default: `fail`. */
   readonly atMostReached?: "fail" | "succeed";
 }
 
-export interface AltWork<Id extends number = never, Ref extends TaskWork<Id> = TaskWork<Id>> {
+export interface AltWork<Id extends number = never, Leaf extends LeafWork<Id> = LeafWork<Id>> {
   readonly kind: "Alt";
-  readonly condition: Work<Id, Ref>;
-  readonly trueWork?: Work<Id, Ref>;
-  readonly falseWork?: Work<Id, Ref>;
+  readonly condition: Work<Id, Leaf>;
+  readonly trueWork?: Work<Id, Leaf>;
+  readonly falseWork?: Work<Id, Leaf>;
 }
 
 /** A tree of works under a name: what `startJob` runs. */
@@ -231,10 +275,18 @@ export const runtimeVariables = [
 export const defaultLimits = {
   jobMinutes: 60,
   tokens: Number.POSITIVE_INFINITY,
+  cost: Number.POSITIVE_INFINITY,
   taskMinutes: 30,
   modelCalls: 200,
   turnMinutes: 15,
   idleMinutes: 5,
   loopIterations: 100,
   parallel: 8,
+  activityHits: 3,
+  activities: 10_000,
+  callDepth: 10,
+  promptCharacters: 1_000_000,
+  outputCharacters: 100_000,
+  commandMinutes: 30,
+  commandIdleMinutes: 10,
 } as const satisfies Required<Limits>;

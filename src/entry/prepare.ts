@@ -5,6 +5,7 @@ import type {
   Entry,
   ExpandedPrompt,
   Job,
+  LeafWork,
   PreparedEntry,
   PreparedJob,
   PreparedTask,
@@ -17,7 +18,7 @@ import { type Place, type Problem, toDiagnostics } from "../document/problem.ts"
 import { PromptExpander } from "./prompt-expander.ts";
 import { salvage } from "../document/salvage.ts";
 import { type CommandPatternCheck, entryWarnings } from "./warnings.ts";
-import { assignWorkId, simplifyWork, taskWorks } from "./work.ts";
+import { assignWorkId, mapLeaves, simplifyWork, taskWorks } from "./work.ts";
 
 export type PrepareResult =
   | {
@@ -111,7 +112,7 @@ function withModelHint(problem: Problem, data: unknown, names: EntryNames): Prob
 function build(entry: Entry): PreparedEntry {
   const expander = new PromptExpander((name) => entry.promptVariables?.[name]);
   const tasks = mapValues(entry.tasks, (task) => buildTask(task, expander));
-  return { ...entry, tasks, jobs: mapValues(entry.jobs, (job) => buildJob(job, tasks)) };
+  return { ...entry, tasks, jobs: mapValues(entry.jobs, (job) => buildJob(job, tasks, expander)) };
 }
 
 function buildTask(task: Task, expander: PromptExpander): PreparedTask {
@@ -141,10 +142,25 @@ function buildTask(task: Task, expander: PromptExpander): PreparedTask {
   };
 }
 
-function buildJob(job: Job, tasks: Readonly<Record<string, PreparedTask>>): PreparedJob {
-  const work = assignWorkId(simplifyWork(job.work));
-  const requireUserInput = taskWorks(work).some(({ taskId }) => tasks[taskId]?.requireUserInput);
-  return { requireUserInput, work };
+function buildJob(
+  job: Job,
+  tasks: Readonly<Record<string, PreparedTask>>,
+  expander: PromptExpander,
+): PreparedJob {
+  let required = false;
+  const expand = (prompt: Prompt): ExpandedPrompt => {
+    const { text, usesUserInput } = expander.expand(prompt);
+    required ||= usesUserInput;
+    return [text];
+  };
+  const numbered = assignWorkId(simplifyWork(job.work));
+  const work = mapLeaves<number, number, LeafWork<number>>(numbered, (leaf) =>
+    leaf.kind === "Flow" && leaf.params !== undefined
+      ? { ...leaf, params: mapValues(leaf.params, expand) }
+      : leaf,
+  );
+  required ||= taskWorks(work).some(({ taskId }) => tasks[taskId]?.requireUserInput === true);
+  return { requireUserInput: required, work };
 }
 
 /** The keys are an author's names, so the result has no prototype either. */

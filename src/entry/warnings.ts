@@ -108,6 +108,7 @@ function partsOf(path: Path, work: Work): readonly (readonly [Path, Work])[] {
     part === undefined ? [] : [[[...path, ...more], part]];
   switch (work.kind) {
     case "Ref":
+    case "Flow":
       return [];
     case "Seq":
     case "Par":
@@ -182,6 +183,7 @@ function previousTaskWarnings(entry: Entry, root: Path, job: Work): Problem[] {
       check(path, work.taskId, last, "never available here");
       return;
     }
+    if (work.kind === "Flow") return;
     const parts = partsOf(path, work);
     // A branch follows the condition; of a Par all parts follow what was before it.
     const [condition] = parts;
@@ -232,6 +234,8 @@ function makeEffect(work: Work, of: (part: Work) => Effect): Effect {
   switch (work.kind) {
     case "Ref":
       return { ends: new Set([work.taskId]), through: false };
+    case "Flow":
+      return { ends: new Set([work.file]), through: false };
     case "Seq":
       return work.works.map(of).reduce(inSequence, nothing);
     case "Par":

@@ -1,5 +1,5 @@
 /** Operations on work trees. None of them changes its input. */
-import type { AltWork, LoopWork, TaskWork, Work } from "./model.ts";
+import type { AltWork, LeafWork, LoopWork, TaskWork, Work } from "./model.ts";
 
 type Id = number;
 
@@ -10,6 +10,7 @@ type Id = number;
 export function simplifyWork<I extends Id>(work: Work<I>): Work<I> {
   switch (work.kind) {
     case "Ref":
+    case "Flow":
       return work;
     case "Seq":
     case "Par":
@@ -27,47 +28,61 @@ export function simplifyWork<I extends Id>(work: Work<I>): Work<I> {
 }
 
 /**
- * Numbers the tasks of a job 0, 1, 2… in reading order: a condition before its branches, a
+ * Numbers the leaves of a job 0, 1, 2… in reading order: a condition before its branches, a
  * precondition before the body before the postcondition. Ids that are there already are replaced.
  */
 export function assignWorkId(work: Work): Work<number> {
   let next = 0;
-  return mapRefs(work, (ref): TaskWork<number> => ({ ...ref, workIdInJob: next++ }));
+  return mapLeaves(work, (leaf): LeafWork<number> => ({ ...leaf, workIdInJob: next++ }));
 }
 
-/** Maps the tasks of the tree, in reading order. */
-export function mapRefs<I extends Id, O extends Id, To extends TaskWork<O>>(
+/** Maps the leaves of the tree, in reading order. */
+export function mapLeaves<I extends Id, O extends Id, To extends LeafWork<O>>(
   work: Work<I>,
-  change: (ref: TaskWork<I>) => To,
+  change: (leaf: LeafWork<I>) => To,
 ): Work<O, To> {
   switch (work.kind) {
     case "Ref":
+    case "Flow":
       return change(work);
     case "Seq":
     case "Par":
-      return { kind: work.kind, works: work.works.map((part) => mapRefs<I, O, To>(part, change)) };
+      return {
+        kind: work.kind,
+        works: work.works.map((part) => mapLeaves<I, O, To>(part, change)),
+      };
     case "Loop":
     case "Alt":
-      return mapParts<I, O, To>(work, (part) => mapRefs<I, O, To>(part, change));
+      return mapParts<I, O, To>(work, (part) => mapLeaves<I, O, To>(part, change));
   }
 }
 
-/** Every task of a tree, in reading order. */
-export function taskWorks<I extends Id, Ref extends TaskWork<I> = TaskWork<I>>(
-  work: Work<I, Ref>,
-): Ref[] {
-  const found: Ref[] = [];
-  const visit = (part: Work<I, Ref>): void => {
-    if (part.kind === "Ref") found.push(part);
-    else workParts<I, Ref>(part).forEach(visit);
+/** Every leaf of a tree, in reading order. */
+export function leafWorks<I extends Id, Leaf extends LeafWork<I> = LeafWork<I>>(
+  work: Work<I, Leaf>,
+): Leaf[] {
+  const found: Leaf[] = [];
+  const visit = (part: Work<I, Leaf>): void => {
+    if (part.kind === "Ref" || part.kind === "Flow") found.push(part);
+    else workParts<I, Leaf>(part).forEach(visit);
   };
   visit(work);
   return found;
 }
 
-/** The ids of the tasks that answer for an `Alt` or a `Loop`: all inside of its conditions. */
+/** Every task of a tree, in reading order. */
+export function taskWorks<I extends Id>(work: Work<I>): TaskWork<I>[] {
+  return leafWorks(work).filter((leaf) => leaf.kind === "Ref");
+}
+
+/** What a leaf is called where works are listed: its task, or the file of its workflow. */
+export function leafName(leaf: LeafWork | LeafWork<Id>): string {
+  return leaf.kind === "Ref" ? leaf.taskId : leaf.file;
+}
+
+/** The ids of the leaves that answer for an `Alt` or a `Loop`: all inside of its conditions. */
 export function conditionIds(work: Work<Id>): ReadonlySet<Id> {
-  const conditions = conditionsOf(work).flatMap((condition) => taskWorks(condition));
+  const conditions = conditionsOf(work).flatMap((condition) => leafWorks(condition));
   const inside = workParts(work).flatMap((part) => [...conditionIds(part)]);
   return new Set([...conditions.map(({ workIdInJob }) => workIdInJob), ...inside]);
 }
@@ -75,6 +90,7 @@ export function conditionIds(work: Work<Id>): ReadonlySet<Id> {
 function conditionsOf<I extends Id>(work: Work<I>): readonly Work<I>[] {
   switch (work.kind) {
     case "Ref":
+    case "Flow":
     case "Seq":
     case "Par":
       return [];
@@ -86,11 +102,12 @@ function conditionsOf<I extends Id>(work: Work<I>): readonly Work<I>[] {
 }
 
 /** The works directly inside a work, in reading order. */
-export function workParts<I extends Id, Ref extends TaskWork<I> = TaskWork<I>>(
-  work: Work<I, Ref>,
-): readonly Work<I, Ref>[] {
+export function workParts<I extends Id, Leaf extends LeafWork<I> = LeafWork<I>>(
+  work: Work<I, Leaf>,
+): readonly Work<I, Leaf>[] {
   switch (work.kind) {
     case "Ref":
+    case "Flow":
       return [];
     case "Seq":
     case "Par":
@@ -103,7 +120,7 @@ export function workParts<I extends Id, Ref extends TaskWork<I> = TaskWork<I>>(
 }
 
 /** The parts are mapped in reading order. */
-function mapParts<I extends Id, O extends Id, To extends TaskWork<O>>(
+function mapParts<I extends Id, O extends Id, To extends LeafWork<O>>(
   work: LoopWork<I> | AltWork<I>,
   map: (part: Work<I>) => Work<O, To>,
 ): Work<O, To> {

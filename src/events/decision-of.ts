@@ -37,6 +37,9 @@ export function decisionOf(event: RunEventBody): DecisionOfWork | undefined {
     case "work.ended":
     case "turn.started":
     case "turn.ended":
+    case "step.started":
+    case "step.output":
+    case "step.ended":
       return undefined;
   }
 }

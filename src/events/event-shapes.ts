@@ -1,11 +1,5 @@
 /** The JSON of every event, for readers of a journal and for the fields of decisions. */
-import type {
-  Limits,
-  Model,
-  PermissionPreset,
-  PermissionRules,
-  Permissions,
-} from "../entry/model.ts";
+import type { Model, PermissionPreset, PermissionRules, Permissions } from "../entry/model.ts";
 import type { Crash, Refusal } from "./crash.ts";
 import type {
   AvailabilityField,
@@ -26,8 +20,8 @@ import type {
   WorkOutcome,
   WorkRef,
 } from "./event.ts";
-import type { LimitScope } from "./exceeded-limit.ts";
-import type { PlannedLimit, PlannedLimits, PlannedTree } from "./plan.ts";
+import { limitName, limitScope, plannedLimits } from "./limit-shapes.ts";
+import type { PlannedTree } from "./plan.ts";
 import type { AnswerFinish, SessionActivity, ToolEnded, ToolError } from "./session-activity.ts";
 import {
   amount,
@@ -55,6 +49,7 @@ import {
   type Shape,
   type ShapeKind,
 } from "./shape.ts";
+import { flowChart, stepEnded, stepPrinted, stepStarted } from "./step-shapes.ts";
 
 const purpose = words<Purpose>({ availability: true, prompt: true, criteria: true });
 const role = words<SessionRole>({ driving: true, task: true, both: true });
@@ -115,30 +110,6 @@ const crash: Shape<Crash> = {
   is: Object.keys(crashes),
 };
 
-const scopes: Cases<LimitScope> = {
-  job: {},
-  task: { taskId: text },
-  turn: { of: text },
-  loop: { tasks: list(text) },
-};
-
-/** A plain string is its kind. */
-const scope: Shape<LimitScope> = {
-  ...tagged<LimitScope, "kind">("kind", scopes),
-  is: Object.keys(scopes),
-};
-
-const limitNames = {
-  jobMinutes: true,
-  tokens: true,
-  taskMinutes: true,
-  modelCalls: true,
-  turnMinutes: true,
-  idleMinutes: true,
-  loopIterations: true,
-  parallel: true,
-} as const satisfies Record<keyof Limits, true>;
-
 const availability = { field: availabilityField, content: text, reason: text };
 const criteria = { field: criteriaField, content: text, reason: text };
 
@@ -171,9 +142,11 @@ const made: Cases<MadeDecision> = {
   "runtime-restarted": { reason: text },
   "model-unreachable": { server: text, reason: text },
   "leftovers-ended": { runs: count },
+  "name-missing": { activity: text, name: text },
+  "script-skipped": { activity: text, reason: text },
   "limit-exceeded": {
-    scope,
-    limit: words<keyof Limits>(limitNames),
+    scope: limitScope,
+    limit: limitName,
     value: positive,
     used: optional(amount),
     setBy: optional(text),
@@ -282,6 +255,14 @@ const tree: Shape<PlannedTree> = nested(() => anyTree);
 const condition = pair(flag, tree);
 const anyTree = tagged<PlannedTree, "kind">("kind", {
   Ref: { workIdInJob: count, taskId: text, modelId: text, modelOverride: optional(model) },
+  Flow: {
+    workIdInJob: count,
+    file: text,
+    taskId: text,
+    params: dictionary(text),
+    modelId: text,
+    chart: flowChart,
+  },
   Seq: { works: list(tree) },
   Par: { works: list(tree) },
   Loop: {
@@ -306,19 +287,6 @@ const permissions: Shape<Permissions> = either(
     tools: optional(list(text)),
   }),
 );
-
-const minutes = record<PlannedLimit>({ value: nullable(positive), source: text });
-const whole = record<PlannedLimit>({ value: nullable(natural), source: text });
-const limits = record<PlannedLimits>({
-  jobMinutes: minutes,
-  tokens: whole,
-  taskMinutes: minutes,
-  modelCalls: whole,
-  turnMinutes: minutes,
-  idleMinutes: minutes,
-  loopIterations: whole,
-  parallel: whole,
-} satisfies Fields<Record<keyof Limits, PlannedLimit>>);
 
 const runOutcome = tagged<RunOutcome, "kind">("kind", {
   succeeded: {},
@@ -350,20 +318,23 @@ const bodies: {
     version: text,
     entryFingerprint: text,
     models: dictionary(text),
-    limits,
+    limits: plannedLimits,
     permissions: dictionary(permissions),
     userInput: text,
     work: tree,
   },
   "run.ended": { outcome: runOutcome, jobOutcome: optional(runOutcome) },
   "work.started": { work, modelId: text },
-  "work.ended": { work, outcome: workOutcome },
+  "work.ended": { work, outcome: workOutcome, report: optional(text) },
   decision: { work: nullable(work), decision: tagged<MadeDecision, "kind">("kind", made) },
   "session.started": { ...session, modelId: text, role, retry: count, attempt: natural },
   "session.ended": { ...session, role, succeeded: flag },
   "turn.started": { ...turn, modelId: text, purpose, retry: count, attempt: natural, prompt: text },
   "turn.ended": { ...turn, purpose, outcome: turnOutcome },
   activity: { ...turn, activity },
+  "step.started": { work, ...stepStarted },
+  "step.output": { work, ...stepPrinted },
+  "step.ended": { work, ...stepEnded },
 };
 
 export const eventTypes: ReadonlySet<string> = new Set(Object.keys(bodies));

@@ -1,7 +1,10 @@
 import type { Crash } from "./crash.ts";
 import type { MadeDecision, Purpose, SessionRole } from "./decision.ts";
-import type { RunPlan } from "./plan.ts";
+import type { RunPlan, WorkRef } from "./plan.ts";
 import type { SessionActivity } from "./session-activity.ts";
+import type { StepEnded, StepPrinted, StepStarted } from "./step.ts";
+
+export type { WorkRef };
 
 /**
  * The one union of everything that happens in a run. The engine emits the bodies, and the sink stamps
@@ -27,14 +30,10 @@ export type RunEventBody =
   | SessionEnded
   | TurnStarted
   | TurnEnded
-  | SessionActed;
-
-/** Which piece of work an event belongs to. `iteration` counts the starts of this work in the run, from 1. */
-export interface WorkRef {
-  readonly workId: number;
-  readonly taskId: string;
-  readonly iteration: number;
-}
+  | SessionActed
+  | StepStarted
+  | StepPrinted
+  | StepEnded;
 
 export interface RunStarted extends RunPlan {
   readonly type: "run.started";
@@ -86,6 +85,8 @@ export interface WorkEnded {
   readonly type: "work.ended";
   readonly work: WorkRef;
   readonly outcome: WorkOutcome;
+  /** What it reports: the RESULT of a workflow. */
+  readonly report?: string;
 }
 
 /**

@@ -155,6 +155,10 @@ function applyItself(view: RunView, event: RunEvent): void {
     case "activity":
       applyActivity(view, workOf(view, event.work), event.sessionId, event.activity, event.at);
       return;
+    case "step.started":
+    case "step.output":
+    case "step.ended":
+      return;
   }
 }
 

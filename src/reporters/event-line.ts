@@ -95,6 +95,9 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
     case "decision":
     case "session.started":
     case "session.ended":
+    case "step.started":
+    case "step.output":
+    case "step.ended":
       return undefined;
   }
 }

@@ -1,4 +1,7 @@
 /** What runs the scripts of EXECUTE, by the tag of their code fence. `docs/workflows.md` has the rules. */
+import type { ShellState } from "../events/step.ts";
+
+export type { ShellState };
 
 export interface Executor {
   /** The tags of the code fences that it runs, in lower case. */
@@ -38,15 +41,3 @@ export type ScriptEnd =
   | { readonly kind: "killed"; readonly signal: string; readonly exitCode: number }
   /** It did not run, or nobody knows how it ended. */
   | { readonly kind: "failed"; readonly reason: string };
-
-/** What a run takes over when it is resumed. Plain JSON. */
-export interface ShellState {
-  /** Absolute. */
-  readonly workingDirectory: string;
-  /** Exported variables that scripts have set. What the run itself provides is not among them, unless changed. */
-  readonly variables: Readonly<Record<string, string>>;
-  /** Variables of the run that scripts have removed. */
-  readonly removed: readonly string[];
-  /** The functions of the shell, as it prints them. */
-  readonly functions: string;
-}

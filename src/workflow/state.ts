@@ -2,7 +2,10 @@
  * The state of a run of a workflow, what it asks of the outside, and what it is told. All of it is plain JSON: a state
  * that was written and read again goes on in the same way, and so does one that is made again from the same results.
  */
-import type { WorkflowLimits } from "./model.ts";
+import type { WorkflowLimit } from "../entry/model.ts";
+import type { EffectResult, Script, ScriptRun } from "../events/step.ts";
+
+export type { EffectResult, Script, ScriptRun };
 
 export type WorkflowStatus = "CREATED" | "DOING" | "SUCCESS" | "FAILED";
 
@@ -99,31 +102,6 @@ export type Effect =
       readonly reason?: string;
     };
 
-export interface Script {
-  /** The tag of the fence, in lower case; `sh` for the command of an activity. */
-  readonly tag: string;
-  readonly code: string;
-}
-
-/** What came of an effect. */
-export type EffectResult =
-  | { readonly kind: "passed" }
-  | { readonly kind: "answered"; readonly text: string }
-  | { readonly kind: "executed"; readonly runs: readonly ScriptRun[] }
-  | { readonly kind: "read"; readonly text: string }
-  /** The activity has failed; the workflow may go on. */
-  | { readonly kind: "failed"; readonly reason: string }
-  /** The run is over: a limit of the whole, or a cancellation. No handler runs. */
-  | { readonly kind: "stopped"; readonly reason: string };
-
-export interface ScriptRun {
-  readonly code: string;
-  readonly output: string;
-  readonly exitCode: number;
-  /** It was ended for its time. */
-  readonly timedOut?: boolean;
-}
-
 /** What happened in a step, for events and reports. */
 export type Trace =
   | {
@@ -145,7 +123,7 @@ export type Trace =
     }
   | {
       readonly kind: "limit";
-      readonly limit: keyof WorkflowLimits;
+      readonly limit: WorkflowLimit;
       readonly value: number;
       readonly activity: string;
     }

@@ -86,6 +86,8 @@ function reference(
   limit: number,
 ): Ended {
   switch (work.kind) {
+    case "Flow":
+      throw new Error("These trees have no workflows.");
     case "Ref":
       switch (next(work.workIdInJob, work.taskId)) {
         case "succeeds":
@@ -240,7 +242,7 @@ describe("runWork against a reference model", () => {
     const done: WorkResult = { kind: "succeeded", last };
     const runner = {
       loopIterations: 1,
-      runRef: async () => done,
+      runLeaf: async () => done,
       loopLimitExceeded: () => {},
       note: () => {},
     };

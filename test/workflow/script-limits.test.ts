@@ -157,7 +157,7 @@ test("bytes that are no text are kept in the file, and shown as such", async (t)
   const { output, outputFile } = await run(
     String.raw`printf '\377\0a\303'; sleep 0; printf '\251\n'`,
   );
-  assert.deepEqual([...(await readFile(outputFile))], [0xff, 0, 0x61, 0xc3, 0xa9, 0x0a]);
+  assert.deepEqual(Array.from(await readFile(outputFile)), [0xff, 0, 0x61, 0xc3, 0xa9, 0x0a]);
   assert.equal(output, "\ufffd\0aé\n");
 });
 

@@ -10,8 +10,8 @@ import {
 import { makeRunFolder, type RunFolder } from "../../src/platform/run-folder.ts";
 import {
   ScriptRunner,
+  type CompleteRun,
   type Executed,
-  type ScriptRun,
   type ScriptRunnerOptions,
 } from "../../src/workflow/script-runner.ts";
 import { realFiles } from "../../src/sessions/permission-handler.ts";
@@ -54,7 +54,7 @@ export interface Rig {
   /** Runs the scripts as bash, or as what their tag says. */
   readonly execute: (...scripts: readonly (string | Tagged)[]) => Promise<Executed>;
   /** The one run of one script; fails if it isn't there. */
-  readonly run: (script: string) => Promise<ScriptRun>;
+  readonly run: (script: string) => Promise<CompleteRun>;
 }
 
 interface Tagged {

@@ -118,6 +118,10 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
     }
     case "activity":
       return applyActivity(model, turnOf(model, event, at), event.activity, at);
+    case "step.started":
+    case "step.output":
+    case "step.ended":
+      return undefined;
   }
 }
 

@@ -3,7 +3,8 @@
  * is refused, and every part knows its place in the file, for the messages about it.
  */
 import type { Diagnostic } from "../../document/diagnostic.ts";
-import type { CommitFields, RehearsalLimits, RunResult, WorkResult } from "./rehearsal-file.ts";
+import type { Limits } from "../../entry/model.ts";
+import type { CommitFields, RunResult, WorkResult } from "./rehearsal-file.ts";
 import type { TextCondition } from "./text-condition.ts";
 
 export interface Script {
@@ -20,7 +21,7 @@ export interface Script {
   readonly workspace?: Workspace;
   readonly models: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";
-  readonly limits: RehearsalLimits;
+  readonly limits: Limits;
   readonly rules: readonly Rule[];
   readonly expect: Expectation;
   /** Tasks that expected decisions name, to be checked against the entry. */

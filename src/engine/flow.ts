@@ -1,0 +1,44 @@
+/**
+ * What the engine knows of a Markdown workflow: a leaf of a job that produces its own prompts. `workflow/` runs it,
+ * and sends its prompts through the one loop of `send-prompt.ts`.
+ */
+import type { Permissions } from "../entry/model.ts";
+import type { WorkRef } from "../events/event.ts";
+import type { FlowChart } from "../events/plan.ts";
+import type { UsageBudget } from "./limits.ts";
+import type { EnginePorts } from "./ports.ts";
+import type { TaskOutcome } from "./run-task.ts";
+import type { Scope } from "./scope.ts";
+import type { LatestAttempt } from "./task-context.ts";
+
+export interface FlowSpec {
+  /** Of its agents. */
+  readonly modelId: string;
+  readonly permissions: Permissions;
+  readonly chart: FlowChart;
+  /** Given from outside of the entry, as they are. */
+  readonly params?: Readonly<Record<string, string>>;
+  /** Never throws. Emits the steps; the engine emits the start and the end of the work. */
+  readonly run: (context: FlowContext) => Promise<FlowEnd>;
+}
+
+/** `report`: its RESULT. */
+export type FlowEnd = TaskOutcome & { readonly report?: string };
+
+export interface FlowContext {
+  readonly work: WorkRef;
+  /** Stops with the job. The engine disposes of it. */
+  readonly scope: Scope;
+  /** Of the whole job. For limits of its own, a workflow counts against a `child` of it. */
+  readonly usage: UsageBudget;
+  /** With the variables of the job. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly userInput: string;
+  /** Absolute. */
+  readonly workingDirectory: string;
+  /** Unique in the run. */
+  readonly nextTurnId: () => string;
+  /** The attempt that began last in the run, whichever work's it is. */
+  readonly latestOfRun: LatestAttempt;
+  readonly ports: EnginePorts;
+}
