@@ -40,26 +40,34 @@ function workflow(activities: number): string {
 }
 
 const elapsed = (since: bigint): number => Number(process.hrtime.bigint() - since) / 1e6;
+/** Of the process, with its garbage collector and compiler: what a busy machine doesn't change so much. */
+const cpuTime = (since: NodeJS.CpuUsage): number => {
+  const { user, system } = process.cpuUsage(since);
+  return (user + system) / 1e3;
+};
 const at = (list: readonly number[], share: number): number =>
   list.toSorted((a, b) => a - b)[Math.round((list.length - 1) * share)] ?? Number.NaN;
 
 /** In a process of its own: milliseconds for the modules, the first reading, and the median of later ones. */
 async function measure(): Promise<readonly number[]> {
   const text = Buffer.from(workflow(ACTIVITIES));
+  const cpu = process.cpuUsage();
   const begin = process.hrtime.bigint();
   const { loadWorkflow } = await import("../src/workflow/load-workflow.ts");
   const modules = elapsed(begin);
   const times: number[] = [];
+  let firstCpu = Number.NaN;
   for (let round = 0; round <= WARM; round++) {
     const start = process.hrtime.bigint();
     const read = loadWorkflow(text, "bench.wf.md");
     times.push(elapsed(start));
+    if (round === 0) firstCpu = cpuTime(cpu);
     if (read.kind !== "loaded" || read.warnings.length > 0) throw new Error("not loaded");
     const { activities } = read.workflow.files[read.workflow.main] ?? { activities: {} };
     if (Object.keys(activities).length !== ACTIVITIES) throw new Error("not all are read");
   }
   const [first = Number.NaN, ...warm] = times;
-  return [modules, first, modules + first, at(warm, 0.5)];
+  return [modules, first, modules + first, firstCpu, at(warm, 0.5)];
 }
 
 if (process.argv[2] === "once") console.log(JSON.stringify(await measure()));
@@ -68,7 +76,13 @@ else {
   const rounds = Array.from({ length: PROCESSES }, (): readonly number[] =>
     JSON.parse(execFileSync(process.execPath, [script, "once"], { encoding: "utf8" })),
   );
-  const names = ["modules", "first reading", "modules and first reading", "later readings"];
+  const names = [
+    "modules",
+    "first reading",
+    "modules and first reading",
+    "CPU time of both",
+    "later readings",
+  ];
   console.log(`${ACTIVITIES} activities, ${PROCESSES} processes:`);
   for (const [index, name] of names.entries()) {
     const list = rounds.map((round) => round[index] ?? Number.NaN);
