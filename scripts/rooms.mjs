@@ -65,7 +65,13 @@ export const rooms = {
   rehearsal: {
     holds: "the format of a rehearsal, the scripted model, expectations, recording",
     folders: ["format", "player", "recorder"],
-    imports: ["document", "events", "sessions/transport.ts"],
+    imports: [
+      "document",
+      "entry/limits-schema.ts",
+      "entry/model.ts",
+      "events",
+      "sessions/transport.ts",
+    ],
     packages: ["yaml"],
     node: true,
   },

@@ -6,12 +6,15 @@ import { resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { resolveLimits, setBy, type LimitSources, type ResolvedLimits } from "../engine/limits.ts";
 import type { Limits, PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
-import { taskWorks } from "../entry/work.ts";
+import { leafWorks } from "../entry/work.ts";
 import type { Reporter } from "../events/sink.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import { ruleSet } from "../permissions/rules.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
+import type { Answers, Asker } from "../workflow/ask.ts";
+import type { Executor } from "../workflow/executor.ts";
+import type { FlowResult } from "../workflow/run-flow.ts";
 import type { RuntimeKeeper } from "../sessions/sessions.ts";
 import {
   checkNamedTasks,
@@ -22,10 +25,12 @@ import {
   userInputWarnings,
   type ReadEntry,
 } from "./entry-files.ts";
+import type { Flows, WholeFlow } from "./flows.ts";
 import { asFlag, UsageError, type Models, type WriteName } from "./options.ts";
 import { checkOutputs, checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { copyWorkingDirectory } from "./working-copy.ts";
+import { readingOf, startOfWorkflow } from "./workflow-run.ts";
 import { makeWorkspace } from "./workspace.ts";
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
@@ -69,6 +74,24 @@ export interface RunOptions extends ModelAccess {
     readonly chart?: boolean;
   };
   readonly reporters?: readonly Reporter[];
+  /** The parameters of a workflow, by name. */
+  readonly params?: Readonly<Record<string, string>>;
+  /** Answers to the questions of workflows, by the id of the ASK; several are used in order. */
+  readonly answers?: Answers;
+  /** Names of the environment that workflows and their scripts may read. */
+  readonly env?: readonly string[];
+  /** An empty folder to write the steps of a workflow to, as one Markdown file each. */
+  readonly history?: string;
+  /** The journal of a run of the same workflow, which goes on where that one was interrupted. */
+  readonly resume?: string;
+  /** With `resume`: the EXECUTE that was under way may run again. */
+  readonly rerun?: boolean;
+  /** Asks a person what has no answer yet. */
+  readonly asker?: Asker;
+  /** Run code fences of further tags, or those that there are in another way. */
+  readonly executors?: readonly Executor[];
+  /** Called with the end of a workflow. */
+  readonly onResult?: (result: FlowResult) => void;
   /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string;
   /** For a runtime that may have been damaged since it was installed. */
@@ -90,13 +113,16 @@ export interface PreparedRun {
   readonly script: Script | undefined;
   /** About the entry and the options of the run. */
   readonly warnings: readonly Diagnostic[];
+  /** If the job is a workflow: what it begins with. */
+  readonly whole?: WholeFlow;
+  readonly answers?: Answers;
   /** Removes what was made for the run; `executeRun` does it at its end. */
   readonly cleanUp: () => Promise<void>;
 }
 
 /** Throws `UsageError` or `DiagnosticsError`: for both, there is no run, and the exit code is 2. */
 export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
-  const loaded = await readEntry(options.entryFile);
+  const loaded = await readEntry(options.entryFile, readingOf(options, undefined));
   const jobName = chooseJob(loaded.entry, options.jobName);
   const script = options.rehearse === undefined ? undefined : await readRehearsal(options.rehearse);
   return prepareLoaded(options, loaded, jobName, script);
@@ -104,7 +130,7 @@ export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
 
 /** As `prepareRun`, for a rehearsal that names its entry and job itself. */
 export async function prepareRehearsal(options: RunOptions, script: Script): Promise<PreparedRun> {
-  const loaded = await readEntry(script.entryFile);
+  const loaded = await readEntry(script.entryFile, readingOf(options, script));
   return prepareLoaded(options, loaded, chooseJob(loaded.entry, script.job), script);
 }
 
@@ -121,7 +147,8 @@ async function prepareLoaded(
   }
   if (script !== undefined) checkNamedTasks(script, loaded.entry);
   const entry = overrideModels(loaded.entry, { ...script?.models, ...options.models });
-  const userInput = options.userInput ?? script?.userInput;
+  const start = await startOfWorkflow(loaded, options, script);
+  const userInput = start?.userInput ?? options.userInput ?? script?.userInput;
   if (entry.jobs[jobName]?.requireUserInput === true && userInput === undefined) {
     throw new UsageError(
       `The job "${jobName}" requires user input. Pass it with ${write("user-input")} or ${write("user-input-file")}.`,
@@ -140,7 +167,7 @@ async function prepareLoaded(
     script !== undefined &&
     workspace === undefined &&
     options.inPlace !== true &&
-    mayChangeFiles(entry, jobName, permissions)
+    mayChangeFiles(entry, jobName, permissions, loaded.flows)
       ? await copyWorkingDirectory(folder, options.environment, write("in-place"))
       : undefined;
   const workingDirectory = (workspace ?? copy)?.path ?? folder;
@@ -158,7 +185,13 @@ async function prepareLoaded(
     ),
     permissions,
     script,
-    warnings: [...loaded.warnings, ...userInputWarnings(loaded, jobName, userInput)],
+    warnings: [
+      ...loaded.warnings,
+      ...(start?.warnings ?? []),
+      ...(start === undefined ? userInputWarnings(loaded, jobName, userInput) : []),
+    ],
+    ...(start === undefined ? {} : { whole: start.whole }),
+    answers: { ...script?.answers, ...options.answers },
     cleanUp: async () => (workspace ?? copy)?.remove(),
   };
 }
@@ -168,11 +201,15 @@ export function mayChangeFiles(
   entry: PreparedEntry,
   jobName: string,
   option: PermissionPreset | undefined,
+  flows: Flows = {},
 ): boolean {
   const job = entry.jobs[jobName];
   if (job === undefined) return false;
-  return taskWorks(job.work).some(({ taskId }) => {
-    const { permissions: own } = entry.tasks[taskId] ?? {};
+  return leafWorks(job.work).some((leaf) => {
+    const { permissions: own } =
+      leaf.kind === "Flow"
+        ? (flows[leaf.file]?.workflow.settings ?? {})
+        : (entry.tasks[leaf.taskId] ?? {});
     return allowChanges(effectivePermissions(entry.permissions, own, option));
   });
 }

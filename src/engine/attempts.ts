@@ -1,5 +1,8 @@
 /** How often a prompt may be sent, and to which models: statements 4 and 5 of `docs/engine.md`. */
 
+/** Attempts of a prompt in sessions that are ours. */
+export const MANAGED_ATTEMPTS = 5;
+
 export interface Attempts {
   readonly count: number;
   /** The model of the next attempt. Asked at most `count` times. */

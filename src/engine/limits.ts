@@ -1,8 +1,9 @@
 /** The bounds of a run, resolved, and the counters that are held against them. */
 import { defaultLimits, type Limits } from "../entry/model.ts";
+import type { Clock } from "../events/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { ModelUsed, PermissionDenied, SessionActivity } from "../events/session-activity.ts";
-import type { Scope } from "./scope.ts";
+import { Deadlines, type Scope } from "./scope.ts";
 
 /** What set a limit, as the user wrote it: an option, an input or a field. */
 export type LimitSources = { readonly [Name in keyof Limits]?: string };
@@ -25,6 +26,29 @@ export function resolveLimits(...layers: readonly LimitLayer[]): ResolvedLimits 
   return Object.assign({}, defaultLimits, ...layers, { setBy: Object.assign({}, ...sources) });
 }
 
+/** Limits of the whole run. */
+const noneOfThePart = { jobMinutes: Infinity, tokens: Infinity, cost: Infinity };
+
+/**
+ * Of a part of a run that brings limits of its own, such as a workflow in a job: they hold where the run has only a
+ * default. `jobMinutes`, `tokens` and `cost` are those of the part alone, by default none, because the run's own hold
+ * for the part anyway.
+ */
+export function partLimits(
+  run: ResolvedLimits,
+  own: Limits | undefined,
+  place: string,
+): ResolvedLimits {
+  const sources: LimitSources = Object.fromEntries(
+    Object.entries(run.setBy ?? {}).filter(([name]) => !Object.hasOwn(noneOfThePart, name)),
+  );
+  const brought: Limits = Object.fromEntries(
+    Object.entries(own ?? {}).filter(([name]) => !Object.hasOwn(sources, name)),
+  );
+  const named = { ...sources, ...setBy(brought, place) };
+  return { ...run, ...noneOfThePart, ...brought, setBy: named };
+}
+
 /** The sources of the limits of a layer, such as the entry. */
 export function setBy(limits: Limits | undefined, place: string): LimitSources {
   return Object.fromEntries(
@@ -34,7 +58,7 @@ export function setBy(limits: Limits | undefined, place: string): LimitSources {
 
 /** A limit that is exceeded. */
 export function exceeded<Name extends keyof Limits>(
-  limits: ResolvedLimits,
+  limits: Pick<ResolvedLimits, Name | "setBy">,
   limit: Name,
 ): { readonly limit: Name; readonly value: number; readonly setBy?: string } {
   const source = limits.setBy?.[limit];
@@ -43,34 +67,69 @@ export function exceeded<Name extends keyof Limits>(
 
 export const minutes = (count: number): number => count * 60_000;
 
+/** Stops each scope that is added after so many minutes. */
+export function deadlines(
+  clock: Clock,
+  limits: ResolvedLimits,
+  limit: "jobMinutes" | "taskMinutes",
+): Deadlines {
+  const reason = { kind: "limit", ...exceeded(limits, limit) } as const;
+  return new Deadlines(clock, minutes(limits[limit]), reason);
+}
+
 /** What the model calls of a turn are counted against. */
 export interface Budgets {
   readonly calls: CallBudget;
-  readonly tokens: TokenBudget;
+  readonly usage: UsageBudget;
 }
 
-/** Of a whole job, counted from the runtime's own account, sub-agents included. */
-export class TokenBudget {
-  readonly #limits: ResolvedLimits;
-  readonly #job: Scope;
-  #spent = 0;
+export type UsageLimits = Pick<ResolvedLimits, "tokens" | "cost" | "setBy">;
 
-  constructor(limits: ResolvedLimits, job: Scope) {
+/**
+ * The tokens and the cost of a whole job, or of a part of it with limits of its own: counted from the runtime's own
+ * account, sub-agents included. What a part spends, the whole spends too; the budget of a part stops only its scope.
+ */
+export class UsageBudget {
+  readonly #limits: UsageLimits;
+  readonly #scope: Scope;
+  readonly #whole: UsageBudget | undefined;
+  #tokens = 0;
+  #cost = 0;
+
+  constructor(limits: UsageLimits, scope: Scope, whole?: UsageBudget) {
     this.#limits = limits;
-    this.#job = job;
+    this.#scope = scope;
+    this.#whole = whole;
+  }
+
+  /** Of a part. `scope` is a child of the scope of this budget, so that it stops with the whole. */
+  child(limits: UsageLimits, scope: Scope): UsageBudget {
+    return new UsageBudget(limits, scope, this);
   }
 
   spend(used: ModelUsed): void {
-    this.#spent += tokens(used.inputTokens) + tokens(used.outputTokens);
-    if (this.#spent > this.#limits.tokens) {
-      this.#job.stop({ kind: "limit", ...exceeded(this.#limits, "tokens"), used: this.#spent });
-    }
+    // The whole first: if both are exceeded, the part is stopped with the whole.
+    this.#whole?.spend(used);
+    this.#tokens += counted(used.inputTokens) + counted(used.outputTokens);
+    this.#cost += counted(used.cost);
+    this.#hold("tokens", this.#tokens);
+    this.#hold("cost", withoutNoise(this.#cost));
+  }
+
+  #hold(limit: "tokens" | "cost", used: number): void {
+    if (used <= this.#limits[limit]) return;
+    this.#scope.stop({ kind: "limit", ...exceeded(this.#limits, limit), used });
   }
 }
 
 /** What a model server reports need not be a count: it never lowers the sum. */
-function tokens(reported: number): number {
-  return reported > 0 ? reported : 0;
+function counted(reported: number): number {
+  return reported > 0 ? Math.min(reported, Number.MAX_SAFE_INTEGER) : 0;
+}
+
+/** Of binary fractions: three times 0.1 must not exceed 0.3. */
+function withoutNoise(cost: number): number {
+  return Math.round(cost * 1e6) / 1e6;
 }
 
 /**

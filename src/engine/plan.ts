@@ -1,16 +1,23 @@
 /** What to run, and the plan of it in `run.started`. */
-import type {
-  FlowWork,
-  LeafWork,
-  Limits,
-  Model,
-  Permissions,
-  PreparedEntry,
-  Work,
+import {
+  workflowLimits,
+  type FlowWork,
+  type LeafWork,
+  type Limits,
+  type Model,
+  type Permissions,
+  type PreparedEntry,
+  type Work,
 } from "../entry/model.ts";
-import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
-import type { PlannedLeaf, PlannedLimits, PlannedTree, RunPlan } from "../events/plan.ts";
 import { promptText } from "../entry/prompt-expander.ts";
+import { leafName, leafWorks, mapLeaves } from "../entry/work.ts";
+import type {
+  PlannedLeaf,
+  PlannedLimit,
+  PlannedLimits,
+  PlannedTree,
+  RunPlan,
+} from "../events/plan.ts";
 import type { FlowSpec } from "./flow.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import { Variables } from "./variables.ts";
@@ -57,13 +64,13 @@ export function flowOf({ flows = {} }: RunSpec, { file }: FlowWork<number>): Flo
 
 /** The parameters that a work gives to its workflow, as texts. */
 export function paramsOf(spec: RunSpec, leaf: FlowWork<number>): Record<string, string> {
-  const variables = new Variables(spec.entry, spec.userInput, flowOf(spec, leaf).modelId);
-  return Object.fromEntries(
-    Object.entries(leaf.params ?? {}).map(([name, prompt]) => [
-      name,
-      variables.expand([promptText(prompt)]),
-    ]),
-  );
+  const { modelId, params } = flowOf(spec, leaf);
+  const variables = new Variables(spec.entry, spec.userInput, modelId);
+  const own = Object.entries(leaf.params ?? {}).map(([name, prompt]): [string, string] => [
+    name,
+    variables.expand([promptText(prompt)]),
+  ]);
+  return { ...Object.fromEntries(own), ...params };
 }
 
 /** Of a task on its own: a job of one work with the id 0. */
@@ -80,7 +87,8 @@ export function planOfTask(
 function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> {
   const { version, entryFingerprint, entry, limits, userInput } = spec;
   const { models } = entry;
-  return { version, entryFingerprint, models, limits: limitsOf(limits), userInput, work };
+  const hasFlow = leafWorks<number, PlannedLeaf>(work).some(({ kind }) => kind === "Flow");
+  return { version, entryFingerprint, models, limits: limitsOf(limits, hasFlow), userInput, work };
 }
 
 function permissionsOf(spec: RunSpec, tasks: readonly string[]): RunPlan["permissions"] {
@@ -89,20 +97,26 @@ function permissionsOf(spec: RunSpec, tasks: readonly string[]): RunPlan["permis
   );
 }
 
-function limitsOf(limits: ResolvedLimits): PlannedLimits {
-  const planned = (name: keyof Limits): PlannedLimits[typeof name] => ({
+/** Those that only concern workflows, only if they are set or the job has one. */
+function limitsOf(limits: ResolvedLimits, hasWorkflow: boolean): PlannedLimits {
+  const planned = (name: keyof Limits): PlannedLimit => ({
     value: Number.isFinite(limits[name]) ? limits[name] : null,
     source: limits.setBy?.[name] ?? "default",
   });
+  const ofWorkflows = workflowLimits.filter(
+    (name) => hasWorkflow || limits.setBy?.[name] !== undefined,
+  );
   return {
     jobMinutes: planned("jobMinutes"),
     tokens: planned("tokens"),
+    cost: planned("cost"),
     taskMinutes: planned("taskMinutes"),
     modelCalls: planned("modelCalls"),
     turnMinutes: planned("turnMinutes"),
     idleMinutes: planned("idleMinutes"),
     loopIterations: planned("loopIterations"),
     parallel: planned("parallel"),
+    ...Object.fromEntries(ofWorkflows.map((name) => [name, planned(name)])),
   };
 }
 

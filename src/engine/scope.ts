@@ -19,7 +19,7 @@ export interface LimitStop extends ExceededLimit {
   readonly limit: StoppingLimit;
 }
 
-export type StoppingLimit = "jobMinutes" | "tokens" | "taskMinutes" | "modelCalls";
+export type StoppingLimit = "jobMinutes" | "tokens" | "cost" | "taskMinutes" | "modelCalls";
 
 export class Scope {
   /** Children and listeners, in the order in which they came. */

@@ -6,8 +6,8 @@
  * that was started is ended exactly once (a borrowed one is neither started nor ended here).
  */
 import type { SessionRole } from "../events/decision.ts";
+import { closeSession, openSession } from "./open-session.ts";
 import type { Session } from "./ports.ts";
-import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
 import type { Acquired, SessionSource } from "./send-prompt.ts";
 import type { TaskContext } from "./task-context.ts";
 
@@ -18,8 +18,6 @@ interface Request {
   readonly attempt: number;
   readonly signal: AbortSignal;
 }
-
-const canceled = { kind: "canceled", toolCalls: [] } as const;
 
 export class SessionKeeper {
   readonly #context: TaskContext;
@@ -39,39 +37,19 @@ export class SessionKeeper {
   }
 
   async #acquire(request: Request): Promise<Acquired> {
-    const { mode, scope, ports, work, workingDirectory, permissions } = this.#context;
+    const { mode, workingDirectory, permissions } = this.#context;
     if (mode.kind === "borrowed") return { kind: "ready", session: mode.session };
     if (this.#open !== undefined) return { kind: "ready", session: this.#open.session };
 
-    const { modelId, retry, attempt } = request;
     const role: SessionRole = mode.kind === "single" ? "both" : request.role;
-    const { workId, taskId, iteration } = work;
-    const label = { workId, taskId, iteration, role, modelId, retry, attempt };
-    const opening = ports.sessions.open(
-      { label, modelId, workingDirectory, permissions },
-      request.signal,
-    );
-    const opened = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, opening);
-    if (opened === undefined) {
-      // It may still open after the wait ended, and then nothing else would close it.
-      void opening.then((late) => (late.kind === "opened" ? late.session.close() : undefined));
-      return canceled;
-    }
-    if (opened.kind === "crashed") {
-      return scope.stopped === undefined ? opened : canceled;
-    }
-    const { session } = opened;
-    this.#open = { session, role };
-    ports.emit({
-      type: "session.started",
-      work,
-      sessionId: session.id,
-      modelId,
+    const acquired = await openSession(this.#context, {
+      ...request,
       role,
-      retry,
-      attempt,
+      workingDirectory,
+      permissions,
     });
-    return { kind: "ready", session };
+    if (acquired.kind === "ready") this.#open = { session: acquired.session, role };
+    return acquired;
   }
 
   /** The purpose is served: with multiple models its session is no longer needed. */
@@ -84,9 +62,6 @@ export class SessionKeeper {
     const open = this.#open;
     if (open === undefined) return;
     this.#open = undefined;
-    const { scope, ports, work } = this.#context;
-    const { session, role } = open;
-    await unlessStopped(scope, ports.clock, STOP_GRACE_MS, session.close());
-    ports.emit({ type: "session.ended", work, sessionId: session.id, role, succeeded });
+    await closeSession(this.#context, open.session, open.role, succeeded);
   }
 }

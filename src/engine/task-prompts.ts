@@ -5,14 +5,12 @@
 import type { ExpandedPrompt } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import type { Purpose } from "../events/decision.ts";
-import { roundRobin, sameModel, type Attempts } from "./attempts.ts";
+import { MANAGED_ATTEMPTS, roundRobin, sameModel, type Attempts } from "./attempts.ts";
 import type { Judged } from "./criteria.ts";
 import { sendPrompt } from "./send-prompt.ts";
 import type { Sender } from "./sender.ts";
 import { SessionKeeper } from "./session-keeper.ts";
 import type { TaskContext } from "./task-context.ts";
-
-const MANAGED_ATTEMPTS = 5;
 
 export interface TaskPrompt {
   readonly purpose: Purpose;

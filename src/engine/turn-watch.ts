@@ -29,7 +29,7 @@ export class TurnWatch {
     switch (activity.kind) {
       case "model.used":
         budgets.calls.spend();
-        budgets.tokens.spend(activity);
+        budgets.usage.spend(activity);
         ports.rateLimit.lifted();
         break;
       case "model.failed":

@@ -2,7 +2,8 @@
  * The JSON Schema of an entry file, for editors and for the first check of the loader. Titles, descriptions,
  * defaults and examples are for editors. Checks that compare two places of the file are in `check-entry.ts`.
  */
-import { availableTools, defaultLimits, permissionPresets } from "./model.ts";
+import { limitProperties } from "./limits-schema.ts";
+import { availableTools, permissionPresets } from "./model.ts";
 
 const text = { type: "string" } as const;
 const name = { type: "string", minLength: 1 } as const;
@@ -20,16 +21,6 @@ function object(properties: object, required: readonly string[], more: object = 
 
 function map(values: object, more: object): object {
   return { type: "object", ...more, additionalProperties: values };
-}
-
-function minutes(of: string, fallback: number): object {
-  const description = `Minutes (may be fractions) of ${of}.`;
-  return { type: "number", exclusiveMinimum: 0, default: fallback, description };
-}
-
-function amount(of: string, fallback: number): object {
-  const defaults = Number.isFinite(fallback) ? { default: fallback } : {};
-  return { type: "integer", minimum: 1, ...defaults, description: of };
 }
 
 const prompt = {
@@ -92,41 +83,10 @@ const permissions = {
   default: "read-only",
 };
 
-const limits = object(
-  {
-    jobMinutes: minutes("the job. When exceeded, the job fails", defaultLimits.jobMinutes),
-    tokens: amount(
-      "Input and output tokens of the job. When exceeded, the job fails.",
-      defaultLimits.tokens,
-    ),
-    taskMinutes: minutes(
-      "one iteration of a task. When exceeded, the task fails",
-      defaultLimits.taskMinutes,
-    ),
-    modelCalls: amount(
-      "Model calls of one iteration of a task. When exceeded, the task fails.",
-      defaultLimits.modelCalls,
-    ),
-    turnMinutes: minutes("a turn. When exceeded, the turn crashes", defaultLimits.turnMinutes),
-    idleMinutes: minutes(
-      "silence while no tool runs. When exceeded, the turn crashes",
-      defaultLimits.idleMinutes,
-    ),
-    loopIterations: amount(
-      "Iterations of one Loop. When exceeded, the loop fails.",
-      defaultLimits.loopIterations,
-    ),
-    parallel: amount(
-      "Maximum number of concurrent turns. Further turns wait.",
-      defaultLimits.parallel,
-    ),
-  },
-  [],
-  {
-    title: "Limits",
-    description: "Limits of a run. The report of an exceeded limit names the limit.",
-  },
-);
+const limits = object(limitProperties, [], {
+  title: "Limits",
+  description: "Limits of a run. The report of an exceeded limit names the limit.",
+});
 
 const availability = object(
   {

@@ -55,12 +55,14 @@ export interface PermissionRules {
 /** What an agent may do: a preset, or rules that add to one. */
 export type Permissions = PermissionPreset | PermissionRules;
 
-/** Bounds of a run; all optional, all positive. Minutes may be fractions. Defaults: `defaultLimits`. */
+/** Bounds of a run; all optional, all positive. Minutes and cost may be fractions. Defaults: `defaultLimits`. */
 export interface Limits {
   /** The whole job, which then fails. Default: 60. */
   readonly jobMinutes?: number;
   /** Input and output of all model calls of the job. Default: none. */
   readonly tokens?: number;
+  /** All model calls of the job, in premium requests, as the Copilot runtime reports them. Default: none. */
+  readonly cost?: number;
   /** One iteration of a task, which then fails. Default: 30. */
   readonly taskMinutes?: number;
   /** Of one iteration of a task. Default: 200. */
@@ -73,7 +75,33 @@ export interface Limits {
   readonly loopIterations?: number;
   /** Turns at the same time; more wait. Default: 8. */
   readonly parallel?: number;
+  /** How often one activity runs in one run of its workflow file. Default: 3. */
+  readonly activityHits?: number;
+  /** Activities of one run of a workflow, those of called files included. Default: 10,000. */
+  readonly activities?: number;
+  /** CALLs of workflow files within one another. Default: 10. */
+  readonly callDepth?: number;
+  /** Characters of one prompt of a workflow. Default: 1,000,000. */
+  readonly promptCharacters?: number;
+  /** Characters of the output of one EXECUTE. Default: 100,000. */
+  readonly outputCharacters?: number;
+  /** One EXECUTE. Default: 30. */
+  readonly commandMinutes?: number;
+  /** Silence of an EXECUTE. Default: 10. */
+  readonly commandIdleMinutes?: number;
 }
+
+/** The limits that concern only workflows. */
+export const workflowLimits = [
+  "activityHits",
+  "activities",
+  "callDepth",
+  "promptCharacters",
+  "outputCharacters",
+  "commandMinutes",
+  "commandIdleMinutes",
+] as const satisfies readonly (keyof Limits)[];
+export type WorkflowLimit = (typeof workflowLimits)[number];
 
 /** A prompt, when it may run, and what must hold after it. */
 export interface Task {
@@ -247,10 +275,18 @@ export const runtimeVariables = [
 export const defaultLimits = {
   jobMinutes: 60,
   tokens: Number.POSITIVE_INFINITY,
+  cost: Number.POSITIVE_INFINITY,
   taskMinutes: 30,
   modelCalls: 200,
   turnMinutes: 15,
   idleMinutes: 5,
   loopIterations: 100,
   parallel: 8,
+  activityHits: 3,
+  activities: 10_000,
+  callDepth: 10,
+  promptCharacters: 1_000_000,
+  outputCharacters: 100_000,
+  commandMinutes: 30,
+  commandIdleMinutes: 10,
 } as const satisfies Required<Limits>;

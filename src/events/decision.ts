@@ -73,6 +73,10 @@ export type MadeDecision =
   | { readonly kind: "model-unreachable"; readonly server: string; readonly reason: string }
   /** Processes and files of killed runs were removed. */
   | { readonly kind: "leftovers-ended"; readonly runs: number }
+  /** A text of a workflow names a variable that doesn't exist; the text stays as it is. */
+  | { readonly kind: "name-missing"; readonly activity: string; readonly name: string }
+  /** An EXECUTE did not run a script, or had none to run. */
+  | { readonly kind: "script-skipped"; readonly activity: string; readonly reason: string }
   | ({ readonly kind: "limit-exceeded"; readonly scope: LimitScope } & ExceededLimit)
   | { readonly kind: "task-succeeded" }
   | { readonly kind: "task-failed"; readonly reason: string }
@@ -258,6 +262,18 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     audience: normal,
     message: ({ runs }) =>
       `Removed the processes and files of ${runs === 1 ? "a killed run" : `${runs} killed runs`}`,
+  },
+  "name-missing": {
+    category: "OPERATION",
+    severity: "warning",
+    audience: { ...normal, annotation: 4 },
+    message: ({ activity, name }) => `${activity}: {{${name}}} has no value and stays as it is`,
+  },
+  "script-skipped": {
+    category: "OPERATION",
+    severity: "warning",
+    audience: { ...normal, annotation: 4 },
+    message: ({ activity, reason }) => `${activity}: ${reason}`,
   },
   "limit-exceeded": {
     category: "OPERATION",

@@ -1,5 +1,5 @@
 /** A limit that was exceeded, what it applies to, and both in words. */
-import type { Limits } from "../entry/model.ts";
+import { workflowLimits, type Limits } from "../entry/model.ts";
 
 export interface ExceededLimit {
   /** Its field in `limits` of an entry. */
@@ -23,31 +23,49 @@ export type LimitScope =
   /** `of`: what the turn belongs to, in the words of its sender. */
   | { readonly kind: "turn"; readonly of: string }
   /** A loop has no name of its own: it is identified by the tasks of its body. */
-  | { readonly kind: "loop"; readonly tasks: readonly string[] };
+  | { readonly kind: "loop"; readonly tasks: readonly string[] }
+  /** A workflow in the job, by the file as the entry names it. */
+  | { readonly kind: "workflow"; readonly file: string }
+  /** `file`: the id of the workflow file. */
+  | { readonly kind: "activity"; readonly file: string; readonly activity: string };
 
 /** A limit that was exceeded: its value, what was used of it, and where it can be changed. */
 export function limitText(exceeded: ExceededLimit, scope?: LimitScope): string {
   const { limit, value, used = value, setBy, waitingFor, attempt, attempts } = exceeded;
   const of = scope === undefined || scope.kind === "job" ? "" : ` of ${scopeName(scope)}`;
-  const unit = `${limitUnits[limit]}${value === 1 ? "" : "s"}`;
-  const bound = `${value} ${unit}${used === value ? "" : `, ${used} used`}`;
+  const [one, many = `${one}s`] = limitUnits[limit];
+  const bound = `${value} ${value === 1 ? one : many}${used === value ? "" : `, ${used} used`}`;
+  const place = isOfWorkflows(limit) ? "the workflow's front matter or the entry" : "the entry";
   const source =
-    setBy === undefined ? `, the default; set limits.${limit} in the entry)` : `), set by ${setBy}`;
+    setBy === undefined ? `, the default; set limits.${limit} in ${place})` : `), set by ${setBy}`;
   const which = attempt === undefined ? "" : `, attempt ${attempt} of ${attempts ?? attempt}`;
   const waiting = waitingFor === undefined ? "" : `, waiting for ${waitingFor}${which}`;
   return `limits.${limit}${of} (${bound}${source}${waiting}`;
 }
 
-const limitUnits: Readonly<Record<keyof Limits, string>> = {
-  jobMinutes: "minute",
-  tokens: "token",
-  taskMinutes: "minute",
-  modelCalls: "model call",
-  turnMinutes: "minute",
-  idleMinutes: "minute",
-  loopIterations: "iteration",
-  parallel: "turn",
+const limitUnits: Readonly<Record<keyof Limits, readonly [one: string, many?: string]>> = {
+  jobMinutes: ["minute"],
+  tokens: ["token"],
+  cost: ["premium request"],
+  taskMinutes: ["minute"],
+  modelCalls: ["model call"],
+  turnMinutes: ["minute"],
+  idleMinutes: ["minute"],
+  loopIterations: ["iteration"],
+  parallel: ["turn"],
+  activityHits: ["run"],
+  activities: ["activity", "activities"],
+  callDepth: ["call"],
+  promptCharacters: ["character"],
+  outputCharacters: ["character"],
+  commandMinutes: ["minute"],
+  commandIdleMinutes: ["minute"],
 };
+
+function isOfWorkflows(limit: keyof Limits): boolean {
+  const names: readonly string[] = workflowLimits;
+  return names.includes(limit);
+}
 
 const NAMED_TASKS = 3;
 
@@ -60,6 +78,10 @@ export function scopeName(scope: LimitScope): string {
       return `task "${scope.taskId}"`;
     case "turn":
       return `a turn of ${scope.of}`;
+    case "workflow":
+      return `workflow "${scope.file}"`;
+    case "activity":
+      return `activity "${scope.activity}" of ${scope.file}`;
     case "loop": {
       const names = scope.tasks.slice(0, NAMED_TASKS).map((task) => JSON.stringify(task));
       return `the loop of ${names.join(", ")}${scope.tasks.length > NAMED_TASKS ? "…" : ""}`;

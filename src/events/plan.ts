@@ -1,5 +1,12 @@
 /** The plan of a run: reported once, by `run.started`, for everything that shows the run later. */
-import type { FlowWork, Limits, Permissions, TaskWork, Work } from "../entry/model.ts";
+import type {
+  FlowWork,
+  Limits,
+  Permissions,
+  TaskWork,
+  Work,
+  WorkflowLimit,
+} from "../entry/model.ts";
 import { conditionIds, leafWorks } from "../entry/work.ts";
 
 /** Which piece of work an event belongs to. `iteration` counts the starts of this work in the run, from 1. */
@@ -25,7 +32,12 @@ export interface RunPlan {
   readonly work: PlannedTree;
 }
 
-export type PlannedLimits = { readonly [Name in keyof Limits]-?: PlannedLimit };
+/** A limit may be absent if it only concerns workflows, or in a journal of a version that did not have it. */
+export type PlannedLimits = {
+  readonly [Name in Exclude<keyof Limits, LaterLimit>]-?: PlannedLimit;
+} & { readonly [Name in LaterLimit]?: PlannedLimit };
+
+type LaterLimit = "cost" | WorkflowLimit;
 
 export interface PlannedLimit {
   /** Null: none. */

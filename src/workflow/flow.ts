@@ -2,7 +2,8 @@
  * The control flow of a run: which activity follows, what the ends of a file mean, calls and returns, agents. Every
  * change makes a new state; the one that was given stays as it is.
  */
-import type { Activity, ActivityLimits, Workflow, WorkflowFile } from "./model.ts";
+import type { WorkflowLimit } from "../entry/model.ts";
+import type { Activity, Workflow, WorkflowFile } from "./model.ts";
 import { defaultsOf } from "./parameters.ts";
 import type { Conversation, Frame, Trace, WorkflowState } from "./state.ts";
 
@@ -105,7 +106,7 @@ export class Flow {
     this.update({ phase: { kind: "ready", activity } });
   }
 
-  exceed(limit: keyof ActivityLimits, value: number, activity: string): string {
+  exceed(limit: WorkflowLimit, value: number, activity: string): string {
     this.trace.push({ kind: "limit", limit, value, activity });
     return `Exceeded limits.${limit} (${value}) at ${activity}.`;
   }

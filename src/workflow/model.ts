@@ -44,43 +44,10 @@ export interface WorkflowSettings {
   readonly permissions?: Permissions;
   /** Tools that the agent may use, within the permissions. Default: none. */
   readonly agentTools?: readonly string[];
-  readonly limits?: WorkflowLimits;
+  readonly limits?: Limits;
   /** By the id of the ASK; several are used in order. */
   readonly answers?: Readonly<Record<string, readonly string[]>>;
 }
-
-/** Limits that only workflows have, beside those of an entry. All positive. */
-export interface ActivityLimits {
-  /** Runs of one activity in one run of its file. Default: 3. */
-  readonly activityHits?: number;
-  /** Activities of the whole run. Default: 10,000. */
-  readonly activities?: number;
-  /** One EXECUTE. Default: 30. */
-  readonly commandMinutes?: number;
-  /** Silence of an EXECUTE. Default: 10. */
-  readonly commandIdleMinutes?: number;
-  /** Characters of one prompt. Default: 1,000,000. */
-  readonly promptCharacters?: number;
-  /** Characters of the output of one EXECUTE that RESULT keeps. Default: 100,000. */
-  readonly outputCharacters?: number;
-  /** Workflows that call one another. Default: 10. */
-  readonly callDepth?: number;
-  /** Cost of the run, in premium requests. Default: none. */
-  readonly cost?: number;
-}
-
-export type WorkflowLimits = Limits & ActivityLimits;
-
-export const defaultActivityLimits = {
-  activityHits: 3,
-  activities: 10_000,
-  commandMinutes: 30,
-  commandIdleMinutes: 10,
-  promptCharacters: 1_000_000,
-  outputCharacters: 100_000,
-  callDepth: 10,
-  cost: Number.POSITIVE_INFINITY,
-} as const satisfies Required<ActivityLimits>;
 
 export interface Parameter {
   readonly name: string;

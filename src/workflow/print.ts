@@ -33,7 +33,7 @@ export function printFlowchart(file: Pick<WorkflowFile, "activities" | "paramete
 }
 
 /** What the box of an activity says; empty for the ends. */
-function labelOf(activity: Activity): string {
+export function labelOf(activity: Activity): string {
   switch (activity.kind) {
     case "start":
     case "success":

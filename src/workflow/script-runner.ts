@@ -4,7 +4,7 @@
  * Owns the shell of a run and the executors beside it. Invariants: nothing runs unless every script of the activity is
  * allowed; an activity ends within its limits and a few seconds; after `close` nothing that it has started runs on.
  */
-import type { Permissions } from "../entry/model.ts";
+import { defaultLimits, type Limits, type Permissions } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
 import type { Script, ScriptRun, ShellState } from "../events/step.ts";
 import type { TextStream } from "../events/text-stream.ts";
@@ -14,7 +14,6 @@ import { RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { BashShell } from "./bash-shell.ts";
 import type { Executor, ScriptEnd } from "./executor.ts";
-import { defaultActivityLimits, type ActivityLimits } from "./model.ts";
 import { namesPython, pythonExecutor } from "./python.ts";
 import { ScriptOutput, type OutputDelta } from "./script-output.ts";
 
@@ -44,6 +43,8 @@ export type Executed =
       readonly kind: "failed";
       readonly reason: string;
       readonly because: "denied" | "limit" | "output" | "killed" | "broken";
+      /** The limit that it has exceeded. */
+      readonly limit?: "commandMinutes" | "commandIdleMinutes";
       /** Up to the script that failed, which is the last one. */
       readonly runs: readonly CompleteRun[];
     }
@@ -54,6 +55,11 @@ export interface CompleteRun extends ScriptRun {
   readonly outputCharacters: number;
   readonly outputFile: string;
 }
+
+export type ScriptLimits = Pick<
+  Limits,
+  "commandMinutes" | "commandIdleMinutes" | "outputCharacters"
+>;
 
 export interface ScriptRunnerOptions {
   /** Where scripts and output are kept until the run is over. Its mark is in the environment of each process. */
@@ -67,7 +73,7 @@ export interface ScriptRunnerOptions {
   readonly environment: Environment;
   /** What the caller has allowed in addition (`--env NAME`). */
   readonly variables?: Readonly<Record<string, string>>;
-  readonly limits?: ActivityLimits;
+  readonly limits?: ScriptLimits;
   readonly clock: Clock;
   /** More executors; they come before those that ship. */
   readonly executors?: readonly Executor[];
@@ -88,7 +94,7 @@ const executorGraceMs = 10_000;
 
 export class ScriptRunner implements Scripts {
   readonly #options: ScriptRunnerOptions;
-  readonly #limits: Required<ActivityLimits>;
+  readonly #limits: Required<ScriptLimits>;
   readonly #shell: BashShell;
   readonly #executors: readonly Executor[];
   readonly #outputs = new Set<ScriptOutput>();
@@ -98,7 +104,7 @@ export class ScriptRunner implements Scripts {
 
   constructor(options: ScriptRunnerOptions) {
     this.#options = options;
-    this.#limits = { ...defaultActivityLimits, ...options.limits };
+    this.#limits = { ...defaultLimits, ...options.limits };
     const { folder, environment, workingDirectory, permissions, stderr } = options;
     const variables = {
       ...childEnvironment(environment),
@@ -261,7 +267,7 @@ export class ScriptRunner implements Scripts {
   }
 }
 
-type Problem = Pick<Extract<Executed, { kind: "failed" }>, "because" | "reason">;
+type Problem = Pick<Extract<Executed, { kind: "failed" }>, "because" | "reason" | "limit">;
 
 /** Of a script that was ended, as `timeout` reports it. */
 const endedExitCode = 124;
@@ -295,7 +301,7 @@ async function orGivenUp(
 
 /** What ends the scripts of an activity before they end. */
 class Bounds {
-  readonly #limits: Required<ActivityLimits>;
+  readonly #limits: Required<ScriptLimits>;
   readonly #clock: Clock;
   readonly #outer: readonly AbortSignal[];
   readonly #over = new AbortController();
@@ -303,7 +309,7 @@ class Bounds {
   #heard: number;
   #stopped: Problem | undefined;
 
-  constructor(limits: Required<ActivityLimits>, clock: Clock, outer: readonly AbortSignal[]) {
+  constructor(limits: Required<ScriptLimits>, clock: Clock, outer: readonly AbortSignal[]) {
     this.#limits = limits;
     this.#clock = clock;
     this.#outer = outer;
@@ -359,7 +365,7 @@ class Bounds {
 
   #exceedTime(limit: "commandMinutes" | "commandIdleMinutes"): void {
     const reason = `Exceeded limits.${limit} (${this.#limits[limit]} minutes)`;
-    this.#stop({ because: "limit", reason });
+    this.#stop({ because: "limit", limit, reason });
   }
 
   #stop(problem: Problem): void {

@@ -2,14 +2,13 @@
 import "../document/ajv-compiler.ts";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import type { Locate } from "../document/problem.ts";
-import { isRecord } from "../document/guards.ts";
 import { compileSchema } from "../document/schema-check.ts";
 import { entrySchema } from "../entry/entry-schema.ts";
 import type { Model, Permissions } from "../entry/model.ts";
 import { preparePlain } from "../entry/prepare.ts";
 import type { CommandPatternCheck } from "../entry/warnings.ts";
 import type { Findings } from "./findings.ts";
-import type { defaultActivityLimits, WorkflowLimits, WorkflowSettings } from "./model.ts";
+import type { WorkflowSettings } from "./model.ts";
 
 interface FrontMatter extends Omit<WorkflowSettings, "model" | "answers"> {
   readonly model?: string | Model;
@@ -19,31 +18,6 @@ interface FrontMatter extends Omit<WorkflowSettings, "model" | "answers"> {
 const name = { type: "string", minLength: 1 } as const;
 const { permissions, limits, model } = entrySchema.$defs;
 
-function own(): object {
-  const whole = { type: "integer", minimum: 1 };
-  const any = { type: "number", exclusiveMinimum: 0 };
-  const schemas: Readonly<Record<keyof typeof defaultActivityLimits, object>> = {
-    activityHits: whole,
-    activities: whole,
-    commandMinutes: any,
-    commandIdleMinutes: any,
-    promptCharacters: whole,
-    outputCharacters: whole,
-    callDepth: whole,
-    cost: any,
-  };
-  return schemas;
-}
-
-/** Those of an entry, and more. */
-const limitsOfWorkflow = {
-  ...limits,
-  properties: {
-    ...("properties" in limits && isRecord(limits.properties) ? limits.properties : {}),
-    ...own(),
-  },
-};
-
 const check = compileSchema<FrontMatter>(
   {
     type: "object",
@@ -52,7 +26,7 @@ const check = compileSchema<FrontMatter>(
       models: { type: "object", additionalProperties: name },
       permissions: { $ref: "#/$defs/permissions" },
       agentTools: { type: "array", items: name },
-      limits: limitsOfWorkflow,
+      limits: { $ref: "#/$defs/limits" },
       answers: {
         type: "object",
         additionalProperties: {
@@ -61,7 +35,7 @@ const check = compileSchema<FrontMatter>(
       },
     },
     additionalProperties: false,
-    $defs: { model, permissions },
+    $defs: { model, permissions, limits },
   },
   "",
 );
@@ -96,7 +70,7 @@ export function readSettings(
     ...(models === undefined ? {} : { models }),
     ...(rules === undefined ? {} : { permissions: rules }),
     ...(agentTools === undefined ? {} : { agentTools }),
-    ...(bounds === undefined ? {} : { limits: bounds satisfies WorkflowLimits }),
+    ...(bounds === undefined ? {} : { limits: bounds }),
     ...(answers === undefined
       ? {}
       : {

@@ -2,8 +2,8 @@
  * The state of a run of a workflow, what it asks of the outside, and what it is told. All of it is plain JSON: a state
  * that was written and read again goes on in the same way, and so does one that is made again from the same results.
  */
+import type { WorkflowLimit } from "../entry/model.ts";
 import type { EffectResult, Script, ScriptRun } from "../events/step.ts";
-import type { WorkflowLimits } from "./model.ts";
 
 export type { EffectResult, Script, ScriptRun };
 
@@ -123,7 +123,7 @@ export type Trace =
     }
   | {
       readonly kind: "limit";
-      readonly limit: keyof WorkflowLimits;
+      readonly limit: WorkflowLimit;
       readonly value: number;
       readonly activity: string;
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { roundRobin, sameModel, type Attempts } from "../../src/engine/attempts.ts";
-import { CallBudget, resolveLimits, TokenBudget } from "../../src/engine/limits.ts";
+import { CallBudget, resolveLimits, UsageBudget } from "../../src/engine/limits.ts";
 import type { TurnOutcome } from "../../src/engine/ports.ts";
 import { RateLimit } from "../../src/engine/rate-limit.ts";
 import { Scope } from "../../src/engine/scope.ts";
@@ -41,7 +41,7 @@ async function send(
     ports: { clock, gate: openGate, rateLimit: new RateLimit(clock), random: () => 0 },
     scope,
     limits,
-    budgets: { calls: new CallBudget(limits, scope), tokens: new TokenBudget(limits, scope) },
+    budgets: { calls: new CallBudget(limits, scope), usage: new UsageBudget(limits, scope) },
     subject: "the conversation",
     emit: (event: PromptEvent) => void events.push(event),
     nextTurnId: () => `turn-${(turns += 1)}`,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import { workflowLimits } from "../../src/entry/model.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import { parseJournal } from "../../src/journal/read.ts";
 import { everyEvent } from "../events/every-event.ts";
@@ -69,6 +70,9 @@ test("a field of another type is reported with its line, wherever it is, and all
 const optional =
   /^(entryFile|finish|status|refusal|jobOutcome|unanswered|used|setBy|waitingFor|attempts?|advice|statusCode|errorType|retryAfterMs|detail|parentToolCallId|toolName|stopped|result|detailedContent|error|code|reasoning|id|modelId|message|arguments|modelOverride|atMost|atMostReached|preCondition|postCondition|trueWork|falseWork|preset|read|write|shell|url|tools|reason)$/;
 
+/** Journals of earlier versions don't have them. */
+const laterLimits = new RegExp(`^limits\\.(cost|${workflowLimits.join("|")})$`);
+
 test("a number that is negative, a count that is a fraction, and permissions of unknown fields are reported", () => {
   const fractions = /^(milliseconds|retryAfterMs|cost|durationMs|value|used)$/;
   let numbers = 0;
@@ -79,7 +83,8 @@ test("a number that is negative, a count that is a fraction, and permissions of 
       if (typeof found !== "number" || path.includes("arguments")) continue;
       numbers += 1;
       const mayBeFraction =
-        fractions.test(name) && !/tokens|modelCalls|loop|parallel/.test(path[1] ?? "");
+        fractions.test(name) &&
+        !/tokens|modelCalls|loop|parallel|activit|call|Characters/.test(path[1] ?? "");
       for (const wrong of [-1, -1.5, ...(mayBeFraction ? [] : [1.5, 2 ** 60])]) {
         const lines = sealed(
           every.with(index, JSON.parse(JSON.stringify(replaced(event, path, wrong)))),
@@ -105,6 +110,18 @@ test("a number that is negative, a count that is a fraction, and permissions of 
   assert.deepEqual(permitted({ shell: ["ls"], added: "later" }), []);
 });
 
+test("a plan of an earlier version, which names fewer limits, is read", () => {
+  const [started] = every;
+  assert.ok(started?.type === "run.started");
+  const limits = Object.fromEntries(
+    Object.entries(started.limits).filter(([name]) => !laterLimits.test(`limits.${name}`)),
+  );
+  assert.equal(Object.keys(limits).length, 8);
+  assert.deepEqual(said(parseJournal(sealed([{ ...started, limits }]).join(""))), []);
+  const wrong = { ...started, limits: { ...limits, cost: { value: -1, source: "default" } } };
+  assert.equal(parseJournal(sealed([wrong]).join("")).problems.length, 1);
+});
+
 test("an intact event of an unknown type is skipped, and is no damage", () => {
   const added = { at: 1, runId: "run", type: "budget.changed", work: null };
   const { events, problems, torn } = parseJournal(sealed([note("1"), added, note("2")]).join(""));
@@ -127,6 +144,7 @@ test("a field that is missing is reported with its line", () => {
       if (/^(models|permissions|work,works)/.test(path.join(",")) || /^\d+$/.test(path.join("")))
         continue;
       if (path.some((name) => /^\d+$/.test(name)) || optional.test(path.at(-1) ?? "")) continue;
+      if (laterLimits.test(path.join("."))) continue;
       const lines = sealed(every.with(index, JSON.parse(JSON.stringify(without(event, path)))));
       const { problems } = parseJournal(lines.join(""));
       assert.equal(problems[0]?.line, index + 2, `${event.type} without ${path.join(".")}`);

@@ -1,20 +1,20 @@
-import type { Limits } from "../../src/entry/model.ts";
-import type { PlannedRef, PlannedTree, RunPlan } from "../../src/events/plan.ts";
+import type { PlannedLimits, PlannedRef, PlannedTree, RunPlan } from "../../src/events/plan.ts";
 
 /** What a `RunSpec` needs besides the run itself. */
 export const identity = { version: "0.0.0", entryFingerprint: "0".repeat(64) };
 
 const limit = { value: 1, source: "default" };
-const limits = {
+const limits: PlannedLimits = {
   jobMinutes: limit,
   tokens: { value: null, source: "default" },
+  cost: { value: null, source: "default" },
   taskMinutes: limit,
   modelCalls: limit,
   turnMinutes: limit,
   idleMinutes: limit,
   loopIterations: limit,
   parallel: limit,
-} satisfies Record<keyof Limits, unknown>;
+};
 
 /** The plan of a run that is told to a reporter; what matters of it is the tree. */
 export function planned(work: PlannedTree): RunPlan {

@@ -1,4 +1,5 @@
 /** A rehearsal file as people write it and as a recording renders it. The schema describes every field. */
+import type { Limits } from "../../entry/model.ts";
 
 export type ConditionField =
   | string
@@ -104,18 +105,6 @@ export interface ExpectFields {
   readonly decisions?: DecisionList | DecisionLists;
 }
 
-/** Limits that a rehearsal sets instead of the entry's. */
-export interface RehearsalLimits {
-  readonly jobMinutes?: number;
-  readonly tokens?: number;
-  readonly taskMinutes?: number;
-  readonly modelCalls?: number;
-  readonly turnMinutes?: number;
-  readonly idleMinutes?: number;
-  readonly loopIterations?: number;
-  readonly parallel?: number;
-}
-
 export interface CommitFields {
   readonly message: string;
   readonly branch?: string;
@@ -139,7 +128,8 @@ export interface RehearsalFile {
   };
   readonly models?: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";
-  readonly limits?: RehearsalLimits;
+  /** They override those of the entry. */
+  readonly limits?: Limits;
   readonly sessions: readonly RuleFields[];
   readonly expect?: ExpectFields;
 }

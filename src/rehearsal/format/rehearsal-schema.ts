@@ -1,4 +1,5 @@
 /** The JSON Schema of a rehearsal file, for editors and for the first check of the loader. */
+import { overridingLimits } from "../../entry/limits-schema.ts";
 import { decisionProperties } from "./decision-fields.ts";
 import { workspace } from "./workspace-schema.ts";
 
@@ -237,12 +238,6 @@ const decisions = (description: string) => ({
   items: { $ref: "#/$defs/decision" },
 });
 
-const minutes = (description: string) => ({
-  type: "number",
-  exclusiveMinimum: 0,
-  description,
-});
-
 export const rehearsalSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "agent-jobs rehearsal",
@@ -290,16 +285,7 @@ export const rehearsalSchema = {
       type: "object",
       description: "Limits that override the entry's, for example to rehearse a timeout quickly.",
       additionalProperties: false,
-      properties: {
-        jobMinutes: minutes("Minutes for the job."),
-        tokens: whole(1, "Tokens for the job."),
-        taskMinutes: minutes("Minutes for one iteration of a task."),
-        modelCalls: whole(1, "Model calls for one iteration of a task."),
-        turnMinutes: minutes("Minutes for one turn."),
-        idleMinutes: minutes("Minutes of silence while no tool runs."),
-        loopIterations: whole(1, "Iterations of one loop."),
-        parallel: whole(1, "Maximum number of concurrent turns."),
-      },
+      properties: overridingLimits,
     },
     sessions: {
       type: "array",

@@ -3,8 +3,9 @@
  * is refused, and every part knows its place in the file, for the messages about it.
  */
 import type { Diagnostic } from "../../document/diagnostic.ts";
+import type { Limits } from "../../entry/model.ts";
 import type { ActivityName } from "./activity-name.ts";
-import type { CommitFields, RehearsalLimits, RunResult, WorkResult } from "./rehearsal-file.ts";
+import type { CommitFields, RunResult, WorkResult } from "./rehearsal-file.ts";
 import type { TextCondition } from "./text-condition.ts";
 
 export interface Script {
@@ -25,7 +26,7 @@ export interface Script {
   readonly workspace?: Workspace;
   readonly models: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";
-  readonly limits: RehearsalLimits;
+  readonly limits: Limits;
   readonly rules: readonly Rule[];
   readonly expect: Expectation;
   /** Tasks that expected decisions name, to be checked against the entry. */

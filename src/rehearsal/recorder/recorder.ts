@@ -15,7 +15,8 @@ import type { ModelReplied, SessionActivity, ToolEnded } from "../../events/sess
 import { recordedRules, type RecordedSession, type RecordedTurn } from "./recorded-session.ts";
 import { markFailed, recordedReply, type RecordedReply } from "./recorded-turn.ts";
 import { RecordedWorks } from "./recorded-works.ts";
-import type { RehearsalFile, RehearsalLimits, RuleFields } from "../format/rehearsal-file.ts";
+import type { Limits } from "../../entry/model.ts";
+import type { RehearsalFile, RuleFields } from "../format/rehearsal-file.ts";
 
 export interface RecorderOptions {
   /** The entry file, relative to where the recording will be. */
@@ -28,7 +29,7 @@ export interface RecorderOptions {
   /** The settings of the run that override the entry's. */
   readonly models?: Readonly<Record<string, string>>;
   readonly permissions?: "read-only" | "workspace" | "all";
-  readonly limits?: RehearsalLimits;
+  readonly limits?: Limits;
 }
 
 /** A reporter of the sink. */
@@ -229,7 +230,7 @@ class Recording implements Recorder {
     this.#sessions.push(failed);
   }
 
-  #limits(): RehearsalLimits | undefined {
+  #limits(): Limits | undefined {
     const { limits } = this.#options;
     if (this.#waitedMinutes > 0) {
       // A hang must last until that limit is exceeded again.

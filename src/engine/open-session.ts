@@ -1,0 +1,53 @@
+/** The start and the end of a session of a work, with their events: the same for tasks and for workflows. */
+import type { SessionRole } from "../events/decision.ts";
+import type { WorkRef } from "../events/event.ts";
+import type { EnginePorts, Session, SessionLabel, SessionRequest } from "./ports.ts";
+import { STOP_GRACE_MS, unlessStopped, type Scope } from "./scope.ts";
+import type { Acquired } from "./send-prompt.ts";
+
+export interface OpeningContext {
+  readonly work: WorkRef;
+  /** Of the work; the signal of the request may abort before. */
+  readonly scope: Scope;
+  readonly ports: EnginePorts;
+}
+
+export interface Opening extends Omit<SessionRequest, "label"> {
+  readonly role: SessionRole;
+  /** 0, else the criteria retry that it is for. */
+  readonly retry: number;
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+}
+
+const canceled = { kind: "canceled", toolCalls: [] } as const;
+
+export async function openSession(context: OpeningContext, opening: Opening): Promise<Acquired> {
+  const { work, scope, ports } = context;
+  const { role, retry, attempt, signal, ...request } = opening;
+  const { modelId } = request;
+  const label: SessionLabel = { ...work, role, modelId, retry, attempt };
+  const opened = ports.sessions.open({ ...request, label }, signal);
+  const result = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, opened);
+  if (result === undefined) {
+    // It may still open after the wait ended, and then nothing else would close it.
+    void opened.then((late) => (late.kind === "opened" ? late.session.close() : undefined));
+    return canceled;
+  }
+  if (result.kind === "crashed") return scope.stopped === undefined ? result : canceled;
+  const { session } = result;
+  const sessionId = session.id;
+  ports.emit({ type: "session.started", work, sessionId, modelId, role, retry, attempt });
+  return { kind: "ready", session };
+}
+
+/** `succeeded`: as `taskSessionStopped` reports it. */
+export async function closeSession(
+  { work, scope, ports }: OpeningContext,
+  session: Session,
+  role: SessionRole,
+  succeeded: boolean,
+): Promise<void> {
+  await unlessStopped(scope, ports.clock, STOP_GRACE_MS, session.close());
+  ports.emit({ type: "session.ended", work, sessionId: session.id, role, succeeded });
+}
