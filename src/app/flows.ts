@@ -5,8 +5,8 @@ import { setImmediate } from "node:timers/promises";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import type { FlowContext, FlowEnd, FlowSpec } from "../engine/flow.ts";
-import { setBy, type ResolvedLimits } from "../engine/limits.ts";
-import type { Limits, PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
+import { partLimits, type ResolvedLimits } from "../engine/limits.ts";
+import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
 import type { LoadedEntry } from "../entry/load-entry.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../events/clock.ts";
@@ -156,7 +156,9 @@ function flowSpec({ workflow, files }: LoadedFlow, options: FlowOptions): FlowSp
   const { settings } = workflow;
   const modelId = modelOfFlow(workflow, entry);
   const permissions = effectivePermissions(entry.permissions, settings.permissions, option);
-  const { limits, ownLimits } = limitsOfFlow(options.limits, workflow, whole !== undefined);
+  // Those of a workflow that is the whole job are limits of the job.
+  const own = whole === undefined ? settings.limits : undefined;
+  const limits = partLimits(options.limits, own, workflow.file);
   return {
     modelId,
     permissions,
@@ -177,7 +179,6 @@ function flowSpec({ workflow, files }: LoadedFlow, options: FlowOptions): FlowSp
             modelId,
             permissions,
             limits,
-            ...(ownLimits === undefined ? {} : { ownLimits }),
             variables: bound.variables,
             environment,
             answers: { ...settings.answers, ...options.answers },
@@ -276,30 +277,4 @@ function readFile(files: WorkflowFiles, path: string, from: string): FileRead {
     kind: "read",
     text: typeof content === "string" ? content : new TextDecoder().decode(content),
   };
-}
-
-/** Limits of the whole job, which a workflow that is a part of it may have for itself. */
-const ofWhole = ["jobMinutes", "tokens", "cost"] as const satisfies readonly (keyof Limits)[];
-
-/** What the run sets explicitly counts, then what the workflow sets. */
-function limitsOfFlow(
-  run: ResolvedLimits,
-  { file, settings }: Workflow,
-  isWhole: boolean,
-): {
-  readonly limits: ResolvedLimits;
-  readonly ownLimits?: Pick<ResolvedLimits, (typeof ofWhole)[number] | "setBy">;
-} {
-  // Those of a workflow that is the whole job are limits of the job.
-  if (isWhole) return { limits: run };
-  const { jobMinutes, tokens, cost, ...rest } = settings.limits ?? {};
-  const free = Object.fromEntries(
-    Object.entries(rest).filter(([name]) => !Object.hasOwn(run.setBy ?? {}, name)),
-  );
-  const limits = { ...run, ...free, setBy: { ...setBy(free, file), ...run.setBy } };
-  const own = { jobMinutes, tokens, cost };
-  if (ofWhole.every((name) => own[name] === undefined)) return { limits };
-  const none = Number.POSITIVE_INFINITY;
-  const bounds = { jobMinutes: jobMinutes ?? none, tokens: tokens ?? none, cost: cost ?? none };
-  return { limits, ownLimits: { ...bounds, setBy: setBy(settings.limits, file) } };
 }

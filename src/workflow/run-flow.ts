@@ -9,7 +9,7 @@ import { MANAGED_ATTEMPTS, sameModel } from "../engine/attempts.ts";
 import { ANSWER_CUT } from "../engine/criteria.ts";
 import type { FlowContext, FlowEnd } from "../engine/flow.ts";
 import { CallBudget, exceeded, minutes, type ResolvedLimits, type UsageBudget } from "../engine/limits.ts";
-import { Deadlines, stopText, type Scope } from "../engine/scope.ts";
+import { stopText, type Scope } from "../engine/scope.ts";
 import type { StepActivity } from "../engine/ports.ts";
 import { sendPrompt } from "../engine/send-prompt.ts";
 import type { Permissions } from "../entry/model.ts";
@@ -31,10 +31,8 @@ export interface FlowRun {
   readonly workflow: Workflow;
   readonly modelId: string;
   readonly permissions: Permissions;
-  /** Of the job, and what the workflow itself sets. */
+  /** `jobMinutes`, `tokens` and `cost` are those of the workflow alone; those of the job hold anyway. */
   readonly limits: ResolvedLimits;
-  /** The limits of the whole that this workflow has to itself. Default: it shares those of the job. */
-  readonly ownLimits?: Pick<ResolvedLimits, "jobMinutes" | "tokens" | "cost" | "setBy">;
   /** Parameters and their defaults. */
   readonly variables: Readonly<Record<string, string>>;
   /** What the workflow may read of the environment. */
@@ -67,15 +65,9 @@ export type FileRead =
 /** Never throws. */
 export async function runFlow(run: FlowRun, context: FlowContext): Promise<FlowEnd> {
   const scope = context.scope.child();
-  const { ownLimits } = run;
-  const deadline =
-    ownLimits &&
-    new Deadlines(context.ports.clock, minutes(ownLimits.jobMinutes), {
-      kind: "limit",
-      ...exceeded({ ...run.limits, ...ownLimits }, "jobMinutes"),
-    });
-  deadline?.add(scope);
-  const usage = ownLimits === undefined ? context.usage : context.usage.child(ownLimits, scope);
+  const deadline = deadlines(context.ports.clock, run.limits, "jobMinutes");
+  deadline.add(scope);
+  const usage = context.usage.child(run.limits, scope);
   const flow = new FlowRunner(run, context, scope, usage);
   let end: FlowEnd;
   try {
@@ -87,7 +79,7 @@ export async function runFlow(run: FlowRun, context: FlowContext): Promise<FlowE
     end = { kind: "crashed", crash };
   }
   await flow.close(end.kind === "succeeded");
-  deadline?.dispose();
+  deadline.dispose();
   scope.dispose();
   return end;
 }
@@ -335,8 +327,8 @@ class FlowRunner {
       return { kind: "stopped", reason: ofJob, report: result };
     const own = this.#scope.stopped;
     if (own?.kind === "limit") {
-      const { taskId } = this.#context.work;
-      this.#tell({ ...own, kind: "limit-exceeded", scope: { kind: "task", taskId } });
+      const { file } = this.#run.workflow;
+      this.#tell({ ...own, kind: "limit-exceeded", scope: { kind: "workflow", file } });
     }
     this.#tell({ kind: "task-failed", reason });
     const answer = own === undefined && this.#unanswered !== reason;
