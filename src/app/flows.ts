@@ -18,7 +18,8 @@ import { makeRunFolder } from "../platform/run-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import type { Answers, Asker } from "../workflow/ask.ts";
-import { chartOfWorkflow, promptsModels } from "../workflow/describe.ts";
+import { promptsModels } from "../workflow/describe.ts";
+import { flowChartOf } from "../workflow/flow-chart.ts";
 import type { Executor } from "../workflow/executor.ts";
 import type { WorkflowFiles } from "../workflow/files.ts";
 import type { Workflow } from "../workflow/model.ts";
@@ -162,7 +163,7 @@ function flowSpec({ workflow, files }: LoadedFlow, options: FlowOptions): FlowSp
   return {
     modelId,
     permissions,
-    chart: chartOfWorkflow(workflow),
+    chart: flowChartOf(workflow),
     ...(whole === undefined ? {} : { params: whole.params }),
     run: async (context) => {
       const { userInput } = context;

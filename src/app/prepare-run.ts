@@ -12,9 +12,6 @@ import { effectivePermissions } from "../permissions/rules.ts";
 import { ruleSet } from "../permissions/rules.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
-import type { Answers, Asker } from "../workflow/ask.ts";
-import type { Executor } from "../workflow/executor.ts";
-import type { FlowResult } from "../workflow/run-flow.ts";
 import type { RuntimeKeeper } from "../sessions/sessions.ts";
 import {
   checkNamedTasks,
@@ -26,15 +23,21 @@ import {
   type ReadEntry,
 } from "./entry-files.ts";
 import type { Flows, WholeFlow } from "./flows.ts";
-import { asFlag, UsageError, type Models, type WriteName } from "./options.ts";
+import { asFlag, UsageError, type Answers, type Models, type WriteName } from "./options.ts";
 import { checkOutputs, checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { copyWorkingDirectory } from "./working-copy.ts";
 import { readingOf, startOfWorkflow } from "./workflow-run.ts";
+import {
+  checkEntryOptions,
+  checkJobOptions,
+  environmentWarnings,
+  type WorkflowRunOptions,
+} from "./workflow-options.ts";
 import { makeWorkspace } from "./workspace.ts";
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
-export interface RunOptions extends ModelAccess {
+export interface RunOptions extends ModelAccess, WorkflowRunOptions {
   readonly entryFile: string;
   /** May be omitted if the entry has only one job. */
   readonly jobName?: string;
@@ -74,24 +77,6 @@ export interface RunOptions extends ModelAccess {
     readonly chart?: boolean;
   };
   readonly reporters?: readonly Reporter[];
-  /** The parameters of a workflow, by name. */
-  readonly params?: Readonly<Record<string, string>>;
-  /** Answers to the questions of workflows, by the id of the ASK; several are used in order. */
-  readonly answers?: Answers;
-  /** Names of the environment that workflows and their scripts may read. */
-  readonly env?: readonly string[];
-  /** An empty folder to write the steps of a workflow to, as one Markdown file each. */
-  readonly history?: string;
-  /** The journal of a run of the same workflow, which goes on where that one was interrupted. */
-  readonly resume?: string;
-  /** With `resume`: the EXECUTE that was under way may run again. */
-  readonly rerun?: boolean;
-  /** Asks a person what has no answer yet. */
-  readonly asker?: Asker;
-  /** Run code fences of further tags, or those that there are in another way. */
-  readonly executors?: readonly Executor[];
-  /** Called with the end of a workflow. */
-  readonly onResult?: (result: FlowResult) => void;
   /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string;
   /** For a runtime that may have been damaged since it was installed. */
@@ -122,8 +107,10 @@ export interface PreparedRun {
 
 /** Throws `UsageError` or `DiagnosticsError`: for both, there is no run, and the exit code is 2. */
 export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
+  await checkEntryOptions(options.entryFile, options, options.write ?? asFlag);
   const loaded = await readEntry(options.entryFile, readingOf(options, undefined));
   const jobName = chooseJob(loaded.entry, options.jobName);
+  checkJobOptions(loaded.entry, jobName, options, options.write ?? asFlag);
   const script = options.rehearse === undefined ? undefined : await readRehearsal(options.rehearse);
   return prepareLoaded(options, loaded, jobName, script);
 }
@@ -140,8 +127,12 @@ async function prepareLoaded(
   jobName: string,
   script: Script | undefined,
 ): Promise<PreparedRun> {
-  const { journal, record: recording, htmlReport, write = asFlag } = options;
-  checkOutputs([loaded.file, script?.file], { journal, recording, "HTML report": htmlReport });
+  const { journal, record: recording, htmlReport, resume, write = asFlag } = options;
+  checkOutputs([loaded.file, script?.file, resume], {
+    journal,
+    recording,
+    "HTML report": htmlReport,
+  });
   if (script?.job !== undefined && script.job !== jobName) {
     throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
   }
@@ -189,6 +180,7 @@ async function prepareLoaded(
       ...loaded.warnings,
       ...(start?.warnings ?? []),
       ...(start === undefined ? userInputWarnings(loaded, jobName, userInput) : []),
+      ...environmentWarnings(options.env, options.environment),
     ],
     ...(start === undefined ? {} : { whole: start.whole }),
     answers: { ...script?.answers, ...options.answers },

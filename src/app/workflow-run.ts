@@ -1,22 +1,33 @@
 /** What a run of a workflow begins with: its parameters, and what an earlier run has done already. */
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
+import type { Limits, PermissionPreset } from "../entry/model.ts";
 import type { RunEvent } from "../events/event.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
 import { MASK } from "../events/text-stream.ts";
 import { readJournalFile } from "../journal/file.ts";
 import type { Script } from "../rehearsal/format/script.ts";
+import type { Environment } from "../platform/environment.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { bindParameters } from "../workflow/parameters.ts";
 import { restoreRun, type Restored } from "../workflow/restore.ts";
 import type { ReadEntry } from "./entry-files.ts";
 import { allowedOf, given, type FlowReading, type LoadedFlow, type WholeFlow } from "./flows.ts";
-import { asFlag, UsageError } from "./options.ts";
-import type { RunOptions } from "./prepare-run.ts";
+import { asFlag, UsageError, type WriteName } from "./options.ts";
+import type { WorkflowRunOptions } from "./workflow-options.ts";
+
+/** Of the options of a run. */
+interface StartOptions extends WorkflowRunOptions {
+  readonly write?: WriteName;
+  readonly userInput?: string;
+  readonly permissions?: PermissionPreset;
+  readonly limits?: Limits;
+  readonly environment: Environment;
+}
 
 /** What the loading of a workflow needs to know of its run. */
 export function readingOf(
-  { env, permissions }: Pick<RunOptions, "env" | "permissions">,
+  { env, permissions }: Pick<StartOptions, "env" | "permissions">,
   script: Script | undefined,
 ): FlowReading {
   return { environment: env, permissions: permissions ?? script?.permissions };
@@ -32,22 +43,12 @@ export interface WorkflowStart {
 /** Undefined for an entry. Throws `UsageError` or `DiagnosticsError` if the workflow can't begin like this. */
 export async function startOfWorkflow(
   loaded: ReadEntry,
-  options: RunOptions,
+  options: StartOptions,
   script: Script | undefined,
 ): Promise<WorkflowStart | undefined> {
-  const { write = asFlag, params, resume, onResult } = options;
+  const { params, resume, onResult } = options;
   const flow = loaded.whole === undefined ? undefined : loaded.flows[loaded.whole];
-  if (flow === undefined) {
-    if (Object.keys(params ?? {}).length > 0) {
-      throw new UsageError(
-        `${write("param")}: only a workflow has parameters, and ${loaded.file} is an entry.`,
-      );
-    }
-    if (resume !== undefined) {
-      throw new UsageError(`${write("resume")}: only a run of a workflow can be resumed.`);
-    }
-    return undefined;
-  }
+  if (flow === undefined) return undefined;
   const earlier = resume === undefined ? undefined : await readEarlier(resume, options);
   const all = { ...script?.params, ...earlier?.params, ...params };
   const userInput = earlier?.userInput ?? options.userInput ?? script?.userInput ?? "";
@@ -72,7 +73,7 @@ interface Earlier {
 
 async function readEarlier(
   path: string,
-  { write = asFlag, params = {} }: RunOptions,
+  { write = asFlag, params = {} }: StartOptions,
 ): Promise<Earlier> {
   const events: (StepStarted | StepEnded)[] = [];
   let started: Extract<RunEvent, { type: "run.started" }> | undefined;
@@ -106,7 +107,7 @@ async function readEarlier(
 function restoredOf(
   { workflow }: LoadedFlow,
   earlier: Parameters<typeof restoreRun>[2],
-  options: RunOptions,
+  options: StartOptions,
 ): Restored {
   const { write = asFlag, resume = "", rerun = false, limits } = options;
   const environment = allowedOf(options);

@@ -1,6 +1,4 @@
-import type { FlowChart, FlowNode } from "../events/plan.ts";
-import type { Activity, Workflow } from "./model.ts";
-import { labelOf } from "./print.ts";
+import type { Workflow } from "./model.ts";
 import { roleOf } from "./value.ts";
 
 /** What someone who runs a workflow needs to know of it. */
@@ -44,37 +42,4 @@ export function promptsModels({ files }: Workflow): boolean {
       (activity) => activity.kind === "prompt" && (roleOf(activity.prompt) ?? "user") === "user",
     ),
   );
-}
-
-/** Its flowcharts, for the plan of a run. */
-export function chartOfWorkflow({ main, files }: Workflow): FlowChart {
-  return {
-    main,
-    files: Object.fromEntries(
-      Object.entries(files).map(([id, { file, title, parameters, activities }]) => [
-        id,
-        {
-          file,
-          ...(title === undefined ? {} : { title }),
-          parameters: parameters.map(({ name, default: value }) =>
-            value === undefined ? { name } : { name, default: value },
-          ),
-          activities: Object.values(activities).map(nodeOf),
-        },
-      ]),
-    ),
-  };
-}
-
-function nodeOf(activity: Activity): FlowNode {
-  const { id, kind, at, next, other } = activity;
-  return {
-    id,
-    kind,
-    label: labelOf(activity).replace(/^\w+: ?/, ""),
-    line: at.line,
-    ...(next === undefined ? {} : { next }),
-    ...(other === undefined ? {} : { other }),
-    ...(activity.kind === "call" ? { calls: activity.target } : {}),
-  };
 }

@@ -8,7 +8,13 @@
 import { MANAGED_ATTEMPTS, sameModel } from "../engine/attempts.ts";
 import { ANSWER_CUT } from "../engine/criteria.ts";
 import type { FlowContext, FlowEnd } from "../engine/flow.ts";
-import { CallBudget, exceeded, minutes, type ResolvedLimits, type UsageBudget } from "../engine/limits.ts";
+import {
+  CallBudget,
+  deadlines,
+  exceeded,
+  type ResolvedLimits,
+  type UsageBudget,
+} from "../engine/limits.ts";
 import { stopText, type Scope } from "../engine/scope.ts";
 import type { StepActivity } from "../engine/ports.ts";
 import { sendPrompt } from "../engine/send-prompt.ts";
@@ -149,7 +155,8 @@ class FlowRunner {
   }
 
   async #perform(effect: Effect, state: WorkflowState, step: number): Promise<EffectResult> {
-    const done = this.#scope.stopped === undefined ? await this.#do(effect, state, step) : undefined;
+    const done =
+      this.#scope.stopped === undefined ? await this.#do(effect, state, step) : undefined;
     const { stopped } = this.#scope;
     if (done === undefined || stopped !== undefined) {
       return { kind: "stopped", reason: stopped === undefined ? "canceled" : stopText(stopped) };

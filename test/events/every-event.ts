@@ -40,6 +40,8 @@ const decisions: {
   "runtime-restarted": { reason: "r" },
   "model-unreachable": { server: "s", reason: "r" },
   "leftovers-ended": { runs: 1 },
+  "name-missing": { activity: "PROMPT_A", name: "X" },
+  "script-skipped": { activity: "EXECUTE_A", reason: "r" },
   "limit-exceeded": {
     scope: { kind: "job" },
     limit: "tokens",
