@@ -2,7 +2,11 @@
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { suggestion } from "../document/suggest.ts";
 import { leafName, leafWorks } from "../entry/work.ts";
-import { namesActivity, writtenName, type FoundActivity } from "../rehearsal/format/activity-name.ts";
+import {
+  namesActivity,
+  writtenName,
+  type FoundActivity,
+} from "../rehearsal/format/activity-name.ts";
 import type { NamedActivity, Script } from "../rehearsal/format/script.ts";
 import type { ReadEntry } from "./entry-files.ts";
 
@@ -57,6 +61,9 @@ function unknownActivity(
   const owner = known.length === 0 ? "There is no workflow with" : "The workflow has no";
   const what = `${known.length === 0 ? "the " : ""}${isAsk ? "ASK" : "activity"}`;
   const reason = `${owner} ${what} ${JSON.stringify(writtenName(activity))}.`;
+  const files = possible.filter(({ id }) => id === activity.id).map(({ file }) => file);
   const ids = [...new Set(possible.map(({ id }) => id))];
-  return [{ ...at, reason, ...suggestion(activity.id, ids) }];
+  const hint =
+    files.length > 0 ? { hint: `it is in ${files.join(" and ")}` } : suggestion(activity.id, ids);
+  return [{ ...at, reason, ...hint }];
 }

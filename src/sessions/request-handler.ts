@@ -53,7 +53,7 @@ export class RequestHandler extends CopilotRequestHandler {
       // The runtime doesn't repeat such a request.
       return Response.json({ error: { message: sent.reason } }, { status: 400 });
     }
-    const { body } = sent;
+    const { body, added } = sent;
     if (transport === undefined) {
       const forwarded = new Request(url, { method, headers, ...(body === "" ? {} : { body }) });
       return super.sendRequest(forwarded, context).catch((error: unknown) => {
@@ -67,6 +67,7 @@ export class RequestHandler extends CopilotRequestHandler {
       ...given,
       headers: Object.fromEntries(headers),
       body,
+      history: added,
       signal: context.signal,
       killRuntime,
     });
