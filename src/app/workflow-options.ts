@@ -5,6 +5,8 @@ import { suggestion } from "../document/suggest.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Asker } from "../workflow/ask.ts";
+import type { Executor } from "../workflow/executor.ts";
+import type { FlowResult } from "../workflow/run-flow.ts";
 import { UsageError, type Answers, type Params, type WriteName } from "./options.ts";
 import { hasSecretName } from "./secrets.ts";
 import { isWorkflowFile } from "./workflow-files.ts";
@@ -24,6 +26,10 @@ export interface WorkflowRunOptions {
   readonly rerun?: boolean;
   /** Asks a person what `answers` doesn't answer. Default: such an ASK fails. */
   readonly asker?: Asker;
+  /** Run code fences of further tags, or those that there are in another way. */
+  readonly executors?: readonly Executor[];
+  /** Called with the end of a workflow that is the whole run. */
+  readonly onResult?: (result: FlowResult) => void;
 }
 
 /** Throws `UsageError` for options that an entry of this kind can't have. */

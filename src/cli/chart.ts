@@ -7,7 +7,8 @@ import { renderMermaid } from "../entry/mermaid.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
 import { readJournal } from "../journal/read.ts";
 import { chartOf } from "../report/chart.ts";
-import { printFlowchart } from "../workflow/print.ts";
+import { printFlow } from "../report/flow-chart.ts";
+import { flowFileOf } from "../workflow/flow-chart.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
 
 export interface ChartFlags {
@@ -31,7 +32,7 @@ export async function chart(
     if (job !== undefined) throw new UsageError("A workflow has no jobs. Name only the file.");
     const { workflow } = await readWorkflow(entryFile);
     const main = workflow.files[workflow.main];
-    if (main !== undefined) output.print(printFlowchart(main).trimEnd());
+    if (main !== undefined) output.print(printFlow(flowFileOf(main)).trimEnd());
     return exitCode.success;
   }
   const { entry } = await readEntry(entryFile);

@@ -12,7 +12,7 @@ export interface MermaidOptions {
 }
 
 /** Each with its own text color, so that they can be read on a light and on a dark page. */
-const styles: Readonly<Record<NodeStatus, string>> = {
+export const nodeStyles: Readonly<Record<NodeStatus, string>> = {
   pending: "fill:#eaeef2,stroke:#6e7781,color:#24292f",
   running: "fill:#0969da,stroke:#054da7,color:#ffffff",
   succeeded: "fill:#1a7f37,stroke:#0f5323,color:#ffffff",
@@ -34,7 +34,7 @@ interface Drawing {
 
 interface DrawnNode {
   readonly name: string;
-  readonly shape: keyof typeof shapes;
+  readonly shape: NodeShape;
   readonly label: string;
   readonly workId?: number;
 }
@@ -46,11 +46,21 @@ interface DrawnArrow {
 }
 
 const shapes = {
+  start: ["((", "))"],
   terminal: ["([", "])"],
   bar: ["[[", "]]"],
   decision: ["{", "}"],
+  input: ["[/", "/]"],
   task: ["[", "]"],
 } as const;
+
+export type NodeShape = keyof typeof shapes;
+
+/** A node with its text, which must be escaped. */
+export function mermaidNode(name: string, shape: NodeShape, text: string): string {
+  const [open, close] = shapes[shape];
+  return `${name}${open}"${text}"${close}`;
+}
 
 /** The graph as the text of a Mermaid flowchart, with a final line break. */
 export function renderMermaid(graph: ChartGraph, options: MermaidOptions = {}): string {
@@ -59,8 +69,8 @@ export function renderMermaid(graph: ChartGraph, options: MermaidOptions = {}): 
   const lines = [`flowchart ${isWide ? "LR" : "TD"}`];
   const used = new Map<NodeStatus, string[]>();
   for (const { name, shape, label, workId } of nodes) {
-    const [open, close] = shapes[shape];
-    lines.push(`  ${name}${open}"${escapeLabel(textOf(label, workId, options))}"${close}`);
+    const text = escapeLabel(textOf(label, workId, options));
+    lines.push(`  ${mermaidNode(name, shape, text)}`);
     const status = workId === undefined ? undefined : options.statusOf?.(workId);
     if (status !== undefined) used.set(status, [...(used.get(status) ?? []), name]);
   }
@@ -69,7 +79,10 @@ export function renderMermaid(graph: ChartGraph, options: MermaidOptions = {}): 
     lines.push(`  ${from} ${line} ${to}`);
   }
   for (const [status, names] of used) {
-    lines.push(`  classDef ${status} ${styles[status]}`, `  class ${names.join(",")} ${status}`);
+    lines.push(
+      `  classDef ${status} ${nodeStyles[status]}`,
+      `  class ${names.join(",")} ${status}`,
+    );
   }
   return `${lines.join("\n")}\n`;
 }

@@ -3,6 +3,7 @@ import type { Decision, DecisionCategory, Purpose, SessionRole } from "./decisio
 import type { RunOutcome } from "./event.ts";
 import type { RunPlan } from "./plan.ts";
 import type { ModelUsed } from "./session-activity.ts";
+import type { FlowView } from "./view-flow.ts";
 
 export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "canceled";
 /**
@@ -43,6 +44,8 @@ export interface DecisionEntry {
   readonly answer: boolean;
   /** Without the prefix and without the details of a crash, bounded. */
   readonly text: string;
+  /** The activity of a workflow that it is about, with the id of its file. */
+  readonly place?: { readonly file: string; readonly activity: string };
 }
 
 /** A denied permission. Equal denials of a work are kept once. */
@@ -94,6 +97,10 @@ export interface WorkView extends Counters {
   readonly sessions: Map<string, OpenSession>;
   /** The agent's last message in reply to the task's prompt. */
   lastMessage: string | undefined;
+  /** What it reported last: the RESULT of a workflow, bounded. */
+  report: string | undefined;
+  /** The path of a workflow, in the current or last iteration; undefined for a task. */
+  flow: FlowView | undefined;
   /** The latest ones; `droppedDecisions` is the number of earlier ones. */
   readonly decisions: DecisionEntry[];
   /** How many decisions are not kept. */

@@ -5,7 +5,7 @@
  * - `applyEvent` accepts any events in any order (a torn journal, a work that was never announced) and never
  *   throws; it ignores what it can't place.
  * - Memory depends on the number of works of the job, never on how often they run: a work keeps its
- *   totals, its open sessions and its last decisions.
+ *   totals, its open sessions, its last decisions, and the path of a workflow (`view-flow.ts`).
  * - Times are the events' own `at`, in milliseconds.
  */
 import {
@@ -33,10 +33,20 @@ import {
   KEPT_DENIALS,
   noCounters,
   type Counters,
+  type DecisionEntry,
   type OpenSession,
   type RunView,
   type WorkView,
 } from "./view-model.ts";
+import {
+  bothEnds,
+  createFlowView,
+  endStep,
+  endSteps,
+  printStep,
+  startStep,
+  type FlowView,
+} from "./view-flow.ts";
 
 export { createRunView, KEPT_DECISIONS, KEPT_DENIALS } from "./view-model.ts";
 export type {
@@ -50,6 +60,17 @@ export type {
   WorkStatus,
   WorkView,
 } from "./view-model.ts";
+export {
+  currentStep,
+  flowNode,
+  hasFailed,
+  KEPT_STEPS,
+  KEPT_VISITS,
+  type ActivityView,
+  type FlowView,
+  type StepStatus,
+  type StepView,
+} from "./view-flow.ts";
 
 const MAX_DECISION_TEXT = 2000;
 const MAX_MESSAGE = 64 * 1024;
@@ -92,6 +113,7 @@ function applyItself(view: RunView, event: RunEvent): void {
         const work = workOf(view, { ...planned, iteration: 0 });
         work.modelId = planned.modelId;
         work.condition = planned.condition;
+        if (planned.chart !== undefined) flowOf(work).chart = planned.chart;
       }
       return;
     case "run.ended":
@@ -110,6 +132,7 @@ function applyItself(view: RunView, event: RunEvent): void {
       work.reason = undefined;
       work.advice = undefined;
       work.startedAt = event.at;
+      if (work.flow !== undefined) work.flow = createFlowView(work.flow.chart);
       count(view, work, "runs", 1);
       return;
     }
@@ -126,6 +149,7 @@ function applyItself(view: RunView, event: RunEvent): void {
       }
       work.reason = outcomeReason(outcome);
       work.endedAt = event.at;
+      if (event.report !== undefined) work.report = bothEnds(event.report, MAX_MESSAGE);
       stopClock(work, event.at);
       return;
     }
@@ -156,10 +180,17 @@ function applyItself(view: RunView, event: RunEvent): void {
       applyActivity(view, workOf(view, event.work), event.sessionId, event.activity, event.at);
       return;
     case "step.started":
+      return startStep(flowOf(workOf(view, event.work)), event, event.at);
     case "step.output":
+      return printStep(flowOf(workOf(view, event.work)), event);
     case "step.ended":
-      return;
+      return endStep(flowOf(workOf(view, event.work)), event, event.at);
   }
+}
+
+function flowOf(work: WorkView): FlowView {
+  work.flow ??= createFlowView();
+  return work.flow;
 }
 
 function planIn(started: RunStarted): RunPlan {
@@ -175,13 +206,15 @@ function isAnswer(work: WorkView, outcome: WorkOutcome): boolean {
 function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, at: number): void {
   const work = ref === null ? undefined : workOf(view, ref);
   const answer = work?.condition === true && decisionTraits(decision.kind).answer === true;
-  const entry = {
+  const place = placeOf(work, decision);
+  const entry: DecisionEntry = {
     at,
     iteration: ref?.iteration ?? 0,
     kind: decision.kind,
     category: decisionCategory(decision),
     answer,
     text: clip(decisionMessage(withoutDetail(decision)), MAX_DECISION_TEXT),
+    ...(place === undefined ? {} : { place }),
   };
   if (!answer) view.decided.set(decision.kind, (view.decided.get(decision.kind) ?? 0) + 1);
   const owner = work ?? view;
@@ -194,6 +227,14 @@ function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, a
   if (decision.kind === "attempts-exhausted") work.advice = decision.advice;
   if (decision.kind === "criteria-retry") count(view, work, "retries", 1);
   if (decision.kind === "session-crashed") count(view, work, "crashes", 1);
+}
+
+function placeOf(work: WorkView | undefined, decision: Decision): DecisionEntry["place"] {
+  if (decision.kind !== "name-missing" && decision.kind !== "script-skipped") return undefined;
+  const { activity } = decision;
+  const { open = [], last, chart } = work?.flow ?? {};
+  const file = (open.findLast((step) => step.activity === activity) ?? last)?.file ?? chart?.main;
+  return file === undefined ? undefined : { file, activity };
 }
 
 function applyActivity(
@@ -282,6 +323,8 @@ function workOf(view: RunView, ref: WorkRef): WorkView {
     finishedMs: 0,
     sessions: new Map(),
     lastMessage: undefined,
+    report: undefined,
+    flow: undefined,
     decisions: [],
     droppedDecisions: 0,
     ...noCounters(),
@@ -315,6 +358,7 @@ function stopClock(work: WorkView, at: number): void {
   work.startedAt = undefined;
   // Sessions of a killed runtime may never have been reported as ended.
   work.sessions.clear();
+  if (work.flow !== undefined) endSteps(work.flow, at);
 }
 
 /** Nothing runs after the end of the run. */

@@ -1,14 +1,22 @@
 import { generateChartNodes } from "../entry/chart.ts";
 import { renderMermaid, type NodeStatus } from "../entry/mermaid.ts";
 import type { RunView, WorkView } from "../events/view.ts";
+import { flowPathChart } from "./flow-chart.ts";
 
-/** A run as a Mermaid flowchart in which every node shows how it ended; empty until the run has started. */
+/**
+ * A run as a Mermaid flowchart in which every node shows how it ended; of a job that is one workflow, the path through
+ * the workflow. Empty until the run has started.
+ */
 export function chartOf(view: RunView, detailOf?: (workId: number) => string | undefined): string {
   if (view.plan === undefined) return "";
-  return renderMermaid(generateChartNodes(view.plan.work), {
+  const { work } = view.plan;
+  const flow = work.kind === "Flow" ? view.works.get(work.workIdInJob)?.flow : undefined;
+  const path = flow === undefined ? undefined : flowPathChart(flow);
+  if (path !== undefined) return path;
+  return renderMermaid(generateChartNodes(work), {
     statusOf: (workId) => {
-      const work = view.works.get(workId);
-      return work === undefined ? undefined : nodeStatus(work);
+      const known = view.works.get(workId);
+      return known === undefined ? undefined : nodeStatus(known);
     },
     ...(detailOf === undefined ? {} : { detailOf }),
   });

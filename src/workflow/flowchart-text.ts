@@ -51,10 +51,3 @@ function character(entity: string, whole: string): string {
   if (Number.isNaN(code)) return entities[entity.toLowerCase()] ?? whole;
   return code > 0 && code <= 0x10_ff_ff ? String.fromCodePoint(code) : whole;
 }
-
-/** A text that reads back as the same, to be put between double quotes. */
-export function escapeFlowText(text: string): string {
-  return text
-    .replace(/^`|`$|["#]|<(?=br)|[^\P{Cc}\n]|^\s|\s$/giu, (sign) => `#${sign.charCodeAt(0)};`)
-    .replaceAll("\n", "<br/>");
-}

@@ -81,8 +81,7 @@ class Stepper extends Flow {
       if (result.kind === "failed") {
         if (result.runs !== undefined) this.#keepOutput(result.runs);
         this.finish(activity, false, result.reason);
-      }
-      else if (phase.effect.kind === "read" && result.kind === "read") {
+      } else if (phase.effect.kind === "read" && result.kind === "read") {
         this.#perform(activity, { ...phase.files, [phase.effect.path]: result.text });
       } else this.#receive(activity, phase.effect, result);
     }

@@ -84,17 +84,22 @@ export function restoreRun(
         before.activity === one.activity &&
         before.to === one.to;
       if (!isSame) {
-        const then = before === undefined ? "nothing" : `${before.activity} → ${before.to ?? "the end"}`;
+        const then =
+          before === undefined ? "nothing" : `${before.activity} → ${before.to ?? "the end"}`;
         const reason = `Step ${compared} was ${then}, and would now be ${one.activity} → ${one.to ?? "the end"}. The workflow, or a variable of the environment, has changed.`;
         return { kind: "refused", reason };
       }
     }
   }
   if (effect.kind === "done") {
-    return { kind: "refused", reason: `The run has ended: ${effect.status}. There is nothing to resume.` };
+    return {
+      kind: "refused",
+      reason: `The run has ended: ${effect.status}. There is nothing to resume.`,
+    };
   }
   const open = events.findLast((event) => event.type === "step.started");
-  const wasStarted = open !== undefined && open.step > Math.max(0, ...ended.map(({ step }) => step));
+  const wasStarted =
+    open !== undefined && open.step > Math.max(0, ...ended.map(({ step }) => step));
   return wasStarted && effect.kind === "execute"
     ? { kind: "interrupted", activity: effect.activity, restored }
     : { kind: "restored", restored };

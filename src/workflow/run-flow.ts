@@ -8,9 +8,15 @@
 import { MANAGED_ATTEMPTS, sameModel } from "../engine/attempts.ts";
 import { ANSWER_CUT } from "../engine/criteria.ts";
 import type { FlowContext, FlowEnd } from "../engine/flow.ts";
-import { CallBudget, exceeded, minutes, type ResolvedLimits, type UsageBudget } from "../engine/limits.ts";
-import { Deadlines, stopText, type Scope } from "../engine/scope.ts";
-import type { ActivityRef } from "../engine/ports.ts";
+import {
+  CallBudget,
+  deadlines,
+  exceeded,
+  type ResolvedLimits,
+  type UsageBudget,
+} from "../engine/limits.ts";
+import { stopText, type Scope } from "../engine/scope.ts";
+import type { StepActivity } from "../engine/ports.ts";
 import { sendPrompt } from "../engine/send-prompt.ts";
 import type { Permissions } from "../entry/model.ts";
 import { crashAdvice, crashText } from "../events/crash.ts";
@@ -31,10 +37,8 @@ export interface FlowRun {
   readonly workflow: Workflow;
   readonly modelId: string;
   readonly permissions: Permissions;
-  /** Of the job, and what the workflow itself sets. */
+  /** `jobMinutes`, `tokens` and `cost` are those of the workflow alone; those of the job hold anyway. */
   readonly limits: ResolvedLimits;
-  /** The limits of the whole that this workflow has to itself. Default: it shares those of the job. */
-  readonly ownLimits?: Pick<ResolvedLimits, "jobMinutes" | "tokens" | "cost" | "setBy">;
   /** Parameters and their defaults. */
   readonly variables: Readonly<Record<string, string>>;
   /** What the workflow may read of the environment. */
@@ -47,8 +51,17 @@ export interface FlowRun {
   readonly read: (path: string, from: string) => FileRead;
   /** What an earlier run has done already. */
   readonly restored?: Restored | undefined;
+  /** Called with the end of the workflow, unless it is interrupted. */
+  readonly onResult?: ((result: FlowResult) => void) | undefined;
   /** Lets others work. */
   readonly breathe: () => Promise<void>;
+}
+
+export interface FlowResult {
+  readonly status: "SUCCESS" | "FAILED";
+  /** RESULT. */
+  readonly result: string;
+  readonly variables: Readonly<Record<string, string>>;
 }
 
 export type FileRead =
@@ -58,15 +71,9 @@ export type FileRead =
 /** Never throws. */
 export async function runFlow(run: FlowRun, context: FlowContext): Promise<FlowEnd> {
   const scope = context.scope.child();
-  const { ownLimits } = run;
-  const deadline =
-    ownLimits &&
-    new Deadlines(context.ports.clock, minutes(ownLimits.jobMinutes), {
-      kind: "limit",
-      ...exceeded({ ...run.limits, ...ownLimits }, "jobMinutes"),
-    });
-  deadline?.add(scope);
-  const usage = ownLimits === undefined ? context.usage : context.usage.child(ownLimits, scope);
+  const deadline = deadlines(context.ports.clock, run.limits, "jobMinutes");
+  deadline.add(scope);
+  const usage = context.usage.child(run.limits, scope);
   const flow = new FlowRunner(run, context, scope, usage);
   let end: FlowEnd;
   try {
@@ -78,7 +85,7 @@ export async function runFlow(run: FlowRun, context: FlowContext): Promise<FlowE
     end = { kind: "crashed", crash };
   }
   await flow.close(end.kind === "succeeded");
-  deadline?.dispose();
+  deadline.dispose();
   scope.dispose();
   return end;
 }
@@ -133,7 +140,11 @@ class FlowRunner {
       else this.#decide(state, step.trace);
       log.observe(step.trace, state, { restored, shell: this.#shellAfter(effect, restored) });
       ({ effect } = step);
-      if (effect.kind === "done") return this.#end(effect);
+      if (effect.kind === "done") {
+        const { status, result: last, variables: all } = effect;
+        this.#run.onResult?.({ status, result: last, variables: all });
+        return this.#end(effect);
+      }
       await this.#agents.keep(state.agents);
     }
   }
@@ -144,7 +155,8 @@ class FlowRunner {
   }
 
   async #perform(effect: Effect, state: WorkflowState, step: number): Promise<EffectResult> {
-    const done = this.#scope.stopped === undefined ? await this.#do(effect, state, step) : undefined;
+    const done =
+      this.#scope.stopped === undefined ? await this.#do(effect, state, step) : undefined;
     const { stopped } = this.#scope;
     if (done === undefined || stopped !== undefined) {
       return { kind: "stopped", reason: stopped === undefined ? "canceled" : stopText(stopped) };
@@ -264,12 +276,12 @@ class FlowRunner {
     return { kind: "failed", reason };
   }
 
-  #activity(id: string, state: WorkflowState): ActivityRef {
+  #activity(id: string, state: WorkflowState): StepActivity {
     const frame = state.frames.at(-1);
     return { id, file: frame?.file ?? "", hit: frame?.hits[id] ?? 1 };
   }
 
-  #exceeded(limit: ExceededLimit, { id, file }: Pick<ActivityRef, "id" | "file">): void {
+  #exceeded(limit: ExceededLimit, { id, file }: Pick<StepActivity, "id" | "file">): void {
     const scope = { kind: "activity", file, activity: id } as const;
     this.#tell({ ...limit, kind: "limit-exceeded", scope });
   }
@@ -322,8 +334,8 @@ class FlowRunner {
       return { kind: "stopped", reason: ofJob, report: result };
     const own = this.#scope.stopped;
     if (own?.kind === "limit") {
-      const { taskId } = this.#context.work;
-      this.#tell({ ...own, kind: "limit-exceeded", scope: { kind: "task", taskId } });
+      const { file } = this.#run.workflow;
+      this.#tell({ ...own, kind: "limit-exceeded", scope: { kind: "workflow", file } });
     }
     this.#tell({ kind: "task-failed", reason });
     const answer = own === undefined && this.#unanswered !== reason;

@@ -27,11 +27,7 @@ export class StepLog {
   #result: string;
   #variables: Variables;
 
-  constructor(
-    work: WorkRef,
-    start: WorkflowState,
-    emit: (event: StepStarted | StepEnded) => void,
-  ) {
+  constructor(work: WorkRef, start: WorkflowState, emit: (event: StepStarted | StepEnded) => void) {
     this.#work = work;
     this.#emit = emit;
     this.#result = start.result;
@@ -52,7 +48,10 @@ export class StepLog {
   observe(
     trace: readonly Trace[],
     state: WorkflowState,
-    { restored = false, shell }: { readonly restored?: boolean; readonly shell?: ShellState | undefined },
+    {
+      restored = false,
+      shell,
+    }: { readonly restored?: boolean; readonly shell?: ShellState | undefined },
   ): void {
     const mark = restored ? ({ restored: true } as const) : {};
     for (const one of trace) {
@@ -61,7 +60,15 @@ export class StepLog {
         const { file, activity, hit, depth } = one;
         this.#steps += 1;
         const step = this.#steps;
-        const event = { type: "step.started", work: this.#work, step, file, activity, hit, depth } as const;
+        const event = {
+          type: "step.started",
+          work: this.#work,
+          step,
+          file,
+          activity,
+          hit,
+          depth,
+        } as const;
         this.#open.push({ event, announced: false, effects: [] });
       } else if (one.kind === "ended") {
         this.#announce(undefined, mark);

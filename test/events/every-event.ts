@@ -1,7 +1,9 @@
 /** One event of every kind, with every field that it may have. */
+import { workflowLimits } from "../../src/entry/model.ts";
 import type { Crash } from "../../src/events/crash.ts";
 import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEventBody, WorkOutcome } from "../../src/events/event.ts";
+import type { PlannedLimits } from "../../src/events/plan.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { planned, ref } from "../rig/plan.ts";
 
@@ -38,6 +40,8 @@ const decisions: {
   "runtime-restarted": { reason: "r" },
   "model-unreachable": { server: "s", reason: "r" },
   "leftovers-ended": { runs: 1 },
+  "name-missing": { activity: "PROMPT_A", name: "X" },
+  "script-skipped": { activity: "EXECUTE_A", reason: "r" },
   "limit-exceeded": {
     scope: { kind: "job" },
     limit: "tokens",
@@ -141,6 +145,11 @@ const outcomes: readonly WorkOutcome[] = [
   { kind: "canceled", reason: "r" },
 ];
 
+const everyLimit: PlannedLimits = {
+  ...planned(ref(0, "a")).limits,
+  ...Object.fromEntries(workflowLimits.map((name) => [name, { value: 1, source: "default" }])),
+};
+
 export const everyEvent: readonly RunEventBody[] = [
   {
     type: "run.started",
@@ -163,6 +172,7 @@ export const everyEvent: readonly RunEventBody[] = [
         { kind: "Alt", condition: ref(5, "a"), trueWork: ref(6, "a"), falseWork: ref(7, "a") },
       ],
     }),
+    limits: everyLimit,
     permissions: {
       a: "workspace",
       b: { preset: "all", read: ["r"], write: ["w"], shell: ["s"], url: ["u"], tools: ["t"] },

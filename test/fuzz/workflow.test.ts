@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import { escapeFlowText, printFlow } from "../../src/report/flow-chart.ts";
 import { evaluateCheck, parseCheck } from "../../src/workflow/check.ts";
-import { escapeFlowText } from "../../src/workflow/flowchart-text.ts";
 import { parseFlowchart } from "../../src/workflow/flowchart.ts";
 import { parseParameters } from "../../src/workflow/params.ts";
-import { printFlowchart } from "../../src/workflow/print.ts";
+import { flowFileOf } from "../../src/workflow/flow-chart.ts";
 import { holds } from "../rig/fuzz.ts";
 import { filesOf, load, readFlow } from "../workflow/rig.ts";
 
@@ -110,7 +110,7 @@ test("a flowchart that is printed is read as the same activities", async (t) => 
     t,
     fc.property(flowchart, (chart) => {
       const first = readFlow(chart);
-      const again = readFlow(printFlowchart(first.file));
+      const again = readFlow(printFlow(flowFileOf(first.file)));
       assert.deepEqual(again.said, []);
       assert.deepEqual(again.activities, first.activities);
       assert.deepEqual(again.parameters, first.parameters);

@@ -4,9 +4,9 @@ import { before, describe, it, test } from "node:test";
 import DOMPurify from "dompurify";
 import * as fc from "fast-check";
 import type { default as Mermaid } from "mermaid";
-import { escapeFlowText } from "../../src/workflow/flowchart-text.ts";
+import { escapeFlowText, printFlow } from "../../src/report/flow-chart.ts";
 import { parseFlowchart } from "../../src/workflow/flowchart.ts";
-import { printFlowchart } from "../../src/workflow/print.ts";
+import { flowFileOf } from "../../src/workflow/flow-chart.ts";
 import { holds } from "../rig/fuzz.ts";
 import { readFlow } from "./rig.ts";
 
@@ -111,7 +111,7 @@ describe("a flowchart that is printed", () => {
     const { file } = readFlow(
       `flowchart TD\nPARAMS["A='x, y', B"]\nSTART --> CHECK_A{RESULT == "x"} --> ASK_A --> CALL_A[[b.md]] --> EXECUTE_0\nCHECK_A -->|no| FAILED\n${lines.join("\n")}`,
     );
-    const printed = printFlowchart(file);
+    const printed = printFlow(flowFileOf(file));
     const expected = await readByMermaid(printed);
     assert.equal(expected?.length, 5 + texts.length, printed);
     assert.deepEqual(readByUs(printed), expected);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { printFlow } from "../../src/report/flow-chart.ts";
 import { describeWorkflow } from "../../src/workflow/describe.ts";
-import { printFlowchart } from "../../src/workflow/print.ts";
+import { flowFileOf } from "../../src/workflow/flow-chart.ts";
 import { filesOf, loaded, readFlow, workflowText } from "./rig.ts";
 
 const chart = `    START@{ shape: f-circ, label:"start"} --> CHECK_A
@@ -15,7 +16,7 @@ const chart = `    START@{ shape: f-circ, label:"start"} --> CHECK_A
 describe("a workflow as a chart", () => {
   it("is Mermaid text that reads as the same workflow", () => {
     const { file, activities, parameters } = readFlow(`flowchart LR\n${chart}`);
-    const text = printFlowchart(file);
+    const text = printFlow(flowFileOf(file));
     assert.equal(
       text,
       `flowchart TD

@@ -57,6 +57,7 @@ export function readFlow(flowchart: string): {
   readonly parameters: readonly unknown[];
   readonly said: readonly string[];
   readonly file: {
+    readonly file: string;
     readonly activities: Readonly<Record<string, Activity>>;
     readonly parameters: readonly Parameter[];
   };
@@ -72,7 +73,11 @@ export function readFlow(flowchart: string): {
     activities,
     parameters: read.parameters.map(withoutPlace),
     said: [...findings.errors, ...findings.warnings].map(diagnosticLine),
-    file: { activities: Object.fromEntries(read.activities), parameters: read.parameters },
+    file: {
+      file: "flow.wf.md",
+      activities: Object.fromEntries(read.activities),
+      parameters: read.parameters,
+    },
   };
 }
 

@@ -15,6 +15,10 @@ export interface Script {
   readonly entryFile: string;
   readonly job?: string;
   readonly userInput?: string;
+  /** Of a workflow. */
+  readonly params?: Readonly<Record<string, string>>;
+  /** By the id of the ASK, in order. */
+  readonly answers?: Readonly<Record<string, readonly string[]>>;
   /** As seen from where `file` is seen from; absent: the caller's choice. */
   readonly workingDirectory?: string;
   /** A folder to make for the run instead. */

@@ -1,0 +1,265 @@
+/**
+ * The path of a workflow: a fold over its steps, of the iteration of the work that began last.
+ *
+ * - Memory depends on the number of different activities, never on the number of steps: an activity keeps its hits
+ *   and its first visits, and the work its latest steps, with bounded texts.
+ * - Steps are accepted in any order: an end without a beginning is a step too.
+ */
+import type { FlowChart, FlowNode } from "./plan.ts";
+import type {
+  EffectResult,
+  ScriptRun,
+  StepEnded,
+  StepInput,
+  StepPrinted,
+  StepStarted,
+} from "./step.ts";
+
+export interface FlowView {
+  /** Of the plan; undefined in a torn journal. */
+  chart: FlowChart | undefined;
+  /** Those that were visited: by file, then by activity. */
+  readonly activities: Map<string, Map<string, ActivityView>>;
+  /** The latest, in the order of their start. */
+  readonly steps: StepView[];
+  /** How many there were. */
+  stepCount: number;
+  /** Steps that run: a CALL contains those of the called file. */
+  readonly open: StepView[];
+  /** The latest one that began. */
+  last: StepView | undefined;
+}
+
+export type StepStatus = "running" | "succeeded" | "failed" | "canceled";
+
+/** An activity that was visited. */
+export interface ActivityView {
+  hits: number;
+  /** The numbers of its first steps. */
+  readonly visits: number[];
+  /** Of its latest step. */
+  status: StepStatus;
+  /** Why its latest step did not succeed, bounded. */
+  reason: string | undefined;
+  /** How often the flow went on from it to its `next`, and to its `other` activity. */
+  readonly taken: { next: number; other: number };
+}
+
+/** A run of an activity. All texts are bounded. */
+export interface StepView {
+  readonly step: number;
+  readonly file: string;
+  readonly activity: string;
+  readonly hit: number;
+  readonly depth: number;
+  readonly startedAt: number;
+  endedAt: number | undefined;
+  status: StepStatus;
+  reason: string | undefined;
+  input: StepInput | undefined;
+  /** The end of what its scripts have printed, while it runs. */
+  printed: string;
+  effects: readonly EffectResult[];
+  to: string | undefined;
+  result: string | undefined;
+  variables: Readonly<Record<string, string>>;
+  /** Taken over from an earlier run. */
+  restored: boolean;
+}
+
+/** Steps kept of a work. */
+export const KEPT_STEPS = 100;
+/** Visits kept of an activity. */
+export const KEPT_VISITS = 10;
+/** Characters kept of each text of a step: both ends. */
+export const KEPT_STEP_TEXT = 8000;
+/** Scripts, effects and variables kept of a step. */
+const KEPT_ITEMS = 20;
+/** More workflows never call one another; for a damaged journal. */
+const MAX_OPEN = 100;
+const MAX_REASON = 2000;
+
+export function createFlowView(chart?: FlowChart): FlowView {
+  return {
+    chart,
+    activities: new Map(),
+    steps: [],
+    stepCount: 0,
+    open: [],
+    last: undefined,
+  };
+}
+
+export function startStep(flow: FlowView, event: StepStarted, at: number): void {
+  addStep(flow, event, at).input = event.input === undefined ? undefined : clipInput(event.input);
+}
+
+export function printStep(flow: FlowView, event: StepPrinted): void {
+  const step = flow.open.findLast((one) => one.step === event.step);
+  if (step !== undefined) step.printed = (step.printed + event.text).slice(-KEPT_STEP_TEXT);
+}
+
+export function endStep(flow: FlowView, event: StepEnded, at: number): void {
+  const index = flow.open.findLastIndex((one) => one.step === event.step);
+  const step = flow.open[index] ?? addStep(flow, { ...event, hit: 1, depth: 0 }, at);
+  // What it contains is over too.
+  for (const inner of flow.open.splice(index === -1 ? flow.open.length - 1 : index))
+    if (inner !== step) cancel(flow, inner, at);
+  step.endedAt = at;
+  step.status = event.succeeded ? "succeeded" : "failed";
+  step.reason = event.reason === undefined ? undefined : bothEnds(event.reason, MAX_REASON);
+  step.printed = "";
+  step.effects = (event.effects ?? []).slice(0, KEPT_ITEMS).map(clipEffect);
+  step.to = event.to;
+  step.result = event.result === undefined ? undefined : clipped(event.result);
+  step.variables = Object.fromEntries(
+    Object.entries(event.variables ?? {})
+      .slice(0, KEPT_ITEMS)
+      .map(([name, value]) => [bothEnds(name, 200), bothEnds(value, MAX_REASON)]),
+  );
+  const activity = activityOf(flow, event);
+  activity.status = step.status;
+  activity.reason = step.reason;
+  if (event.to !== undefined) activity.taken[event.succeeded ? "next" : "other"] += 1;
+}
+
+/** Nothing runs after the end of the work. */
+export function endSteps(flow: FlowView, at: number): void {
+  for (const step of flow.open.splice(0)) cancel(flow, step, at);
+}
+
+function cancel(flow: FlowView, step: StepView, at: number): void {
+  step.endedAt = at;
+  step.status = "canceled";
+  const activity = activityOf(flow, step);
+  if (activity.status === "running") activity.status = "canceled";
+}
+
+function addStep(
+  flow: FlowView,
+  { step: number, file, activity, hit, depth, restored }: Omit<StepStarted, "type" | "work">,
+  at: number,
+): StepView {
+  const step: StepView = {
+    step: number,
+    file,
+    activity,
+    hit,
+    depth,
+    startedAt: at,
+    endedAt: undefined,
+    status: "running",
+    reason: undefined,
+    input: undefined,
+    printed: "",
+    effects: [],
+    to: undefined,
+    result: undefined,
+    variables: {},
+    restored: restored === true,
+  };
+  flow.stepCount += 1;
+  flow.last = step;
+  flow.steps.push(step);
+  if (flow.steps.length > KEPT_STEPS) flow.steps.shift();
+  flow.open.push(step);
+  if (flow.open.length > MAX_OPEN) flow.open.shift();
+  const visited = activityOf(flow, step);
+  visited.hits += 1;
+  visited.status = "running";
+  visited.reason = undefined;
+  if (visited.visits.length < KEPT_VISITS) visited.visits.push(number);
+  return step;
+}
+
+interface Place {
+  readonly file: string;
+  readonly activity: string;
+}
+
+function activityOf(flow: FlowView, { file, activity }: Place): ActivityView {
+  const ofFile = flow.activities.get(file) ?? new Map<string, ActivityView>();
+  flow.activities.set(file, ofFile);
+  const known = ofFile.get(activity);
+  if (known !== undefined) return known;
+  const visited: ActivityView = {
+    hits: 0,
+    visits: [],
+    status: "running",
+    reason: undefined,
+    taken: { next: 0, other: 0 },
+  };
+  ofFile.set(activity, visited);
+  return visited;
+}
+
+/** What is done now; undefined between steps and after the end. */
+export function currentStep(flow: FlowView): StepView | undefined {
+  return flow.open.at(-1);
+}
+
+/** Its box in the plan. */
+export function flowNode({ chart }: FlowView, { file, activity }: Place): FlowNode | undefined {
+  if (chart === undefined || !Object.hasOwn(chart.files, file)) return undefined;
+  return chart.files[file]?.activities.find(({ id }) => id === activity);
+}
+
+/** A check that does not hold has answered: that is no failure. */
+export function hasFailed(flow: FlowView, step: Place & { readonly status: StepStatus }): boolean {
+  return step.status === "failed" && flowNode(flow, step)?.kind !== "check";
+}
+
+function clipInput(input: StepInput): StepInput {
+  switch (input.kind) {
+    case "prompt":
+      return { ...input, text: clipped(input.text) };
+    case "ask":
+      return { ...input, question: clipped(input.question) };
+    case "execute":
+      return {
+        ...input,
+        scripts: input.scripts
+          .slice(0, KEPT_ITEMS)
+          .map(({ tag, code }) => ({ tag: bothEnds(tag, 100), code: clipped(code) })),
+      };
+  }
+}
+
+function clipEffect(effect: EffectResult): EffectResult {
+  switch (effect.kind) {
+    case "passed":
+      return effect;
+    case "answered":
+    case "read":
+      return { ...effect, text: clipped(effect.text) };
+    case "executed":
+      return { ...effect, runs: effect.runs.slice(0, KEPT_ITEMS).map(clipRun) };
+    case "failed":
+    case "stopped":
+      return { ...effect, reason: bothEnds(effect.reason, MAX_REASON) };
+  }
+}
+
+function clipRun(run: ScriptRun): ScriptRun {
+  const { code, output, exitCode, timedOut, outputCharacters } = run;
+  return {
+    code: clipped(code),
+    output: clipped(output),
+    outputCharacters: outputCharacters ?? output.length,
+    exitCode,
+    ...(timedOut === undefined ? {} : { timedOut }),
+  };
+}
+
+function clipped(text: string): string {
+  return bothEnds(text, KEPT_STEP_TEXT);
+}
+
+/** A text of at most about `length` characters: both ends of a longer one, never half of a character. */
+export function bothEnds(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const half = Math.floor(length / 2);
+  const head = text.slice(0, half).replace(/[\uD800-\uDBFF]$/, "");
+  const tail = text.slice(-half).replace(/^[\uDC00-\uDFFF]/, "");
+  return `${head}\n[${text.length - head.length - tail.length} characters left out]\n${tail}`;
+}

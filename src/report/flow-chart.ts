@@ -1,0 +1,308 @@
+/**
+ * The flowcharts of a workflow as Mermaid text: plain, so that it is read back as the same activities, or with the path
+ * that a run took.
+ */
+import {
+  escapeLabel,
+  mermaidNode,
+  nodeStyles,
+  type NodeShape,
+  type NodeStatus,
+} from "../entry/mermaid.ts";
+import type { FlowChart, FlowFile, FlowNode, FlowNodeKind } from "../events/plan.ts";
+import { type ActivityView, type FlowView } from "../events/view.ts";
+
+const shapes: Readonly<Record<FlowNodeKind, NodeShape>> = {
+  start: "start",
+  set: "task",
+  assign: "task",
+  check: "decision",
+  prompt: "task",
+  ask: "input",
+  execute: "task",
+  call: "bar",
+  success: "terminal",
+  failed: "terminal",
+  on: "terminal",
+};
+
+/** A file as Mermaid text that is read back as the same activities, with a final line break. */
+export function printFlow(file: FlowFile): string {
+  const { parameters, activities } = file;
+  const lines = ["flowchart TD"];
+  if (parameters.length > 0) {
+    const label = parameters.map(parameterText).join(", ").replaceAll("\\", "\\\\");
+    lines.push(`  PARAMS@{ shape: comment, label: "${escapeFlowText(label)}" }`);
+  }
+  for (const node of activities)
+    lines.push(`  ${mermaidNode(node.id, shapes[node.kind], escapeFlowText(plainText(node)))}`);
+  for (const node of activities)
+    for (const { to, label } of arrowsOf(node))
+      lines.push(`  ${node.id} -->${label === "" ? "" : `|${label}|`} ${to}`);
+  return `${lines.join("\n")}\n`;
+}
+
+/** What the box of an activity says. */
+function plainText({ id, kind, label }: FlowNode): string {
+  switch (kind) {
+    case "start":
+      return "start";
+    case "success":
+    case "failed":
+    case "on":
+      return id;
+    case "set":
+    case "assign":
+    case "check":
+    case "prompt":
+    case "ask":
+    case "execute":
+    case "call":
+      return `${kind.charAt(0).toUpperCase()}${kind.slice(1)}: ${label}`.trim();
+  }
+}
+
+interface Arrow {
+  readonly to: string;
+  readonly way: "next" | "other";
+  /** Empty: none. */
+  readonly label: string;
+}
+
+function arrowsOf({ kind, next, other }: FlowNode): readonly Arrow[] {
+  const isCheck = kind === "check";
+  return [
+    ...(next === undefined
+      ? []
+      : [{ to: next, way: "next" as const, label: isCheck ? "TRUE" : "" }]),
+    ...(other === undefined
+      ? []
+      : [{ to: other, way: "other" as const, label: isCheck ? "FALSE" : "FAILED" }]),
+  ];
+}
+
+function parameterText({ name, default: value }: FlowFile["parameters"][number]): string {
+  if (value === undefined) return name;
+  const isQuotedWord =
+    /^['"]/.test(value) && value.indexOf(value.charAt(0), 1) === value.length - 1;
+  const isPlain = value === value.trim() && !isQuotedWord && !/[,\n]|\\n/.test(value);
+  const quote = value.includes("'") ? '"' : "'";
+  return `${name}=${isPlain ? value : quote + value + quote}`;
+}
+
+/** A text that reads back as the same, to be put between double quotes. */
+export function escapeFlowText(text: string): string {
+  return text
+    .replace(/^`|`$|["#]|<(?=br)|[^\P{Cc}\n]|^\s|\s$/giu, (sign) => `#${sign.charCodeAt(0)};`)
+    .replaceAll("\n", "<br/>");
+}
+
+/** The nodes and arrows of several files of a workflow, with the names that they have in the drawing. */
+export interface FlowDrawing {
+  readonly files: readonly FlowDrawingFile[];
+  readonly arrows: readonly FlowArrow[];
+}
+
+export interface FlowDrawingFile {
+  readonly file: string;
+  readonly title: string;
+  readonly nodes: readonly { readonly name: string; readonly node: FlowNode }[];
+}
+
+export interface FlowArrow {
+  readonly from: string;
+  readonly to: string;
+  readonly label: string;
+  readonly file: string;
+  readonly activity: string;
+  /** `calls`: from a CALL into the called file. */
+  readonly way: Arrow["way"] | "calls";
+}
+
+/** `files`: ids; those that the chart doesn't have are left out. */
+export function drawFlow(chart: FlowChart, files: readonly string[]): FlowDrawing {
+  const names = new Map<string, string>();
+  const key = (file: string, activity: string): string => JSON.stringify([file, activity]);
+  const drawn = files.flatMap((file): FlowDrawingFile[] => {
+    const found = Object.hasOwn(chart.files, file) ? chart.files[file] : undefined;
+    if (found === undefined) return [];
+    const nodes = found.activities.map((node) => {
+      const name = `n${names.size}`;
+      names.set(key(file, node.id), name);
+      return { name, node };
+    });
+    return [{ file, title: found.file, nodes }];
+  });
+  const arrows = drawn.flatMap(({ file, nodes }) =>
+    nodes.flatMap(({ name: from, node }): FlowArrow[] => {
+      const own = { from, file, activity: node.id };
+      const inside = arrowsOf(node).flatMap(({ to: target, way, label }): FlowArrow[] => {
+        const to = names.get(key(file, target));
+        return to === undefined ? [] : [{ ...own, to, label, way }];
+      });
+      const called = drawn.find((one) => one.file === node.calls && one.file !== file);
+      const start = called?.nodes.find((one) => one.node.kind === "start")?.name;
+      return start === undefined
+        ? inside
+        : [...inside, { ...own, to: start, label: "calls", way: "calls" }];
+    }),
+  );
+  return { files: drawn, arrows };
+}
+
+/** The files that a run has been in, the first one first. */
+export function visitedFiles({ chart, activities }: FlowView): readonly string[] {
+  return chart === undefined ? [] : [...new Set([chart.main, ...activities.keys()])];
+}
+
+/** GitHub shows an error in the place of a chart that has more. */
+const MAX_CHARACTERS = 50_000;
+const MAX_ARROWS = 500;
+
+/** What GitHub draws. */
+export function isDrawable(mermaid: string): boolean {
+  const arrows = mermaid.match(/-->|==>|-\.->/g)?.length ?? 0;
+  return mermaid.length <= MAX_CHARACTERS && arrows <= MAX_ARROWS;
+}
+
+/**
+ * The path of a run as Mermaid text that GitHub draws: all files that it has been in, else the first one; undefined if
+ * that is too large, or if the plan of the workflow isn't known.
+ */
+export function flowPathChart(flow: FlowView): string | undefined {
+  const { chart } = flow;
+  if (chart === undefined) return undefined;
+  const all = visitedFiles(flow);
+  for (const files of all.length > 1 ? [all, [chart.main]] : [all]) {
+    const { arrows, ...drawing } = drawFlow(chart, files);
+    if (arrows.length > MAX_ARROWS) continue;
+    const text = renderFlowDrawing(
+      { ...drawing, arrows },
+      { textOf: (file, node) => pathText(flow, file, node), path: flow },
+    );
+    if (isDrawable(text)) return text;
+  }
+  return undefined;
+}
+
+export interface FlowDrawingOptions {
+  readonly textOf: (file: string, node: FlowNode) => string;
+  /** Marks the activities and arrows of this path. */
+  readonly path?: FlowView;
+}
+
+/** Mermaid text, with a final line break. Several files have a frame each. */
+export function renderFlowDrawing(
+  { files, arrows }: FlowDrawing,
+  { textOf, path }: FlowDrawingOptions,
+): string {
+  const lines = ["flowchart TD"];
+  const classes = new Map<string, string[]>();
+  const mark = (name: string, style: string): void => {
+    classes.set(style, [...(classes.get(style) ?? []), name]);
+  };
+  for (const [index, { file, title, nodes }] of files.entries()) {
+    if (files.length > 1) lines.push(`  subgraph f${index}["${escapeLabel(title)}"]`);
+    for (const { name, node } of nodes) {
+      lines.push(`  ${mermaidNode(name, shapes[node.kind], escapeLabel(textOf(file, node)))}`);
+      if (path === undefined) continue;
+      mark(name, activityStatus(path, file, node));
+      if (isLast(path, file, node)) mark(name, "last");
+    }
+    if (files.length > 1) lines.push("  end");
+  }
+  for (const arrow of arrows) {
+    const taken = path === undefined ? undefined : takenTimes(path, arrow);
+    const label = [
+      ...(arrow.label === "" ? [] : [escapeLabel(arrow.label)]),
+      ...(taken === undefined || taken < 2 ? [] : [`×${taken}`]),
+    ].join(" ");
+    const line = taken === undefined ? "-->" : taken > 0 ? "==>" : "-.->";
+    lines.push(`  ${arrow.from} ${line}${label === "" ? "" : `|"${label}"|`} ${arrow.to}`);
+  }
+  for (const [style, names] of classes)
+    lines.push(`  classDef ${style} ${styleOf(style)}`, `  class ${names.join(",")} ${style}`);
+  return `${lines.join("\n")}\n`;
+}
+
+function styleOf(style: string): string {
+  const known = Object.entries(nodeStyles).find(([name]) => name === style)?.[1];
+  return known ?? "stroke-width:4px";
+}
+
+/** How an activity stands: as colors show it. */
+export function activityStatus(flow: FlowView, file: string, { id, kind }: FlowNode): NodeStatus {
+  const visited = activityOf(flow, file, id);
+  switch (visited?.status) {
+    case undefined:
+      return "pending";
+    case "failed":
+      return kind === "check" ? "answered" : "failed";
+    case "succeeded":
+      return kind === "failed" ? "failed" : "succeeded";
+    case "running":
+    case "canceled":
+      return visited.status;
+  }
+}
+
+/** It is what runs now, or was the last that ran. */
+export function isLast({ open, last }: FlowView, file: string, { id }: FlowNode): boolean {
+  const step = open.at(-1) ?? last;
+  return step !== undefined && step.file === file && step.activity === id;
+}
+
+/** How often the run went this way. */
+export function takenTimes(flow: FlowView, { file, activity, way }: FlowArrow): number {
+  const visited = activityOf(flow, file, activity);
+  if (visited === undefined) return 0;
+  return way === "calls" ? visited.hits : visited.taken[way];
+}
+
+export function activityOf(
+  { activities }: FlowView,
+  file: string,
+  id: string,
+): ActivityView | undefined {
+  return activities.get(file)?.get(id);
+}
+
+/** Longer texts are cut: Mermaid measures every character. */
+const MAX_LABEL = 80;
+
+/** The id and the text of an activity. */
+export function activityText({ id, label }: FlowNode): string {
+  const text = label.replace(/\s+/g, " ").trim();
+  const shown =
+    text.length <= MAX_LABEL
+      ? text
+      : `${text.slice(0, MAX_LABEL - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+  return shown === "" ? id.slice(0, MAX_LABEL) : `${id.slice(0, MAX_LABEL)}: ${shown}`;
+}
+
+function pathText(flow: FlowView, file: string, node: FlowNode): string {
+  const visits = visitsText(flow, file, node);
+  return `${activityText(node)}${visits === "" ? "" : `\n${visits}`}`;
+}
+
+const signs: Readonly<Record<NodeStatus, string>> = {
+  pending: "○",
+  running: "…",
+  succeeded: "✓",
+  failed: "✗",
+  retried: "↻",
+  skipped: "–",
+  canceled: "■",
+  answered: "↪",
+};
+const SHOWN_VISITS = 5;
+
+/** Such as `✓ 1, 3`: the numbers of the steps, so that the path is visible without color. Empty: none. */
+export function visitsText(flow: FlowView, file: string, node: FlowNode): string {
+  const visited = activityOf(flow, file, node.id);
+  if (visited === undefined) return "";
+  const shown = visited.visits.slice(0, SHOWN_VISITS).join(", ");
+  const often = visited.hits > SHOWN_VISITS ? `, … (${visited.hits} times)` : "";
+  const last = !isLast(flow, file, node) ? "" : visited.status === "running" ? " · now" : " · last";
+  return `${signs[activityStatus(flow, file, node)]} ${shown}${often}${last}`;
+}
