@@ -15,6 +15,7 @@ export const inputValues = {
   permissions: permissionPresets,
   "provider-type": providerTypes,
   "provider-wire-api": wireApis,
+  rerun: ["false", "true"],
   "in-place": ["false", "true"],
   summary: ["full", "compact", "off"],
   annotations: ["all", "errors", "off"],

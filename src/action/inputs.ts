@@ -3,10 +3,17 @@
  * of this room that reads the environment. Paths are checked in `preparation.ts`: that takes the file system.
  */
 import {
+  addAnswer,
+  addParam,
   parseChoice,
+  parseEnvName,
   parseModel,
   parseNumber,
+  readAssignments,
+  type Answers,
+  type Assignment,
   type Models,
+  type Params,
   type Parsed,
   type WriteName,
 } from "../app/options.ts";
@@ -31,6 +38,13 @@ export interface Inputs {
   readonly job: string | undefined;
   readonly userInput: string | undefined;
   readonly userInputFile: string | undefined;
+  /** As they were given, to be cleaned. */
+  readonly params: Params;
+  readonly answers: Answers;
+  readonly env: readonly string[];
+  readonly history: string | undefined;
+  readonly resume: string | undefined;
+  readonly rerun: boolean;
   readonly workingDirectory: string | undefined;
   readonly models: Models;
   readonly permissions: PermissionPreset | undefined;
@@ -75,8 +89,14 @@ export function readInputs(environment: Environment): ReadInputs {
     job: reader.text("job"),
     userInput,
     userInputFile,
+    params: reader.assignments<Params>("params", "BRANCH=main", {}, addParam),
+    answers: reader.assignments<Answers>("answers", "ASK_NAME=yes", {}, addAnswer),
+    env: reader.each<readonly string[]>("env", [], parseEnvName),
+    history: reader.text("history"),
+    resume: reader.text("resume"),
+    rerun: reader.choice("rerun", inputValues.rerun) === "true",
     workingDirectory: reader.text("working-directory"),
-    models: reader.models(),
+    models: reader.each<Models>("models", {}, parseModel),
     permissions: reader.optional("permissions", inputValues.permissions),
     maxParallel: reader.number("max-parallel", "a whole number"),
     gitHubToken: gitHubToken(environment),
@@ -122,6 +142,9 @@ function present(value: string | undefined): string | undefined {
   return trimmed === "" ? undefined : trimmed;
 }
 
+/** A line may be the text of an event. */
+const MAX_QUOTED = 100;
+
 class Reader {
   readonly #environment: Environment;
   readonly #problems: string[];
@@ -165,17 +188,40 @@ class Reader {
     return undefined;
   }
 
-  models(): Models {
-    let models: Models = {};
-    for (const line of this.lines("models")) {
-      const parsed = parseModel(line, models);
-      if (parsed.kind === "value") models = parsed.value;
-      else
-        this.#problems.push(
-          `${asInput("models")}: the line ${JSON.stringify(line)} ${parsed.problem}.`,
-        );
-    }
-    return models;
+  /** One value for each line, added to the earlier ones. */
+  each<T>(name: InputName, none: T, add: (line: string, earlier: T) => Parsed<T>): T {
+    return this.lines(name).reduce(
+      (values, line) => this.#added(name, line, values, add(line, values)),
+      none,
+    );
+  }
+
+  /** One value for each assignment, added to the earlier ones. */
+  assignments<T>(
+    name: InputName,
+    example: string,
+    none: T,
+    add: (assignment: Assignment, earlier: T) => Parsed<T>,
+  ): T {
+    return readAssignments(this.text(name) ?? "", example).reduce(
+      (values, read) =>
+        this.#added(
+          name,
+          read.line,
+          values,
+          read.kind === "wrong" ? read : add(read.value, values),
+        ),
+      none,
+    );
+  }
+
+  #added<T>(name: InputName, line: string, earlier: T, parsed: Parsed<T>): T {
+    if (parsed.kind === "value") return parsed.value;
+    const quoted = JSON.stringify(
+      line.length > MAX_QUOTED ? `${line.slice(0, MAX_QUOTED)}…` : line,
+    );
+    this.#problems.push(`${asInput(name)}: the line ${quoted} ${parsed.problem}.`);
+    return earlier;
   }
 
   logins(name: InputName, form: RegExp, example: string): readonly string[] {

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, realpath, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { sayLine } from "../app/github.ts";
-import { limitsOf } from "../app/options.ts";
+import { limitsOf, type Answers, type Params, type WriteName } from "../app/options.ts";
 import { readUserInputFile } from "../app/options-paths.ts";
 import type { RunOptions } from "../app/prepare-run.ts";
 import { checkoutOf } from "./checkout.ts";
@@ -32,6 +32,8 @@ export interface Paths {
   readonly entry: string;
   readonly userInputFile: string | undefined;
   readonly workingDirectory: string | undefined;
+  readonly history: string | undefined;
+  readonly resume: string | undefined;
   readonly rehearse: string | undefined;
   readonly record: string | undefined;
   readonly journal: string | undefined;
@@ -52,6 +54,8 @@ export async function checkPaths({ inputs, workspace }: Setting): Promise<Paths>
     entry: await check("entry", inputs.entry),
     userInputFile: await optional("user-input-file", inputs.userInputFile),
     workingDirectory: await optional("working-directory", inputs.workingDirectory),
+    history: await optional("history", inputs.history),
+    resume: await optional("resume", inputs.resume),
     rehearse: await optional("rehearse", inputs.rehearse),
     record: await optional("record", inputs.record),
     journal: await optional("journal", inputs.journal),
@@ -236,22 +240,52 @@ export async function userInputOf(
     userInputFile === undefined
       ? inputs.userInput
       : await readUserInputFile(userInputFile, asInput, { regular: true });
-  if (raw === undefined) return undefined;
+  return raw === undefined ? undefined : cleaned(raw, "The user input", core);
+}
+
+/** Parameters and answers may contain the text of an event as well. */
+export function workflowTexts({ inputs, core }: Setting): {
+  readonly params: Params;
+  readonly answers: Answers;
+} {
+  const { params, answers } = inputs;
+  return {
+    params: Object.fromEntries(
+      Object.entries(params).map(([name, value]) => [
+        name,
+        cleaned(value, `The parameter ${name}`, core),
+      ]),
+    ),
+    answers: Object.fromEntries(
+      Object.entries(answers).map(([id, texts]) => [
+        id,
+        texts.map((text) => cleaned(text, `An answer to ${id}`, core)),
+      ]),
+    ),
+  };
+}
+
+function cleaned(raw: string, what: string, core: RunnerCore): string {
   const { text, cut } = cleanEventText(raw);
   if (cut > 0) {
-    core.warning(`The user input is too long. Its last ${cut} characters were cut off.`, {
+    core.warning(`${what} is too long. Its last ${cut} characters were cut off.`, {
       title: "agent-jobs",
     });
   }
   return text;
 }
 
+/** The options of the command line that are lists here. */
+const write: WriteName = (option) =>
+  asInput(option === "param" ? "params" : option === "answer" ? "answers" : option);
+
 export function runOptions(
-  { inputs, environment, workspace }: Setting,
+  setting: Setting,
   paths: Paths,
   sources: Sources,
   userInput: string | undefined,
 ): RunOptions {
+  const { inputs, environment, workspace } = setting;
   const { job, permissions, provider, gitHubToken } = inputs;
   const { rehearse } = sources;
   // A rehearsal may name its own folder, which for a copy of the base would be next to the copy.
@@ -263,7 +297,12 @@ export function runOptions(
     environment,
     models: inputs.models,
     ...limitsOf(inputs, (name) => `the input ${asInput(name)}`),
-    write: asInput,
+    write,
+    ...workflowTexts(setting),
+    env: inputs.env,
+    rerun: inputs.rerun,
+    ...(paths.history === undefined ? {} : { history: paths.history }),
+    ...(paths.resume === undefined ? {} : { resume: paths.resume }),
     ...(job === undefined ? {} : { jobName: job }),
     ...(userInput === undefined ? {} : { userInput }),
     ...(workingDirectory === undefined ? {} : { workingDirectory }),

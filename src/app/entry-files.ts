@@ -1,7 +1,7 @@
 /** Entries and rehearsals from their files, checked; and the job and the models of an entry that a run is for. */
 import "../document/ajv-compiler.ts";
 import { readFile, stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { documentLimits } from "../document/read-document.ts";
 import { didYouMean, suggest, suggestion } from "../document/suggest.ts";
@@ -11,23 +11,38 @@ import { unusedUserInput } from "../entry/warnings.ts";
 import { unmatchable } from "../permissions/patterns.ts";
 import { loadScript } from "../rehearsal/format/load-script.ts";
 import type { Script } from "../rehearsal/format/script.ts";
+import {
+  entryOfWorkflow,
+  loadFlow,
+  loadFlows,
+  type FlowReading,
+  type ReadWorkflowEntry,
+} from "./flows.ts";
 import { UsageError } from "./options.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/load-workflow.ts";
 import { isWorkflowFile, loadWorkflow, type WorkflowOptions } from "./workflow-files.ts";
 
-export type ReadEntry = Extract<LoadedEntry, { kind: "loaded" }>;
+/** With the workflows that its jobs use. */
+export type ReadEntry = ReadWorkflowEntry;
 
 /** The text of an entry file, prepared and with its warnings, or every problem at its line and column. */
 export function loadEntry(text: string | Uint8Array, file: string): LoadedEntry {
   return loadFrom(text, file, { checkCommandPattern: unmatchable });
 }
 
-/** Reads and checks an entry file. Throws `DiagnosticsError` with all of its problems. */
-export async function readEntry(file: string): Promise<ReadEntry> {
-  const loaded = loadEntry(await readText(file), file);
+/**
+ * Reads and checks an entry file with the workflows of its jobs, or a workflow as an entry of one job. Throws
+ * `DiagnosticsError` with all problems.
+ */
+export async function readEntry(file: string, reading: FlowReading = {}): Promise<ReadEntry> {
+  const text = await readText(file);
+  if (isWorkflowFile(file)) return entryOfWorkflow(loadFlow(text, file, undefined, reading), file);
+  const loaded = loadEntry(text, file);
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
-  return loaded;
+  const flows = loadFlows(loaded.entry, dirname(file), reading);
+  const warnings = Object.values(flows).flatMap((flow) => flow.warnings);
+  return { ...loaded, warnings: [...loaded.warnings, ...warnings], flows };
 }
 
 /** Reads and checks a workflow file. Throws `DiagnosticsError` with all of its problems. */

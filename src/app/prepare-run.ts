@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { resolveLimits, setBy, type LimitSources, type ResolvedLimits } from "../engine/limits.ts";
 import type { Limits, PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
-import { taskWorks } from "../entry/work.ts";
+import { leafWorks } from "../entry/work.ts";
 import type { Reporter } from "../events/sink.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import { ruleSet } from "../permissions/rules.ts";
@@ -22,14 +22,22 @@ import {
   userInputWarnings,
   type ReadEntry,
 } from "./entry-files.ts";
-import { asFlag, UsageError, type Models, type WriteName } from "./options.ts";
+import type { Flows, WholeFlow } from "./flows.ts";
+import { asFlag, UsageError, type Answers, type Models, type WriteName } from "./options.ts";
 import { checkOutputs, checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { copyWorkingDirectory } from "./working-copy.ts";
+import { readingOf, startOfWorkflow } from "./workflow-run.ts";
+import {
+  checkEntryOptions,
+  checkJobOptions,
+  environmentWarnings,
+  type WorkflowRunOptions,
+} from "./workflow-options.ts";
 import { makeWorkspace } from "./workspace.ts";
 
 /** The options of a run, besides its entry. Paths are relative to the current directory. */
-export interface RunOptions extends ModelAccess {
+export interface RunOptions extends ModelAccess, WorkflowRunOptions {
   readonly entryFile: string;
   /** May be omitted if the entry has only one job. */
   readonly jobName?: string;
@@ -90,21 +98,26 @@ export interface PreparedRun {
   readonly script: Script | undefined;
   /** About the entry and the options of the run. */
   readonly warnings: readonly Diagnostic[];
+  /** If the job is a workflow: what it begins with. */
+  readonly whole?: WholeFlow;
+  readonly answers?: Answers;
   /** Removes what was made for the run; `executeRun` does it at its end. */
   readonly cleanUp: () => Promise<void>;
 }
 
 /** Throws `UsageError` or `DiagnosticsError`: for both, there is no run, and the exit code is 2. */
 export async function prepareRun(options: RunOptions): Promise<PreparedRun> {
-  const loaded = await readEntry(options.entryFile);
+  await checkEntryOptions(options.entryFile, options, options.write ?? asFlag);
+  const loaded = await readEntry(options.entryFile, readingOf(options, undefined));
   const jobName = chooseJob(loaded.entry, options.jobName);
+  checkJobOptions(loaded.entry, jobName, options, options.write ?? asFlag);
   const script = options.rehearse === undefined ? undefined : await readRehearsal(options.rehearse);
   return prepareLoaded(options, loaded, jobName, script);
 }
 
 /** As `prepareRun`, for a rehearsal that names its entry and job itself. */
 export async function prepareRehearsal(options: RunOptions, script: Script): Promise<PreparedRun> {
-  const loaded = await readEntry(script.entryFile);
+  const loaded = await readEntry(script.entryFile, readingOf(options, script));
   return prepareLoaded(options, loaded, chooseJob(loaded.entry, script.job), script);
 }
 
@@ -114,14 +127,19 @@ async function prepareLoaded(
   jobName: string,
   script: Script | undefined,
 ): Promise<PreparedRun> {
-  const { journal, record: recording, htmlReport, write = asFlag } = options;
-  checkOutputs([loaded.file, script?.file], { journal, recording, "HTML report": htmlReport });
+  const { journal, record: recording, htmlReport, resume, write = asFlag } = options;
+  checkOutputs([loaded.file, script?.file, resume], {
+    journal,
+    recording,
+    "HTML report": htmlReport,
+  });
   if (script?.job !== undefined && script.job !== jobName) {
     throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
   }
   if (script !== undefined) checkNamedTasks(script, loaded.entry);
   const entry = overrideModels(loaded.entry, { ...script?.models, ...options.models });
-  const userInput = options.userInput ?? script?.userInput;
+  const start = await startOfWorkflow(loaded, options, script);
+  const userInput = start?.userInput ?? options.userInput ?? script?.userInput;
   if (entry.jobs[jobName]?.requireUserInput === true && userInput === undefined) {
     throw new UsageError(
       `The job "${jobName}" requires user input. Pass it with ${write("user-input")} or ${write("user-input-file")}.`,
@@ -140,7 +158,7 @@ async function prepareLoaded(
     script !== undefined &&
     workspace === undefined &&
     options.inPlace !== true &&
-    mayChangeFiles(entry, jobName, permissions)
+    mayChangeFiles(entry, jobName, permissions, loaded.flows)
       ? await copyWorkingDirectory(folder, options.environment, write("in-place"))
       : undefined;
   const workingDirectory = (workspace ?? copy)?.path ?? folder;
@@ -158,7 +176,14 @@ async function prepareLoaded(
     ),
     permissions,
     script,
-    warnings: [...loaded.warnings, ...userInputWarnings(loaded, jobName, userInput)],
+    warnings: [
+      ...loaded.warnings,
+      ...(start?.warnings ?? []),
+      ...(start === undefined ? userInputWarnings(loaded, jobName, userInput) : []),
+      ...environmentWarnings(options.env, options.environment),
+    ],
+    ...(start === undefined ? {} : { whole: start.whole }),
+    answers: { ...script?.answers, ...options.answers },
     cleanUp: async () => (workspace ?? copy)?.remove(),
   };
 }
@@ -168,11 +193,15 @@ export function mayChangeFiles(
   entry: PreparedEntry,
   jobName: string,
   option: PermissionPreset | undefined,
+  flows: Flows = {},
 ): boolean {
   const job = entry.jobs[jobName];
   if (job === undefined) return false;
-  return taskWorks(job.work).some(({ taskId }) => {
-    const { permissions: own } = entry.tasks[taskId] ?? {};
+  return leafWorks(job.work).some((leaf) => {
+    const { permissions: own } =
+      leaf.kind === "Flow"
+        ? (flows[leaf.file]?.workflow.settings ?? {})
+        : (entry.tasks[leaf.taskId] ?? {});
     return allowChanges(effectivePermissions(entry.permissions, own, option));
   });
 }

@@ -14,6 +14,8 @@ export interface RehearseOptions extends Pick<ModelAccess, "environment" | "runt
   readonly workingDirectory: string;
   /** Work in the folder itself, where a copy of it is the default. */
   readonly inPlace: boolean;
+  /** Names of the environment that workflows may read. */
+  readonly env?: readonly string[];
   /** Where to show what happens in each run; undefined: nowhere. */
   readonly verbose: { readonly stream: TerminalStream; readonly colors: boolean } | undefined;
 }
@@ -60,7 +62,7 @@ export async function* rehearseFiles(
 
 async function rehearseFile(
   file: string,
-  { environment, runtimePath, workingDirectory, inPlace, verbose }: RehearseOptions,
+  { environment, runtimePath, workingDirectory, inPlace, env, verbose }: RehearseOptions,
   signals: RunSignals,
 ): Promise<RehearsalReport | undefined> {
   const canceled = (): boolean => signals.signal?.aborted === true;
@@ -75,6 +77,7 @@ async function rehearseFile(
         ? { workingDirectory }
         : {}),
       ...(runtimePath === undefined ? {} : { runtimePath }),
+      ...(env === undefined ? {} : { env }),
       ...(verbose === undefined
         ? {}
         : {

@@ -1,9 +1,11 @@
 /** What a run is, in the engine's terms: the same for every edge. */
 import { createHash } from "node:crypto";
+import type { FlowSpec } from "../engine/flow.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
+import type { FlowOptions, Flows } from "./flows.ts";
 
 /** Of agent-jobs. Kept equal to `package.json` by a test. */
 export const version = "0.1.0";
@@ -20,14 +22,22 @@ interface SpecOptions {
   readonly limits: ResolvedLimits;
   /** Default permissions, and an upper bound for those of the entry. */
   readonly permissions: PermissionPreset | undefined;
+  /** The workflows of the entry. */
+  readonly flows?: Flows;
+  /** How they are run. */
+  readonly specsOf?: (
+    run: Pick<FlowOptions, "entry" | "limits" | "permissions">,
+  ) => Readonly<Record<string, FlowSpec>>;
 }
 
-export function runSpec({ fingerprintOf, permissions, ...options }: SpecOptions): RunSpec {
-  const { entry } = options;
+export function runSpec(spec: SpecOptions): RunSpec {
+  const { fingerprintOf, permissions, flows = {}, specsOf, ...options } = spec;
+  const { entry, limits } = options;
   return {
     ...options,
     version,
-    entryFingerprint: entryFingerprint(fingerprintOf ?? entry),
+    entryFingerprint: entryFingerprint(fingerprintOf ?? entry, flows),
+    ...(specsOf === undefined ? {} : { flows: specsOf({ entry, limits, permissions }) }),
     permissionsOf: (taskId) =>
       effectivePermissions(entry.permissions, entry.tasks[taskId]?.permissions, permissions),
   };
@@ -37,11 +47,13 @@ export function runSpec({ fingerprintOf, permissions, ...options }: SpecOptions)
  * SHA-256 of the content of an entry, in hex. Formatting, comments and the order of fields make no difference, nor do
  * `$schema` and the prompt variables themselves: prompts are hashed with their variables expanded.
  */
-export function entryFingerprint(entry: PreparedEntry): string {
+export function entryFingerprint(entry: PreparedEntry, flows: Flows = {}): string {
   const { $schema: _schema, promptVariables: _variables, ...rest } = entry;
-  return createHash("sha256")
-    .update(JSON.stringify(sorted(rest)))
-    .digest("hex");
+  const hash = createHash("sha256").update(JSON.stringify(sorted(rest)));
+  for (const { workflow } of Object.values(flows)) {
+    hash.update(JSON.stringify(sorted({ ...workflow, file: "" })));
+  }
+  return hash.digest("hex");
 }
 
 function sorted(value: unknown): unknown {

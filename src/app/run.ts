@@ -13,6 +13,7 @@ import { chartOf } from "../report/chart.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
+import { flowSpecs, modelOfFlow, needsModel } from "./flows.ts";
 import { Host } from "./host.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import type { ModelAccess } from "./options-provider.ts";
@@ -56,9 +57,11 @@ export async function executeRun(
   try {
     // Not in `prepareRun`: an edge may check an entry first and install the runtime then.
     const write = options.write ?? asFlag;
-    const missing = missingModel(options, script !== undefined, write);
-    if (missing !== undefined) throw new UsageError(missing);
-    checkRuntime(options, write);
+    if (asksModels(prepared)) {
+      const missing = missingModel(options, script !== undefined, write);
+      if (missing !== undefined) throw new UsageError(missing);
+      checkRuntime(options, write);
+    }
     const model = script && createScriptedModel(script, { clock: systemClock, workingDirectory });
     const host = openHost(options, model);
     const { lastCall } = signals;
@@ -73,6 +76,19 @@ export async function executeRun(
   } finally {
     await prepared.cleanUp();
   }
+}
+
+/** Only a workflow without prompts runs without a model. */
+function asksModels({ loaded, entry, whole }: PreparedRun): boolean {
+  if (whole === undefined) return true;
+  if (!needsModel(loaded.flows)) return false;
+  for (const { workflow } of Object.values(loaded.flows)) {
+    if (modelOfFlow(workflow, entry) !== "") continue;
+    throw new UsageError(
+      `${loaded.file} names no model. Write one into its front matter (model: ID), or give one with --model driving=ID.`,
+    );
+  }
+  return true;
 }
 
 function openHost(options: RunOptions, transport: ScriptedModel | undefined): Host {
@@ -132,6 +148,20 @@ async function runOn(
           workingDirectory,
           limits,
           permissions: prepared.permissions,
+          flows: loaded.flows,
+          specsOf: (run) =>
+            flowSpecs(loaded.flows, {
+              ...run,
+              environment: options.environment,
+              env: options.env,
+              answers: prepared.answers,
+              ask: options.asker,
+              executors: options.executors,
+              clock: systemClock,
+              mark: options.mark,
+              redact: () => redactor.stream(),
+              whole: prepared.whole,
+            }),
         }),
         jobName,
       },

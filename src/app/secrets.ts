@@ -29,7 +29,7 @@ export function knownSecrets({
   environment,
 }: ModelAccess): readonly string[] {
   const values = Object.entries(environment).flatMap(([name, value = ""]) =>
-    anywhere.test(name) || asWord.test(name)
+    hasSecretName(name)
       ? [value, ...partsOf(value)].filter((part) => isSecret(part, setting.test(name)))
       : partsOf(value).filter((part) => isSecret(part, false)),
   );
@@ -38,6 +38,11 @@ export function knownSecrets({
     ...partsOf(provider?.baseUrl ?? ""),
     ...values,
   ].filter((value) => value !== undefined);
+}
+
+/** Whether a variable of the environment has the name of a secret. */
+export function hasSecretName(name: string): boolean {
+  return anywhere.test(name) || asWord.test(name);
 }
 
 function isSecret(value: string, isSetting: boolean): boolean {

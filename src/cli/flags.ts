@@ -4,11 +4,16 @@ import { InvalidArgumentError, Option } from "commander";
 import {
   asFlag,
   limitsOf,
+  parseAnswer,
   parseChoice,
+  parseEnvName,
   parseModel,
   parseNumber,
+  parseParam,
   UsageError,
+  type Answers,
   type Models,
+  type Params,
   type Parsed,
   type WriteName,
 } from "../app/options.ts";
@@ -20,6 +25,7 @@ import {
   type ModelAccess,
   type ProviderOptions,
 } from "../app/options-provider.ts";
+import type { WorkflowRunOptions } from "../app/workflow-options.ts";
 import { permissionPresets, type PermissionPreset } from "../entry/model.ts";
 
 /** As commander hands them over. */
@@ -43,12 +49,57 @@ export function addRehearsalOptions(command: Command): Command {
     .option("--in-place", "with --rehearse: work in the folder itself instead of a copy");
 }
 
+/** What the caller gives to workflows. */
+export interface WorkflowFlags {
+  readonly param?: Params;
+  readonly answer?: Answers;
+  readonly env?: readonly string[];
+  readonly history?: string;
+  readonly resume?: string;
+  readonly rerun?: true;
+}
+
+export function addWorkflowOptions(command: Command): Command {
+  return addEnvironmentOption(
+    command
+      .option("--param <name=value>", "a parameter of the workflow (repeatable)", more(parseParam))
+      .option(
+        "--answer <id=text>",
+        "the answer to an ASK, by its id; several for one id are used in order (repeatable)",
+        more(parseAnswer),
+      ),
+  )
+    .option("--history <dir>", "write each step of a workflow to a Markdown file in this folder")
+    .option("--resume <journal>", "continue the run of the workflow that this journal is of")
+    .option("--rerun", "with --resume: run a command again that had not ended");
+}
+
+export function addEnvironmentOption(command: Command): Command {
+  return command.option(
+    "--env <name>",
+    "a variable of the environment that workflows may read (repeatable)",
+    more(parseEnvName),
+  );
+}
+
+export function readWorkflowFlags(flags: WorkflowFlags): WorkflowRunOptions {
+  const { param: params, answer: answers, env, history, resume, rerun } = flags;
+  return {
+    ...(params === undefined ? {} : { params }),
+    ...(answers === undefined ? {} : { answers }),
+    ...(env === undefined ? {} : { env }),
+    ...(history === undefined ? {} : { history }),
+    ...(resume === undefined ? {} : { resume }),
+    ...(rerun === undefined ? {} : { rerun }),
+  };
+}
+
 export function addModelOptions(command: Command): Command {
   return command
     .option(
       "--model <category=id>",
       "use another model for a category (repeatable)",
-      (text: string, models?: Models) => valueOf(parseModel(text, models)),
+      more(parseModel),
     )
     .addOption(
       choice(
@@ -135,6 +186,13 @@ function providerOf(flags: SharedFlags): ProviderOptions | undefined {
 /** A parser for commander, from the parser that all edges share. */
 export function by<T>(parse: (text: string) => Parsed<T>): (text: string) => T {
   return (text) => valueOf(parse(text));
+}
+
+/** The same for an option that may be repeated. */
+function more<T>(
+  parse: (text: string, earlier?: T) => Parsed<T>,
+): (text: string, earlier?: T) => T {
+  return (text, earlier) => valueOf(parse(text, earlier));
 }
 
 /** Commander puts the option and its argument before what is thrown. */

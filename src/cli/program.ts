@@ -7,7 +7,14 @@ import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { version } from "../app/run-spec.ts";
 import { chart, type ChartFlags } from "./chart.ts";
 import { list } from "./list.ts";
-import { addModelOptions, addRehearsalOptions, by, choice } from "./flags.ts";
+import {
+  addEnvironmentOption,
+  addModelOptions,
+  addRehearsalOptions,
+  addWorkflowOptions,
+  by,
+  choice,
+} from "./flags.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
 import { report, type ReportFlags } from "./report.ts";
 import { rehearse, type RehearseFlags } from "./rehearse.ts";
@@ -46,6 +53,7 @@ function say(text: string): void {
 }
 
 const ENTRY = "entry file, YAML or JSON";
+const ENTRY_OR_WORKFLOW = `${ENTRY}, or workflow file (*.wf.md)`;
 const JOB = "name of the job; may be omitted if the entry has only one";
 
 function createProgram(end: (code: ExitCode) => void): Command {
@@ -66,9 +74,9 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     );
 
   addRunOptions(program.command("run"))
-    .argument("<entry>", ENTRY)
+    .argument("<entry>", ENTRY_OR_WORKFLOW)
     .argument("[job]", JOB)
-    .description("run a job of an entry")
+    .description("run a job of an entry, or a workflow")
     .action(async (entry: string, job: string | undefined, flags: RunFlags) =>
       end(await run(entry, job, flags)),
     );
@@ -90,7 +98,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
 
   program
     .command("list")
-    .argument("<entry>", `${ENTRY}, or workflow file (*.wf.md)`)
+    .argument("<entry>", ENTRY_OR_WORKFLOW)
     .description(
       "list the jobs of an entry with their user input, tasks and models, or the parameters of a workflow",
     )
@@ -101,7 +109,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
 
   program
     .command("chart")
-    .argument("[entry]", `${ENTRY}, or workflow file (*.wf.md); not with --journal`)
+    .argument("[entry]", `${ENTRY_OR_WORKFLOW}; not with --journal`)
     .argument("[job]", JOB)
     .description("print a job or a workflow as a Mermaid flowchart")
     .option(
@@ -120,8 +128,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .option("-o, --output <file>", "file to write (- for stdout)", "report.html")
     .action(async (journals: string[], flags: ReportFlags) => end(await report(journals, flags)));
 
-  program
-    .command("rehearse")
+  addEnvironmentOption(program.command("rehearse"))
     .argument("<rehearsal...>", "rehearsal files, YAML or JSON")
     .description("run rehearsals as tests")
     .option("--working-directory <dir>", "folder for rehearsals that don't name one", ".")
@@ -146,7 +153,7 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
 }
 
 function addRunOptions(command: Command): Command {
-  return addModelOptions(addRehearsalOptions(addInputOptions(command)))
+  return addModelOptions(addRehearsalOptions(addWorkflowOptions(addInputOptions(command))))
     .option("--record <file>", "record this run as a rehearsal")
     .option("--journal <file>", "write every event to a file, as JSON lines")
     .option("--html-report <file>", "write a report of the run as one HTML file")

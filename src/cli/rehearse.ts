@@ -7,6 +7,7 @@ export interface RehearseFlags {
   readonly runtimePath?: string;
   readonly inPlace?: true;
   readonly verbose?: true;
+  readonly env?: readonly string[];
 }
 
 /** One line for each file, the reasons of a failure below it, the counts at the end. */
@@ -24,6 +25,7 @@ export async function rehearse(files: readonly string[], flags: RehearseFlags): 
           ? { stream: output.terminal, colors: output.looks.colors }
           : undefined,
       ...(flags.runtimePath === undefined ? {} : { runtimePath: flags.runtimePath }),
+      ...(flags.env === undefined ? {} : { env: flags.env }),
     };
     for await (const report of rehearseFiles(files, options, signals)) {
       counts[report.kind] += 1;

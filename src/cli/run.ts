@@ -5,11 +5,16 @@ import { prepareRun, type RunOptions } from "../app/prepare-run.ts";
 import { executeRun } from "../app/run.ts";
 import { withoutSecrets } from "../app/secrets.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
-import { readSharedFlags, type SharedFlags } from "./flags.ts";
+import {
+  readSharedFlags,
+  readWorkflowFlags,
+  type SharedFlags,
+  type WorkflowFlags,
+} from "./flags.ts";
 import { cancelFromTerminal, exitCode, output, type ExitCode } from "./process.ts";
 
 /** The options of `agent-jobs run`, as commander hands them over. */
-export interface RunFlags extends SharedFlags {
+export interface RunFlags extends SharedFlags, WorkflowFlags {
   readonly userInput?: string;
   readonly userInputFile?: string;
   readonly workingDirectory?: string;
@@ -65,6 +70,7 @@ async function runOptions(
   return {
     entryFile,
     ...shared,
+    ...readWorkflowFlags(flags),
     terminal: {
       stream: output.terminal,
       verbosity: flags.quiet === true ? "quiet" : flags.verbose === true ? "verbose" : "normal",

@@ -13,7 +13,7 @@ import { readDocument, readSource } from "./read-document.ts";
 /** A line that begins with `#`, outside of fences, lists, quotes and HTML. */
 export interface MarkdownHeading {
   readonly level: number;
-  /** As it was written, without the signs of the heading. */
+  /** As it was written, without the signs of the heading, and with single spaces. */
   readonly text: string;
   /** Of the first `#`. */
   readonly at: Position;
@@ -35,6 +35,8 @@ export interface MarkdownFile {
   readonly lines: readonly string[];
   readonly frontMatter?: { readonly value: unknown; readonly locate: Locate };
   readonly headings: readonly MarkdownHeading[];
+  /** Lines that look like headings, but belong to HTML that is no comment. */
+  readonly hidden: readonly MarkdownHeading[];
   /** In lists and quotes as well. */
   readonly fences: readonly MarkdownFence[];
 }
@@ -60,8 +62,7 @@ export function readMarkdown(source: string | Uint8Array, file?: string): ReadMa
     : readDocument(yaml, { ...(file === undefined ? {} : { file }), format: "yaml" });
   if (front?.kind === "rejected") return front;
 
-  const { headings, fences } = structure(lines);
-  const document = { lines, headings, fences };
+  const document = { lines, ...structure(lines) };
   if (front === undefined) return { kind: "read", document };
   const { value, locate } = front;
   return { kind: "read", document: { ...document, frontMatter: { value, locate } } };
@@ -78,22 +79,29 @@ function frontMatterLines(lines: readonly string[]): number {
   return lines.findIndex((line, index) => index > 0 && /^(?:---|\.\.\.)[ \t]*$/.test(line)) + 1;
 }
 
-function structure(lines: readonly string[]): Pick<MarkdownFile, "headings" | "fences"> {
+function structure(lines: readonly string[]): Omit<MarkdownFile, "lines" | "frontMatter"> {
   parser ??= new MarkdownIt("commonmark").disable(["inline"]);
   const headings: MarkdownHeading[] = [];
+  const hidden: MarkdownHeading[] = [];
   const fences: MarkdownFence[] = [];
   for (const token of parser.parse(lines.join("\n"), {})) {
     const [first, end] = token.map ?? [0, 0];
-    const line = lines[first] ?? "";
     switch (token.type) {
       case "heading_open": {
         // Underlined headings are not used: a `---` below a line of a prompt is meant as a line.
         if (token.level > 0 || !token.markup.startsWith("#")) break;
-        const at = { line: first + 1, column: line.indexOf("#") + 1 };
-        headings.push({ level: token.markup.length, text: headingText(line), at });
+        headings.push(headingAt(lines, first, token.markup.length));
         break;
       }
+      case "html_block":
+        if (/^\s*<!--/.test(token.content) && token.content.includes("-->")) break;
+        for (let index = first; index < end; index++) {
+          const signs = /^ {0,3}(#{1,6})\s/.exec(lines[index] ?? "")?.[1];
+          if (signs !== undefined) hidden.push(headingAt(lines, index, signs.length));
+        }
+        break;
       case "fence": {
+        const line = lines[first] ?? "";
         const at = { line: first + 1, column: Math.max(line.indexOf(token.markup), 0) + 1 };
         const content = token.content.replace(/\n$/, "").split("\n");
         const isClosed = end - first - 1 > (token.content === "" ? 0 : content.length);
@@ -104,11 +112,17 @@ function structure(lines: readonly string[]): Pick<MarkdownFile, "headings" | "f
       default:
     }
   }
-  return { headings, fences };
+  return { headings, hidden, fences };
+}
+
+function headingAt(lines: readonly string[], index: number, level: number): MarkdownHeading {
+  const line = lines[index] ?? "";
+  const at = { line: index + 1, column: line.indexOf("#") + 1 };
+  return { level, text: headingText(line), at };
 }
 
 function headingText(line: string): string {
-  const text = line.trim().replace(/^#+/, "").trim();
+  const text = line.trim().replace(/^#+/, "").trim().replace(/\s+/g, " ");
   const end = text.length - (/#+$/.exec(text.slice(-1_000))?.[0].length ?? 0);
   // Signs at the end close the heading only if a space is before them.
   return end === 0 || /\s/.test(text.charAt(end - 1)) ? text.slice(0, end).trim() : text;

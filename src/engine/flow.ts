@@ -16,6 +16,8 @@ export interface FlowSpec {
   readonly modelId: string;
   readonly permissions: Permissions;
   readonly chart: FlowChart;
+  /** Given from outside of the entry, as they are. */
+  readonly params?: Readonly<Record<string, string>>;
   /** Never throws. Emits the steps; the engine emits the start and the end of the work. */
   readonly run: (context: FlowContext) => Promise<FlowEnd>;
 }
@@ -27,7 +29,7 @@ export interface FlowContext {
   readonly work: WorkRef;
   /** Stops with the job. The engine disposes of it. */
   readonly scope: Scope;
-  /** Of the whole job. */
+  /** Of the whole job. For limits of its own, a workflow counts against a `child` of it. */
   readonly usage: UsageBudget;
   /** With the variables of the job. */
   readonly params: Readonly<Record<string, string>>;

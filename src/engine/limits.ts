@@ -1,8 +1,9 @@
 /** The bounds of a run, resolved, and the counters that are held against them. */
 import { defaultLimits, type Limits } from "../entry/model.ts";
+import type { Clock } from "../events/clock.ts";
 import type { Crash } from "../events/crash.ts";
 import type { ModelUsed, PermissionDenied, SessionActivity } from "../events/session-activity.ts";
-import type { Scope } from "./scope.ts";
+import { Deadlines, type Scope } from "./scope.ts";
 
 /** What set a limit, as the user wrote it: an option, an input or a field. */
 export type LimitSources = { readonly [Name in keyof Limits]?: string };
@@ -25,6 +26,29 @@ export function resolveLimits(...layers: readonly LimitLayer[]): ResolvedLimits 
   return Object.assign({}, defaultLimits, ...layers, { setBy: Object.assign({}, ...sources) });
 }
 
+/** Limits of the whole run. */
+const noneOfThePart = { jobMinutes: Infinity, tokens: Infinity, cost: Infinity };
+
+/**
+ * Of a part of a run that brings limits of its own, such as a workflow in a job: they hold where the run has only a
+ * default. `jobMinutes`, `tokens` and `cost` are those of the part alone, by default none, because the run's own hold
+ * for the part anyway.
+ */
+export function partLimits(
+  run: ResolvedLimits,
+  own: Limits | undefined,
+  place: string,
+): ResolvedLimits {
+  const sources: LimitSources = Object.fromEntries(
+    Object.entries(run.setBy ?? {}).filter(([name]) => !Object.hasOwn(noneOfThePart, name)),
+  );
+  const brought: Limits = Object.fromEntries(
+    Object.entries(own ?? {}).filter(([name]) => !Object.hasOwn(sources, name)),
+  );
+  const named = { ...sources, ...setBy(brought, place) };
+  return { ...run, ...noneOfThePart, ...brought, setBy: named };
+}
+
 /** The sources of the limits of a layer, such as the entry. */
 export function setBy(limits: Limits | undefined, place: string): LimitSources {
   return Object.fromEntries(
@@ -42,6 +66,16 @@ export function exceeded<Name extends keyof Limits>(
 }
 
 export const minutes = (count: number): number => count * 60_000;
+
+/** Stops each scope that is added after so many minutes. */
+export function deadlines(
+  clock: Clock,
+  limits: ResolvedLimits,
+  limit: "jobMinutes" | "taskMinutes",
+): Deadlines {
+  const reason = { kind: "limit", ...exceeded(limits, limit) } as const;
+  return new Deadlines(clock, minutes(limits[limit]), reason);
+}
 
 /** What the model calls of a turn are counted against. */
 export interface Budgets {
@@ -68,7 +102,7 @@ export class UsageBudget {
     this.#whole = whole;
   }
 
-  /** Of a part. `scope` must be a child of the scope of this budget, which stops it too. */
+  /** Of a part. `scope` is a child of the scope of this budget, so that it stops with the whole. */
   child(limits: UsageLimits, scope: Scope): UsageBudget {
     return new UsageBudget(limits, scope, this);
   }

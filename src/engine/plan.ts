@@ -64,13 +64,13 @@ export function flowOf({ flows = {} }: RunSpec, { file }: FlowWork<number>): Flo
 
 /** The parameters that a work gives to its workflow, as texts. */
 export function paramsOf(spec: RunSpec, leaf: FlowWork<number>): Record<string, string> {
-  const variables = new Variables(spec.entry, spec.userInput, flowOf(spec, leaf).modelId);
-  return Object.fromEntries(
-    Object.entries(leaf.params ?? {}).map(([name, prompt]) => [
-      name,
-      variables.expand([promptText(prompt)]),
-    ]),
-  );
+  const { modelId, params } = flowOf(spec, leaf);
+  const variables = new Variables(spec.entry, spec.userInput, modelId);
+  const own = Object.entries(leaf.params ?? {}).map(([name, prompt]): [string, string] => [
+    name,
+    variables.expand([promptText(prompt)]),
+  ]);
+  return { ...Object.fromEntries(own), ...params };
 }
 
 /** Of a task on its own: a job of one work with the id 0. */

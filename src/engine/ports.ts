@@ -23,6 +23,17 @@ export interface SessionLabel extends WorkRef {
   readonly retry: number;
   /** 1, else it replaces a session that crashed. */
   readonly attempt: number;
+  /** Of the current turn, if a step of a workflow asked it. */
+  readonly activity?: StepActivity;
+}
+
+/** The activity of a workflow that a turn belongs to. */
+export interface StepActivity {
+  readonly id: string;
+  /** The id of the file that it is in. */
+  readonly file: string;
+  /** The how-manieth time it is reached in this run of the file; from 1 on. */
+  readonly hit: number;
 }
 
 export interface SessionRequest {
@@ -33,8 +44,23 @@ export interface SessionRequest {
   readonly permissions: Permissions;
   /** Beside the tools that every session has. */
   readonly tools?: readonly SessionTool[];
+  /**
+   * Names of the only tools that the model is offered, as far as the permissions can allow them. Job tools and
+   * `tools` need to be named too. A name that no tool has is ignored. Default: all that the permissions can allow.
+   */
+  readonly availableTools?: readonly string[];
   /** Default: the runtime's own. `append`: after it; `replace`: instead of it, its rules of safety included. */
   readonly systemPrompt?: { readonly mode: "append" | "replace"; readonly text: string };
+  /**
+   * The conversation so far. Every request of the session's own conversation has it before the first prompt; those of
+   * sub-agents don't. A message without text is left out.
+   */
+  readonly history?: readonly PastMessage[];
+}
+
+export interface PastMessage {
+  readonly role: "user" | "assistant";
+  readonly text: string;
 }
 
 /** A tool whose handler runs in this process. */
@@ -84,6 +110,8 @@ export interface TurnOptions {
   readonly turnMs: number;
   /** Longest silence of the session while no tool runs, in milliseconds. */
   readonly idleMs: number;
+  /** The session's label has it during the turn. */
+  readonly activity?: StepActivity;
   readonly onActivity: (activity: SessionActivity) => void;
 }
 

@@ -6,18 +6,17 @@
  * with the number of works done.
  */
 import type { FlowWork, LeafWork, TaskWork } from "../entry/model.ts";
-import type { Clock } from "../events/clock.ts";
 import { crashAdvice } from "../events/crash.ts";
 import type { ExceededLimit, LimitScope } from "../events/exceeded-limit.ts";
 import type { RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
 import type { RunPlan } from "../events/plan.ts";
 import type { FlowEnd } from "./flow.ts";
-import { CallBudget, exceeded, minutes, UsageBudget, type ResolvedLimits } from "./limits.ts";
+import { CallBudget, deadlines, exceeded, UsageBudget } from "./limits.ts";
 import { flowOf, modelOf, paramsOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
 import { runWork, type Finished, type WorkResult } from "./run-work.ts";
-import { Deadlines, Scope, stopText, type StopReason } from "./scope.ts";
+import { Scope, stopText, type Deadlines, type StopReason } from "./scope.ts";
 import { waitingFor, type LatestAttempt } from "./task-context.ts";
 import { Variables } from "./variables.ts";
 
@@ -261,15 +260,6 @@ class Run {
       start.availability,
     );
   }
-}
-
-function deadlines(
-  clock: Clock,
-  limits: ResolvedLimits,
-  limit: "jobMinutes" | "taskMinutes",
-): Deadlines {
-  const reason = { kind: "limit", ...exceeded(limits, limit) } as const;
-  return new Deadlines(clock, minutes(limits[limit]), reason);
 }
 
 function reported(outcome: TaskOutcome): WorkOutcome {

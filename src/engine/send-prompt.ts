@@ -7,7 +7,7 @@ import { crashRemedy, type Crash, type Overload, type Remedy } from "../events/c
 import type { MadeDecision, Purpose } from "../events/decision.ts";
 import type { Attempts } from "./attempts.ts";
 import { exceeded, DenialStreak, minutes } from "./limits.ts";
-import type { Session, TurnOutcome } from "./ports.ts";
+import type { Session, StepActivity, TurnOutcome } from "./ports.ts";
 import { STOP_GRACE_MS, unlessStopped, type Scope } from "./scope.ts";
 import type { Sender } from "./sender.ts";
 import { TurnWatch } from "./turn-watch.ts";
@@ -30,6 +30,8 @@ export interface Prompt {
   /** The session is the caller's. */
   readonly lent?: boolean;
   readonly sessions: SessionSource;
+  /** Of a workflow. */
+  readonly activity?: StepActivity;
   /** Called after every turn, also one that crashed. */
   readonly onTurn?: (outcome: TurnOutcome) => void;
 }
@@ -173,7 +175,7 @@ async function enterTurn(sender: Sender, prompt: Prompt, attempt: Attempt): Prom
 
 async function runTurn(
   sender: Sender,
-  { purpose, retry, text }: Prompt,
+  { purpose, retry, text, activity }: Prompt,
   { scope: turnScope, session, attempt }: Attempt,
 ): Promise<TurnOutcome> {
   const { scope, ports, limits, emit } = sender;
@@ -189,7 +191,8 @@ async function runTurn(
     signal: turnScope.signal,
     turnMs: minutes(limits.turnMinutes),
     idleMs: minutes(limits.idleMinutes),
-    onActivity: (activity) => watch.observe(activity),
+    ...(activity === undefined ? {} : { activity }),
+    onActivity: (observed) => watch.observe(observed),
   });
   const result = await unlessStopped(turnScope, ports.clock, STOP_GRACE_MS, turn);
   watch.end();

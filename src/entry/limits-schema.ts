@@ -40,7 +40,7 @@ export const limitProperties: Properties = {
   ),
   callDepth: whole(
     "callDepth",
-    "Depth of workflow files that call one another. When exceeded, the CALL fails.",
+    "CALLs of workflow files within one another. When exceeded, the CALL fails.",
   ),
   promptCharacters: whole(
     "promptCharacters",

@@ -79,7 +79,7 @@ export interface Limits {
   readonly activityHits?: number;
   /** Activities of one run of a workflow, those of called files included. Default: 10,000. */
   readonly activities?: number;
-  /** Workflow files that are open at the same time because one calls the other. Default: 10. */
+  /** CALLs of workflow files within one another. Default: 10. */
   readonly callDepth?: number;
   /** Characters of one prompt of a workflow. Default: 1,000,000. */
   readonly promptCharacters?: number;

@@ -1,11 +1,5 @@
 /** The JSON of every event, for readers of a journal and for the fields of decisions. */
-import type {
-  Limits,
-  Model,
-  PermissionPreset,
-  PermissionRules,
-  Permissions,
-} from "../entry/model.ts";
+import type { Model, PermissionPreset, PermissionRules, Permissions } from "../entry/model.ts";
 import type { Crash, Refusal } from "./crash.ts";
 import type {
   AvailabilityField,
@@ -26,8 +20,8 @@ import type {
   WorkOutcome,
   WorkRef,
 } from "./event.ts";
-import type { LimitScope } from "./exceeded-limit.ts";
-import type { PlannedLimit, PlannedLimits, PlannedTree } from "./plan.ts";
+import { limitName, limitScope, plannedLimits } from "./limit-shapes.ts";
+import type { PlannedTree } from "./plan.ts";
 import { sessionActivity } from "./activity-shapes.ts";
 import {
   amount,
@@ -115,39 +109,6 @@ const crash: Shape<Crash> = {
   is: Object.keys(crashes),
 };
 
-const scopes: Cases<LimitScope> = {
-  job: {},
-  task: { taskId: text },
-  turn: { of: text },
-  loop: { tasks: list(text) },
-  activity: { file: text, activity: text },
-};
-
-/** A plain string is its kind. */
-const scope: Shape<LimitScope> = {
-  ...tagged<LimitScope, "kind">("kind", scopes),
-  is: Object.keys(scopes),
-};
-
-const limitNames = {
-  jobMinutes: true,
-  tokens: true,
-  cost: true,
-  taskMinutes: true,
-  modelCalls: true,
-  turnMinutes: true,
-  idleMinutes: true,
-  loopIterations: true,
-  parallel: true,
-  activityHits: true,
-  activities: true,
-  callDepth: true,
-  promptCharacters: true,
-  outputCharacters: true,
-  commandMinutes: true,
-  commandIdleMinutes: true,
-} as const satisfies Record<keyof Limits, true>;
-
 const availability = { field: availabilityField, content: text, reason: text };
 const criteria = { field: criteriaField, content: text, reason: text };
 
@@ -183,8 +144,8 @@ const made: Cases<MadeDecision> = {
   "name-missing": { activity: text, name: text },
   "script-skipped": { activity: text, reason: text },
   "limit-exceeded": {
-    scope,
-    limit: words<keyof Limits>(limitNames),
+    scope: limitScope,
+    limit: limitName,
     value: positive,
     used: optional(amount),
     setBy: optional(text),
@@ -264,27 +225,6 @@ const permissions: Shape<Permissions> = either(
   }),
 );
 
-const fraction = record<PlannedLimit>({ value: nullable(positive), source: text });
-const whole = record<PlannedLimit>({ value: nullable(natural), source: text });
-const limits = record<PlannedLimits>({
-  jobMinutes: fraction,
-  tokens: whole,
-  cost: optional(fraction),
-  taskMinutes: fraction,
-  modelCalls: whole,
-  turnMinutes: fraction,
-  idleMinutes: fraction,
-  loopIterations: whole,
-  parallel: whole,
-  activityHits: optional(whole),
-  activities: optional(whole),
-  callDepth: optional(whole),
-  promptCharacters: optional(whole),
-  outputCharacters: optional(whole),
-  commandMinutes: optional(fraction),
-  commandIdleMinutes: optional(fraction),
-});
-
 const runOutcome = tagged<RunOutcome, "kind">("kind", {
   succeeded: {},
   failed: { reason: text, advice: optional(text) },
@@ -315,7 +255,7 @@ const bodies: {
     version: text,
     entryFingerprint: text,
     models: dictionary(text),
-    limits,
+    limits: plannedLimits,
     permissions: dictionary(permissions),
     userInput: text,
     work: tree,

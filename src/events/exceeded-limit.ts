@@ -24,6 +24,8 @@ export type LimitScope =
   | { readonly kind: "turn"; readonly of: string }
   /** A loop has no name of its own: it is identified by the tasks of its body. */
   | { readonly kind: "loop"; readonly tasks: readonly string[] }
+  /** A workflow in the job, by the file as the entry names it. */
+  | { readonly kind: "workflow"; readonly file: string }
   /** `file`: the id of the workflow file. */
   | { readonly kind: "activity"; readonly file: string; readonly activity: string };
 
@@ -53,7 +55,7 @@ const limitUnits: Readonly<Record<keyof Limits, readonly [one: string, many?: st
   parallel: ["turn"],
   activityHits: ["run"],
   activities: ["activity", "activities"],
-  callDepth: ["file"],
+  callDepth: ["call"],
   promptCharacters: ["character"],
   outputCharacters: ["character"],
   commandMinutes: ["minute"],
@@ -76,6 +78,8 @@ export function scopeName(scope: LimitScope): string {
       return `task "${scope.taskId}"`;
     case "turn":
       return `a turn of ${scope.of}`;
+    case "workflow":
+      return `workflow "${scope.file}"`;
     case "activity":
       return `activity "${scope.activity}" of ${scope.file}`;
     case "loop": {

@@ -50,7 +50,7 @@ const effect = tagged<EffectResult, "kind">("kind", {
   answered: { text },
   executed: { runs: list(scriptRun) },
   read: { text },
-  failed: { reason: text },
+  failed: { reason: text, runs: optional(list(scriptRun)) },
   stopped: { reason: text },
 });
 

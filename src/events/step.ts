@@ -66,7 +66,12 @@ export type EffectResult =
   | { readonly kind: "executed"; readonly runs: readonly ScriptRun[] }
   | { readonly kind: "read"; readonly text: string }
   /** The activity has failed; the workflow may go on. */
-  | { readonly kind: "failed"; readonly reason: string }
+  | {
+      readonly kind: "failed";
+      readonly reason: string;
+      /** The scripts that had begun. */
+      readonly runs?: readonly ScriptRun[];
+    }
   /** The run is over: a limit of the whole, or a cancellation. No handler runs. */
   | { readonly kind: "stopped"; readonly reason: string };
 

@@ -1,5 +1,5 @@
 /**
- * The runtimes that the sessions share: one for each set of search permissions, so usually one.
+ * The runtimes that the sessions share: one for each kind, so usually one.
  *
  * Invariants: at most one runtime starts at a time; a dead one is replaced once, for all sessions
  * that need it; one that has served its share of sessions is replaced too, and stopped when the
@@ -31,11 +31,26 @@ export interface RuntimeKeeper {
  */
 export type Searches = "guarded" | "open";
 
+/** Who sends the requests to the models: the runtime itself, or this process in its place. */
+export type Requests = "direct" | "handled";
+
+/** What can't be set for each session. */
+export interface RuntimeKind {
+  readonly searches: Searches;
+  readonly requests: Requests;
+}
+
+type KindKey = `${Searches}/${Requests}`;
+
+function keyOf({ searches, requests }: RuntimeKind): KindKey {
+  return `${searches}/${requests}`;
+}
+
 export interface RuntimePoolOptions {
   readonly clock: Clock;
   /** What to start; `path` is a runtime that was installed again. Called for every start: it may throw an Error for people. */
   readonly configure: (
-    searches: Searches,
+    kind: RuntimeKind,
     path?: string,
   ) => Omit<RuntimeProcessOptions, "clock" | "directory">;
   /** For a runtime that may have been damaged since it was installed. */
@@ -57,7 +72,7 @@ export interface RuntimeLease {
 }
 
 interface Served {
-  readonly searches: Searches;
+  readonly kind: RuntimeKind;
   /** Sessions that were given this runtime, and those of them that still have it. */
   opened: number;
   readonly open: Set<RuntimeLease>;
@@ -65,7 +80,7 @@ interface Served {
 }
 
 export class RuntimePool {
-  readonly #current = new Map<Searches, Promise<RuntimeProcess>>();
+  readonly #current = new Map<KindKey, Promise<RuntimeProcess>>();
   /** Every runtime that may still have a process or a file. */
   readonly #running = new Map<RuntimeProcess, Served>();
   #root: Promise<RunFolder> | undefined;
@@ -73,7 +88,7 @@ export class RuntimePool {
   #reaping: Promise<void> | undefined;
   #started = 0;
   /** Why the runtime before the next one is gone. */
-  readonly #lastLoss = new Map<Searches, string>();
+  readonly #lastLoss = new Map<KindKey, string>();
   #stopping: Promise<void> | undefined;
   #examined = false;
   /** Of the runtime that was installed again. */
@@ -94,11 +109,12 @@ export class RuntimePool {
    * The running runtime for one more session; started, or started again, if need be. Rejects with an Error
    * for people. The caller must release the lease.
    */
-  async acquire(searches: Searches): Promise<RuntimeLease> {
+  async acquire(kind: RuntimeKind): Promise<RuntimeLease> {
+    const key = keyOf(kind);
     for (;;) {
       if (this.#stopping !== undefined) throw new Error("The sessions have been stopped.");
-      const current = this.#current.get(searches) ?? this.#start(searches);
-      this.#current.set(searches, current);
+      const current = this.#current.get(key) ?? this.#start(kind);
+      this.#current.set(key, current);
       const runtime = await current;
       // It is being probed. New sessions don't wait for a runtime that may be unresponsive.
       if (runtime.unresponsive) await runtime.probe();
@@ -106,9 +122,9 @@ export class RuntimePool {
       if (served?.retired === true) continue;
       if (!runtime.gone && served !== undefined) return this.#lease(runtime, served);
       // It has died. The first caller that notices replaces it.
-      if (this.#current.get(searches) === current) {
-        if (runtime.loss !== undefined) this.#lastLoss.set(searches, runtime.loss);
-        this.#current.delete(searches);
+      if (this.#current.get(key) === current) {
+        if (runtime.loss !== undefined) this.#lastLoss.set(key, runtime.loss);
+        this.#current.delete(key);
       }
     }
   }
@@ -125,7 +141,7 @@ export class RuntimePool {
     served.opened += 1;
     if (served.opened >= (this.#options.sessionsPerRuntime ?? sessionsPerRuntime)) {
       served.retired = true;
-      this.#current.delete(served.searches);
+      this.#current.delete(keyOf(served.kind));
     }
     return lease;
   }
@@ -144,7 +160,8 @@ export class RuntimePool {
     return this.#stopping;
   }
 
-  async #start(searches: Searches): Promise<RuntimeProcess> {
+  async #start(kind: RuntimeKind): Promise<RuntimeProcess> {
+    const key = keyOf(kind);
     try {
       await Promise.allSettled(this.#current.values());
       // A full disk may have room at the next attempt.
@@ -154,26 +171,26 @@ export class RuntimePool {
       });
       const folder = await this.#root;
       this.#reaping ??= this.#reap();
-      const [runtime] = await Promise.all([this.#launchSound(folder, searches), this.#reaping]);
+      const [runtime] = await Promise.all([this.#launchSound(folder, kind), this.#reaping]);
       runtime.onDeath(() => void this.#dispose(runtime));
-      const loss = this.#lastLoss.get(searches);
+      const loss = this.#lastLoss.get(key);
       if (loss !== undefined) this.#tellRestarted(loss);
-      this.#lastLoss.delete(searches);
+      this.#lastLoss.delete(key);
       return runtime;
     } catch (error) {
-      this.#current.delete(searches);
+      this.#current.delete(key);
       throw error;
     }
   }
 
   /** The first start shows whether the runtime works. No session is opened on a broken one. */
-  async #launchSound(folder: RunFolder, searches: Searches): Promise<RuntimeProcess> {
+  async #launchSound(folder: RunFolder, kind: RuntimeKind): Promise<RuntimeProcess> {
     const { keeper, configure } = this.#options;
-    if (keeper === undefined || this.#examined) return this.#launch(folder, searches);
+    if (keeper === undefined || this.#examined) return this.#launch(folder, kind);
     this.#examined = true;
     const [damage, started] = await Promise.all([
-      keeper.examine(configure(searches).path),
-      this.#launch(folder, searches).catch((error: unknown) =>
+      keeper.examine(configure(kind).path),
+      this.#launch(folder, kind).catch((error: unknown) =>
         error instanceof Error ? error : new Error(String(error)),
       ),
     ]);
@@ -185,19 +202,19 @@ export class RuntimePool {
       await this.#dispose(started);
     }
     this.#path = await keeper.reinstall(problem);
-    return this.#launch(folder, searches);
+    return this.#launch(folder, kind);
   }
 
-  async #launch({ path, mark }: RunFolder, searches: Searches): Promise<RuntimeProcess> {
+  async #launch({ path, mark }: RunFolder, kind: RuntimeKind): Promise<RuntimeProcess> {
     this.#started += 1;
-    const configuration = this.#options.configure(searches, this.#path);
+    const configuration = this.#options.configure(kind, this.#path);
     const runtime = new RuntimeProcess({
       ...configuration,
       environment: { ...configuration.environment, [RUN_MARK]: mark },
       clock: this.#options.clock,
       directory: join(path, `runtime-${this.#started}`),
     });
-    this.#running.set(runtime, { searches, opened: 0, open: new Set(), retired: false });
+    this.#running.set(runtime, { kind, opened: 0, open: new Set(), retired: false });
     await runtime.start().catch((error: unknown) => {
       this.#running.delete(runtime);
       throw error;

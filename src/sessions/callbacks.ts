@@ -235,6 +235,7 @@ export async function startSession(
       permissions: "read-only",
       outputDirectory: tmpdir(),
       searches: "open",
+      requests: "direct",
       onActivity: denials.tell,
       clock,
     }),

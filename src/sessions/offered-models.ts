@@ -53,7 +53,7 @@ export async function modelsOfAccount(
   clock: Clock,
 ): Promise<readonly OfferedModel[]> {
   try {
-    const lease = await pool.acquire("open");
+    const lease = await pool.acquire({ searches: "open", requests: "direct" });
     try {
       // As for sessions, an installation token is in the environment of the runtime.
       const own = gitHubToken === undefined || gitHubToken.startsWith("ghs_");

@@ -1,21 +1,38 @@
-/** Hands every model request of the runtime to a `ModelTransport`. The SDK marks this seam experimental: it stays here. */
+/**
+ * Every model request of a runtime, in this process: it gets the history of its session, and then goes to the
+ * `ModelTransport`, or to the model server itself. The SDK marks this seam experimental: it stays here.
+ */
 import { CopilotRequestHandler } from "@github/copilot-sdk";
 import type { CopilotRequestContext } from "@github/copilot-sdk";
-import type { SessionLabel } from "../engine/ports.ts";
+import type { PastMessage, SessionLabel } from "../engine/ports.ts";
+import type { Environment } from "../platform/environment.ts";
+import { forward } from "./forward.ts";
+import { withHistory } from "./history.ts";
 import type { ModelTransport } from "./transport.ts";
 
-export interface TransportContext {
-  readonly label: (sessionId: string) => SessionLabel | undefined;
+/** What a model request needs to know of its session. */
+export interface Conversation {
+  readonly history: readonly PastMessage[];
+  /** That of the current turn. Undefined: the session belongs to no task. */
+  label: SessionLabel | undefined;
+  /** A sentence, once a request was not sent because it can't carry the history. */
+  refusal?: string;
+}
+
+export interface RequestContext {
+  /** Absent: requests go to where the runtime would send them. */
+  readonly transport: ModelTransport | undefined;
+  /** Names the proxies. */
+  readonly environment: Environment;
+  readonly conversation: (sessionId: string) => Conversation | undefined;
   readonly killRuntime: () => void;
 }
 
-export class TransportRequestHandler extends CopilotRequestHandler {
-  readonly #transport: ModelTransport;
-  readonly #context: TransportContext;
+export class RequestHandler extends CopilotRequestHandler {
+  readonly #context: RequestContext;
 
-  constructor(transport: ModelTransport, context: TransportContext) {
+  constructor(context: RequestContext) {
     super();
-    this.#transport = transport;
     this.#context = context;
   }
 
@@ -23,20 +40,36 @@ export class TransportRequestHandler extends CopilotRequestHandler {
     request: Request,
     context: CopilotRequestContext,
   ): Promise<Response> {
+    const { transport, killRuntime } = this.#context;
     const sessionId = context.sessionId ?? "";
-    return this.#transport.send({
+    const conversation = this.#context.conversation(sessionId);
+    // The root conversation has no parent, and its agent id is the session's.
+    const subAgent =
+      context.parentAgentId !== undefined ||
+      (context.agentId !== undefined && context.agentId !== sessionId);
+    const { url, method, headers } = request;
+    const given = { url, method, body: await request.text() };
+    const history = subAgent ? [] : (conversation?.history ?? []);
+    const sent = withHistory(given, history);
+    if (sent.kind === "not-understood") {
+      if (conversation !== undefined) conversation.refusal = sent.reason;
+      // The runtime doesn't repeat such a request.
+      return Response.json({ error: { message: sent.reason } }, { status: 400 });
+    }
+    const { body } = sent;
+    if (transport === undefined) {
+      const { environment } = this.#context;
+      return forward({ ...given, headers, body }, environment, context.signal);
+    }
+    return transport.send({
       sessionId,
-      label: this.#context.label(sessionId),
-      // The root conversation has no parent, and its agent id is the session's.
-      subAgent:
-        context.parentAgentId !== undefined ||
-        (context.agentId !== undefined && context.agentId !== sessionId),
-      url: request.url,
-      method: request.method,
-      headers: Object.fromEntries(request.headers),
-      body: await request.text(),
+      label: conversation?.label,
+      subAgent,
+      ...given,
+      headers: Object.fromEntries(headers),
+      body,
       signal: context.signal,
-      killRuntime: this.#context.killRuntime,
+      killRuntime,
     });
   }
 

@@ -6,7 +6,7 @@ import type { SessionActivity } from "../events/session-activity.ts";
 import { jobTools } from "./job-tools.ts";
 import type { CallOrder } from "./call-order.ts";
 import { orderedPermissionHandler, permissionHandler, realFiles } from "./permission-handler.ts";
-import type { Searches } from "../runtime/runtime-pool.ts";
+import type { Requests, Searches } from "../runtime/runtime-pool.ts";
 import { toolsFor } from "../permissions/rules.ts";
 import { guarded } from "./tool-guard.ts";
 import { searchHooks } from "./search-results.ts";
@@ -34,14 +34,22 @@ export interface SessionConfigOptions {
   readonly order?: CallOrder | undefined;
   /** What the run writes about itself; absolute paths. */
   readonly kept?: readonly string[] | undefined;
+  /** Who sends its model requests. */
+  readonly requests: Requests;
   /** Beside the job tools. */
   readonly tools?: readonly Tool[] | undefined;
+  /** The only tools that are offered. Default: all that the permissions can allow. */
+  readonly availableTools?: readonly string[] | undefined;
 }
 
 export function sessionConfig(
   options: SessionConfigOptions,
 ): SessionConfig & { sessionId: string } {
   const { provider, gitHubToken, permissions, workingDirectory, onActivity, order } = options;
+  // The runtime offers these whether `availableTools` names them or not.
+  const tools = [...jobTools(), ...(options.tools ?? [])].filter(
+    ({ name }) => options.availableTools?.includes(name) ?? true,
+  );
   const asked = { permissions, workingDirectory, onActivity, kept: options.kept };
   return {
     sessionId: options.id,
@@ -51,8 +59,8 @@ export function sessionConfig(
     // Seen by the bound of an answer, and as a sign of life.
     includeSubAgentStreamingEvents: true,
     workingDirectory,
-    tools: [...jobTools(), ...(options.tools ?? [])].map((tool) => guarded(tool, options.clock)),
-    availableTools: toolsFor(permissions),
+    tools: tools.map((tool) => guarded(tool, options.clock)),
+    availableTools: offeredTools(options, tools),
     onPermissionRequest:
       order === undefined ? permissionHandler(asked) : orderedPermissionHandler(asked, order),
     // Any hook makes every step of a turn a question to us: a guarded search needs none.
@@ -70,7 +78,26 @@ export function sessionConfig(
     enableSessionTelemetry: false,
     ...(provider === undefined ? {} : { provider: sdkProvider(provider) }),
     ...(gitHubToken === undefined ? {} : { gitHubToken }),
+    // A handler gets whole requests over HTTP; over a WebSocket they are parts.
+    ...(options.requests === "handled" ? { capi: { enableWebSocketResponses: false } } : {}),
   };
+}
+
+/** In the runtime's notation. Some tools never request a permission, so what isn't allowed isn't offered either. */
+function offeredTools(
+  { permissions, availableTools }: SessionConfigOptions,
+  tools: readonly Tool[],
+): string[] {
+  const allowed = toolsFor(permissions);
+  if (availableTools === undefined) return allowed;
+  const everything = allowed.includes("builtin:*");
+  const custom = new Set(tools.map(({ name }) => name));
+  return availableTools.flatMap((name) => {
+    if (custom.has(name)) return [`custom:${name}`];
+    const builtIn = `builtin:${name}`;
+    const isName = /^[\w-]+$/.test(name);
+    return isName && (everything || allowed.includes(builtIn)) ? [builtIn] : [];
+  });
 }
 
 function sdkProvider(provider: Provider): NonNullable<SessionConfig["provider"]> {

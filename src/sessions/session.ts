@@ -12,7 +12,6 @@ import type {
   Opened,
   Session,
   SessionFactory,
-  SessionLabel,
   SessionRequest,
   TurnOptions,
   TurnOutcome,
@@ -21,7 +20,7 @@ import type { Crash } from "../events/crash.ts";
 import { isDirectory, realPathOf } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import type { CallOrder, SharedFolders } from "./call-order.ts";
-import type { RuntimeLease, RuntimePool, Searches } from "../runtime/runtime-pool.ts";
+import type { RuntimeKind, RuntimeLease, RuntimePool } from "../runtime/runtime-pool.ts";
 import { bestEffort, onAbort, within } from "../runtime/deadline.ts";
 import { canStartProcesses, mayReadPrivateFiles } from "../permissions/rules.ts";
 import { causeOf, type ModelAddress } from "./model-error.ts";
@@ -31,6 +30,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import type { RuntimeProcess } from "../runtime/runtime-process.ts";
 import { Denials } from "./denials.ts";
 import { sessionConfig } from "./session-config.ts";
+import type { Conversation } from "./request-handler.ts";
 import { sdkTools, systemMessage } from "./session-tools.ts";
 import type { Provider } from "./session-config.ts";
 import { runTurn } from "./turn.ts";
@@ -46,6 +46,8 @@ export interface SessionContext {
   readonly pool: RuntimePool;
   /** Whether a runtime can keep files of credentials out of its searches by itself. */
   readonly guardsSearches: boolean;
+  /** Whether this process handles the model requests of every session, not only of those with a history. */
+  readonly handlesRequests: boolean;
   readonly folders: SharedFolders;
   readonly provider?: Provider | undefined;
   /** Pays for the session's models. */
@@ -58,8 +60,8 @@ export interface SessionContext {
 }
 
 export interface SessionFactoryOptions extends SessionContext {
-  /** Of each session that belongs to a task; the model transport reads them. */
-  readonly labels: Map<string, SessionLabel>;
+  /** Session id → what its model requests need. */
+  readonly conversations: Map<string, Conversation>;
   /** Session id → the sessions that are open now. */
   readonly open: Map<string, OpenSession>;
   /** Why no session can be opened at all; undefined when one can. */
@@ -74,24 +76,26 @@ export class CopilotSessionFactory implements SessionFactory {
   }
 
   async open(request: SessionRequest, signal: AbortSignal): Promise<Opened> {
-    const { clock, labels, refusal } = this.#options;
+    const { clock, conversations, refusal } = this.#options;
     if (signal.aborted) return canceled;
     if (refusal !== undefined) return { kind: "crashed", crash: refusal };
     const id = randomUUID();
-    if (request.label !== undefined) labels.set(id, request.label);
+    const conversation: Conversation = { label: request.label, history: request.history ?? [] };
+    conversations.set(id, conversation);
     const opened = await openCopilotSession(this.#options, { ...request, id }, signal);
     if (!("session" in opened)) {
-      labels.delete(id);
+      conversations.delete(id);
       return opened;
     }
     const { open } = this.#options;
     open.set(id, opened);
     const closed = (): void => {
-      labels.delete(id);
+      conversations.delete(id);
       open.delete(id);
     };
     const { probe } = this.#options;
-    const session = new JobSession(opened, request.modelId, clock, probe, closed);
+    const { modelId } = request;
+    const session = new JobSession({ open: opened, conversation, modelId, clock, probe, closed });
     return { kind: "opened", session };
   }
 }
@@ -121,11 +125,15 @@ export async function openCopilotSession(
 ): Promise<OpenSession | (Opened & { kind: "crashed" })> {
   const { clock, pool, probe } = context;
   if (pool.pids.length === 0) probe?.watch();
-  const searches: Searches =
-    context.guardsSearches && !mayReadPrivateFiles(request.permissions) ? "guarded" : "open";
+  const guarded = context.guardsSearches && !mayReadPrivateFiles(request.permissions);
+  const handled = context.handlesRequests || (request.history ?? []).length > 0;
+  const kind: RuntimeKind = {
+    searches: guarded ? "guarded" : "open",
+    requests: handled ? "handled" : "direct",
+  };
   let lease: RuntimeLease;
   try {
-    const acquiring = pool.acquire(searches);
+    const acquiring = pool.acquire(kind);
     const acquired = await untilAborted(acquiring, signal);
     if (acquired === undefined) {
       void acquiring.then(
@@ -157,7 +165,7 @@ export async function openCopilotSession(
     ...context,
     tools: [...(context.tools ?? []), ...sdkTools(request.tools ?? [])],
     outputDirectory: runtime.outputDirectory,
-    searches,
+    ...kind,
     kept: [...context.kept, dirname(runtime.outputDirectory)],
     order,
     onActivity: denials.tell,
@@ -271,6 +279,15 @@ async function endCopilotSession(
   release();
 }
 
+interface JobSessionOptions {
+  readonly open: OpenSession;
+  readonly conversation: Conversation;
+  readonly modelId: string;
+  readonly clock: Clock;
+  readonly probe: ModelProbe | undefined;
+  readonly closed: () => void;
+}
+
 class JobSession implements Session {
   readonly id: string;
   readonly modelId: string;
@@ -278,23 +295,19 @@ class JobSession implements Session {
   #closing: Promise<void> | undefined;
   readonly #closed = new AbortController();
   readonly #open: OpenSession;
+  readonly #conversation: Conversation;
   readonly #clock: Clock;
   readonly #probe: ModelProbe | undefined;
   readonly #onClosed: () => void;
 
-  constructor(
-    open: OpenSession,
-    modelId: string,
-    clock: Clock,
-    probe: ModelProbe | undefined,
-    onClosed: () => void,
-  ) {
+  constructor({ open, conversation, modelId, clock, probe, closed }: JobSessionOptions) {
     this.#open = open;
+    this.#conversation = conversation;
     this.#probe = probe;
     this.id = open.session.sessionId;
     this.modelId = modelId;
     this.#clock = clock;
-    this.#onClosed = onClosed;
+    this.#onClosed = closed;
   }
 
   async runTurn(prompt: string, options: TurnOptions): Promise<TurnOutcome> {
@@ -310,6 +323,11 @@ class JobSession implements Session {
     const { session, runtime, denials, model, stopped, order } = this.#open;
     // A request for permission that waits would keep an aborted turn from ending.
     if (order !== undefined) unsubscribe.push(onAbort(stop.signal, () => order.interrupt()));
+    const conversation = this.#conversation;
+    const { label } = conversation;
+    if (label !== undefined && options.activity !== undefined) {
+      conversation.label = { ...label, activity: options.activity };
+    }
     this.#running = runTurn(
       session,
       prompt,
@@ -317,12 +335,13 @@ class JobSession implements Session {
       { clock: this.#clock, life: runtime, model, denials, stopped: stopped.signal },
     );
     try {
-      const outcome = await this.#running;
+      const outcome = refusedBy(conversation, await this.#running);
       if (outcome.kind === "crashed" && withoutAnswer(outcome.crash)) this.#probe?.ask();
       if (outcome.kind === "completed") this.#probe?.answered();
       return outcome;
     } finally {
       for (const one of unsubscribe) one();
+      conversation.label = label;
       this.#running = undefined;
     }
   }
@@ -352,6 +371,12 @@ async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promis
     unsubscribe?.();
     promise.catch(() => undefined);
   }
+}
+
+/** It was not the model server that answered. No further attempt would go better. */
+function refusedBy({ refusal }: Conversation, outcome: TurnOutcome): TurnOutcome {
+  if (refusal === undefined || outcome.kind !== "crashed") return outcome;
+  return { ...outcome, crash: { cause: "configuration", message: refusal } };
 }
 
 /** The model server may be unreachable. */

@@ -3,7 +3,7 @@ import type { Tool } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import type { Clock } from "../events/clock.ts";
-import type { SessionFactory, SessionLabel } from "../engine/ports.ts";
+import type { SessionFactory } from "../engine/ports.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
@@ -16,11 +16,8 @@ import type { Environment } from "../platform/environment.ts";
 import { modelsOfAccount, modelsOfServer, type OfferedModel } from "./offered-models.ts";
 import { ModelProbe } from "./model-probe.ts";
 import { copilotService, isReachedDirectly } from "./model-server.ts";
-import {
-  rehearsalProvider,
-  transportProvider,
-  TransportRequestHandler,
-} from "./request-handler.ts";
+import { rehearsalProvider, RequestHandler, transportProvider } from "./request-handler.ts";
+import type { Conversation } from "./request-handler.ts";
 import { findRuntime } from "../runtime/find-runtime.ts";
 import { searchConfiguration } from "./search-configuration.ts";
 import { CopilotSessionFactory, openCopilotSession, type OpenSession } from "./session.ts";
@@ -96,7 +93,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     gitHubToken: options.gitHubToken,
     hasProvider: provider !== undefined,
   });
-  const labels = new Map<string, SessionLabel>();
+  const conversations = new Map<string, Conversation>();
   const open = new Map<string, OpenSession>();
   const guard = searchConfiguration(options.environment);
   const pool = new RuntimePool({
@@ -106,17 +103,19 @@ export function createSessions(options: SessionsOptions): Sessions {
     mark: options.mark,
     keeper: options.runtimeKeeper,
     sessionsPerRuntime: options.sessionsPerRuntime,
-    configure: (searches, path = findRuntime(options)) => ({
+    configure: ({ searches, requests }, path = findRuntime(options)) => ({
       path,
       searchConfiguration: searches === "guarded" ? guard : undefined,
       environment: runtimeEnvironment(options.environment),
       authentication: access,
       requestHandler:
-        transport === undefined
+        requests === "direct"
           ? undefined
           : (killRuntime) =>
-              new TransportRequestHandler(transport, {
-                label: (sessionId) => labels.get(sessionId),
+              new RequestHandler({
+                transport,
+                environment: options.environment,
+                conversation: (sessionId) => conversations.get(sessionId),
                 killRuntime,
               }),
     }),
@@ -142,6 +141,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     clock,
     pool,
     guardsSearches,
+    handlesRequests: transport !== undefined,
     folders,
     kept,
     provider,
@@ -152,7 +152,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   const refusal =
     provider === undefined && (options.gitHubToken ?? "") === "" ? noModelCrash : undefined;
   return {
-    factory: new CopilotSessionFactory({ ...context, labels, open, refusal }),
+    factory: new CopilotSessionFactory({ ...context, conversations, open, refusal }),
     async startSession(request) {
       if (refusal !== undefined) throw new Error(refusal.message);
       const id = randomUUID();

@@ -6,7 +6,7 @@ import { parseFlowchart, type FlowEdge, type FlowNode } from "./flowchart.ts";
 import type { FlowLabel } from "./flowchart-text.ts";
 import type { Activity, ActivityPlace, Parameter } from "./model.ts";
 import { parseParameters } from "./params.ts";
-import { namePattern, unquote } from "./value.ts";
+import { namePattern, roleOf, unquote } from "./value.ts";
 
 export interface ReadActivities {
   readonly activities: Map<string, Activity>;
@@ -88,12 +88,7 @@ export function readActivities(
       ignored.add(node.id);
       continue;
     }
-    const isRemark =
-      !arrows.has(node.id) &&
-      (merged.attached.has(node.id) ||
-        remarks.has(node.shape ?? "") ||
-        merged.subgraphs.has(node.id));
-    if (prefix === undefined && isRemark) continue;
+    if (!arrows.has(node.id) && isRemark(node, prefix, merged)) continue;
     const kind = prefix === undefined ? undefined : kindOf(prefix, node, findings);
     if (prefix === undefined) reportUnknown(node, merged, findings);
     if (kind === undefined) ignored.add(node.id);
@@ -151,6 +146,17 @@ function prefixOf(id: string): (typeof kinds)[number] | undefined {
   return kinds.find((kind) => kind === prefix);
 }
 
+/** Of a node without arrows. Remarks may be named after what they explain: `START_COMMENT`. */
+function isRemark(
+  { id, shape = "" }: PlacedNode,
+  prefix: string | undefined,
+  { attached, subgraphs }: Merged,
+): boolean {
+  if (remarks.has(shape)) return true;
+  if (prefix === undefined) return attached.has(id) || subgraphs.has(id);
+  return attached.has(id) && prefix === "START" && id !== prefix;
+}
+
 function reportUnknown(node: PlacedNode, merged: Merged, findings: Findings): void {
   const place = node.locate(node.offset);
   if (merged.subgraphs.has(node.id)) {
@@ -202,7 +208,7 @@ function kindOf(
       return { kind: "set", name, value: text.slice(equals + 1).trim() };
     }
     case "ASSIGN":
-      return text === "" ? need("a value") : { kind: "assign", value: text };
+      return text === "" ? need("a value") : { kind: "assign", value: nameOf(text) };
     case "CHECK": {
       const read = parseCheck(text);
       if (read.kind === "fault") {
@@ -216,7 +222,7 @@ function kindOf(
     case "PROMPT":
       return text === ""
         ? need("the name of a prompt, such as User Ask")
-        : { kind: "prompt", prompt: text };
+        : { kind: "prompt", prompt: nameOf(text) };
     case "ASK":
       return text === "" ? { kind: "ask" } : { kind: "ask", question: text };
     case "EXECUTE":
@@ -226,6 +232,11 @@ function kindOf(
       return path === "" ? need("the file of a workflow") : { kind: "call", path, target: "" };
     }
   }
+}
+
+/** A prompt is named by a heading, in which a line break of a label is a space. */
+function nameOf(text: string): string {
+  return roleOf(text) === undefined ? text : text.replace(/\s+/g, " ");
 }
 
 /** The label without its caption, which is for readers. */

@@ -7,6 +7,7 @@ import type { Activity, WorkflowFile } from "./model.ts";
 import type { PromptSection } from "./sections.ts";
 import { allowsCommands } from "./settings.ts";
 import { isQuoted, namePattern, placeholders, roleOf } from "./value.ts";
+import { USER_INPUT } from "./parameters.ts";
 
 /** A file that has been read, before its calls have. */
 export interface ReadFile extends Omit<WorkflowFile, "start" | "activities" | "prompts"> {
@@ -29,6 +30,7 @@ const builtIn: ReadonlySet<string> = new Set([
   "RESULT",
   "CONTENT",
   "EXIT_CODE",
+  USER_INPUT,
   "MAX_ACTIVITY_HITS",
 ]);
 

@@ -1,4 +1,5 @@
 import type { Workflow } from "./model.ts";
+import { roleOf } from "./value.ts";
 
 /** What someone who runs a workflow needs to know of it. */
 export interface WorkflowDescription {
@@ -32,4 +33,13 @@ export function describeWorkflow(workflow: Workflow): WorkflowDescription {
     models: own === undefined ? [] : [own],
     files: Object.keys(files).filter((id) => id !== main),
   };
+}
+
+/** Whether it sends prompts to a model. */
+export function promptsModels({ files }: Workflow): boolean {
+  return Object.values(files).some(({ activities }) =>
+    Object.values(activities).some(
+      (activity) => activity.kind === "prompt" && (roleOf(activity.prompt) ?? "user") === "user",
+    ),
+  );
 }

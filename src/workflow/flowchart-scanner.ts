@@ -55,6 +55,8 @@ export class FlowScanner {
   readonly text: string;
   at = 0;
   readonly faults: FlowFault[] = [];
+  /** Of `e1@-->`, which `e1@{ … }` gives properties. */
+  readonly edgeIds = new Set<string>();
   /** Whether nothing has been found unclosed so far. */
   #mayCrossLines = true;
 
@@ -194,7 +196,8 @@ export class FlowScanner {
   link(): Link | "fault" | undefined {
     const before = this.at;
     this.skipWhite();
-    this.match(edgeIdPattern);
+    const id = this.match(edgeIdPattern);
+    if (id !== undefined) this.edgeIds.add(id.slice(0, -1));
     const offset = this.at;
     linkPattern.lastIndex = offset;
     const found = linkPattern.exec(this.text);
@@ -227,7 +230,9 @@ export class FlowScanner {
       this.fail(offset, "An edge must lead in one direction, with an arrow head.", "write -->");
       return "fault";
     }
-    if (this.skipSpaces() === "|") {
+    const end = this.at;
+    if (this.skipWhite() !== "|") this.at = end;
+    else {
       const piped = this.#pipeLabel();
       if (piped === undefined) return "fault";
       label = piped;

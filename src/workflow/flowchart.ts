@@ -60,6 +60,8 @@ class FlowchartParser extends FlowScanner {
   parse(): Flowchart {
     const isFlowchart = this.#header();
     if (isFlowchart) this.#statements();
+    const ends = new Set(this.#edges.flatMap(({ from, to }) => [from, to]));
+    for (const id of this.edgeIds) if (!ends.has(id)) this.#nodes.delete(id);
     for (const offset of this.#open) {
       this.faults.push({ offset, reason: "This subgraph has no `end`." });
     }
@@ -215,6 +217,11 @@ class FlowchartParser extends FlowScanner {
     const sign = this.skipSpaces();
     if (sign === "" || sign === "\n" || this.text.startsWith("%%", this.at)) return;
     if (sign === ";") this.at += 1;
-    else this.fail(this.at, `Expected an edge or the end of the line, found ${this.found()}.`);
+    else {
+      // Editors make other signs of what was typed.
+      const hint = /^[-=.]*[‐-―−→⟶⇒➔➜]/u.test(this.text.slice(this.at, this.at + 10));
+      const reason = `Expected an edge or the end of the line, found ${this.found()}.`;
+      this.fail(this.at, reason, hint ? "write -->" : undefined);
+    }
   }
 }

@@ -29,19 +29,19 @@ export interface MachineOptions {
 }
 
 export interface Machine {
-  /** Before the first activity. The variables are those of `bindParameters`. */
-  start(variables: Readonly<Record<string, string>>): WorkflowState;
+  /** Before the first activity. The variables are those of `bindParameters`. `result`: RESULT. */
+  start(variables: Readonly<Record<string, string>>, result?: string): WorkflowState;
   /** The first step, and each one after a `pass`, is given `passed`. */
   step(state: WorkflowState, result: EffectResult): Step;
 }
 
 export function workflowMachine(workflow: Workflow, options: MachineOptions = {}): Machine {
   return {
-    start: (variables) => {
+    start: (variables, result = "") => {
       const main = workflow.files[workflow.main];
       return {
         status: "CREATED",
-        result: "",
+        result,
         frames: [frameOf(workflow.main, variables, variables)],
         agents: {},
         nextAgent: 0,
@@ -78,8 +78,10 @@ class Stepper extends Flow {
       this.#begin(phase.activity);
     } else if (phase.kind === "waiting") {
       const activity = this.activity(phase.activity);
-      if (result.kind === "failed") this.finish(activity, false, result.reason);
-      else if (phase.effect.kind === "read" && result.kind === "read") {
+      if (result.kind === "failed") {
+        if (result.runs !== undefined) this.#keepOutput(result.runs);
+        this.finish(activity, false, result.reason);
+      } else if (phase.effect.kind === "read" && result.kind === "read") {
         this.#perform(activity, { ...phase.files, [phase.effect.path]: result.text });
       } else this.#receive(activity, phase.effect, result);
     }
@@ -317,22 +319,28 @@ class Stepper extends Flow {
   }
 
   #executed(activity: Activity, runs: readonly ScriptRun[]): void {
-    const output = outputOf(runs);
     const { outputCharacters } = this.#limits;
-    this.update({ result: shortened(output, outputCharacters) });
-    const exitCode = runs.findLast((run) => run.exitCode !== 0)?.exitCode ?? 0;
-    this.set("EXIT_CODE", String(exitCode));
+    const exitCode = this.#keepOutput(runs);
     const late = runs.find(({ timedOut }) => timedOut === true);
     if (late !== undefined) {
       return this.finish(activity, false, `The command took too long: ${firstWords(late.code)}`);
     }
-    if (output.length > outputCharacters) {
+    const printed = runs.reduce((sum, run) => sum + (run.outputCharacters ?? run.output.length), 0);
+    if (printed > outputCharacters) {
       const reason = this.exceed("outputCharacters", outputCharacters, activity.id);
       return this.finish(activity, false, reason);
     }
     // Without a failure edge, the model judges what the command printed.
     const succeeded = exitCode === 0 || activity.other === undefined;
     this.finish(activity, succeeded, exitCode === 0 ? undefined : `The exit code is ${exitCode}.`);
+  }
+
+  /** RESULT and EXIT_CODE. Returns the exit code. */
+  #keepOutput(runs: readonly ScriptRun[]): number {
+    this.update({ result: shortened(outputOf(runs), this.#limits.outputCharacters) });
+    const exitCode = runs.findLast((run) => run.exitCode !== 0)?.exitCode ?? 0;
+    this.set("EXIT_CODE", String(exitCode));
+    return exitCode;
   }
 
   /** Gives the text of a written value, after reading a file for it, or ends the activity. */

@@ -3,6 +3,9 @@ import type { Diagnostic } from "../document/diagnostic.ts";
 import { suggestion } from "../document/suggest.ts";
 import type { Workflow, WorkflowFile } from "./model.ts";
 
+/** The user input of a run is a parameter that need not be declared. */
+export const USER_INPUT = "USER_INPUT";
+
 export type BoundParameters =
   | {
       readonly kind: "bound";
@@ -31,7 +34,7 @@ export function bindParameters(
     }));
   if (diagnostics.length > 0) return { kind: "incomplete", diagnostics };
   const warnings = Object.keys(given)
-    .filter((name) => !names.includes(name))
+    .filter((name) => !names.includes(name) && name !== USER_INPUT)
     .map((name): Diagnostic => ({
       file,
       codePath: "",

@@ -43,6 +43,8 @@ export type Executed =
       readonly kind: "failed";
       readonly reason: string;
       readonly because: "denied" | "limit" | "output" | "killed" | "broken";
+      /** The limit that it has exceeded. */
+      readonly limit?: "commandMinutes" | "commandIdleMinutes";
       /** Up to the script that failed, which is the last one. */
       readonly runs: readonly CompleteRun[];
     }
@@ -265,7 +267,7 @@ export class ScriptRunner implements Scripts {
   }
 }
 
-type Problem = Pick<Extract<Executed, { kind: "failed" }>, "because" | "reason">;
+type Problem = Pick<Extract<Executed, { kind: "failed" }>, "because" | "reason" | "limit">;
 
 /** Of a script that was ended, as `timeout` reports it. */
 const endedExitCode = 124;
@@ -363,7 +365,7 @@ class Bounds {
 
   #exceedTime(limit: "commandMinutes" | "commandIdleMinutes"): void {
     const reason = `Exceeded limits.${limit} (${this.#limits[limit]} minutes)`;
-    this.#stop({ because: "limit", reason });
+    this.#stop({ because: "limit", limit, reason });
   }
 
   #stop(problem: Problem): void {

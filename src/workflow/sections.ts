@@ -79,6 +79,12 @@ export function readSections(source: Source, files: WorkflowFiles, findings: Fin
     const hint = similar === undefined ? "add one, with a flowchart" : "write # Workflow";
     findings.error({ file, at }, "There is no section `# Workflow`.", hint);
   }
+  for (const { level, text, at } of document.hidden) {
+    if (level === 1 ? !isSection(text) : level > 2 || roleOf(text) === undefined) continue;
+    const quoted = JSON.stringify(`${"#".repeat(level)} ${text.slice(0, 80)}`);
+    const reason = `${quoted} belongs to the HTML above it, and is no heading.`;
+    findings.warn({ file, at }, reason, "add an empty line before it, or close the HTML");
+  }
   const reader = new PromptReader(files, findings);
   reader.read(source, promptSections(all), [source.id]);
   const read = { flowAt: flows[0]?.at, fences, prompts: reader.prompts };

@@ -48,6 +48,12 @@ describe("the inputs", () => {
       job: undefined,
       userInput: undefined,
       userInputFile: undefined,
+      params: {},
+      answers: {},
+      env: [],
+      history: undefined,
+      resume: undefined,
+      rerun: false,
       workingDirectory: undefined,
       models: {},
       permissions: undefined,
@@ -103,6 +109,36 @@ describe("the inputs", () => {
     assert.deepEqual(
       [inputs.summary, inputs.annotations, inputs.failOn],
       ["compact", "errors", "never"],
+    );
+  });
+
+  it("give workflows parameters, answers and names of the environment, line by line", () => {
+    const inputs = valid({
+      params: "REPO_URL = https://x.example/?a=b\nTEXT<<END\none\n two\nEND",
+      answers: "ASK_A=yes\nASK_A=no",
+      env: "CI\n HOME",
+      rerun: "true",
+    });
+    assert.deepEqual(inputs.params, { REPO_URL: "https://x.example/?a=b", TEXT: "one\n two" });
+    assert.deepEqual(inputs.answers, { ASK_A: ["yes", "no"] });
+    assert.deepEqual(inputs.env, ["CI", "HOME"]);
+    assert.equal(inputs.rerun, true);
+    const long = `A${"x".repeat(1000)}`;
+    assert.deepEqual(
+      problems({
+        entry: "e.wf.md",
+        params: `A=1\nA=2\nRESULT=1\n${long}\nB<<END`,
+        answers: "NAME=x",
+        env: "A=b",
+      }),
+      [
+        '`params`: the line "A=2" names the parameter "A" twice.',
+        '`params`: the line "RESULT=1" names RESULT, which is set by the run and can\'t be a parameter.',
+        `\`params\`: the line "${long.slice(0, 100)}…" must have the form NAME=value, for example BRANCH=main.`,
+        '`params`: the line "B<<END" begins a value of several lines, but no line "END" ends it.',
+        '`answers`: the line "NAME=x" has the name "NAME". An answer has the id of its ASK, for example ASK_NAME=yes.',
+        '`env`: the line "A=b" must be the name of an environment variable, for example CI, not "A=b". Its value is taken from the environment.',
+      ],
     );
   });
 

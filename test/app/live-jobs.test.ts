@@ -419,6 +419,18 @@ describe("a rehearsal on a server", () => {
     assert.match(told, /taskSucceeded/);
   });
 
+  it("gives no advice about model servers for an error of the script", async (t) => {
+    const rule = { turns: [{ error: { status: 401, message: "No more for today" } }] };
+    const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [rule]);
+    const told = (await drain(rig.live, "journal", await run(rig)))
+      .filter(({ type }) => type === "decision" || type === "run.ended")
+      .map((event) => JSON.stringify(event))
+      .join("\n");
+    assert.match(told, /"session-crashed"[^]*"attempts-exhausted"/);
+    assert.match(told, /"kind":"failed","reason":"task .*No more for today/);
+    assert.doesNotMatch(told, /"advice"|"detail"|Check/);
+  });
+
   it("gives its models and limits to the runs, and the options of the host come first", async (t) => {
     const rule = { model: "third", turns: [{ text: "Done." }] };
     const rig = await makeLive(t, entryOf({ t: plain }, ref("t")), [rule], {

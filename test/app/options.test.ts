@@ -1,9 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { asFlag, limitsOf, parseChoice, parseModel, parseNumber } from "../../src/app/options.ts";
+import {
+  asFlag,
+  limitsOf,
+  parseAnswer,
+  parseChoice,
+  parseEnvName,
+  parseModel,
+  parseNumber,
+  parseParam,
+  readAssignments,
+  type Parsed,
+} from "../../src/app/options.ts";
 import { readProvider, type GivenProvider } from "../../src/app/options-provider.ts";
 
-const problem = (parsed: ReturnType<typeof parseNumber | typeof parseModel>): string =>
+const problem = (parsed: Parsed<unknown>): string =>
   parsed.kind === "wrong" ? parsed.problem : "";
 
 describe("the values of options and inputs", () => {
@@ -98,6 +109,81 @@ describe("a provider", () => {
         /contains a user name or a password: pass the key with --provider-api-key instead\.$/,
       );
       assert.doesNotMatch(found, /hunter2/);
+    }
+  });
+});
+
+/** Parses one after the other, as a repeated option is; throws the first problem. */
+function all<T>(parse: (text: string, earlier?: T) => Parsed<T>, ...texts: string[]): T {
+  let value: T | undefined;
+  for (const text of texts) {
+    const parsed: Parsed<T> = value === undefined ? parse(text) : parse(text, value);
+    if (parsed.kind === "wrong") throw new Error(parsed.problem);
+    value = parsed.value;
+  }
+  assert.ok(value !== undefined);
+  return value;
+}
+
+describe("the options of workflows", () => {
+  it("are parameters by name, each given once, whose values may be anything", () => {
+    assert.deepEqual(all(parseParam, "A=b=c", " B = x ", "C=", "__proto__=d"), {
+      A: "b=c",
+      B: " x ",
+      C: "",
+      ["__proto__"]: "d",
+    });
+    assert.throws(() => all(parseParam, "A=1", "A=1"), /names the parameter "A" twice/);
+    for (const text of ["", "A", "=x", " =x"]) {
+      assert.match(problem(parseParam(text)), /form NAME=value, for example/, text);
+    }
+    for (const text of ["A B=1", "1A=1", "A-B=1", "ä=1", `${"A".repeat(101)}=1`]) {
+      assert.match(problem(parseParam(text)), /has the name ".*\. A name consists of/, text);
+    }
+    for (const name of ["STATUS", "RESULT", "CONTENT", "USER_INPUT"]) {
+      assert.match(problem(parseParam(`${name}=1`)), /can't be a parameter/);
+    }
+  });
+
+  it("are answers by the id of the ASK, in the order in which they are given", () => {
+    assert.deepEqual(all(parseAnswer, "ASK_A=yes", "ASK_B=", "ASK_A=a=b"), {
+      ASK_A: ["yes", "a=b"],
+      ASK_B: [""],
+    });
+    assert.match(problem(parseAnswer("ASK_A")), /form NAME=value, for example ASK_NAME=yes/);
+    for (const text of ["NAME=x", "ASK A=x", "ask_a=x"]) {
+      assert.match(problem(parseAnswer(text)), /has the id of its ASK/, text);
+    }
+  });
+
+  it("are names of the environment, never values", () => {
+    assert.deepEqual(all(parseEnvName, "CI", " HOME ", "CI"), ["HOME", "CI"]);
+    assert.match(problem(parseEnvName("A=b")), /value is taken from the environment/);
+    for (const text of ["", "A B", "*", "A-B"]) {
+      assert.match(problem(parseEnvName(text)), /must be the name of an environment/, text);
+    }
+  });
+
+  it("are lines of NAME=value, or several lines between NAME<<END and END", () => {
+    const text = "\n A = b \r\nB=<<x\nC<<END\n  one\n\nD=no\nENDE\nEND\nD<<-\n-\nE=f<<g\n";
+    assert.deepEqual(
+      readAssignments(text, "A=b").map((read) => (read.kind === "value" ? read.value : read)),
+      [
+        ["A", "b"],
+        ["B", "<<x"],
+        ["C", "  one\n\nD=no\nENDE"],
+        ["D", ""],
+        ["E", "f<<g"],
+      ],
+    );
+    for (const [wrong, why] of [
+      ["A=1\nB\nC=2", /form NAME=value, for example A=b/],
+      ["A=1\nB<<END\nC=2", /no line "END" ends it/],
+      ["A=1\nB<<\nC=2", /no line "" ends it/],
+    ] as const) {
+      const problems = readAssignments(wrong, "A=b").filter((read) => read.kind === "wrong");
+      assert.equal(problems.length, 1);
+      assert.match(problems[0]?.problem ?? "", why);
     }
   });
 });

@@ -34,6 +34,21 @@ async function start(page: Page, job: string): Promise<void> {
   await until(page, `location.hash.startsWith("#/run/")`);
 }
 
+/** The tab counts all decisions, and its bar says how many of them are shown. */
+async function expectCounts(page: Page): Promise<void> {
+  const tab = await page.getByRole("tab", { name: /Decisions/ }).textContent();
+  const total = Number(/\((\d+)\)/.exec(tab ?? "")?.[1]);
+  const category = page.getByRole("combobox", { name: "Category" });
+  const counted = await page.getByText(/^\d+ of \d+ decisions$/).textContent();
+  assert.ok(Number.parseInt(counted ?? "", 10) < total, `${counted} of ${total}`);
+  const option = category.getByRole("option", { name: /^CRITERIA \(/ });
+  const [, criteria] = /\((\d+)\)/.exec((await option.textContent()) ?? "") ?? [];
+  await category.selectOption("CRITERIA");
+  await page.getByText(`${criteria} of ${total} decisions`, { exact: true }).waitFor();
+  await category.selectOption({ label: "All categories" });
+  await page.getByText(`${total} decisions`, { exact: true }).waitFor();
+}
+
 describe("the portal", browserTests, () => {
   it("starts a job of the grid, and shows it to its end", async () => {
     const { address } = portal();
@@ -76,6 +91,7 @@ describe("the portal", browserTests, () => {
     await page.getByRole("tab", { name: /Decisions/ }).click();
     const decisions = page.getByRole("list", { name: "Decisions" });
     await decisions.getByText("nothing was changed").first().waitFor();
+    await expectCounts(page);
     await picture(page, "portal-decisions");
     await expectAccessible(page, "the decisions of a run");
 
@@ -239,11 +255,40 @@ describe("the portal", browserTests, () => {
     const { address } = portal();
     const { page } = await open();
     await page.goto(address);
-    await page.getByRole("button", { name: /^Start \.\./ }).click();
-    const dialog = page.getByRole("dialog", { name: "Start .." });
-    await dialog.getByRole("button", { name: "Start", exact: true }).click();
-    await dialog.getByText(/can't be part of an address/).waitFor();
+    for (const [name, button] of [
+      [".", /^Start \.(?!\.)/],
+      ["..", /^Start \.\./],
+    ] as const) {
+      await page.getByRole("button").filter({ hasText: button }).click();
+      const dialog = page.getByRole("dialog", { name: `Start ${name}`, exact: true });
+      await dialog.getByRole("button", { name: "Start", exact: true }).click();
+      await dialog.getByText(`"${name}" can't be part of an address`).waitFor();
+      await page.keyboard.press("Escape");
+    }
     await expectNoSidewaysScroll(page, "the start page");
+  });
+
+  it("says that a script plays the models, and fills in the input of the job that it is for", async (t) => {
+    const question = "Why is the sky blue?";
+    const server = await startPortal(t, [], { job: "ask", userInput: question });
+    const { page } = await open();
+    const note = page.getByText(/^This is a rehearsal/);
+    await page.goto(`${server.address}#/session`);
+    await note.waitFor();
+    await page.goto(server.address);
+    await note.waitFor();
+    assert.match(await note.innerText(), /all\.rehearsal\.yml.*another input than/);
+    assert.equal(await note.locator("q").textContent(), question);
+    const input = page.getByRole("dialog").getByRole("textbox", { name: "Input" });
+    await page.getByRole("button", { name: /^Start other/ }).click();
+    await input.waitFor();
+    assert.equal(await input.inputValue(), "");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: /^Start Ask/ }).click();
+    await input.waitFor();
+    assert.equal(await input.inputValue(), question);
+    await input.press("Control+Enter");
+    await title(page, /ask.*Succeeded/).waitFor();
   });
 
   it("says so when the server is gone", async (t) => {
@@ -264,6 +309,12 @@ describe("the portal", browserTests, () => {
     await page.getByText("Waiting at the gate.").first().waitFor();
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page.getByRole("alert").first().waitFor();
+    // The next server knows the run from its journal, which has no end.
+    const next = await startPortal(t, ["--journals", `${server.workspace.path}/journals`]);
+    await page.goto(next.address);
+    await page.getByRole("link", { name: /gated.*Incomplete/ }).waitFor();
+    await page.goto(`${next.address}#/journals`);
+    await page.getByRole("row", { name: /gated/ }).getByText("Incomplete").waitFor();
   });
 
   it("keeps the runs of a folder of journals, also for the next server", async (t) => {

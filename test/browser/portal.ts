@@ -58,14 +58,17 @@ jobs:
             - { kind: Loop, preCondition: [true, { kind: Ref, taskId: find }], body: { kind: Ref, taskId: correct }, atMost: 3 }
             - { kind: Ref, taskId: recover }
   ask: { work: { kind: Ref, taskId: answer } }
+  other: { work: { kind: Ref, taskId: answer } }
   gated: { work: { kind: Seq, works: [{ kind: Ref, taskId: look }, { kind: Ref, taskId: wait }] } }
   endless: { work: { kind: Ref, taskId: hang } }
   "..": { work: { kind: Ref, taskId: ${long} } }
+  ".": { work: { kind: Ref, taskId: hang } }
 `;
 
-const rehearsal = (gate: string): string => `
+const rehearsal = (gate: string, written: Written): string => `
 entry: entry.yml
-job: maintain
+job: ${written.job}
+${written.userInput === undefined ? "" : `userInput: ${written.userInput}`}
 limits: { idleMinutes: 5 }
 workspace: { git: true, files: { README.md: "# Shop\\n" } }
 sessions:
@@ -149,15 +152,25 @@ export function usePortal(): () => Portal {
   };
 }
 
+/** What a rehearsal was written for. */
+export interface Written {
+  readonly job: string;
+  readonly userInput?: string;
+}
+
 interface Owner {
   after(hook: () => unknown): void;
 }
 
-export async function startPortal(t: Owner, args: readonly string[] = []): Promise<Portal> {
+export async function startPortal(
+  t: Owner,
+  args: readonly string[] = [],
+  written: Written = { job: "maintain" },
+): Promise<Portal> {
   const workspace = await makeWorkspace(t);
   await workspace.write("entry.yml", entry);
   const gate = `${workspace.path}/gate`;
-  await workspace.write("all.rehearsal.yml", rehearsal(gate));
+  await workspace.write("all.rehearsal.yml", rehearsal(gate, written));
   const child = startCli(
     ["serve", "--port", "0", "--entry", "entry.yml", "--rehearse", "all.rehearsal.yml", ...args],
     { cwd: workspace.path },

@@ -11,6 +11,9 @@ import {
   until,
   useBrowser,
 } from "../rig/browser.ts";
+import type { RunEventBody } from "../../src/events/event.ts";
+import type { PlannedTree } from "../../src/events/plan.ts";
+import { planned, ref } from "../rig/plan.ts";
 import { hostile, largeRun } from "../web/large-run.ts";
 import { renamed, writeReport } from "./report.ts";
 
@@ -61,6 +64,75 @@ describe("a report", browserTests, () => {
     assert.doesNotMatch(await page.getByRole("main").innerText(), /\d+ d \d+ h/);
   });
 
+  it("shows a run as loading until all of it has been read", async (t) => {
+    const events = largeRun({ events: 2_500 });
+    const address = await writeReport(t, { "run.jsonl": events.slice(1) });
+    const { page } = await open({ offline: true });
+    // The page pauses by a message to itself. The first one passes, the others wait, so a part of the events is read.
+    await page.addInitScript(`
+      const post = MessagePort.prototype.postMessage;
+      let passing = 1;
+      const held = [];
+      MessagePort.prototype.postMessage = function (...message) {
+        if (passing > 0) post.apply(this, message);
+        else held.push(() => post.apply(this, message));
+        passing -= 1;
+      };
+      window.passAll = () => {
+        passing = Infinity;
+        for (const send of held.splice(0)) send();
+      };`);
+    await page.goto(address);
+    await page.getByRole("heading", { level: 1, name: /Loading/ }).waitFor();
+    await page
+      .getByRole("region", { name: "Flowchart" })
+      .getByText("Loading the plan of the run")
+      .waitFor();
+    assert.equal(await page.getByText(/^The run has ended/).count(), 0);
+    await page.evaluate("passAll()");
+    await page.getByRole("heading", { level: 1, name: /Failed/ }).waitFor();
+    await page.getByText("The journal lacks the start of the run.").waitFor();
+    assert.equal(await page.getByText(/^The run has ended/).count(), 1);
+  });
+
+  it("draws an answered no in another color than a failure, and model calls in one of their own", async (t) => {
+    const work = { workId: 0, taskId: "find", iteration: 1 };
+    const session = { work, sessionId: "s" };
+    const turn = { ...session, turnId: "t", purpose: "prompt" } as const;
+    const tree: PlannedTree = {
+      kind: "Loop",
+      preCondition: [true, ref(0, "find")],
+      body: ref(1, "correct"),
+      atMost: 1,
+    };
+    const bodies: readonly RunEventBody[] = [
+      { type: "run.started", jobName: "j", workingDirectory: "/project", ...planned(tree) },
+      { type: "work.started", work, modelId: "m1" },
+      { ...session, type: "session.started", modelId: "m1", role: "task", retry: 0, attempt: 1 },
+      {
+        ...turn,
+        type: "turn.started",
+        modelId: "m1",
+        retry: 0,
+        attempt: 1,
+        prompt: "Is anything left?",
+      },
+      { ...turn, type: "turn.ended", outcome: "completed" },
+      { type: "work.ended", work, outcome: { kind: "failed", reason: "Nothing is left." } },
+      { type: "run.ended", outcome: { kind: "succeeded" } },
+    ];
+    const address = await writeReport(t, {
+      "run.jsonl": bodies.map((body, index) => ({ at: index * 60_000, runId: "r", ...body })),
+    });
+    const { page } = await open({ offline: true });
+    await page.goto(address);
+    await page.getByRole("link", { name: /find.*Answered no/ }).waitFor();
+    await page.getByRole("application", { name: /^Timeline/ }).waitFor();
+    await until(page, `${pixelsOf("--run")} > 100`);
+    await until(page, `${pixelsOf("--accent")} > 100`);
+    assert.equal(await page.evaluate(pixelsOf("--fail")), 0);
+  });
+
   it("of a week is a list with totals, to search and to group", async (t) => {
     const address = await writeReport(t, week);
     const { page } = await open({ offline: true });
@@ -83,6 +155,19 @@ describe("a report", browserTests, () => {
     await page.getByRole("heading", { level: 1, name: /nightly/ }).waitFor();
     await page.goBack();
     await rows.first().waitFor();
+  });
+
+  it("lists a run that was killed as incomplete", async (t) => {
+    const killed = renamed(small.slice(0, 200), { runId: "killed", jobName: "killed" });
+    const address = await writeReport(t, { "one.jsonl": small, "two.jsonl": killed });
+    const { page } = await open({ offline: true });
+    await page.goto(address);
+    await page
+      .getByRole("row", { name: /killed/ })
+      .getByText("Incomplete")
+      .waitFor();
+    await page.getByRole("combobox", { name: "Status" }).selectOption({ label: "Incomplete" });
+    await page.getByText("1 of 2 runs").waitFor();
   });
 
   it("compares two runs side by side", async (t) => {
@@ -159,3 +244,21 @@ async function expectFew(page: Page): Promise<void> {
 }
 
 void hostile;
+
+/** An expression: how many pixels of the timeline have exactly this color of the page. */
+function pixelsOf(color: string): string {
+  return `(() => {
+    const probe = document.createElement("span");
+    probe.style.transition = "none";
+    probe.style.color = "var(${color})";
+    document.body.append(probe);
+    const wanted = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+    probe.remove();
+    const canvas = document.querySelector("canvas");
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    let count = 0;
+    for (let at = 0; at < data.length; at += 4)
+      if (wanted.every((value, index) => data[at + index] === value)) count += 1;
+    return count;
+  })()`;
+}

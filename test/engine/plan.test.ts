@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { resolveLimits, setBy } from "../../src/engine/limits.ts";
-import { planOf, planOfTask } from "../../src/engine/plan.ts";
+import type { FlowSpec } from "../../src/engine/flow.ts";
+import { planOf, planOfTask, type RunSpec } from "../../src/engine/plan.ts";
+import { workflowLimits, type Work } from "../../src/entry/model.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import { plannedWorks, type RunPlan } from "../../src/events/plan.ts";
 import { identity } from "../rig/plan.ts";
@@ -55,6 +57,26 @@ const plain = (plan: RunPlan): RunPlan => {
 };
 
 describe("the plan of a run", () => {
+  it("names limits that only concern workflows if they are set, or if the job has a workflow", () => {
+    const namesOf = (spec: RunSpec, work: Work<number>): string[] =>
+      workflowLimits.filter((name) => planOf(spec, work).limits[name] !== undefined);
+    assert.deepEqual(namesOf(spec, work), []);
+    assert.deepEqual(planOf(spec, work).limits.cost, { value: null, source: "default" });
+    const hits = { ...spec, limits: resolveLimits({ activityHits: 5 }) };
+    assert.deepEqual(namesOf(hits, work), ["activityHits"]);
+    const flow: FlowSpec = {
+      modelId: "m",
+      permissions: "read-only",
+      chart: { main: "", files: {} },
+      run: () => Promise.reject(new Error("It is only planned.")),
+    };
+    const leaf = { kind: "Flow", file: "f.wf.md", workIdInJob: 9 } as const;
+    assert.deepEqual(
+      namesOf({ ...spec, flows: { "f.wf.md": flow } }, { kind: "Seq", works: [work, leaf] }),
+      workflowLimits,
+    );
+  });
+
   it("is the job's tree, in which every task has its id, its number and its model", () => {
     const plan = plain(planOf(spec, work));
     assert.deepEqual(plan.work, {

@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { entryCheck } from "../../src/entry/check-entry.ts";
 import { entrySchema } from "../../src/entry/entry-schema.ts";
+import { defaultLimits } from "../../src/entry/model.ts";
 import { entryWith, entryWithTask, problemsOf } from "./rig.ts";
 
 describe("the published schema", () => {
@@ -72,6 +73,14 @@ describe("an entry", () => {
         idleMinutes: 0.1,
         loopIterations: 1,
         parallel: 1,
+        cost: 0.1,
+        activityHits: 1,
+        activities: 1,
+        callDepth: 1,
+        promptCharacters: 1,
+        outputCharacters: 1,
+        commandMinutes: 0.1,
+        commandIdleMinutes: 0.1,
       },
     });
     assert.deepEqual(problemsOf(entry), []);
@@ -95,11 +104,12 @@ describe("an entry", () => {
 
   it("has limits that are positive, and whole where they count", () => {
     const of = (limits: object): string[] => problemsOf(entryWith({ limits }));
-    for (const name of ["jobMinutes", "taskMinutes", "turnMinutes", "idleMinutes"]) {
+    const fractions = Object.keys(defaultLimits).filter((name) => /Minutes$|^cost$/.test(name));
+    for (const name of fractions) {
       assert.deepEqual(of({ [name]: 1.5 }), []);
       assert.deepEqual(of({ [name]: 0 }), [`entry.limits.${name}: Must be more than 0, not 0.`]);
     }
-    for (const name of ["tokens", "modelCalls", "loopIterations", "parallel"]) {
+    for (const name of Object.keys(defaultLimits).filter((one) => !fractions.includes(one))) {
       assert.deepEqual(of({ [name]: 1.5 }), [
         `entry.limits.${name}: Must be a whole number, not 1.5.`,
       ]);

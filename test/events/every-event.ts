@@ -1,7 +1,9 @@
 /** One event of every kind, with every field that it may have. */
+import { workflowLimits } from "../../src/entry/model.ts";
 import type { Crash } from "../../src/events/crash.ts";
 import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEventBody, WorkOutcome } from "../../src/events/event.ts";
+import type { PlannedLimits } from "../../src/events/plan.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { buildStory, chart, flowTree } from "../rig/flow-events.ts";
 import { planned, ref } from "../rig/plan.ts";
@@ -144,6 +146,11 @@ const outcomes: readonly WorkOutcome[] = [
   { kind: "canceled", reason: "r" },
 ];
 
+const everyLimit: PlannedLimits = {
+  ...planned(ref(0, "a")).limits,
+  ...Object.fromEntries(workflowLimits.map((name) => [name, { value: 1, source: "default" }])),
+};
+
 export const everyEvent: readonly RunEventBody[] = [
   {
     type: "run.started",
@@ -167,6 +174,7 @@ export const everyEvent: readonly RunEventBody[] = [
         flowTree(chart, 8),
       ],
     }),
+    limits: everyLimit,
     permissions: {
       a: "workspace",
       b: { preset: "all", read: ["r"], write: ["w"], shell: ["s"], url: ["u"], tools: ["t"] },

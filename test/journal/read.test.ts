@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { workflowLimits } from "../../src/entry/model.ts";
 import * as fc from "fast-check";
+import { workflowLimits } from "../../src/entry/model.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import { parseJournal } from "../../src/journal/read.ts";
 import { everyEvent } from "../events/every-event.ts";
@@ -83,7 +83,8 @@ test("a number that is negative, a count that is a fraction, and permissions of 
       if (typeof found !== "number" || path.includes("arguments")) continue;
       numbers += 1;
       const mayBeFraction =
-        fractions.test(name) && !/tokens|modelCalls|loop|parallel/.test(path[1] ?? "");
+        fractions.test(name) &&
+        !/tokens|modelCalls|loop|parallel|activit|call|Characters/.test(path[1] ?? "");
       for (const wrong of [-1, -1.5, ...(mayBeFraction ? [] : [1.5, 2 ** 60])]) {
         const lines = sealed(
           every.with(index, JSON.parse(JSON.stringify(replaced(event, path, wrong)))),
@@ -107,6 +108,18 @@ test("a number that is negative, a count that is a fraction, and permissions of 
   ]);
   assert.deepEqual(permitted({}), []);
   assert.deepEqual(permitted({ shell: ["ls"], added: "later" }), []);
+});
+
+test("a plan of an earlier version, which names fewer limits, is read", () => {
+  const [started] = every;
+  assert.ok(started?.type === "run.started");
+  const limits = Object.fromEntries(
+    Object.entries(started.limits).filter(([name]) => !laterLimits.test(`limits.${name}`)),
+  );
+  assert.equal(Object.keys(limits).length, 8);
+  assert.deepEqual(said(parseJournal(sealed([{ ...started, limits }]).join(""))), []);
+  const wrong = { ...started, limits: { ...limits, cost: { value: -1, source: "default" } } };
+  assert.equal(parseJournal(sealed([wrong]).join("")).problems.length, 1);
 });
 
 test("an intact event of an unknown type is skipped, and is no damage", () => {

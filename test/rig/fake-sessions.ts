@@ -9,7 +9,7 @@ import type {
   TurnOutcome,
 } from "../../src/engine/ports.ts";
 import type { Crash } from "../../src/events/crash.ts";
-import type { SessionActivity } from "../../src/events/session-activity.ts";
+import type { ModelUsed, SessionActivity } from "../../src/events/session-activity.ts";
 import type { FakeClock } from "./fake-clock.ts";
 import { sessionCrash } from "./crashes.ts";
 
@@ -74,7 +74,11 @@ export class FakeSessions implements SessionFactory {
     return {
       id,
       modelId,
-      runTurn: (prompt, options) => this.#turn({ sessionId: id, label, prompt }, options),
+      runTurn: (prompt, options) => {
+        const { activity } = options;
+        const current = activity === undefined ? label : { ...label, activity };
+        return this.#turn({ sessionId: id, label: current, prompt }, options);
+      },
       close: async () => void this.closed.push(id),
     };
   }
@@ -113,7 +117,7 @@ function asCall(tool: string | readonly [string, string]): ToolCall {
     : { name: tool, arguments: { argument: `${tool}!` }, succeeded: true };
 }
 
-export function modelUsed(tokens = 15, subAgent = false): SessionActivity {
+export function modelUsed(tokens = 15, subAgent = false, cost = 0): ModelUsed {
   return {
     kind: "model.used",
     modelId: "m",
@@ -121,7 +125,7 @@ export function modelUsed(tokens = 15, subAgent = false): SessionActivity {
     outputTokens: 0,
     cacheReadTokens: 0,
     reasoningTokens: 0,
-    cost: 0,
+    cost,
     durationMs: 1,
     subAgent,
   };

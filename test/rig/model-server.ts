@@ -1,19 +1,17 @@
 /**
- * A scripted OpenAI-compatible model server on loopback: what a test needs to stand in for a model.
+ * A scripted model server on loopback: what a test needs to stand in for a model.
  *
- * It records every chat-completions request, asks the script what to do with it, and answers in the form
- * that the request asked for (SSE for `stream: true`, else JSON). Port 0, so any number run side by side.
+ * It records every request, asks the script what to do with it, and answers in the form that the request asked
+ * for: chat completions (SSE for `stream: true`, else JSON), responses or Anthropic's messages (SSE), by the path.
+ * Port 0, so any number run side by side.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { eventsOf, messagesOf, wireOf } from "./wires.ts";
+import type { ModelMessage, ScriptedCall } from "./wires.ts";
 
-export interface ModelMessage {
-  readonly role: string;
-  readonly content: string;
-  readonly toolCalls: readonly { readonly name: string; readonly arguments: string }[];
-  readonly toolCallId?: string;
-}
+export type { ModelMessage, ScriptedCall };
 
 export interface RecordedRequest {
   /** Counts from 0, over the whole server. */
@@ -30,12 +28,6 @@ export interface RecordedRequest {
   /** Results of the tool calls after the last user message. */
   readonly toolResults: readonly string[];
   readonly body: unknown;
-}
-
-export interface ScriptedCall {
-  readonly name: string;
-  readonly arguments?: Readonly<Record<string, unknown>> | string;
-  readonly id?: string;
 }
 
 export interface Reply {
@@ -151,7 +143,7 @@ export async function startModelServer(
     const chunks = streamed(request, reply);
     const stopAt =
       reply.hang === "mid" || reply.cut === true ? Math.ceil(chunks.length / 3) : chunks.length;
-    for (const chunk of chunks.slice(0, stopAt)) response.write(`data: ${chunk}\n\n`);
+    for (const chunk of chunks.slice(0, stopAt)) response.write(chunk);
     if (reply.cut === true) setTimeout(() => incoming.socket.destroy(), 20);
     else if (reply.hang !== "mid") response.end();
   }
@@ -212,12 +204,10 @@ async function flood(
 
 /** The body of a streaming answer, for a scripted transport. */
 export function streamedBody(model: string, reply: Reply): string {
-  return streamed({ model, index: 0 }, reply)
-    .map((chunk) => `data: ${chunk}\n\n`)
-    .join("");
+  return streamed({ model, index: 0, path: "" }, reply).join("");
 }
 
-type Asked = Pick<RecordedRequest, "model" | "index">;
+type Asked = Pick<RecordedRequest, "model" | "index" | "path">;
 
 function calls(request: Asked, reply: Reply): object[] {
   return (reply.toolCalls ?? []).map((call, index) => ({
@@ -257,7 +247,10 @@ function streamChunk(request: Asked, delta: object, finishReason: string | null 
   return JSON.stringify({ ...streamBase(request), choices });
 }
 
+/** The events of the stream. */
 function streamed(request: Asked, reply: Reply): string[] {
+  const wire = wireOf(request.path);
+  if (wire !== "completions") return eventsOf(wire, request.model, reply);
   const base = streamBase(request);
   const chunk = (delta: object, finishReason?: string): string =>
     streamChunk(request, delta, finishReason);
@@ -270,7 +263,7 @@ function streamed(request: Asked, reply: Reply): string[] {
     chunk({}, finish(reply)),
     JSON.stringify({ ...base, choices: [], usage: usage(reply) }),
     "[DONE]",
-  ];
+  ].map((data) => `data: ${data}\n\n`);
 }
 
 function completion(request: Asked, reply: Reply): object {
@@ -305,7 +298,7 @@ function record(index: number, incoming: IncomingMessage, body: string): Recorde
   return parseRequest(index, incoming.url ?? "", headersOf(incoming), body);
 }
 
-/** Reads a chat-completions request; also for a scripted transport. */
+/** Reads a request of any of the wire APIs; also for a scripted transport. */
 export function parseRequest(
   index: number,
   path: string,
@@ -314,7 +307,11 @@ export function parseRequest(
 ): RecordedRequest {
   const parsed: unknown = body === "" ? {} : JSON.parse(body);
   const fields = object(parsed);
-  const messages = list(fields["messages"]).map((message) => modelMessage(object(message)));
+  const wire = wireOf(path);
+  const messages =
+    wire === "completions"
+      ? list(fields["messages"]).map((message) => modelMessage(object(message)))
+      : messagesOf(wire, parsed);
   const lastUser = messages.findLastIndex((message) => message.role === "user");
   return {
     index,
@@ -325,7 +322,7 @@ export function parseRequest(
     messages,
     tools: list(fields["tools"]).map((tool) => {
       const { function: called, custom } = object(tool);
-      return string(object(called ?? custom)["name"]);
+      return string(object(called ?? custom ?? tool)["name"]);
     }),
     prompt: (messages[lastUser]?.content ?? "").replace(
       /^<current_datetime>[^<]*<\/current_datetime>\n\n/,

@@ -7,7 +7,7 @@ import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import { systemClock } from "../../src/platform/clock.ts";
 import { adoptSession, startSession } from "../../src/sessions/callbacks.ts";
 import { findRuntime } from "../../src/runtime/find-runtime.ts";
-import { TransportRequestHandler } from "../../src/sessions/request-handler.ts";
+import { RequestHandler } from "../../src/sessions/request-handler.ts";
 import { parseRequest, streamedBody } from "../rig/model-server.ts";
 import { callbackLog, completed, crashOf, makeRig, turn, until } from "./rig.ts";
 
@@ -143,15 +143,17 @@ test("startSession works on any client of the SDK", async (t) => {
     useLoggedInUser: false,
     env: { PATH: process.env["PATH"] },
     logLevel: "error",
-    requestHandler: new TransportRequestHandler(
-      {
+    requestHandler: new RequestHandler({
+      transport: {
         send: (request) => {
           const { model } = parseRequest(0, request.url, request.headers, request.body);
           return Promise.resolve(new Response(streamedBody(model, { text: "Hi" })));
         },
       },
-      { label: () => undefined, killRuntime: () => undefined },
-    ),
+      environment: {},
+      conversation: () => undefined,
+      killRuntime: () => undefined,
+    }),
   });
   t.after(async () => {
     await client.stop();

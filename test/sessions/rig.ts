@@ -19,6 +19,7 @@ import { createSessions } from "../../src/sessions/sessions.ts";
 import type { Sessions, SessionsOptions } from "../../src/sessions/sessions.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import type { ModelServer, Script } from "../rig/model-server.ts";
+import type { Wire } from "../rig/wires.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import type { Workspace } from "../rig/workspace.ts";
 
@@ -36,6 +37,8 @@ export interface OpenOptions {
   readonly workingDirectory?: string;
   readonly tools?: readonly SessionTool[];
   readonly systemPrompt?: SessionRequest["systemPrompt"];
+  readonly availableTools?: SessionRequest["availableTools"];
+  readonly history?: SessionRequest["history"];
   readonly signal?: AbortSignal;
 }
 
@@ -48,7 +51,10 @@ export function label(modelId: string): SessionLabel {
 export async function makeRig(
   test: TestContext,
   script: Script,
-  options: Partial<SessionsOptions> & { readonly workspace?: Workspace } = {},
+  {
+    wire = "completions",
+    ...options
+  }: Partial<SessionsOptions> & { readonly workspace?: Workspace; readonly wire?: Wire } = {},
 ): Promise<Rig> {
   const workspace = options.workspace ?? (await makeWorkspace(test));
   const server = await startModelServer(script);
@@ -56,7 +62,11 @@ export async function makeRig(
   const sessions = createSessions({
     clock: systemClock,
     environment: process.env,
-    provider: { type: "openai", baseUrl: server.baseUrl, apiKey: "a-key" },
+    provider: {
+      ...(wire === "messages" ? { type: "anthropic" } : { type: "openai", wireApi: wire }),
+      baseUrl: server.baseUrl,
+      apiKey: "a-key",
+    },
     onRuntimeRestarted: (reason) => restarts.push(reason),
     ...options,
   });
@@ -75,7 +85,7 @@ export async function makeRig(
     sessions,
     workspace,
     restarts,
-    async open({ tools, systemPrompt, ...open } = {}) {
+    async open({ tools, systemPrompt, availableTools, history, ...open } = {}) {
       const modelId = open.modelId ?? "claude-test";
       const opened = await sessions.factory.open(
         {
@@ -85,6 +95,8 @@ export async function makeRig(
           permissions: open.permissions ?? "read-only",
           ...(tools === undefined ? {} : { tools }),
           ...(systemPrompt === undefined ? {} : { systemPrompt }),
+          ...(availableTools === undefined ? {} : { availableTools }),
+          ...(history === undefined ? {} : { history }),
         },
         open.signal ?? neverAborted,
       );

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import type { PlannedLimits } from "../../src/events/plan.ts";
 import { viewsOf, type RunView } from "../../src/events/view.ts";
 import type { RunEvent } from "../../src/events/event.ts";
 import {
@@ -74,6 +75,27 @@ test("equal runs have no difference, and a changed setting is named with both va
       ["Model extra", "m"],
     ],
   );
+});
+
+test("a limit that a plan does not name is the default", () => {
+  const withLimits = (limits: Partial<PlannedLimits>): RunView =>
+    fold(
+      story().map((event): RunEvent => {
+        if (event.type !== "run.started") return event;
+        const { cost: _cost, ...earlier } = event.limits;
+        return { ...event, limits: { ...earlier, ...limits } };
+      }),
+    );
+  const earlier = withLimits({});
+  const defaults = withLimits({
+    cost: { value: null, source: "default" },
+    activityHits: { value: 3, source: "default" },
+  });
+  assert.deepEqual(settingDifferences([earlier, defaults]), []);
+  const hits = withLimits({ activityHits: { value: 5, source: "the entry" } });
+  assert.deepEqual(settingDifferences([earlier, hits]), [
+    { name: "Limit activityHits", values: ["3 (default)", "5 (the entry)"] },
+  ]);
 });
 
 test("any two runs can be compared", async (t) => {

@@ -42,9 +42,26 @@ describe("the grammar of flowcharts", () => {
     assert.deepEqual(edgesOf("A e1@--> B"), ["A>B"]);
   });
 
+  it("takes the id of an edge for no node", () => {
+    const nodesOf = (text: string): readonly string[] => [
+      ...parseFlowchart(header + text).nodes.keys(),
+    ];
+    assert.deepEqual(nodesOf("A e1@--> B\ne1@{ animate: true }"), ["A", "B"]);
+    assert.deepEqual(nodesOf("A e1@--> B --> e1"), ["A", "B", "e1"]);
+  });
+
+  it("says what an arrow is if an editor has made another sign of it", () => {
+    for (const arrow of ["—>", "–->", "-–>", "→", "−−>"]) {
+      const [fault] = parseFlowchart(`${header}A ${arrow} B`).faults;
+      assert.equal(fault?.hint, "write -->", arrow);
+    }
+    assert.equal(parseFlowchart(`${header}A B`).faults[0]?.hint, undefined);
+  });
+
   it("goes on with an arrow on the next line", () => {
     assert.deepEqual(edgesOf("A -->\n  B"), ["A>B"]);
     assert.deepEqual(edgesOf("A\n  --> B"), ["A>B"]);
+    assert.deepEqual(edgesOf("A -->\n  |no|\n  B"), ["A>B:no"]);
   });
 
   it("takes links without an arrow head as attachments", () => {
@@ -313,6 +330,32 @@ describe("activities", () => {
     assert.deepEqual(one("NOTE@{ shape: comment, label: x }"), undefined);
     assert.deepEqual(one("START --- NOTE[remember]"), { id: "START", kind: "start" });
     assert.match(readFlow(`${header}START --> NOTE[x]`).said.join(), /NOTE is no kind of activity/);
+    for (const remark of [
+      'START_COMMENT@{ shape: comment, label: "no parameters" }',
+      "START --- START_NOTE[x]",
+      "SET_NOTE@{ shape: brace, label: x }",
+    ]) {
+      const { activities, said } = readFlow(`${header}START\n${remark}`);
+      assert.deepEqual([activities, said], [[{ id: "START", kind: "start" }], []], remark);
+    }
+  });
+
+  it("name a prompt by its heading, in which a line break is a space", () => {
+    assert.deepEqual(one('PROMPT_A["Prompt:<br/>User Long<br/>Title"]'), {
+      id: "PROMPT_A",
+      kind: "prompt",
+      prompt: "User Long Title",
+    });
+    assert.deepEqual(one('ASSIGN_A["Assign: User  A"]'), {
+      id: "ASSIGN_A",
+      kind: "assign",
+      value: "User A",
+    });
+    assert.deepEqual(one("ASSIGN_A[Assign: 'a<br/>b']"), {
+      id: "ASSIGN_A",
+      kind: "assign",
+      value: "'a\nb'",
+    });
   });
 
   it("have the last of several labels", () => {

@@ -242,6 +242,14 @@ describe("problems of a workflow", () => {
     ]);
     const open = workflowText("START --> PROMPT_A[Prompt: User Ask]", `${ask}\n\n\`\`\`\nx`);
     assert.match(line(open).join(), /^14:1: warning: This code fence is never closed/);
+    const html = workflowText(
+      "START --> PROMPT_A[Prompt: User Ask]",
+      `${ask}\n\n<b>\n</b>\n## User B\n# Prompts\n# x\n\n<!--\n## User C\n-->\n\n<!--\n## User D\n`,
+    );
+    assert.deepEqual(
+      line(html).map((one) => one.replace(/ belongs .*/, "")),
+      ['16:1: warning: "## User B"', '17:1: warning: "# Prompts"', '25:1: warning: "## User D"'],
+    );
     const empty = workflowText("START --> PROMPT_A[Prompt: User Ask]", "## User Ask\n");
     assert.deepEqual(line(empty), ['10:1: warning: The prompt "User Ask" is empty.']);
     const unknown = workflowText(

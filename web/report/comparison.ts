@@ -1,5 +1,6 @@
 /** Two runs side by side: which of their works belong together, and what differs. Pure. */
-import type { Permissions } from "../../src/entry/model.ts";
+import { defaultLimits, type Permissions } from "../../src/entry/model.ts";
+import type { PlannedLimit } from "../../src/events/plan.ts";
 import { elapsedMs, type RunView, type WorkView } from "../../src/events/view.ts";
 import { formatCost, formatCount, formatDuration } from "../parts/format.ts";
 
@@ -130,12 +131,20 @@ function settingsOf(view: RunView): Map<string, string> {
   settings.set("Version of agent-jobs", plan.version);
   settings.set("User input", plan.userInput);
   for (const [category, id] of Object.entries(plan.models)) settings.set(`Model ${category}`, id);
-  for (const [limit, { value, source }] of Object.entries(plan.limits))
+  for (const [limit, { value, source }] of Object.entries({ ...absentLimits, ...plan.limits }))
     settings.set(`Limit ${limit}`, `${value ?? "none"} (${source})`);
   for (const [taskId, permissions] of Object.entries(plan.permissions))
     settings.set(`Permissions of ${taskId}`, permissionsText(permissions));
   return settings;
 }
+
+/** What holds for limits that a plan does not name: its job has no workflow, or its version did not have them. */
+const absentLimits: Readonly<Record<string, PlannedLimit>> = Object.fromEntries(
+  Object.entries(defaultLimits).map(([name, value]: [string, number]) => [
+    name,
+    { value: Number.isFinite(value) ? value : null, source: "default" },
+  ]),
+);
 
 function permissionsText(permissions: Permissions): string {
   return typeof permissions === "string" ? permissions : JSON.stringify(permissions);

@@ -1,0 +1,281 @@
+/** The workflows of an entry: read from their files, and as the engine runs them. */
+import { readFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import type { Diagnostic } from "../document/diagnostic.ts";
+import { DiagnosticsError } from "../document/diagnostic.ts";
+import type { FlowContext, FlowEnd, FlowSpec } from "../engine/flow.ts";
+import { partLimits, type ResolvedLimits } from "../engine/limits.ts";
+import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
+import type { LoadedEntry } from "../entry/load-entry.ts";
+import { leafWorks } from "../entry/work.ts";
+import type { Clock } from "../events/clock.ts";
+import type { TextStream } from "../events/text-stream.ts";
+import { effectivePermissions } from "../permissions/rules.ts";
+import type { Environment } from "../platform/environment.ts";
+import { removeDirectory } from "../platform/files.ts";
+import { makeRunFolder } from "../platform/run-folder.ts";
+import { errorMessage } from "../platform/system-error.ts";
+import { realFiles } from "../sessions/permission-handler.ts";
+import type { Answers, Asker } from "../workflow/ask.ts";
+import { promptsModels } from "../workflow/describe.ts";
+import { flowChartOf } from "../workflow/flow-chart.ts";
+import type { Executor } from "../workflow/executor.ts";
+import type { WorkflowFiles } from "../workflow/files.ts";
+import type { Workflow } from "../workflow/model.ts";
+import { bindParameters, USER_INPUT } from "../workflow/parameters.ts";
+import type { Restored } from "../workflow/restore.ts";
+import { runFlow, type FileRead, type FlowResult } from "../workflow/run-flow.ts";
+import { ScriptRunner } from "../workflow/script-runner.ts";
+import { filesAround, loadWorkflow } from "./workflow-files.ts";
+
+/** By the file as the entry names it. */
+export type Flows = Readonly<Record<string, LoadedFlow>>;
+
+export interface LoadedFlow {
+  readonly workflow: Workflow;
+  readonly files: WorkflowFiles;
+  readonly warnings: readonly Diagnostic[];
+}
+
+export interface FlowReading {
+  /** What the run may read of the environment, by name. */
+  readonly environment?: readonly string[] | undefined;
+  /** Default permissions, and an upper bound for all others. */
+  readonly permissions?: PermissionPreset | undefined;
+}
+
+/** The text of a workflow, checked with the permissions that its run will have. Throws `DiagnosticsError`. */
+export function loadFlow(
+  text: string | Uint8Array,
+  file: string,
+  entryPermissions: Permissions | undefined,
+  { environment = [], permissions }: FlowReading,
+): LoadedFlow {
+  const first = loadWorkflow(text, file, { environment });
+  if (first.kind === "rejected") throw new DiagnosticsError(first.diagnostics);
+  const own = first.workflow.settings.permissions;
+  const effective = effectivePermissions(entryPermissions, own, permissions);
+  const loaded = loadWorkflow(text, file, { environment, permissions: effective });
+  if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
+  const { workflow, warnings } = loaded;
+  return { workflow, warnings, files: filesAround(file).files };
+}
+
+/** Reads the workflows of all jobs. `folder`: of the entry. Throws `DiagnosticsError`. */
+export function loadFlows(entry: PreparedEntry, folder: string, reading: FlowReading): Flows {
+  const leaves = Object.values(entry.jobs).flatMap(({ work }) => leafWorks(work));
+  const names = new Set(leaves.flatMap((leaf) => (leaf.kind === "Flow" ? [leaf.file] : [])));
+  const flows: Record<string, LoadedFlow> = Object.create(null);
+  for (const name of names) {
+    const path = resolve(folder, name);
+    const shown = join(folder, name);
+    let text: Uint8Array;
+    try {
+      text = readFileSync(path);
+    } catch (error) {
+      const reason = `Can't read the workflow ${name}: ${errorMessage(error)}.`;
+      throw new DiagnosticsError([{ file: shown, codePath: "", reason }]);
+    }
+    flows[name] = loadFlow(text, shown, entry.permissions, reading);
+  }
+  return flows;
+}
+
+/** A workflow as an entry: one job, which is the workflow. */
+export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadWorkflowEntry {
+  const { workflow, warnings } = flow;
+  const { model, models = {}, permissions, limits } = workflow.settings;
+  const name = basename(file);
+  const driving = models["driving"] ?? (model !== undefined && "id" in model ? model.id : "");
+  const main = workflow.files[workflow.main];
+  const at = main?.activities[main.start]?.at ?? { line: 1, column: 1 };
+  return {
+    kind: "loaded",
+    entry: {
+      models: { ...models, driving },
+      tasks: {},
+      jobs: {
+        [name]: { requireUserInput: false, work: { kind: "Flow", workIdInJob: 0, file: name } },
+      },
+      ...(permissions === undefined ? {} : { permissions }),
+      ...(limits === undefined ? {} : { limits }),
+    },
+    file,
+    locate: () => at,
+    locateTask: () => at,
+    warnings,
+    flows: { [name]: flow },
+    whole: name,
+  };
+}
+
+export type ReadWorkflowEntry = Extract<LoadedEntry, { kind: "loaded" }> & {
+  /** Of all its jobs. */
+  readonly flows: Flows;
+  /** The file is this workflow, not an entry. */
+  readonly whole?: string;
+};
+
+/** How the workflows of a run are run. */
+export interface FlowOptions {
+  readonly entry: PreparedEntry;
+  /** Of the run. */
+  readonly limits: ResolvedLimits;
+  readonly permissions: PermissionPreset | undefined;
+  /** The environment of this process. */
+  readonly environment: Environment;
+  /** The names of it that workflows and their scripts may read. */
+  readonly env?: readonly string[] | undefined;
+  /** They come before those of the front matter. */
+  readonly answers?: Answers | undefined;
+  readonly ask?: Asker | undefined;
+  readonly executors?: readonly Executor[] | undefined;
+  readonly clock: Clock;
+  /** Of the processes of this run. */
+  readonly mark?: string | undefined;
+  readonly redact: () => TextStream;
+  /** The job is this workflow and nothing else. */
+  readonly whole?: WholeFlow | undefined;
+}
+
+export interface WholeFlow {
+  /** Those that are given, before any defaults. They are not prompts: a dollar is a dollar. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly restored?: Restored | undefined;
+  readonly onResult?: ((result: FlowResult) => void) | undefined;
+}
+
+export function flowSpecs(flows: Flows, options: FlowOptions): Readonly<Record<string, FlowSpec>> {
+  const specs: Record<string, FlowSpec> = Object.create(null);
+  for (const [name, flow] of Object.entries(flows)) specs[name] = flowSpec(flow, options);
+  return specs;
+}
+
+function flowSpec({ workflow, files }: LoadedFlow, options: FlowOptions): FlowSpec {
+  const { entry, permissions: option, whole } = options;
+  const { settings } = workflow;
+  const modelId = modelOfFlow(workflow, entry);
+  const permissions = effectivePermissions(entry.permissions, settings.permissions, option);
+  // Those of a workflow that is the whole job are limits of the job.
+  const own = whole === undefined ? settings.limits : undefined;
+  const limits = partLimits(options.limits, own, workflow.file);
+  return {
+    modelId,
+    permissions,
+    chart: flowChartOf(workflow),
+    ...(whole === undefined ? {} : { params: whole.params }),
+    run: async (context) => {
+      const { userInput } = context;
+      const bound = bindParameters(workflow, given(context.params, userInput));
+      if (bound.kind === "incomplete") {
+        const reason = bound.diagnostics.map((one) => one.reason).join(" ");
+        return { kind: "failed", reason, answer: false };
+      }
+      const environment = allowedOf(options);
+      return withScripts(options, { permissions, limits, environment, context }, (scripts) =>
+        runFlow(
+          {
+            workflow,
+            modelId,
+            permissions,
+            limits,
+            variables: bound.variables,
+            environment,
+            answers: { ...settings.answers, ...options.answers },
+            ask: options.ask,
+            scripts,
+            read: (path, from) => readFile(files, path, from),
+            restored: whole?.restored,
+            onResult: whole?.onResult,
+            breathe: () => setImmediate(),
+          },
+          context,
+        ),
+      );
+    },
+  };
+}
+
+/** The user input is a parameter, too. */
+export function given(
+  params: Readonly<Record<string, string>>,
+  userInput: string,
+): Readonly<Record<string, string>> {
+  return userInput === "" ? params : { [USER_INPUT]: userInput, ...params };
+}
+
+/** The model of its agents: its own, or the driving model. */
+export function modelOfFlow({ settings }: Workflow, entry: PreparedEntry): string {
+  const { model, models = {} } = settings;
+  if (model === undefined) return entry.models.driving;
+  if ("id" in model) return model.id;
+  return entry.models[model.category] ?? models[model.category] ?? entry.models.driving;
+}
+
+/** Whether a workflow of the entry sends prompts, and so needs a model. */
+export function needsModel(flows: Flows): boolean {
+  return Object.values(flows).some(({ workflow }) => promptsModels(workflow));
+}
+
+/** What the caller has allowed of the environment, as far as it is there. */
+export function allowedOf({
+  environment,
+  env = [],
+}: Pick<FlowOptions, "environment" | "env">): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    env.flatMap((name) => {
+      const value = environment[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+interface ScriptsOf {
+  readonly permissions: Permissions;
+  readonly limits: ResolvedLimits;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly context: FlowContext;
+}
+
+async function withScripts(
+  options: FlowOptions,
+  { permissions, limits, environment, context }: ScriptsOf,
+  run: (scripts: ScriptRunner) => Promise<FlowEnd>,
+): Promise<FlowEnd> {
+  const { clock, executors, redact, mark, whole } = options;
+  const folder = await makeRunFolder("workflow-", mark);
+  try {
+    const { workingDirectory } = context;
+    const scripts = new ScriptRunner({
+      folder,
+      workingDirectory: resolve(workingDirectory),
+      permissions,
+      files: realFiles,
+      environment: options.environment,
+      variables: environment,
+      limits,
+      clock,
+      redact,
+      state: whole?.restored?.shell,
+      ...(executors === undefined ? {} : { executors }),
+    });
+    try {
+      return await run(scripts);
+    } finally {
+      await scripts.close();
+    }
+  } finally {
+    await removeDirectory(folder.path).catch(() => undefined);
+  }
+}
+
+function readFile(files: WorkflowFiles, path: string, from: string): FileRead {
+  const found = files.read(path, from);
+  if (found.kind !== "found") return { kind: "failed", reason: found.reason };
+  const { content } = found;
+  return {
+    kind: "read",
+    text: typeof content === "string" ? content : new TextDecoder().decode(content),
+  };
+}

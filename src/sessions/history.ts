@@ -1,0 +1,143 @@
+/**
+ * Puts the conversation before a session's first prompt into its requests to the model. The SDK has no call for it
+ * (docs/runtime-notes.md#history). Pure; knows the three wire APIs that the runtime speaks.
+ */
+import type { PastMessage } from "../engine/ports.ts";
+import { isRecord } from "../document/guards.ts";
+
+export interface WireRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly body: string;
+}
+
+export type WithHistory =
+  | { readonly kind: "body"; readonly body: string }
+  /** `reason`: a sentence. The request must not be sent: the model would answer without the history. */
+  | { readonly kind: "not-understood"; readonly reason: string };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The request's body with the history before the session's own messages; any other request's unchanged. */
+export function withHistory(request: WireRequest, given: readonly PastMessage[]): WithHistory {
+  const { method, body } = request;
+  const history = given.filter(hasText).map(wellFormed);
+  if (history.length === 0 || method !== "POST" || body === "") return { kind: "body", body };
+  const path = pathOf(request.url);
+  const fields = parsed(body);
+  const written = fields && rewritten(path, fields, history);
+  if (written === "no conversation") return { kind: "body", body };
+  if (written !== undefined) return { kind: "body", body: JSON.stringify(written) };
+  return {
+    kind: "not-understood",
+    reason: `The conversation so far can't be put into a model request to ${path}: its form is not supported.`,
+  };
+}
+
+function rewritten(
+  path: string,
+  fields: Fields,
+  history: readonly PastMessage[],
+): Fields | "no conversation" | undefined {
+  if (path.endsWith("/chat/completions")) return chat(fields, history);
+  if (path.endsWith("/responses")) return responses(fields, history);
+  if (path.endsWith("/messages")) return messages(fields, history);
+  if (path.endsWith("/embeddings")) return "no conversation";
+  return conversationFields.some((name) => name in fields) ? undefined : "no conversation";
+}
+
+/** Where the APIs of models have the conversation. */
+const conversationFields = ["messages", "input", "prompt", "contents"];
+
+/** OpenAI's chat completions. */
+function chat(fields: Fields, history: readonly PastMessage[]): Fields | undefined {
+  const own = records(fields["messages"]);
+  return own && { ...fields, messages: afterSystem(own, history.map(asMessage)) };
+}
+
+/** OpenAI's responses. With `previous_response_id`, only the server knows what has been sent before. */
+function responses(fields: Fields, history: readonly PastMessage[]): Fields | undefined {
+  const { input } = { input: undefined, ...fields };
+  if ((fields["previous_response_id"] ?? fields["conversation"] ?? null) !== null) return undefined;
+  const own = typeof input === "string" ? [asInput({ role: "user", text: input })] : records(input);
+  return own && { ...fields, input: afterSystem(own, history.map(asInput)) };
+}
+
+/** Anthropic's messages: a user begins, and roles alternate. Consecutive messages of one role become one. */
+function messages(fields: Fields, history: readonly PastMessage[]): Fields | undefined {
+  const own = records(fields["messages"]);
+  if (own === undefined) return undefined;
+  const opening = history[0]?.role === "assistant" ? [beginning] : [];
+  // A user may be last in the history. The runtime's further messages stay as they are.
+  const written = [...[...opening, ...history].map(asBlocks), ...own.slice(0, 1)];
+  return { ...fields, messages: [...alternating(written), ...own.slice(1)] };
+}
+
+function alternating(messages: readonly Fields[]): Fields[] {
+  const alternate: Fields[] = [];
+  for (const message of messages) {
+    const last = alternate.at(-1);
+    if (last?.["role"] !== message["role"]) {
+      alternate.push(message);
+      continue;
+    }
+    const content = [...blocksOf(last), ...blocksOf(message)];
+    alternate[alternate.length - 1] = { ...message, content };
+  }
+  return alternate;
+}
+
+const beginning: PastMessage = { role: "user", text: "(The conversation begins.)" };
+
+function afterSystem(own: readonly Fields[], history: readonly Fields[]): Fields[] {
+  const first = own.findIndex(({ role }) => role !== "system" && role !== "developer");
+  const begin = first === -1 ? own.length : first;
+  return [...own.slice(0, begin), ...history, ...own.slice(begin)];
+}
+
+function asMessage({ role, text }: PastMessage): Fields {
+  return { role, content: text };
+}
+
+function asInput({ role, text }: PastMessage): Fields {
+  return { type: "message", role, content: text };
+}
+
+function asBlocks({ role, text }: PastMessage): Fields {
+  return { role, content: [{ type: "text", text }] };
+}
+
+function blocksOf({ content }: Fields = {}): readonly unknown[] {
+  return Array.isArray(content) ? content : [{ type: "text", text: content }];
+}
+
+/** Anthropic refuses a message without one, and no model learns anything from it. */
+function hasText({ text }: PastMessage): boolean {
+  return text.trim() !== "";
+}
+
+/** Half a surrogate pair has no place in UTF-8, and servers refuse its escape. */
+function wellFormed({ role, text }: PastMessage): PastMessage {
+  return { role, text: Buffer.from(text).toString() };
+}
+
+function records(value: unknown): Fields[] | undefined {
+  return Array.isArray(value) && value.every(isRecord) ? value : undefined;
+}
+
+function parsed(body: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function pathOf(url: string): string {
+  try {
+    return new URL(url).pathname.replace(/\/+$/, "");
+  } catch {
+    return url;
+  }
+}

@@ -1,0 +1,346 @@
+/**
+ * A run of a workflow: asks the interpreter what to do, does it, and tells it what came of it. Prompts go through the
+ * engine's prompt loop, scripts through `Scripts`, questions through an `Asker`.
+ *
+ * Owns the effects and the events of the steps. Invariants: a step ends before the next one begins (a CALL contains
+ * the steps of the called file); nothing is asked of the outside before the start of its step was emitted.
+ */
+import { MANAGED_ATTEMPTS, sameModel } from "../engine/attempts.ts";
+import { ANSWER_CUT } from "../engine/criteria.ts";
+import type { FlowContext, FlowEnd } from "../engine/flow.ts";
+import {
+  CallBudget,
+  deadlines,
+  exceeded,
+  type ResolvedLimits,
+  type UsageBudget,
+} from "../engine/limits.ts";
+import { stopText, type Scope } from "../engine/scope.ts";
+import type { StepActivity } from "../engine/ports.ts";
+import { sendPrompt } from "../engine/send-prompt.ts";
+import type { Permissions } from "../entry/model.ts";
+import { crashAdvice, crashText } from "../events/crash.ts";
+import type { MadeDecision } from "../events/decision.ts";
+import type { ExceededLimit } from "../events/exceeded-limit.ts";
+import { errorToDetailedString } from "../events/error-detail.ts";
+import type { EffectResult, ShellState } from "../events/step.ts";
+import { Agents } from "./agents.ts";
+import { missingAnswer, type Answers, type Asker } from "./ask.ts";
+import { workflowMachine } from "./machine.ts";
+import type { Workflow } from "./model.ts";
+import { Restoring, type Restored } from "./restore.ts";
+import type { Scripts } from "./script-runner.ts";
+import type { Effect, Trace, WorkflowState } from "./state.ts";
+import { StepLog } from "./step-log.ts";
+
+export interface FlowRun {
+  readonly workflow: Workflow;
+  readonly modelId: string;
+  readonly permissions: Permissions;
+  /** `jobMinutes`, `tokens` and `cost` are those of the workflow alone; those of the job hold anyway. */
+  readonly limits: ResolvedLimits;
+  /** Parameters and their defaults. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** What the workflow may read of the environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly answers: Answers;
+  /** Absent: nobody is there. */
+  readonly ask?: Asker | undefined;
+  readonly scripts: Scripts;
+  /** Reads a file, relative to one of the workflow. */
+  readonly read: (path: string, from: string) => FileRead;
+  /** What an earlier run has done already. */
+  readonly restored?: Restored | undefined;
+  /** Called with the end of the workflow, unless it is interrupted. */
+  readonly onResult?: ((result: FlowResult) => void) | undefined;
+  /** Lets others work. */
+  readonly breathe: () => Promise<void>;
+}
+
+export interface FlowResult {
+  readonly status: "SUCCESS" | "FAILED";
+  /** RESULT. */
+  readonly result: string;
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+export type FileRead =
+  | { readonly kind: "read"; readonly text: string }
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** Never throws. */
+export async function runFlow(run: FlowRun, context: FlowContext): Promise<FlowEnd> {
+  const scope = context.scope.child();
+  const deadline = deadlines(context.ports.clock, run.limits, "jobMinutes");
+  deadline.add(scope);
+  const usage = context.usage.child(run.limits, scope);
+  const flow = new FlowRunner(run, context, scope, usage);
+  let end: FlowEnd;
+  try {
+    end = await flow.run();
+  } catch (error) {
+    // A bug in agent-jobs: converted once, here.
+    const message = error instanceof Error ? error.message : String(error);
+    const crash = { cause: "internal", message, detail: errorToDetailedString(error) } as const;
+    end = { kind: "crashed", crash };
+  }
+  await flow.close(end.kind === "succeeded");
+  deadline.dispose();
+  scope.dispose();
+  return end;
+}
+
+/** After so many steps without an effect, others get their turn. */
+const STEPS_AT_ONCE = 50;
+
+class FlowRunner {
+  readonly #run: FlowRun;
+  readonly #context: FlowContext;
+  readonly #scope: Scope;
+  readonly #usage: UsageBudget;
+  readonly #agents: Agents;
+  readonly #restoring: Restoring | undefined;
+  /** As JSON. */
+  #shell: string;
+  /** Why the last effect failed without a verdict: a limit, a crash, a missing answer. */
+  #unanswered: string | undefined;
+
+  constructor(run: FlowRun, context: FlowContext, scope: Scope, usage: UsageBudget) {
+    this.#run = run;
+    this.#context = context;
+    this.#scope = scope;
+    this.#usage = usage;
+    this.#restoring = run.restored && new Restoring(run.restored);
+    this.#shell = JSON.stringify(run.scripts.checkpoint());
+    const { work, ports, workingDirectory } = context;
+    const { permissions, workflow } = run;
+    this.#agents = new Agents(
+      { work, ports, scope },
+      { workingDirectory, permissions, tools: workflow.settings.agentTools ?? [] },
+    );
+  }
+
+  async run(): Promise<FlowEnd> {
+    const { workflow, environment, limits, scripts, variables, breathe } = this.#run;
+    const { work, ports, userInput } = this.#context;
+    const machine = workflowMachine(workflow, { environment, limits, tags: scripts.tags });
+    let state = machine.start(variables, userInput);
+    let effect: Effect = { kind: "pass" };
+    const log = new StepLog(work, state, (event) => ports.emit(event));
+    for (let steps = 1; ; steps += 1) {
+      const known = this.#restoring?.next(effect);
+      const restored = known !== undefined;
+      if (!restored && steps % STEPS_AT_ONCE === 0) await breathe();
+      log.asks(effect, restored);
+      const result = known ?? (await this.#perform(effect, state, log.step));
+      log.received(result);
+      const step = machine.step(state, result);
+      ({ state } = step);
+      if (restored) this.#restoring?.saw(step.trace);
+      else this.#decide(state, step.trace);
+      log.observe(step.trace, state, { restored, shell: this.#shellAfter(effect, restored) });
+      ({ effect } = step);
+      if (effect.kind === "done") {
+        const { status, result: last, variables: all } = effect;
+        this.#run.onResult?.({ status, result: last, variables: all });
+        return this.#end(effect);
+      }
+      await this.#agents.keep(state.agents);
+    }
+  }
+
+  async close(succeeded: boolean): Promise<void> {
+    await this.#agents.close(succeeded);
+    await this.#run.scripts.close();
+  }
+
+  async #perform(effect: Effect, state: WorkflowState, step: number): Promise<EffectResult> {
+    const done =
+      this.#scope.stopped === undefined ? await this.#do(effect, state, step) : undefined;
+    const { stopped } = this.#scope;
+    if (done === undefined || stopped !== undefined) {
+      return { kind: "stopped", reason: stopped === undefined ? "canceled" : stopText(stopped) };
+    }
+    return done;
+  }
+
+  #do(effect: Effect, state: WorkflowState, step: number): EffectResult | Promise<EffectResult> {
+    this.#unanswered = undefined;
+    switch (effect.kind) {
+      case "pass":
+      case "done":
+        return { kind: "passed" };
+      case "read": {
+        const read = this.#run.read(effect.path, effect.from);
+        return read.kind === "read" ? read : this.#fail(read.reason);
+      }
+      case "prompt":
+        return this.#prompt(effect, state);
+      case "ask":
+        return this.#ask(effect, step);
+      case "execute":
+        return this.#execute(effect, state, step);
+    }
+  }
+
+  async #prompt(effect: EffectOf<"prompt">, state: WorkflowState): Promise<EffectResult> {
+    const { work, ports, nextTurnId, latestOfRun } = this.#context;
+    const { limits, modelId } = this.#run;
+    const conversation = state.agents[effect.agent] ?? { messages: [] };
+    const activity = this.#activity(effect.activity, state);
+    // Of its own: a budget that is spent ends this prompt, not the workflow.
+    const scope = this.#scope.child();
+    try {
+      const outcome = await sendPrompt(
+        {
+          ports,
+          scope,
+          limits,
+          budgets: { calls: new CallBudget(limits, scope), usage: this.#usage },
+          subject: `activity "${effect.activity}"`,
+          emit: (event) => ports.emit({ ...event, work }),
+          nextTurnId,
+          onAttempt: (attempt, attempts) => Object.assign(latestOfRun, { attempt, attempts }),
+        },
+        {
+          purpose: "prompt",
+          retry: 0,
+          text: effect.text,
+          attempts: sameModel(modelId, MANAGED_ATTEMPTS),
+          sessions: this.#agents.source(effect.agent, conversation),
+          activity,
+        },
+      );
+      switch (outcome.kind) {
+        case "completed":
+          this.#agents.answered(effect.agent);
+          return { kind: "answered", text: outcome.text };
+        case "cut":
+          this.#agents.answered(effect.agent);
+          return this.#fail(ANSWER_CUT);
+        case "crashed": {
+          const advice = crashAdvice(outcome.crash);
+          const text = crashText(outcome.crash);
+          return this.#fail(advice === undefined ? text : `${text} ${advice}`);
+        }
+        case "canceled": {
+          const { stopped } = scope;
+          if (stopped?.kind === "limit") this.#exceeded(stopped, activity);
+          return this.#fail(stopped === undefined ? "canceled" : stopText(stopped));
+        }
+      }
+    } finally {
+      scope.dispose();
+    }
+  }
+
+  async #ask({ activity, question, times }: EffectOf<"ask">, step: number): Promise<EffectResult> {
+    const { answers, ask } = this.#run;
+    const given = Object.hasOwn(answers, activity) ? answers[activity]?.[times] : undefined;
+    if (given !== undefined) return { kind: "answered", text: given };
+    const asked = { activity, question, times, step, work: this.#context.work };
+    if (ask === undefined) return this.#fail(missingAnswer(asked, answers));
+    const answer = await ask(asked, this.#scope.signal);
+    return answer.kind === "answered" ? answer : this.#fail(answer.reason);
+  }
+
+  async #execute(
+    effect: EffectOf<"execute">,
+    state: WorkflowState,
+    step: number,
+  ): Promise<EffectResult> {
+    const { work, ports } = this.#context;
+    const executed = await this.#run.scripts.execute(effect.scripts, {
+      signal: this.#scope.signal,
+      onOutput: ({ script, text }) => ports.emit({ type: "step.output", work, step, script, text }),
+    });
+    switch (executed.kind) {
+      case "executed":
+        return executed;
+      case "canceled":
+        return this.#fail("canceled");
+      case "failed": {
+        const { limit, reason, runs } = executed;
+        if (limit !== undefined) {
+          const bound = exceeded(this.#run.limits, limit);
+          this.#exceeded(bound, this.#activity(effect.activity, state));
+        }
+        return { ...this.#fail(reason), runs };
+      }
+    }
+  }
+
+  /** A failure that is no verdict: nothing has judged anything. */
+  #fail(reason: string): Extract<EffectResult, { kind: "failed" }> {
+    this.#unanswered = reason;
+    return { kind: "failed", reason };
+  }
+
+  #activity(id: string, state: WorkflowState): StepActivity {
+    const frame = state.frames.at(-1);
+    return { id, file: frame?.file ?? "", hit: frame?.hits[id] ?? 1 };
+  }
+
+  #exceeded(limit: ExceededLimit, { id, file }: Pick<StepActivity, "id" | "file">): void {
+    const scope = { kind: "activity", file, activity: id } as const;
+    this.#tell({ ...limit, kind: "limit-exceeded", scope });
+  }
+
+  /** What the interpreter reports beside the steps. */
+  #decide(state: WorkflowState, trace: readonly Trace[]): void {
+    for (const one of trace) {
+      switch (one.kind) {
+        case "limit": {
+          const file = state.frames.at(-1)?.file ?? "";
+          const bound = exceeded(this.#run.limits, one.limit);
+          this.#exceeded({ ...bound, value: one.value }, { id: one.activity, file });
+          this.#unanswered = undefined;
+          break;
+        }
+        case "missing":
+          this.#tell({ kind: "name-missing", activity: one.activity, name: one.name });
+          break;
+        case "skipped":
+          this.#tell({ kind: "script-skipped", activity: one.activity, reason: one.reason });
+          break;
+        case "started":
+        case "ended":
+          break;
+      }
+    }
+  }
+
+  #tell(decision: MadeDecision): void {
+    const { ports, work } = this.#context;
+    ports.emit({ type: "decision", work, decision });
+  }
+
+  /** The shell, if an EXECUTE has changed it. */
+  #shellAfter(effect: Effect, restored: boolean): ShellState | undefined {
+    if (effect.kind !== "execute" || restored) return undefined;
+    const shell = this.#run.scripts.checkpoint();
+    if (JSON.stringify(shell) === this.#shell) return undefined;
+    this.#shell = JSON.stringify(shell);
+    return shell;
+  }
+
+  #end({ status, result, reason = "The workflow has failed." }: EffectOf<"done">): FlowEnd {
+    if (status === "SUCCESS") {
+      this.#tell({ kind: "task-succeeded" });
+      return { kind: "succeeded", report: result };
+    }
+    const ofJob = this.#context.scope.stopped;
+    if (ofJob !== undefined && ofJob.kind !== "work-stopped")
+      return { kind: "stopped", reason: ofJob, report: result };
+    const own = this.#scope.stopped;
+    if (own?.kind === "limit") {
+      const { file } = this.#run.workflow;
+      this.#tell({ ...own, kind: "limit-exceeded", scope: { kind: "workflow", file } });
+    }
+    this.#tell({ kind: "task-failed", reason });
+    const answer = own === undefined && this.#unanswered !== reason;
+    return { kind: "failed", reason, answer, report: result };
+  }
+}
+
+type EffectOf<Kind extends Effect["kind"]> = Extract<Effect, { kind: Kind }>;

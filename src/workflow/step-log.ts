@@ -1,0 +1,145 @@
+/** From what the interpreter did to the events of steps. */
+import type { WorkRef } from "../events/event.ts";
+import type {
+  EffectResult,
+  ShellState,
+  StepEnded,
+  StepInput,
+  StepStarted,
+} from "../events/step.ts";
+import type { Effect, Trace, WorkflowState } from "./state.ts";
+
+interface OpenStep {
+  readonly event: StepStarted;
+  /** It is emitted when it is known what the step asks of the outside. */
+  announced: boolean;
+  readonly effects: EffectResult[];
+}
+
+type Variables = Readonly<Record<string, string>>;
+
+export class StepLog {
+  readonly #work: WorkRef;
+  readonly #emit: (event: StepStarted | StepEnded) => void;
+  /** A CALL stays open while the called file runs. */
+  readonly #open: OpenStep[] = [];
+  #steps = 0;
+  #result: string;
+  #variables: Variables;
+
+  constructor(work: WorkRef, start: WorkflowState, emit: (event: StepStarted | StepEnded) => void) {
+    this.#work = work;
+    this.#emit = emit;
+    this.#result = start.result;
+    this.#variables = start.frames.at(-1)?.variables ?? {};
+  }
+
+  /** The number of the step that is under way. */
+  get step(): number {
+    return this.#open.at(-1)?.event.step ?? 0;
+  }
+
+  /** What came from outside for the step that is under way. */
+  received(effect: EffectResult): void {
+    if (effect.kind !== "passed") this.#open.at(-1)?.effects.push(effect);
+  }
+
+  /** Emits what happened in a step of the interpreter. `restored`: it happened in an earlier run. */
+  observe(
+    trace: readonly Trace[],
+    state: WorkflowState,
+    {
+      restored = false,
+      shell,
+    }: { readonly restored?: boolean; readonly shell?: ShellState | undefined },
+  ): void {
+    const mark = restored ? ({ restored: true } as const) : {};
+    for (const one of trace) {
+      if (one.kind === "started") {
+        this.#announce(undefined, mark);
+        const { file, activity, hit, depth } = one;
+        this.#steps += 1;
+        const step = this.#steps;
+        const event = {
+          type: "step.started",
+          work: this.#work,
+          step,
+          file,
+          activity,
+          hit,
+          depth,
+        } as const;
+        this.#open.push({ event, announced: false, effects: [] });
+      } else if (one.kind === "ended") {
+        this.#announce(undefined, mark);
+        this.#end(one, state, shell, mark);
+      }
+    }
+  }
+
+  /** What the step that is under way asks of the outside, if it asks at all. */
+  asks(effect: Effect, restored = false): void {
+    // Before it is known what a step asks for, files may have to be read for it.
+    if (effect.kind !== "read") this.#announce(inputOf(effect), restored ? { restored: true } : {});
+  }
+
+  #announce(input: StepInput | undefined, mark: { readonly restored?: true }): void {
+    const open = this.#open.at(-1);
+    if (open === undefined || open.announced) return;
+    open.announced = true;
+    this.#emit({ ...open.event, ...(input === undefined ? {} : { input }), ...mark });
+  }
+
+  #end(
+    { file, activity, succeeded, reason, to }: Extract<Trace, { kind: "ended" }>,
+    state: WorkflowState,
+    shell: ShellState | undefined,
+    mark: { readonly restored?: true },
+  ): void {
+    const open = this.#open.pop();
+    if (open === undefined) throw new Error(`${activity} has ended, but it had not begun.`);
+    const { result } = state;
+    const variables = state.frames.at(-1)?.variables ?? {};
+    const changed = changedVariables(this.#variables, variables);
+    this.#emit({
+      type: "step.ended",
+      work: this.#work,
+      step: open.event.step,
+      file,
+      activity,
+      succeeded,
+      ...(reason === undefined ? {} : { reason }),
+      ...(to === undefined ? {} : { to }),
+      ...(result === this.#result ? {} : { result }),
+      ...(changed === undefined ? {} : { variables: changed }),
+      ...(open.effects.length === 0 ? {} : { effects: open.effects }),
+      ...(shell === undefined ? {} : { shell }),
+      ...mark,
+    });
+    this.#result = result;
+    this.#variables = variables;
+  }
+}
+
+function inputOf(effect: Effect): StepInput | undefined {
+  switch (effect.kind) {
+    case "prompt":
+      return { kind: "prompt", agent: effect.agent, text: effect.text };
+    case "ask":
+      return { kind: "ask", question: effect.question, times: effect.times };
+    case "execute":
+      return { kind: "execute", scripts: effect.scripts };
+    case "read":
+    case "pass":
+    case "done":
+      return undefined;
+  }
+}
+
+function changedVariables(before: Variables, after: Variables): Variables | undefined {
+  if (before === after) return undefined;
+  const changed = Object.entries(after).filter(
+    ([name, value]) => !Object.hasOwn(before, name) || before[name] !== value,
+  );
+  return changed.length === 0 ? undefined : Object.fromEntries(changed);
+}

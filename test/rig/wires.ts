@@ -1,0 +1,246 @@
+/**
+ * The other two wire APIs of a scripted model server: OpenAI's responses and Anthropic's messages, streaming. Their
+ * requests are read into the form of chat completions, so that one script and one assertion serve all three.
+ */
+export interface ModelMessage {
+  readonly role: string;
+  readonly content: string;
+  readonly toolCalls: readonly { readonly name: string; readonly arguments: string }[];
+  readonly toolCallId?: string;
+}
+
+export interface ScriptedCall {
+  readonly name: string;
+  readonly arguments?: Readonly<Record<string, unknown>> | string;
+  readonly id?: string;
+}
+
+/** What all wire APIs can say. */
+interface Reply {
+  readonly text?: string;
+  readonly toolCalls?: readonly ScriptedCall[];
+  readonly usage?: { readonly input: number; readonly output: number };
+}
+
+export type Wire = "completions" | "responses" | "messages";
+
+export function wireOf(path: string): Wire {
+  const [address = ""] = path.split("?");
+  if (address.endsWith("/responses")) return "responses";
+  return address.endsWith("/messages") ? "messages" : "completions";
+}
+
+/** What the model gets, in order: one message for each text, whatever message of the API it is a part of. */
+export function messagesOf(wire: "responses" | "messages", body: unknown): ModelMessage[] {
+  const fields = object(body);
+  if (wire === "responses") {
+    return [
+      ...texts("system", fields["instructions"]),
+      ...list(fields["input"]).flatMap((item) => inputItem(object(item))),
+    ];
+  }
+  return [
+    ...texts("system", fields["system"]),
+    ...list(fields["messages"]).flatMap((message) => {
+      const { role, content } = object(message);
+      return typeof content === "string"
+        ? texts(string(role), content)
+        : list(content).flatMap((block) => contentBlock(string(role), object(block)));
+    }),
+  ];
+}
+
+function inputItem(item: Record<string, unknown>): ModelMessage[] {
+  switch (item["type"]) {
+    case "function_call": {
+      const call = { name: string(item["name"]), arguments: string(item["arguments"]) };
+      return [{ role: "assistant", content: "", toolCalls: [call] }];
+    }
+    case "function_call_output":
+      return [toolResult(string(item["call_id"]), item["output"])];
+    case "message":
+    case undefined:
+      return texts(string(item["role"]), item["content"]);
+    default:
+      return [];
+  }
+}
+
+function contentBlock(role: string, block: Record<string, unknown>): ModelMessage[] {
+  switch (block["type"]) {
+    case "tool_use": {
+      const call = { name: string(block["name"]), arguments: JSON.stringify(block["input"]) };
+      return [{ role, content: "", toolCalls: [call] }];
+    }
+    case "tool_result":
+      return [toolResult(string(block["tool_use_id"]), block["content"])];
+    default:
+      return texts(role, [block]);
+  }
+}
+
+function toolResult(toolCallId: string, output: unknown): ModelMessage {
+  const content = texts("tool", output).map((part) => part.content);
+  return { role: "tool", content: content.join(""), toolCalls: [], toolCallId };
+}
+
+function texts(role: string, content: unknown): ModelMessage[] {
+  const parts = typeof content === "string" ? [{ text: content }] : list(content);
+  return parts.map((part) => ({ role, content: string(object(part)["text"]), toolCalls: [] }));
+}
+
+/** The events of a streaming answer. */
+export function eventsOf(wire: "responses" | "messages", model: string, reply: Reply): string[] {
+  const events = wire === "responses" ? responseEvents(model, reply) : messageEvents(model, reply);
+  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+}
+
+interface StreamEvent {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+function responseEvents(model: string, reply: Reply): StreamEvent[] {
+  const { input, output } = usageOf(reply);
+  const text = reply.text ?? "";
+  const part = { type: "output_text", text, annotations: [] };
+  const message = { type: "message", id: "m", role: "assistant", status: "completed" };
+  const calls = callsOf(reply).map(({ id, name, text: given }) => ({
+    type: "function_call",
+    id: `item-${id}`,
+    call_id: id,
+    name,
+    arguments: given,
+    status: "completed",
+  }));
+  const items = [...(text === "" ? [] : [{ ...message, content: [part] }]), ...calls];
+  const response = {
+    id: `response-${Math.random()}`,
+    object: "response",
+    created_at: 1,
+    model,
+    parallel_tool_calls: true,
+    tool_choice: "auto",
+    tools: [],
+  };
+  const events = items.flatMap((item, index): StreamEvent[] => {
+    const at = { output_index: index, item_id: item.id };
+    const done = { type: "response.output_item.done", output_index: index, item };
+    if ("arguments" in item) {
+      return [
+        {
+          type: "response.output_item.added",
+          output_index: index,
+          item: { ...item, arguments: "", status: "in_progress" },
+        },
+        { type: "response.function_call_arguments.delta", ...at, delta: item.arguments },
+        { type: "response.function_call_arguments.done", ...at, arguments: item.arguments },
+        done,
+      ];
+    }
+    const inText = { ...at, content_index: 0 };
+    return [
+      {
+        type: "response.output_item.added",
+        output_index: index,
+        item: { ...item, content: [], status: "in_progress" },
+      },
+      { type: "response.content_part.added", ...inText, part: { ...part, text: "" } },
+      ...words(text).map((delta) => ({ type: "response.output_text.delta", ...inText, delta })),
+      { type: "response.output_text.done", ...inText, text },
+      { type: "response.content_part.done", ...inText, part },
+      done,
+    ];
+  });
+  const usage = {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: input + output,
+  };
+  return [
+    { type: "response.created", response: { ...response, status: "in_progress", output: [] } },
+    ...events,
+    {
+      type: "response.completed",
+      response: { ...response, status: "completed", output: items, output_text: text, usage },
+    },
+  ].map((event, index) => ({ ...event, sequence_number: index }));
+}
+
+function messageEvents(model: string, reply: Reply): StreamEvent[] {
+  const { input, output } = usageOf(reply);
+  const calls = callsOf(reply);
+  const text = reply.text ?? "";
+  const blocks = [
+    ...(text === ""
+      ? []
+      : [
+          {
+            begin: { type: "text", text: "" },
+            deltas: words(text).map((word) => ({ type: "text_delta", text: word })),
+          },
+        ]),
+    ...calls.map(({ id, name, text: given }) => ({
+      begin: { type: "tool_use", id, name, input: {} },
+      deltas: [{ type: "input_json_delta", partial_json: given }],
+    })),
+  ];
+  return [
+    {
+      type: "message_start",
+      message: {
+        id: "message",
+        type: "message",
+        role: "assistant",
+        model,
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: { input_tokens: input, output_tokens: 0 },
+      },
+    },
+    ...blocks.flatMap(({ begin, deltas }, index) => [
+      { type: "content_block_start", index, content_block: begin },
+      ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
+      { type: "content_block_stop", index },
+    ]),
+    {
+      type: "message_delta",
+      delta: { stop_reason: calls.length > 0 ? "tool_use" : "end_turn", stop_sequence: null },
+      usage: { output_tokens: output },
+    },
+    { type: "message_stop" },
+  ];
+}
+
+function callsOf(reply: Reply): { id: string; name: string; text: string }[] {
+  return (reply.toolCalls ?? []).map(({ name, id, arguments: given }: ScriptedCall) => ({
+    id: id ?? `call-${Math.random().toString(36).slice(2, 10)}`,
+    name,
+    text: typeof given === "string" ? given : JSON.stringify(given ?? {}),
+  }));
+}
+
+function usageOf(reply: Reply): { readonly input: number; readonly output: number } {
+  return reply.usage ?? { input: 10, output: 5 };
+}
+
+function words(content: string): string[] {
+  return content.match(/\S*\s*/g)?.filter((word) => word !== "") ?? [];
+}
+
+function object(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null
+    ? Object.fromEntries(Object.entries(value))
+    : {};
+}
+
+function list(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function string(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

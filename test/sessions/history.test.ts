@@ -1,0 +1,233 @@
+/** What the model really gets of a session with a history, on the real runtime, over its three wire APIs. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import type { PastMessage } from "../../src/engine/ports.ts";
+import { holds } from "../rig/fuzz.ts";
+import type { RecordedRequest } from "../rig/model-server.ts";
+import { parseRequest, streamedBody } from "../rig/model-server.ts";
+import { isRunning } from "../../src/platform/processes.ts";
+import { completed, crashOf, makeRig, turn, until } from "./rig.ts";
+
+const wires = ["completions", "responses", "messages"] as const;
+
+const system = { mode: "replace", text: "You are a clerk." } as const;
+
+const past: readonly PastMessage[] = [
+  { role: "user", text: "Where are you?" },
+  { role: "assistant", text: "In the archive." },
+];
+
+/** Roles and texts in order, without the date that the runtime puts before a prompt; calls by their name. */
+function seen(request: RecordedRequest | undefined): string[] {
+  return (request?.messages ?? []).map(({ role, content, toolCalls }) => {
+    const text = content.replace(/^<current_datetime>[^<]*<\/current_datetime>\n\n/, "");
+    return [`${role}: ${text}`, ...toolCalls.map(({ name }) => `${name}()`)].join(" ");
+  });
+}
+
+for (const wire of wires) {
+  test(`${wire}: the history is between the system prompt and the first prompt, in every request of every turn`, async (t) => {
+    const rig = await makeRig(
+      t,
+      ({ prompt, messages }) => {
+        if (prompt !== "Look" || messages.at(-1)?.role === "tool") return { text: `So: ${prompt}` };
+        return { toolCalls: [{ name: "job_boolean_true", arguments: { argument: "yes" } }] };
+      },
+      { wire },
+    );
+    const session = await rig.open({ history: past, systemPrompt: system });
+    const before = [
+      "system: You are a clerk.",
+      "user: Where are you?",
+      "assistant: In the archive.",
+    ];
+    const called = ["user: Look", "assistant:  job_boolean_true()", "tool: Reported."];
+    assert.equal(completed(await turn(session, "Look")).text, "So: Look");
+    assert.equal(completed(await turn(session, "Go on")).text, "So: Go on");
+    assert.deepEqual(rig.server.requests.map(seen), [
+      [...before, "user: Look"],
+      [...before, ...called],
+      [...before, ...called, "assistant: So: Look", "user: Go on"],
+    ]);
+    const other = await rig.open({ systemPrompt: system });
+    await turn(other, "Hello");
+    assert.deepEqual(seen(rig.server.requests.at(-1)), ["system: You are a clerk.", "user: Hello"]);
+  });
+
+  test(`${wire}: odd histories reach the model in order, each in a form that the API takes`, async (t) => {
+    const rig = await makeRig(t, () => ({ text: "Yes" }), { wire });
+    const long = "x".repeat(1_000_000);
+    const history: readonly PastMessage[] = [
+      { role: "assistant", text: "First" },
+      { role: "assistant", text: `Second \ud800 "\\u0000" \u0000 😀` },
+      { role: "user", text: " \n" },
+      { role: "assistant", text: "" },
+      { role: "user", text: long },
+    ];
+    const session = await rig.open({ history, systemPrompt: system });
+    completed(await turn(session, "Third"));
+    completed(await turn(session, "Fourth"));
+    const begun = wire === "messages" ? ["user: (The conversation begins.)"] : [];
+    assert.deepEqual(seen(rig.server.requests.at(-1)), [
+      "system: You are a clerk.",
+      ...begun,
+      "assistant: First",
+      `assistant: Second \ufffd "\\u0000" \u0000 😀`,
+      `user: ${long}`,
+      "user: Third",
+      "assistant: Yes",
+      "user: Fourth",
+    ]);
+    if (wire !== "messages") return;
+    const body = JSON.stringify(rig.server.requests.at(-1)?.body);
+    assert.deepEqual(
+      [...body.matchAll(/"role":"(\w+)"/g)].map(([, role]) => role),
+      ["user", "assistant", "user", "assistant", "user"],
+    );
+  });
+}
+
+test("a new session after a crash gets the same history, also after the death of the runtime", async (t) => {
+  const rig = await makeRig(t, ({ prompt }) =>
+    prompt === "hang" ? { hang: "before" } : { text: "Here" },
+  );
+  const first = await rig.open({ history: past, systemPrompt: system });
+  const running = turn(first, "hang");
+  await until(() => rig.server.requests.length === 1, "the request");
+  const died = [...rig.sessions.runtimePids];
+  for (const pid of died) process.kill(pid, "SIGKILL");
+  assert.equal(crashOf(await running).cause, "runtime-died");
+  await until(() => died.every((pid) => !isRunning(pid)), "the end of the runtime");
+  await first.close();
+  const second = await rig.open({ history: past, systemPrompt: system });
+  completed(await turn(second, "Once more"));
+  assert.deepEqual(seen(rig.server.requests.at(-1)), [
+    "system: You are a clerk.",
+    "user: Where are you?",
+    "assistant: In the archive.",
+    "user: Once more",
+  ]);
+});
+
+test("a sub-agent of the session is not given the history", async (t) => {
+  const args = { name: "helper", description: "d", prompt: "Help", agent_type: "explore" };
+  const task = { name: "task", arguments: { ...args, mode: "sync" } };
+  const rig = await makeRig(t, ({ prompt, messages }) => {
+    if (prompt !== "Delegate") return { text: "Helped" };
+    return messages.at(-1)?.role === "tool" ? { text: "Done" } : { toolCalls: [task] };
+  });
+  const session = await rig.open({ history: past, permissions: "all", availableTools: ["task"] });
+  assert.equal(completed(await turn(session, "Delegate")).text, "Done");
+  const given = rig.server.requests.map((request) => [
+    request.prompt.includes("Help") ? "Help" : request.prompt,
+    seen(request).includes("assistant: In the archive."),
+  ]);
+  assert.deepEqual(given, [
+    ["Delegate", true],
+    ["Help", false],
+    ["Delegate", true],
+  ]);
+});
+
+test("a request that the runtime repeats has the history too", async (t) => {
+  const rig = await makeRig(t, ({ index }) => (index === 0 ? { status: 500 } : { text: "Here" }));
+  const session = await rig.open({ history: past, systemPrompt: system });
+  completed(await turn(session, "Now"));
+  const [first, second] = rig.server.requests.map(seen);
+  assert.equal(second?.length, 4);
+  assert.deepEqual(first, second);
+});
+
+test("any history and any turns: the model gets the system prompt, the history and its own messages in order", async (t) => {
+  const text = fc
+    .string({ unit: "grapheme", minLength: 1, maxLength: 40 })
+    .map((body) => `.${body}.`);
+  const message = fc.record({ role: fc.constantFrom("user", "assistant"), text });
+  const rigs = await Promise.all(
+    wires.map((wire) => makeRig(t, ({ prompt }) => ({ text: `Re ${prompt}` }), { wire })),
+  );
+  const cases = fc.record({
+    rig: fc.constantFrom(...rigs),
+    history: fc.array(message, { maxLength: 6 }),
+    prompts: fc.array(text, { minLength: 1, maxLength: 3 }),
+  });
+  await holds(
+    t,
+    fc.asyncProperty(cases, async ({ rig, history, prompts }) => {
+      const session = await rig.open({ history, systemPrompt: system });
+      const expected = [
+        "system: You are a clerk.",
+        ...history.map((one) => `${one.role}: ${one.text}`),
+      ];
+      const begins = "user: (The conversation begins.)";
+      for (const prompt of prompts) {
+        completed(await turn(session, prompt));
+        expected.push(`user: ${prompt}`);
+        const request = rig.server.requests.at(-1);
+        assert.deepEqual(
+          seen(request).filter((one) => one !== begins),
+          expected,
+        );
+        expected.push(`assistant: Re ${prompt}`);
+      }
+      await session.close();
+    }),
+    24,
+  );
+});
+
+test("without a transport, only sessions with a history have their requests handled in this process", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "Yes" }));
+  const direct = await rig.open();
+  completed(await turn(direct, "One"));
+  assert.equal(rig.sessions.runtimePids.length, 1);
+  const empty = await rig.open({ history: [] });
+  completed(await turn(empty, "Two"));
+  assert.equal(rig.sessions.runtimePids.length, 1);
+  const handled = await rig.open({ history: past });
+  completed(await turn(handled, "Three"));
+  assert.equal(rig.sessions.runtimePids.length, 2);
+});
+
+test("a transport sees the history, and the activity of the turn in the label", async (t) => {
+  const requests: { readonly label: unknown; readonly seen: readonly string[] }[] = [];
+  const rig = await makeRig(t, () => ({}), {
+    provider: undefined,
+    transport: {
+      send: ({ label, url, headers, body }) => {
+        const { messages } = parseRequest(0, url, headers, body);
+        requests.push({ label: label?.activity, seen: messages.map(({ role }) => role) });
+        return Promise.resolve(new Response(streamedBody("m", { text: "Yes" })));
+      },
+    },
+  });
+  const session = await rig.open({ history: past });
+  const activity = { id: "Ask", file: "flow.wf.md", hit: 2 };
+  completed(await turn(session, "One", { activity }));
+  completed(await turn(session, "Two"));
+  const before = ["system", "user", "assistant", "user"];
+  assert.deepEqual(requests, [
+    { label: activity, seen: before },
+    { label: undefined, seen: [...before, "assistant", "user"] },
+  ]);
+});
+
+test("an unreachable model server is recognized in a session with a history too", async (t) => {
+  const rig = await makeRig(t, () => ({}));
+  const session = await rig.open({ history: past });
+  rig.server.refuse();
+  assert.equal(crashOf(await turn(session, "Hello")).cause, "unreachable");
+});
+
+test("where the history can't be put into a request, the model is not asked", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "Yes" }));
+  const { baseUrl } = rig.server;
+  const odd = { type: "openai", baseUrl: `${baseUrl}/?chat=`, apiKey: "a-key" } as const;
+  const other = await makeRig(t, () => ({}), { provider: odd });
+  const session = await other.open({ history: past });
+  const crash = crashOf(await turn(session, "Hello"));
+  assert.equal(crash.cause, "configuration");
+  assert.match(crash.message, /conversation so far can't be put into a model request to \/v1:/);
+  assert.deepEqual(rig.server.requests, []);
+});

@@ -1,0 +1,390 @@
+/** Whole files as people write them. What each must mean is written beside it. */
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { describe, it } from "node:test";
+import { fixtures, loadFixture, outlineOf, placesOf } from "./outline.ts";
+
+interface Expected {
+  /** Of each file, the first one first. */
+  readonly files: readonly string[];
+  /** Of warnings, and, with a `!`, of errors. */
+  readonly places?: readonly string[];
+}
+
+const step = `
+A step
+MAX_ACTIVITY_HITS=10
+START > PROMPT_DO
+PROMPT_DO User Do > EXECUTE_DO
+EXECUTE_DO > PROMPT_SEEN
+PROMPT_SEEN User Seen > CHECK_SUCCESS
+CHECK_SUCCESS RESULT eq 'SUCCESS' > SUCCESS / CHECK_CONTINUE
+SUCCESS
+CHECK_CONTINUE RESULT eq 'CONTINUE' > EXECUTE_DO / CHECK_ASK
+CHECK_ASK RESULT eq 'ASK' > ASK_PERSON / PROMPT_OTHERWISE
+ASK_PERSON > PROMPT_ANSWERED
+PROMPT_OTHERWISE User Otherwise > EXECUTE_DO
+PROMPT_ANSWERED User Answered > EXECUTE_DO
+ON_FAILED when failed > PROMPT_FAILED_REPORT
+PROMPT_FAILED_REPORT User Failed-Report
+# User Do
+# User Seen
+# User Answered
+# User Otherwise
+# User Failed-Report
+`;
+
+const corpus: Readonly<Record<string, Expected>> = {
+  "checks.wf.md": {
+    files: [
+      `
+Checks
+START > CHECK_A
+CHECK_A RESULT eq 'yes' > CHECK_B / SUCCESS
+CHECK_B RESULT ne no > CHECK_C / SUCCESS
+SUCCESS
+CHECK_C RESULT contains 'a b' > CHECK_D / SUCCESS
+CHECK_D RESULT matches '^v[0-9]+ (rc|beta)$' > CHECK_E / SUCCESS
+CHECK_E EXIT_CODE gt 0 > CHECK_F / SUCCESS
+CHECK_F EXIT_CODE ge 1 > CHECK_G / SUCCESS
+CHECK_G EXIT_CODE lt 10 > CHECK_H / SUCCESS
+CHECK_H EXIT_CODE le 9 > CHECK_I / SUCCESS
+CHECK_I STATUS eq DOING > CHECK_J / SUCCESS
+CHECK_J 'a constant' contains 'cons' > CHECK_K / SUCCESS
+CHECK_K CONTENT eq a quoted 'word' -> here > SUCCESS / FAILED
+FAILED
+`,
+    ],
+  },
+  "commands.wf.md": {
+    files: [
+      `
+Commands
+TEXT=it's
+START > EXECUTE_CD
+EXECUTE_CD cd ~ > EXECUTE_LOG
+EXECUTE_LOG git log --oneline | head -3 > log.txt > EXECUTE_ARROW
+EXECUTE_ARROW echo a --> b > EXECUTE_TEST
+EXECUTE_TEST test -f 'a b' && echo [yes] || echo {no} > EXECUTE_CURL
+EXECUTE_CURL curl -s -H 'Accept: text/plain' http://localhost:8080/?a=1&b=2 > EXECUTE_LOOP
+EXECUTE_LOOP for i in $(ls); do echo "$i"; done > EXECUTE_AWK
+EXECUTE_AWK awk '{ print $1 }' log.txt > EXECUTE_SERVER
+EXECUTE_SERVER mvn spring-boot:start > /dev/null > EXECUTE_QUOTED / FAILED_SERVER
+EXECUTE_QUOTED echo {{TEXT}} #1 > EXECUTE_LINES
+FAILED_SERVER
+EXECUTE_LINES echo one\\necho two
+`,
+    ],
+  },
+  "grading.wf.md": {
+    files: [
+      `
+Grading
+PROJECT
+POINTS=10, 20
+START > PROMPT_SYSTEM
+PROMPT_SYSTEM System > CALL_BUILD
+CALL_BUILD step.wf.md > CHECK_BUILD
+CHECK_BUILD RESULT eq 'SUCCESS' > SET_BUILD_RESULT / FAILED
+SET_BUILD_RESULT BUILD_RESULT=RESULT > ASSIGN_TESTS
+FAILED
+ASSIGN_TESTS User Tests > CALL_TESTS
+CALL_TESTS step.wf.md > SET_TESTS_RESULT / SET_TESTS_RESULT
+SET_TESTS_RESULT TESTS_RESULT=RESULT > PROMPT_REPORT
+PROMPT_REPORT User Report > SUCCESS
+SUCCESS
+# System
+# User Tests
+# User Report
+`,
+      step,
+    ],
+    places: ["step.wf.md:12:5", "step.wf.md:54:1"],
+  },
+  "guess.wf.md": {
+    files: [
+      `
+A game 🎲
+START > PROMPT_SYSTEM
+PROMPT_SYSTEM System > PROMPT_NUMBER
+PROMPT_NUMBER User Think of a number > ASK_GUESS
+ASK_GUESS > PROMPT_CHECK
+PROMPT_CHECK User Compare > CHECK_RIGHT
+CHECK_RIGHT RESULT eq 'SUCCESS' > SUCCESS / PROMPT_HINT
+SUCCESS
+PROMPT_HINT User Hint 💡 > ASK_GUESS
+ON_FAILED when failed > PROMPT_FAILED
+PROMPT_FAILED User Lost
+# System
+# User Think of a number
+# User Compare
+# User Hint 💡
+# User Lost
+`,
+    ],
+  },
+  "headings.wf.md": {
+    files: [
+      `
+The title
+START > PROMPT_A
+PROMPT_A User A
+# User A
+# User C
+# User D
+`,
+    ],
+    places: ["71:1"],
+  },
+  "html.wf.md": {
+    files: [
+      `
+START > PROMPT_A
+PROMPT_A User A > PROMPT_C
+PROMPT_C User C
+# User A
+# User C
+`,
+    ],
+    places: ["17:1", "28:1"],
+  },
+  "includes.wf.md": {
+    files: [
+      `
+Includes
+START > PROMPT_A
+PROMPT_A User Own > PROMPT_B
+PROMPT_B User Shared > PROMPT_C
+PROMPT_C System Shared
+# User Shared
+# System Shared
+# User Own
+`,
+    ],
+    places: ["notes.txt:1:10"],
+  },
+  "mermaid.wf.md": {
+    files: [
+      `
+Everything that GitHub draws
+START > SET_A
+SET_A A=1 > SET_B
+SET_B B=2 > SET_C
+SET_C C=3 > SET_D
+SET_D D=4 > SET_E
+SET_E E=5 > SET_F
+SET_F F=6 > SET_G
+SET_G G=7 > SET_H
+SET_H H=8 > SET_I
+SET_I I=9 > SET_J
+SET_J J=10 > SET_K
+SET_K K=11 > SET_L
+SET_L L=12 > SET_M
+SET_M M=\`13\` > SET_N / SUCCESS_LATE
+SET_N N=14 > SUCCESS / SUCCESS_LATE
+SUCCESS_LATE
+SUCCESS
+`,
+    ],
+    places: ["64:1"],
+  },
+  "proto.wf.md": {
+    files: [
+      `
+__proto__
+constructor=c
+toString=t
+START > SET___proto__
+SET___proto__ __proto__=constructor > ASSIGN_constructor
+ASSIGN_constructor __proto__ > PROMPT_toString
+PROMPT_toString User __proto__
+# User __proto__
+`,
+    ],
+    places: ["15:44", "15:56"],
+  },
+  "recover.wf.md": {
+    files: [
+      `
+Recovers
+START > EXECUTE_BUILD
+EXECUTE_BUILD make > SUCCESS / PROMPT_MEND
+SUCCESS
+PROMPT_MEND User Mend > EXECUTE_BUILD
+ON_FAILED when failed > ASK_GO_ON
+ASK_GO_ON Go on without a build? > CHECK_ANSWER
+CHECK_ANSWER RESULT eq yes > SUCCESS / FAILED
+FAILED
+ON_SUCCESS when success > SET_DONE
+SET_DONE DONE=yes
+# User Mend
+`,
+    ],
+    places: ["7:15"],
+  },
+  "smallest.wf.md": {
+    files: [
+      `
+The smallest
+START
+`,
+    ],
+  },
+  "tabs.wf.md": {
+    files: [
+      `
+Tabs
+A
+B=2
+START > SET_A
+SET_A A=1 > PROMPT_A
+PROMPT_A User A
+# User A
+`,
+    ],
+  },
+  "toolchain.wf.md": {
+    files: [
+      `
+Is everything installed?
+TOOL
+VERSION=20
+START > PROMPT_SYSTEM
+PROMPT_SYSTEM System > PROMPT_LOOK
+PROMPT_LOOK User Look > EXECUTE_OUTPUT
+EXECUTE_OUTPUT > PROMPT_JUDGE
+PROMPT_JUDGE User Judge > CHECK_FOUND
+CHECK_FOUND RESULT eq SUCCESS > SUCCESS / CHECK_MISSING
+SUCCESS
+CHECK_MISSING RESULT eq FAILED > FAILED / PROMPT_AGAIN
+FAILED
+PROMPT_AGAIN User Again > EXECUTE_OUTPUT
+# System
+# User Look
+# User Judge
+# User Again
+`,
+    ],
+  },
+  "typos.wf.md": {
+    files: [
+      `
+Runs, but not as intended
+START > PROMPT_A
+PROMPT_A User Ask > CALL_STEP
+CALL_STEP step.wf.md > SUCCESS
+SUCCESS
+PROMPT_B User Ask > SUCCESS
+ON_SUCCES when success > SET_X
+SET_X X=User Aks > CHECK_X
+FAILED
+CHECK_X RESULTS eq 'x'
+# User Ask
+# User Empty
+`,
+      step,
+    ],
+    places: [
+      "10:15",
+      "11:5",
+      "12:14",
+      "12:14",
+      "13:5",
+      "13:19",
+      "14:13",
+      "15:15",
+      "15:15",
+      "16:5",
+      "23:1",
+      "23:34",
+      "25:1",
+      "29:1",
+      "step.wf.md:12:5",
+      "step.wf.md:54:1",
+    ],
+  },
+  "values.wf.md": {
+    files: [
+      `
+Values
+MODEL=small-1.5
+QUESTION=What is 6 x 7?
+EMPTY=
+URL=https://x.org/?a=b&c=d
+NOTES=file:text/notes.txt
+START > SET_A
+SET_A A=RESULT > SET_B
+SET_B B='it is b:c=d' > SET_C
+SET_C C=b:c=d > SET_D
+SET_D D={{A}} and {{NOTES}} > SET_E
+SET_E E=file:text/notes.txt > ASSIGN_F
+ASSIGN_F User Question > ASSIGN_G
+ASSIGN_G 'a constant' > ASSIGN_H
+ASSIGN_H QUESTION > PROMPT_I
+PROMPT_I QUESTION > PROMPT_J
+PROMPT_J 'Say {{QUESTION}}' > PROMPT_K
+PROMPT_K file:text/notes.txt > PROMPT_L
+PROMPT_L Assistant Example > PROMPT_M
+PROMPT_M User Long Title > PROMPT_N
+PROMPT_N System Reviewer
+# System Reviewer
+# User Question
+# Assistant Example
+# User Long Title
+`,
+    ],
+  },
+  "wrong.wf.md": {
+    files: [],
+    places: [
+      "7:5!",
+      "7:15!",
+      "8:32!",
+      "9:13!",
+      "10:14!",
+      "11:14!",
+      "12:5!",
+      "12:14!",
+      "13:11!",
+      "13:39!",
+      "14:5!",
+      "14:30!",
+      "15:12!",
+      "16:5!",
+      "17:16!",
+      "17:27!",
+      "24:1!",
+      "26:1!",
+      "22:1",
+    ],
+  },
+};
+/** The same text with other line ends. */
+const copies: Readonly<Record<string, string>> = {
+  "windows.wf.md": "guess.wf.md",
+  "mac.wf.md": "recover.wf.md",
+};
+
+function assertMeans(name: string, { files, places = [] }: Expected): void {
+  const read = loadFixture(name);
+  const outlines = read.kind === "loaded" ? Object.values(read.workflow.files).map(outlineOf) : [];
+  assert.deepEqual(
+    outlines,
+    files.map((text) => text.trim().split("\n")),
+  );
+  assert.deepEqual(placesOf(read, name), places);
+}
+
+describe("a file as people write it means what it says", () => {
+  for (const [name, expected] of Object.entries(corpus)) {
+    it(name, () => assertMeans(name, expected));
+  }
+  for (const [name, original] of Object.entries(copies)) {
+    it(`${name} is ${original}`, () => assertMeans(name, corpus[original] ?? assert.fail()));
+  }
+
+  it("and every file is listed here", () => {
+    const names = readdirSync(fixtures).filter((name) => name.endsWith(".wf.md"));
+    assert.deepEqual(names.sort(), Object.keys({ ...corpus, ...copies }).sort());
+  });
+});
