@@ -12,6 +12,7 @@ import { effectivePermissions } from "../permissions/rules.ts";
 import { ruleSet } from "../permissions/rules.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
+import type { TerminalPause } from "../reporters/terminal/terminal-pause.ts";
 import type { RuntimeKeeper } from "../sessions/sessions.ts";
 import {
   chooseJob,
@@ -75,6 +76,8 @@ export interface RunOptions extends ModelAccess, WorkflowRunOptions {
     readonly live: boolean;
     /** Print the chart at the end, as the text of a Mermaid flowchart. */
     readonly chart?: boolean;
+    /** Of the terminal, while a person is asked. */
+    readonly pause?: TerminalPause;
   };
   readonly reporters?: readonly Reporter[];
   /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
