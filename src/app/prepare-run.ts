@@ -15,7 +15,6 @@ import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts"
 import type { TerminalPause } from "../reporters/terminal/terminal-pause.ts";
 import type { RuntimeKeeper } from "../sessions/sessions.ts";
 import {
-  checkNamedTasks,
   chooseJob,
   overrideModels,
   readEntry,
@@ -28,6 +27,7 @@ import { asFlag, UsageError, type Answers, type Models, type WriteName } from ".
 import { checkOutputs, checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { copyWorkingDirectory } from "./working-copy.ts";
+import { checkNames } from "./rehearsal-names.ts";
 import { readingOf, startOfWorkflow } from "./workflow-run.ts";
 import {
   checkEntryOptions,
@@ -139,7 +139,7 @@ async function prepareLoaded(
   if (script?.job !== undefined && script.job !== jobName) {
     throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
   }
-  if (script !== undefined) checkNamedTasks(script, loaded.entry);
+  if (script !== undefined) checkNames(script, loaded, jobName);
   const entry = overrideModels(loaded.entry, { ...script?.models, ...options.models });
   const start = await startOfWorkflow(loaded, options, script);
   const userInput = start?.userInput ?? options.userInput ?? script?.userInput;
