@@ -68,6 +68,8 @@ export type PlannedFlow = Omit<FlowWork<number>, "params"> & {
 export interface FlowChart {
   /** The id of the file that runs first. */
   readonly main: string;
+  /** SHA-256 of what the workflow does, in hex; the same wherever it is, and whatever its front matter says. */
+  readonly fingerprint?: string;
   /** By id. */
   readonly files: Readonly<Record<string, FlowFile>>;
 }
