@@ -18,15 +18,20 @@ export function copilotService(environment: Environment): string {
 
 /** No proxy is set for the address, or `NO_PROXY` excludes it. */
 export function isReachedDirectly(address: string, environment: Environment): boolean {
+  return proxyFor(address, environment) === undefined;
+}
+
+/** The address of the proxy through which requests to `address` go. */
+export function proxyFor(address: string, environment: Environment): string | undefined {
   let url: URL;
   try {
     url = new URL(address);
   } catch {
-    return true;
+    return undefined;
   }
   const ofScheme = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
   const proxy = variable(environment, ofScheme) ?? variable(environment, "ALL_PROXY");
-  return proxy === undefined || isExcluded(url, variable(environment, "NO_PROXY") ?? "");
+  return isExcluded(url, variable(environment, "NO_PROXY") ?? "") ? undefined : proxy;
 }
 
 /** `*`, a domain (with its subdomains), an address, or a range of addresses; each may have a port. */

@@ -4,8 +4,9 @@
  */
 import { CopilotRequestHandler } from "@github/copilot-sdk";
 import type { CopilotRequestContext } from "@github/copilot-sdk";
-import { isRecord } from "../document/guards.ts";
 import type { PastMessage, SessionLabel } from "../engine/ports.ts";
+import type { Environment } from "../platform/environment.ts";
+import { forward } from "./forward.ts";
 import { withHistory } from "./history.ts";
 import type { ModelTransport } from "./transport.ts";
 
@@ -21,6 +22,8 @@ export interface Conversation {
 export interface RequestContext {
   /** Absent: requests go to where the runtime would send them. */
   readonly transport: ModelTransport | undefined;
+  /** Names the proxies. */
+  readonly environment: Environment;
   readonly conversation: (sessionId: string) => Conversation | undefined;
   readonly killRuntime: () => void;
 }
@@ -53,12 +56,10 @@ export class RequestHandler extends CopilotRequestHandler {
       // The runtime doesn't repeat such a request.
       return Response.json({ error: { message: sent.reason } }, { status: 400 });
     }
-    const { body } = sent;
+    const { body, added } = sent;
     if (transport === undefined) {
-      const forwarded = new Request(url, { method, headers, ...(body === "" ? {} : { body }) });
-      return super.sendRequest(forwarded, context).catch((error: unknown) => {
-        throw connectionError(error);
-      });
+      const { environment } = this.#context;
+      return forward({ ...given, headers, body }, environment, context.signal);
     }
     return transport.send({
       sessionId,
@@ -67,6 +68,7 @@ export class RequestHandler extends CopilotRequestHandler {
       ...given,
       headers: Object.fromEntries(headers),
       body,
+      history: added,
       signal: context.signal,
       killRuntime,
     });
@@ -75,14 +77,6 @@ export class RequestHandler extends CopilotRequestHandler {
   protected override openWebSocket(): Promise<never> {
     return Promise.reject(new Error("Model requests over WebSocket are not supported here."));
   }
-}
-
-/** With the system's own code, by which an unreachable server is recognized. `fetch` has it in the cause. */
-function connectionError(error: unknown): unknown {
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (!(cause instanceof Error)) return error;
-  const code = isRecord(cause) ? cause["code"] : undefined;
-  return new Error(typeof code === "string" ? `${cause.message} [${code}]` : cause.message);
 }
 
 /** For a caller's own transport. */

@@ -114,6 +114,7 @@ export function createSessions(options: SessionsOptions): Sessions {
           : (killRuntime) =>
               new RequestHandler({
                 transport,
+                environment: options.environment,
                 conversation: (sessionId) => conversations.get(sessionId),
                 killRuntime,
               }),

@@ -1,40 +1,28 @@
 /** The bundle as a user gets it: `dist/action` alone, in an empty folder far from any `node_modules`. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { mkdtemp, open, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { runtimeHashes, runtimeVersion } from "../../src/generated/runtime-hashes.ts";
 import { findRuntime, platformName } from "../../src/runtime/find-runtime.ts";
+import { useActionBundle } from "../rig/bundle.ts";
 import { startGithubServer } from "../rig/github-server.ts";
 import { runPost, runStep } from "../rig/runner.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { files, inputs } from "./rig.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const compiled = fileURLToPath(new URL("../../", import.meta.url));
 const MAX_BYTES = 4 * 1024 * 1024;
 
 describe("the bundle of the action", { timeout: 300_000 }, () => {
-  let folder = "";
-  let dist = "";
-  before(async () => {
-    folder = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-bundle-test-")));
-    const script = join(root, "scripts", "bundle.mjs");
-    const args = [script, "action", "--build", compiled, "--out", folder];
-    await promisify(execFile)(process.execPath, args);
-    dist = join(folder, "dist", "action");
-  });
-  after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const bundle = useActionBundle();
 
   it("is smaller than 4 MB", async () => {
-    const names = await readdir(dist, { recursive: true });
+    const names = await readdir(bundle.dist, { recursive: true });
     const sizes = await Promise.all(
       names.map(async (name) => {
-        const found = await stat(join(dist, name));
+        const found = await stat(join(bundle.dist, name));
         return found.isFile() ? found.size : 0;
       }),
     );
@@ -46,11 +34,11 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
   });
 
   it("does not load an HTTP client with every start", async () => {
-    const index = await readFile(join(dist, "index.js"), "utf8");
+    const index = await readFile(join(bundle.dist, "index.js"), "utf8");
     const chunks = [...index.matchAll(/\.e\((\d+)\)/g)].map(([, id]) => `${id}.index.js`);
     assert.notEqual(chunks.length, 0);
     for (const name of ["index.js", "post/index.js", ...chunks]) {
-      assert.doesNotMatch(await readFile(join(dist, name), "utf8"), /undici/, name);
+      assert.doesNotMatch(await readFile(join(bundle.dist, name), "utf8"), /undici/, name);
     }
   });
 
@@ -66,7 +54,7 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
         "github-token": "ghs_0123456789abcdef",
         "runtime-path": findRuntime({ environment: {} }),
       },
-      main: join(dist, "index.js"),
+      main: join(bundle.dist, "index.js"),
     });
     assert.equal(result.code, 0, result.raw);
     assert.equal(result.outputs["result"], "success");
@@ -74,7 +62,7 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
     assert.match(result.summary, /```mermaid/);
     assert.ok(result.commands.some(({ name }) => name === "notice"));
     assert.equal(api.requests.length, 1);
-    const post = await runPost(workspace.path, result.state, join(dist, "post", "index.js"));
+    const post = await runPost(workspace.path, result.state, join(bundle.dist, "post", "index.js"));
     assert.equal(post.code, 0, post.raw);
     assert.match(post.log, /The run left no processes\./);
   });
@@ -93,10 +81,10 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
         "CHANGELOG.md": "# Changelog\n",
       });
       const env = {
-        RUNNER_TOOL_CACHE: join(folder, "tools"),
+        RUNNER_TOOL_CACHE: join(bundle.folder, "tools"),
         COPILOT_CLI_PATH: "",
         // A cache of npm's own, so that the package really comes over the network.
-        npm_config_cache: join(folder, "npm"),
+        npm_config_cache: join(bundle.folder, "npm"),
       };
       const step = {
         workspace: workspace.path,
@@ -106,7 +94,7 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
           job: "review",
           rehearse: "entries/commit-review.rehearsal.yml",
         },
-        main: join(dist, "index.js"),
+        main: join(bundle.dist, "index.js"),
       };
       const first = await runStep(t, step);
       assert.equal(first.code, 0, first.raw);
@@ -114,7 +102,13 @@ describe("the bundle of the action", { timeout: 300_000 }, () => {
       const second = await runStep(t, step);
       assert.equal(second.code, 0, second.raw);
       assert.doesNotMatch(second.log, /Downloaded/);
-      const cached = join(folder, "tools", "agent-jobs-runtime", runtimeVersion, platformName());
+      const cached = join(
+        bundle.folder,
+        "tools",
+        "agent-jobs-runtime",
+        runtimeVersion,
+        platformName(),
+      );
       const executable = join("prebuilds", platformName(), "copilot-runtime");
       const damages: readonly (readonly [RegExp, () => Promise<unknown>])[] = [
         [

@@ -95,8 +95,10 @@ describe("a report", browserTests, () => {
     assert.equal(await page.getByText(/^The run has ended/).count(), 1);
   });
 
-  it("draws the lane of a condition that answered no in another color than a failure", async (t) => {
+  it("draws an answered no in another color than a failure, and model calls in one of their own", async (t) => {
     const work = { workId: 0, taskId: "find", iteration: 1 };
+    const session = { work, sessionId: "s" };
+    const turn = { ...session, turnId: "t", purpose: "prompt" } as const;
     const tree: PlannedTree = {
       kind: "Loop",
       preCondition: [true, ref(0, "find")],
@@ -106,6 +108,16 @@ describe("a report", browserTests, () => {
     const bodies: readonly RunEventBody[] = [
       { type: "run.started", jobName: "j", workingDirectory: "/project", ...planned(tree) },
       { type: "work.started", work, modelId: "m1" },
+      { ...session, type: "session.started", modelId: "m1", role: "task", retry: 0, attempt: 1 },
+      {
+        ...turn,
+        type: "turn.started",
+        modelId: "m1",
+        retry: 0,
+        attempt: 1,
+        prompt: "Is anything left?",
+      },
+      { ...turn, type: "turn.ended", outcome: "completed" },
       { type: "work.ended", work, outcome: { kind: "failed", reason: "Nothing is left." } },
       { type: "run.ended", outcome: { kind: "succeeded" } },
     ];
@@ -117,6 +129,7 @@ describe("a report", browserTests, () => {
     await page.getByRole("link", { name: /find.*Answered no/ }).waitFor();
     await page.getByRole("application", { name: /^Timeline/ }).waitFor();
     await until(page, `${pixelsOf("--run")} > 100`);
+    await until(page, `${pixelsOf("--accent")} > 100`);
     assert.equal(await page.evaluate(pixelsOf("--fail")), 0);
   });
 

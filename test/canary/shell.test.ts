@@ -1,13 +1,9 @@
 /** An agent with a shell, that prints whatever it finds: what it can't find, and what nobody sees of it. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdtemp, realpath, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { describe, it } from "node:test";
+import { useActionBundle } from "../rig/bundle.ts";
 import type { RecordedRequest, Reply } from "../rig/model-server.ts";
 import {
   bash,
@@ -17,9 +13,6 @@ import {
   type CanaryRun,
   type Scene,
 } from "./rig.ts";
-
-const root = fileURLToPath(new URL("../../../", import.meta.url));
-const compiled = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Prints its own surroundings and those of the runtime, plainly and encoded, and leaves them in files. */
 const surroundings = [
@@ -72,14 +65,7 @@ function assertSilent(run: CanaryRun): void {
 }
 
 describe("an agent with a shell", { timeout: 300_000 }, () => {
-  let folder = "";
-  before(async () => {
-    folder = await realpath(await mkdtemp(join(tmpdir(), "agent-jobs-canary-bundle-")));
-    const script = join(root, "scripts", "bundle.mjs");
-    const args = [script, "action", "--build", compiled, "--out", folder];
-    await promisify(execFile)(process.execPath, args);
-  });
-  after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const bundle = useActionBundle();
 
   for (const permissions of ["workspace", "all"] as const) {
     it(`finds no secret of ours in its surroundings, with permissions: ${permissions}`, async (t) => {
@@ -92,7 +78,7 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
 
   it("finds none in a step either", async (t) => {
     const run = await runStepWithCanaries(t, {
-      main: join(folder, "dist", "action", "index.js"),
+      main: join(bundle.dist, "index.js"),
       script: printSurroundings,
       permissions: "workspace",
     });
@@ -134,7 +120,7 @@ describe("an agent with a shell", { timeout: 300_000 }, () => {
 
   it("can do so in a step too, and no output, summary or annotation has it", async (t) => {
     const run = await runStepWithCanaries(t, {
-      main: join(folder, "dist", "action", "index.js"),
+      main: join(bundle.dist, "index.js"),
       script: printOurs,
       permissions: "all",
     });

@@ -33,9 +33,14 @@ const isLong = ({ slow, effect }: Failure): boolean =>
 const durationsOf = ({ only }: Failure): readonly boolean[] =>
   only === undefined ? [false, true] : [only === "lasting"];
 
+/** Of this many failures, one is played in a `Par` too. */
+const IN_PAR = 3;
+/** So many failures at least at each moment. */
+const AT_MOMENT = 4;
+
 /**
- * Each failure at two of its moments and once in a `Par`; each moment with five failures and more, at least
- * one of them in a `Par`. Which ones is decided by the place in the table: always the same.
+ * Each failure at one of its moments, and every third one at another in a `Par`; each moment with four failures and
+ * more, at least one of them in a `Par`. Which ones is decided by the place in the table: always the same.
  */
 export function selectedCases(): readonly Case[] {
   const all = allCases();
@@ -52,11 +57,9 @@ export function selectedCases(): readonly Case[] {
     const { length } = failure.moments;
     const nth = (step: number): Moment | undefined => failure.moments[(place + step) % length];
     // Where one attempt takes long, five of them are left to the full matrix, but for a few.
-    const { slow } = failure;
     const long = isLong(failure);
-    const second = nth(Math.max(1, Math.floor(length / 2)));
-    add(at(failure, nth(0), "alone"), !long && place % 2 === 0);
-    add(at(failure, second, "alone"), slow !== true && place % (long ? 9 : 2) === 1);
+    add(at(failure, nth(0), "alone"), place % (long ? 9 : 2) === 1);
+    if (place % IN_PAR !== 0) return;
     for (let step = 1; step <= length; step += 1) {
       const beside = at(failure, nth(step), "par").filter(({ lasting }) => !(long && lasting));
       if (beside.length === 0) continue;
@@ -68,7 +71,7 @@ export function selectedCases(): readonly Case[] {
     const here = (one: Case): boolean => one.moment === moment && one.failure.fullOnly !== true;
     const failing = new Set([...chosen.values()].filter(here).map(({ failure }) => failure));
     for (const one of all.filter((other) => here(other) && other.shape === "alone")) {
-      if (failing.size >= 5 || failing.has(one.failure)) continue;
+      if (failing.size >= AT_MOMENT || failing.has(one.failure)) continue;
       failing.add(one.failure);
       add([one]);
     }
@@ -83,16 +86,13 @@ export function selectedCases(): readonly Case[] {
 export function shortcomings(cases: readonly Case[]): string[] {
   const missing: string[] = [];
   for (const failure of failures) {
-    const seen = new Set(
-      cases.filter((one) => one.failure === failure).map(({ moment }) => moment),
-    );
-    const wanted = failure.fullOnly === true ? 0 : Math.min(2, failure.moments.length);
-    if (seen.size < wanted) missing.push(`${failure.name} is played at ${seen.size} moments`);
+    if (failure.fullOnly !== true && !cases.some((one) => one.failure === failure))
+      missing.push(`${failure.name} is not played`);
   }
   for (const moment of moments) {
     const at = cases.filter((one) => one.moment === moment);
     const seen = new Set(at.map(({ failure }) => failure));
-    if (seen.size < 5) missing.push(`"${moment}" has ${seen.size} failures`);
+    if (seen.size < AT_MOMENT) missing.push(`"${moment}" has ${seen.size} failures`);
     if (!at.some(({ shape }) => shape === "par"))
       missing.push(`"${moment}" is not played in a Par`);
   }

@@ -24,6 +24,13 @@ const nonZero = { name: "bash", arguments: { command: "false", description: "d" 
 const works = { name: "view", arguments: { path: "${workingDirectory}/e.json" } };
 const wrongJobTool = { name: "job_boolean_true", arguments: { reason: "x" } };
 
+function scriptOf(calls: readonly Call[]): string {
+  return JSON.stringify({
+    entry: "e.json",
+    sessions: [{ turns: [{ replies: [{ tools: calls }, "A"] }] }],
+  });
+}
+
 interface Rehearsed {
   readonly code: number | null;
   readonly stdout: string;
@@ -37,10 +44,7 @@ async function rehearse(
 ): Promise<Rehearsed> {
   const workspace = await makeWorkspace(t, {
     "e.json": JSON.stringify({ ...entry, ...fields }),
-    "r.json": JSON.stringify({
-      entry: "e.json",
-      sessions: [{ turns: [{ replies: [{ tools: calls }, "A"] }] }],
-    }),
+    "r.json": scriptOf(calls),
   });
   const options = { cwd: workspace.path };
   const { code, stdout } = await runCli(["rehearse", "r.json"], options);
@@ -51,7 +55,8 @@ async function rehearse(
   };
 }
 
-const at = String.raw`sessions\[0\]\.turns\[0\]\.replies\[0\]\.tools\[\d\] \(r\.json:1:\d+\): the call of `;
+const at = (file: string): string =>
+  String.raw`sessions\[0\]\.turns\[0\]\.replies\[0\]\.tools\[\d\] \(${file}:1:\d+\): the call of `;
 
 describe("the tool calls of a rehearsal", () => {
   const red: readonly (readonly [string, Call, RegExp])[] = [
@@ -71,12 +76,29 @@ describe("the tool calls of a rehearsal", () => {
     ["exits with 1, which is no failure", { ...nonZero, fails: "x" }, /but it succeeded/],
     ["is known after all", { ...works, unknown: true }, /should have failed, but it succeeded/],
   ];
-  for (const [what, call, why] of red) {
-    it(`make it red: one that ${what}`, async (t) => {
-      const { code, stdout, run } = await rehearse(t, [works, call]);
-      assert.equal(code, 1, stdout);
-      assert.match(stdout, new RegExp(`${at}.*${why.source}`, "s"));
-      // Of the run itself the same call is the reason.
+  it("make it red, each for its own reason", async (t) => {
+    const scripts = red.map(
+      ([, call], index) => [`${index}.json`, scriptOf([works, call])] as const,
+    );
+    const workspace = await makeWorkspace(t, {
+      "e.json": JSON.stringify(entry),
+      ...Object.fromEntries(scripts),
+    });
+    const { code, stdout } = await runCli(["rehearse", ...scripts.map(([name]) => name)], {
+      cwd: workspace.path,
+    });
+    assert.equal(code, 1, stdout);
+    const results = stdout.split(/^(?=FAIL|ok)/m);
+    for (const [index, [what, , why]] of red.entries()) {
+      const result = results[index] ?? "";
+      assert.match(result, new RegExp(`^FAIL  ${index}\\.json`), what);
+      assert.match(result, new RegExp(`${at(`${index}.json`)}.*${why.source}`, "s"), what);
+    }
+  });
+
+  for (const [what, call, why] of red.slice(0, 2)) {
+    it(`make a run fail with the same reason: one that ${what}`, async (t) => {
+      const { run } = await rehearse(t, [works, call]);
       assert.equal(run.code, 1, run.stdout);
       const last = run.stdout.trimEnd().split("\n").at(-1) ?? "";
       assert.match(last, /^job job failed: the rehearsal doesn't match the run: sessions\[0\]/);

@@ -87,6 +87,19 @@ describe("a prompt that belongs to no task", () => {
     assert.equal((await send(() => ({ cut: true }))).outcome.kind, "cut");
   });
 
+  it("has the activity of its workflow in the label of the session, in every attempt", async () => {
+    const activity = { id: "Ask", file: "flow.wf.md", hit: 2 };
+    const seen: unknown[] = [];
+    await send(
+      ({ label }) => {
+        seen.push(label.activity);
+        return seen.length === 1 ? { crash: sessionCrash } : {};
+      },
+      { activity },
+    );
+    assert.deepEqual(seen, [activity, activity]);
+  });
+
   it("is made anew for each attempt, with the model whose turn it is", async () => {
     const attempts = roundRobin("a", [
       { modelId: "b", retries: 2 },

@@ -115,7 +115,7 @@ describe("a file of another kind", () => {
     assert.match(lines(`sessions: []\n${head}`).join(), /Unknown field "sessions"/);
   });
   it("says at which byte it is binary", () => {
-    assert.deepEqual(lines("models:\0"), ["e.yml: The file is binary: byte 8 is 0x00."]);
+    assert.deepEqual(lines("models:\0"), ["e.yml:1:8: The file is binary: byte 8 is 0x00."]);
     assert.deepEqual(lines(Buffer.from([0x61, 0x3a, 0x20, 0xc3, 0xa4, 0xff, 0x61])), [
       "e.yml: The file is not UTF-8 text: byte 6 is 0xff. (save it as UTF-8)",
     ]);

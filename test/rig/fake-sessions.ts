@@ -74,7 +74,11 @@ export class FakeSessions implements SessionFactory {
     return {
       id,
       modelId,
-      runTurn: (prompt, options) => this.#turn({ sessionId: id, label, prompt }, options),
+      runTurn: (prompt, options) => {
+        const { activity } = options;
+        const current = activity === undefined ? label : { ...label, activity };
+        return this.#turn({ sessionId: id, label: current, prompt }, options);
+      },
       close: async () => void this.closed.push(id),
     };
   }

@@ -150,6 +150,7 @@ test("startSession works on any client of the SDK", async (t) => {
           return Promise.resolve(new Response(streamedBody(model, { text: "Hi" })));
         },
       },
+      environment: {},
       conversation: () => undefined,
       killRuntime: () => undefined,
     }),

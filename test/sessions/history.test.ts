@@ -110,6 +110,26 @@ test("a new session after a crash gets the same history, also after the death of
   ]);
 });
 
+test("a sub-agent of the session is not given the history", async (t) => {
+  const args = { name: "helper", description: "d", prompt: "Help", agent_type: "explore" };
+  const task = { name: "task", arguments: { ...args, mode: "sync" } };
+  const rig = await makeRig(t, ({ prompt, messages }) => {
+    if (prompt !== "Delegate") return { text: "Helped" };
+    return messages.at(-1)?.role === "tool" ? { text: "Done" } : { toolCalls: [task] };
+  });
+  const session = await rig.open({ history: past, permissions: "all", availableTools: ["task"] });
+  assert.equal(completed(await turn(session, "Delegate")).text, "Done");
+  const given = rig.server.requests.map((request) => [
+    request.prompt.includes("Help") ? "Help" : request.prompt,
+    seen(request).includes("assistant: In the archive."),
+  ]);
+  assert.deepEqual(given, [
+    ["Delegate", true],
+    ["Help", false],
+    ["Delegate", true],
+  ]);
+});
+
 test("a request that the runtime repeats has the history too", async (t) => {
   const rig = await makeRig(t, ({ index }) => (index === 0 ? { status: 500 } : { text: "Here" }));
   const session = await rig.open({ history: past, systemPrompt: system });

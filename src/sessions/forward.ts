@@ -1,0 +1,135 @@
+/**
+ * Sends a model request as the runtime would: through the proxy of the environment, and with no time limit but the
+ * turn's. `fetch` knows no proxy and gives up after five silent minutes.
+ */
+import * as http from "node:http";
+import * as https from "node:https";
+import type { Duplex } from "node:stream";
+import { connect } from "node:tls";
+import type { Environment } from "../platform/environment.ts";
+import { proxyFor } from "./model-server.ts";
+
+export interface ForwardedRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** As many as the runtime follows. */
+const mostRedirects = 20;
+
+/** Rejects, with the system's own code in the message, when there is no connection. */
+export async function forward(
+  request: ForwardedRequest,
+  environment: Environment,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { method, body } = request;
+  const headers = new Headers(request.headers);
+  // The runtime would not decode the answer.
+  headers.delete("accept-encoding");
+  let target = new URL(request.url);
+  for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
+    const options = { method, headers: Object.fromEntries(headers), signal };
+    const answer = await send(target, options, { body, environment });
+    const to = answer.headers.location;
+    if ((answer.statusCode !== 307 && answer.statusCode !== 308) || to === undefined) {
+      return responseOf(answer);
+    }
+    answer.resume();
+    const from = target;
+    target = new URL(to, from);
+    // Credentials are for the first server.
+    if (target.origin !== from.origin) {
+      for (const name of ["authorization", "x-api-key", "api-key", "cookie"]) headers.delete(name);
+    }
+  }
+  throw new Error(`too many redirects for url (${target.href})`);
+}
+
+async function send(
+  target: URL,
+  options: Options,
+  { body, environment }: { readonly body: string; readonly environment: Environment },
+): Promise<http.IncomingMessage> {
+  try {
+    const proxy = proxyFor(target.href, environment);
+    const request = await begin(target, options, proxy === undefined ? undefined : new URL(proxy));
+    return await new Promise((resolve, reject) => {
+      request.on("response", resolve).on("error", reject).end(body);
+    });
+  } catch (error) {
+    throw withCode(error);
+  }
+}
+
+interface Options {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+async function begin(
+  target: URL,
+  options: Options,
+  proxy: URL | undefined,
+): Promise<http.ClientRequest> {
+  if (proxy === undefined) return requestTo(target, options);
+  if (target.protocol === "http:") {
+    const headers = { ...options.headers, host: target.host, ...authorization(proxy) };
+    return requestTo(proxy, { ...options, headers, path: target.href });
+  }
+  const socket = await tunnel(target, proxy, options.signal);
+  const createConnection = (): Duplex => connect({ socket, servername: target.hostname });
+  return https.request(target, { ...options, createConnection });
+}
+
+function requestTo(address: URL, options: http.RequestOptions): http.ClientRequest {
+  return (address.protocol === "https:" ? https : http).request(address, options);
+}
+
+async function tunnel(target: URL, proxy: URL, signal: AbortSignal): Promise<Duplex> {
+  const host = `${target.hostname}:${target.port === "" ? "443" : target.port}`;
+  const headers = { host, ...authorization(proxy) };
+  const request = requestTo(proxy, {
+    method: "CONNECT",
+    path: host,
+    headers,
+    signal,
+    agent: false,
+  });
+  return new Promise((resolve, reject) => {
+    request.on("error", reject).on("connect", ({ statusCode = 0 }, socket) => {
+      if (statusCode === 200) return resolve(socket);
+      socket.destroy();
+      reject(new Error(`The proxy ${proxy.host} answered ${statusCode} for ${host}.`));
+    });
+    request.end();
+  });
+}
+
+function authorization({ username, password }: URL): Record<string, string> {
+  if (username === "") return {};
+  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { "proxy-authorization": `Basic ${Buffer.from(user).toString("base64")}` };
+}
+
+/** Statuses that come without a body. */
+const bodiless = new Set([204, 205, 304]);
+
+function responseOf(incoming: http.IncomingMessage): Response {
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(incoming.headersDistinct)) {
+    for (const value of values) headers.append(name, value);
+  }
+  const { statusCode: status = 502, statusMessage: statusText = "" } = incoming;
+  if (bodiless.has(status)) incoming.resume();
+  return new Response(bodiless.has(status) ? null : incoming, { status, statusText, headers });
+}
+
+/** In the message, where the runtime puts it too: an unreachable server is recognized by it. */
+function withCode(error: unknown): unknown {
+  if (!(error instanceof Error) || !("code" in error)) return error;
+  return new Error(`${error.message} [${String(error.code)}]`, { cause: error });
+}
