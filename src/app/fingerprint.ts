@@ -2,13 +2,15 @@
 import { createHash } from "node:crypto";
 import type { PreparedEntry } from "../entry/model.ts";
 import type { Workflow } from "../workflow/model.ts";
-import type { Flows } from "./flows.ts";
 
 /**
  * SHA-256 of the content of an entry, in hex. Formatting, comments and the order of fields make no difference, nor do
  * `$schema` and the prompt variables themselves: prompts are hashed with their variables expanded.
  */
-export function entryFingerprint(entry: PreparedEntry, flows: Flows = {}): string {
+export function entryFingerprint(
+  entry: PreparedEntry,
+  flows: Readonly<Record<string, { readonly workflow: Workflow }>> = {},
+): string {
   const { $schema: _schema, promptVariables: _variables, ...rest } = entry;
   const workflows = Object.values(flows).map(({ workflow }) => [
     workflow.settings,

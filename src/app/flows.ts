@@ -166,6 +166,7 @@ function flowSpec({ workflow, files }: LoadedFlow, options: FlowOptions): FlowSp
     permissions,
     chart: { ...flowChartOf(workflow), fingerprint: workflowFingerprint(workflow) },
     ...(whole === undefined ? {} : { params: whole.params }),
+    ...(whole?.restored === undefined ? {} : { restoredSteps: whole.restored.ended.length }),
     run: async (context) => {
       const { userInput } = context;
       const bound = bindParameters(workflow, given(context.params, userInput));

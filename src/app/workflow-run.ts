@@ -85,6 +85,7 @@ interface Earlier {
   readonly file: string;
   readonly events: readonly (StepStarted | StepEnded)[];
   readonly hasEnded: boolean;
+  readonly restoredSteps: number | undefined;
 }
 
 type Refuse = (reason: string) => UsageError;
@@ -106,7 +107,7 @@ async function readEarlier(path: string, options: StartOptions): Promise<Earlier
   if (started === undefined || work?.kind !== "Flow") {
     throw refuse("it is not the journal of a run of a workflow.");
   }
-  const { file, chart } = work;
+  const { file, chart, restoredSteps } = work;
   return {
     params: sameParams(work.params, options),
     userInput: sameInput(started.userInput, options),
@@ -114,6 +115,7 @@ async function readEarlier(path: string, options: StartOptions): Promise<Earlier
     file,
     events,
     hasEnded,
+    restoredSteps,
   };
 }
 

@@ -62,6 +62,8 @@ export type PlannedFlow = Omit<FlowWork<number>, "params"> & {
   /** Of its agents. */
   readonly modelId: string;
   readonly chart: FlowChart;
+  /** So many steps are taken over from the journal of an earlier run before anything is done. */
+  readonly restoredSteps?: number;
 };
 
 /** The flowcharts of a workflow. */

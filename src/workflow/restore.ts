@@ -91,6 +91,8 @@ export interface EarlierRun {
   readonly events: readonly StepEvent[];
   /** Whether the end of the work is recorded. */
   readonly hasEnded: boolean;
+  /** How many steps it had to take over itself, from a run before it. */
+  readonly restoredSteps?: number | undefined;
 }
 
 export function restoreRun(
@@ -98,7 +100,11 @@ export function restoreRun(
   options: MachineOptions,
   earlier: EarlierRun,
 ): Restorable {
-  const { events } = earlier;
+  const { events, restoredSteps = 0 } = earlier;
+  if (endedOf(events).length < restoredSteps) {
+    const reason = `It ends before that run had taken over all ${restoredSteps} steps of the run that it resumed. Resume the journal of that one.`;
+    return { kind: "refused", reason };
+  }
   const known = events.slice(0, unhandledFailure(events));
   const replay = (steps: readonly StepEvent[]): Replay =>
     replayed(workflow, options, { ...earlier, events: steps });
@@ -178,7 +184,7 @@ const anyWork: WorkRef = { workId: 0, taskId: "", iteration: 1 };
 function replayed(
   workflow: Workflow,
   options: MachineOptions,
-  { variables, userInput, events }: Omit<EarlierRun, "hasEnded">,
+  { variables, userInput, events }: Pick<EarlierRun, "variables" | "userInput" | "events">,
 ): Replay {
   const machine = workflowMachine(workflow, options);
   const restoring = new Restoring({ ended: endedOf(events) });

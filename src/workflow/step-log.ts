@@ -60,6 +60,7 @@ export class StepLog {
       shell,
     }: { readonly restoring?: Known | undefined; readonly shell?: ShellState | undefined },
   ): void {
+    let changed = shell;
     const mark = restoring === undefined ? {} : ({ restored: true } as const);
     for (const one of trace) {
       if (one.kind === "started") {
@@ -79,7 +80,9 @@ export class StepLog {
         this.#open.push({ event, announced: false, effects: [] });
       } else if (one.kind === "ended") {
         this.#announce(undefined, mark);
-        this.#end(one, state, shell, restoring?.ended());
+        this.#end(one, state, changed, restoring?.ended());
+        // The CALLs that end with it have not changed it.
+        changed = undefined;
       }
     }
   }
