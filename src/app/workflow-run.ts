@@ -11,8 +11,14 @@ import type { Environment } from "../platform/environment.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { bindParameters } from "../workflow/parameters.ts";
 import { restoreRun, type Restored } from "../workflow/restore.ts";
-import type { ReadEntry } from "./entry-files.ts";
-import { allowedOf, given, type FlowReading, type LoadedFlow, type WholeFlow } from "./flows.ts";
+import {
+  allowedOf,
+  given,
+  type FlowReading,
+  type LoadedFlow,
+  type ReadWorkflowEntry,
+  type WholeFlow,
+} from "./flows.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import type { WorkflowRunOptions } from "./workflow-options.ts";
 
@@ -42,7 +48,7 @@ export interface WorkflowStart {
 
 /** Undefined for an entry. Throws `UsageError` or `DiagnosticsError` if the workflow can't begin like this. */
 export async function startOfWorkflow(
-  loaded: ReadEntry,
+  loaded: Pick<ReadWorkflowEntry, "flows" | "whole">,
   options: StartOptions,
   script: Script | undefined,
 ): Promise<WorkflowStart | undefined> {

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { cancelOnSignals } from "../app/cancellation.ts";
-import { checkNamedTasks, loadEntry, readEntry, readRehearsal } from "../app/entry-files.ts";
+import { checkNamedTasks, loadEntry, readRehearsal } from "../app/entry-files.ts";
 import { makeFeedsFolder } from "../app/feeds-folder.ts";
 import type { Rehearsal } from "../app/host-options.ts";
 import { JobHost } from "../app/job-host.ts";
@@ -12,7 +12,6 @@ import { checkRuntime, missingModel } from "../app/run.ts";
 import { withoutSecrets } from "../app/secrets.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { exampleEntry } from "../generated/example-entry.ts";
-import type { PreparedEntry } from "../entry/model.ts";
 import type { PortalRehearsal } from "../report/boot.ts";
 import { JournalFolder } from "../report/journals.ts";
 import { isDirectory } from "../platform/files.ts";
@@ -95,8 +94,6 @@ async function start(flags: ServeFlags): Promise<Served> {
     flags.test === true
       ? ((await folder(flags.entriesDir, "--entries-dir")) ?? resolve("test"))
       : undefined;
-  const entry = flags.test === true ? undefined : await entryOf(flags.entry, rehearsal?.entryFile);
-  if (entry !== undefined && rehearsal !== undefined) checkNamedTasks(rehearsal, entry);
   const journals = await journalsFolder(flags.journals);
   const feedsFolder = await makeFeedsFolder();
   const host = new JobHost({
@@ -112,7 +109,7 @@ async function start(flags: ServeFlags): Promise<Served> {
     await feedsFolder.remove();
   };
   try {
-    if (entry !== undefined) await host.installJobsEntry(entry);
+    if (flags.test !== true) await install(host, flags.entry, rehearsal);
     const server = await startServer({
       host,
       clock: systemClock,
@@ -143,19 +140,22 @@ function factsOf({ file, job, userInput }: Rehearsal): PortalRehearsal {
 }
 
 /** The entry that was named; else that of the rehearsal, which fits no other; else the example. */
-async function entryOf(
+async function install(
+  host: JobHost,
   file: string | undefined,
-  rehearsed: string | undefined,
-): Promise<PreparedEntry> {
-  const named = file ?? rehearsed;
-  if (named !== undefined) {
-    const { entry, warnings } = await readEntry(named);
-    for (const warning of warnings) sayError(diagnosticLine(warning));
-    return entry;
+  rehearsal: Rehearsal | undefined,
+): Promise<void> {
+  const named = file ?? rehearsal?.entryFile;
+  if (named === undefined) {
+    const loaded = loadEntry(exampleEntry.text, exampleEntry.file);
+    if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
+    await host.installJobsEntry(loaded.entry);
+    return;
   }
-  const loaded = loadEntry(exampleEntry.text, exampleEntry.file);
-  if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
-  return loaded.entry;
+  await host.installEntryFile(named);
+  for (const warning of host.entryWarnings) sayError(diagnosticLine(warning));
+  const { entry } = host.live;
+  if (rehearsal !== undefined && entry !== undefined) checkNamedTasks(rehearsal, entry);
 }
 
 /** Its absolute path. Throws `UsageError` if it is no folder. */
