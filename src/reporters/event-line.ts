@@ -53,7 +53,7 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
         work: event.work,
         tone: "plain",
         from: "normal",
-        text: `started, model ${event.modelId}`,
+        text: event.modelId === "" ? "started" : `started, model ${event.modelId}`,
       };
     case "work.ended":
       return endOfWork(event, view.works.get(event.work.workId));
