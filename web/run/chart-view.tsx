@@ -11,6 +11,7 @@ import { EmptyState } from "../parts/notes.tsx";
 
 /** As wide as the last line of a node gets; one word, so that it stays a line. */
 export const WIDEST_DETAIL = "0".repeat(17);
+const DETAIL = /^0+$/;
 const LEAST_SCALE = 0.55;
 
 /** What is drawn, and what its nodes mean. */
@@ -41,6 +42,8 @@ export interface Look {
   /** The last line of the node. */
   readonly text: string;
   readonly isSelected: boolean;
+  /** It runs, or was the last that ran. */
+  readonly isCurrent?: boolean;
 }
 
 interface Drawing {
@@ -115,7 +118,11 @@ export function ChartView({
     return () => observer.disconnect();
   }, [drawn, isFitted]);
 
-  const selected = drawn?.nodes.find((node) => nodes.get(node.name)?.look().isSelected === true);
+  const found = drawn?.nodes.map((node) => ({ node, look: nodes.get(node.name)?.look() }));
+  const selected = (
+    found?.find(({ look }) => look?.isSelected === true) ??
+    found?.find(({ look }) => look?.isCurrent === true)
+  )?.node;
   const centered = useRef<unknown>(undefined);
   useLayoutEffect(() => {
     if (selected === undefined || place.current === null) return;
@@ -193,7 +200,7 @@ async function draw(picture: Picture): Promise<Drawing> {
     const lines = [...element.querySelectorAll("tspan.text-outer-tspan")];
     const detail = lines.pop();
     // With a wide font, the last line may have become two.
-    while (/^0+$/.test(lines.at(-1)?.textContent ?? "")) lines.pop()?.remove();
+    while (DETAIL.test(lines.at(-1)?.textContent ?? "")) lines.pop()?.remove();
     // The name of the button is its text: its lines are separate words.
     detail?.before(" ");
     for (const line of lines) line.before(" ");
@@ -206,11 +213,12 @@ async function draw(picture: Picture): Promise<Drawing> {
 
 function show(
   { element, detail }: DrawnNode,
-  { tone, status, text, isSelected }: Look,
+  { tone, status, text, isSelected, isCurrent = false }: Look,
   inTabOrder: boolean,
 ): void {
   set(element, "data-tone", tone);
   set(element, "data-status", status);
+  set(element, "data-current", String(isCurrent));
   set(element, "aria-pressed", String(isSelected));
   set(element, "tabindex", inTabOrder ? "0" : "-1");
   if (detail !== undefined && detail.textContent !== text) detail.textContent = text;

@@ -1,21 +1,24 @@
 /** The flowcharts of a workflow with the path that the run takes. Choosing an activity lists its steps. */
 import { useMemo } from "preact/hooks";
 import {
+  activityOf,
   activityStatus,
   activityText,
   drawFlow,
+  isLast,
+  statusSigns,
   takenTimes,
-  visitsText,
   type FlowArrow,
   type FlowDrawing,
 } from "../../src/report/flow-chart.ts";
+import type { FlowNode } from "../../src/events/plan.ts";
 import type { FlowView } from "../../src/events/view.ts";
 import type { RunModel } from "../model/model.ts";
 import { flowPlaces, type FlowPlace } from "../model/places.ts";
 import { drawFlowPath } from "../parts/flowchart.ts";
 import { EmptyState } from "../parts/notes.tsx";
 import { looks } from "../parts/status.tsx";
-import { ChartView, set, WIDEST_DETAIL, type Look, type Picture } from "./chart-view.tsx";
+import { ChartView, set, type Look, type Picture } from "./chart-view.tsx";
 import { useRunContext } from "./context.ts";
 
 export function FlowPath({
@@ -51,7 +54,8 @@ export function FlowPath({
             return {
               tone: status === "pending" ? "none" : tone,
               status,
-              text: visitsText(flow, file, node),
+              text: visitsOf(flow, file, node),
+              isCurrent: isLast(flow, file, node),
               isSelected: activity?.file === file && activity.activity === node.id,
             };
           },
@@ -61,7 +65,7 @@ export function FlowPath({
   );
   const picture: Picture = {
     source: chart,
-    draw: () => drawFlowPath(drawing, (_file, node) => `${activityText(node)}\n${WIDEST_DETAIL}`),
+    draw: () => drawFlowPath(drawing, (_file, node) => `${activityText(node)}\n${WIDEST_VISITS}`),
     nodes,
     what: "activities",
     elsewhere: "The list of steps has the path.",
@@ -73,10 +77,26 @@ export function FlowPath({
       picture={picture}
       changes={[version, activity?.file, activity?.activity, over]}
       legend={
-        <p class="legend">Numbers: steps in their order ({flow.stepCount}). Thick arrows: taken.</p>
+        <p class="legend">
+          Numbers: steps in their order ({flow.stepCount}). Thick arrows: taken. Thick frame: the
+          last activity.
+        </p>
       }
     />
   );
+}
+
+/** As wide as the numbers of some steps. */
+const WIDEST_VISITS = "0".repeat(11);
+const NAMED_VISITS = 3;
+
+function visitsOf(flow: FlowView, file: string, node: FlowNode): string {
+  const visited = activityOf(flow, file, node.id);
+  if (visited === undefined) return "";
+  const sign = statusSigns[activityStatus(flow, file, node)];
+  return visited.hits <= NAMED_VISITS
+    ? `${sign} ${visited.visits.join(", ")}`
+    : `${sign} ${visited.hits} times`;
 }
 
 const SVG = "http://www.w3.org/2000/svg";
