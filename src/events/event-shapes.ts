@@ -199,6 +199,7 @@ const anyTree = tagged<PlannedTree, "kind">("kind", {
     params: dictionary(text),
     modelId: text,
     chart: flowChart,
+    restoredSteps: optional(count),
   },
   Seq: { works: list(tree) },
   Par: { works: list(tree) },

@@ -128,17 +128,19 @@ class FlowRunner {
     let effect: Effect = { kind: "pass" };
     const log = new StepLog(work, state, (event) => ports.emit(event));
     for (let steps = 1; ; steps += 1) {
-      const known = this.#restoring?.next(effect);
+      const known = this.#restoring?.result(effect);
       const restored = known !== undefined;
-      if (!restored && steps % STEPS_AT_ONCE === 0) await breathe();
+      if (steps % STEPS_AT_ONCE === 0) await breathe();
       log.asks(effect, restored);
       const result = known ?? (await this.#perform(effect, state, log.step));
       log.received(result);
       const step = machine.step(state, result);
       ({ state } = step);
-      if (restored) this.#restoring?.saw(step.trace);
-      else this.#decide(state, step.trace);
-      log.observe(step.trace, state, { restored, shell: this.#shellAfter(effect, restored) });
+      if (restored) log.observe(step.trace, state, { restoring: this.#restoring });
+      else {
+        this.#decide(state, step.trace);
+        log.observe(step.trace, state, { shell: this.#shellAfter(effect) });
+      }
       ({ effect } = step);
       if (effect.kind === "done") {
         const { status, result: last, variables: all } = effect;
@@ -316,8 +318,8 @@ class FlowRunner {
   }
 
   /** The shell, if an EXECUTE has changed it. */
-  #shellAfter(effect: Effect, restored: boolean): ShellState | undefined {
-    if (effect.kind !== "execute" || restored) return undefined;
+  #shellAfter(effect: Effect): ShellState | undefined {
+    if (effect.kind !== "execute") return undefined;
     const shell = this.#run.scripts.checkpoint();
     if (JSON.stringify(shell) === this.#shell) return undefined;
     this.#shell = JSON.stringify(shell);

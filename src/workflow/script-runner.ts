@@ -12,9 +12,9 @@ import { decidePermission, type PermissionContext } from "../permissions/policy.
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 import { RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { BashShell } from "./bash-shell.ts";
+import { BashShell, bashTags } from "./bash-shell.ts";
 import type { Executor, ScriptEnd } from "./executor.ts";
-import { namesPython, pythonExecutor } from "./python.ts";
+import { namesPython, pythonExecutor, pythonTags } from "./python.ts";
 import { ScriptOutput, type OutputDelta } from "./script-output.ts";
 
 /** What the interpreter needs in order to execute. */
@@ -76,7 +76,7 @@ export interface ScriptRunnerOptions {
   readonly limits?: ScriptLimits;
   readonly clock: Clock;
   /** More executors; they come before those that ship. */
-  readonly executors?: readonly Executor[];
+  readonly executors?: readonly Executor[] | undefined;
   readonly state?: ShellState | undefined;
   /** For the pieces of output. */
   readonly redact?: () => TextStream;
@@ -91,6 +91,15 @@ export interface ScriptRunnerOptions {
 const defaultLongestOutput = 256 * 1024 * 1024;
 /** For an executor of the host that ignores its signal. */
 const executorGraceMs = 10_000;
+
+/** The tags of code fences that a runner with these options can run. */
+export function scriptTags({
+  executors = [],
+  permissions,
+}: Pick<ScriptRunnerOptions, "executors" | "permissions">): readonly string[] {
+  const own = [...bashTags, ...(namesPython(permissions) ? pythonTags : [])];
+  return [...new Set([...executors.flatMap(({ tags }) => tags), ...own])];
+}
 
 export class ScriptRunner implements Scripts {
   readonly #options: ScriptRunnerOptions;
@@ -122,7 +131,7 @@ export class ScriptRunner implements Scripts {
   }
 
   get tags(): readonly string[] {
-    return [...new Set(this.#executors.flatMap(({ tags }) => tags))];
+    return scriptTags(this.#options);
   }
 
   checkpoint(): ShellState {
