@@ -80,3 +80,9 @@ test("the live view and the heartbeat name the current activity", () => {
   assert.ok(prompting !== undefined);
   assert.equal(doing(prompting, 0), "PROMPT_PLAN: starting");
 });
+
+test("a workflow that sends no prompts starts without a model", () => {
+  const started = { type: "work.started", work: { taskId: "a.wf.md", workIdInJob: 0, iteration: 1 } } as const;
+  assert.equal(startText({ ...started, modelId: "m" }), "started, model m");
+  assert.equal(startText({ ...started, modelId: "" }), "started");
+});
