@@ -3,7 +3,13 @@ import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
 import type { RunEvent } from "../../src/events/event.ts";
 import { parseJournal } from "../../src/journal/read.ts";
-import { playFlow, restoreFrom, stepsOf, type FlowPlayed, type FlowSetup } from "../rig/flow.ts";
+import {
+  playFlow,
+  restoreFrom,
+  stepsOf,
+  type FlowPlayed,
+  type FlowSetup,
+} from "../rig/flow-journal.ts";
 import { filesOf, loaded, workflowText } from "./rig.ts";
 
 const prompts =
