@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
 import { doing } from "../../src/reporters/doing.ts";
-import { eventLines, type Verbosity } from "../../src/reporters/event-line.ts";
+import { eventLines, startText, type Verbosity } from "../../src/reporters/event-line.ts";
 import { buildStory, FlowTelling, work } from "../rig/flow-events.ts";
 
 function lines(told: FlowTelling, verbosity: Verbosity): readonly string[] {
@@ -82,7 +82,7 @@ test("the live view and the heartbeat name the current activity", () => {
 });
 
 test("a workflow that sends no prompts starts without a model", () => {
-  const started = { type: "work.started", work: { taskId: "a.wf.md", workIdInJob: 0, iteration: 1 } } as const;
+  const started = { type: "work.started", work } as const;
   assert.equal(startText({ ...started, modelId: "m" }), "started, model m");
   assert.equal(startText({ ...started, modelId: "" }), "started");
 });
