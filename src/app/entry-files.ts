@@ -4,7 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { documentLimits } from "../document/read-document.ts";
-import { didYouMean, suggest, suggestion } from "../document/suggest.ts";
+import { didYouMean, suggest } from "../document/suggest.ts";
 import { loadEntry as loadFrom, type LoadedEntry } from "../entry/load-entry.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
@@ -120,19 +120,6 @@ async function readText(file: string): Promise<Uint8Array> {
       throw refuse("Can't read the file: permission denied.");
     throw refuse(`Can't read the file: ${errorMessage(error)}.`);
   }
-}
-
-/** Throws `DiagnosticsError` if expected decisions name tasks that the entry doesn't have. */
-export function checkNamedTasks({ namedTasks }: Script, { tasks }: PreparedEntry): void {
-  const unknown = namedTasks.filter(({ task }) => !Object.hasOwn(tasks, task));
-  if (unknown.length === 0) return;
-  throw new DiagnosticsError(
-    unknown.map(({ task, at }) => ({
-      ...at,
-      reason: `The entry has no task ${JSON.stringify(task)}.`,
-      ...suggestion(task, Object.keys(tasks)),
-    })),
-  );
 }
 
 /** The job to run: the named one, or the only one. */

@@ -3,42 +3,20 @@ import "../document/ajv-compiler.ts";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import type { Locate } from "../document/problem.ts";
 import { compileSchema } from "../document/schema-check.ts";
-import { entrySchema } from "../entry/entry-schema.ts";
 import type { Model, Permissions } from "../entry/model.ts";
 import { preparePlain } from "../entry/prepare.ts";
 import type { CommandPatternCheck } from "../entry/warnings.ts";
+import { validate as isSettings } from "../generated/settings-accepts.ts";
 import type { Findings } from "./findings.ts";
 import type { WorkflowSettings } from "./model.ts";
+import { settingsSchema } from "./settings-schema.ts";
 
 interface FrontMatter extends Omit<WorkflowSettings, "model" | "answers"> {
   readonly model?: string | Model;
   readonly answers?: Readonly<Record<string, string | readonly string[]>>;
 }
 
-const name = { type: "string", minLength: 1 } as const;
-const { permissions, limits, model } = entrySchema.$defs;
-
-const check = compileSchema<FrontMatter>(
-  {
-    type: "object",
-    properties: {
-      model: { oneOf: [name, { $ref: "#/$defs/model" }] },
-      models: { type: "object", additionalProperties: name },
-      permissions: { $ref: "#/$defs/permissions" },
-      agentTools: { type: "array", items: name },
-      limits: { $ref: "#/$defs/limits" },
-      answers: {
-        type: "object",
-        additionalProperties: {
-          oneOf: [{ type: "string" }, { type: "array", items: { type: "string" }, minItems: 1 }],
-        },
-      },
-    },
-    additionalProperties: false,
-    $defs: { model, permissions, limits },
-  },
-  "",
-);
+const check = compileSchema<FrontMatter>(settingsSchema, "", isSettings);
 
 export function readSettings(
   value: unknown,
