@@ -27,6 +27,7 @@ import { bindParameters, USER_INPUT } from "../workflow/parameters.ts";
 import type { Restored } from "../workflow/restore.ts";
 import { runFlow, type FileRead, type FlowResult } from "../workflow/run-flow.ts";
 import { ScriptRunner } from "../workflow/script-runner.ts";
+import { workflowFingerprint } from "./fingerprint.ts";
 import { filesAround, loadWorkflow } from "./workflow-files.ts";
 
 /** By the file as the entry names it. */
@@ -163,8 +164,9 @@ function flowSpec({ workflow, files }: LoadedFlow, options: FlowOptions): FlowSp
   return {
     modelId,
     permissions,
-    chart: flowChartOf(workflow),
+    chart: { ...flowChartOf(workflow), fingerprint: workflowFingerprint(workflow) },
     ...(whole === undefined ? {} : { params: whole.params }),
+    ...(whole?.restored === undefined ? {} : { restoredSteps: whole.restored.ended.length }),
     run: async (context) => {
       const { userInput } = context;
       const bound = bindParameters(workflow, given(context.params, userInput));

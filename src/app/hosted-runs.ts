@@ -7,7 +7,7 @@
 import { noModelOfHost } from "../sessions/sessions.ts";
 import { join, resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
-import { resolveLimits, setBy } from "../engine/limits.ts";
+import { resolveLimits, setBy, type ResolvedLimits } from "../engine/limits.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
 import type { Entry, PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
@@ -318,25 +318,29 @@ export class HostedRuns {
 
   async #startOfWorkflow(start: JobStartOptions): ReturnType<typeof startOfWorkflow> {
     const { params = {} } = start;
-    const { env, rehearsal, limits } = this.options;
+    const { env, rehearsal, executors } = this.options;
+    const entry = this.installed;
     const { flows = {}, whole } = this.#installed ?? {};
     if (whole === undefined && Object.keys(params).length > 0)
       throw new UsageError(
         "Only a workflow (*.wf.md) has parameters. The entry names those of its jobs.",
       );
-    const { environment } = this.host;
-    const permissions = this.#permissions;
+    const options = {
+      ...start,
+      environment: this.host.environment,
+      write: (option: string) => option,
+      ...(env === undefined ? {} : { env }),
+      ...(executors === undefined ? {} : { executors }),
+    };
     return startOfWorkflow(
       { flows, ...(whole === undefined ? {} : { whole }) },
       {
-        ...start,
-        environment,
-        write: (option) => option,
-        ...(env === undefined ? {} : { env }),
-        ...(limits === undefined ? {} : { limits }),
-        ...(permissions === undefined ? {} : { permissions }),
+        options,
+        script: rehearsal,
+        entry,
+        limits: this.#limits(entry),
+        permissions: this.#permissions,
       },
-      rehearsal,
     );
   }
 
@@ -349,9 +353,8 @@ export class HostedRuns {
       ask,
     }: { readonly whole?: WholeFlow | undefined; readonly ask?: Asker | undefined } = {},
   ): RunSpec {
-    const { limits, rehearsal, limitNames = setBy(limits, "the JobHost") } = this.options;
     const { flows = {}, entry: fingerprintOf = entry } = this.#installed ?? {};
-    const { env, answers, executors } = this.options;
+    const { env, answers, executors, rehearsal } = this.options;
     return runSpec({
       entry,
       fingerprintOf,
@@ -370,13 +373,18 @@ export class HostedRuns {
         }),
       userInput,
       workingDirectory: resolve(workingDirectory),
-      limits: resolveLimits(
-        entry.limits,
-        rehearsal && { ...rehearsal.limits, setBy: setBy(rehearsal.limits, rehearsal.file) },
-        { ...limits, setBy: limitNames },
-      ),
+      limits: this.#limits(entry),
       permissions: this.#permissions,
     });
+  }
+
+  #limits(entry: PreparedEntry): ResolvedLimits {
+    const { limits, rehearsal, limitNames = setBy(limits, "the JobHost") } = this.options;
+    return resolveLimits(
+      entry.limits,
+      rehearsal && { ...rehearsal.limits, setBy: setBy(rehearsal.limits, rehearsal.file) },
+      { ...limits, setBy: limitNames },
+    );
   }
 
   #run(spec: JobSpec | TaskSpec, owned: Owned): HostRun {

@@ -141,7 +141,13 @@ async function prepareLoaded(
   }
   if (script !== undefined) checkNames(script, loaded, jobName);
   const entry = overrideModels(loaded.entry, { ...script?.models, ...options.models });
-  const start = await startOfWorkflow(loaded, options, script);
+  const permissions = options.permissions ?? script?.permissions;
+  const limits = resolveLimits(
+    loaded.entry.limits,
+    script && { ...script.limits, setBy: setBy(script.limits, script.file) },
+    { ...options.limits, setBy: options.limitNames },
+  );
+  const start = await startOfWorkflow(loaded, { options, script, entry, limits, permissions });
   const userInput = start?.userInput ?? options.userInput ?? script?.userInput;
   if (entry.jobs[jobName]?.requireUserInput === true && userInput === undefined) {
     throw new UsageError(
@@ -156,7 +162,6 @@ async function prepareLoaded(
       ? await makeWorkspace(script.workspace, options.environment)
       : undefined;
   if (script !== undefined && workspace === undefined) await options.checkFolder?.(folder);
-  const permissions = options.permissions ?? script?.permissions;
   const copy =
     script !== undefined &&
     workspace === undefined &&
@@ -172,11 +177,7 @@ async function prepareLoaded(
     userInput: userInput ?? "",
     workingDirectory,
     namedDirectory: copy === undefined ? workingDirectory : folder,
-    limits: resolveLimits(
-      loaded.entry.limits,
-      script && { ...script.limits, setBy: setBy(script.limits, script.file) },
-      { ...options.limits, setBy: options.limitNames },
-    ),
+    limits,
     permissions,
     script,
     warnings: [

@@ -1,10 +1,10 @@
 /** What a run is, in the engine's terms: the same for every edge. */
-import { createHash } from "node:crypto";
 import type { FlowSpec } from "../engine/flow.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
+import { entryFingerprint } from "./fingerprint.ts";
 import type { FlowOptions, Flows } from "./flows.ts";
 
 /** Of agent-jobs. Kept equal to `package.json` by a test. */
@@ -41,25 +41,4 @@ export function runSpec(spec: SpecOptions): RunSpec {
     permissionsOf: (taskId) =>
       effectivePermissions(entry.permissions, entry.tasks[taskId]?.permissions, permissions),
   };
-}
-
-/**
- * SHA-256 of the content of an entry, in hex. Formatting, comments and the order of fields make no difference, nor do
- * `$schema` and the prompt variables themselves: prompts are hashed with their variables expanded.
- */
-export function entryFingerprint(entry: PreparedEntry, flows: Flows = {}): string {
-  const { $schema: _schema, promptVariables: _variables, ...rest } = entry;
-  const hash = createHash("sha256").update(JSON.stringify(sorted(rest)));
-  for (const { workflow } of Object.values(flows)) {
-    hash.update(JSON.stringify(sorted({ ...workflow, file: "" })));
-  }
-  return hash.digest("hex");
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const fields = Object.entries(value).filter(([, item]) => item !== undefined);
-  // As pairs: in an object, names that are numbers would come first whatever their order.
-  return fields.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, item]) => [name, sorted(item)]);
 }

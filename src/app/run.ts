@@ -18,9 +18,10 @@ import { Host } from "./host.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare-run.ts";
-import { createHtmlReport, type HtmlReport } from "./html-report.ts";
-import { createRecording, type Recording } from "./recording.ts";
+import { createHtmlReport } from "./html-report.ts";
+import { createRecording } from "./recording.ts";
 import { runSpec } from "./run-spec.ts";
+import { createStepHistory } from "./step-history.ts";
 import { createVerdict } from "./verdict.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 
@@ -178,22 +179,25 @@ async function runOn(
   };
 }
 
-type OwnReporter = (JournalReporter | Recording | HtmlReport) & {
+type OwnReporter = Reporter & {
+  /** Leaves everything as it was before the run, which doesn't start. */
+  readonly abandon?: () => void;
   readonly saveUnfinished?: () => Promise<void>;
 };
 
-/** Opens the journal, the recording and the report, all or none. */
+/** Opens the journal, the recording, the report and the history, all or none. */
 function openFiles(
   prepared: PreparedRun,
   options: RunOptions,
   redactor: Redactor,
 ): readonly OwnReporter[] {
-  const { journal, record, htmlReport } = options;
+  const { journal, record, htmlReport, history } = options;
   const opened: OwnReporter[] = [];
   orAbandon(opened, () => {
     if (journal !== undefined) opened.push(journalAt(journal));
     if (record !== undefined) opened.push(createRecording(record, prepared, options, redactor));
     if (htmlReport !== undefined) opened.push(createHtmlReport(htmlReport));
+    if (history !== undefined) opened.push(createStepHistory(history, redactor));
   });
   return opened;
 }
@@ -203,13 +207,13 @@ function orAbandon<T>(files: readonly OwnReporter[], start: () => T): T {
   try {
     return start();
   } catch (error) {
-    for (const file of files) file.abandon();
+    for (const file of files) file.abandon?.();
     throw error;
   }
 }
 
 /** Files the run writes; agents must not write them. */
-function ownFiles({ journal, record, htmlReport, environment }: RunOptions): string[] {
+function ownFiles({ journal, record, htmlReport, history, environment }: RunOptions): string[] {
   const ofStep = [
     "GITHUB_STEP_SUMMARY",
     "GITHUB_OUTPUT",
@@ -217,7 +221,7 @@ function ownFiles({ journal, record, htmlReport, environment }: RunOptions): str
     "GITHUB_PATH",
     "GITHUB_STATE",
   ];
-  const paths = [journal, record, htmlReport, ...ofStep.map((name) => environment[name])];
+  const paths = [journal, record, htmlReport, history, ...ofStep.map((name) => environment[name])];
   return paths.filter((path) => path !== undefined).filter((path) => path !== "");
 }
 

@@ -1,16 +1,20 @@
 /** What a run of a workflow begins with: its parameters, and what an earlier run has done already. */
+import { basename } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
-import type { Limits, PermissionPreset } from "../entry/model.ts";
+import type { ResolvedLimits } from "../engine/limits.ts";
+import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import type { RunEvent } from "../events/event.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
-import { MASK } from "../events/text-stream.ts";
-import { readJournalFile } from "../journal/file.ts";
+import { readJournalFile, type JournalCondition } from "../journal/file.ts";
+import { effectivePermissions } from "../permissions/rules.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { Environment } from "../platform/environment.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { bindParameters } from "../workflow/parameters.ts";
-import { restoreRun, type Restored } from "../workflow/restore.ts";
+import { isWhole, restoreRun, type Restored } from "../workflow/restore.ts";
+import { scriptTags } from "../workflow/script-runner.ts";
+import { workflowFingerprint } from "./fingerprint.ts";
 import {
   allowedOf,
   given,
@@ -27,7 +31,6 @@ interface StartOptions extends WorkflowRunOptions {
   readonly write?: WriteName;
   readonly userInput?: string;
   readonly permissions?: PermissionPreset;
-  readonly limits?: Limits;
   readonly environment: Environment;
 }
 
@@ -46,24 +49,33 @@ export interface WorkflowStart {
   readonly warnings: readonly Diagnostic[];
 }
 
+interface StartContext {
+  readonly options: StartOptions;
+  readonly script: Script | undefined;
+  /** With overridden models. */
+  readonly entry: PreparedEntry;
+  readonly limits: ResolvedLimits;
+  readonly permissions: PermissionPreset | undefined;
+}
+
 /** Undefined for an entry. Throws `UsageError` or `DiagnosticsError` if the workflow can't begin like this. */
 export async function startOfWorkflow(
   loaded: Pick<ReadWorkflowEntry, "flows" | "whole">,
-  options: StartOptions,
-  script: Script | undefined,
+  context: StartContext,
 ): Promise<WorkflowStart | undefined> {
+  const { options, script } = context;
   const { params, resume, onResult } = options;
   const flow = loaded.whole === undefined ? undefined : loaded.flows[loaded.whole];
   if (flow === undefined) return undefined;
   const earlier = resume === undefined ? undefined : await readEarlier(resume, options);
-  const all = { ...script?.params, ...earlier?.params, ...params };
+  const all = earlier === undefined ? { ...script?.params, ...params } : earlier.params;
   const userInput = earlier?.userInput ?? options.userInput ?? script?.userInput ?? "";
   const bound = bindParameters(flow.workflow, given(all, userInput));
   if (bound.kind === "incomplete") throw new DiagnosticsError(bound.diagnostics);
   const restored =
     earlier === undefined
       ? undefined
-      : restoredOf(flow, { ...earlier, variables: bound.variables }, options);
+      : restoredOf(flow, { ...earlier, variables: bound.variables }, context);
   return {
     whole: { params: all, restored, onResult },
     ...(earlier === undefined ? {} : { userInput }),
@@ -74,62 +86,143 @@ export async function startOfWorkflow(
 interface Earlier {
   readonly params: Readonly<Record<string, string>>;
   readonly userInput: string;
+  readonly fingerprint: string | undefined;
+  /** As the journal names it. */
+  readonly file: string;
   readonly events: readonly (StepStarted | StepEnded)[];
+  readonly hasEnded: boolean;
+  readonly restoredSteps: number | undefined;
 }
 
-async function readEarlier(
-  path: string,
-  { write = asFlag, params = {} }: StartOptions,
-): Promise<Earlier> {
-  const events: (StepStarted | StepEnded)[] = [];
-  let started: Extract<RunEvent, { type: "run.started" }> | undefined;
-  const refuse = (reason: string): UsageError =>
-    new UsageError(`${write("resume")}: can't resume ${path}: ${reason}`);
-  try {
-    await readJournalFile(path, (part) => {
-      for (const event of part) {
-        if (event.type === "run.started") started = event;
-        if (event.type === "step.started" || event.type === "step.ended") events.push(event);
-      }
-    });
-  } catch (error) {
-    throw refuse(fileErrorMessage(error));
-  }
+type Refuse = (reason: string) => UsageError;
+
+function refusing({ resume = "", write = asFlag }: StartOptions): Refuse {
+  return (reason) => new UsageError(`${write("resume")}: can't resume ${resume}: ${reason}`);
+}
+
+async function readEarlier(path: string, options: StartOptions): Promise<Earlier> {
+  const refuse = refusing(options);
+  const { started, events, hasEnded, condition } = await readLastRun(path).catch(
+    (error: unknown) => {
+      throw refuse(`${fileErrorMessage(error)}.`);
+    },
+  );
+  const damage = condition.problems.find(({ kind }) => kind === "damaged" || kind === "unknown");
+  if (damage !== undefined) throw refuse(`line ${damage.line}: ${damage.reason}`);
   const work = started?.work;
   if (started === undefined || work?.kind !== "Flow") {
     throw refuse("it is not the journal of a run of a workflow.");
   }
-  for (const [name, value] of Object.entries(work.params)) {
-    // A secret in a parameter is not in the journal.
-    if (value.includes(MASK) && !Object.hasOwn(params, name)) {
+  const { file, chart, restoredSteps } = work;
+  return {
+    params: sameParams(work.params, options),
+    userInput: sameInput(started.userInput, options),
+    fingerprint: chart.fingerprint,
+    file,
+    events,
+    hasEnded,
+    restoredSteps,
+  };
+}
+
+/** Of the run that began last, if the journal holds several. */
+async function readLastRun(path: string): Promise<{
+  readonly started: Extract<RunEvent, { type: "run.started" }> | undefined;
+  readonly events: readonly (StepStarted | StepEnded)[];
+  readonly hasEnded: boolean;
+  readonly condition: JournalCondition;
+}> {
+  let started: Extract<RunEvent, { type: "run.started" }> | undefined;
+  let events: (StepStarted | StepEnded)[] = [];
+  let hasEnded = false;
+  const condition = await readJournalFile(path, (part) => {
+    for (const event of part) {
+      if (event.type === "run.started") {
+        started = event;
+        events = [];
+        hasEnded = false;
+      } else if (event.runId !== started?.runId) continue;
+      else if (event.type === "step.started" || event.type === "step.ended") events.push(event);
+      else if (event.type === "work.ended") hasEnded = true;
+    }
+  });
+  return { started, events, hasEnded, condition };
+}
+
+/** The parameters of the earlier run. Secrets are not in its journal, and have to be given again. */
+function sameParams(
+  before: Readonly<Record<string, string>>,
+  options: StartOptions,
+): Readonly<Record<string, string>> {
+  const { params = {}, write = asFlag } = options;
+  const refuse = refusing(options);
+  for (const [name, value] of Object.entries(before)) {
+    const isGiven = Object.hasOwn(params, name);
+    if (isWhole(value)) {
+      if (isGiven && params[name] !== value)
+        throw refuse(`the parameter ${name} had another value in that run.`);
+    } else if (!isGiven) {
       throw refuse(
-        `the journal doesn't contain the secret in the parameter ${name}. Give it again with ${write("param")} ${name}=….`,
+        `the journal does not hold the whole value of the parameter ${name}. Give it again with ${write("param")} ${name}=….`,
       );
     }
   }
-  return { params: work.params, userInput: started.userInput, events };
+  const added = Object.keys(params).find((name) => !Object.hasOwn(before, name));
+  if (added !== undefined) throw refuse(`that run did not have the parameter ${added}.`);
+  return { ...before, ...params };
+}
+
+function sameInput(before: string, options: StartOptions): string {
+  const { userInput, write = asFlag } = options;
+  const refuse = refusing(options);
+  if (!isWhole(before)) {
+    if (userInput !== undefined) return userInput;
+    throw refuse(
+      `the journal does not hold the whole user input. Give it again with ${write("user-input")}.`,
+    );
+  }
+  if (userInput !== undefined && userInput !== before)
+    throw refuse("the user input was another one in that run.");
+  return before;
 }
 
 function restoredOf(
-  { workflow }: LoadedFlow,
-  earlier: Parameters<typeof restoreRun>[2],
-  options: StartOptions,
+  flow: LoadedFlow,
+  earlier: Earlier & { readonly variables: Readonly<Record<string, string>> },
+  { entry, limits, options, permissions }: StartContext,
 ): Restored {
-  const { write = asFlag, resume = "", rerun = false, limits } = options;
-  const environment = allowedOf(options);
-  const found = restoreRun(
-    workflow,
-    { environment, limits: { ...workflow.settings.limits, ...limits } },
-    earlier,
-  );
+  const { workflow } = flow;
+  const { write = asFlag, resume = "", rerun = false, executors } = options;
+  const refuse = refusing(options);
+  if (earlier.fingerprint !== workflowFingerprint(workflow)) {
+    const file = basename(workflow.file);
+    throw refuse(
+      earlier.file === file
+        ? `${workflow.file}, or a file that it uses, has changed since then.`
+        : `it is of ${earlier.file}, not of ${file}.`,
+    );
+  }
+  const tags = scriptTags({
+    executors,
+    permissions: effectivePermissions(
+      entry.permissions,
+      workflow.settings.permissions,
+      permissions,
+    ),
+  });
+  const found = restoreRun(workflow, { environment: allowedOf(options), limits, tags }, earlier);
   switch (found.kind) {
     case "refused":
-      throw new UsageError(`${write("resume")}: can't resume ${resume}: ${found.reason}`);
-    case "interrupted":
+      throw refuse(found.reason);
+    case "interrupted": {
       if (rerun) return found.restored;
-      throw new UsageError(
-        `${write("resume")}: ${found.activity} was running commands when ${resume} was interrupted. Pass ${write("rerun")} to run them again.`,
-      );
+      const { activity, failed } = found;
+      const why =
+        failed === undefined
+          ? `${activity} was running commands when ${resume} was interrupted.`
+          : `The commands of ${activity} had begun when it failed: ${failed}`;
+      throw new UsageError(`${write("resume")}: ${why} Pass ${write("rerun")} to run them again.`);
+    }
     case "restored":
       return found.restored;
   }

@@ -18,6 +18,8 @@ export interface FlowSpec {
   readonly chart: FlowChart;
   /** Given from outside of the entry, as they are. */
   readonly params?: Readonly<Record<string, string>>;
+  /** How many steps it takes over from an earlier run. */
+  readonly restoredSteps?: number;
   /** Never throws. Emits the steps; the engine emits the start and the end of the work. */
   readonly run: (context: FlowContext) => Promise<FlowEnd>;
 }

@@ -50,9 +50,10 @@ function plannedLeaf(spec: RunSpec, leaf: LeafWork<number>): PlannedLeaf {
   if (leaf.kind === "Ref") {
     return { ...leaf, modelId: modelOf(spec.entry, leaf.taskId, leaf.modelOverride) };
   }
-  const { modelId, chart } = flowOf(spec, leaf);
+  const { modelId, chart, restoredSteps } = flowOf(spec, leaf);
   const params = paramsOf(spec, leaf);
-  return { ...leaf, taskId: leaf.file, params, modelId, chart };
+  const planned = { ...leaf, taskId: leaf.file, params, modelId, chart };
+  return restoredSteps === undefined ? planned : { ...planned, restoredSteps };
 }
 
 /** Throws if it has not been loaded: whoever makes a spec loads all workflows of the entry. */

@@ -153,7 +153,7 @@ const made: Cases<MadeDecision> = {
     attempt: optional(natural),
     attempts: optional(natural),
   },
-  "task-succeeded": {},
+  "task-succeeded": { what: optional(words<"workflow">({ workflow: true })) },
   "task-failed": { reason: text },
   note: { text },
 };
@@ -199,6 +199,7 @@ const anyTree = tagged<PlannedTree, "kind">("kind", {
     params: dictionary(text),
     modelId: text,
     chart: flowChart,
+    restoredSteps: optional(count),
   },
   Seq: { works: list(tree) },
   Par: { works: list(tree) },

@@ -62,12 +62,16 @@ export type PlannedFlow = Omit<FlowWork<number>, "params"> & {
   /** Of its agents. */
   readonly modelId: string;
   readonly chart: FlowChart;
+  /** So many steps are taken over from the journal of an earlier run before anything is done. */
+  readonly restoredSteps?: number;
 };
 
 /** The flowcharts of a workflow. */
 export interface FlowChart {
   /** The id of the file that runs first. */
   readonly main: string;
+  /** SHA-256 of what the workflow does, in hex; the same wherever it is, and whatever its front matter says. */
+  readonly fingerprint?: string;
   /** By id. */
   readonly files: Readonly<Record<string, FlowFile>>;
 }

@@ -163,6 +163,12 @@ function redactFields<T>(value: T, text: Text): T {
       case "arguments":
       case "models":
         return redactForeign(item, text, new Map(), 0);
+      // Their names are those of a workflow, not ours.
+      case "params":
+      case "variables":
+        return isObject(item)
+          ? redactRecord(item, text, (one) => redactForeign(one, text, new Map(), 0))
+          : item;
       case "permissions":
         return isObject(item) ? redactRecord(item, text, (one) => ruled(one, text)) : item;
       default:

@@ -84,6 +84,7 @@ export const stepEnded: Of<StepEnded> = {
   variables: optional(dictionary(text)),
   effects: optional(list(effect)),
   shell: optional(shell),
+  characters: optional(count),
   restored: optional(yes),
 };
 
@@ -111,6 +112,7 @@ const node = record<FlowNode>({
 
 export const flowChart: Shape<FlowChart> = record<FlowChart>({
   main: text,
+  fingerprint: optional(text),
   files: dictionary(
     record<FlowFile>({
       file: text,

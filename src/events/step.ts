@@ -48,15 +48,28 @@ export interface StepEnded {
   readonly reason?: string;
   /** Where the flow goes on; absent at an end. */
   readonly to?: string;
+  /** What came from outside, in order. Comes before what follows from it: an event that is too long is cut at its end. */
+  readonly effects?: readonly EffectResult[];
+  /** The shell of EXECUTE, if it has changed. */
+  readonly shell?: ShellState;
   /** RESULT, if it has changed. */
   readonly result?: string;
   /** The variables that have changed. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** What came from outside, in order. */
-  readonly effects?: readonly EffectResult[];
-  /** The shell of EXECUTE, if it has changed. */
-  readonly shell?: ShellState;
+  /** The length of all texts in `effects` and `shell` before redaction. Shorter texts are incomplete. */
+  readonly characters?: number;
   readonly restored?: true;
+}
+
+/** The length of all texts of `effects` and `shell`. */
+export function stepCharacters({ effects, shell }: Pick<StepEnded, "effects" | "shell">): number {
+  return textLength(effects) + textLength(shell);
+}
+
+function textLength(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce((sum: number, item) => sum + textLength(item), 0);
 }
 
 /** What came of what a workflow asked of the outside. */

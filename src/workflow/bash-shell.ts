@@ -59,8 +59,10 @@ type Outcome =
   | { readonly kind: "ended"; readonly end: ProgramEnd; readonly answer: ShellAnswer | undefined }
   | { readonly kind: "aborted" };
 
+export const bashTags: readonly string[] = ["sh", "shell", "bash"];
+
 export class BashShell implements Executor {
-  readonly tags = ["sh", "shell", "bash"];
+  readonly tags = bashTags;
   readonly #options: BashOptions;
   readonly #mark = crypto.randomUUID();
   readonly #late = new Set<PipeReader>();

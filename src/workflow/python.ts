@@ -20,6 +20,8 @@ export interface PythonOptions {
 /** The system takes no longer argument. */
 const longestScript = 100_000;
 
+export const pythonTags: readonly string[] = ["python", "python3", "py"];
+
 /** Python is off unless a pattern names it: that any command may run is no reason to run every example of an answer. */
 export function namesPython(permissions: Permissions): boolean {
   if (typeof permissions === "string" || !Array.isArray(permissions.shell)) return false;
@@ -29,7 +31,7 @@ export function namesPython(permissions: Permissions): boolean {
 export function pythonExecutor({ folder, environment, stderr }: PythonOptions): Executor {
   let scripts = 0;
   return {
-    tags: ["python", "python3", "py"],
+    tags: pythonTags,
     command: (code) => `python3 -c ${shellQuoted(code)}`,
     async run(code, { signal, workingDirectory, environment: env, write }) {
       const python = findProgram("python3", environment);

@@ -6,15 +6,16 @@
  */
 import { defaultLimits, type Limits, type Permissions } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
+import { limitText } from "../events/exceeded-limit.ts";
 import type { Script, ScriptRun, ShellState } from "../events/step.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { decidePermission, type PermissionContext } from "../permissions/policy.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 import { RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { BashShell } from "./bash-shell.ts";
+import { BashShell, bashTags } from "./bash-shell.ts";
 import type { Executor, ScriptEnd } from "./executor.ts";
-import { namesPython, pythonExecutor } from "./python.ts";
+import { namesPython, pythonExecutor, pythonTags } from "./python.ts";
 import { ScriptOutput, type OutputDelta } from "./script-output.ts";
 
 /** What the interpreter needs in order to execute. */
@@ -59,7 +60,12 @@ export interface CompleteRun extends ScriptRun {
 export type ScriptLimits = Pick<
   Limits,
   "commandMinutes" | "commandIdleMinutes" | "outputCharacters"
->;
+> & {
+  /** What has set them, for texts. */
+  readonly setBy?: { readonly [Name in keyof Limits]?: string };
+};
+
+type BoundLimits = ScriptLimits & Required<Omit<ScriptLimits, "setBy">>;
 
 export interface ScriptRunnerOptions {
   /** Where scripts and output are kept until the run is over. Its mark is in the environment of each process. */
@@ -76,7 +82,7 @@ export interface ScriptRunnerOptions {
   readonly limits?: ScriptLimits;
   readonly clock: Clock;
   /** More executors; they come before those that ship. */
-  readonly executors?: readonly Executor[];
+  readonly executors?: readonly Executor[] | undefined;
   readonly state?: ShellState | undefined;
   /** For the pieces of output. */
   readonly redact?: () => TextStream;
@@ -92,9 +98,18 @@ const defaultLongestOutput = 256 * 1024 * 1024;
 /** For an executor of the host that ignores its signal. */
 const executorGraceMs = 10_000;
 
+/** The tags of code fences that a runner with these options can run. */
+export function scriptTags({
+  executors = [],
+  permissions,
+}: Pick<ScriptRunnerOptions, "executors" | "permissions">): readonly string[] {
+  const own = [...bashTags, ...(namesPython(permissions) ? pythonTags : [])];
+  return [...new Set([...executors.flatMap(({ tags }) => tags), ...own])];
+}
+
 export class ScriptRunner implements Scripts {
   readonly #options: ScriptRunnerOptions;
-  readonly #limits: Required<ScriptLimits>;
+  readonly #limits: BoundLimits;
   readonly #shell: BashShell;
   readonly #executors: readonly Executor[];
   readonly #outputs = new Set<ScriptOutput>();
@@ -122,7 +137,7 @@ export class ScriptRunner implements Scripts {
   }
 
   get tags(): readonly string[] {
-    return [...new Set(this.#executors.flatMap(({ tags }) => tags))];
+    return scriptTags(this.#options);
   }
 
   checkpoint(): ShellState {
@@ -301,7 +316,7 @@ async function orGivenUp(
 
 /** What ends the scripts of an activity before they end. */
 class Bounds {
-  readonly #limits: Required<ScriptLimits>;
+  readonly #limits: BoundLimits;
   readonly #clock: Clock;
   readonly #outer: readonly AbortSignal[];
   readonly #over = new AbortController();
@@ -309,7 +324,7 @@ class Bounds {
   #heard: number;
   #stopped: Problem | undefined;
 
-  constructor(limits: Required<ScriptLimits>, clock: Clock, outer: readonly AbortSignal[]) {
+  constructor(limits: BoundLimits, clock: Clock, outer: readonly AbortSignal[]) {
     this.#limits = limits;
     this.#clock = clock;
     this.#outer = outer;
@@ -364,7 +379,10 @@ class Bounds {
   }
 
   #exceedTime(limit: "commandMinutes" | "commandIdleMinutes"): void {
-    const reason = `Exceeded limits.${limit} (${this.#limits[limit]} minutes)`;
+    const { setBy = {}, [limit]: value } = this.#limits;
+    const source = setBy[limit];
+    const bound = { limit, value, ...(source === undefined ? {} : { setBy: source }) };
+    const reason = `Exceeded ${limitText(bound)}`;
     this.#stop({ because: "limit", limit, reason });
   }
 

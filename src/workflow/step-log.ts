@@ -1,11 +1,12 @@
 /** From what the interpreter did to the events of steps. */
 import type { WorkRef } from "../events/event.ts";
-import type {
-  EffectResult,
-  ShellState,
-  StepEnded,
-  StepInput,
-  StepStarted,
+import {
+  stepCharacters,
+  type EffectResult,
+  type ShellState,
+  type StepEnded,
+  type StepInput,
+  type StepStarted,
 } from "../events/step.ts";
 import type { Effect, Trace, WorkflowState } from "./state.ts";
 
@@ -14,6 +15,12 @@ interface OpenStep {
   /** It is emitted when it is known what the step asks of the outside. */
   announced: boolean;
   readonly effects: EffectResult[];
+}
+
+/** The steps of an earlier run. */
+interface Known {
+  /** The next one that had ended; undefined if there is none left. */
+  ended(): StepEnded | undefined;
 }
 
 type Variables = Readonly<Record<string, string>>;
@@ -44,16 +51,17 @@ export class StepLog {
     if (effect.kind !== "passed") this.#open.at(-1)?.effects.push(effect);
   }
 
-  /** Emits what happened in a step of the interpreter. `restored`: it happened in an earlier run. */
+  /** Emits what happened in a step of the interpreter. `shell`: what an EXECUTE has made of it. */
   observe(
     trace: readonly Trace[],
     state: WorkflowState,
     {
-      restored = false,
+      restoring,
       shell,
-    }: { readonly restored?: boolean; readonly shell?: ShellState | undefined },
+    }: { readonly restoring?: Known | undefined; readonly shell?: ShellState | undefined },
   ): void {
-    const mark = restored ? ({ restored: true } as const) : {};
+    let changed = shell;
+    const mark = restoring === undefined ? {} : ({ restored: true } as const);
     for (const one of trace) {
       if (one.kind === "started") {
         this.#announce(undefined, mark);
@@ -72,7 +80,9 @@ export class StepLog {
         this.#open.push({ event, announced: false, effects: [] });
       } else if (one.kind === "ended") {
         this.#announce(undefined, mark);
-        this.#end(one, state, shell, mark);
+        this.#end(one, state, changed, restoring?.ended());
+        // The CALLs that end with it have not changed it.
+        changed = undefined;
       }
     }
   }
@@ -93,14 +103,20 @@ export class StepLog {
   #end(
     { file, activity, succeeded, reason, to }: Extract<Trace, { kind: "ended" }>,
     state: WorkflowState,
-    shell: ShellState | undefined,
-    mark: { readonly restored?: true },
+    changedShell: ShellState | undefined,
+    before: StepEnded | undefined,
   ): void {
     const open = this.#open.pop();
     if (open === undefined) throw new Error(`${activity} has ended, but it had not begun.`);
     const { result } = state;
     const variables = state.frames.at(-1)?.variables ?? {};
     const changed = changedVariables(this.#variables, variables);
+    const shell = before === undefined ? changedShell : before.shell;
+    const received = {
+      ...(open.effects.length === 0 ? {} : { effects: open.effects }),
+      ...(shell === undefined ? {} : { shell }),
+    };
+    const characters = before === undefined ? stepCharacters(received) : before.characters;
     this.#emit({
       type: "step.ended",
       work: this.#work,
@@ -110,18 +126,18 @@ export class StepLog {
       succeeded,
       ...(reason === undefined ? {} : { reason }),
       ...(to === undefined ? {} : { to }),
+      ...received,
       ...(result === this.#result ? {} : { result }),
       ...(changed === undefined ? {} : { variables: changed }),
-      ...(open.effects.length === 0 ? {} : { effects: open.effects }),
-      ...(shell === undefined ? {} : { shell }),
-      ...mark,
+      ...(characters === undefined || characters === 0 ? {} : { characters }),
+      ...(before === undefined ? {} : { restored: true }),
     });
     this.#result = result;
     this.#variables = variables;
   }
 }
 
-function inputOf(effect: Effect): StepInput | undefined {
+export function inputOf(effect: Effect): StepInput | undefined {
   switch (effect.kind) {
     case "prompt":
       return { kind: "prompt", agent: effect.agent, text: effect.text };

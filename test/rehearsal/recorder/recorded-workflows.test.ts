@@ -165,9 +165,10 @@ test("the prompts of one session are recorded by activity, over all sessions", (
 });
 
 test("answers are recorded in order, the longest list of one id", () => {
-  const run = new Run({ kind: "Seq", works: [flow(0), flow(1)] }, "job");
+  const run = new Run({ kind: "Seq", works: [flow(0), flow(1), flow(2)] }, "job");
   run.begin().ask("ASK_A", "1").ask("ASK_B", "b").end();
   run.begin(1).ask("ASK_A", "2").ask("ASK_A", "3").end();
+  run.begin(2).ask("ASK_A", "4").end();
   const { answers, expect } = run.over();
   assert.deepEqual(answers, { ASK_A: ["2", "3"], ASK_B: "b" });
   // Which of them would it be?

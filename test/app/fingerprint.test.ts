@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { entryFingerprint } from "../../src/app/run-spec.ts";
+import { entryFingerprint } from "../../src/app/fingerprint.ts";
 import { readEntry } from "../../src/app/entry-files.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 

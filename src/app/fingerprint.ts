@@ -1,0 +1,56 @@
+/** Whether two texts mean the same: hashes of what was read from them. */
+import { createHash } from "node:crypto";
+import type { PreparedEntry } from "../entry/model.ts";
+import type { Workflow } from "../workflow/model.ts";
+
+/**
+ * SHA-256 of the content of an entry, in hex. Formatting, comments and the order of fields make no difference, nor do
+ * `$schema` and the prompt variables themselves: prompts are hashed with their variables expanded.
+ */
+export function entryFingerprint(
+  entry: PreparedEntry,
+  flows: Readonly<Record<string, { readonly workflow: Workflow }>> = {},
+): string {
+  const { $schema: _schema, promptVariables: _variables, ...rest } = entry;
+  const workflows = Object.values(flows).map(({ workflow }) => [
+    workflow.settings,
+    contentOf(workflow),
+  ]);
+  return hashOf(rest, ...workflows);
+}
+
+/** SHA-256 of what a workflow does, in hex: without its front matter, its descriptions and the places of its lines. */
+export function workflowFingerprint(workflow: Workflow): string {
+  return hashOf(contentOf(workflow));
+}
+
+function contentOf({ main, files }: Workflow): unknown {
+  return {
+    main,
+    files: Object.values(files).map(
+      ({ id, parameters, prompts, activities, start, onSuccess, onFailed }) => ({
+        id,
+        start,
+        onSuccess,
+        onFailed,
+        parameters: parameters.map(({ at: _at, ...parameter }) => parameter),
+        prompts: Object.entries(prompts).map(([name, { role, text }]) => ({ name, role, text })),
+        activities: Object.values(activities).map(({ at: _at, ...activity }) => activity),
+      }),
+    ),
+  };
+}
+
+function hashOf(...values: readonly unknown[]): string {
+  const hash = createHash("sha256");
+  for (const value of values) hash.update(JSON.stringify(sorted(value)));
+  return hash.digest("hex");
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const fields = Object.entries(value).filter(([, item]) => item !== undefined);
+  // As pairs: in an object, names that are numbers would come first whatever their order.
+  return fields.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, item]) => [name, sorted(item)]);
+}

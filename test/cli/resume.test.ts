@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
+import { describe, it, type TestContext } from "node:test";
+import { parseJournal } from "../../src/journal/read.ts";
+import { startCli, type CliChild, type CliResult } from "../rig/cli.ts";
+import { startModelServer, type ModelServer } from "../rig/model-server.ts";
+import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
+import { workflowText } from "../workflow/rig.ts";
+
+const main = `---
+model: claude-test
+permissions: { preset: workspace, shell: true }
+answers: { ASK_A: [first, second] }
+---
+
+${workflowText(
+  `PARAMS["NAME"]
+START --> SET_N[N=x] --> PROMPT_S[Prompt: System] --> PROMPT_A[Prompt: User A] --> EXECUTE_A[Execute: ] --> ASK_A[Ask: who?] --> CALL_B[[b.wf.md]] --> PROMPT_B[Prompt: User B] --> EXECUTE_B[Execute: bash slow.sh] --> CHECK_A{N == xx}
+CHECK_A -->|no| SET_M[N={{N}}x] --> PROMPT_A
+CHECK_A -->|yes| PROMPT_X[Prompt: Assistant X] --> PROMPT_C[Prompt: User C] --> SUCCESS`,
+  "## System\n\nYou are a test.\n\n## User A\n\na {{N}} {{NAME}}\n\n## User B\n\nb {{RESULT}}\n\n## Assistant X\n\nI said so.\n\n## User C\n\nc",
+)}`;
+
+const files = {
+  "flow.wf.md": main,
+  "b.wf.md": workflowText(
+    "START --> EXECUTE_C[Execute: echo called >> effects.log] --> PROMPT_D[Prompt: User D]",
+    "## User D\n\nd {{N}}",
+  ),
+  "sub/.keep": "",
+  // Each run leaves a line; one run waits to be killed if there is a file that says so.
+  "slow.sh":
+    'echo "slow $DONE" >> effects.log\n[ ! -e wait ] || { touch waiting; sleep 60; }\npwd\n',
+};
+
+interface Setup {
+  readonly workspace: Workspace;
+  readonly server: ModelServer;
+  run(journal: string, ...args: string[]): CliChild;
+}
+
+async function setup(t: TestContext): Promise<Setup & { killAt: (request: number) => void }> {
+  const workspace = await makeWorkspace(t, files);
+  let last = -1;
+  let running: CliChild | undefined;
+  const server = await startModelServer(({ index, prompt }) => {
+    if (index !== last) return { text: answerTo(prompt) };
+    running?.signal("SIGKILL");
+    return { hang: "before" };
+  });
+  t.after(() => server.close());
+  return {
+    workspace,
+    server,
+    killAt: (request) => (last = request),
+    run(journal, ...args) {
+      const provider = ["--provider-base-url", server.baseUrl, "--provider-type", "openai"];
+      const more = ["--param", "NAME=it", "--journal", journal, ...provider, ...args];
+      running = startCli(["run", "flow.wf.md", ...more], {
+        cwd: workspace.path,
+        env: { AGENT_JOBS_PROVIDER_API_KEY: "a-key" },
+      });
+      const child = running;
+      t.after(() => child.kill());
+      return running;
+    },
+  };
+}
+
+function answerTo(prompt: string): string {
+  if (!prompt.startsWith("a ")) return `An answer to ${prompt}`;
+  return `For ${prompt}:\n\n\`\`\`bash\nexport DONE="$DONE."\necho "fence $DONE" >> effects.log\n\`\`\`\n`;
+}
+
+interface Seen {
+  readonly code: number | null;
+  readonly path: readonly string[];
+  readonly result: string | undefined;
+  readonly effects: string;
+  readonly requests: readonly string[];
+}
+
+async function seen(
+  { workspace, server }: Setup,
+  journal: string,
+  code: CliResult["code"],
+): Promise<Seen> {
+  const { events, problems } = parseJournal(await workspace.read(journal));
+  assert.deepEqual(problems, []);
+  return {
+    code,
+    path: events.flatMap((event) =>
+      event.type === "step.ended" ? [`${event.step} ${event.activity} → ${event.to ?? "end"}`] : [],
+    ),
+    result: events.flatMap((event) => (event.type === "work.ended" ? [event.report ?? ""] : []))[0],
+    effects: await workspace.read("effects.log"),
+    requests: server.requests.map(({ messages }) =>
+      messages
+        .map(
+          ({ role, content }) =>
+            `${role}: ${content.replace(/^<current_datetime>[^<]*<\/current_datetime>\n\n/, "")}`,
+        )
+        .join("\n"),
+    ),
+  };
+}
+
+describe("agent-jobs run --resume", () => {
+  it("ends as the run would have ended that was killed at a prompt, and asks nothing twice", async (t) => {
+    const whole = await setup(t);
+    const { code } = await whole.run("whole.jsonl").ended;
+    const expected = await seen(whole, "whole.jsonl", code);
+    assert.equal(expected.code, 0);
+    assert.ok(expected.path.length >= 20, expected.path.join("\n"));
+    assert.equal(expected.requests.length, 7);
+
+    const killed = await setup(t);
+    for (const at of [1, 4, 6]) {
+      await killed.workspace.write("effects.log", "");
+      const before = killed.server.requests.length;
+      killed.killAt(before + at);
+      await killed.run(`${at}.jsonl`).ended;
+      killed.killAt(-1);
+      const again = await killed.run(`${at}-again.jsonl`, "--resume", `${at}.jsonl`).ended;
+      const { requests, ...end } = await seen(killed, `${at}-again.jsonl`, again.code);
+      const { requests: expectedRequests, ...expectedEnd } = expected;
+      assert.deepEqual(end, expectedEnd, again.stderr);
+      // The prompt that was under way is sent again, with the whole conversation before it.
+      const own = requests.slice(before);
+      assert.deepEqual([...own.slice(0, at), ...own.slice(at + 1)], expectedRequests);
+      assert.equal(own[at], own[at + 1]);
+    }
+  });
+
+  it("runs commands again that were under way only if asked to", async (t) => {
+    const killed = await setup(t);
+    const { workspace } = killed;
+    await workspace.write("wait", "");
+    const child = killed.run("1.jsonl");
+    await workspace.holds("effects.log", "slow .");
+    child.signal("SIGKILL");
+    await child.ended;
+    const refused = await killed.run("2.jsonl", "--resume", "1.jsonl").ended;
+    assert.equal(refused.code, 2);
+    assert.match(
+      refused.stderr,
+      /--resume: EXECUTE_B was running commands when 1\.jsonl was interrupted\. Pass --rerun to run them again\./,
+    );
+    await assert.rejects(workspace.read("2.jsonl"));
+    await rm(`${workspace.path}/wait`);
+    const again = await killed.run("2.jsonl", "--resume", "1.jsonl", "--rerun").ended;
+    assert.equal(again.code, 0, again.stderr);
+    assert.equal(
+      await workspace.read("effects.log"),
+      "fence .\ncalled\nslow .\nslow .\nfence ..\ncalled\nslow ..\n",
+    );
+  });
+});

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { describe, it } from "node:test";
+import type { RunEvent } from "../../src/events/event.ts";
+import { parseJournal } from "../../src/journal/read.ts";
+import {
+  playFlow,
+  restoreFrom,
+  stepsOf,
+  type FlowPlayed,
+  type FlowSetup,
+} from "../rig/flow-journal.ts";
+import { filesOf, loaded, workflowText } from "./rig.ts";
+
+const prompts =
+  "## System\n\nYou are {{WHO}}\n\n## User A\n\na {{RESULT}}\n\n## User B\n\nb {{A}} {{EXIT_CODE}}\n\n## Assistant X\n\nx";
+const child = workflowText(
+  "START --> SET_D[D={{A}}!] --> PROMPT_S[Prompt: System] --> PROMPT_A[Prompt: User A] --> EXECUTE_C[Execute: echo {{D}}]",
+  prompts,
+);
+const failing = workflowText(
+  "START --> PROMPT_A[Prompt: User A] --> CHECK_F{RESULT == never}",
+  prompts,
+);
+const files = filesOf({ "b.wf.md": child, "f.wf.md": failing });
+
+function digest(texts: readonly string[]): string {
+  return createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 8);
+}
+
+/** Every answer depends on all that came before: what is lost or doubled changes the end. */
+const world = {
+  variables: { WHO: "me" },
+  userInput: "go",
+  limits: { activityHits: 5 },
+  model: (conversation: readonly string[]) => `${digest(conversation)}\n\n\`\`\`sh\necho 1\n\`\`\``,
+  person: (question: string) => `answer to ${digest([question])}`,
+  shell: (
+    script: { readonly code: string },
+    state: Parameters<NonNullable<FlowSetup["shell"]>>[1],
+  ) => {
+    const runs = String(Number(state.variables["RUNS"] ?? "0") + 1);
+    return {
+      run: { output: `${runs}: ${digest([script.code])}`, exitCode: Number(runs) % 2 },
+      state: { ...state, workingDirectory: `/${runs}`, variables: { RUNS: runs } },
+    };
+  },
+};
+
+const flows: Readonly<Record<string, string>> = {
+  "of 20 activities": `START --> SET_N[N=x] --> PROMPT_S[Prompt: System] --> PROMPT_A[Prompt: User A] --> EXECUTE_A[Execute: ] --> SET_A[A={{RESULT}}] --> ASK_A[Ask: who?] --> PROMPT_B[Prompt: User B] --> CALL_B[[b.wf.md]] --> PROMPT_X[Prompt: Assistant X] --> EXECUTE_B[Execute: run {{A}}] --> CHECK_A{N == xxx}
+CHECK_A -->|no| SET_M[N={{N}}x] --> PROMPT_A
+CHECK_A -->|yes| ASSIGN_R[Assign: '{{RESULT}} and {{D}}'] --> SUCCESS`,
+  "with a handler of its failure": `START --> PROMPT_A[Prompt: User A] --> CALL_F[[f.wf.md]]
+ON_FAILED --> EXECUTE_R[Execute: report] --> ASK_A[Ask: really?] --> SUCCESS`,
+  "with an edge for its failure": `START --> CALL_F[[f.wf.md]]
+CALL_F -->|no| SET_A[A={{RESULT}}] --> PROMPT_B[Prompt: User B] --> FAILED`,
+  "with a handler of its success": `START --> EXECUTE_A[Execute: a]
+ON_SUCCESS --> PROMPT_A[Prompt: User A] --> EXECUTE_B[Execute: b]`,
+  "that fails in a called file": "START --> EXECUTE_A[Execute: a] --> CALL_F[[f.wf.md]]",
+};
+
+function setupOf(flowchart: string): FlowSetup {
+  return { ...world, workflow: loaded(workflowText(flowchart, prompts), { files }) };
+}
+
+function eventsOf(lines: readonly string[], rest = ""): readonly RunEvent[] {
+  const { events, problems } = parseJournal(lines.join("") + rest);
+  assert.deepEqual(
+    problems.filter(({ kind }) => kind !== "torn"),
+    [],
+  );
+  return events;
+}
+
+/** The steps as they were, whichever run did them. */
+function pathOf(lines: readonly string[]): readonly unknown[] {
+  return stepsOf(eventsOf(lines)).map(({ restored: _restored, ...step }) => ({ ...step, at: 0 }));
+}
+
+/** Kills the run after a line of its journal, and resumes it. */
+async function resumed(
+  setup: FlowSetup,
+  full: FlowPlayed,
+  kept: number,
+  what: string,
+): Promise<FlowPlayed> {
+  const lines = full.journal.slice(0, kept);
+  const torn = full.journal[kept]?.slice(0, kept % 2 === 0 ? 0 : 40) ?? "";
+  const found = restoreFrom(setup, eventsOf(lines, torn));
+  if (found.kind === "refused") return assert.fail(`${what}: ${found.reason}`);
+  const last: unknown = JSON.parse(lines.at(-1) ?? "{}");
+  const wasExecuting =
+    typeof last === "object" &&
+    last !== null &&
+    JSON.stringify(last).includes('"input":{"kind":"execute"');
+  assert.equal(found.kind === "interrupted", wasExecuting, what);
+  return playFlow({ ...setup, restored: found.restored });
+}
+
+function isTheSame(before: FlowPlayed, kept: number, after: FlowPlayed, what: string): void {
+  assert.deepEqual(after.outcome, before.outcome, what);
+  assert.deepEqual(after.result, before.result, what);
+  // What the step under way had asked is asked again, and nothing else.
+  const step = before.journal.findLastIndex(
+    (line, index) => index < kept && line.includes('"type":"step.'),
+  );
+  assert.deepEqual(after.asked, before.asked.slice(before.marks[step] ?? 0), what);
+  assert.deepEqual(pathOf(after.journal), pathOf(before.journal), what);
+}
+
+function isRefused(setup: FlowSetup, lines: readonly string[], reason: RegExp, what = ""): void {
+  const found = restoreFrom(setup, eventsOf(lines));
+  assert.ok(found.kind === "refused", what);
+  assert.match(found.reason, reason);
+}
+
+describe("a run that is killed and resumed", () => {
+  for (const [name, flowchart] of Object.entries(flows)) {
+    it(`ends as it would have ended, wherever it is killed: one ${name}`, async () => {
+      const setup = setupOf(flowchart);
+      const full = await playFlow(setup);
+      const first = full.journal.findIndex((line) => line.includes('"type":"run.started"')) + 1;
+      const end = full.journal.findIndex((line) => line.includes('"type":"work.ended"'));
+      assert.ok(first > 0 && end > first + 10);
+      for (let kept = first; kept <= end; kept += 1) {
+        const what = `killed after line ${kept}: ${full.journal[kept - 1]?.slice(0, 300)}`;
+        const again = await resumed(setup, full, kept, what);
+        isTheSame(full, kept, again, what);
+        // The resumed run is killed, too.
+        const ends = again.journal.findIndex((line) => line.includes('"type":"work.ended"'));
+        const second = first + ((kept * 7) % (ends - first));
+        const more = `${what}\nthen after line ${second}: ${again.journal[second - 1]?.slice(0, 300)}`;
+        const left = again.journal.slice(second);
+        if (left.some((line) => /"type":"step.ended".*"restored":true/.test(line))) {
+          const reason = /^It ends before that run had taken over all \d+ steps/;
+          isRefused(setup, again.journal.slice(0, second), reason, more);
+        } else isTheSame(again, second, await resumed(setup, again, second, more), more);
+      }
+      isRefused(
+        setup,
+        full.journal,
+        /^The run has ended: (SUCCESS|FAILED)\. There is nothing to resume\.$/,
+      );
+    });
+  }
+});
