@@ -1,6 +1,7 @@
 // Writes src/generated/, which git ignores. Build, lint and typecheck run it first; it takes a moment and needs
 // nothing but the packages of package.json:
 //   schema-accepts.ts  the schema of an entry, compiled: every start would have to compile it else
+//   settings-accepts.ts  the same for the front matter of a workflow
 //   action-manifest.ts   the inputs and outputs that action.yml declares
 //   example-entry.ts   the entry that `agent-jobs serve` starts with where none is named
 //   runtime-hashes.ts  the version of the runtime's packages and the SHA-512 of each, from package-lock.json
@@ -16,7 +17,8 @@ const folder = new URL("src/generated/", root);
 const read = (name) => fs.readFileSync(new URL(name, root), "utf8");
 
 const files = {
-  "schema-accepts.ts": await schemaAccepts(),
+  "schema-accepts.ts": await schemaAccepts("entry/entry-schema", "entrySchema"),
+  "settings-accepts.ts": await schemaAccepts("workflow/settings-schema", "settingsSchema"),
   "action-manifest.ts": actionInputs(),
   "example-entry.ts": exampleEntry(),
   "runtime-hashes.ts": runtimeHashes(),
@@ -38,9 +40,9 @@ function write(name, text) {
 }
 
 /** As a module that needs nothing else; it says yes or no only. `unicode` would bring a helper to count with. */
-async function schemaAccepts() {
-  const { entrySchema, schemaOptions } = await sources(`
-    export { entrySchema } from "./src/entry/entry-schema.ts";
+async function schemaAccepts(file, name) {
+  const { schema, schemaOptions } = await sources(`
+    export { ${name} as schema } from "./src/${file}.ts";
     export { schemaOptions } from "./src/document/schema-check.ts";
   `);
   const ajv = new Ajv2020({
@@ -52,7 +54,7 @@ async function schemaAccepts() {
     inlineRefs: true,
     code: { source: true, esm: true, optimize: 2 },
   });
-  const code = standalone.default(ajv, ajv.compile(entrySchema));
+  const code = standalone.default(ajv, ajv.compile(schema));
   if (code.includes("require(")) throw new Error("The compiled check needs a module.");
   return `// @ts-nocheck\n${code}\n`;
 }

@@ -60,7 +60,7 @@ export const rooms = {
   workflow: {
     holds:
       "`.wf.md` files: Markdown and flowchart to activities; the interpreter; the shell of EXECUTE",
-    imports: ["document", "entry", "events", "engine", "permissions", "platform"],
+    imports: ["document", "entry", "events", "engine", "permissions", "platform", "generated"],
   },
   rehearsal: {
     holds: "the format of a rehearsal, the scripted model, expectations, recording",

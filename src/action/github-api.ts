@@ -9,9 +9,12 @@ import { systemClock } from "../platform/clock.ts";
 export interface GithubApi {
   permissionOf(login: string): Promise<string>;
   isForkPullRequest(number: number): Promise<boolean>;
-  /** The bytes of a file at a commit. Links are followed inside of the repository only. */
+  /** The bytes of a file at a commit; rejects with a `NotFoundError` if there is none. Links are followed inside of the repository only. */
   readFile(path: string, ref: string): Promise<Uint8Array>;
 }
+
+/** GitHub has no such thing, or does not show it to this token. */
+export class NotFoundError extends Error {}
 
 export interface GithubApiOptions {
   readonly token: string | undefined;
@@ -58,12 +61,13 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
     for (let attempt = 1; ; attempt += 1) {
       const answer = await send(route, values);
       if ("data" in answer) return answer.data;
-      const { message, attempts, retryAfter = 0 } = answer.failure;
+      const { message, attempts, retryAfter = 0, status } = answer.failure;
       const wait = Math.max(retryAfter, WAITS_MS[attempt - 1] ?? 0);
       const asked =
         retryAfter > LONGEST_WAIT_MS ? `, and asked to wait ${seconds(retryAfter)}` : "";
       if (attempt >= attempts || asked !== "" || options.signal?.aborted === true) {
-        throw new Error(`${message}${asked}${attempt > 1 ? `, ${attempt} times` : ""}`);
+        const text = `${message}${asked}${attempt > 1 ? `, ${attempt} times` : ""}`;
+        throw status === 404 ? new NotFoundError(text) : new Error(text);
       }
       log(`${message}. Retrying in ${seconds(wait)}.`);
       await clock.sleep(wait, options.signal);
@@ -130,6 +134,8 @@ interface Failure {
   readonly message: string;
   /** How often such a request is sent, at most. */
   readonly attempts: number;
+  /** Of a response. */
+  readonly status?: number;
   /** Milliseconds that GitHub asks to wait. */
   readonly retryAfter?: number;
 }
@@ -150,6 +156,7 @@ function failureOf(error: unknown, timedOut: boolean, now: number): Failure {
   return {
     message: `GitHub answered ${status} (${text})`,
     attempts: attemptsFor(status, limited),
+    status,
     ...(retryAfter === undefined ? {} : { retryAfter }),
   };
 }

@@ -6,11 +6,12 @@ import { sayLine } from "../app/github.ts";
 import { limitsOf, type Answers, type Params, type WriteName } from "../app/options.ts";
 import { readUserInputFile } from "../app/options-paths.ts";
 import type { RunOptions } from "../app/prepare-run.ts";
+import { reachedFiles } from "../app/reached-files.ts";
 import { checkoutOf } from "./checkout.ts";
 import { entriesThere, missingEntry } from "./entries.ts";
 import { readEvent } from "./webhook-event.ts";
 import { cleanEventText } from "./event-text.ts";
-import { createGithubApi, type GithubApi } from "./github-api.ts";
+import { createGithubApi, NotFoundError, type GithubApi } from "./github-api.ts";
 import { asInput, type Environment, type Inputs } from "./inputs.ts";
 import { insideWorkspace, isBelow, isInside } from "./workspace-paths.ts";
 import type { RunnerCore } from "./runner-core.ts";
@@ -134,13 +135,18 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
     return { entryFile: paths.entry, rehearse: paths.rehearse, baseFolder: undefined };
   }
   await refuseRuntimeOfCheckout(setting);
+  if (paths.resume !== undefined) {
+    throw new Stop("failure", [
+      "`resume` names a journal, and the workspace may contain untrusted files, so no run is continued. Check out the commit of the event (actions/checkout without `ref` and `repository`), and take the journal from a run that you trust.",
+    ]);
+  }
   return fromBase(setting, paths, api, baseRef);
 }
 
 /** A rehearsal's own folder is not used beside a base. */
 async function checkedOut(
-  { workspace }: Setting,
-  { entry, rehearse, workingDirectory = ".", userInputFile }: Paths,
+  { workspace, inputs }: Setting,
+  { entry, rehearse, resume, workingDirectory = ".", userInputFile }: Paths,
 ): Promise<CheckedOut> {
   const commitsOf = async (folders: readonly string[]): Promise<(string | undefined)[]> => {
     const checkouts = await Promise.all([...new Set(folders)].map((folder) => checkoutOf(folder)));
@@ -155,10 +161,12 @@ async function checkedOut(
       .map((file) => resolve(workspace, file));
     return [...paths, ...(await Promise.all(paths.map(real)))].map((path) => dirname(path));
   };
-  return {
-    work: await commitsOf([folder, await real(folder), ...(await fileFolders(userInputFile))]),
-    files: await commitsOf(await fileFolders(entry, rehearse)),
-  };
+  const work = await commitsOf([folder, await real(folder), ...(await fileFolders(userInputFile))]);
+  const files = await commitsOf(await fileFolders(entry, rehearse, resume));
+  // With several commits, the files are not believed, and nothing needs to be read in them.
+  if (new Set([...work, ...files]).size > 1) return { work, files };
+  const { found } = reachedFiles(resolve(workspace, entry), inputs.params);
+  return { work, files: [...files, ...(await commitsOf(await fileFolders(...found)))] };
 }
 
 async function payloadOf(path: string | undefined): Promise<unknown> {
@@ -187,36 +195,80 @@ async function refuseRuntimeOfCheckout({ inputs, environment, workspace }: Setti
   }
 }
 
-/** The entry and the rehearsal as they are at the base, in a folder of their own. */
+/** More than this is a mistake, and GitHub answers no more than a thousand requests in an hour. */
+const MAX_REACHED = 100;
+
+/** The entry, with every file that its workflows name, and the rehearsal, as they are at the base, in a folder of their own. */
 async function fromBase(
-  { environment, core, workspace }: Setting,
+  { environment, core, workspace, inputs }: Setting,
   { entry, rehearse }: Paths,
   api: GithubApi,
   ref: string,
 ): Promise<Sources> {
   const temporary = environment["RUNNER_TEMP"] || tmpdir();
   const baseFolder = await realpath(await mkdtemp(join(temporary, "agent-jobs-base-")));
-  const copy = async (path: string): Promise<string> => {
+  const copy = async (path: string, name: string): Promise<string> => {
     const target = join(baseFolder, path);
-    const name = await nameInRepository(workspace, path);
-    try {
-      const content = await api.readFile(name, ref);
-      await mkdir(dirname(target), { recursive: true });
-      await writeFile(target, content);
-    } catch (error) {
-      const why = errorMessage(error);
-      throw new Stop("failure", [
-        `${path} can't be read from the base (commit ${ref}${name === path ? "" : `, there ${name}`}): ${why}. ${howToReadTheBase} ${await entriesThere(workspace)}`,
-      ]);
-    }
+    const content = await api.readFile(name, ref);
+    await mkdir(dirname(target), { recursive: true });
+    await writeFile(target, content);
     sayLine(core, `Read from the base, ${ref}: ${name}.`);
     return target;
   };
+  const refuse = async (path: string, name: string, error: unknown): Promise<never> => {
+    const why = errorMessage(error);
+    throw new Stop("failure", [
+      `${path} can't be read from the base (commit ${ref}${name === path ? "" : `, there ${name}`}): ${why}. ${howToReadTheBase} ${await entriesThere(workspace)}`,
+    ]);
+  };
+  const copyNamed = async (path: string): Promise<string> => {
+    const name = await nameInRepository(workspace, path);
+    return copy(path, name).catch((error) => refuse(path, name, error));
+  };
+  const entryFile = await copyNamed(entry);
+  await copyReached();
   return {
-    entryFile: await copy(entry),
-    rehearse: rehearse === undefined ? undefined : await copy(rehearse),
+    entryFile,
+    rehearse: rehearse === undefined ? undefined : await copyNamed(rehearse),
     baseFolder,
   };
+
+  /** Nothing of the workspace is asked about these: what they are called follows from the entry's name in the repository. */
+  async function copyReached(): Promise<void> {
+    const root = resolve(
+      entryFile,
+      ...(await nameInRepository(workspace, entry)).split("/").map(() => ".."),
+    );
+    // Bounds what a workflow may reach, as in the repository.
+    await mkdir(join(root, ".git"));
+    const known = new Set<string>();
+    for (;;) {
+      const missing = reachedFiles(entryFile, inputs.params).missing.filter(
+        (one) => !known.has(one),
+      );
+      if (missing.length === 0) return;
+      for (const file of missing) {
+        known.add(file);
+        const name = relative(root, file).replaceAll(sep, "/");
+        const path = relative(baseFolder, file).replaceAll(sep, "/");
+        if (!isBelow(root, file)) {
+          throw new Stop("failure", [`${entry} names a workflow outside of its repository.`]);
+        }
+        if (known.size > MAX_REACHED) {
+          throw new Stop("failure", [
+            `${entry} names more than ${MAX_REACHED} files, which are too many to be read from the base (commit ${ref}).`,
+          ]);
+        }
+        try {
+          await copy(path, name);
+        } catch (error) {
+          // A value `file:` may name one that the run makes, and all others are reported where they are named.
+          if (!(error instanceof NotFoundError)) await refuse(path, name, error);
+          sayLine(core, `Not at the base, ${ref}: ${name}.`);
+        }
+      }
+    }
+  }
 }
 
 const howToReadTheBase =

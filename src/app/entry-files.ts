@@ -1,10 +1,10 @@
 /** Entries and rehearsals from their files, checked; and the job and the models of an entry that a run is for. */
 import "../document/ajv-compiler.ts";
 import { readFile, stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import { documentLimits } from "../document/read-document.ts";
-import { didYouMean, suggest, suggestion } from "../document/suggest.ts";
+import { didYouMean, suggest } from "../document/suggest.ts";
 import { loadEntry as loadFrom, type LoadedEntry } from "../entry/load-entry.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
@@ -40,8 +40,7 @@ export async function readEntry(file: string, reading: FlowReading = {}): Promis
   if (isWorkflowFile(file)) return entryOfWorkflow(loadFlow(text, file, undefined, reading), file);
   const loaded = loadEntry(text, file);
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
-  const flows = loadFlows(loaded.entry, dirname(file), reading);
-  const warnings = Object.values(flows).flatMap((flow) => flow.warnings);
+  const { flows, warnings } = loadFlows(loaded, reading);
   return { ...loaded, warnings: [...loaded.warnings, ...warnings], flows };
 }
 
@@ -120,19 +119,6 @@ async function readText(file: string): Promise<Uint8Array> {
       throw refuse("Can't read the file: permission denied.");
     throw refuse(`Can't read the file: ${errorMessage(error)}.`);
   }
-}
-
-/** Throws `DiagnosticsError` if expected decisions name tasks that the entry doesn't have. */
-export function checkNamedTasks({ namedTasks }: Script, { tasks }: PreparedEntry): void {
-  const unknown = namedTasks.filter(({ task }) => !Object.hasOwn(tasks, task));
-  if (unknown.length === 0) return;
-  throw new DiagnosticsError(
-    unknown.map(({ task, at }) => ({
-      ...at,
-      reason: `The entry has no task ${JSON.stringify(task)}.`,
-      ...suggestion(task, Object.keys(tasks)),
-    })),
-  );
 }
 
 /** The job to run: the named one, or the only one. */

@@ -12,9 +12,9 @@ import { effectivePermissions } from "../permissions/rules.ts";
 import { ruleSet } from "../permissions/rules.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
+import type { TerminalPause } from "../reporters/terminal/terminal-pause.ts";
 import type { RuntimeKeeper } from "../sessions/sessions.ts";
 import {
-  checkNamedTasks,
   chooseJob,
   overrideModels,
   readEntry,
@@ -27,6 +27,7 @@ import { asFlag, UsageError, type Answers, type Models, type WriteName } from ".
 import { checkOutputs, checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { copyWorkingDirectory } from "./working-copy.ts";
+import { checkNames } from "./rehearsal-names.ts";
 import { readingOf, startOfWorkflow } from "./workflow-run.ts";
 import {
   checkEntryOptions,
@@ -75,6 +76,8 @@ export interface RunOptions extends ModelAccess, WorkflowRunOptions {
     readonly live: boolean;
     /** Print the chart at the end, as the text of a Mermaid flowchart. */
     readonly chart?: boolean;
+    /** Of the terminal, while a person is asked. */
+    readonly pause?: TerminalPause;
   };
   readonly reporters?: readonly Reporter[];
   /** A random id that every process of the run carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
@@ -136,7 +139,7 @@ async function prepareLoaded(
   if (script?.job !== undefined && script.job !== jobName) {
     throw new UsageError(`${script.file} rehearses the job "${script.job}", not "${jobName}".`);
   }
-  if (script !== undefined) checkNamedTasks(script, loaded.entry);
+  if (script !== undefined) checkNames(script, loaded, jobName);
   const entry = overrideModels(loaded.entry, { ...script?.models, ...options.models });
   const start = await startOfWorkflow(loaded, options, script);
   const userInput = start?.userInput ?? options.userInput ?? script?.userInput;
@@ -170,7 +173,7 @@ async function prepareLoaded(
     workingDirectory,
     namedDirectory: copy === undefined ? workingDirectory : folder,
     limits: resolveLimits(
-      loaded.entry.limits,
+      { ...loaded.entry.limits, setBy: setBy(loaded.entry.limits, loaded.whole ?? "the entry") },
       script && { ...script.limits, setBy: setBy(script.limits, script.file) },
       { ...options.limits, setBy: options.limitNames },
     ),

@@ -1,6 +1,6 @@
 import { dirname, relative, resolve } from "node:path";
 import type { PreparedEntry } from "../entry/model.ts";
-import { taskWorks } from "../entry/work.ts";
+import { leafWorks, taskWorks } from "../entry/work.ts";
 import type { Redactor } from "../events/redact.ts";
 import type { Reporter } from "../events/sink.ts";
 import { OwnFile } from "../platform/own-file.ts";
@@ -36,9 +36,9 @@ export function createRecording(
   const limits = { ...script?.limits, ...options.limits };
   const recorder = createRecorder({
     entry: fromFolder(folder, loaded.file),
-    job: jobName,
+    ...(loaded.whole === undefined ? { job: jobName } : {}),
     ...(workspace === undefined ? { workingDirectory: fromFolder(folder, namedDirectory) } : {}),
-    ...(usesUserInput(entry, jobName) ? { userInput: redactor.text(userInput) } : {}),
+    ...(usesUserInput(entry, jobName, userInput) ? { userInput: redactor.text(userInput) } : {}),
     ...(Object.keys(models).length === 0 ? {} : { models }),
     ...(permissions === undefined ? {} : { permissions }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
@@ -72,10 +72,14 @@ function written({ commits, ...workspace }: Workspace): NonNullable<RehearsalFil
   return commits.length === 0 ? workspace : { ...workspace, commits };
 }
 
-/** Whether any prompt or condition of the job does: a condition may, although no prompt requires it. */
-function usesUserInput(entry: PreparedEntry, jobName: string): boolean {
+/**
+ * Whether any prompt or condition of the job does: a condition may, although no prompt requires it. A workflow has it
+ * as its first RESULT.
+ */
+function usesUserInput(entry: PreparedEntry, jobName: string, userInput: string): boolean {
   const job = entry.jobs[jobName];
   if (job === undefined) return false;
+  if (leafWorks(job.work).some(({ kind }) => kind === "Flow") && userInput !== "") return true;
   const tasks = taskWorks(job.work).map(({ taskId }) => entry.tasks[taskId]);
   return job.requireUserInput || JSON.stringify(tasks).includes("$user-input");
 }

@@ -13,6 +13,7 @@ import { chartOf } from "../report/chart.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
+import { leafName, leafWorks } from "../entry/work.ts";
 import { flowSpecs, modelOfFlow, needsModel } from "./flows.ts";
 import { Host } from "./host.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
@@ -78,11 +79,14 @@ export async function executeRun(
   }
 }
 
-/** Only a workflow without prompts runs without a model. */
-function asksModels({ loaded, entry, whole }: PreparedRun): boolean {
-  if (whole === undefined) return true;
-  if (!needsModel(loaded.flows)) return false;
-  for (const { workflow } of Object.values(loaded.flows)) {
+/** Only workflows without prompts run without a model. */
+function asksModels({ loaded, entry, jobName }: PreparedRun): boolean {
+  const job = entry.jobs[jobName];
+  const leaves = job === undefined ? [] : leafWorks(job.work);
+  if (leaves.some(({ kind }) => kind === "Ref")) return true;
+  const flows = leaves.flatMap((leaf) => loaded.flows[leafName(leaf)] ?? []);
+  if (!needsModel(flows)) return false;
+  for (const { workflow } of flows) {
     if (modelOfFlow(workflow, entry) !== "") continue;
     throw new UsageError(
       `${loaded.file} names no model. Write one into its front matter (model: ID), or give one with --model driving=ID.`,

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { documentLimits } from "../document/read-document.ts";
+import { isPrivate } from "../permissions/private-files.ts";
 import { unmatchable } from "../permissions/patterns.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
@@ -11,7 +12,7 @@ import {
   type LoadOptions,
 } from "../workflow/load-workflow.ts";
 
-export type WorkflowOptions = Pick<LoadOptions, "environment" | "permissions">;
+export type WorkflowOptions = Pick<LoadOptions, "environment" | "permissions" | "categories">;
 
 /** Whether a file is a workflow, by its name. */
 export function isWorkflowFile(file: string): boolean {
@@ -31,8 +32,14 @@ export function loadWorkflow(
   return loadFrom(text, file, { ...options, id, files, checkCommandPattern: unmatchable });
 }
 
-/** The files that a workflow may reach: those of its git repository, else of its folder. Links count by their target. */
-export function filesAround(file: string): { readonly id: string; readonly files: WorkflowFiles } {
+/**
+ * The files that a workflow may reach: those of its git repository, else of its folder, but none that may hold
+ * credentials. Links count by their target. `seen` gets the absolute path of each file that is looked for.
+ */
+export function filesAround(
+  file: string,
+  seen: (path: string, isThere: boolean) => void = () => {},
+): { readonly id: string; readonly files: WorkflowFiles } {
   const first = real(resolve(file));
   const root = gitRoot(dirname(first)) ?? dirname(first);
   const idOf = (path: string): string => relative(root, path).split(sep).join("/");
@@ -47,8 +54,15 @@ export function filesAround(file: string): { readonly id: string; readonly files
       const reason = `${quoted} is outside of the folder of the workflow.`;
       return { kind: "outside", reason, hint: `files must be in ${root}` };
     }
+    // The path may come from a parameter, and what is read may become a prompt.
+    if (isPrivate(relative(root, wanted)) || isPrivate(relative(root, target))) {
+      const reason = `${quoted} may hold credentials, so no workflow reads it.`;
+      return { kind: "outside", reason };
+    }
     try {
-      const found = statSync(target);
+      const found = statSync(target, { throwIfNoEntry: false });
+      seen(target, found !== undefined);
+      if (found === undefined) return missing();
       if (!found.isFile()) return { kind: "unreadable", reason: `${quoted} is no regular file.` };
       if (found.size > documentLimits.bytes) {
         const reason = `${quoted} has ${found.size} bytes. The maximum is ${documentLimits.bytes}.`;
@@ -62,11 +76,13 @@ export function filesAround(file: string): { readonly id: string; readonly files
       };
     } catch (error) {
       const code = error instanceof Error && "code" in error ? error.code : undefined;
-      if (code === "ENOENT" || code === "ENOTDIR") {
-        const reason = `There is no file ${quoted}.`;
-        return { kind: "missing", reason, hint: `looked for ${nameOf(wanted)}` };
-      }
+      if (code === "ENOENT" || code === "ENOTDIR") return missing();
       return { kind: "unreadable", reason: `Can't read ${quoted}: ${errorMessage(error)}.` };
+    }
+
+    function missing(): FoundFile {
+      const reason = `There is no file ${quoted}.`;
+      return { kind: "missing", reason, hint: `looked for ${nameOf(wanted)}` };
     }
   }
 }

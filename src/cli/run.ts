@@ -4,6 +4,7 @@ import { readUserInputFile } from "../app/options-paths.ts";
 import { prepareRun, type RunOptions } from "../app/prepare-run.ts";
 import { executeRun } from "../app/run.ts";
 import { withoutSecrets } from "../app/secrets.ts";
+import { createTerminalAsker, type TerminalAsker } from "../app/terminal-asker.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import {
   readSharedFlags,
@@ -67,6 +68,7 @@ async function runOptions(
 ): Promise<RunOptions> {
   const shared = readSharedFlags(flags);
   const userInput = await userInputOf(flags);
+  const { asker, pause } = askerOf(flags) ?? {};
   return {
     entryFile,
     ...shared,
@@ -76,7 +78,9 @@ async function runOptions(
       verbosity: flags.quiet === true ? "quiet" : flags.verbose === true ? "verbose" : "normal",
       ...output.looks,
       chart: flags.chart === true,
+      ...(pause === undefined ? {} : { pause }),
     },
+    ...(asker === undefined ? {} : { asker }),
     ...(jobName === undefined ? {} : { jobName }),
     ...(userInput === undefined ? {} : { userInput }),
     ...(flags.workingDirectory === undefined ? {} : { workingDirectory: flags.workingDirectory }),
@@ -84,6 +88,16 @@ async function runOptions(
     ...(flags.journal === undefined ? {} : { journal: flags.journal }),
     ...(flags.htmlReport === undefined ? {} : { htmlReport: flags.htmlReport }),
   };
+}
+
+/** Nobody is asked by a rehearsal, whose answers are in its file, or in CI. */
+function askerOf({ rehearse, userInputFile }: RunFlags): TerminalAsker | undefined {
+  const { stdin: input, stderr, env: environment } = process;
+  const isWatched =
+    input.isTTY && stderr.isTTY && ["", "0", "false"].includes(environment["CI"] ?? "");
+  if (!isWatched || rehearse !== undefined || userInputFile === "-") return undefined;
+  const interrupt = (): void => void process.kill(process.pid, "SIGINT");
+  return createTerminalAsker({ input, output: stderr, environment, interrupt });
 }
 
 async function userInputOf({ userInput, userInputFile }: RunFlags): Promise<string | undefined> {

@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { cancelOnSignals } from "../app/cancellation.ts";
-import { checkNamedTasks, loadEntry, readEntry, readRehearsal } from "../app/entry-files.ts";
+import { loadEntry, readEntry, readRehearsal, type ReadEntry } from "../app/entry-files.ts";
+import { checkNames } from "../app/rehearsal-names.ts";
 import { makeFeedsFolder } from "../app/feeds-folder.ts";
 import type { Rehearsal } from "../app/host-options.ts";
 import { JobHost } from "../app/job-host.ts";
@@ -12,7 +13,6 @@ import { checkRuntime, missingModel } from "../app/run.ts";
 import { withoutSecrets } from "../app/secrets.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { exampleEntry } from "../generated/example-entry.ts";
-import type { PreparedEntry } from "../entry/model.ts";
 import type { PortalRehearsal } from "../report/boot.ts";
 import { JournalFolder } from "../report/journals.ts";
 import { isDirectory } from "../platform/files.ts";
@@ -95,8 +95,9 @@ async function start(flags: ServeFlags): Promise<Served> {
     flags.test === true
       ? ((await folder(flags.entriesDir, "--entries-dir")) ?? resolve("test"))
       : undefined;
-  const entry = flags.test === true ? undefined : await entryOf(flags.entry, rehearsal?.entryFile);
-  if (entry !== undefined && rehearsal !== undefined) checkNamedTasks(rehearsal, entry);
+  const loaded = flags.test === true ? undefined : await entryOf(flags.entry, rehearsal?.entryFile);
+  if (loaded !== undefined && rehearsal !== undefined) checkNames(rehearsal, loaded);
+  const entry = loaded?.entry;
   const journals = await journalsFolder(flags.journals);
   const feedsFolder = await makeFeedsFolder();
   const host = new JobHost({
@@ -146,16 +147,16 @@ function factsOf({ file, job, userInput }: Rehearsal): PortalRehearsal {
 async function entryOf(
   file: string | undefined,
   rehearsed: string | undefined,
-): Promise<PreparedEntry> {
+): Promise<Pick<ReadEntry, "entry" | "flows">> {
   const named = file ?? rehearsed;
   if (named !== undefined) {
-    const { entry, warnings } = await readEntry(named);
-    for (const warning of warnings) sayError(diagnosticLine(warning));
-    return entry;
+    const read = await readEntry(named);
+    for (const warning of read.warnings) sayError(diagnosticLine(warning));
+    return read;
   }
   const loaded = loadEntry(exampleEntry.text, exampleEntry.file);
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
-  return loaded.entry;
+  return { entry: loaded.entry, flows: {} };
 }
 
 /** Its absolute path. Throws `UsageError` if it is no folder. */

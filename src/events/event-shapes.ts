@@ -22,10 +22,9 @@ import type {
 } from "./event.ts";
 import { limitName, limitScope, plannedLimits } from "./limit-shapes.ts";
 import type { PlannedTree } from "./plan.ts";
-import type { AnswerFinish, SessionActivity, ToolEnded, ToolError } from "./session-activity.ts";
+import { sessionActivity } from "./activity-shapes.ts";
 import {
   amount,
-  anything,
   both,
   count,
   dictionary,
@@ -184,68 +183,6 @@ export const decisionFields: ReadonlyMap<string, ReadonlyMap<string, ShapeKind>>
   ]),
 );
 
-const toolError = record<ToolError>({ message: text, code: optional(text) });
-
-const activity = tagged<SessionActivity, "kind">("kind", {
-  "reasoning.started": { reasoningId: text },
-  "reasoning.delta": { reasoningId: text, text },
-  "reasoning.ended": { reasoningId: text, text },
-  "message.started": { messageId: text },
-  "message.delta": { messageId: text, text },
-  "message.ended": { messageId: text, text },
-  "tool.started": {
-    toolCallId: text,
-    parentToolCallId: optional(text),
-    toolName: text,
-    arguments: anything,
-  },
-  "tool.delta": { toolCallId: text, text },
-  "tool.ended": {
-    toolCallId: text,
-    toolName: optional(text),
-    succeeded: flag,
-    stopped: optional(yes),
-    result: optional(
-      record<NonNullable<ToolEnded["result"]>>({ content: text, detailedContent: optional(text) }),
-    ),
-    error: optional(toolError),
-  },
-  "sub-agent.tool.failed": { toolCallId: text, error: toolError },
-  "agent.started": { agentTurnId: text },
-  "agent.ended": { agentTurnId: text },
-  idle: {},
-  "model.replied": {
-    text,
-    reasoning: optional(text),
-    toolCalls: list(
-      record<{ readonly id?: string; readonly name: string; readonly arguments: unknown }>({
-        id: optional(text),
-        name: text,
-        arguments: anything,
-      }),
-    ),
-    subAgent: flag,
-  },
-  "model.used": {
-    modelId: text,
-    inputTokens: count,
-    outputTokens: count,
-    cacheReadTokens: count,
-    reasoningTokens: count,
-    cost: amount,
-    durationMs: amount,
-    finish: optional(words<AnswerFinish>({ length: true, content_filter: true })),
-    subAgent: flag,
-  },
-  "model.failed": {
-    modelId: optional(text),
-    statusCode: optional(count),
-    message: optional(text),
-    subAgent: flag,
-  },
-  "permission.denied": { operation: text, target: text, reason: text },
-});
-
 const model: Shape<Model> = either(
   record<{ readonly category: string }>({ category: text }),
   record<{ readonly id: string }>({ id: text }),
@@ -331,7 +268,7 @@ const bodies: {
   "session.ended": { ...session, role, succeeded: flag },
   "turn.started": { ...turn, modelId: text, purpose, retry: count, attempt: natural, prompt: text },
   "turn.ended": { ...turn, purpose, outcome: turnOutcome },
-  activity: { ...turn, activity },
+  activity: { ...turn, activity: sessionActivity },
   "step.started": { work, ...stepStarted },
   "step.output": { work, ...stepPrinted },
   "step.ended": { work, ...stepEnded },

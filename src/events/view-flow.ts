@@ -260,6 +260,6 @@ export function bothEnds(text: string, length: number): string {
   if (text.length <= length) return text;
   const half = Math.floor(length / 2);
   const head = text.slice(0, half).replace(/[\uD800-\uDBFF]$/, "");
-  const tail = text.slice(-half).replace(/^[\uDC00-\uDFFF]/, "");
+  const tail = text.slice(text.length - half).replace(/^[\uDC00-\uDFFF]/, "");
   return `${head}\n[${text.length - head.length - tail.length} characters left out]\n${tail}`;
 }

@@ -61,6 +61,7 @@ export type {
   WorkView,
 } from "./view-model.ts";
 export {
+  bothEnds,
   currentStep,
   flowNode,
   hasFailed,

@@ -15,6 +15,7 @@ import {
 } from "./decision-expectations.ts";
 import type { ExpectedDecision, Expectation } from "./format/script.ts";
 import { fillIn, mismatch, quote } from "./format/text-condition.ts";
+import { WorkflowExpectations } from "./workflow-expectations.ts";
 import { happened, wished, workFailures, type WorkTally } from "./work-expectations.ts";
 
 export interface Expectations {
@@ -34,6 +35,7 @@ const SHOWN_DECISIONS = 3;
 class Fold implements Expectations {
   readonly #expect: Expectation;
   readonly #works = new Map<number, WorkTally>();
+  readonly #workflow: WorkflowExpectations;
   readonly #missing: Set<ExpectedDecision>;
   /** How far the expected sequence has come. */
   #step = 0;
@@ -46,10 +48,12 @@ class Fold implements Expectations {
   constructor(expect: Expectation) {
     this.#expect = expect;
     this.#missing = new Set(expect.include);
+    this.#workflow = new WorkflowExpectations(expect);
   }
 
   report(event: RunEvent): void {
     this.#see(event);
+    this.#workflow.see(event);
     const decided = decisionOf(event);
     if (decided !== undefined) this.#decide(decided);
   }
@@ -92,6 +96,7 @@ class Fold implements Expectations {
     return [
       ...this.#resultFailures(),
       ...(expect.works === undefined ? [] : workFailures(expect.works, [...this.#works.values()])),
+      ...this.#workflow.failures(this.#fill),
       ...[...this.#missing].map(
         (item) => `${item.place}: no decision ${describeExpected(item)}.${this.#similar(item)}`,
       ),

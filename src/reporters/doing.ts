@@ -1,5 +1,11 @@
 /** What a running work is doing: for the live view, and for the heartbeat in a log. */
-import type { OpenSession, RunView, WorkView } from "../events/view.ts";
+import {
+  currentStep,
+  type OpenSession,
+  type RunView,
+  type StepView,
+  type WorkView,
+} from "../events/view.ts";
 import { clockText, countText, oneLine } from "./text.ts";
 
 /** `queued`: the work waits for a slot of `limits.parallel`. */
@@ -9,6 +15,8 @@ export function phaseOf(work: WorkView): Phase {
   if (busySession(work) !== undefined) return "busy";
   // The last thing that was decided is a wait: for a rate limit, or before a retry.
   if (work.decisions.at(-1)?.kind === "waiting") return "waiting";
+  const step = stepOf(work);
+  if (step !== undefined && step.input?.kind !== "prompt") return "busy";
   return work.sessions.size === 0 ? "starting" : "queued";
 }
 
@@ -32,8 +40,21 @@ export function busySession(work: WorkView): OpenSession | undefined {
   return [...work.sessions.values()].findLast(({ purpose }) => purpose !== undefined);
 }
 
-/** The tool that runs longest, else what is being written, else what the turn is for. */
+function stepOf({ flow }: WorkView): StepView | undefined {
+  return flow === undefined ? undefined : currentStep(flow);
+}
+
+/** The current activity of a workflow, and what the work does. */
 export function doing(work: WorkView, now: number): string {
+  const step = stepOf(work);
+  if (step === undefined) return sessionDoing(work, now);
+  const name = oneLine(step.activity, 100);
+  if (step.input?.kind === "prompt") return `${name}: ${sessionDoing(work, now)}`;
+  return `${name} ${clockText(now - step.startedAt)}`;
+}
+
+/** The tool that runs longest, else what is being written, else what the turn is for. */
+function sessionDoing(work: WorkView, now: number): string {
   const phase = phaseOf(work);
   const session = busySession(work);
   if (session === undefined) return phase;

@@ -6,22 +6,16 @@ import {
   type DecisionTraits,
 } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
-import type { RunEvent, WorkRef } from "../events/event.ts";
+import type { RunEvent } from "../events/event.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import type { RunView, WorkView } from "../events/view.ts";
 import type { Tone } from "./paint.ts";
 import { clockText, countText, oneLine, plural } from "./text.ts";
 import { plannedWorks } from "../events/plan.ts";
+import type { Candidate, EventLine, Verbosity } from "./log-line.ts";
+import { stepLines } from "./step-line.ts";
 
-export type Verbosity = "quiet" | "normal" | "verbose";
-
-export interface EventLine {
-  /** Null for the whole job. */
-  readonly work: WorkRef | null;
-  readonly tone: Tone;
-  /** One line, harmless. */
-  readonly text: string;
-}
+export type { EventLine, Verbosity } from "./log-line.ts";
 
 /** Maximum length of a line in normal and verbose output, in UTF-16 units. */
 const LENGTH = { quiet: 600, normal: 600, verbose: 4000 } as const;
@@ -34,18 +28,17 @@ export function eventLines(
   view: RunView,
   verbosity: Verbosity,
 ): readonly EventLine[] {
-  return [describe(event, view, verbosity), decided(event, view, verbosity)].flatMap((line) => {
+  return [
+    ...stepLines(event, view),
+    describe(event, view, verbosity),
+    decided(event, view, verbosity),
+  ].flatMap((line) => {
     if (line === undefined || rank[verbosity] < rank[line.from]) return [];
     return [{ work: line.work, tone: line.tone, text: oneLine(line.text, LENGTH[verbosity]) }];
   });
 }
 
 const rank = { quiet: 0, normal: 1, verbose: 2 } as const;
-
-interface Candidate extends EventLine {
-  /** The lowest verbosity that shows it. */
-  readonly from: Verbosity;
-}
 
 function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candidate | undefined {
   switch (event.type) {
@@ -77,7 +70,10 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
       if (event.purpose !== "prompt" || event.outcome !== "completed") return undefined;
       // Every message has its own line there.
       if (verbosity === "verbose") return undefined;
-      const message = view.works.get(event.work.workId)?.lastMessage;
+      const work = view.works.get(event.work.workId);
+      const message = work?.lastMessage;
+      // The end of the step shows it.
+      if (work?.flow !== undefined && work.flow.open.length > 0) return undefined;
       if (message === undefined) return undefined;
       return {
         work: event.work,

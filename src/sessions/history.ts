@@ -12,7 +12,8 @@ export interface WireRequest {
 }
 
 export type WithHistory =
-  | { readonly kind: "body"; readonly body: string }
+  /** `added`: how many messages of the history it has now. */
+  | { readonly kind: "body"; readonly body: string; readonly added: number }
   /** `reason`: a sentence. The request must not be sent: the model would answer without the history. */
   | { readonly kind: "not-understood"; readonly reason: string };
 
@@ -22,12 +23,15 @@ type Fields = Readonly<Record<string, unknown>>;
 export function withHistory(request: WireRequest, given: readonly PastMessage[]): WithHistory {
   const { method, body } = request;
   const history = given.filter(hasText).map(wellFormed);
-  if (history.length === 0 || method !== "POST" || body === "") return { kind: "body", body };
+  if (history.length === 0 || method !== "POST" || body === "")
+    return { kind: "body", body, added: 0 };
   const path = pathOf(request.url);
   const fields = parsed(body);
   const written = fields && rewritten(path, fields, history);
-  if (written === "no conversation") return { kind: "body", body };
-  if (written !== undefined) return { kind: "body", body: JSON.stringify(written) };
+  if (written === "no conversation") return { kind: "body", body, added: 0 };
+  if (written !== undefined) {
+    return { kind: "body", body: JSON.stringify(written), added: history.length };
+  }
   return {
     kind: "not-understood",
     reason: `The conversation so far can't be put into a model request to ${path}: its form is not supported.`,

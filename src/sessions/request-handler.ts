@@ -56,7 +56,7 @@ export class RequestHandler extends CopilotRequestHandler {
       // The runtime doesn't repeat such a request.
       return Response.json({ error: { message: sent.reason } }, { status: 400 });
     }
-    const { body } = sent;
+    const { body, added } = sent;
     if (transport === undefined) {
       const { environment } = this.#context;
       return forward({ ...given, headers, body }, environment, context.signal);
@@ -68,6 +68,7 @@ export class RequestHandler extends CopilotRequestHandler {
       ...given,
       headers: Object.fromEntries(headers),
       body,
+      history: added,
       signal: context.signal,
       killRuntime,
     });

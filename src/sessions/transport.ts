@@ -20,6 +20,8 @@ export interface ModelRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The request's body as text, as the provider's wire API has it. */
   readonly body: string;
+  /** How many messages of the body are the conversation before the session. Default: 0. */
+  readonly history?: number;
   /** Aborted when the runtime gives the request up. */
   readonly signal: AbortSignal;
   /** Ends the runtime process at once, as a crash would (SIGKILL). */

@@ -16,9 +16,14 @@ export function scriptsIn(
     if (!isClosed) skipped.push("A code fence is never closed.");
     else if (tag === "") skipped.push("A code fence without a tag is not run.");
     else if (!tags.includes(tag)) skipped.push(`The code fence ${tag.slice(0, 40)} is not run.`);
-    else if (content.trim() !== "") scripts.push({ tag, code: content.trimEnd() });
+    else if (content.trim() !== "") scripts.push({ tag, code: withoutPrompts(content.trimEnd()) });
   }
   return { scripts, skipped };
+}
+
+/** Without the `$ ` of a terminal, which answers imitate. A command of its own it never is. */
+function withoutPrompts(code: string): string {
+  return /^\s*\$ /.test(code) ? code.replaceAll(/^[ \t]*\$ /gm, "") : code;
 }
 
 /** Each command with its output, as in a terminal. */

@@ -3,48 +3,27 @@ import "../document/ajv-compiler.ts";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import type { Locate } from "../document/problem.ts";
 import { compileSchema } from "../document/schema-check.ts";
-import { entrySchema } from "../entry/entry-schema.ts";
 import type { Model, Permissions } from "../entry/model.ts";
 import { preparePlain } from "../entry/prepare.ts";
 import type { CommandPatternCheck } from "../entry/warnings.ts";
+import { validate as isSettings } from "../generated/settings-accepts.ts";
 import type { Findings } from "./findings.ts";
 import type { WorkflowSettings } from "./model.ts";
+import { settingsSchema } from "./settings-schema.ts";
 
 interface FrontMatter extends Omit<WorkflowSettings, "model" | "answers"> {
   readonly model?: string | Model;
   readonly answers?: Readonly<Record<string, string | readonly string[]>>;
 }
 
-const name = { type: "string", minLength: 1 } as const;
-const { permissions, limits, model } = entrySchema.$defs;
-
-const check = compileSchema<FrontMatter>(
-  {
-    type: "object",
-    properties: {
-      model: { oneOf: [name, { $ref: "#/$defs/model" }] },
-      models: { type: "object", additionalProperties: name },
-      permissions: { $ref: "#/$defs/permissions" },
-      agentTools: { type: "array", items: name },
-      limits: { $ref: "#/$defs/limits" },
-      answers: {
-        type: "object",
-        additionalProperties: {
-          oneOf: [{ type: "string" }, { type: "array", items: { type: "string" }, minItems: 1 }],
-        },
-      },
-    },
-    additionalProperties: false,
-    $defs: { model, permissions, limits },
-  },
-  "",
-);
+const check = compileSchema<FrontMatter>(settingsSchema, "", isSettings);
 
 export function readSettings(
   value: unknown,
   place: { readonly file: string; readonly locate: Locate },
   findings: Findings,
   checkCommandPattern: CommandPatternCheck | undefined,
+  categories: readonly string[] = [],
 ): WorkflowSettings {
   if (!check.accepts(value)) {
     findings.include(check.diagnose(value, place).map(withoutRoot));
@@ -54,15 +33,12 @@ export function readSettings(
   if (rules !== undefined) {
     findings.include(permissionProblems(rules, place, checkCommandPattern));
   }
-  const chosen = typeof written === "string" ? named(written, models) : written;
-  if (
-    chosen !== undefined &&
-    "category" in chosen &&
-    !Object.hasOwn(models ?? {}, chosen.category)
-  ) {
+  const known = [...Object.keys(models ?? {}), ...categories];
+  const chosen = typeof written === "string" ? named(written, known) : written;
+  if (chosen !== undefined && "category" in chosen && !known.includes(chosen.category)) {
     const { line, column } = place.locate(["model"]);
     const reason = `There is no model category ${JSON.stringify(chosen.category)} in models.`;
-    const hint = findings.meant(chosen.category, () => Object.keys(models ?? {}));
+    const hint = findings.meant(chosen.category, () => known);
     findings.error({ file: place.file, at: { line, column } }, reason, hint);
   }
   return {
@@ -81,8 +57,8 @@ export function readSettings(
   };
 }
 
-function named(text: string, models: Readonly<Record<string, string>> = {}): Model {
-  return Object.hasOwn(models, text) ? { category: text } : { id: text };
+function named(text: string, categories: readonly string[]): Model {
+  return categories.includes(text) ? { category: text } : { id: text };
 }
 
 /** As those of an entry, which has the same permissions. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { startGithubServer, type GithubServerOptions } from "../rig/github-server.ts";
 import { startModelServer, type ModelServer } from "../rig/model-server.ts";
-import { runStep, type StepResult } from "../rig/runner.ts";
+import { readFixture, runStep, type StepResult } from "../rig/runner.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 /** `greet` needs user input, reports a document; the rehearsal answers, and its shell prints its environment. */
@@ -137,4 +137,11 @@ export function assertNothingRan(
     annotations.map(({ name, message }) => [name, message]),
     [[level, result.outputs["reason"]]],
   );
+}
+
+/** The commit that the pull request of an event is based on. */
+export async function readFixtureSha(event: string): Promise<string> {
+  const { payload } = await readFixture(event);
+  const [, sha = ""] = /"base":\{.*?"sha":"([0-9a-f]{40})"/.exec(JSON.stringify(payload)) ?? [];
+  return sha;
 }

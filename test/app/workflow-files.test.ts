@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -45,6 +46,41 @@ describe("the files of a workflow", () => {
     const same = files.read("same.md", id);
     assert.equal(same.kind === "found" && same.id, "b.md");
     assert.equal(filesAround(join(path, "first.wf.md")).id, "a.wf.md");
+  });
+
+  it("are regular files of text", async (t) => {
+    const { path } = await makeWorkspace(t, { "in/utf.wf.md": "", "in/folder.wf.md/x": "" });
+    const folder = join(path, "in");
+    await writeFile(join(folder, "utf.wf.md"), new Uint8Array([0x23, 0x20, 0xff]));
+    execFileSync("mkfifo", [join(folder, "pipe.wf.md")]);
+    await symlink("loop.wf.md", join(folder, "again.wf.md"));
+    await symlink("again.wf.md", join(folder, "loop.wf.md"));
+    await symlink("/dev/zero", join(folder, "zero.wf.md"));
+    await symlink("/etc/passwd", join(folder, "users.wf.md"));
+    const names = ["utf", "folder", "pipe", "loop", "zero", "users"].map((one) => `${one}.wf.md`);
+    const flows: readonly ((name: string) => string)[] = [
+      (name) => workflowText(`START --> CALL_A[[${name}]]`),
+      (name) => workflowText("START --> PROMPT_A[Prompt: User A]", `## User A\n!INCLUDE "${name}"`),
+      (name) =>
+        workflowText("START --> PROMPT_A[Prompt: User A]", `!INCLUDE "${name}"\n## User A\nx`),
+    ];
+    for (const name of names) {
+      for (const flow of flows) {
+        const result = loadWorkflow(flow(name), join(folder, "a.wf.md"));
+        const [first] = result.kind === "rejected" ? result.diagnostics : [];
+        assert.ok(first !== undefined, name);
+        if (first.file === join(folder, "a.wf.md")) assert.ok((first.line ?? 0) >= 5, name);
+        else assert.match(first.reason, /not UTF-8/, name);
+      }
+    }
+    for (const value of ["file:../../etc/passwd", "file:users.wf.md", "file:/etc/passwd"]) {
+      for (const flow of [`SET_A[A=${value}]`, `ASSIGN_A[${value}]`, `PROMPT_A[${value}]`]) {
+        const result = loadWorkflow(workflowText(`START --> ${flow}`), join(folder, "a.wf.md"));
+        assert.ok(result.kind === "rejected", value);
+        assert.match(result.diagnostics[0]?.reason ?? "", /is outside of the folder/);
+        assert.equal(result.diagnostics[0]?.line, 5);
+      }
+    }
   });
 
   it("are named as the first one was", async (t) => {

@@ -36,7 +36,7 @@ describe("the options of workflows at the command line", () => {
     [["e.yml", "--resume", "run.jsonl"], /Only a workflow .* can be resumed/],
     [
       ["e.yml", "--answer", "ASK_A=1"],
-      /--answer is only for workflows, and the job "one" has none\\./,
+      /--answer is only for workflows, and the job "one" has none\./,
     ],
     [["e.yml", "--env", "SET"], /--env is only for workflows/],
     [["e.yml", "--history", "h"], /--history is only for workflows/],

@@ -5,6 +5,7 @@ import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEventBody, WorkOutcome } from "../../src/events/event.ts";
 import type { PlannedLimits } from "../../src/events/plan.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
+import { buildStory, chart, flowTree } from "../rig/flow-events.ts";
 import { planned, ref } from "../rig/plan.ts";
 
 const crash = {
@@ -170,6 +171,7 @@ export const everyEvent: readonly RunEventBody[] = [
           atMostReached: "succeed",
         },
         { kind: "Alt", condition: ref(5, "a"), trueWork: ref(6, "a"), falseWork: ref(7, "a") },
+        flowTree(chart, 8),
       ],
     }),
     limits: everyLimit,
@@ -187,7 +189,7 @@ export const everyEvent: readonly RunEventBody[] = [
   },
   { type: "run.ended", outcome: { kind: "canceled", reason: "r" } },
   { type: "work.started", work, modelId: "m" },
-  ...outcomes.map((outcome): RunEventBody => ({ type: "work.ended", work, outcome })),
+  ...outcomes.map((outcome): RunEventBody => ({ type: "work.ended", work, outcome, report: "r" })),
   ...otherCrashes.map((other): RunEventBody => ({
     type: "work.ended",
     work,
@@ -205,6 +207,41 @@ export const everyEvent: readonly RunEventBody[] = [
     prompt: "p",
   },
   { type: "turn.ended", ...turn, purpose: "criteria", outcome: "crashed" },
+  ...buildStory().events.flatMap(({ at: _at, runId: _runId, ...body }): RunEventBody[] =>
+    body.type === "step.started" || body.type === "step.ended" ? [body] : [],
+  ),
+  { type: "step.output", work, step: 1, script: 0, text: "o" },
+  {
+    type: "step.ended",
+    work,
+    step: 1,
+    file: "f",
+    activity: "EXECUTE_A",
+    succeeded: false,
+    effects: [
+      { kind: "passed" },
+      { kind: "read", text: "t" },
+      {
+        kind: "executed",
+        runs: [
+          {
+            code: "c",
+            output: "o",
+            outputCharacters: 1,
+            outputFile: "f",
+            stdout: "o",
+            stderr: "",
+            exitCode: 143,
+            timedOut: true,
+          },
+        ],
+      },
+      { kind: "failed", reason: "r" },
+      { kind: "stopped", reason: "r" },
+    ],
+    shell: { workingDirectory: "/w", variables: { A: "b" }, removed: ["C"], functions: "" },
+    restored: true,
+  },
   ...Object.entries(decisions).map(([kind, fields], index): RunEventBody => ({
     type: "decision",
     work: index % 2 === 0 ? work : null,

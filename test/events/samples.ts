@@ -3,7 +3,9 @@ import * as fc from "fast-check";
 import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEvent, RunEventBody, WorkRef } from "../../src/events/event.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
-import type { PlannedRef, PlannedTree } from "../../src/events/plan.ts";
+import type { PlannedLeaf, PlannedTree } from "../../src/events/plan.ts";
+import type { EffectResult, StepInput } from "../../src/events/step.ts";
+import { chart, flowTree } from "../rig/flow-events.ts";
 import { planned, plannedTasks, ref } from "../rig/plan.ts";
 
 const text = fc.oneof(fc.string({ maxLength: 20 }), fc.string({ unit: "binary", maxLength: 20 }));
@@ -94,13 +96,69 @@ const runOutcome = fc.oneof(
   }),
 );
 
-const { tree } = fc.letrec<{ ref: PlannedRef; tree: PlannedTree }>((tie) => ({
-  ref: fc.record({
-    kind: fc.constant("Ref" as const),
-    workIdInJob: fc.nat({ max: 6 }),
-    taskId: fc.constantFrom("a", "b"),
-    modelId: text,
+/** Of a file of a workflow, or of one that its plan doesn't have. */
+const stepPlace = fc.constantFrom(
+  { file: "flow.wf.md", activity: "EXECUTE_BUILD" },
+  { file: "flow.wf.md", activity: "CHECK_OK" },
+  { file: "publish.wf.md", activity: "ASK_SURE" },
+  { file: "flow.wf.md", activity: "<b>```" },
+  { file: "constructor", activity: "PROMPT_X" },
+);
+const step = fc.integer({ min: 1, max: 6 });
+const script = fc.record({ tag: fc.constantFrom("sh", "mermaid", "```"), code: text });
+const stepInput: fc.Arbitrary<StepInput> = fc.oneof(
+  fc.record({ kind: fc.constant("prompt" as const), agent: count, text }),
+  fc.record({ kind: fc.constant("ask" as const), question: text, times: count }),
+  fc.record({
+    kind: fc.constant("execute" as const),
+    scripts: fc.array(script, { maxLength: 3 }),
   }),
+);
+const effect: fc.Arbitrary<EffectResult> = fc.oneof(
+  fc.constant({ kind: "passed" as const }),
+  fc.record({ kind: fc.constantFrom("answered" as const, "read" as const), text }),
+  fc.record({
+    kind: fc.constant("executed" as const),
+    runs: fc.array(fc.record({ code: text, output: text, exitCode: count }), { maxLength: 3 }),
+  }),
+  fc.record({ kind: fc.constantFrom("failed" as const, "stopped" as const), reason: text }),
+);
+const stepEvent: fc.Arbitrary<RunEventBody> = fc.oneof(
+  fc
+    .record({ work: workRef, step, place: stepPlace, hit: natural, depth: count, input: stepInput })
+    .map(({ place, ...rest }) => ({ type: "step.started" as const, ...place, ...rest })),
+  fc.record({
+    type: fc.constant("step.output" as const),
+    work: workRef,
+    step,
+    script: count,
+    text,
+  }),
+  fc
+    .record({
+      work: workRef,
+      step,
+      place: stepPlace,
+      succeeded: fc.boolean(),
+      reason: text,
+      to: fc.constantFrom("CHECK_OK", "PROMPT_PLAN"),
+      result: text,
+      variables: fc.dictionary(text, text, { maxKeys: 3 }),
+      effects: fc.array(effect, { maxLength: 3 }),
+    })
+    .map(({ place, ...rest }) => ({ type: "step.ended" as const, ...place, ...rest })),
+);
+
+const { tree } = fc.letrec<{ ref: PlannedLeaf; tree: PlannedTree }>((tie) => ({
+  ref: fc.oneof(
+    fc.record({
+      kind: fc.constant("Ref" as const),
+      workIdInJob: fc.nat({ max: 6 }),
+      taskId: fc.constantFrom("a", "b"),
+      modelId: text,
+    }),
+    fc.nat({ max: 6 }).map((workId) => flowTree(chart, workId)),
+  ),
   tree: fc.oneof(
     { maxDepth: 3 },
     tie("ref"),
@@ -186,6 +244,7 @@ export const body: fc.Arbitrary<RunEventBody> = fc.oneof(
     turnId: sessionId,
     activity,
   }),
+  stepEvent,
 );
 
 /** In any order, with a clock that may stand still but not run backwards. */

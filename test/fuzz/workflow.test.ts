@@ -71,12 +71,30 @@ const node = fc.tuple(id, fc.option(fc.tuple(bracket, raw))).map(([name, shape])
   const [[open, close], label] = shape;
   return `${name}${open}"${label}"${close}`;
 });
-const arrow = fc.constantFrom("-->", "---", "==>", "-.->", "-->|TRUE|", "-->|no|", "-- ok -->");
+const arrow = fc.constantFrom(
+  "-->",
+  "---",
+  "e1@-->",
+  "-->\n|no|",
+  "==>",
+  "-.->",
+  "-->|TRUE|",
+  "-->|no|",
+  "-- ok -->",
+);
 const statement = fc.oneof(
   fc.tuple(node, arrow, node).map((parts) => parts.join(" ")),
   fc.tuple(node, arrow, node, arrow, node).map((parts) => parts.join(" ")),
   node,
-  fc.constantFrom("style A fill:#fff", "%% remark", "subgraph x", "end", "direction LR", ""),
+  fc.constantFrom(
+    "style A fill:#fff",
+    "%% remark",
+    "subgraph x",
+    "end",
+    "direction LR",
+    "",
+    "START_X@{ shape: comment }",
+  ),
 );
 const flowchart = fc
   .array(statement, { maxLength: 20 })
@@ -102,6 +120,14 @@ const token = fc.constantFrom(
   "---\n",
   "{{",
   "}}",
+  "e1@",
+  "—>",
+  "|no|",
+  "<details>\n",
+  "<!--\n",
+  "~~~",
+  "\t",
+  "START_X@{ shape: comment }",
 );
 const tokens = fc.array(token, { maxLength: 60 }).map((parts) => parts.join(""));
 

@@ -68,7 +68,7 @@ test("a field of another type is reported with its line, wherever it is, and all
 });
 
 const optional =
-  /^(entryFile|finish|status|refusal|jobOutcome|unanswered|used|setBy|waitingFor|attempts?|advice|statusCode|errorType|retryAfterMs|detail|parentToolCallId|toolName|stopped|result|detailedContent|error|code|reasoning|id|modelId|message|arguments|modelOverride|atMost|atMostReached|preCondition|postCondition|trueWork|falseWork|preset|read|write|shell|url|tools|reason)$/;
+  /^(entryFile|report|input|to|variables|effects|restored|finish|status|refusal|jobOutcome|unanswered|used|setBy|waitingFor|attempts?|advice|statusCode|errorType|retryAfterMs|detail|parentToolCallId|toolName|stopped|result|detailedContent|error|code|reasoning|id|modelId|message|arguments|modelOverride|atMost|atMostReached|preCondition|postCondition|trueWork|falseWork|preset|read|write|shell|url|tools|reason)$/;
 
 /** Journals of earlier versions don't have them. */
 const laterLimits = new RegExp(`^limits\\.(cost|${workflowLimits.join("|")})$`);
@@ -141,7 +141,10 @@ test("a field that is missing is reported with its line", () => {
   for (const [index, event] of every.entries()) {
     for (const path of pathsOf(event)) {
       // Names of the entry's own, and elements of lists, are no fields.
-      if (/^(models|permissions|work,works)/.test(path.join(",")) || /^\d+$/.test(path.join("")))
+      if (
+        /^(models|permissions|work,works|variables|shell,variables)/.test(path.join(",")) ||
+        /^\d+$/.test(path.join(""))
+      )
         continue;
       if (path.some((name) => /^\d+$/.test(name)) || optional.test(path.at(-1) ?? "")) continue;
       if (laterLimits.test(path.join("."))) continue;

@@ -53,6 +53,7 @@ export interface Label {
   readonly modelId: string;
   readonly retry: number;
   readonly attempt: number;
+  readonly activity?: { readonly id: string; readonly file: string; readonly hit: number };
 }
 
 export const label: Label = {
@@ -107,10 +108,14 @@ export interface Ask {
   readonly url?: string;
   readonly method?: string;
   readonly body?: string;
+  /** Messages before the session's own. */
+  readonly history?: readonly Message[];
 }
 
-export function request(messages: readonly Message[], ask: Ask = {}): ModelRequest {
-  const { stream = true, tools = offered } = ask;
+export function request(own: readonly Message[], ask: Ask = {}): ModelRequest {
+  const { stream = true, tools = offered, history = [] } = ask;
+  const begin = own.filter(({ role }) => role === "system").length;
+  const messages = [...own.slice(0, begin), ...history, ...own.slice(begin)];
   return {
     sessionId: ask.sessionId ?? "s1",
     label: "label" in ask ? ask.label : label,
@@ -128,6 +133,7 @@ export function request(messages: readonly Message[], ask: Ask = {}): ModelReque
         messages,
         tools,
       }),
+    history: history.length,
     signal: ask.signal ?? new AbortController().signal,
     killRuntime: ask.killRuntime ?? (() => assert.fail("the runtime was killed")),
   };

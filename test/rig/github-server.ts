@@ -18,7 +18,7 @@ export interface GithubServerOptions {
   /** Number → whether its head is in another repository. */
   readonly pullRequests?: Readonly<Record<number, "fork" | "same" | "deleted">>;
   /** An answer for every request; of a list, one for each of the first ones. */
-  readonly broken?: BrokenAnswer | readonly BrokenAnswer[];
+  readonly broken?: BrokenAnswer | readonly (BrokenAnswer | undefined)[];
 }
 
 export type BrokenAnswer =

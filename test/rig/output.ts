@@ -10,8 +10,8 @@ export interface Output {
 export function outputOf(child: ChildProcessByStdio<Writable | null, Readable, Readable>): {
   readonly output: Output;
   readonly closed: Promise<number | null>;
-  /** Resolves when the output holds `text`; rejects if the process ends first. */
-  readonly printed: (text: string) => Promise<void>;
+  /** Resolves when the output holds `text`, behind the first `after`; rejects if the process ends first. */
+  readonly printed: (text: string, after?: string) => Promise<void>;
 } {
   const output = { stdout: "", stderr: "" };
   const waiting = new Set<() => void>();
@@ -25,10 +25,12 @@ export function outputOf(child: ChildProcessByStdio<Writable | null, Readable, R
     child.on("error", reject);
     child.on("close", resolve);
   });
-  const printed = (text: string): Promise<void> =>
+  const printed = (text: string, after = ""): Promise<void> =>
     new Promise((resolve, reject) => {
       const look = (): void => {
-        if (!(output.stdout + output.stderr).includes(text)) return;
+        const all = output.stdout + output.stderr;
+        const start = all.indexOf(after);
+        if (start === -1 || !all.includes(text, start + after.length)) return;
         waiting.delete(look);
         resolve();
       };

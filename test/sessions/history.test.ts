@@ -191,13 +191,17 @@ test("without a transport, only sessions with a history have their requests hand
 });
 
 test("a transport sees the history, and the activity of the turn in the label", async (t) => {
-  const requests: { readonly label: unknown; readonly seen: readonly string[] }[] = [];
+  const requests: {
+    readonly label: unknown;
+    readonly history: number | undefined;
+    readonly seen: readonly string[];
+  }[] = [];
   const rig = await makeRig(t, () => ({}), {
     provider: undefined,
     transport: {
-      send: ({ label, url, headers, body }) => {
+      send: ({ label, history, url, headers, body }) => {
         const { messages } = parseRequest(0, url, headers, body);
-        requests.push({ label: label?.activity, seen: messages.map(({ role }) => role) });
+        requests.push({ label: label?.activity, history, seen: messages.map(({ role }) => role) });
         return Promise.resolve(new Response(streamedBody("m", { text: "Yes" })));
       },
     },
@@ -208,8 +212,8 @@ test("a transport sees the history, and the activity of the turn in the label", 
   completed(await turn(session, "Two"));
   const before = ["system", "user", "assistant", "user"];
   assert.deepEqual(requests, [
-    { label: activity, seen: before },
-    { label: undefined, seen: [...before, "assistant", "user"] },
+    { label: activity, history: 2, seen: before },
+    { label: undefined, history: 2, seen: [...before, "assistant", "user"] },
   ]);
 });
 

@@ -26,7 +26,7 @@ export function filesOf(contents: Readonly<Record<string, string>>): WorkflowFil
       if (id.startsWith("..") || path.startsWith("/")) {
         return { kind: "outside", reason: `"${path}" is outside of the folder of the workflow.` };
       }
-      const content = contents[id];
+      const content = Object.hasOwn(contents, id) ? contents[id] : undefined;
       if (content === undefined) return { kind: "missing", reason: `There is no file "${path}".` };
       return { kind: "found", id, file: id, content };
     },

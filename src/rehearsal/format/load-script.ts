@@ -4,6 +4,7 @@ import type { Diagnostic } from "../../document/diagnostic.ts";
 import { formatOfFile, readDocument } from "../../document/read-document.ts";
 import { toDiagnostics, type Path, type Problem } from "../../document/problem.ts";
 import { compileSchema } from "../../document/schema-check.ts";
+import { toActivityName, type ActivityName } from "./activity-name.ts";
 import { expectedFields, fieldProblems } from "./decision-fields.ts";
 import type {
   ConditionField,
@@ -53,18 +54,25 @@ export function loadScript(source: string | Uint8Array, file: string): LoadedScr
     return `${schema.codePath(path).replace(/^rehearsal\.?/, "")} (${file}:${line}:${column})`;
   });
   const script = builder.script(value);
-  const namedTasks = builder.namedTasks.map(({ path, task }) => ({
-    task,
-    at: { file, ...locate(path), codePath: schema.codePath(path) },
+  const at = (path: Path) => ({ file, ...locate(path), codePath: schema.codePath(path) });
+  const namedTasks = builder.namedTasks.map(({ path, task }) => ({ task, at: at(path) }));
+  const namedActivities = builder.namedActivities.map(({ path, ...named }) => ({
+    ...named,
+    at: at(path),
   }));
   return builder.problems.length === 0
-    ? { kind: "loaded", script: { ...script, namedTasks } }
+    ? { kind: "loaded", script: { ...script, namedTasks, namedActivities } }
     : { kind: "rejected", diagnostics: toDiagnostics(builder.problems, place) };
 }
 
 class Builder {
   readonly problems: Problem[] = [];
   readonly namedTasks: { readonly path: Path; readonly task: string }[] = [];
+  readonly namedActivities: {
+    readonly path: Path;
+    readonly activity: ActivityName;
+    readonly isAsk: boolean;
+  }[] = [];
   readonly #file: string;
   readonly #place: (path: Path) => string;
 
@@ -73,7 +81,7 @@ class Builder {
     this.#place = place;
   }
 
-  script(value: RehearsalFile): Omit<Script, "namedTasks"> {
+  script(value: RehearsalFile): Omit<Script, "namedTasks" | "namedActivities"> {
     const { description, job, userInput, workingDirectory, workspace, permissions } = value;
     return {
       file: this.#file,
@@ -81,6 +89,8 @@ class Builder {
       entryFile: this.#beside(value.entry),
       ...(job === undefined ? {} : { job }),
       ...(userInput === undefined ? {} : { userInput }),
+      params: this.#params(value),
+      answers: this.#answers(value),
       ...(workingDirectory === undefined
         ? {}
         : { workingDirectory: this.#beside(workingDirectory) }),
@@ -93,6 +103,28 @@ class Builder {
       rules: value.sessions.map((rule, index) => this.#rule(rule, ["sessions", index])),
       expect: this.#expectation(value),
     };
+  }
+
+  #params({ entry, params = {} }: RehearsalFile): Script["params"] {
+    if (Object.keys(params).length > 0 && !/\.wf\.md$/i.test(entry)) {
+      const reason = "Only a workflow has parameters, and the entry is none.";
+      this.#problem(["params"], reason, "a job sets those of its workflows in the entry");
+    }
+    return params;
+  }
+
+  #answers({ answers = {} }: RehearsalFile): Script["answers"] {
+    const lists = Object.entries(answers).map(([id, texts]): [string, readonly string[]] => {
+      this.namedActivities.push({ path: ["answers", id], activity: { id }, isAsk: true });
+      return [id, [texts].flat()];
+    });
+    return Object.fromEntries(lists);
+  }
+
+  #activity(text: string, path: Path): ActivityName {
+    const activity = toActivityName(text);
+    this.namedActivities.push({ path, activity, isAsk: false });
+    return activity;
   }
 
   #beside(path: string): string {
@@ -133,12 +165,17 @@ class Builder {
   }
 
   #rule(fields: RuleFields, path: Path): Rule {
-    const { turns, repeat = 1, optional, subAgent, ...selectors } = fields;
+    const { turns, repeat = 1, optional, subAgent, activity, ...selectors } = fields;
+    if (selectors.hit !== undefined && activity === undefined) {
+      const hint = "name the activity, or select by iteration, retry or attempt";
+      this.#problem([...path, "hit"], '"hit" needs an "activity".', hint);
+    }
     const built = turns.map((turn, index) =>
       this.#turn(typeof turn === "string" ? { text: turn } : turn, [...path, "turns", index]),
     );
     const death = built.findIndex(({ replies }) => replies.some(({ play }) => play.kind === "die"));
-    if (death !== -1 && death < built.length - 1) {
+    // The activity sends its next prompt in another session.
+    if (activity === undefined && death !== -1 && death < built.length - 1) {
       this.#problem(
         [...path, "turns", death + 1],
         "This turn is unreachable: the runtime died in the previous turn, and the session with it.",
@@ -149,7 +186,13 @@ class Builder {
     if (first === undefined) throw new Error("The schema asks for at least one turn.");
     return {
       place: this.#place(path),
-      selectors: { ...selectors, subAgent: subAgent === true },
+      selectors: {
+        ...selectors,
+        ...(activity === undefined
+          ? {}
+          : { activity: this.#activity(activity, [...path, "activity"]) }),
+        subAgent: subAgent === true,
+      },
       repeat,
       optional: optional === true,
       turns: [first, ...rest],
@@ -208,8 +251,9 @@ class Builder {
   }
 
   #expectation({ expect = {} }: RehearsalFile): Expectation {
-    const { result = "succeeded", reason, works, decisions = {} } = expect;
+    const { result = "succeeded", reason, works, path, report, decisions = {} } = expect;
     const failure = this.#condition(reason, ["expect", "reason"]);
+    const reported = this.#condition(report, ["expect", "report"]);
     if (failure !== undefined && result === "succeeded") {
       this.#problem(
         ["expect", "reason"],
@@ -236,6 +280,20 @@ class Builder {
               items: works.map((work, index) => this.#work(work, ["expect", "works", index])),
             },
           }),
+      ...(path === undefined
+        ? {}
+        : {
+            path: {
+              place: this.#place(["expect", "path"]),
+              items: path.map((text, index) => {
+                const at = ["expect", "path", index];
+                return { place: this.#place(at), activity: this.#activity(text, at) };
+              }),
+            },
+          }),
+      ...(reported === undefined
+        ? {}
+        : { report: { place: this.#place(["expect", "report"]), condition: reported } }),
       include: list("include"),
       sequence: list("sequence"),
       exclude: list("exclude"),

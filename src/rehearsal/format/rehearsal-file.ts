@@ -52,6 +52,8 @@ export interface RuleFields {
   readonly iteration?: number;
   readonly retry?: number;
   readonly attempt?: number;
+  readonly activity?: string;
+  readonly hit?: number;
   readonly subAgent?: true;
   readonly repeat?: number | "any";
   readonly optional?: true;
@@ -97,6 +99,8 @@ export interface ExpectFields {
   readonly result?: RunResult;
   readonly reason?: ConditionField;
   readonly works?: readonly WorkFields[];
+  readonly path?: readonly string[];
+  readonly report?: ConditionField;
   /** A list is short for `include`. */
   readonly decisions?: DecisionList | DecisionLists;
 }
@@ -114,6 +118,8 @@ export interface RehearsalFile {
   readonly entry: string;
   readonly job?: string;
   readonly userInput?: string;
+  readonly params?: Readonly<Record<string, string>>;
+  readonly answers?: Readonly<Record<string, string | readonly string[]>>;
   readonly workingDirectory?: string;
   readonly workspace?: {
     readonly files?: Readonly<Record<string, string>>;

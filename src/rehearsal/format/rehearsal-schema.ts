@@ -146,7 +146,7 @@ const turn = {
 const rule = {
   type: "object",
   description:
-    "Plays the model in one session. A new session is played by the first rule that is not used up, whose selectors match, and whose first turn expects the prompt.",
+    "Plays the model in one session, or with `activity` in the prompts of one activity. A new session is played by the first rule that is not used up, whose selectors match, and whose first turn expects the prompt.",
   additionalProperties: false,
   required: ["turns"],
   properties: {
@@ -167,10 +167,14 @@ const rule = {
       1,
       "Selects sessions that were opened for this attempt: 2 replaces the first session that crashed.",
     ),
+    activity: text(
+      "Plays the prompts of this activity of a workflow, ID or FILE#ID, in whichever sessions they are sent. Each takes the next turn.",
+    ),
+    hit: whole(1, "With `activity`: selects prompts of this run of the activity."),
     subAgent: flag("Plays a sub-agent of such a session instead of the session itself."),
     repeat: {
       description:
-        'The exact number of sessions that this rule plays. "any": one or more. Default: 1.',
+        'The exact number of sessions that this rule plays; with "activity", how often its turns are played. "any": once or more. Default: 1.',
       anyOf: [
         { type: "integer", minimum: 1 },
         { type: "string", const: "any" },
@@ -179,7 +183,7 @@ const rule = {
     optional: flag("The rehearsal doesn't fail if the rule is not used, or not to its end."),
     turns: {
       type: "array",
-      description: "The turns of the session, one for each prompt.",
+      description: "The turns of the session or of the activity, one for each prompt.",
       minItems: 1,
       items: turn,
     },
@@ -246,9 +250,24 @@ export const rehearsalSchema = {
   properties: {
     $schema: text("The schema of this file, for editors."),
     description: text("What this rehearsal shows. Printed with its result."),
-    entry: text("The entry file, relative to this file."),
+    entry: text("The entry file or the workflow (`.wf.md`), relative to this file."),
     job: text("The job. May be omitted if the entry has only one."),
     userInput: text("The user input of the job."),
+    params: {
+      type: "object",
+      description: "The parameters of the workflow, if the entry is a `.wf.md` file.",
+      additionalProperties: { type: "string" },
+    },
+    answers: {
+      type: "object",
+      description:
+        "The answers to the questions of a workflow, by the id of the ASK. The texts of a list are used in order.",
+      additionalProperties: {
+        type: ["string", "array"],
+        minItems: 1,
+        items: { type: "string" },
+      },
+    },
     workingDirectory: text(
       "The folder in which the sessions work, relative to this file. If they may write, they work in a copy. Default: the folder given on the command line, else the current directory.",
     ),
@@ -289,6 +308,14 @@ export const rehearsalSchema = {
             "The works that ran, and how they ended. The rehearsal fails if a work ran that is not in the list.",
           items: work,
         },
+        path: {
+          type: "array",
+          description:
+            "The activities of the workflow in the order in which they begin, ID or FILE#ID, including those of called files. Of the last iteration. The job must have one workflow.",
+          minItems: 1,
+          items: { type: "string", minLength: 1 },
+        },
+        report: condition("RESULT at the end of the workflow. The job must have one workflow."),
         decisions: {
           type: ["object", "array"],
           description: 'Decisions of the run. A list is short for "include".',

@@ -4,6 +4,7 @@
  */
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Limits } from "../../entry/model.ts";
+import type { ActivityName } from "./activity-name.ts";
 import type { CommitFields, RunResult, WorkResult } from "./rehearsal-file.ts";
 import type { TextCondition } from "./text-condition.ts";
 
@@ -16,9 +17,9 @@ export interface Script {
   readonly job?: string;
   readonly userInput?: string;
   /** Of a workflow. */
-  readonly params?: Readonly<Record<string, string>>;
+  readonly params: Readonly<Record<string, string>>;
   /** By the id of the ASK, in order. */
-  readonly answers?: Readonly<Record<string, readonly string[]>>;
+  readonly answers: Readonly<Record<string, readonly string[]>>;
   /** As seen from where `file` is seen from; absent: the caller's choice. */
   readonly workingDirectory?: string;
   /** A folder to make for the run instead. */
@@ -30,10 +31,18 @@ export interface Script {
   readonly expect: Expectation;
   /** Tasks that expected decisions name, to be checked against the entry. */
   readonly namedTasks: readonly NamedTask[];
+  /** Activities that rules, answers and expectations name, to be checked against the workflows of the job. */
+  readonly namedActivities: readonly NamedActivity[];
 }
 
 export interface NamedTask {
   readonly task: string;
+  readonly at: Omit<Diagnostic, "reason" | "hint">;
+}
+
+export interface NamedActivity {
+  readonly activity: ActivityName;
+  readonly isAsk: boolean;
   readonly at: Omit<Diagnostic, "reason" | "hint">;
 }
 
@@ -57,6 +66,8 @@ export interface Selectors {
   readonly iteration?: number;
   readonly retry?: number;
   readonly attempt?: number;
+  readonly activity?: ActivityName;
+  readonly hit?: number;
   readonly subAgent: boolean;
 }
 
@@ -134,9 +145,18 @@ export interface Expectation {
   readonly result: RunResult;
   readonly reason?: TextCondition;
   readonly works?: { readonly place: Place; readonly items: readonly ExpectedWork[] };
+  /** The activities of the only workflow of the job, in the order in which they begin. */
+  readonly path?: { readonly place: Place; readonly items: readonly ExpectedActivity[] };
+  /** What RESULT is at the end of that workflow. */
+  readonly report?: { readonly place: Place; readonly condition: TextCondition };
   readonly include: readonly ExpectedDecision[];
   readonly sequence: readonly ExpectedDecision[];
   readonly exclude: readonly ExpectedDecision[];
+}
+
+export interface ExpectedActivity {
+  readonly place: Place;
+  readonly activity: ActivityName;
 }
 
 export interface ExpectedWork {

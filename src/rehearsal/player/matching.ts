@@ -1,20 +1,19 @@
-/** Which rule plays a new session, and, if there is none, which came nearest and what keeps it from fitting. */
+/** Which rule plays a new session or a prompt of an activity, and, if there is none, which came nearest and what keeps it from fitting. */
 import type { ModelRequest } from "../../sessions/transport.ts";
+import { namesActivity, writtenName } from "../format/activity-name.ts";
 import type { Rule } from "../format/script.ts";
 import { mismatch, quote } from "../format/text-condition.ts";
+import { nextTurn, type PlayedRule } from "./usage.ts";
 import type { ChatRequest } from "./wire.ts";
 
-export interface Candidate {
-  readonly rule: Rule;
-  /** How many sessions it has played. */
-  readonly used: number;
-}
+type Candidate = Pick<PlayedRule, "rule" | "used" | "next">;
 
 type Fill = (template: string) => string;
 
-function usedUp({ rule, used }: Candidate): boolean {
-  return rule.repeat !== "any" && used >= rule.repeat;
-}
+/** `turn`: the index of the one that plays the prompt. */
+type Chosen<T> =
+  | { readonly kind: "chosen"; readonly rule: T; readonly turn: number }
+  | { readonly kind: "none"; readonly why: string };
 
 /** The first rule that fits, or in words which rule came nearest. */
 export function chooseRule<T extends Candidate>(
@@ -24,15 +23,16 @@ export function chooseRule<T extends Candidate>(
   fill: Fill,
   /** Prompts of the session before the one that is to be played. */
   before = 0,
-): { readonly kind: "chosen"; readonly rule: T } | { readonly kind: "none"; readonly why: string } {
+): Chosen<T> {
   let nearest: { readonly distance: number; readonly why: string } | undefined;
   for (const candidate of candidates) {
     const { rule } = candidate;
     const conflicts = selectorConflicts(rule, request, chat);
-    const prompt = promptConflict(rule, chat.prompts[before] ?? "", fill);
-    const spent = usedUp(candidate);
+    const turn = nextTurn(candidate, request);
+    const spent = turn === undefined;
+    const prompt = promptConflict(rule, turn ?? 0, chat.prompts[before] ?? "", fill);
     if (conflicts.length === 0 && prompt === undefined && !spent) {
-      return { kind: "chosen", rule: candidate };
+      return { kind: "chosen", rule: candidate, turn };
     }
     const distance =
       conflicts.reduce((sum, { weight }) => sum + weight, 0) +
@@ -41,7 +41,7 @@ export function chooseRule<T extends Candidate>(
     if (distance < (nearest?.distance ?? Number.POSITIVE_INFINITY)) {
       const why = [
         ...conflicts.map(({ text }) => text),
-        ...(prompt === undefined ? [] : [`its first turn doesn't match: the prompt ${prompt}`]),
+        ...(prompt === undefined ? [] : [prompt]),
         ...(spent ? [`it is used up (repeat: ${rule.repeat})`] : []),
       ];
       nearest = { distance, why: `The nearest rule is ${rule.place}: ${why.join("; ")}.` };
@@ -83,6 +83,16 @@ function selectorConflicts(
   compare("iteration", selectors.iteration, label?.iteration, 4);
   compare("retry", selectors.retry, label?.retry, 4);
   compare("attempt", selectors.attempt, label?.attempt, 4);
+  const { activity, hit } = selectors;
+  const current = label?.activity;
+  if (activity !== undefined && (current === undefined || !namesActivity(activity, current))) {
+    const is =
+      current === undefined
+        ? "this prompt has none"
+        : `not ${activity.file === undefined ? current.id : writtenName(current)}`;
+    conflicts.push({ text: `it is for the activity ${writtenName(activity)}, ${is}`, weight: 6 });
+  }
+  compare("hit", hit, current?.hit, 3);
   return conflicts;
 }
 
@@ -91,9 +101,16 @@ function modelOf(sessionModel: string | undefined, subAgent: boolean, chat: Chat
   return subAgent ? chat.model : (sessionModel ?? chat.model);
 }
 
-function promptConflict({ turns }: Rule, prompt: string, fill: Fill): string | undefined {
-  const condition = turns[0].prompt;
-  return condition === undefined ? undefined : mismatch(condition, prompt, fill);
+function promptConflict(
+  { turns }: Rule,
+  turn: number,
+  prompt: string,
+  fill: Fill,
+): string | undefined {
+  const condition = turns[turn]?.prompt;
+  const why = condition === undefined ? undefined : mismatch(condition, prompt, fill);
+  if (why === undefined) return undefined;
+  return `its ${turn === 0 ? "first turn" : `turn ${turn + 1}`} doesn't match: the prompt ${why}`;
 }
 
 /** The request in words: whose it is, and its prompt. */
@@ -101,8 +118,14 @@ export function describeRequest({ label, subAgent }: ModelRequest, chat: ChatReq
   const session =
     label === undefined
       ? `a session of no task (model ${show(chat.model)})`
-      : `a session of task ${show(label.taskId)} (workId ${label.workId}, iteration ${label.iteration}, role ${label.role}, model ${show(label.modelId)}, retry ${label.retry}, attempt ${label.attempt})`;
+      : `${activityOf(label)}a session of task ${show(label.taskId)} (workId ${label.workId}, iteration ${label.iteration}, role ${label.role}, model ${show(label.modelId)}, retry ${label.retry}, attempt ${label.attempt})`;
   return `${subAgent ? "a sub-agent of " : ""}${session} with the prompt ${quote(chat.prompts.at(-1) ?? "")}`;
+}
+
+function activityOf({ activity }: NonNullable<ModelRequest["label"]>): string {
+  if (activity === undefined) return "";
+  const { id, file, hit } = activity;
+  return `${id} (file ${show(file)}, hit ${hit}) in `;
 }
 
 function show(value: string | number): string {

@@ -12,7 +12,7 @@ import { chooseRule, describeRequest } from "./matching.ts";
 import type { Reply, Script, Turn } from "../format/script.ts";
 import { fillIn, mismatch } from "../format/text-condition.ts";
 import { ToolCalls } from "./tool-calls.ts";
-import { unusedParts, type PlayedRule } from "./usage.ts";
+import { playsActivity, unusedParts, use, type PlayedRule } from "./usage.ts";
 import {
   callIdOf,
   decodeRequest,
@@ -50,11 +50,12 @@ export function createScriptedModel(script: Script, options: ScriptedModelOption
   return new Model(script, options);
 }
 
+/** What a rule plays: a session, or one prompt of it. */
 interface Conversation {
   readonly number: number;
   readonly played: PlayedRule;
   readonly given: Map<Reply, number>;
-  /** Prompts before the first of its turns. Only grows in a shared session. */
+  /** Prompts before the first of its turns; of a prompt of an activity, less the turns before its own. */
   before: number;
   /** The number of the last prompt that it has seen. */
   last: number;
@@ -77,6 +78,7 @@ class Model implements ScriptedModel {
     this.#rules = script.rules.map((rule) => ({
       rule,
       used: 0,
+      next: new Map(),
       played: new Set(),
       given: new Map(),
     }));
@@ -104,7 +106,7 @@ class Model implements ScriptedModel {
 
   async send(given: ModelRequest): Promise<Response> {
     const request = this.#shared === undefined ? given : { ...given, label: this.#shared.label() };
-    const decoded = decodeRequest(request.url, request.method, request.body);
+    const decoded = decodeRequest(request.url, request.method, request.body, request.history);
     if (decoded.kind === "other") return this.#fail(`${decoded.reason}.`);
     const { chat } = decoded;
     for (const { callId, text } of chat.toolResults) this.#calls.returned(callId, text);
@@ -122,26 +124,31 @@ class Model implements ScriptedModel {
   }
 
   #conversation(request: ModelRequest, chat: ChatRequest): Conversation | { problem: string } {
-    // Two sub-agents of one session are distinguished by their first prompt.
-    const key = `${request.sessionId}\n${request.subAgent ? chat.opening : ""}`;
+    const { sessionId, subAgent, label } = request;
+    // Two sub-agents of one session are distinguished by their first prompt, and by the activity that starts them.
+    const key = JSON.stringify(subAgent ? [sessionId, chat.opening, label?.activity] : [sessionId]);
     const count = chat.prompts.length;
     const known = this.#conversations.get(key);
     if (known !== undefined && !this.#isOver(known, count)) return known;
-    const before = this.#shared === undefined ? 0 : count - 1;
+    // Prompts before this one may have been played by rules for activities.
+    const isLater = this.#shared !== undefined || (label?.activity !== undefined && !subAgent);
+    const before = isLater ? count - 1 : 0;
     const choice = chooseRule(this.#rules, request, chat, this.#fill, before);
     if (choice.kind === "none") {
       return { problem: `no rule expects ${describeRequest(request, chat)}. ${choice.why}` };
     }
-    choice.rule.used += 1;
+    const { rule: played, turn } = choice;
+    use(played, turn, request);
     const number = (this.#conversationsBegun += 1);
     const given = new Map<Reply, number>();
-    const conversation = { number, played: choice.rule, given, before, last: count };
+    const conversation = { number, played, given, before: before - turn, last: count };
     this.#conversations.set(key, conversation);
     return conversation;
   }
 
-  /** Whether the prompt needs another rule; in a shared session only. */
+  /** Whether the prompt needs another rule: after that of an activity, or in a shared session. */
   #isOver(conversation: Conversation, count: number): boolean {
+    if (playsActivity(conversation.played.rule)) return count !== conversation.last;
     if (this.#shared === undefined) return false;
     conversation.before += Math.max(0, count - conversation.last - 1);
     conversation.last = count;

@@ -8,7 +8,7 @@ import { isRecord } from "../../document/guards.ts";
 export interface ChatRequest {
   readonly model: string;
   readonly stream: boolean;
-  /** The prompts of the conversation so far, as they were sent; the last one is being answered. */
+  /** The prompts of the session so far, as they were sent; the last one is being answered. */
   readonly prompts: readonly [string, ...string[]];
   /** The first user message, unchanged. It distinguishes the conversations of sub-agents. */
   readonly opening: string;
@@ -23,7 +23,13 @@ export type DecodedRequest =
   | { readonly kind: "chat"; readonly chat: ChatRequest }
   | { readonly kind: "other"; readonly reason: string };
 
-export function decodeRequest(url: string, method: string, body: string): DecodedRequest {
+/** `history`: how many messages after those of the system are older than the session. They are passed over. */
+export function decodeRequest(
+  url: string,
+  method: string,
+  body: string,
+  history = 0,
+): DecodedRequest {
   const request = method === "GET" || method === "HEAD" ? undefined : parsed(body);
   const messages = isRecord(request) ? request["messages"] : undefined;
   if (!isRecord(request) || !Array.isArray(messages)) {
@@ -32,7 +38,7 @@ export function decodeRequest(url: string, method: string, body: string): Decode
       reason: `${method} ${pathOf(url)} is not a chat completion; a rehearsal only supports the wire API "completions"`,
     };
   }
-  const turns = messages.filter(isRecord);
+  const turns = withoutHistory(messages.filter(isRecord), history);
   const users = turns.flatMap((message, index) =>
     message["role"] === "user" ? [{ index, text: textOf(message["content"]) }] : [],
   );
@@ -64,6 +70,17 @@ export function decodeRequest(url: string, method: string, body: string): Decode
       offeredTools: offeredTools(request["tools"]),
     },
   };
+}
+
+function withoutHistory<T extends Readonly<Record<string, unknown>>>(
+  messages: readonly T[],
+  count: number,
+): readonly T[] {
+  if (count === 0) return messages;
+  const isOfSystem = ({ role }: Readonly<Record<string, unknown>>): boolean =>
+    role === "system" || role === "developer";
+  const begin = messages.findIndex((message) => !isOfSystem(message));
+  return [...messages.slice(0, begin), ...messages.slice(begin + count)];
 }
 
 /** The prefix that the runtime adds to every prompt. */

@@ -7,6 +7,7 @@ import {
   type RecordedReply,
   type RecordedUsage,
 } from "./recorded-turn.ts";
+import type { RecordedStep } from "./recorded-workflows.ts";
 import type { RuleFields, TurnFields } from "../format/rehearsal-file.ts";
 
 export interface RecordedTurn {
@@ -15,6 +16,13 @@ export interface RecordedTurn {
   /** `open`: the run ended before the turn did. */
   state: "open" | "completed" | "crashed" | "canceled";
   crash: Crash | undefined;
+  /** Of a workflow. */
+  readonly step: RecordedStep | undefined;
+}
+
+export interface RecordedSubAgent {
+  readonly replies: RecordedReply[];
+  readonly step: RecordedStep | undefined;
 }
 
 export interface RecordedSession {
@@ -23,12 +31,14 @@ export interface RecordedSession {
   readonly retry: number;
   readonly attempt: number;
   readonly turns: RecordedTurn[];
-  readonly subAgents: RecordedReply[][];
+  readonly subAgents: RecordedSubAgent[];
   /** Reported, but the reply that it belongs to is still to come. */
   usage: RecordedUsage | undefined;
 }
 
 export interface ReplayContext {
+  /** The entry is a workflow, so its work is the only one. */
+  readonly isWorkflow: boolean;
   readonly workingDirectory: string;
   /** Whether other works ran at the same time. */
   readonly overlapped: (workId: number) => boolean;
@@ -59,12 +69,67 @@ export function recordedRules(
     known.attempt ||= attempt > 1;
     differences.set(work.workId, known);
   }
-  return sessions.flatMap((session) =>
-    sessionRules(session, differences.get(session.work.workId), context),
-  );
+  return [
+    ...activityRules(sessions, differences, context),
+    ...sessions
+      .filter(({ turns }) => turns.every(({ step }) => step === undefined))
+      .flatMap((session) => sessionRules(session, differences.get(session.work.workId), context)),
+  ];
 }
 
 const hang = { hang: true } as const;
+
+/** The activities of workflows, in whichever sessions they sent their prompts: a rule for each, and for its sub-agents. */
+function activityRules(
+  sessions: readonly RecordedSession[],
+  differences: ReadonlyMap<number, Differences>,
+  context: ReplayContext,
+): RuleFields[] {
+  const rules = new Map<string, Omit<RuleFields, "turns"> & { turns: TurnFields[] }>();
+  const subAgents: RuleFields[] = [];
+  for (const session of sessions) {
+    const { work, turns } = session;
+    const selectors = workSelectors(work, differences.get(work.workId), context);
+    for (const turn of turns) {
+      if (turn.step === undefined) continue;
+      const { activity } = turn.step;
+      const key = JSON.stringify([work.workId, work.iteration, activity]);
+      const rule = rules.get(key) ?? { ...selectors, activity, turns: [] };
+      const unsure = context.stoppable(work.workId) || isUnfinished(turn);
+      rules.set(key, { ...rule, ...(unsure ? { optional: true } : {}) });
+      rule.turns.push(turnFields(turn, context.overlapped(work.workId), context));
+    }
+    for (const { replies, step } of session.subAgents) {
+      if (step === undefined) continue;
+      const optional = context.stoppable(work.workId) ? ({ optional: true } as const) : {};
+      subAgents.push({
+        ...selectors,
+        ...step,
+        subAgent: true,
+        ...optional,
+        turns: [{ replies: replies.map(({ fields }) => fields) }],
+      });
+    }
+  }
+  return [...rules.values(), ...subAgents];
+}
+
+function workSelectors(
+  work: WorkRef,
+  differ: Differences | undefined,
+  { isWorkflow }: ReplayContext,
+): Omit<RuleFields, "turns"> {
+  if (isWorkflow) return {};
+  return {
+    task: work.taskId,
+    workId: work.workId,
+    ...(differ?.iteration === true ? { iteration: work.iteration } : {}),
+  };
+}
+
+function isUnfinished({ state }: RecordedTurn): boolean {
+  return state === "open" || state === "canceled";
+}
 
 function sessionRules(
   session: RecordedSession,
@@ -73,22 +138,20 @@ function sessionRules(
 ): RuleFields[] {
   const { turns, subAgents, work, role, retry, attempt } = session;
   const selectors = {
-    task: work.taskId,
-    workId: work.workId,
-    ...(differ?.iteration === true ? { iteration: work.iteration } : {}),
+    ...workSelectors(work, differ, context),
     ...(role === "task" || role === "driving" ? { role } : {}),
     ...(differ?.retry === true ? { retry } : {}),
     ...(differ?.attempt === true ? { attempt } : {}),
   };
   const differs = context.stoppable(work.workId);
-  const unsure = differs || turns.some(({ state }) => state === "open" || state === "canceled");
+  const unsure = differs || turns.some(isUnfinished);
   const optional = unsure ? ({ optional: true } as const) : {};
   const played = turns.map((turn) => turnFields(turn, context.overlapped(work.workId), context));
   // Where the run was stopped between two turns a replay may have come further.
   if (differs && turns.at(-1)?.state === "completed") played.push(hang);
   return [
     ...(turns.length === 0 ? [] : [{ ...selectors, ...optional, turns: played }]),
-    ...subAgents.map((replies) => ({
+    ...subAgents.map(({ replies }) => ({
       ...selectors,
       subAgent: true as const,
       ...optional,

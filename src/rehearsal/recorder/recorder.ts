@@ -11,9 +11,11 @@
  */
 import type { Decision } from "../../events/decision.ts";
 import type { RunEvent, RunOutcome, WorkRef } from "../../events/event.ts";
+import type { StepEnded } from "../../events/step.ts";
 import type { ModelReplied, SessionActivity, ToolEnded } from "../../events/session-activity.ts";
 import { recordedRules, type RecordedSession, type RecordedTurn } from "./recorded-session.ts";
 import { markFailed, recordedReply, type RecordedReply } from "./recorded-turn.ts";
+import { RecordedWorkflows, type RecordedStep } from "./recorded-workflows.ts";
 import { RecordedWorks } from "./recorded-works.ts";
 import type { Limits } from "../../entry/model.ts";
 import type { RehearsalFile, RuleFields } from "../format/rehearsal-file.ts";
@@ -21,7 +23,8 @@ import type { RehearsalFile, RuleFields } from "../format/rehearsal-file.ts";
 export interface RecorderOptions {
   /** The entry file, relative to where the recording will be. */
   readonly entry: string;
-  readonly job: string;
+  /** Absent: the entry is a workflow. */
+  readonly job?: string;
   /** Already redacted: it does not come from an event. */
   readonly userInput?: string;
   /** Relative to where the recording will be. */
@@ -51,10 +54,13 @@ class Recording implements Recorder {
   readonly name = "recording";
   readonly #options: RecorderOptions;
   readonly #works = new RecordedWorks();
+  readonly #workflows = new RecordedWorkflows();
   readonly #sessions: RecordedSession[] = [];
   readonly #open = new Map<string, RecordedSession>();
   /** By work: the session whose turn crashed last, until the decision with the reason. */
   readonly #crashed = new Map<number, RecordedSession>();
+  /** By work: the prompt that an earlier run has sent. */
+  readonly #earlier = new Map<number, RecordedTurn>();
   /** By work: the current criteria retry. */
   readonly #retries = new Map<number, number>();
   /** The longest limit in minutes, of a job or a task, that was exceeded. */
@@ -68,6 +74,7 @@ class Recording implements Recorder {
 
   report(event: RunEvent): void {
     this.#works.report(event);
+    this.#workflows.report(event);
     switch (event.type) {
       case "run.started":
         this.#workingDirectory = event.workingDirectory;
@@ -90,7 +97,7 @@ class Recording implements Recorder {
         const session =
           this.#open.get(event.sessionId) ??
           this.#start(event.sessionId, { ...event, role: undefined });
-        session.turns.push(newTurn(event.prompt));
+        session.turns.push(newTurn(event.prompt, this.#workflows.step(event.work.workId)));
         break;
       }
       case "turn.ended": {
@@ -108,10 +115,16 @@ class Recording implements Recorder {
       case "decision":
         this.#decide(event.work, event.decision);
         break;
-      case "work.ended":
       case "step.started":
-      case "step.output":
+        if (event.restored && event.input?.kind === "prompt") {
+          this.#restore(event.work, event.input.text);
+        }
+        break;
       case "step.ended":
+        this.#restored(event);
+        break;
+      case "work.ended":
+      case "step.output":
         break;
     }
   }
@@ -123,21 +136,31 @@ class Recording implements Recorder {
     const works = this.#works.expectation();
     const overlapped = this.#works.overlapped();
     const torn = this.#works.torn();
+    const path = torn ? undefined : this.#workflows.path();
+    const answers = this.#workflows.answers();
+    const params = job === undefined ? this.#workflows.params() : undefined;
     const context = {
+      isWorkflow: job === undefined,
       workingDirectory: this.#workingDirectory,
       overlapped: (workId: number) => overlapped.has(workId),
       stoppable: (workId: number) => torn && overlapped.has(workId),
     };
     return {
       entry,
-      job,
+      ...(job === undefined ? {} : { job }),
       ...(userInput === undefined ? {} : { userInput }),
+      ...(params === undefined ? {} : { params }),
+      ...(answers === undefined ? {} : { answers }),
       ...(workingDirectory === undefined ? {} : { workingDirectory }),
       ...(models === undefined ? {} : { models }),
       ...(permissions === undefined ? {} : { permissions }),
       ...(limits === undefined ? {} : { limits }),
       sessions: [...recordedRules(this.#sessions, context), ...(torn ? [anythingElse] : [])],
-      expect: { result: outcome.kind, ...(works === undefined ? {} : { works }) },
+      expect: {
+        result: outcome.kind,
+        ...(works === undefined ? {} : { works }),
+        ...(path === undefined ? {} : { path }),
+      },
     };
   }
 
@@ -149,6 +172,28 @@ class Recording implements Recorder {
     this.#sessions.push(session);
     this.#open.set(id, session);
     return session;
+  }
+
+  /** A replay of a resumed run begins at its start. */
+  #restore(work: WorkRef, prompt: string): void {
+    const session = newSession({ work, role: undefined, retry: 0, attempt: 1 });
+    const turn = newTurn(prompt, this.#workflows.step(work.workId));
+    session.turns.push(turn);
+    this.#sessions.push(session);
+    this.#earlier.set(work.workId, turn);
+  }
+
+  #restored({ work, effects = [] }: StepEnded): void {
+    const turn = this.#earlier.get(work.workId);
+    if (turn === undefined) return;
+    this.#earlier.delete(work.workId);
+    turn.state = "completed";
+    for (const effect of effects) {
+      if (effect.kind !== "answered") continue;
+      const { text } = effect;
+      const reply = { kind: "model.replied", text, toolCalls: [], subAgent: false } as const;
+      turn.replies.push(recordedReply(reply, undefined, this.#workingDirectory));
+    }
   }
 
   #act(sessionId: string, activity: SessionActivity): void {
@@ -184,7 +229,10 @@ class Recording implements Recorder {
         if (!activity.succeeded) this.#failed(turn.replies, activity);
         break;
       case "sub-agent.tool.failed":
-        this.#failed(session.subAgents.flat(), activity);
+        this.#failed(
+          session.subAgents.flatMap(({ replies }) => replies),
+          activity,
+        );
         break;
       default:
         break;
@@ -199,11 +247,11 @@ class Recording implements Recorder {
   }
 
   /** A sub-agent is over with its first answer that calls no tool. */
-  #subAgentReplied({ subAgents }: RecordedSession, activity: ModelReplied): void {
+  #subAgentReplied({ subAgents, work }: RecordedSession, activity: ModelReplied): void {
     const reply = recordedReply(activity, undefined, this.#workingDirectory);
     const current = subAgents.at(-1);
-    if (current?.at(-1)?.fields.tools === undefined) subAgents.push([reply]);
-    else current.push(reply);
+    if (current?.replies.at(-1)?.fields.tools !== undefined) current.replies.push(reply);
+    else subAgents.push({ replies: [reply], step: this.#workflows.step(work.workId) });
   }
 
   #decide(work: WorkRef | null, decision: Decision): void {
@@ -226,7 +274,8 @@ class Recording implements Recorder {
     // The session did not even start. In a replay it starts, and crashes on its first prompt.
     const retry = this.#retries.get(work.workId) ?? 0;
     const failed = newSession({ work, role: undefined, retry, attempt });
-    failed.turns.push({ ...newTurn(""), state: "crashed", crash });
+    const step = this.#workflows.step(work.workId);
+    failed.turns.push({ ...newTurn("", step), state: "crashed", crash });
     this.#sessions.push(failed);
   }
 
@@ -245,8 +294,8 @@ class Recording implements Recorder {
   }
 }
 
-function newTurn(prompt: string): RecordedTurn {
-  return { prompt, replies: [], state: "open", crash: undefined };
+function newTurn(prompt: string, step: RecordedStep | undefined): RecordedTurn {
+  return { prompt, replies: [], state: "open", crash: undefined, step };
 }
 
 function newSession(

@@ -5,7 +5,14 @@
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import { diagnosticMessage } from "../../document/diagnostic.ts";
 import { decisionTraits } from "../../events/decision.ts";
-import { endText, type DecisionEntry, type RunView, type WorkView } from "../../events/view.ts";
+import {
+  endText,
+  flowNode,
+  type ActivityView,
+  type DecisionEntry,
+  type RunView,
+  type WorkView,
+} from "../../events/view.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
 import { resultText, wentBadly } from "./layout.ts";
 import { harmless, plural } from "../text.ts";
@@ -51,6 +58,7 @@ export function chooseAnnotations(view: RunView, options: AnnotationOptions): An
     ...resultOf(view, options),
     ...works.flatMap((work) => failureOf(work, options)),
     ...works.flatMap((work) => work.decisions.flatMap((entry) => warningOf(entry, work, options))),
+    ...works.flatMap((work) => handledFailures(work, options)),
   ]);
   const levels: readonly Level[] =
     options.annotations === "errors" ? ["error"] : ["error", "warning", "notice"];
@@ -148,11 +156,54 @@ function totals({ works, totals: { modelCalls, inputTokens, outputTokens } }: Ru
 
 function failureOf(work: WorkView, options: AnnotationOptions): Candidate[] {
   if (!wentBadly(work)) return [];
-  const title = `TASK FAILED: ${work.taskId}`;
   const at = work.endedAt ?? 0;
   const { reason = "", advice } = work;
   const text = advice === undefined || reason.includes(advice) ? reason : `${reason}\n${advice}`;
-  return [about(work, options, { level: "error", title, text, rank: 1, at })];
+  const place = lastFailure(work);
+  const title = place === undefined ? `TASK FAILED: ${work.taskId}` : `FAILED: ${place.activity}`;
+  return [about(work, options, { level: "error", title, text, rank: 1, at, place })];
+}
+
+type FlowPlace = NonNullable<DecisionEntry["place"]>;
+
+/** The activity whose failure ended a workflow. */
+function lastFailure({ flow }: WorkView): FlowPlace | undefined {
+  if (flow === undefined) return undefined;
+  const isAction = (place: FlowPlace): boolean => {
+    const kind = flowNode(flow, place)?.kind;
+    return kind !== "failed" && kind !== "call" && kind !== "on";
+  };
+  const ended = flow.steps.filter(({ status }) => status === "failed" || status === "canceled");
+  // A CALL fails because something in the called file did.
+  return ended.findLast(isAction) ?? ended.at(-1) ?? flow.steps.at(-1);
+}
+
+/** Activities that failed although the workflow went on. */
+function handledFailures(work: WorkView, options: AnnotationOptions): Candidate[] {
+  const { flow } = work;
+  if (flow === undefined) return [];
+  const ended = wentBadly(work) ? lastFailure(work) : undefined;
+  const failed = (file: string, activity: string, { status }: ActivityView): boolean => {
+    const kind = flowNode(flow, { file, activity })?.kind;
+    const isSame = file === ended?.file && activity === ended.activity;
+    return status === "failed" && !isSame && kind !== "check" && kind !== "failed";
+  };
+  return [...flow.activities].flatMap(([file, activities]) =>
+    [...activities].flatMap(([activity, visited]) =>
+      failed(file, activity, visited)
+        ? [
+            about(work, options, {
+              level: "warning",
+              title: `FAILED: ${activity}`,
+              text: visited.reason ?? `${activity} failed.`,
+              rank: 2,
+              at: work.endedAt ?? 0,
+              place: { file, activity },
+            }),
+          ]
+        : [],
+    ),
+  );
 }
 
 function warningOf(entry: DecisionEntry, work: WorkView, options: AnnotationOptions): Candidate[] {
@@ -162,26 +213,31 @@ function warningOf(entry: DecisionEntry, work: WorkView, options: AnnotationOpti
   // The attempts that crashed for the same reason are one annotation.
   const text = entry.text.replace(/^([A-Za-z ]+), attempt \d+ of \d+: /, "$1: ");
   const title = `${entry.category}: ${work.taskId}`;
-  return [about(work, options, { level: "warning", title, text, rank, at })];
+  const { place } = entry;
+  return [about(work, options, { level: "warning", title, text, rank, at, place })];
 }
 
 function about(
-  { taskId }: WorkView,
+  { taskId, flow }: WorkView,
   { entryFile, lineOf }: AnnotationOptions,
   {
     title,
     text,
+    place,
     ...rest
   }: Pick<Candidate, "level" | "title" | "rank" | "at"> & {
     readonly text: string;
+    readonly place: FlowPlace | undefined;
   },
 ): Candidate {
-  const line = lineOf(taskId);
+  const node = flow === undefined || place === undefined ? undefined : flowNode(flow, place);
+  const file = node === undefined ? undefined : flow?.chart?.files[place?.file ?? ""]?.file;
+  const line = node?.line ?? lineOf(taskId);
   return {
     ...rest,
     title: logLine(title, MAX_TITLE),
     message: bounded(text),
-    file: entryFile,
+    file: file ?? entryFile,
     ...(line === undefined ? {} : { startLine: line }),
     count: 1,
   };

@@ -12,7 +12,9 @@ const MAX_SAID = 2000;
 /** The last message of the agent, unchanged. */
 export function finalMessageSection(view: RunView): Section {
   const speaker = view.lastSpeaker === undefined ? undefined : view.works.get(view.lastSpeaker);
-  const message = harmless(speaker?.lastMessage ?? "").trim();
+  // The RESULT of a workflow is shown instead.
+  const said = speaker?.report === undefined ? speaker?.lastMessage : undefined;
+  const message = harmless(said ?? "").trim();
   const render = (text: string): string =>
     speaker === undefined || text === ""
       ? ""
@@ -79,7 +81,8 @@ function workFold(work: WorkView, view: RunView, start: number): Fold {
   const counted = count === 0 ? "" : `, ${plural(count, "decision")}`;
   const title = `${nameOf(work)} ${sign} ${word}${counted}`;
   const name = `decisions of ${nameOf(work)}`;
-  const words = work.workId === view.lastSpeaker ? "" : harmless(lastMessage ?? "").trim();
+  const isShown = work.workId === view.lastSpeaker || work.report !== undefined;
+  const words = isShown ? "" : harmless(lastMessage ?? "").trim();
   const cut = words.length > MAX_SAID ? `${words.slice(0, MAX_SAID)}…` : words;
   const message = cut === "" ? "" : `\nThe agent's last message:\n\n${fenced(cut, "text")}\n`;
   return { decisions, droppedDecisions, name, title, message, start };

@@ -3,6 +3,7 @@
  * an entry goes through `inline`, `code` or `fenced`.
  */
 import { elapsedMs, type RunView, type WorkView } from "../../events/view.ts";
+import { isDrawable } from "../../report/flow-chart.ts";
 import { code, fenced, inline } from "./escape.ts";
 import {
   amountText,
@@ -24,9 +25,6 @@ const MAX_NAMES = 20;
 /** The chart of a larger job is folded. */
 const MAX_OPEN_CHART = 12;
 const MAX_ROWS = 200;
-/** Beyond these GitHub shows an error in the place of the chart. */
-const MAX_CHART = 50_000;
-const MAX_ARROWS = 500;
 
 export function headline(view: RunView, entryFile: string): string {
   const job = code(view.jobName === "" ? "(unnamed)" : view.jobName, 100);
@@ -138,7 +136,7 @@ export function chartSection(view: RunView, chart: (view: RunView) => string): S
   } catch {
     text = "";
   }
-  const fits = text.length <= MAX_CHART && (text.match(/-->/g)?.length ?? 0) <= MAX_ARROWS;
+  const fits = isDrawable(text);
   const shown = `${fenced(text, "mermaid")}\n\n<sub>${legend(view)}</sub>`;
   const count = view.works.size;
   const markdown =

@@ -37,6 +37,7 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
     rehearsed: String(options.rehearsal !== undefined),
     "failed-tasks": jsonArray([...new Set(failed.map(({ taskId }) => taskId))], MAX_FAILED),
     decisions: decisionsOf(view, options.journal !== undefined),
+    report: cutToBytes(reportOf(view), MAX_TEXT),
     "reported-document": cutToBytes(view.reportedDocument ?? "", MAX_TEXT),
     journal: cutToBytes(options.journal ?? "", MAX_PATH),
     "model-calls": String(totals.modelCalls),
@@ -45,6 +46,13 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
     cost: String(Math.round(totals.cost * 1e6) / 1e6),
     "duration-seconds": String(Math.round(durationMs(view) / 100) / 10),
   };
+}
+
+/** Of the workflow that ended last. */
+function reportOf(view: RunView): string {
+  const reports = [...view.works.values()].filter(({ report }) => report !== undefined);
+  const [last] = reports.sort((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0));
+  return last?.report ?? "";
 }
 
 /** Of the whole run; of one that has no end yet, up to the last thing that is known of it. */

@@ -5,6 +5,7 @@
  */
 import type { RunView } from "../../events/view.ts";
 import { code, inline } from "./escape.ts";
+import { flowSections, isOneFlow } from "./flow-sections.ts";
 import type { Section } from "./section.ts";
 import {
   chartSection,
@@ -44,7 +45,8 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
       : [
           failuresSection(view),
           worksSection(view),
-          chartSection(view, options.chart),
+          ...(isOneFlow(view) ? [] : [chartSection(view, options.chart)]),
+          ...flowSections(view),
           denialsSection(view),
           finalMessageSection(view),
           ...decisionSections(view),

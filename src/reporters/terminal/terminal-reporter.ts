@@ -11,6 +11,7 @@ import { plannedWorks } from "../../events/plan.ts";
 import type { Reporter } from "../../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../../events/view.ts";
 import { eventLines, type Verbosity } from "../event-line.ts";
+import { HeldLines, type TerminalPause } from "./terminal-pause.ts";
 import { createLiveView, type LiveClock, type LiveStream } from "./live-view.ts";
 import { createPaint } from "../paint.ts";
 import { runningWorks, stillRunning } from "../doing.ts";
@@ -30,6 +31,8 @@ export interface TerminalOptions {
   /** A view of the running works below the log, of one line with `quiet`; takes effect on a TTY only. */
   readonly live: boolean;
   readonly clock: LiveClock;
+  /** Of the terminal, while a person is asked. */
+  readonly pause?: TerminalPause;
   /** The chart of what ran, as text (Mermaid), for the end. */
   readonly chart?: (view: RunView) => string;
 }
@@ -52,6 +55,8 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
       : undefined;
   let labelWidth = 0;
   let over = false;
+  const held = new HeldLines();
+  let paused = false;
 
   const heartbeat = new Heartbeat(clock, (now) => {
     if (runningWorks(view).length === 0) return;
@@ -60,10 +65,26 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
   });
 
   const print = (line: string): void => {
+    if (paused) return held.add(line);
     heartbeat.printed();
     if (live === undefined) stream.write(`${line}\n`);
     else live.print(`${line}\n`);
   };
+
+  const resume = (): void => {
+    if (!paused) return;
+    paused = false;
+    held.take().forEach(print);
+    if (view.startedAt !== undefined && !over) live?.start();
+  };
+
+  if (tty) {
+    options.pause?.onChange((now) => {
+      if (!now || over) return resume();
+      live?.stop();
+      paused = true;
+    });
+  }
 
   const label = (work: WorkRef | null): string => {
     if (work === null) return "";
@@ -80,6 +101,7 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
   };
 
   const printEnd = (outcome: RunOutcome): void => {
+    resume();
     live?.stop();
     heartbeat.stop();
     if (verbosity !== "quiet") {
@@ -118,6 +140,8 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
       else printEvent(event);
     },
     async close() {
+      over = true;
+      resume();
       live?.stop();
       heartbeat.stop();
     },

@@ -294,3 +294,76 @@ test("limits of a rehearsal are the numbers that an entry may have", () => {
     assert.ok(problems.length > 0, value);
   }
 });
+
+test("a workflow has parameters, answers and activities", () => {
+  const loaded = loadScript(
+    `entry: flows/a.wf.md
+params: { NAME: value, file: "file:x" }
+answers: { ASK_A: yes, ASK_B: [one, ""] }
+sessions:
+  - { activity: PROMPT_A, hit: 2, turns: [a] }
+  - { activity: sub/b.wf.md#PROMPT_B, turns: [{ die: true }, b] }
+expect: { path: [START, b.wf.md#PROMPT_B], report: { equals: done } }`,
+    FILE,
+  );
+  if (loaded.kind === "rejected") assert.fail(JSON.stringify(loaded.diagnostics));
+  const { params, answers, rules, expect, namedActivities } = loaded.script;
+  assert.deepEqual({ ...params }, { NAME: "value", file: "file:x" });
+  assert.deepEqual(answers, { ASK_A: ["yes"], ASK_B: ["one", ""] });
+  assert.deepEqual(
+    rules.map(({ selectors }) => selectors),
+    [
+      { activity: { id: "PROMPT_A" }, hit: 2, subAgent: false },
+      { activity: { file: "sub/b.wf.md", id: "PROMPT_B" }, subAgent: false },
+    ],
+  );
+  assert.deepEqual(
+    expect.path?.items.map(({ activity, place }) => [activity, place]),
+    [
+      [{ id: "START" }, "expect.path[0] (tests/a.rehearsal.yml:7:18)"],
+      [{ file: "b.wf.md", id: "PROMPT_B" }, "expect.path[1] (tests/a.rehearsal.yml:7:25)"],
+    ],
+  );
+  assert.equal(expect.report?.condition.equals, "done");
+  assert.deepEqual(
+    namedActivities.map(({ activity, isAsk, at }) => [activity.id, isAsk, at.line, at.codePath]),
+    [
+      ["ASK_A", true, 3, 'rehearsal.answers["ASK_A"]'],
+      ["ASK_B", true, 3, 'rehearsal.answers["ASK_B"]'],
+      ["PROMPT_A", false, 5, "rehearsal.sessions[0].activity"],
+      ["PROMPT_B", false, 6, "rehearsal.sessions[1].activity"],
+      ["START", false, 7, "rehearsal.expect.path[0]"],
+      ["PROMPT_B", false, 7, "rehearsal.expect.path[1]"],
+    ],
+  );
+});
+
+const workflowFaults: readonly (readonly [what: string, yaml: string, message: string])[] = [
+  [
+    "parameters of an entry",
+    "entry: a.yml\nparams: { A: b }",
+    "2:9: rehearsal.params: Only a workflow has parameters, and the entry is none. (a job sets those of its workflows in the entry)",
+  ],
+  [
+    "a hit without an activity",
+    "entry: a.yml\nsessions: [{ hit: 1, turns: [a] }]",
+    '2:19: rehearsal.sessions[0].hit: "hit" needs an "activity". (name the activity, or select by iteration, retry or attempt)',
+  ],
+  [
+    "a parameter that is no text",
+    "entry: a.wf.md\nparams: { A: 3 }",
+    '2:14: rehearsal.params["A"]: Must be text, not 3.',
+  ],
+  [
+    "an ASK without an answer",
+    "entry: a.wf.md\nanswers: { ASK_A: [] }",
+    '2:19: rehearsal.answers["ASK_A"]: Must have at least one element.',
+  ],
+];
+
+for (const [what, yaml, message] of workflowFaults) {
+  test(`${what} is refused`, () => {
+    const whole = yaml.includes("sessions:") ? yaml : `${yaml}\nsessions: []`;
+    assert.deepEqual(refused(whole), [`tests/a.rehearsal.yml:${message}`]);
+  });
+}

@@ -44,21 +44,27 @@ export class SimulatedRuntime implements SessionFactory {
     this.#clock = clock;
   }
 
-  open({ label, modelId }: SessionRequest): Promise<Opened> {
+  open({ label, modelId, history = [] }: SessionRequest): Promise<Opened> {
     this.#sessions += 1;
-    const session = this.#session(`s${this.#sessions}`, modelId, label);
+    const session = this.#session(`s${this.#sessions}`, { modelId, label, history });
     return Promise.resolve({ kind: "opened", session });
   }
 
-  #session(id: string, modelId: string, label: SessionLabel | undefined): Session {
+  #session(
+    id: string,
+    { modelId, label, history }: Pick<Required<SessionRequest>, "modelId" | "label" | "history">,
+  ): Session {
     const life = this.#life.signal;
     const messages: Message[] = [system];
+    const past = history.map(({ role, text }): Message => ({ role, content: text }));
     return {
       id,
       modelId,
       runTurn: (text, options) => {
         messages.push(prompt(text));
-        return this.#turn({ id, label, messages, life }, options);
+        const { activity } = options;
+        const current = label && (activity === undefined ? label : { ...label, activity });
+        return this.#turn({ id, label: current, messages, history: past, life }, options);
       },
       close: () => Promise.resolve(),
     };
@@ -115,7 +121,7 @@ export class SimulatedRuntime implements SessionFactory {
   }
 
   async #once(
-    { id, label, messages, life }: Conversation,
+    { id, label, messages, history, life }: Conversation,
     { signal, idleMs }: TurnOptions,
   ): Promise<Exchange> {
     const ended = new AbortController();
@@ -145,7 +151,7 @@ export class SimulatedRuntime implements SessionFactory {
       else ended.signal.addEventListener("abort", told, { once: true });
     });
     const answer = this.#transport
-      .send(request(messages, { sessionId: id, label, signal: ended.signal, killRuntime }))
+      .send(request(messages, { sessionId: id, label, history, signal: ended.signal, killRuntime }))
       .then((response) => receive(response, true))
       // Given up, or broken: the race below knows which.
       .catch(() => given);
@@ -161,5 +167,6 @@ interface Conversation {
   readonly id: string;
   readonly label: SessionLabel | undefined;
   readonly messages: Message[];
+  readonly history: readonly Message[];
   readonly life: AbortSignal;
 }

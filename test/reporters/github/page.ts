@@ -38,7 +38,7 @@ export function hidden(page: string, structure = false): string {
     else if (open.pop() !== name) found.push(`a wrong ${tag}`);
   }
   if (open.length > 0) found.push(`open: ${open.join(" ")}`);
-  const bare = outside.replace(tags, "").replace(/^`{3,}(?:text|mermaid)?$/gm, "");
+  const bare = outside.replace(tags, "").replace(/^`{3,}(?:text|mermaid|sh|bash|python)?$/gm, "");
   for (const [what, pattern] of alive) {
     const match = pattern.exec(bare);
     if (match !== null) found.push(`${what}: ${JSON.stringify(match[0])}`);

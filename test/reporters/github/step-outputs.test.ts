@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { applyEvent, createRunView } from "../../../src/events/view.ts";
 import { outputsOf } from "../../../src/reporters/github/github-reporter.ts";
 import * as arbitrary from "../../events/samples.ts";
+import { buildStory } from "../../rig/flow-events.ts";
 import * as samples from "./samples.ts";
 
 /** Of the environment of a later step that takes all of them through `env`. */
@@ -18,6 +19,7 @@ test("the outputs tell what came of the run", () => {
     reason: 'task "review-docs" crashed: 503 Service Unavailable',
     rehearsed: "false",
     "failed-tasks": '["review-correctness","review-docs"]',
+    report: "",
     "reported-document": "",
     journal: ".agent-jobs/run.jsonl",
     "model-calls": "4",
@@ -49,6 +51,13 @@ test("the result is success, failure or cancelled, and what the caller says for 
   assert.equal(refused.decisions, "[]");
   assert.equal(refused["failed-tasks"], "[]");
   assert.equal(refused["duration-seconds"], "0");
+});
+
+test("the RESULT of the workflow that ended last is the report, cut to what an environment takes", () => {
+  const told = buildStory().finish({ kind: "succeeded" }, "é".repeat(10_000));
+  const { report } = outputsOf(told.view);
+  assert.match(report, /^é{3000,}…$/);
+  assert.ok(Buffer.byteLength(report) <= 8000);
 });
 
 test("of too many decisions the oldest are omitted, and the first line says how many", () => {

@@ -1,0 +1,98 @@
+/** What a recording keeps of workflows beside their prompts: which activities ran, and the answers of persons. */
+import type { RunEvent } from "../../events/event.ts";
+import { plannedWorks, type FlowChart } from "../../events/plan.ts";
+import type { StepStarted } from "../../events/step.ts";
+import { activityName } from "../format/activity-name.ts";
+import type { RehearsalFile } from "../format/rehearsal-file.ts";
+
+/** The run of an activity that a turn belongs to. `activity`: as a rehearsal names it. */
+export interface RecordedStep {
+  readonly activity: string;
+  readonly hit: number;
+}
+
+interface RecordedWorkflow {
+  readonly chart: FlowChart;
+  /** Of the current iteration, as is all else; the last one is under way. */
+  readonly open: StepStarted[];
+  path: string[];
+  /** By the id of the ASK. */
+  asked: Map<string, string[]>;
+}
+
+export class RecordedWorkflows {
+  readonly #works = new Map<number, RecordedWorkflow>();
+  /** Of all runs of workflows; workflows that ask the same get the same answers. */
+  readonly #answers = new Map<string, readonly string[]>();
+  #params: Readonly<Record<string, string>> = {};
+
+  report(event: RunEvent): void {
+    if (event.type === "run.started") {
+      if (event.work.kind === "Flow") this.#params = event.work.params;
+      for (const { workId, chart } of plannedWorks(event.work)) {
+        if (chart !== undefined) this.#works.set(workId, { chart, ...nothing() });
+      }
+      return;
+    }
+    const work =
+      "work" in event && event.work !== null ? this.#works.get(event.work.workId) : undefined;
+    if (work === undefined) return;
+    if (event.type === "work.started") Object.assign(work, nothing());
+    if (event.type === "step.started") {
+      work.open.push(event);
+      work.path.push(nameIn(work, event));
+    }
+    if (event.type === "step.ended") {
+      const started = work.open.pop();
+      if (started?.input?.kind !== "ask") return;
+      for (const effect of event.effects ?? []) {
+        if (effect.kind === "answered") this.#answer(work, started.activity, effect.text);
+      }
+    }
+  }
+
+  /** The step of a work that is under way. */
+  step(workId: number): RecordedStep | undefined {
+    const work = this.#works.get(workId);
+    const step = work?.open.at(-1);
+    if (work === undefined || step === undefined) return undefined;
+    return { activity: nameIn(work, step), hit: step.hit };
+  }
+
+  /** Of the workflow that is the entry. */
+  params(): RehearsalFile["params"] {
+    return Object.keys(this.#params).length === 0 ? undefined : this.#params;
+  }
+
+  answers(): RehearsalFile["answers"] {
+    if (this.#answers.size === 0) return undefined;
+    return Object.fromEntries(
+      [...this.#answers].map(([id, texts]) => {
+        const [only = ""] = texts;
+        return [id, texts.length === 1 ? only : texts];
+      }),
+    );
+  }
+
+  /** Undefined if the job has not one workflow, or if that one did not run. */
+  path(): readonly string[] | undefined {
+    const [work, ...others] = this.#works.values();
+    return work === undefined || others.length > 0 || work.path.length === 0
+      ? undefined
+      : work.path;
+  }
+
+  #answer({ asked }: RecordedWorkflow, id: string, text: string): void {
+    const texts = [...(asked.get(id) ?? []), text];
+    asked.set(id, texts);
+    if (texts.length > (this.#answers.get(id)?.length ?? 0)) this.#answers.set(id, texts);
+  }
+}
+
+function nothing(): Omit<RecordedWorkflow, "chart"> {
+  return { open: [], path: [], asked: new Map() };
+}
+
+function nameIn({ chart }: RecordedWorkflow, { activity, file }: StepStarted): string {
+  return activityName({ id: activity, file }, chart.main, Object.keys(chart.files));
+}

@@ -1,0 +1,170 @@
+/** Whole steps with workflows: which commit their files come from, and what they are given. */
+import assert from "node:assert/strict";
+import { mkdir, readdir, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { makeRepository, type Workspace } from "../rig/workspace.ts";
+import { workflowText } from "../workflow/rig.ts";
+import { assertNothingRan, readFixtureSha, tryEvent, type Test, type Tried } from "./rig.ts";
+
+/** Runs what it calls in the shell, and puts together what it includes and reads. */
+const main = `---
+permissions: { shell: [touch *] }
+---
+${workflowText(
+  `PARAMS["NOTE=file:../docs/note.md"]
+  START --> CALL_A[["../lib/called.wf.md"]] --> SET_B["TEXT={{Note}} {{NOTE}} {{GIVEN}}"] --> ASSIGN_C["{{TEXT}}"] --> SUCCESS`,
+)}
+`;
+const files = {
+  "flows/main.wf.md": main,
+  "lib/called.wf.md": workflowText(
+    'START --> EXECUTE_A["touch ran-base"] --> CALL_B[[deep.wf.md]]',
+  ),
+  "lib/deep.wf.md": workflowText('START --> EXECUTE_A["touch ran-deep-base"]'),
+  "docs/note.md": "note of the base",
+};
+const theirs = {
+  "lib/called.wf.md": workflowText('START --> EXECUTE_A["touch evil"] --> CALL_B[[new.wf.md]]'),
+  "lib/new.wf.md": workflowText('START --> EXECUTE_A["touch evil-new"]'),
+  "lib/deep.wf.md": workflowText('START --> EXECUTE_A["touch evil-deep"]'),
+  "docs/note.md": "evil note",
+};
+const entry = `models: { driving: m }
+tasks: {}
+permissions: { shell: [touch *] }
+jobs:
+  a: { work: { kind: Flow, file: ../flows/main.wf.md } }
+  b: { work: { kind: Flow, file: ../lib/called.wf.md } }
+`;
+
+/** The work tree is the fork's; GitHub has the base. */
+async function forked(t: Test, base: Readonly<Record<string, string>> = files) {
+  const workspace = await makeRepository(t, base);
+  const sha = (await workspace.git("rev-parse", "HEAD")).trim();
+  await workspace.git("checkout", "--quiet", "-b", "fork");
+  for (const [name, text] of Object.entries(theirs)) await workspace.write(name, text);
+  await workspace.git("add", ".");
+  await workspace.git("commit", "--quiet", "--message=Theirs");
+  const at = (commit: string): object => ({
+    permissions: { maintainer: "write", stranger: "write" },
+    files: Object.fromEntries(
+      Object.entries(base).map(([name, text]) => [`${commit}:${name}`, text]),
+    ),
+  });
+  return { workspace, sha, at };
+}
+
+const given = { entry: "flows/main.wf.md", journal: "journal.jsonl" };
+
+/** Exactly the files of the base have run. */
+async function assertBase(workspace: Workspace, { result }: Tried): Promise<void> {
+  assert.equal(result.outputs["result"], "success", result.raw);
+  const ran = (await readdir(workspace.path)).filter((name) => /^(?:ran|evil)/.test(name));
+  assert.deepEqual(ran.sort(), ["ran-base", "ran-deep-base"]);
+  assert.doesNotMatch(await workspace.read("journal.jsonl"), /evil/);
+}
+
+describe("the files of a workflow", () => {
+  it("are those of GITHUB_SHA, however far they are called, where another commit is checked out", async (t) => {
+    const { workspace, sha, at } = await forked(t);
+    const options = { workspace, env: { GITHUB_SHA: sha }, github: at(sha) };
+    const tried = await tryEvent(t, "workflow-dispatch", { ...options, given });
+    await assertBase(workspace, tried);
+    assert.match(await workspace.read("journal.jsonl"), /note of the base/);
+    assert.deepEqual(
+      tried.asked.map((path) => path.replace(/.*contents\/(.*)\?ref=.*/, "$1")).sort(),
+      ["docs/note.md", "flows/main.wf.md", "lib/called.wf.md", "lib/deep.wf.md"],
+    );
+  });
+
+  it("are those of the base for a fork's pull request that is allowed", async (t) => {
+    const base = await readFixtureSha("pull-request-fork");
+    const { workspace, at } = await forked(t);
+    const tried = await tryEvent(t, "pull-request-fork", {
+      workspace,
+      github: at(base),
+      given: { ...given, "allow-untrusted": "true" },
+    });
+    await assertBase(workspace, tried);
+  });
+
+  it("are those of GITHUB_SHA for the workflows of a job", async (t) => {
+    const { workspace, sha, at } = await forked(t, { ...files, "entries/e.yml": entry });
+    const options = { workspace, env: { GITHUB_SHA: sha }, github: at(sha) };
+    const tried = await tryEvent(t, "workflow-dispatch", {
+      ...options,
+      given: { ...given, entry: "entries/e.yml", job: "a" },
+    });
+    await assertBase(workspace, tried);
+  });
+
+  it("are not run if the commit lacks one, or GitHub does not show it", async (t) => {
+    const { "lib/deep.wf.md": _, ...incomplete } = files;
+    const { workspace, sha, at } = await forked(t, incomplete);
+    const options = { workspace, env: { GITHUB_SHA: sha }, github: at(sha) };
+    const { result } = await tryEvent(t, "workflow-dispatch", { ...options, given });
+    assert.equal(result.outputs["result"], "failure", result.raw);
+    assert.match(result.outputs["reason"] ?? "", /There is no file "deep\.wf\.md"/);
+    assert.match(result.log, /Not at the base, .*: lib\/deep\.wf\.md/);
+    const broken = { ...at(sha), broken: [undefined, { status: 403 }, { status: 403 }] };
+    const refused = await tryEvent(t, "workflow-dispatch", { ...options, github: broken, given });
+    assertNothingRan(refused, "failure");
+    assert.deepEqual(
+      (await readdir(workspace.path)).filter((name) => /^(?:ran|evil)/.test(name)),
+      [],
+    );
+  });
+
+  it("are not those of a second checkout, by its name or through a link", async (t) => {
+    for (const link of [false, true]) {
+      const call = link ? "called.wf.md" : "../pr/lib/called.wf.md";
+      const base = {
+        "flows/main.wf.md": main.replace("../lib/called.wf.md", call),
+        "docs/note.md": "note",
+      };
+      const { workspace, sha, at } = await forked(t, base);
+      await workspace.git("checkout", "--quiet", "main");
+      await workspace.git("worktree", "add", "--quiet", "pr", "fork");
+      if (link) {
+        await symlink("../pr/lib/called.wf.md", join(workspace.path, "flows/called.wf.md"));
+      }
+      const options = { workspace, env: { GITHUB_SHA: sha }, github: at(sha) };
+      const { result } = await tryEvent(t, "workflow-dispatch", { ...options, given });
+      assert.equal(result.outputs["result"], "failure", result.raw);
+      assert.match(result.outputs["reason"] ?? "", /There is no file/);
+      assert.deepEqual(
+        (await readdir(workspace.path)).filter((name) => name.startsWith("evil")),
+        [],
+      );
+    }
+  });
+
+  it("are not read out of their repository, nor where credentials are", async (t) => {
+    const { workspace, sha, at } = await forked(t);
+    await workspace.git("checkout", "--quiet", "main");
+    await mkdir(join(workspace.path, "deploy"));
+    await workspace.write("deploy/.env", "KEY=hunter2hunter2");
+    const options = { workspace, env: { GITHUB_SHA: sha }, github: at(sha) };
+    for (const path of ["../.git/config", "../deploy/.env", "../../../etc/passwd"]) {
+      const { result } = await tryEvent(t, "workflow-dispatch", {
+        ...options,
+        given: { ...given, params: `NOTE=file:${path}` },
+      });
+      assert.equal(result.outputs["result"], "failure", result.raw);
+      assert.doesNotMatch(await workspace.read("journal.jsonl"), /hunter2|repositoryformat|root:/);
+    }
+  });
+
+  it("are not continued from a journal of an untrusted work tree", async (t) => {
+    const { workspace, sha, at } = await forked(t);
+    await workspace.write("old.jsonl", "");
+    const options = { workspace, env: { GITHUB_SHA: sha }, github: at(sha) };
+    const tried = await tryEvent(t, "workflow-dispatch", {
+      ...options,
+      given: { ...given, resume: "old.jsonl" },
+    });
+    assertNothingRan(tried, "failure");
+    assert.match(tried.result.outputs["reason"] ?? "", /`resume` names a journal.*untrusted files/);
+  });
+});

@@ -1,0 +1,260 @@
+/** Rehearsals and recordings of workflows on the real runtime. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
+import type { Script } from "../../../src/rehearsal/format/script.ts";
+import { prepareRun, type RunOptions } from "../../../src/app/prepare-run.ts";
+import { rehearseFiles } from "../../../src/app/rehearse.ts";
+import { executeRun } from "../../../src/app/run.ts";
+import { makeWorkspace, type Workspace } from "../../rig/workspace.ts";
+
+const review = `---
+model: gpt-test
+permissions: { preset: read-only, shell: ["echo *"] }
+---
+# Workflow
+
+\`\`\`mermaid
+flowchart TD
+    PARAMS@{ shape: comment, label: "REPO" }
+    START --> PROMPT_SYSTEM[Prompt: System]
+    PROMPT_SYSTEM --> ASK_GO[Ask: Review {{REPO}}?]
+    ASK_GO --> CHECK_GO{RESULT == yes}
+    CHECK_GO --> |no| ASK_GO
+    CHECK_GO --> |yes| PROMPT_REVIEW[Prompt: User Review]
+    PROMPT_REVIEW --> CHECK_RESULT{RESULT == SUCCESS}
+    CHECK_RESULT --> |no| PROMPT_EXAMPLE[Prompt: Assistant Example]
+    PROMPT_EXAMPLE --> CALL_IMPROVE[[sub/improve.wf.md]]
+    CALL_IMPROVE --> PROMPT_REVIEW
+    CHECK_RESULT --> |yes| EXECUTE_SHOW[Execute: echo checked {{REPO}}]
+    EXECUTE_SHOW --> SUCCESS
+\`\`\`
+
+# Prompts
+
+## System
+
+You review.
+
+## User Review
+
+Review {{REPO}}.
+
+## Assistant Example
+
+I will improve it.
+`;
+
+const improve = `# Workflow
+
+\`\`\`mermaid
+flowchart TD
+    START --> PROMPT_IMPROVE[Prompt: User Improve]
+\`\`\`
+
+# Prompts
+
+## User Improve
+
+Improve {{REPO}}.
+`;
+
+const rules = `
+  - activity: PROMPT_REVIEW
+    turns:
+      - { prompt: { equals: Review shop. }, text: FAILED }
+      - { error: 408 }
+      - { prompt: Review shop., text: SUCCESS }
+  - activity: improve.wf.md#PROMPT_IMPROVE
+    turns: [{ prompt: { equals: Improve shop. }, text: Improved. }]`;
+
+const path =
+  "START PROMPT_SYSTEM ASK_GO CHECK_GO ASK_GO CHECK_GO PROMPT_REVIEW CHECK_RESULT PROMPT_EXAMPLE CALL_IMPROVE improve.wf.md#START improve.wf.md#PROMPT_IMPROVE PROMPT_REVIEW CHECK_RESULT EXECUTE_SHOW SUCCESS".split(
+    " ",
+  );
+
+const given = `params: { REPO: shop }
+answers: { ASK_GO: [no, yes] }`;
+
+async function folder(t: TestContext, files: Readonly<Record<string, string>>): Promise<Workspace> {
+  return makeWorkspace(t, { "review.wf.md": review, "sub/improve.wf.md": improve, ...files });
+}
+
+async function rehearse(workspace: Workspace, file: string): Promise<readonly string[]> {
+  const options = {
+    environment: process.env,
+    workingDirectory: workspace.path,
+    inPlace: false,
+    verbose: undefined,
+  };
+  for await (const report of rehearseFiles([join(workspace.path, file)], options, {})) {
+    if (report.kind === "passed") return [];
+    if (report.kind === "failed") return report.failures;
+    return report.diagnostics.map(({ line, reason, hint }) => `${line}: ${reason} (${hint})`);
+  }
+  return ["canceled"];
+}
+
+async function record(workspace: Workspace, options: Partial<RunOptions>): Promise<Script> {
+  const run: RunOptions = {
+    entryFile: join(workspace.path, "review.wf.md"),
+    workingDirectory: workspace.path,
+    environment: process.env,
+    record: join(workspace.path, "recordings", "made.yml"),
+    ...options,
+  };
+  const { outcome, rehearsalFailures } = await executeRun(await prepareRun(run), run);
+  assert.deepEqual([outcome.kind, rehearsalFailures], ["succeeded", []]);
+  const loaded = loadScript(await workspace.read("recordings/made.yml"), "made.yml");
+  if (loaded.kind === "rejected") assert.fail(JSON.stringify(loaded.diagnostics));
+  return loaded.script;
+}
+
+test("a workflow with questions, a call, a crash and a command is rehearsed", async (t) => {
+  const workspace = await folder(t, {
+    "a.yml": `entry: review.wf.md\n${given}\nsessions:${rules}
+expect:
+  works: [{ task: review.wf.md, outcome: succeeded, crashes: 1 }]
+  path: [${path.join(", ")}]
+  report: { matches: checked shop }
+`,
+  });
+  assert.deepEqual(await rehearse(workspace, "a.yml"), []);
+});
+
+test("a rehearsal names where a workflow went another way", async (t) => {
+  const workspace = await folder(t, {
+    "a.yml": `entry: review.wf.md\n${given}
+sessions:
+  - { activity: PROMPT_REVIEW, turns: [SUCCESS] }
+  - { activity: PROMPT_IMPROVE, turns: [Done.] }
+expect:
+  path: [${path.join(", ")}]
+  report: checked barn
+`,
+  });
+  const [differs, report, unused, ...others] = await rehearse(workspace, "a.yml");
+  assert.deepEqual(others, []);
+  const all = [differs, report, unused].join("\n");
+  assert.match(
+    all,
+    /^expect\.path\[8\] .*: activity 9 after CHECK_RESULT should have been PROMPT_EXAMPLE, but it was EXECUTE_SHOW\.$/m,
+  );
+  assert.match(
+    all,
+    /^expect\.report .*: RESULT does not contain "checked barn"; it is ".*checked shop/m,
+  );
+  assert.match(all, /^sessions\[1\] .* was never used: no prompt of PROMPT_IMPROVE matched it\.$/m);
+});
+
+test("the recording of a workflow replays to the same end", async (t) => {
+  const workspace = await folder(t, {
+    "a.yml": `entry: review.wf.md\n${given}\nsessions:${rules}\n`,
+  });
+  const {
+    params,
+    answers,
+    rules: recorded,
+    expect,
+    job,
+  } = await record(workspace, {
+    rehearse: join(workspace.path, "a.yml"),
+  });
+  assert.deepEqual([{ ...params }, { ...answers }], [{ REPO: "shop" }, { ASK_GO: ["no", "yes"] }]);
+  assert.equal(job, undefined);
+  assert.deepEqual(
+    recorded.map(({ selectors, turns }) => [selectors, turns.length]),
+    [
+      [{ activity: { id: "PROMPT_REVIEW" }, subAgent: false }, 3],
+      [{ activity: { id: "PROMPT_IMPROVE", file: "improve.wf.md" }, subAgent: false }, 1],
+    ],
+  );
+  assert.deepEqual(
+    expect.path?.items.map(({ activity: { id, file } }) =>
+      file === undefined ? id : `${file}#${id}`,
+    ),
+    path,
+  );
+  assert.deepEqual(await rehearse(workspace, "recordings/made.yml"), []);
+});
+
+test("a job records its workflows by task, work and iteration", async (t) => {
+  const twice = `entry: job.yml
+answers: { ASK_GO: [no, yes] }
+sessions:
+  - { task: review.wf.md, activity: PROMPT_REVIEW, repeat: 2, turns: [FAILED, SUCCESS] }
+  - { task: review.wf.md, activity: PROMPT_IMPROVE, repeat: 2, turns: [Improved.] }
+  - { task: look, turns: [Nothing] }
+  - { task: look, iteration: 2, turns: [{ tools: [{ name: job_boolean_true, arguments: { argument: a } }] }] }
+`;
+  const job = `
+models: { driving: gpt-test }
+tasks:
+  look:
+    prompt: Look around
+    model: { category: driving }
+    criteria: { toolExecuted: [job_boolean_true], failureAction: { retryTimes: 0 } }
+jobs:
+  job:
+    work:
+      kind: Loop
+      body: { kind: Flow, file: review.wf.md, params: { REPO: [shop] } }
+      postCondition: [false, { kind: Ref, taskId: look }]
+`;
+  const workspace = await folder(t, { "job.yml": job, "a.yml": twice });
+  const { rules: recorded, expect } = await record(workspace, {
+    entryFile: join(workspace.path, "job.yml"),
+    rehearse: join(workspace.path, "a.yml"),
+  });
+  assert.deepEqual(
+    recorded.flatMap(({ selectors: { task, workId, iteration, activity } }) =>
+      activity === undefined ? [] : [[task, workId, iteration, activity.id]],
+    ),
+    [
+      ["review.wf.md", 0, 1, "PROMPT_REVIEW"],
+      ["review.wf.md", 0, 1, "PROMPT_IMPROVE"],
+      ["review.wf.md", 0, 2, "PROMPT_REVIEW"],
+      ["review.wf.md", 0, 2, "PROMPT_IMPROVE"],
+    ],
+  );
+  assert.equal(expect.path?.items.length, path.length);
+  assert.deepEqual(await rehearse(workspace, "recordings/made.yml"), []);
+});
+
+test("a rule without an activity plays each session, whatever history it was given", async (t) => {
+  const workspace = await folder(t, {
+    "a.yml": `entry: review.wf.md
+params: { REPO: shop }
+answers: { ASK_GO: yes }
+sessions:
+  - turns: [{ prompt: { equals: Review shop. }, text: FAILED }]
+  - turns:
+      - { prompt: { equals: Improve shop. }, text: Improved. }
+      - { prompt: { equals: Review shop. }, text: SUCCESS }
+`,
+  });
+  assert.deepEqual(await rehearse(workspace, "a.yml"), []);
+});
+
+test("names that the workflow doesn't have are refused, with a guess", async (t) => {
+  const workspace = await folder(t, {
+    "a.yml": `entry: review.wf.md
+params: { REPO: shop }
+answers: { ASK_GO: yes, PROMPT_REVIEW: no }
+sessions:
+  - { activity: PROMPT_REVEW, turns: [x] }
+  - { activity: sub/improve.wf.md#PROMPT_IMPROVE, turns: [x] }
+  - { activity: review.wf.md#PROMPT_IMPROVE, turns: [x] }
+expect:
+  path: [STRT]
+  decisions: [{ kind: task-succeeded, task: review.wf.md }]
+`,
+  });
+  assert.deepEqual(await rehearse(workspace, "a.yml"), [
+    '3: The workflow has no ASK "PROMPT_REVIEW". (undefined)',
+    '5: The workflow has no activity "PROMPT_REVEW". (did you mean "PROMPT_REVIEW"?)',
+    '7: The workflow has no activity "review.wf.md#PROMPT_IMPROVE". (it is in sub/improve.wf.md)',
+    '9: The workflow has no activity "STRT". (did you mean "START"?)',
+  ]);
+});

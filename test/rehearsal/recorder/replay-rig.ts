@@ -1,0 +1,210 @@
+/** Records a run of the real engine with a model that does as it likes, and replays it. */
+import { diagnosticLine } from "../../../src/document/diagnostic.ts";
+import type { FlowSpec } from "../../../src/engine/flow.ts";
+import type { PreparedEntry } from "../../../src/entry/model.ts";
+import { resolveLimits } from "../../../src/engine/limits.ts";
+import { RateLimit } from "../../../src/engine/rate-limit.ts";
+import { runJob } from "../../../src/engine/run-job.ts";
+import { decisionText } from "../../../src/events/decision.ts";
+import type { RunEvent } from "../../../src/events/event.ts";
+import { createExpectations } from "../../../src/rehearsal/expectations.ts";
+import { loadScript } from "../../../src/rehearsal/format/load-script.ts";
+import { createScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
+import { createRecorder } from "../../../src/rehearsal/recorder/recorder.ts";
+import { renderRehearsal } from "../../../src/rehearsal/format/render-rehearsal.ts";
+import type { Script } from "../../../src/rehearsal/format/script.ts";
+import type { ModelTransport } from "../../../src/sessions/transport.ts";
+import { FakeClock } from "../../rig/fake-clock.ts";
+import { openGate } from "../../rig/engine.ts";
+import {
+  encodeAnswer,
+  encodeCut,
+  encodeError,
+  encodeHang,
+  decodeRequest,
+  never,
+} from "../../../src/rehearsal/player/wire.ts";
+import { SimulatedRuntime } from "./simulated-runtime.ts";
+import { identity } from "../../rig/plan.ts";
+import { decisionOf } from "../../../src/events/decision-of.ts";
+
+export const behaviors = [
+  "text",
+  "text",
+  "text",
+  "true",
+  "true",
+  "true",
+  "false",
+  "document",
+  "both",
+  "empty",
+  "e400",
+  "e503",
+  "e408",
+  "once",
+  "cut",
+  "hang",
+  "die",
+  "think",
+] as const;
+export type Behavior = (typeof behaviors)[number];
+
+/** A model that does the next thing on the list, whoever asks; when the list is over it says yes. */
+function capriciousModel(list: readonly Behavior[]): ModelTransport {
+  let next = 0;
+  return {
+    send(request) {
+      const decoded = decodeRequest(request.url, request.method, request.body, request.history);
+      if (decoded.kind === "other") throw new Error(decoded.reason);
+      const { chat } = decoded;
+      const behavior = list[next] ?? (chat.answered > 0 ? "text" : "true");
+      next += 1;
+      const partial = { text: `half ${next}`, reasoning: "" };
+      const call = (...names: string[]): Response =>
+        encodeAnswer(chat, `id${next}`, {
+          kind: "answer",
+          text: "",
+          reasoning: "",
+          tools: names.map((name) => ({
+            name,
+            input: `{"argument":"${next}"}`,
+            place: "",
+            unknown: false,
+            expected: { kind: "succeeds" },
+          })),
+          usage: { input: 0, output: 0 },
+        });
+      const say = (text: string, reasoning = ""): Response =>
+        encodeAnswer(chat, `id${next}`, {
+          kind: "answer",
+          text,
+          reasoning,
+          tools: [],
+          usage: { input: next, output: 1 },
+        });
+      switch (behavior) {
+        case "text":
+          return Promise.resolve(say(`answer ${next}`));
+        case "think":
+          return Promise.resolve(say(`answer ${next}\nin /repo/there`, "Hm: # - '\""));
+        case "empty":
+          return Promise.resolve(say(""));
+        case "true":
+          return Promise.resolve(call("job_boolean_true"));
+        case "false":
+          return Promise.resolve(call("job_boolean_false"));
+        case "document":
+          return Promise.resolve(call("job_prepare_document"));
+        case "both":
+          return Promise.resolve(call("job_boolean_false", "job_boolean_true"));
+        case "e400":
+          return Promise.resolve(encodeError(400, "no"));
+        case "e408":
+          return Promise.resolve(encodeError(408, "no", { "x-should-retry": "false" }));
+        case "e503":
+          return Promise.resolve(encodeError(503, "no", { "x-should-retry": "false" }));
+        case "once":
+          return Promise.resolve(encodeError(503, "no"));
+        case "cut":
+          return Promise.resolve(encodeCut(chat, `id${next}`, partial));
+        case "hang":
+          return Promise.resolve(encodeHang(chat, `id${next}`, partial, request.signal));
+        case "die":
+          request.killRuntime();
+          return never(request.signal);
+      }
+    },
+  };
+}
+
+interface Played {
+  readonly outcome: string;
+  readonly events: readonly RunEvent[];
+}
+
+async function run(
+  entry: PreparedEntry,
+  flows: Readonly<Record<string, FlowSpec>>,
+  transport: ModelTransport,
+  clock: FakeClock,
+  limits: Script["limits"],
+  report: (event: RunEvent) => void,
+): Promise<Played> {
+  const events: RunEvent[] = [];
+  const outcome = await clock.runUntil(
+    runJob(
+      {
+        entry,
+        flows,
+        jobName: "job",
+        userInput: "",
+        workingDirectory: "/repo",
+        limits: resolveLimits(entry.limits, limits, { loopIterations: 3 }),
+        ...identity,
+        permissionsOf: () => "read-only",
+      },
+      {
+        sessions: new SimulatedRuntime(transport, clock),
+        clock,
+        gate: openGate,
+        rateLimit: new RateLimit(clock),
+        random: () => 0,
+        emit: (body) => {
+          const event = { at: clock.now(), runId: "run", ...body };
+          events.push(event);
+          report(event);
+        },
+      },
+    ),
+  );
+  return { outcome: outcome.kind, events };
+}
+
+/** Of the workflows, with the answers of this run. */
+export type FlowsOf = (
+  answers: Readonly<Record<string, readonly string[]>>,
+) => Readonly<Record<string, FlowSpec>>;
+
+/** Records a run and replays it. What differs is in the result. */
+export async function recordAndReplay(
+  entry: PreparedEntry,
+  list: readonly Behavior[],
+  flowsOf: FlowsOf = () => ({}),
+  answers: Readonly<Record<string, readonly string[]>> = {},
+): Promise<{ problems: readonly string[]; recording: string; log: string }> {
+  const recorder = createRecorder({ entry: "a.yml", job: "job" });
+  const recorded = await run(
+    entry,
+    flowsOf(answers),
+    capriciousModel(list),
+    new FakeClock(),
+    {},
+    (event) => recorder.report(event),
+  );
+  const recording = renderRehearsal(recorder.toRehearsal());
+  const loaded = loadScript(recording, "a.rehearsal.yml");
+  if (loaded.kind === "rejected") {
+    return { problems: loaded.diagnostics.map(diagnosticLine), recording, log: "" };
+  }
+  const { script } = loaded;
+  const clock = new FakeClock();
+  const model = createScriptedModel(script, { clock, workingDirectory: "/repo" });
+  const expectations = createExpectations(script.expect);
+  const replayed = await run(entry, flowsOf(script.answers), model, clock, script.limits, (event) =>
+    expectations.report(event),
+  );
+  const problems = [...model.failures(), ...expectations.failures(), ...model.unused()];
+  if (replayed.outcome !== recorded.outcome)
+    problems.push(`${recorded.outcome} → ${replayed.outcome}`);
+  const log = [recorded, replayed].map(({ events }) => events.flatMap(line).join("\n"));
+  return { problems, recording, log: log.join("\n--- replay\n") };
+}
+
+function line(event: RunEvent): string[] {
+  const told = decisionOf(event);
+  if (told !== undefined) return [`${told.work?.taskId ?? "job"} ${decisionText(told.decision)}`];
+  if (event.type === "work.ended") return [`${event.work.taskId} ended: ${event.outcome.kind}`];
+  if (event.type === "turn.started") return [`${event.work.taskId} prompt: ${event.prompt}`];
+  return [];
+}
