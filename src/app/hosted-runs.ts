@@ -123,9 +123,9 @@ export class HostedRuns {
     this.#ensureIdle();
     const result = prepareEntry(entry, { checkCommandPattern: unmatchable });
     if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
-    const flows = loadFlows(result.entry, folder, this.#reading);
-    const ofFlows = Object.values(flows).flatMap((flow) => flow.warnings);
-    this.use({ entry: result.entry, flows, warnings: [...result.warnings, ...ofFlows] });
+    const { leaves } = result;
+    const { flows, warnings } = loadFlows({ entry: result.entry, leaves, folder }, this.#reading);
+    this.use({ entry: result.entry, flows, warnings: [...result.warnings, ...warnings] });
   }
 
   /** Reads an entry or a workflow with what this host allows. Rejects with the diagnostics. */
