@@ -107,6 +107,7 @@ describe("a run that is resumed", () => {
         { journal: path("cut.jsonl") },
         /The journal cut\.jsonl would overwrite cut\.jsonl\. Choose another file\.$/,
       ],
+      [{ record: path("r.yml") }, /--record can't be combined with --resume/],
       [{ resume: path("none.jsonl") }, /the journal none\.jsonl does not exist\.$/],
     ];
     for (const [more, reason] of cases)
