@@ -11,6 +11,7 @@ import { firstWords, outputOf, scriptsIn, shortened } from "./commands.ts";
 import { defaultLimits, type Limits } from "../entry/model.ts";
 import { type Activity, type Workflow } from "./model.ts";
 import { Flow, frameOf } from "./flow.ts";
+import { hitsOf, withHit } from "./hits.ts";
 import { Scope, type Resolved } from "./scope.ts";
 import type { Effect, EffectResult, Script, ScriptRun, Step, WorkflowState } from "./state.ts";
 import { isQuoted, roleOf, shellQuoted } from "./value.ts";
@@ -112,14 +113,14 @@ class Stepper extends Flow {
       return;
     }
     const frame = this.frame;
-    const hit = (frame.hits[id] ?? 0) + 1;
+    const hit = hitsOf(frame.hits, id) + 1;
     const most = this.#mostHits();
     if (hit > most && !uncounted.has(activity.kind)) {
       this.fail(this.exceed("activityHits", most, id));
       return;
     }
     this.update({ activities: activities + 1 });
-    this.updateFrame({ hits: { ...frame.hits, [id]: hit } });
+    this.updateFrame({ hits: withHit(frame.hits, id) });
     const { file } = frame;
     const depth = this.state.frames.length - 1;
     this.trace.push({ kind: "started", file, activity: id, hit, depth });
