@@ -11,6 +11,7 @@ import { firstWords, outputOf, scriptsIn, shortened } from "./commands.ts";
 import { type Activity, type Workflow } from "./model.ts";
 import { Flow, frameOf } from "./flow.ts";
 import { Bounds, type MachineLimits } from "./machine-limits.ts";
+import { hitsOf, withHit } from "./hits.ts";
 import { Scope, type Resolved } from "./scope.ts";
 import type {
   Effect,
@@ -122,11 +123,11 @@ class Stepper extends Flow {
     const most = this.#bounds.of("activities");
     if (activities >= most.value) return this.end(this.exceed(most, id));
     const frame = this.frame;
-    const hit = (frame.hits[id] ?? 0) + 1;
+    const hit = hitsOf(frame.hits, id) + 1;
     const hits = this.#bounds.hits(frame.variables);
     if (hit > hits.value && !uncounted.has(activity.kind)) return this.fail(this.exceed(hits, id));
     this.update({ activities: activities + 1 });
-    this.updateFrame({ hits: { ...frame.hits, [id]: hit } });
+    this.updateFrame({ hits: withHit(frame.hits, id) });
     const { file } = frame;
     const depth = this.state.frames.length - 1;
     this.trace.push({ kind: "started", file, activity: id, hit, depth });

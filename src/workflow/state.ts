@@ -3,6 +3,7 @@
  * that was written and read again goes on in the same way, and so does one that is made again from the same results.
  */
 import type { ExceededLimit } from "../events/exceeded-limit.ts";
+import type { Hits } from "./hits.ts";
 import type { EffectResult, Script, ScriptRun } from "../events/step.ts";
 
 export type { EffectResult, Script, ScriptRun };
@@ -33,7 +34,7 @@ export interface Frame {
   /** Parameters whose value is a file that has not been read. */
   readonly unread: readonly string[];
   /** By activity. */
-  readonly hits: Readonly<Record<string, number>>;
+  readonly hits: Hits;
   /** Which of the ends is being handled; each is handled once. */
   readonly handling: "nothing" | "success" | "failed";
   readonly handled: readonly ("success" | "failed")[];
