@@ -296,7 +296,7 @@ export async function userInputOf(
 }
 
 /** Parameters and answers may contain the text of an event as well. */
-export function workflowTexts({ inputs, core }: Setting): {
+function workflowTexts({ inputs, core }: Setting): {
   readonly params: Params;
   readonly answers: Answers;
 } {

@@ -85,7 +85,7 @@ const ownNames: Readonly<Record<string, string>> = {
   USER_INPUT: "is the user input, which is an option of its own",
 };
 
-export function parseAssignment(text: string, example: string): Parsed<Assignment> {
+function parseAssignment(text: string, example: string): Parsed<Assignment> {
   const at = text.indexOf("=");
   const name = text.slice(0, Math.max(0, at)).trim();
   return name === ""

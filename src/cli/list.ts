@@ -1,18 +1,23 @@
 import { describeJobs, type JobDescription } from "../app/describe-jobs.ts";
 import { readEntry, readWorkflow } from "../app/entry-files.ts";
 import { isWorkflowFile } from "../app/workflow-files.ts";
-import { describeWorkflow, type WorkflowDescription } from "../workflow/describe.ts";
+import { describeWorkflow, promptsModels, type WorkflowDescription } from "../workflow/describe.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
 
 export async function list(entryFile: string, json: boolean): Promise<ExitCode> {
   if (isWorkflowFile(entryFile)) {
-    const description = describeWorkflow((await readWorkflow(entryFile)).workflow);
+    const { workflow } = await readWorkflow(entryFile);
+    const description = describeWorkflow(workflow);
     if (json) output.printJson({ entry: entryFile, workflow: description });
-    else for (const line of summary(description)) output.print(line);
+    else {
+      const needsModel = promptsModels(workflow) && description.models.length === 0;
+      for (const line of summary(description)) output.print(line);
+      output.print(row("RUN", runOf(entryFile, description, needsModel)));
+    }
     return exitCode.success;
   }
-  const { entry } = await readEntry(entryFile);
-  const jobs = describeJobs(entry);
+  const { entry, flows } = await readEntry(entryFile);
+  const jobs = describeJobs(entry, flows);
   if (json) output.printJson({ entry: entryFile, jobs });
   else for (const line of table(jobs)) output.print(line);
   return exitCode.success;
@@ -30,7 +35,26 @@ function summary(workflow: WorkflowDescription): readonly string[] {
     ["ASKS", asks.join(", ")],
     ["MODELS", models.join(", ")],
     ["FILES", files.join(", ")],
-  ].map(([name = "", text = ""]) => `${name.padEnd(10)}  ${text === "" ? "none" : text}`);
+  ].map(([name = "", text = ""]) => row(name, text === "" ? "none" : text));
+}
+
+function row(name: string, text: string): string {
+  return `${name.padEnd(10)}  ${text}`;
+}
+
+/** A command that runs it, with a place for what has to be given. A terminal can also ask the questions. */
+function runOf(
+  file: string,
+  { parameters, asks }: WorkflowDescription,
+  needsModel: boolean,
+): string {
+  const needed = parameters.filter(({ default: value }) => value === undefined);
+  return [
+    `agent-jobs run ${/^[\w./-]+$/.test(file) ? file : JSON.stringify(file)}`,
+    ...(needsModel ? ["--model driving=…"] : []),
+    ...needed.map(({ name }) => `--param ${name}=…`),
+    ...asks.map((id) => `--answer ${id}=…`),
+  ].join(" ");
 }
 
 function table(jobs: readonly JobDescription[]): readonly string[] {

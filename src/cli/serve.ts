@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { cancelOnSignals } from "../app/cancellation.ts";
-import { loadEntry, readEntry, readRehearsal, type ReadEntry } from "../app/entry-files.ts";
+import { loadEntry, readEntry, readRehearsal } from "../app/entry-files.ts";
 import { checkNames } from "../app/rehearsal-names.ts";
 import { makeFeedsFolder } from "../app/feeds-folder.ts";
 import type { Rehearsal } from "../app/host-options.ts";
@@ -95,9 +95,6 @@ async function start(flags: ServeFlags): Promise<Served> {
     flags.test === true
       ? ((await folder(flags.entriesDir, "--entries-dir")) ?? resolve("test"))
       : undefined;
-  const loaded = flags.test === true ? undefined : await entryOf(flags.entry, rehearsal?.entryFile);
-  if (loaded !== undefined && rehearsal !== undefined) checkNames(rehearsal, loaded);
-  const entry = loaded?.entry;
   const journals = await journalsFolder(flags.journals);
   const feedsFolder = await makeFeedsFolder();
   const host = new JobHost({
@@ -113,7 +110,7 @@ async function start(flags: ServeFlags): Promise<Served> {
     await feedsFolder.remove();
   };
   try {
-    if (entry !== undefined) await host.installJobsEntry(entry);
+    if (flags.test !== true) await install(host, flags.entry, rehearsal);
     const server = await startServer({
       host,
       clock: systemClock,
@@ -144,19 +141,21 @@ function factsOf({ file, job, userInput }: Rehearsal): PortalRehearsal {
 }
 
 /** The entry that was named; else that of the rehearsal, which fits no other; else the example. */
-async function entryOf(
+async function install(
+  host: JobHost,
   file: string | undefined,
-  rehearsed: string | undefined,
-): Promise<Pick<ReadEntry, "entry" | "flows">> {
-  const named = file ?? rehearsed;
-  if (named !== undefined) {
-    const read = await readEntry(named);
-    for (const warning of read.warnings) sayError(diagnosticLine(warning));
-    return read;
+  rehearsal: Rehearsal | undefined,
+): Promise<void> {
+  const named = file ?? rehearsal?.entryFile;
+  if (named === undefined) {
+    const loaded = loadEntry(exampleEntry.text, exampleEntry.file);
+    if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
+    await host.installJobsEntry(loaded.entry);
+    return;
   }
-  const loaded = loadEntry(exampleEntry.text, exampleEntry.file);
-  if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
-  return { entry: loaded.entry, flows: {} };
+  await host.installEntryFile(named);
+  for (const warning of host.entryWarnings) sayError(diagnosticLine(warning));
+  if (rehearsal !== undefined) checkNames(rehearsal, await readEntry(named));
 }
 
 /** Its absolute path. Throws `UsageError` if it is no folder. */

@@ -78,7 +78,7 @@ export type MadeDecision =
   /** An EXECUTE did not run a script, or had none to run. */
   | { readonly kind: "script-skipped"; readonly activity: string; readonly reason: string }
   | ({ readonly kind: "limit-exceeded"; readonly scope: LimitScope } & ExceededLimit)
-  | { readonly kind: "task-succeeded" }
+  | { readonly kind: "task-succeeded"; readonly what?: "workflow" }
   | { readonly kind: "task-failed"; readonly reason: string }
   | { readonly kind: "note"; readonly text: string };
 
@@ -317,7 +317,7 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     category: "TASK SUCCEEDED",
     severity: "good",
     audience: normal,
-    message: () => "Task succeeded",
+    message: ({ what = "task" }) => `${capitalized(what)} succeeded`,
   },
   "task-failed": {
     category: "TASK FAILED",

@@ -153,7 +153,7 @@ const made: Cases<MadeDecision> = {
     attempt: optional(natural),
     attempts: optional(natural),
   },
-  "task-succeeded": {},
+  "task-succeeded": { what: optional(words<"workflow">({ workflow: true })) },
   "task-failed": { reason: text },
   note: { text },
 };

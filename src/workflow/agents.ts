@@ -59,8 +59,13 @@ export class Agents {
           this.#open.set(agent, { session: acquired.session, known: messages.length });
         return acquired;
       },
-      discard: () => this.#close(agent, false),
+      discard: () => this.discard(agent),
     };
+  }
+
+  /** Its next prompt gets a session that is given the conversation. */
+  async discard(agent: number): Promise<void> {
+    await this.#close(agent, false);
   }
 
   /** Its session has answered: it knows the prompt and the answer. */

@@ -2,10 +2,10 @@
  * The control flow of a run: which activity follows, what the ends of a file mean, calls and returns, agents. Every
  * change makes a new state; the one that was given stays as it is.
  */
-import type { WorkflowLimit } from "../entry/model.ts";
+import { limitText, type ExceededLimit } from "../events/exceeded-limit.ts";
 import type { Activity, Workflow, WorkflowFile } from "./model.ts";
 import { defaultsOf } from "./parameters.ts";
-import type { Conversation, Frame, Trace, WorkflowState } from "./state.ts";
+import type { Conversation, Failure, Frame, Trace, WorkflowState } from "./state.ts";
 
 /** A run of a file, from the beginning. `own` are the variables that may name a file. */
 export function frameOf(
@@ -17,6 +17,8 @@ export function frameOf(
   return { file, variables, unread, hits: {}, handling: "nothing", handled: [] };
 }
 
+const unknown: Failure = { reason: "The workflow has failed." };
+
 export class Flow {
   readonly workflow: Workflow;
   readonly trace: Trace[] = [];
@@ -27,13 +29,18 @@ export class Flow {
     this.state = state;
   }
 
-  /** The end of an activity, and the way on. */
-  finish(activity: Activity, succeeded: boolean, reason?: string): void {
-    const to = succeeded ? activity.next : activity.other;
-    this.ended(activity, succeeded, reason, to);
-    if (to !== undefined) this.go(to);
-    else if (succeeded) this.succeed(false);
-    else this.fail(reason ?? `${activity.id} failed.`);
+  /** The end of an activity, and the way on. `remark`: on a success. */
+  finish(activity: Activity, failure?: Failure, remark?: string): void {
+    const to = failure === undefined ? activity.next : activity.other;
+    this.ended(activity, failure === undefined, failure?.reason ?? remark, to);
+    if (to === undefined) {
+      if (failure === undefined) this.succeed(false);
+      else this.fail(failure);
+      return;
+    }
+    const { before: _before, ...frame } = this.frame;
+    this.replaceFrame(failure === undefined ? frame : { ...frame, before: failure });
+    this.go(to);
   }
 
   ended(activity: Activity, succeeded: boolean, reason?: string, to?: string): void {
@@ -50,40 +57,42 @@ export class Flow {
   /** The end of a file: at a SUCCESS, or because nothing follows. */
   succeed(isExplicit: boolean): void {
     const { handling, handled } = this.frame;
-    if (handling === "failed" && !isExplicit) return this.#return("FAILED", this.frame.reason);
+    if (handling === "failed" && !isExplicit) return this.#return(this.frame.failure ?? unknown);
     const { onSuccess } = this.file;
-    if (onSuccess === undefined || handled.includes("success")) return this.#return("SUCCESS");
+    if (onSuccess === undefined || handled.includes("success")) return this.#return();
     this.updateFrame({ handling: "success", handled: [...handled, "success"] });
     this.update({ status: "SUCCESS" });
     this.go(onSuccess);
   }
 
-  fail(reason: string): void {
+  fail(failure: Failure): void {
     const { handled } = this.frame;
     const { onFailed } = this.file;
-    if (onFailed === undefined || handled.includes("failed")) return this.#return("FAILED", reason);
-    this.updateFrame({ handling: "failed", handled: [...handled, "failed"], reason });
+    if (onFailed === undefined || handled.includes("failed")) return this.#return(failure);
+    this.updateFrame({ handling: "failed", handled: [...handled, "failed"], failure });
     this.update({ status: "FAILED" });
     this.go(onFailed);
   }
 
   /** Back to the caller, with the variables, but without the setting for the hits of this file. */
-  #return(status: "SUCCESS" | "FAILED", reason?: string): void {
+  #return(failure?: Failure): void {
     const { frames } = this.state;
     const [parent, child] = frames.slice(-2);
-    if (parent?.calling === undefined || child === undefined) return this.end(status, reason);
+    if (parent?.calling === undefined || child === undefined) return this.end(failure);
     const { calling, ...rest } = parent;
     const returned = Object.entries(child.variables).filter(
       ([name]) => name !== "MAX_ACTIVITY_HITS",
     );
     const variables = { ...rest.variables, ...Object.fromEntries(returned) };
+    const status = failure === undefined ? "SUCCESS" : "FAILED";
     this.update({ status, frames: [...frames.slice(0, -2), { ...rest, variables }] });
-    this.finish(this.activity(calling), status === "SUCCESS", reason);
+    this.finish(this.activity(calling), failure);
   }
 
-  end(status: "SUCCESS" | "FAILED", reason?: string): void {
+  end(failure?: Failure): void {
     const phase = { kind: "ended" } as const;
-    this.update({ status, phase: reason === undefined ? phase : { ...phase, reason } });
+    if (failure === undefined) this.update({ status: "SUCCESS", phase });
+    else this.update({ status: "FAILED", phase: { ...phase, failure } });
   }
 
   /** Into a called file, with its variables. */
@@ -106,9 +115,11 @@ export class Flow {
     this.update({ phase: { kind: "ready", activity } });
   }
 
-  exceed(limit: WorkflowLimit, value: number, activity: string): string {
-    this.trace.push({ kind: "limit", limit, value, activity });
-    return `Exceeded limits.${limit} (${value}) at ${activity}.`;
+  exceed(exceeded: ExceededLimit, activity: string): Failure {
+    const { file } = this.frame;
+    this.trace.push({ kind: "limit", exceeded, file, activity });
+    const scope = { kind: "activity", file, activity } as const;
+    return { reason: `Exceeded ${limitText(exceeded, scope)}.`, unanswered: true };
   }
 
   set(name: string, text: string): void {
@@ -165,8 +176,10 @@ export class Flow {
   }
 
   updateFrame(change: Partial<Frame>): void {
-    this.update({
-      frames: [...this.state.frames.slice(0, -1), { ...this.frame, ...change }],
-    });
+    this.replaceFrame({ ...this.frame, ...change });
+  }
+
+  replaceFrame(frame: Frame): void {
+    this.update({ frames: [...this.state.frames.slice(0, -1), frame] });
   }
 }

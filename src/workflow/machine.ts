@@ -8,18 +8,21 @@
  */
 import { evaluateCheck } from "./check.ts";
 import { firstWords, outputOf, scriptsIn, shortened } from "./commands.ts";
-import { defaultLimits, type Limits } from "../entry/model.ts";
 import { type Activity, type Workflow } from "./model.ts";
 import { Flow, frameOf } from "./flow.ts";
 import { hitsOf, withHit } from "./hits.ts";
+import { Bounds, type MachineLimits } from "./machine-limits.ts";
 import { Scope, type Resolved } from "./scope.ts";
-import type { Effect, EffectResult, Script, ScriptRun, Step, WorkflowState } from "./state.ts";
+import type {
+  Effect,
+  EffectResult,
+  Failure,
+  Script,
+  ScriptRun,
+  Step,
+  WorkflowState,
+} from "./state.ts";
 import { isQuoted, roleOf, shellQuoted } from "./value.ts";
-
-export type MachineLimits = Pick<
-  Limits,
-  "activityHits" | "activities" | "callDepth" | "promptCharacters" | "outputCharacters"
->;
 
 export interface MachineOptions {
   /** The names of the environment that the workflow may read, with their values. */
@@ -30,7 +33,10 @@ export interface MachineOptions {
 }
 
 export interface Machine {
-  /** Before the first activity. The variables are those of `bindParameters`. `result`: RESULT. */
+  /**
+   * Before the first activity. The variables are those of `bindParameters`. `result`: RESULT, which is the input of the
+   * run; a parameter that begins with it is no file.
+   */
   start(variables: Readonly<Record<string, string>>, result?: string): WorkflowState;
   /** The first step, and each one after a `pass`, is given `passed`. */
   step(state: WorkflowState, result: EffectResult): Step;
@@ -40,10 +46,16 @@ export function workflowMachine(workflow: Workflow, options: MachineOptions = {}
   return {
     start: (variables, result = "") => {
       const main = workflow.files[workflow.main];
+      // Whoever writes the input of a run must not choose a file by it.
+      const isInput = (value: string): boolean =>
+        result.startsWith("file:") && value.startsWith(result);
+      const own = Object.fromEntries(
+        Object.entries(variables).filter(([, value]) => !isInput(value)),
+      );
       return {
         status: "CREATED",
         result,
-        frames: [frameOf(workflow.main, variables, variables)],
+        frames: [frameOf(workflow.main, variables, own)],
         agents: {},
         nextAgent: 0,
         phase: { kind: "ready", activity: main?.start ?? "" },
@@ -63,17 +75,17 @@ const uncounted: ReadonlySet<Activity["kind"]> = new Set(["start", "success", "f
 
 class Stepper extends Flow {
   readonly #options: MachineOptions;
-  readonly #limits: Required<MachineLimits>;
+  readonly #bounds: Bounds;
 
   constructor(workflow: Workflow, options: MachineOptions, state: WorkflowState) {
     super(workflow, state);
     this.#options = options;
-    this.#limits = { ...defaultLimits, ...options.limits };
+    this.#bounds = new Bounds(options.limits);
   }
 
   step(result: EffectResult): Step {
     const { phase } = this.state;
-    if (phase.kind !== "ended" && result.kind === "stopped") this.end("FAILED", result.reason);
+    if (phase.kind !== "ended" && result.kind === "stopped") this.end(unanswered(result.reason));
     else if (phase.kind === "ready") {
       if (result.kind !== "passed") throw unexpected(phase.kind, result);
       this.#begin(phase.activity);
@@ -81,7 +93,7 @@ class Stepper extends Flow {
       const activity = this.activity(phase.activity);
       if (result.kind === "failed") {
         if (result.runs !== undefined) this.#keepOutput(result.runs);
-        this.finish(activity, false, result.reason);
+        this.finish(activity, unanswered(result.reason));
       } else if (phase.effect.kind === "read" && result.kind === "read") {
         this.#perform(activity, { ...phase.files, [phase.effect.path]: result.text });
       } else this.#receive(activity, phase.effect, result);
@@ -100,7 +112,7 @@ class Stepper extends Flow {
         const { variables } = this.frame;
         const ended = status === "SUCCESS" ? status : "FAILED";
         const done = { kind: "done", status: ended, result, variables } as const;
-        return phase.reason === undefined ? done : { ...done, reason: phase.reason };
+        return phase.failure === undefined ? done : { ...done, failure: phase.failure };
       }
     }
   }
@@ -108,17 +120,12 @@ class Stepper extends Flow {
   #begin(id: string): void {
     const activity = this.activity(id);
     const { activities } = this.state;
-    if (activities >= this.#limits.activities) {
-      this.end("FAILED", this.exceed("activities", this.#limits.activities, id));
-      return;
-    }
+    const most = this.#bounds.of("activities");
+    if (activities >= most.value) return this.end(this.exceed(most, id));
     const frame = this.frame;
     const hit = hitsOf(frame.hits, id) + 1;
-    const most = this.#mostHits();
-    if (hit > most && !uncounted.has(activity.kind)) {
-      this.fail(this.exceed("activityHits", most, id));
-      return;
-    }
+    const hits = this.#bounds.hits(frame.variables);
+    if (hit > hits.value && !uncounted.has(activity.kind)) return this.fail(this.exceed(hits, id));
     this.update({ activities: activities + 1 });
     this.updateFrame({ hits: withHit(frame.hits, id) });
     const { file } = frame;
@@ -127,40 +134,34 @@ class Stepper extends Flow {
     this.#perform(activity, {});
   }
 
-  /** A file may ask for more, or fewer, with a parameter or a variable. */
-  #mostHits(): number {
-    const { variables } = this.frame;
-    const written = Object.hasOwn(variables, "MAX_ACTIVITY_HITS")
-      ? variables["MAX_ACTIVITY_HITS"]
-      : undefined;
-    const most = Number(written?.trim() || "none");
-    return Number.isInteger(most) && most > 0 ? most : this.#limits.activityHits;
-  }
-
   /** Does what needs nothing from the outside, or says what is needed. May be called again with more files. */
   #perform(activity: Activity, files: Readonly<Record<string, string>>): void {
     switch (activity.kind) {
       case "start":
         return this.#start(activity, files);
       case "on":
-        return this.finish(activity, true);
+        return this.finish(activity);
       case "success":
         this.ended(activity, true);
         return this.succeed(true);
-      case "failed":
+      case "failed": {
         this.ended(activity, true);
-        return this.fail(this.frame.reason ?? `The workflow reached ${activity.id}.`);
+        const { failure, before } = this.frame;
+        const own = { reason: `The workflow reached ${activity.id}.` };
+        // An edge from a crash to FAILED means the same as no edge.
+        return this.fail(failure ?? (before?.unanswered === true ? before : own));
+      }
       case "set":
         return this.#value(activity, files, activity.value, activity.value, (text) => {
           this.set(activity.name, text);
-          this.finish(activity, true);
+          this.finish(activity);
         });
       case "assign": {
         // A text with {{NAME}} is a text. Everything else must have a value.
         const otherwise = activity.value.includes("{{") ? activity.value : undefined;
         return this.#value(activity, files, activity.value, otherwise, (text) => {
           this.update({ result: text });
-          this.finish(activity, true);
+          this.finish(activity);
         });
       }
       case "check":
@@ -199,7 +200,7 @@ class Stepper extends Flow {
     }
     this.updateFrame({ variables, unread: [] });
     this.update({ status: "DOING" });
-    this.finish(activity, true);
+    this.finish(activity);
   }
 
   #check(
@@ -211,9 +212,9 @@ class Stepper extends Flow {
       this.#value(activity, files, right, right, (text) => {
         const rightText = isQuoted(right) ? text : text.trim();
         const value = evaluateCheck(operator, leftText, rightText);
-        if (value.kind === "failed") this.finish(activity, false, value.reason);
-        else if (value.holds) this.finish(activity, true);
-        else this.finish(activity, false, `The check ${activity.id} doesn't hold.`);
+        if (value.kind === "failed") this.finish(activity, unanswered(value.reason));
+        else if (value.holds) this.finish(activity);
+        else this.finish(activity, { reason: `The check ${activity.id} doesn't hold.` });
       }),
     );
   }
@@ -223,23 +224,20 @@ class Stepper extends Flow {
     text: string,
     files: Readonly<Record<string, string>>,
   ): void {
-    const { promptCharacters } = this.#limits;
-    if (text.length > promptCharacters) {
-      const reason = this.exceed("promptCharacters", promptCharacters, activity.id);
-      return this.finish(activity, false, reason);
-    }
+    const most = this.#bounds.of("promptCharacters");
+    if (text.length > most.value) return this.finish(activity, this.exceed(most, activity.id));
     switch (roleOf(activity.prompt)) {
       case "system":
         this.addAgent({ system: text, messages: [] });
         this.update({ result: "" });
-        return this.finish(activity, true);
+        return this.finish(activity);
       case "assistant":
         this.converse([{ role: "assistant", text }]);
         this.update({ result: text });
-        return this.finish(activity, true);
+        return this.finish(activity);
       case "user":
       case undefined: {
-        if (text.trim() === "") return this.finish(activity, false, "The prompt is empty.");
+        if (text.trim() === "") return this.finish(activity, unanswered("The prompt is empty."));
         const agent = this.agent();
         const effect = { kind: "prompt", activity: activity.id, agent, text } as const;
         return this.#wait(activity, effect, files);
@@ -265,7 +263,7 @@ class Stepper extends Flow {
       ({ scripts } = found);
     } else {
       const filled = this.#scope(files).fill(command, shellQuoted);
-      if (filled.kind === "failed") return this.finish(activity, false, filled.reason);
+      if (filled.kind === "failed") return this.finish(activity, unanswered(filled.reason));
       this.#reportMissing(id, filled.missing);
       scripts = [{ tag: "sh", code: filled.text }];
     }
@@ -273,16 +271,13 @@ class Stepper extends Flow {
       return this.#wait(activity, { kind: "execute", activity: id, scripts }, files);
     this.trace.push({ kind: "skipped", activity: id, reason: "There is nothing to execute." });
     this.update({ result: "" });
-    this.finish(activity, true);
+    this.finish(activity);
   }
 
   #call(activity: Extract<Activity, { kind: "call" }>): void {
     const { frames } = this.state;
-    const { callDepth } = this.#limits;
-    if (frames.length > callDepth) {
-      const reason = this.exceed("callDepth", callDepth, activity.id);
-      return this.finish(activity, false, reason);
-    }
+    const most = this.#bounds.of("callDepth");
+    if (frames.length > most.value) return this.finish(activity, this.exceed(most, activity.id));
     const target = this.workflow.files[activity.target];
     if (target === undefined) throw new Error(`There is no file ${activity.target}.`);
     const { variables } = this.frame;
@@ -291,7 +286,7 @@ class Stepper extends Flow {
     );
     if (absent !== undefined) {
       const reason = `${activity.path} needs the parameter ${absent.name}.`;
-      return this.finish(activity, false, reason);
+      return this.finish(activity, unanswered(reason));
     }
     this.enter(activity, target);
   }
@@ -303,7 +298,7 @@ class Stepper extends Flow {
         { role: "assistant", text: result.text },
       ]);
       this.update({ result: result.text });
-      return this.finish(activity, true);
+      return this.finish(activity);
     }
     if (effect.kind === "ask" && result.kind === "answered") {
       const { asked } = this.state;
@@ -311,7 +306,7 @@ class Stepper extends Flow {
         asked: { ...asked, [activity.id]: effect.times + 1 },
         result: result.text,
       });
-      return this.finish(activity, true);
+      return this.finish(activity);
     }
     if (effect.kind === "execute" && result.kind === "executed") {
       return this.#executed(activity, result.runs);
@@ -320,25 +315,24 @@ class Stepper extends Flow {
   }
 
   #executed(activity: Activity, runs: readonly ScriptRun[]): void {
-    const { outputCharacters } = this.#limits;
+    const most = this.#bounds.of("outputCharacters");
     const exitCode = this.#keepOutput(runs);
     const late = runs.find(({ timedOut }) => timedOut === true);
     if (late !== undefined) {
-      return this.finish(activity, false, `The command took too long: ${firstWords(late.code)}`);
+      const reason = `The command took too long: ${firstWords(late.code)}`;
+      return this.finish(activity, unanswered(reason));
     }
     const printed = runs.reduce((sum, run) => sum + (run.outputCharacters ?? run.output.length), 0);
-    if (printed > outputCharacters) {
-      const reason = this.exceed("outputCharacters", outputCharacters, activity.id);
-      return this.finish(activity, false, reason);
-    }
+    if (printed > most.value) return this.finish(activity, this.exceed(most, activity.id));
     // Without a failure edge, the model judges what the command printed.
-    const succeeded = exitCode === 0 || activity.other === undefined;
-    this.finish(activity, succeeded, exitCode === 0 ? undefined : `The exit code is ${exitCode}.`);
+    const failure = exitCode === 0 ? undefined : { reason: `The exit code is ${exitCode}.` };
+    if (activity.other === undefined) this.finish(activity, undefined, failure?.reason);
+    else this.finish(activity, failure);
   }
 
   /** RESULT and EXIT_CODE. Returns the exit code. */
   #keepOutput(runs: readonly ScriptRun[]): number {
-    this.update({ result: shortened(outputOf(runs), this.#limits.outputCharacters) });
+    this.update({ result: shortened(outputOf(runs), this.#bounds.of("outputCharacters").value) });
     const exitCode = runs.findLast((run) => run.exitCode !== 0)?.exitCode ?? 0;
     this.set("EXIT_CODE", String(exitCode));
     return exitCode;
@@ -357,7 +351,11 @@ class Stepper extends Flow {
       case "unread":
         return this.#read(activity, resolved.path, files);
       case "failed":
-        return this.finish(activity, false, resolved.reason);
+        // A CHECK of a name without a value doesn't hold.
+        return this.finish(
+          activity,
+          activity.kind === "check" ? { reason: resolved.reason } : unanswered(resolved.reason),
+        );
       case "text":
         this.#reportMissing(activity.id, resolved.missing);
         return then(resolved.text);
@@ -389,6 +387,10 @@ class Stepper extends Flow {
     const { environment = {} } = this.#options;
     return new Scope(this.state, this.frame, this.file, environment, files);
   }
+}
+
+function unanswered(reason: string): Failure {
+  return { reason, unanswered: true };
 }
 
 function unexpected(waiting: string, { kind }: EffectResult): Error {

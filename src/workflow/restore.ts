@@ -119,7 +119,10 @@ export function restoreRun(
     const { difference, effect: end, last, exceeded } = replay(events);
     if (difference === undefined && end.kind === "done" && last?.kind !== "failed") {
       return exceeded
-        ? { kind: "refused", reason: `${end.reason ?? ""} Raise the limit to go on.`.trimStart() }
+        ? {
+            kind: "refused",
+            reason: `${end.failure?.reason ?? ""} Raise the limit to go on.`.trimStart(),
+          }
         : endOf(end);
     }
   }

@@ -15,15 +15,16 @@ import {
   type ResolvedLimits,
   type UsageBudget,
 } from "../engine/limits.ts";
-import { stopText, type Scope } from "../engine/scope.ts";
+import { STOP_GRACE_MS, stopText, unlessStopped, type Scope } from "../engine/scope.ts";
 import type { StepActivity } from "../engine/ports.ts";
 import { sendPrompt } from "../engine/send-prompt.ts";
 import type { Permissions } from "../entry/model.ts";
 import { crashAdvice, crashText } from "../events/crash.ts";
 import type { MadeDecision } from "../events/decision.ts";
-import type { ExceededLimit } from "../events/exceeded-limit.ts";
+import { limitText, type LimitScope } from "../events/exceeded-limit.ts";
 import { errorToDetailedString } from "../events/error-detail.ts";
 import type { EffectResult, ShellState } from "../events/step.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import { Agents } from "./agents.ts";
 import { missingAnswer, type Answers, type Asker } from "./ask.ts";
 import { hitsOf } from "./hits.ts";
@@ -103,8 +104,6 @@ class FlowRunner {
   readonly #restoring: Restoring | undefined;
   /** As JSON. */
   #shell: string;
-  /** Why the last effect failed without a verdict: a limit, a crash, a missing answer. */
-  #unanswered: string | undefined;
 
   constructor(run: FlowRun, context: FlowContext, scope: Scope, usage: UsageBudget) {
     this.#run = run;
@@ -139,7 +138,7 @@ class FlowRunner {
       ({ state } = step);
       if (restored) log.observe(step.trace, state, { restoring: this.#restoring });
       else {
-        this.#decide(state, step.trace);
+        this.#decide(step.trace);
         log.observe(step.trace, state, { shell: this.#shellAfter(effect) });
       }
       ({ effect } = step);
@@ -153,8 +152,7 @@ class FlowRunner {
   }
 
   async close(succeeded: boolean): Promise<void> {
-    await this.#agents.close(succeeded);
-    await this.#run.scripts.close();
+    await Promise.all([this.#agents.close(succeeded), this.#run.scripts.close()]);
   }
 
   async #perform(effect: Effect, state: WorkflowState, step: number): Promise<EffectResult> {
@@ -168,14 +166,13 @@ class FlowRunner {
   }
 
   #do(effect: Effect, state: WorkflowState, step: number): EffectResult | Promise<EffectResult> {
-    this.#unanswered = undefined;
     switch (effect.kind) {
       case "pass":
       case "done":
         return { kind: "passed" };
       case "read": {
         const read = this.#run.read(effect.path, effect.from);
-        return read.kind === "read" ? read : this.#fail(read.reason);
+        return read.kind === "read" ? read : failed(read.reason);
       }
       case "prompt":
         return this.#prompt(effect, state);
@@ -214,27 +211,35 @@ class FlowRunner {
           activity,
         },
       );
+      if (outcome.kind === "completed") {
+        this.#agents.answered(effect.agent);
+        return { kind: "answered", text: outcome.text };
+      }
+      // Its session knows a prompt that is no part of the conversation.
+      await this.#agents.discard(effect.agent);
       switch (outcome.kind) {
-        case "completed":
-          this.#agents.answered(effect.agent);
-          return { kind: "answered", text: outcome.text };
         case "cut":
-          this.#agents.answered(effect.agent);
-          return this.#fail(ANSWER_CUT);
+          return failed(ANSWER_CUT);
         case "crashed": {
           const advice = crashAdvice(outcome.crash);
           const text = crashText(outcome.crash);
-          return this.#fail(advice === undefined ? text : `${text} ${advice}`);
+          return failed(advice === undefined ? text : `${text} ${advice}`);
         }
-        case "canceled": {
-          const { stopped } = scope;
-          if (stopped?.kind === "limit") this.#exceeded(stopped, activity);
-          return this.#fail(stopped === undefined ? "canceled" : stopText(stopped));
-        }
+        case "canceled":
+          return this.#stopped(scope, activity);
       }
     } finally {
       scope.dispose();
     }
+  }
+
+  /** A prompt was stopped. The end of a workflow reports what has stopped all of it. */
+  #stopped({ stopped }: Scope, activity: StepActivity): Failed {
+    if (stopped?.kind !== "limit" || this.#scope.stopped !== undefined)
+      return failed(stopped === undefined ? "canceled" : stopText(stopped));
+    const scope = scopeOf(activity);
+    this.#tell({ ...stopped, kind: "limit-exceeded", scope });
+    return failed(`Exceeded ${limitText(stopped, scope)}.`);
   }
 
   async #ask({ activity, question, times }: EffectOf<"ask">, step: number): Promise<EffectResult> {
@@ -242,9 +247,16 @@ class FlowRunner {
     const given = Object.hasOwn(answers, activity) ? answers[activity]?.[times] : undefined;
     if (given !== undefined) return { kind: "answered", text: given };
     const asked = { activity, question, times, step, work: this.#context.work };
-    if (ask === undefined) return this.#fail(missingAnswer(asked, answers));
-    const answer = await ask(asked, this.#scope.signal);
-    return answer.kind === "answered" ? answer : this.#fail(answer.reason);
+    if (ask === undefined) return failed(missingAnswer(asked, answers));
+    const { clock } = this.#context.ports;
+    // A host's own: it may throw, or never end.
+    const asking = (async () => ask(asked, this.#scope.signal))().catch((error: unknown) => ({
+      kind: "unanswered" as const,
+      reason: `${activity} can't be asked: ${errorMessage(error)}`,
+    }));
+    const answer = await unlessStopped(this.#scope, clock, STOP_GRACE_MS, asking);
+    if (answer === undefined) return failed("canceled");
+    return answer.kind === "answered" ? answer : failed(answer.reason);
   }
 
   async #execute(
@@ -261,22 +273,20 @@ class FlowRunner {
       case "executed":
         return executed;
       case "canceled":
-        return this.#fail("canceled");
+        return failed("canceled");
       case "failed": {
-        const { limit, reason, runs } = executed;
+        const { limit, reason, runs, because } = executed;
+        const { activity } = effect;
         if (limit !== undefined) {
+          const scope = scopeOf(this.#activity(activity, state));
           const bound = exceeded(this.#run.limits, limit);
-          this.#exceeded(bound, this.#activity(effect.activity, state));
+          this.#tell({ ...bound, kind: "limit-exceeded", scope });
         }
-        return { ...this.#fail(reason), runs };
+        // A failure edge may hide it.
+        if (because === "denied") this.#tell({ kind: "script-skipped", activity, reason });
+        return runs.length === 0 ? failed(reason) : { ...failed(reason), runs };
       }
     }
-  }
-
-  /** A failure that is no verdict: nothing has judged anything. */
-  #fail(reason: string): Extract<EffectResult, { kind: "failed" }> {
-    this.#unanswered = reason;
-    return { kind: "failed", reason };
   }
 
   #activity(id: string, state: WorkflowState): StepActivity {
@@ -284,20 +294,14 @@ class FlowRunner {
     return { id, file: frame?.file ?? "", hit: frame === undefined ? 1 : hitsOf(frame.hits, id) };
   }
 
-  #exceeded(limit: ExceededLimit, { id, file }: Pick<StepActivity, "id" | "file">): void {
-    const scope = { kind: "activity", file, activity: id } as const;
-    this.#tell({ ...limit, kind: "limit-exceeded", scope });
-  }
-
   /** What the interpreter reports beside the steps. */
-  #decide(state: WorkflowState, trace: readonly Trace[]): void {
+  #decide(trace: readonly Trace[]): void {
     for (const one of trace) {
       switch (one.kind) {
         case "limit": {
-          const file = state.frames.at(-1)?.file ?? "";
-          const bound = exceeded(this.#run.limits, one.limit);
-          this.#exceeded({ ...bound, value: one.value }, { id: one.activity, file });
-          this.#unanswered = undefined;
+          const { file, activity } = one;
+          const scope = { kind: "activity", file, activity } as const;
+          this.#tell({ ...one.exceeded, kind: "limit-exceeded", scope });
           break;
         }
         case "missing":
@@ -327,9 +331,9 @@ class FlowRunner {
     return shell;
   }
 
-  #end({ status, result, reason = "The workflow has failed." }: EffectOf<"done">): FlowEnd {
-    if (status === "SUCCESS") {
-      this.#tell({ kind: "task-succeeded" });
+  #end({ result, failure }: EffectOf<"done">): FlowEnd {
+    if (failure === undefined) {
+      this.#tell({ kind: "task-succeeded", what: "workflow" });
       return { kind: "succeeded", report: result };
     }
     const ofJob = this.#context.scope.stopped;
@@ -340,10 +344,21 @@ class FlowRunner {
       const { file } = this.#run.workflow;
       this.#tell({ ...own, kind: "limit-exceeded", scope: { kind: "workflow", file } });
     }
+    const { reason } = failure;
     this.#tell({ kind: "task-failed", reason });
-    const answer = own === undefined && this.#unanswered !== reason;
+    const answer = failure.unanswered !== true;
     return { kind: "failed", reason, answer, report: result };
   }
+}
+
+type Failed = Extract<EffectResult, { kind: "failed" }>;
+
+function failed(reason: string): Failed {
+  return { kind: "failed", reason };
+}
+
+function scopeOf({ id, file }: StepActivity): Extract<LimitScope, { kind: "activity" }> {
+  return { kind: "activity", file, activity: id };
 }
 
 type EffectOf<Kind extends Effect["kind"]> = Extract<Effect, { kind: Kind }>;

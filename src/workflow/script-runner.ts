@@ -6,6 +6,7 @@
  */
 import { defaultLimits, type Limits, type Permissions } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
+import { limitText } from "../events/exceeded-limit.ts";
 import type { Script, ScriptRun, ShellState } from "../events/step.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { decidePermission, type PermissionContext } from "../permissions/policy.ts";
@@ -59,7 +60,12 @@ export interface CompleteRun extends ScriptRun {
 export type ScriptLimits = Pick<
   Limits,
   "commandMinutes" | "commandIdleMinutes" | "outputCharacters"
->;
+> & {
+  /** What has set them, for texts. */
+  readonly setBy?: { readonly [Name in keyof Limits]?: string };
+};
+
+type BoundLimits = ScriptLimits & Required<Omit<ScriptLimits, "setBy">>;
 
 export interface ScriptRunnerOptions {
   /** Where scripts and output are kept until the run is over. Its mark is in the environment of each process. */
@@ -103,7 +109,7 @@ export function scriptTags({
 
 export class ScriptRunner implements Scripts {
   readonly #options: ScriptRunnerOptions;
-  readonly #limits: Required<ScriptLimits>;
+  readonly #limits: BoundLimits;
   readonly #shell: BashShell;
   readonly #executors: readonly Executor[];
   readonly #outputs = new Set<ScriptOutput>();
@@ -310,7 +316,7 @@ async function orGivenUp(
 
 /** What ends the scripts of an activity before they end. */
 class Bounds {
-  readonly #limits: Required<ScriptLimits>;
+  readonly #limits: BoundLimits;
   readonly #clock: Clock;
   readonly #outer: readonly AbortSignal[];
   readonly #over = new AbortController();
@@ -318,7 +324,7 @@ class Bounds {
   #heard: number;
   #stopped: Problem | undefined;
 
-  constructor(limits: Required<ScriptLimits>, clock: Clock, outer: readonly AbortSignal[]) {
+  constructor(limits: BoundLimits, clock: Clock, outer: readonly AbortSignal[]) {
     this.#limits = limits;
     this.#clock = clock;
     this.#outer = outer;
@@ -373,7 +379,10 @@ class Bounds {
   }
 
   #exceedTime(limit: "commandMinutes" | "commandIdleMinutes"): void {
-    const reason = `Exceeded limits.${limit} (${this.#limits[limit]} minutes)`;
+    const { setBy = {}, [limit]: value } = this.#limits;
+    const source = setBy[limit];
+    const bound = { limit, value, ...(source === undefined ? {} : { setBy: source }) };
+    const reason = `Exceeded ${limitText(bound)}`;
     this.#stop({ because: "limit", limit, reason });
   }
 

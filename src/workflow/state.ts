@@ -2,9 +2,9 @@
  * The state of a run of a workflow, what it asks of the outside, and what it is told. All of it is plain JSON: a state
  * that was written and read again goes on in the same way, and so does one that is made again from the same results.
  */
-import type { WorkflowLimit } from "../entry/model.ts";
-import type { Hits } from "./hits.ts";
+import type { ExceededLimit } from "../events/exceeded-limit.ts";
 import type { EffectResult, Script, ScriptRun } from "../events/step.ts";
+import type { Hits } from "./hits.ts";
 
 export type { EffectResult, Script, ScriptRun };
 
@@ -43,7 +43,15 @@ export interface Frame {
   /** The CALL that waits for the frame above this one. */
   readonly calling?: string;
   /** Why the file has failed, while that is handled. */
-  readonly reason?: string;
+  readonly failure?: Failure;
+  /** Why the activity before this one has failed. */
+  readonly before?: Failure;
+}
+
+export interface Failure {
+  readonly reason: string;
+  /** A limit, a crash, a denial or a missing value is the cause: nothing was judged. */
+  readonly unanswered?: true;
 }
 
 export interface Conversation {
@@ -66,7 +74,7 @@ export type Phase =
       readonly effect: Exclude<Effect, { kind: "pass" | "done" }>;
       readonly files: Readonly<Record<string, string>>;
     }
-  | { readonly kind: "ended"; readonly reason?: string };
+  | { readonly kind: "ended"; readonly failure?: Failure };
 
 /** What the machine needs from the outside to go on. */
 export type Effect =
@@ -100,7 +108,7 @@ export type Effect =
       readonly result: string;
       readonly variables: Readonly<Record<string, string>>;
       /** Why it failed. */
-      readonly reason?: string;
+      readonly failure?: Failure;
     };
 
 /** What happened in a step, for events and reports. */
@@ -124,8 +132,8 @@ export type Trace =
     }
   | {
       readonly kind: "limit";
-      readonly limit: WorkflowLimit;
-      readonly value: number;
+      readonly exceeded: ExceededLimit;
+      readonly file: string;
       readonly activity: string;
     }
   | { readonly kind: "missing"; readonly name: string; readonly activity: string }

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
 import { runCli, type CliResult } from "../rig/cli.ts";
+import { noTerminal, startOnTerminal, type TerminalChild } from "../rig/terminal.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 import { workflowText } from "../workflow/rig.ts";
 
+const commandLine = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
 const entry = `models: { driving: gpt-5 }
 tasks: { a: { model: { category: driving }, prompt: A } }
 jobs:
@@ -36,7 +39,7 @@ describe("the options of workflows at the command line", () => {
     [["e.yml", "--resume", "run.jsonl"], /Only a workflow .* can be resumed/],
     [
       ["e.yml", "--answer", "ASK_A=1"],
-      /--answer is only for workflows, and the job "one" has none\\./,
+      /--answer is only for workflows, and the job "one" has none\./,
     ],
     [["e.yml", "--env", "SET"], /--env is only for workflows/],
     [["e.yml", "--history", "h"], /--history is only for workflows/],
@@ -47,4 +50,93 @@ describe("the options of workflows at the command line", () => {
       assert.match(stderr, why);
     });
   }
+});
+
+const answering = {
+  "flow.wf.md": workflowText(`PARAMS["TITLE, TEXT=none"]
+  START --> ASK_A["{{TITLE}}?"] --> SET_B["ONE={{RESULT}}"] --> ASK_C[Again?]
+  ASK_C --> ASSIGN_D["{{TITLE}}|{{TEXT}}|{{ONE}}|{{RESULT}}|{{SEEN}}|{{HIDDEN}}"] --> CHECK_E{RESULT == 'x'} --> SUCCESS
+  CHECK_E --> |FALSE| SET_F["A_TOKEN={{A_TOKEN}}"] --> SUCCESS`),
+};
+const offline = ["--provider-base-url", "http://127.0.0.1:9/v1"];
+
+describe("agent-jobs run with a workflow", () => {
+  const env = { SEEN: "seen", HIDDEN: "hidden", A_TOKEN: "hunter2hunter2" };
+
+  it("has parameters, answers and names of the environment", async (t) => {
+    const workspace = await makeWorkspace(t, answering);
+    const { path: cwd } = workspace;
+    const args =
+      "--param TITLE=a=b --answer ASK_C=later --answer ASK_A=now --env SEEN --env SEEM --env A_TOKEN --journal j.jsonl";
+    const { code, stderr } = await runCli(["run", "flow.wf.md", ...args.split(" "), ...offline], {
+      cwd,
+      env,
+    });
+    assert.equal(code, 0, stderr);
+    const journal = await workspace.read("j.jsonl");
+    assert.ok(journal.includes("a=b|none|now|later|seen|{{HIDDEN}}"), journal.slice(0, 5000));
+    assert.doesNotMatch(journal, /hunter2/);
+    assert.match(stderr, /warning: The environment has no variable "SEEM"\. .*did you mean "SEEN"/);
+    assert.match(stderr, /warning: Workflows may read A_TOKEN, which has the name of a secret/);
+    assert.doesNotMatch(stderr, /read SEEN/);
+  });
+
+  it("names the ways to answer where nobody is there to be asked", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, answering);
+    const args = ["run", "flow.wf.md", "--param", "TITLE=x", ...offline];
+    const { code, stdout } = await runCli(args, { cwd, env });
+    assert.equal(code, 1);
+    assert.match(stdout, /ASK_A has no answer.* --answer ASK_A=….* answers .*front matter\.\n$/);
+  });
+
+  it("does not write the journal over the one that it resumes", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, { ...answering, "j.jsonl": "" });
+    const args = ["--param", "TITLE=x", "--resume", "j.jsonl", "--journal", "./j.jsonl"];
+    const { code, stderr } = await runCli(["run", "flow.wf.md", ...args, ...offline], { cwd });
+    assert.equal(code, 2);
+    assert.match(stderr, /The journal \.\/j\.jsonl would overwrite j\.jsonl/);
+  });
+});
+
+describe("agent-jobs run on a terminal", { skip: noTerminal }, () => {
+  const start = async (t: TestContext, ...more: string[]): Promise<TerminalChild> => {
+    const { path: cwd } = await makeWorkspace(t, answering);
+    const args = ["run", "flow.wf.md", "--param", "TITLE=Sure", ...offline, ...more];
+    const child = startOnTerminal(commandLine, args, { cwd });
+    t.after(() => child.type("\u0003\u0003"));
+    return child;
+  };
+
+  it("asks what no option answers", async (t) => {
+    const child = await start(t, "--answer", "ASK_C=later");
+    await child.printed("\u001B[0J> ", "ASK_A of flow.wf.md asks:\r\nSure?\r\n");
+    child.type("yes\r");
+    const { code, stdout } = await child.ended;
+    assert.equal(code, 0, stdout);
+    assert.doesNotMatch(stdout, /ASK_C of/);
+    assert.match(stdout, /job flow\.wf\.md succeeded/);
+  });
+
+  it("ends with 130 at Ctrl-C, and fails at Ctrl-D", async (t) => {
+    for (const [key, expected] of [
+      ["\u0003", 130],
+      ["\u0004", 1],
+    ] as const) {
+      const child = await start(t);
+      await child.printed("\u001B[0J> ", "Sure?\r\n");
+      child.type(key);
+      const { code, stdout } = await child.ended;
+      assert.equal(code, expected, stdout);
+      assert.match(stdout, expected === 1 ? /failed: .*\(Ctrl-D\)/ : /job flow\.wf\.md canceled/);
+    }
+  });
+
+  it("asks nobody in CI", async (t) => {
+    const { path: cwd } = await makeWorkspace(t, answering);
+    const args = ["run", "flow.wf.md", "--param", "TITLE=Sure", ...offline];
+    const { code, stdout } = await startOnTerminal(commandLine, args, { cwd, env: { CI: "true" } })
+      .ended;
+    assert.equal(code, 1, stdout);
+    assert.match(stdout, /ASK_A has no answer/);
+  });
 });

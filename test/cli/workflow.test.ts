@@ -46,6 +46,7 @@ describe("the command line with workflows", () => {
     const { code, stdout } = await runCli(["list", "good.wf.md"], { cwd });
     assert.equal(code, 0);
     assert.match(stdout, /^WORKFLOW +Hello\nPARAMETERS +NAME, GREETING="Hi"\n/);
+    assert.match(stdout, /\nRUN +agent-jobs run good\.wf\.md --model driving=… --param NAME=…\n$/);
     const json = await runCli(["list", "--json", "good.wf.md"], { cwd });
     assert.deepEqual(JSON.parse(json.stdout), {
       entry: "good.wf.md",

@@ -1,7 +1,8 @@
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { Entry, Limits, Task, Work } from "../../src/entry/model.ts";
 import type { Clock } from "../../src/events/clock.ts";
-import type { TurnGate } from "../../src/engine/ports.ts";
+import type { EnginePorts, TurnGate } from "../../src/engine/ports.ts";
+import type { RunSpec } from "../../src/engine/plan.ts";
 import { RateLimit } from "../../src/engine/rate-limit.ts";
 import { resolveLimits } from "../../src/engine/limits.ts";
 import { runJob, runSingleTask, type TaskSpec } from "../../src/engine/run-job.ts";
@@ -36,6 +37,9 @@ export interface Setup {
   readonly factory?: SessionFactory;
   /** Sees every event as it happens. */
   readonly onEvent?: (event: RunEventBody, clock: FakeClock) => void;
+  readonly onWork?: EnginePorts["onWork"];
+  /** The workflows of the work. */
+  readonly flows?: RunSpec["flows"];
   /** Run this as `startTask` would, instead of a job. */
   readonly single?: Partial<TaskSpec> & { readonly taskName: string };
 }
@@ -75,6 +79,7 @@ export async function play(setup: Setup): Promise<Played> {
     rateLimit: new RateLimit(clock),
     random: () => 0,
     ...(setup.awaited === undefined ? {} : { awaited: setup.awaited }),
+    ...(setup.onWork === undefined ? {} : { onWork: setup.onWork }),
     emit: (event: RunEventBody): void => {
       events.push(event);
       setup.onEvent?.(event, clock);
@@ -87,6 +92,7 @@ export async function play(setup: Setup): Promise<Played> {
     limits: resolveLimits(entry.limits, setup.limits),
     ...identity,
     permissionsOf: () => "read-only" as const,
+    ...(setup.flows === undefined ? {} : { flows: setup.flows }),
   };
   const running =
     setup.single === undefined

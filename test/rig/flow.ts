@@ -1,238 +1,161 @@
-/** Runs of a workflow on the engine's ports: a model, a shell and a person that are functions, and a journal in memory. */
-import { resolveLimits } from "../../src/engine/limits.ts";
-import { RateLimit } from "../../src/engine/rate-limit.ts";
-import { runJob } from "../../src/engine/run-job.ts";
-import type { SessionFactory } from "../../src/engine/ports.ts";
+/** Workflows as leaves of a job on the real engine, with fake sessions, a fake shell and a fake clock. */
+import type { FlowContext, FlowEnd, FlowSpec } from "../../src/engine/flow.ts";
+import { partLimits, resolveLimits } from "../../src/engine/limits.ts";
+import type { Clock } from "../../src/events/clock.ts";
+import type { RunEventBody } from "../../src/events/event.ts";
 import type { Limits } from "../../src/entry/model.ts";
-import { validateEntry } from "../../src/entry/prepare.ts";
-import type { RunEvent, RunOutcome } from "../../src/events/event.ts";
-import { createRedactor } from "../../src/events/redact.ts";
-import { createSink, type Reporter } from "../../src/events/sink.ts";
-import type {
-  Script,
-  ScriptRun,
-  ShellState,
-  StepEnded,
-  StepStarted,
-} from "../../src/events/step.ts";
-import { createJournalReporter } from "../../src/journal/write.ts";
+import type { Script, ShellState, StepEnded, StepStarted } from "../../src/events/step.ts";
+import type { Answers, Asker } from "../../src/workflow/ask.ts";
 import { flowChartOf } from "../../src/workflow/flow-chart.ts";
-import type { Workflow } from "../../src/workflow/model.ts";
-import { restoreRun, type Restorable, type Restored } from "../../src/workflow/restore.ts";
-import { runFlow, type FlowResult } from "../../src/workflow/run-flow.ts";
-import type { Executed, Scripts } from "../../src/workflow/script-runner.ts";
-import { openGate } from "./engine.ts";
-import { sessionCrash } from "./crashes.ts";
-import { FakeClock } from "./fake-clock.ts";
-import { identity } from "./plan.ts";
+import { bindParameters } from "../../src/workflow/parameters.ts";
+import { runFlow, type FlowResult, type FlowRun } from "../../src/workflow/run-flow.ts";
+import type { ExecuteOptions, Executed, Scripts } from "../../src/workflow/script-runner.ts";
+import { prompts as usualPrompts } from "../workflow/machine-rig.ts";
+import { filesOf, load, workflowText } from "../workflow/rig.ts";
+import { play, type Played, type Setup } from "./engine.ts";
 
-export interface FlowSetup {
-  readonly workflow: Workflow;
-  readonly variables?: Readonly<Record<string, string>>;
+/** What a script prints, or all that comes of an EXECUTE. */
+export type Shell = (
+  scripts: readonly Script[],
+  options: ExecuteOptions,
+  clock: Clock,
+) => string | Executed | Promise<Executed>;
+
+export interface FlowSetup extends Partial<Setup> {
+  /** Flowcharts of other files. */
+  readonly files?: Readonly<Record<string, string>>;
+  readonly prompts?: string;
+  readonly frontMatter?: string;
+  readonly params?: Readonly<Record<string, string>>;
+  readonly answers?: Answers;
+  readonly ask?: Asker;
+  readonly shell?: Shell;
+  /** Of the workflow, beside those of the run. */
+  readonly ownLimits?: Limits;
   readonly environment?: Readonly<Record<string, string>>;
-  readonly limits?: Limits;
-  readonly userInput?: string;
-  readonly secrets?: readonly string[];
-  /** Gets the whole conversation, the prompt last. Undefined: the session crashes. */
-  readonly model?: (conversation: readonly string[]) => string | undefined;
-  /** Undefined: nobody answers. */
-  readonly person?: (question: string) => string | undefined;
-  readonly shell?: (script: Script, state: ShellState) => Shell;
-  readonly restored?: Restored | undefined;
-  readonly signal?: AbortSignal;
-  /** Default: a journal in memory. */
-  readonly reporters?: readonly Reporter[];
-  readonly keepsJournal?: boolean;
 }
 
-export interface Shell {
-  readonly run?: Partial<ScriptRun>;
-  /** The script could not be run to its end. */
-  readonly failed?: { readonly reason: string; readonly because: "denied" | "limit" };
-  readonly state?: ShellState;
-}
-
-export interface FlowPlayed {
-  readonly outcome: RunOutcome;
+export interface FlowPlayed extends Played {
+  /** Of the last run of the workflow. */
   readonly result: FlowResult | undefined;
-  /** What was asked of the outside, in order. */
-  readonly asked: readonly string[];
-  /** The lines of the journal, and how much had been asked when each of them was written. */
-  readonly journal: readonly string[];
-  readonly marks: readonly number[];
+  readonly steps: readonly (StepStarted | StepEnded)[];
+  /** The activities that have begun. */
+  readonly path: string;
+  /** `failed: reason`, or how else the last workflow has ended. */
+  readonly end: FlowEnd | undefined;
+  readonly scripts: readonly FakeScripts[];
 }
 
-export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
-  const { workflow, variables = {}, environment = {}, secrets = [], restored, person } = setup;
-  const {
-    model = () => "",
-    shell = (): Shell => ({}),
-    reporters = [],
-    keepsJournal = true,
-  } = setup;
-  const clock = new FakeClock();
-  const asked: string[] = [];
-  const journal: string[] = [];
-  const marks: number[] = [];
-  const file = {
-    write(bytes: Uint8Array, offset: number): number {
-      journal.push(new TextDecoder().decode(bytes.subarray(offset)));
-      marks.push(asked.length);
-      return bytes.length - offset;
-    },
-    close(): void {},
-  };
-  const sink = createSink({
-    runId: "run",
-    clock,
-    redactor: createRedactor(secrets),
-    reporters: [...(keepsJournal ? [createJournalReporter(file, () => 0)] : []), ...reporters],
-  });
-  let opened = 0;
-  const sessions: SessionFactory = {
-    async open({ history = [], systemPrompt, modelId }) {
-      opened += 1;
-      const conversation = [
-        ...(systemPrompt === undefined ? [] : [systemPrompt.text]),
-        ...history.map(({ text }) => text),
-      ];
-      return {
-        kind: "opened",
-        session: {
-          id: `s${opened}`,
-          modelId,
-          async runTurn(prompt) {
-            conversation.push(prompt);
-            asked.push(`prompt ${conversation.join(" | ")}`);
-            const text = model(conversation);
-            if (text === undefined) return { kind: "crashed", toolCalls: [], crash: sessionCrash };
-            conversation.push(text);
-            return { kind: "completed", toolCalls: [], text };
-          },
-          close: async () => {},
-        },
-      };
-    },
-  };
-  let state: ShellState = restored?.shell ?? {
-    workingDirectory: "/",
-    variables: {},
-    removed: [],
-    functions: "",
-  };
-  const scripts: Scripts = {
-    tags: ["sh", "bash"],
-    async execute(all): Promise<Executed> {
-      const runs = [];
-      for (const script of all) {
-        const { failed, run, state: changed = state } = shell(script, state);
-        if (failed?.because === "denied") return { kind: "failed", ...failed, runs };
-        asked.push(`execute ${script.code}`);
-        state = changed;
-        const { output = "" } = run ?? {};
-        runs.push({
-          code: script.code,
-          exitCode: 0,
-          outputCharacters: output.length,
-          outputFile: "/output.log",
-          ...run,
-          output,
-        });
-        if (failed !== undefined) return { kind: "failed", ...failed, runs };
-      }
-      return { kind: "executed", runs };
-    },
-    checkpoint: () => state,
-    close: async () => {},
-  };
+export class FakeScripts implements Scripts {
+  readonly tags = ["sh", "shell", "bash"];
+  readonly executed: string[] = [];
+  closed = 0;
+  readonly #shell: Shell;
+  readonly #clock: Clock;
+
+  constructor(shell: Shell, clock: Clock) {
+    this.#shell = shell;
+    this.#clock = clock;
+  }
+
+  async execute(scripts: readonly Script[], options: ExecuteOptions): Promise<Executed> {
+    this.executed.push(...scripts.map(({ code }) => code));
+    const end = await this.#shell(scripts, options, this.#clock);
+    if (typeof end !== "string") return end;
+    const runs = scripts.map(({ code }) => ({ ...ofCode(code), output: end }));
+    return { kind: "executed", runs };
+  }
+
+  checkpoint(): ShellState {
+    return { workingDirectory: "/workspace", variables: {}, removed: [], functions: "" };
+  }
+
+  async close(): Promise<void> {
+    this.closed += 1;
+  }
+}
+
+const ofCode = (code: string) =>
+  ({ code, outputCharacters: 0, outputFile: "/output", exitCode: 0 }) as const;
+
+/** An EXECUTE whose last script ends with this exit code. */
+export function exited(exitCode: number, output = ""): Executed {
+  return { kind: "executed", runs: [{ ...ofCode("x"), output, exitCode }] };
+}
+
+/** Runs `work`, by default a workflow with this flowchart; each file of `files` can be a leaf, too. */
+export async function playFlow(flowchart: string, setup: FlowSetup = {}): Promise<FlowPlayed> {
+  const { prompts = usualPrompts, frontMatter, shell = () => "" } = setup;
+  const texts = Object.fromEntries(
+    Object.entries({ "a.wf.md": flowchart, ...setup.files }).map(([name, chart]) => [
+      name,
+      (name === "a.wf.md" && frontMatter !== undefined ? `---\n${frontMatter}\n---\n` : "") +
+        workflowText(chart, prompts),
+    ]),
+  );
   let result: FlowResult | undefined;
-  const limits = resolveLimits(setup.limits);
-  const name = "flow.wf.md";
-  const entry = validateEntry({ models: { driving: "m" }, tasks: {}, jobs: {} }, "");
-  const flow = {
-    modelId: "m",
-    permissions: "read-only" as const,
-    chart: flowChartOf(workflow),
-    params: variables,
-    ...(restored === undefined ? {} : { restoredSteps: restored.ended.length }),
-    run: (context: Parameters<typeof runFlow>[1]) =>
-      runFlow(
+  let end: FlowEnd | undefined;
+  const scripts: FakeScripts[] = [];
+  const entryLimits = resolveLimits(setup.entry?.limits, setup.limits);
+  const specOf = (name: string): FlowSpec => {
+    const loaded = load(texts[name] ?? "", { files: filesOf(texts) });
+    if (loaded.kind === "rejected")
+      throw new Error(loaded.diagnostics.map((one) => one.reason).join("\n"));
+    const { workflow } = loaded;
+    const limits = partLimits(entryLimits, setup.ownLimits, name);
+    const run = async (context: FlowContext): Promise<FlowEnd> => {
+      const { userInput, ports } = context;
+      const given = { ...context.params, USER_INPUT: userInput };
+      const bound = bindParameters(workflow, given);
+      if (bound.kind === "incomplete") throw new Error("a parameter has no value");
+      const fake = new FakeScripts(shell, ports.clock);
+      scripts.push(fake);
+      const files = filesOf(texts);
+      const read: FlowRun["read"] = (path, from) => {
+        const found = files.read(path, from);
+        return found.kind === "found"
+          ? { kind: "read", text: String(found.content) }
+          : { kind: "failed", reason: found.reason };
+      };
+      end = await runFlow(
         {
           workflow,
           modelId: "m",
-          permissions: "read-only",
+          permissions: "workspace",
           limits,
-          variables,
-          environment,
-          answers: {},
-          scripts,
-          ask:
-            person &&
-            (async ({ question }) => {
-              asked.push(`ask ${question}`);
-              const text = person(question);
-              return text === undefined
-                ? { kind: "unanswered", reason: "Nobody answers." }
-                : { kind: "answered", text };
-            }),
-          read: () => ({ kind: "failed", reason: "There are no files." }),
-          restored,
-          onResult: (end) => (result = end),
-          // A turn of the event loop would be idle time for the clock.
+          variables: bound.variables,
+          environment: setup.environment ?? {},
+          answers: setup.answers ?? {},
+          ask: setup.ask,
+          scripts: fake,
+          read,
+          onResult: (one) => (result = one),
           breathe: () => Promise.resolve(),
         },
         context,
-      ),
+      );
+      return end;
+    };
+    return { modelId: "m", permissions: "workspace", chart: flowChartOf(workflow), run };
   };
-  const running = runJob(
-    {
-      ...identity,
-      entry: {
-        ...entry,
-        jobs: {
-          [name]: { requireUserInput: false, work: { kind: "Flow", workIdInJob: 0, file: name } },
-        },
-      },
-      jobName: name,
-      userInput: setup.userInput ?? "",
-      workingDirectory: "/",
-      limits,
-      permissionsOf: () => "read-only",
-      flows: { [name]: flow },
+  const played = await play({
+    tasks: {},
+    work: {
+      kind: "Flow",
+      file: "a.wf.md",
+      ...(setup.params === undefined ? {} : { params: setup.params }),
     },
-    {
-      sessions,
-      clock,
-      gate: openGate,
-      rateLimit: new RateLimit(clock),
-      random: () => 0,
-      emit: (event) => sink.emit(event),
-    },
-    setup.signal,
-  );
-  const outcome = await clock.runUntil(running);
-  await sink.close();
-  return { outcome, result, asked, journal, marks };
+    play: ({ prompt }) => ({ text: `answer to ${prompt}` }),
+    ...setup,
+    flows: Object.fromEntries(Object.keys(texts).map((name) => [name, specOf(name)])),
+  });
+  const steps = played.events.filter(isStep);
+  const path = steps
+    .flatMap((one) => (one.type === "step.started" ? [one.activity] : []))
+    .join(" ");
+  return { ...played, result, end, steps, path, scripts };
 }
 
-/** What `--resume` makes of the steps of a journal. */
-export function restoreFrom(setup: FlowSetup, events: readonly RunEvent[]): Restorable {
-  const { workflow, variables = {}, environment = {}, limits, userInput = "" } = setup;
-  const started = events.find(({ type }) => type === "run.started");
-  const work = started?.type === "run.started" ? started.work : undefined;
-  return restoreRun(
-    workflow,
-    { environment, limits: resolveLimits(limits), tags: ["sh", "bash"] },
-    {
-      variables,
-      userInput,
-      events: stepsOf(events),
-      hasEnded: events.some(({ type }) => type === "work.ended"),
-      restoredSteps: work?.kind === "Flow" ? work.restoredSteps : undefined,
-    },
-  );
-}
-
-export function stepsOf(events: readonly RunEvent[]): readonly (StepStarted | StepEnded)[] {
-  return events.filter((event) => event.type === "step.started" || event.type === "step.ended");
+function isStep(event: RunEventBody): event is StepStarted | StepEnded {
+  return event.type === "step.started" || event.type === "step.ended";
 }

@@ -5,7 +5,7 @@ import { outputOf, type Output } from "./output.ts";
 /** Why there is no such terminal here; undefined: there is one. */
 export const noTerminal: string | undefined =
   process.platform === "linux" &&
-  spawnSync("script", ["--version"], { encoding: "utf8" }).stdout.includes("util-linux")
+  /util-linux/.test(String(spawnSync("script", ["--version"]).stdout))
     ? undefined
     : "needs script of util-linux";
 

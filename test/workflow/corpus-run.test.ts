@@ -72,7 +72,7 @@ describe("the corpus", () => {
       executed(1, "no server"),
     ]);
     assert.deepEqual(
-      [server.done.status, server.done.reason],
+      [server.done.status, server.done.failure?.reason],
       ["FAILED", "The workflow reached FAILED_SERVER."],
     );
   });

@@ -10,7 +10,7 @@ describe("the ends of a workflow", () => {
     assert.deepEqual(outcome(play("START")), ["SUCCESS", "START"]);
     assert.deepEqual(outcome(play("START --> SUCCESS")), ["SUCCESS", "START SUCCESS"]);
     assert.deepEqual(outcome(play("START --> FAILED")), ["FAILED", "START FAILED"]);
-    assert.equal(play("START --> FAILED_X").done.reason, "The workflow reached FAILED_X.");
+    assert.equal(play("START --> FAILED_X").done.failure?.reason, "The workflow reached FAILED_X.");
     assert.deepEqual(outcome(play("START --> CHECK_A{STATUS == x}")), ["FAILED", "START CHECK_A"]);
   });
 
@@ -27,7 +27,7 @@ describe("the ends of a workflow", () => {
     const { done, path } = play(`START --> CHECK_A{STATUS == x}\n${flow}`);
     assert.deepEqual([done.status, path], ["FAILED", "START CHECK_A ON_FAILED SET_A"]);
     assert.deepEqual(
-      [done.variables["A"], done.reason],
+      [done.variables["A"], done.failure?.reason],
       ["FAILED", "The check CHECK_A doesn't hold."],
     );
     const again = play(`START --> FAILED\n${flow} --> FAILED`);
@@ -39,7 +39,7 @@ describe("the ends of a workflow", () => {
   it("recover from a failure with an explicit SUCCESS", () => {
     const recovered = play("START --> FAILED\nON_FAILED --> SET_A[A=1] --> SUCCESS");
     assert.deepEqual(outcome(recovered), ["SUCCESS", "START FAILED ON_FAILED SET_A SUCCESS"]);
-    assert.equal(recovered.done.reason, undefined);
+    assert.equal(recovered.done.failure?.reason, undefined);
     const both = play("START --> FAILED\nON_FAILED --> SUCCESS\nON_SUCCESS --> SET_B[B=1]");
     assert.deepEqual(outcome(both), ["SUCCESS", "START FAILED ON_FAILED SUCCESS ON_SUCCESS SET_B"]);
     const back = play(
@@ -77,10 +77,20 @@ describe("hits", () => {
   it("are a decision and a failure, which ON_FAILED handles", () => {
     const { done, trace, path } = play(`${loop}\nON_FAILED --> SET_B[B=1]`);
     assert.deepEqual([done.status, path], ["FAILED", "START SET_A SET_A SET_A ON_FAILED SET_B"]);
-    assert.equal(done.reason, "Exceeded limits.activityHits (3) at SET_A.");
+    assert.match(
+      done.failure?.reason ?? "",
+      /^Exceeded limits\.activityHits of activity "SET_A" of \S+ \(3 /,
+    );
     assert.deepEqual(
       trace.filter(({ kind }) => kind === "limit"),
-      [{ kind: "limit", limit: "activityHits", value: 3, activity: "SET_A" }],
+      [
+        {
+          kind: "limit",
+          exceeded: { limit: "activityHits", value: 3 },
+          file: "a.wf.md",
+          activity: "SET_A",
+        },
+      ],
     );
     assert.deepEqual(
       trace.flatMap((one) => (one.kind === "started" ? [one.hit] : [])),
@@ -93,7 +103,10 @@ describe("hits", () => {
       limits: { activities: 5, activityHits: 100 },
     });
     assert.deepEqual([done.status, path], ["FAILED", "START SET_A SET_A SET_A SET_A"]);
-    assert.equal(done.reason, "Exceeded limits.activities (5) at SET_A.");
+    assert.match(
+      done.failure?.reason ?? "",
+      /^Exceeded limits\.activities of activity "SET_A" of \S+ \(5 /,
+    );
   });
 });
 
@@ -128,7 +141,7 @@ describe("CALL", () => {
     const child = { "b.wf.md": "START --> FAILED" };
     const failed = called("START --> CALL_B[[b.wf.md]] --> SUCCESS", child);
     assert.deepEqual(
-      [failed.done.status, failed.done.reason],
+      [failed.done.status, failed.done.failure?.reason],
       ["FAILED", "The workflow reached FAILED."],
     );
     const handled = called(
@@ -183,7 +196,10 @@ describe("CALL", () => {
   it("fails without a parameter that the file needs", () => {
     const child = { "b.wf.md": 'PARAMS["NEEDED"]\nSTART' };
     const { done } = called("START --> CALL_B[[b.wf.md]]", child);
-    assert.deepEqual([done.status, done.reason], ["FAILED", "b.wf.md needs the parameter NEEDED."]);
+    assert.deepEqual(
+      [done.status, done.failure?.reason],
+      ["FAILED", "b.wf.md needs the parameter NEEDED."],
+    );
     assert.equal(
       called("START --> SET_A[NEEDED=1] --> CALL_B[[b.wf.md]]", child).done.status,
       "SUCCESS",
@@ -211,6 +227,9 @@ describe("CALL", () => {
       [],
       { limits: { callDepth: 1 } },
     );
-    assert.equal(done.reason, "Exceeded limits.callDepth (1) at CALL_C.");
+    assert.match(
+      done.failure?.reason ?? "",
+      /^Exceeded limits\.callDepth of activity "CALL_C" of \S+ \(1 /,
+    );
   });
 });

@@ -64,7 +64,7 @@ describe("variables", () => {
       params: { A: "0123456789" },
       limits: { activityHits: 100 },
     });
-    assert.deepEqual([done.status, done.reason], ["FAILED", "The text is too long."]);
+    assert.deepEqual([done.status, done.failure?.reason], ["FAILED", "The text is too long."]);
   });
 
   it("may have any name that a name may have", () => {
@@ -126,6 +126,15 @@ describe("parameters", () => {
     assert.deepEqual(asked, ["a.txt from a.wf.md", "b.txt from a.wf.md"]);
     assert.equal(done.variables["X"], "[{{B}}] from b");
   });
+
+  it("are no files if it is the input of the run that says so", () => {
+    const { done, asked } = play("START --> SET_X[X=A]", [], {
+      userInput: "file:secret.txt",
+      params: { A: "file:secret.txt", B: "file:secret.txt, too", USER_INPUT: "file:secret.txt" },
+    });
+    assert.deepEqual(asked, []);
+    assert.equal(done.variables["X"], "file:secret.txt");
+  });
 });
 
 describe("ASSIGN", () => {
@@ -138,7 +147,7 @@ describe("ASSIGN", () => {
 
   it("fails without a value", () => {
     const { done } = play("START --> ASSIGN_A[Assign: NOTHING]");
-    assert.deepEqual([done.status, done.reason], ["FAILED", '"NOTHING" has no value.']);
+    assert.deepEqual([done.status, done.failure?.reason], ["FAILED", '"NOTHING" has no value.']);
     const handled = play(
       "START --> ASSIGN_A[Assign: NOTHING] --> FAILED\nASSIGN_A -->|no| SUCCESS",
     );
@@ -156,7 +165,7 @@ describe("ASSIGN", () => {
       [{ kind: "failed", reason: "Gone." }],
       { load },
     );
-    assert.deepEqual([failed.done.status, failed.done.reason], ["FAILED", "Gone."]);
+    assert.deepEqual([failed.done.status, failed.done.failure?.reason], ["FAILED", "Gone."]);
   });
 });
 
@@ -191,7 +200,10 @@ describe("CHECK", () => {
   it("doesn't hold if its left side has no value, and fails the workflow without a no-edge", () => {
     assert.equal(of("NOTHING == x"), "no");
     const { done } = play("START --> CHECK_A{STATUS == x}");
-    assert.deepEqual([done.status, done.reason], ["FAILED", "The check CHECK_A doesn't hold."]);
+    assert.deepEqual(
+      [done.status, done.failure?.reason],
+      ["FAILED", "The check CHECK_A doesn't hold."],
+    );
   });
 
   it("doesn't hold if its expression can't be matched", () => {
@@ -246,7 +258,7 @@ describe("PROMPT", () => {
     const failed = { kind: "failed", reason: "The session crashed." } as const;
     const { done, state } = play("START --> PROMPT_A[Prompt: User A]", [failed]);
     assert.deepEqual(
-      [done.status, done.reason, state.agents[0]],
+      [done.status, done.failure?.reason, state.agents[0]],
       ["FAILED", failed.reason, { messages: [] }],
     );
     const handled = play("START --> PROMPT_A[Prompt: User A] -->|ERROR| SUCCESS", [failed]);
@@ -258,14 +270,22 @@ describe("PROMPT", () => {
       play("START --> PROMPT_A[Prompt: X]", [], {
         params: { X: " " },
         load: { environment: ["X"] },
-      }).done.reason,
+      }).done.failure?.reason,
       "The prompt is empty.",
     );
     const long = play("START --> PROMPT_A[Prompt: 'abc']", [], { limits: { promptCharacters: 2 } });
-    assert.equal(long.done.reason, "Exceeded limits.promptCharacters (2) at PROMPT_A.");
+    assert.match(
+      long.done.failure?.reason ?? "",
+      /^Exceeded limits\.promptCharacters of activity "PROMPT_A" of \S+ \(2 /,
+    );
     assert.deepEqual(
       long.trace.find(({ kind }) => kind === "limit"),
-      { kind: "limit", limit: "promptCharacters", value: 2, activity: "PROMPT_A" },
+      {
+        kind: "limit",
+        exceeded: { limit: "promptCharacters", value: 2 },
+        file: "a.wf.md",
+        activity: "PROMPT_A",
+      },
     );
   });
 });
@@ -287,7 +307,7 @@ describe("ASK", () => {
 
   it("fails without an answer", () => {
     const { done } = play("START --> ASK_A", [{ kind: "failed", reason: "No answer." }]);
-    assert.deepEqual([done.status, done.reason], ["FAILED", "No answer."]);
+    assert.deepEqual([done.status, done.failure?.reason], ["FAILED", "No answer."]);
   });
 });
 
@@ -346,20 +366,17 @@ describe("EXECUTE", () => {
     const runs = [{ code: "sleep 9", output: "", exitCode: 143, timedOut: true }];
     const late = play("START --> EXECUTE_A[x]", [{ kind: "executed", runs }]);
     assert.deepEqual(
-      [late.done.status, late.done.reason],
+      [late.done.status, late.done.failure?.reason],
       ["FAILED", "The command took too long: sleep 9"],
     );
     const much = play("START --> EXECUTE_A[x]", [executed(0, "0123456789")], {
       limits: { outputCharacters: 8 },
     });
     assert.deepEqual(
-      [much.done.status, much.done.result, much.done.reason],
-      [
-        "FAILED",
-        "$ x\n\n[6 characters left out]\n6789",
-        "Exceeded limits.outputCharacters (8) at EXECUTE_A.",
-      ],
+      [much.done.status, much.done.result],
+      ["FAILED", "$ x\n\n[6 characters left out]\n6789"],
     );
+    assert.match(much.done.failure?.reason ?? "", /^Exceeded limits\.outputCharacters of .*\(8 /);
     const denied = play("START --> EXECUTE_A[x] -->|no| SUCCESS", [
       { kind: "failed", reason: "Denied." },
     ]);
@@ -391,6 +408,9 @@ describe("a step", () => {
     const { done, path } = play("START --> ASK_A --> SUCCESS\nON_FAILED --> ASK_B", [
       { kind: "stopped", reason: "Canceled." },
     ]);
-    assert.deepEqual([done.status, done.reason, path], ["FAILED", "Canceled.", "START ASK_A"]);
+    assert.deepEqual(
+      [done.status, done.failure?.reason, path],
+      ["FAILED", "Canceled.", "START ASK_A"],
+    );
   });
 });

@@ -1,0 +1,77 @@
+/** Whole steps that run a workflow with the inputs that are for workflows. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { makeRepository } from "../rig/workspace.ts";
+import { workflowText } from "../workflow/rig.ts";
+import { tryEvent, type Test, type Tried } from "./rig.ts";
+
+const files = {
+  "w.wf.md": workflowText(`PARAMS["TITLE, TEXT=none"]
+  START --> ASK_A[First?] --> SET_B["ONE={{RESULT}}"] --> ASK_C[Again?] --> ASSIGN_D["{{TITLE}}|{{TEXT}}|{{ONE}}|{{RESULT}}|{{SEEN}}|{{HIDDEN}}|{{USER_INPUT}}"]
+  ASSIGN_D --> SUCCESS`),
+  "e.yml":
+    "models: { driving: m }\ntasks: { a: { model: { id: m }, prompt: A } }\njobs: { j: { work: { kind: Ref, taskId: a } } }\n",
+};
+
+async function step(
+  t: Test,
+  given: Readonly<Record<string, string>>,
+): Promise<Tried & { journal: string }> {
+  const workspace = await makeRepository(t, files);
+  const GITHUB_SHA = (await workspace.git("rev-parse", "HEAD")).trim();
+  const tried = await tryEvent(t, "workflow-dispatch", {
+    workspace,
+    env: { GITHUB_SHA, SEEN: "seen", HIDDEN: "hidden" },
+    given: { entry: "w.wf.md", journal: "journal.jsonl", ...given },
+  });
+  return { ...tried, journal: await workspace.read("journal.jsonl").catch(() => "") };
+}
+
+describe("a step with a workflow", () => {
+  it("has parameters, answers and names of the environment, cleaned as user input is", async (t) => {
+    const { result, journal } = await step(t, {
+      params: "TITLE=a\u200b=b <!-- hidden -->\nTEXT<<--\none\u202e\n\u0007two\n--",
+      answers: "ASK_C=later\nASK_A=now \u{E0041}",
+      env: "SEEN",
+    });
+    assert.equal(result.outputs["result"], "success", result.raw);
+    assert.ok(
+      journal.includes(JSON.stringify("a=b |one\ntwo|now |later|seen|{{HIDDEN}}|you").slice(1, -1)),
+      journal.slice(0, 5000),
+    );
+  });
+
+  it("cuts what is too long, and says so", async (t) => {
+    const { result } = await step(t, {
+      params: `TITLE=${"x".repeat(100_010)}`,
+      answers: "ASK_A=1\nASK_C=2",
+    });
+    assert.equal(result.outputs["result"], "success", result.raw);
+    assert.match(
+      result.raw,
+      /The parameter TITLE is too long\. Its last 10 characters were cut off\./,
+    );
+  });
+
+  for (const [given, reason] of [
+    [{}, /The parameter TITLE has no value/],
+    [{ params: "TITLE=1" }, /ASK_A has no answer.*answers/],
+    [{ params: "TITLE=1", job: "j" }, /A workflow has no jobs/],
+    [{ params: "TITLE=1", resume: "no.jsonl" }, /`resume`: the journal no\.jsonl does not exist/],
+    [{ params: "TITLE=1", rerun: "true" }, /`rerun` requires `resume`/],
+    [{ params: "TITLE=1", history: "../out" }, /`history` is .* leads out of the workspace/],
+    [{ params: "TITLE=1", resume: "/etc/passwd" }, /`resume` is .* leads out of the workspace/],
+    [
+      { entry: "e.yml", params: "TITLE=1" },
+      /Only a workflow .* has parameters, but `params` is given/,
+    ],
+    [{ entry: "e.yml", answers: "ASK_A=1" }, /`answers` is only for workflows/],
+    [{ entry: "e.yml", env: "SEEN" }, /`env` is only for workflows/],
+  ] as const) {
+    it(`fails with ${JSON.stringify(given)}`, async (t) => {
+      const { result } = await step(t, given);
+      assert.equal(result.outputs["result"], "failure", result.raw);
+      assert.match(result.outputs["reason"] ?? "", reason);
+    });
+  }
+});

@@ -1,0 +1,238 @@
+/** Runs of a workflow on the engine's ports: a model, a shell and a person that are functions, and a journal in memory. */
+import { resolveLimits } from "../../src/engine/limits.ts";
+import { RateLimit } from "../../src/engine/rate-limit.ts";
+import { runJob } from "../../src/engine/run-job.ts";
+import type { SessionFactory } from "../../src/engine/ports.ts";
+import type { Limits } from "../../src/entry/model.ts";
+import { validateEntry } from "../../src/entry/prepare.ts";
+import type { RunEvent, RunOutcome } from "../../src/events/event.ts";
+import { createRedactor } from "../../src/events/redact.ts";
+import { createSink, type Reporter } from "../../src/events/sink.ts";
+import type {
+  Script,
+  ScriptRun,
+  ShellState,
+  StepEnded,
+  StepStarted,
+} from "../../src/events/step.ts";
+import { createJournalReporter } from "../../src/journal/write.ts";
+import { flowChartOf } from "../../src/workflow/flow-chart.ts";
+import type { Workflow } from "../../src/workflow/model.ts";
+import { restoreRun, type Restorable, type Restored } from "../../src/workflow/restore.ts";
+import { runFlow, type FlowResult } from "../../src/workflow/run-flow.ts";
+import type { Executed, Scripts } from "../../src/workflow/script-runner.ts";
+import { openGate } from "./engine.ts";
+import { sessionCrash } from "./crashes.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { identity } from "./plan.ts";
+
+export interface FlowSetup {
+  readonly workflow: Workflow;
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly limits?: Limits;
+  readonly userInput?: string;
+  readonly secrets?: readonly string[];
+  /** Gets the whole conversation, the prompt last. Undefined: the session crashes. */
+  readonly model?: (conversation: readonly string[]) => string | undefined;
+  /** Undefined: nobody answers. */
+  readonly person?: (question: string) => string | undefined;
+  readonly shell?: (script: Script, state: ShellState) => Shell;
+  readonly restored?: Restored | undefined;
+  readonly signal?: AbortSignal;
+  /** Default: a journal in memory. */
+  readonly reporters?: readonly Reporter[];
+  readonly keepsJournal?: boolean;
+}
+
+export interface Shell {
+  readonly run?: Partial<ScriptRun>;
+  /** The script could not be run to its end. */
+  readonly failed?: { readonly reason: string; readonly because: "denied" | "limit" };
+  readonly state?: ShellState;
+}
+
+export interface FlowPlayed {
+  readonly outcome: RunOutcome;
+  readonly result: FlowResult | undefined;
+  /** What was asked of the outside, in order. */
+  readonly asked: readonly string[];
+  /** The lines of the journal, and how much had been asked when each of them was written. */
+  readonly journal: readonly string[];
+  readonly marks: readonly number[];
+}
+
+export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
+  const { workflow, variables = {}, environment = {}, secrets = [], restored, person } = setup;
+  const {
+    model = () => "",
+    shell = (): Shell => ({}),
+    reporters = [],
+    keepsJournal = true,
+  } = setup;
+  const clock = new FakeClock();
+  const asked: string[] = [];
+  const journal: string[] = [];
+  const marks: number[] = [];
+  const file = {
+    write(bytes: Uint8Array, offset: number): number {
+      journal.push(new TextDecoder().decode(bytes.subarray(offset)));
+      marks.push(asked.length);
+      return bytes.length - offset;
+    },
+    close(): void {},
+  };
+  const sink = createSink({
+    runId: "run",
+    clock,
+    redactor: createRedactor(secrets),
+    reporters: [...(keepsJournal ? [createJournalReporter(file, () => 0)] : []), ...reporters],
+  });
+  let opened = 0;
+  const sessions: SessionFactory = {
+    async open({ history = [], systemPrompt, modelId }) {
+      opened += 1;
+      const conversation = [
+        ...(systemPrompt === undefined ? [] : [systemPrompt.text]),
+        ...history.map(({ text }) => text),
+      ];
+      return {
+        kind: "opened",
+        session: {
+          id: `s${opened}`,
+          modelId,
+          async runTurn(prompt) {
+            conversation.push(prompt);
+            asked.push(`prompt ${conversation.join(" | ")}`);
+            const text = model(conversation);
+            if (text === undefined) return { kind: "crashed", toolCalls: [], crash: sessionCrash };
+            conversation.push(text);
+            return { kind: "completed", toolCalls: [], text };
+          },
+          close: async () => {},
+        },
+      };
+    },
+  };
+  let state: ShellState = restored?.shell ?? {
+    workingDirectory: "/",
+    variables: {},
+    removed: [],
+    functions: "",
+  };
+  const scripts: Scripts = {
+    tags: ["sh", "bash"],
+    async execute(all): Promise<Executed> {
+      const runs = [];
+      for (const script of all) {
+        const { failed, run, state: changed = state } = shell(script, state);
+        if (failed?.because === "denied") return { kind: "failed", ...failed, runs };
+        asked.push(`execute ${script.code}`);
+        state = changed;
+        const { output = "" } = run ?? {};
+        runs.push({
+          code: script.code,
+          exitCode: 0,
+          outputCharacters: output.length,
+          outputFile: "/output.log",
+          ...run,
+          output,
+        });
+        if (failed !== undefined) return { kind: "failed", ...failed, runs };
+      }
+      return { kind: "executed", runs };
+    },
+    checkpoint: () => state,
+    close: async () => {},
+  };
+  let result: FlowResult | undefined;
+  const limits = resolveLimits(setup.limits);
+  const name = "flow.wf.md";
+  const entry = validateEntry({ models: { driving: "m" }, tasks: {}, jobs: {} }, "");
+  const flow = {
+    modelId: "m",
+    permissions: "read-only" as const,
+    chart: flowChartOf(workflow),
+    params: variables,
+    ...(restored === undefined ? {} : { restoredSteps: restored.ended.length }),
+    run: (context: Parameters<typeof runFlow>[1]) =>
+      runFlow(
+        {
+          workflow,
+          modelId: "m",
+          permissions: "read-only",
+          limits,
+          variables,
+          environment,
+          answers: {},
+          scripts,
+          ask:
+            person &&
+            (async ({ question }) => {
+              asked.push(`ask ${question}`);
+              const text = person(question);
+              return text === undefined
+                ? { kind: "unanswered", reason: "Nobody answers." }
+                : { kind: "answered", text };
+            }),
+          read: () => ({ kind: "failed", reason: "There are no files." }),
+          restored,
+          onResult: (end) => (result = end),
+          // A turn of the event loop would be idle time for the clock.
+          breathe: () => Promise.resolve(),
+        },
+        context,
+      ),
+  };
+  const running = runJob(
+    {
+      ...identity,
+      entry: {
+        ...entry,
+        jobs: {
+          [name]: { requireUserInput: false, work: { kind: "Flow", workIdInJob: 0, file: name } },
+        },
+      },
+      jobName: name,
+      userInput: setup.userInput ?? "",
+      workingDirectory: "/",
+      limits,
+      permissionsOf: () => "read-only",
+      flows: { [name]: flow },
+    },
+    {
+      sessions,
+      clock,
+      gate: openGate,
+      rateLimit: new RateLimit(clock),
+      random: () => 0,
+      emit: (event) => sink.emit(event),
+    },
+    setup.signal,
+  );
+  const outcome = await clock.runUntil(running);
+  await sink.close();
+  return { outcome, result, asked, journal, marks };
+}
+
+/** What `--resume` makes of the steps of a journal. */
+export function restoreFrom(setup: FlowSetup, events: readonly RunEvent[]): Restorable {
+  const { workflow, variables = {}, environment = {}, limits, userInput = "" } = setup;
+  const started = events.find(({ type }) => type === "run.started");
+  const work = started?.type === "run.started" ? started.work : undefined;
+  return restoreRun(
+    workflow,
+    { environment, limits: resolveLimits(limits), tags: ["sh", "bash"] },
+    {
+      variables,
+      userInput,
+      events: stepsOf(events),
+      hasEnded: events.some(({ type }) => type === "work.ended"),
+      restoredSteps: work?.kind === "Flow" ? work.restoredSteps : undefined,
+    },
+  );
+}
+
+export function stepsOf(events: readonly RunEvent[]): readonly (StepStarted | StepEnded)[] {
+  return events.filter((event) => event.type === "step.started" || event.type === "step.ended");
+}
