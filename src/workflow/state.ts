@@ -3,8 +3,8 @@
  * that was written and read again goes on in the same way, and so does one that is made again from the same results.
  */
 import type { ExceededLimit } from "../events/exceeded-limit.ts";
-import type { Hits } from "./hits.ts";
 import type { EffectResult, Script, ScriptRun } from "../events/step.ts";
+import type { Hits } from "./hits.ts";
 
 export type { EffectResult, Script, ScriptRun };
 
