@@ -318,39 +318,29 @@ export class HostedRuns {
 
   async #startOfWorkflow(start: JobStartOptions): ReturnType<typeof startOfWorkflow> {
     const { params = {} } = start;
-    const { env, rehearsal } = this.options;
+    const { env, rehearsal, executors } = this.options;
     const entry = this.installed;
     const { flows = {}, whole } = this.#installed ?? {};
     if (whole === undefined && Object.keys(params).length > 0)
       throw new UsageError(
         "Only a workflow (*.wf.md) has parameters. The entry names those of its jobs.",
       );
-    const { environment } = this.host;
-    const permissions = this.#permissions;
+    const options = {
+      ...start,
+      environment: this.host.environment,
+      write: (option: string) => option,
+      ...(env === undefined ? {} : { env }),
+      ...(executors === undefined ? {} : { executors }),
+    };
     return startOfWorkflow(
       { flows, ...(whole === undefined ? {} : { whole }) },
       {
-        options: {
-          ...start,
-          environment,
-          write: (option) => option,
-          ...(env === undefined ? {} : { env }),
-          ...(permissions === undefined ? {} : { permissions }),
-        },
+        options,
         script: rehearsal,
         entry,
         limits: this.#limits(entry),
-        permissions,
+        permissions: this.#permissions,
       },
-    );
-  }
-
-  #limits(entry: PreparedEntry): ResolvedLimits {
-    const { limits, rehearsal, limitNames = setBy(limits, "the JobHost") } = this.options;
-    return resolveLimits(
-      entry.limits,
-      rehearsal && { ...rehearsal.limits, setBy: setBy(rehearsal.limits, rehearsal.file) },
-      { ...limits, setBy: limitNames },
     );
   }
 
@@ -364,7 +354,7 @@ export class HostedRuns {
     }: { readonly whole?: WholeFlow | undefined; readonly ask?: Asker | undefined } = {},
   ): RunSpec {
     const { flows = {}, entry: fingerprintOf = entry } = this.#installed ?? {};
-    const { rehearsal, env, answers, executors } = this.options;
+    const { env, answers, executors, rehearsal } = this.options;
     return runSpec({
       entry,
       fingerprintOf,
@@ -386,6 +376,15 @@ export class HostedRuns {
       limits: this.#limits(entry),
       permissions: this.#permissions,
     });
+  }
+
+  #limits(entry: PreparedEntry): ResolvedLimits {
+    const { limits, rehearsal, limitNames = setBy(limits, "the JobHost") } = this.options;
+    return resolveLimits(
+      entry.limits,
+      rehearsal && { ...rehearsal.limits, setBy: setBy(rehearsal.limits, rehearsal.file) },
+      { ...limits, setBy: limitNames },
+    );
   }
 
   #run(spec: JobSpec | TaskSpec, owned: Owned): HostRun {

@@ -12,6 +12,7 @@ import type { Answer, Question } from "../workflow/ask.ts";
 export interface OpenQuestion {
   /** `WORK.ITERATION.STEP`, of its `step.started`. */
   readonly id: string;
+  /** The work that is the workflow. */
   readonly workIdInJob: number;
   /** The id of the ASK. */
   readonly activity: string;

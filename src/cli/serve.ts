@@ -11,6 +11,7 @@ import { JobHost } from "../app/job-host.ts";
 import { asFlag, UsageError } from "../app/options.ts";
 import { checkRuntime, missingModel } from "../app/run.ts";
 import { withoutSecrets } from "../app/secrets.ts";
+import { environmentWarnings } from "../app/workflow-options.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { exampleEntry } from "../generated/example-entry.ts";
 import type { PortalRehearsal } from "../report/boot.ts";
@@ -20,11 +21,11 @@ import { systemClock } from "../platform/clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { isLoopback, isToken } from "../server/security.ts";
 import { startServer, type HttpServer } from "../server/server.ts";
-import { readSharedFlags, type SharedFlags } from "./flags.ts";
+import { readSharedFlags, readServedFlags, type ServedFlags, type SharedFlags } from "./flags.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
 
 /** The options of `agent-jobs serve`, as commander hands them over. */
-export interface ServeFlags extends SharedFlags {
+export interface ServeFlags extends SharedFlags, ServedFlags {
   readonly entry?: string;
   readonly port: number;
   readonly host: string;
@@ -95,10 +96,21 @@ async function start(flags: ServeFlags): Promise<Served> {
     flags.test === true
       ? ((await folder(flags.entriesDir, "--entries-dir")) ?? resolve("test"))
       : undefined;
+  const workflows = readServedFlags(flags);
+  const { env } = workflows;
+  const file = flags.entry ?? rehearsal?.entryFile;
+  if (flags.test !== true && file !== undefined) {
+    const permissions = options.permissions ?? rehearsal?.permissions;
+    const read = await readEntry(file, { environment: env, permissions });
+    for (const warning of [...read.warnings, ...environmentWarnings(env, environment)])
+      sayError(diagnosticLine(warning));
+    if (rehearsal !== undefined) checkNames(rehearsal, read);
+  }
   const journals = await journalsFolder(flags.journals);
   const feedsFolder = await makeFeedsFolder();
   const host = new JobHost({
     ...options,
+    ...workflows,
     // The token is masked like every secret of the environment.
     environment: { ...environment, AGENT_JOBS_TOKEN: flags.token },
     feedsFolder: feedsFolder.path,
@@ -110,7 +122,7 @@ async function start(flags: ServeFlags): Promise<Served> {
     await feedsFolder.remove();
   };
   try {
-    if (flags.test !== true) await install(host, flags.entry, rehearsal);
+    if (flags.test !== true) await install(host, file);
     const server = await startServer({
       host,
       clock: systemClock,
@@ -140,22 +152,12 @@ function factsOf({ file, job, userInput }: Rehearsal): PortalRehearsal {
   };
 }
 
-/** The entry that was named; else that of the rehearsal, which fits no other; else the example. */
-async function install(
-  host: JobHost,
-  file: string | undefined,
-  rehearsal: Rehearsal | undefined,
-): Promise<void> {
-  const named = file ?? rehearsal?.entryFile;
-  if (named === undefined) {
-    const loaded = loadEntry(exampleEntry.text, exampleEntry.file);
-    if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
-    await host.installJobsEntry(loaded.entry);
-    return;
-  }
-  await host.installEntryFile(named);
-  for (const warning of host.entryWarnings) sayError(diagnosticLine(warning));
-  if (rehearsal !== undefined) checkNames(rehearsal, await readEntry(named));
+/** The file, or the example. */
+async function install(host: JobHost, file: string | undefined): Promise<void> {
+  if (file !== undefined) return host.installEntryFile(file);
+  const loaded = loadEntry(exampleEntry.text, exampleEntry.file);
+  if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
+  await host.installJobsEntry(loaded.entry);
 }
 
 /** Its absolute path. Throws `UsageError` if it is no folder. */

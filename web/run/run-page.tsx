@@ -79,7 +79,9 @@ function RunParts({
   const selected = target.work?.workId;
   const detail = useRef<HTMLElement>(null);
   const isNarrow = useMedia(narrow);
-  const flowchart = <Flowchart model={model} version={version} selected={selected} />;
+  const flowchart = (
+    <Flowchart model={model} version={version} selected={selected} activity={target.activity} />
+  );
   useShown(detail, route, target);
   return (
     <>
@@ -167,6 +169,8 @@ function Missing({ route, target }: { route: RunPart; target: Target }) {
     turn: "turn",
     call: "tool call",
     decision: "decision",
+    step: "step",
+    activity: "activity",
   };
   return (
     <p class="run-reason" data-tone="warn" role="status">
