@@ -6,7 +6,9 @@ import type { Diagnostic } from "../document/diagnostic.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import type { FlowContext, FlowEnd, FlowSpec } from "../engine/flow.ts";
 import { partLimits, type ResolvedLimits } from "../engine/limits.ts";
-import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
+import type { FlowWork, PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
+import { entryCheck } from "../entry/check-entry.ts";
+import type { Locate } from "../document/problem.ts";
 import type { LoadedEntry } from "../entry/load-entry.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../events/clock.ts";
@@ -63,8 +65,19 @@ export function loadFlow(
   return { workflow, warnings, files: filesAround(file).files };
 }
 
+/** Where an entry comes from, if it comes from a file. */
+interface EntryPlace {
+  readonly file?: string;
+  readonly locate?: Locate;
+}
+
 /** Reads the workflows of all jobs. `folder`: of the entry. Throws `DiagnosticsError`. */
-export function loadFlows(entry: PreparedEntry, folder: string, reading: FlowReading): Flows {
+export function loadFlows(
+  entry: PreparedEntry,
+  folder: string,
+  reading: FlowReading,
+  place: EntryPlace = {},
+): { readonly flows: Flows; readonly warnings: readonly Diagnostic[] } {
   const leaves = Object.values(entry.jobs).flatMap(({ work }) => leafWorks(work));
   const names = new Set(leaves.flatMap((leaf) => (leaf.kind === "Flow" ? [leaf.file] : [])));
   const flows: Record<string, LoadedFlow> = Object.create(null);
@@ -80,7 +93,50 @@ export function loadFlows(entry: PreparedEntry, folder: string, reading: FlowRea
     }
     flows[name] = loadFlow(text, shown, entry.permissions, reading);
   }
-  return flows;
+  const problems = paramProblems(entry, flows, place);
+  const errors = problems.filter(({ severity }) => severity === undefined);
+  if (errors.length > 0) throw new DiagnosticsError(errors);
+  const ofFlows = Object.values(flows).flatMap(({ warnings }) => warnings);
+  return { flows, warnings: [...problems, ...ofFlows] };
+}
+
+/** A parameter without a value is an error, one that the workflow doesn't declare a warning. */
+function paramProblems(
+  entry: PreparedEntry,
+  flows: Flows,
+  { file, locate }: EntryPlace,
+): readonly Diagnostic[] {
+  return Object.entries(entry.jobs).flatMap(([job, { work }]) =>
+    leafWorks(work).flatMap((leaf) => {
+      const flow = leaf.kind === "Flow" ? flows[leaf.file] : undefined;
+      if (leaf.kind !== "Flow" || flow === undefined) return [];
+      const path = ["jobs", job];
+      const at = {
+        ...(file === undefined ? {} : { file }),
+        ...locate?.(path),
+        codePath: entryCheck.codePath(path),
+      };
+      const bound = bindParameters(flow.workflow, { [USER_INPUT]: "", ...textParams(leaf) });
+      if (bound.kind === "bound") {
+        return bound.warnings.map(({ reason, hint }): Diagnostic => ({
+          ...at,
+          reason: `${leaf.file}: ${reason}`,
+          ...(hint === undefined ? {} : { hint }),
+          severity: "warning",
+        }));
+      }
+      return bound.diagnostics.map(({ reason }) => ({
+        ...at,
+        reason: `${leaf.file}: ${reason}`,
+        hint: "give it in params",
+      }));
+    }),
+  );
+}
+
+/** Only the names count here: the values depend on the run. */
+function textParams({ params = {} }: Pick<FlowWork, "params">): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.keys(params).map((name) => [name, ""]));
 }
 
 /** A workflow as an entry: one job, which is the workflow. */

@@ -123,9 +123,8 @@ export class HostedRuns {
     this.#ensureIdle();
     const result = prepareEntry(entry, { checkCommandPattern: unmatchable });
     if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
-    const flows = loadFlows(result.entry, folder, this.#reading);
-    const ofFlows = Object.values(flows).flatMap((flow) => flow.warnings);
-    this.use({ entry: result.entry, flows, warnings: [...result.warnings, ...ofFlows] });
+    const { flows, warnings } = loadFlows(result.entry, folder, this.#reading);
+    this.use({ entry: result.entry, flows, warnings: [...result.warnings, ...warnings] });
   }
 
   /** Reads an entry or a workflow with what this host allows. Rejects with the diagnostics. */
