@@ -75,7 +75,9 @@ describe("docs/workflows.md", () => {
     assert.notEqual(description, "");
     assert.equal(shown, example.replace(description, ""));
     const chart = /^```mermaid\n.*?^```$/ms;
-    assert.equal(chart.exec(page.replace(/^````.*?^````$/ms, ""))?.[0], chart.exec(example)?.[0]);
+    const shownChart = chart.exec(page.replace(/^````.*?^````$/ms, ""))?.[0];
+    assert.equal(shownChart, chart.exec(example)?.[0]);
+    assert.ok(read("README.md").includes(shownChart ?? "no chart"));
   });
 });
 
