@@ -8,6 +8,7 @@
  */
 import { evaluateCheck } from "./check.ts";
 import { firstWords, outputOf, scriptsIn, shortened } from "./commands.ts";
+import { readCommand } from "./command-text.ts";
 import { type Activity, type Workflow } from "./model.ts";
 import { Flow, frameOf } from "./flow.ts";
 import { Bounds, type MachineLimits } from "./machine-limits.ts";
@@ -22,7 +23,7 @@ import type {
   Step,
   WorkflowState,
 } from "./state.ts";
-import { isQuoted, roleOf, shellQuoted } from "./value.ts";
+import { isQuoted, roleOf } from "./value.ts";
 
 export interface MachineOptions {
   /** The names of the environment that the workflow may read, with their values. */
@@ -262,7 +263,9 @@ class Stepper extends Flow {
         this.trace.push({ kind: "skipped", activity: id, reason });
       ({ scripts } = found);
     } else {
-      const filled = this.#scope(files).fill(command, shellQuoted);
+      const reading = readCommand(command);
+      if (reading.kind === "unclear") return this.finish(activity, unanswered(reading.reason));
+      const filled = this.#scope(files).fill(command, reading.insert);
       if (filled.kind === "failed") return this.finish(activity, unanswered(filled.reason));
       this.#reportMissing(id, filled.missing);
       scripts = [{ tag: "sh", code: filled.text }];
