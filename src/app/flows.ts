@@ -208,7 +208,7 @@ export function given(
 }
 
 /** The model of its agents: its own, or the driving model. */
-export function modelOfFlow({ settings }: Workflow, entry: PreparedEntry): string {
+function modelOfFlow({ settings }: Workflow, entry: PreparedEntry): string {
   const { model, models = {} } = settings;
   if (model === undefined) return entry.models.driving;
   if ("id" in model) return model.id;
