@@ -17,7 +17,11 @@ export type RunPart =
   /** The first call with that id. */
   | { readonly kind: "call"; readonly toolCallId: string }
   /** `number`: of the decisions of the run, from 1. */
-  | { readonly kind: "decision"; readonly number: number };
+  | { readonly kind: "decision"; readonly number: number }
+  /** `number`: of the steps of workflows in the run, from 1. */
+  | { readonly kind: "step"; readonly number: number }
+  /** `node`: its number in the flowcharts of the workflow, from 0. */
+  | { readonly kind: "activity"; readonly workId: number; readonly node: number };
 
 export function parseRoute(hash: string): Route {
   const unknown: Route = { page: "unknown", hash };
@@ -66,7 +70,10 @@ function runPart(
   if (kind === undefined) return { kind: "overview" };
   if (id === undefined || id === "") return undefined;
   const number = rest === undefined ? undefined : wholeNumber(rest);
-  if (rest !== undefined && (number === undefined || kind === "call" || kind === "decision"))
+  if (
+    rest !== undefined &&
+    (number === undefined || kind === "call" || kind === "decision" || kind === "step")
+  )
     return undefined;
   switch (kind) {
     case "work": {
@@ -77,9 +84,16 @@ function runPart(
       return { kind, turnId: id, block: number };
     case "call":
       return { kind, toolCallId: id };
-    case "decision": {
-      const decision = wholeNumber(id);
-      return decision === undefined ? undefined : { kind, number: decision };
+    case "decision":
+    case "step": {
+      const which = wholeNumber(id);
+      return which === undefined ? undefined : { kind, number: which };
+    }
+    case "activity": {
+      const workId = wholeNumber(id);
+      return workId === undefined || number === undefined
+        ? undefined
+        : { kind, workId, node: number };
     }
     default:
       return undefined;
@@ -125,7 +139,10 @@ function partSegments(part: RunPart): readonly string[] {
     case "call":
       return ["call", part.toolCallId];
     case "decision":
-      return ["decision", String(part.number)];
+    case "step":
+      return [part.kind, String(part.number)];
+    case "activity":
+      return ["activity", String(part.workId), String(part.node)];
   }
 }
 

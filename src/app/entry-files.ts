@@ -40,8 +40,7 @@ export async function readEntry(file: string, reading: FlowReading = {}): Promis
   if (isWorkflowFile(file)) return entryOfWorkflow(loadFlow(text, file, undefined, reading), file);
   const loaded = loadEntry(text, file);
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
-  const flows = loadFlows(loaded.entry, dirname(file), reading);
-  const warnings = Object.values(flows).flatMap((flow) => flow.warnings);
+  const { flows, warnings } = loadFlows({ ...loaded, folder: dirname(file) }, reading);
   return { ...loaded, warnings: [...loaded.warnings, ...warnings], flows };
 }
 

@@ -59,9 +59,9 @@ export interface HostOfEntry {
 export function checkEntry(entry: Entry, folder: string, reading: FlowReading): CheckedEntry {
   const result = prepareEntry(entry, { checkCommandPattern: unmatchable });
   if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
-  const flows = loadFlows(result.entry, folder, reading);
-  const ofFlows = Object.values(flows).flatMap((flow) => flow.warnings);
-  return { entry: result.entry, flows, warnings: [...result.warnings, ...ofFlows] };
+  const { leaves } = result;
+  const { flows, warnings } = loadFlows({ entry: result.entry, leaves, folder }, reading);
+  return { entry: result.entry, flows, warnings: [...result.warnings, ...warnings] };
 }
 
 export class HostedEntry {

@@ -18,25 +18,19 @@ import { History } from "./history.ts";
 import type { HostRun } from "./host.ts";
 import { warnOf, type HostedRuns } from "./hosted-runs.ts";
 import { noQuestion, Questions } from "./questions.ts";
-import { describeWorkflowJobs, missingParameters, type Workflows } from "./workflow-jobs.ts";
+import {
+  describeWorkflowJobs,
+  maskedInputs,
+  missingParameters,
+  type Workflows,
+} from "./workflow-jobs.ts";
 import { BUSY, OwnSession, type SessionState } from "./own-session.ts";
 import { folderProblem, noSession, refused, type Refused } from "./refusals.ts";
+import { stateOf, type LiveJob } from "./live-job.ts";
 import { JobFeeds, newLiveTaskId, TaskFeed, type JobState } from "./run-feeds.ts";
 
 /** What has a feed: `journal` is every event of a job. */
 export type FeedKind = "job" | "journal" | "task" | "session";
-
-interface LiveJob {
-  readonly jobName: string;
-  readonly startTime: number;
-  readonly workingDirectory: string;
-  readonly userInput: string;
-  readonly run: HostRun;
-  readonly feed: Feed;
-  readonly journal: Feed;
-  readonly feeds: JobFeeds;
-  readonly questions: Questions;
-}
 
 interface LiveTask {
   readonly task: TaskFeed;
@@ -187,8 +181,9 @@ export class LiveRuns {
     }
     const startTime = clock.now();
     const { runId: jobId, ended } = run;
-    const asked = { jobName, workingDirectory, userInput: host.redactor.text(userInput ?? "") };
-    this.#jobs.add(jobId, { ...asked, startTime, run, feed, journal, feeds, questions });
+    const asked = maskedInputs({ userInput, params }, host.redactor.text);
+    const place = { jobName, workingDirectory };
+    this.#jobs.add(jobId, { ...place, ...asked, startTime, run, feed, journal, feeds, questions });
     const end = (): void => {
       feeds.end();
       for (const sessionId of sessions) this.#endSession(sessionId);
@@ -390,11 +385,4 @@ export class LiveRuns {
   #masked(error: unknown): string {
     return this.#runs.host.redactor.text(errorMessage(error));
   }
-}
-
-function stateOf(job: LiveJob): JobState {
-  const { run, feeds, questions, jobName, startTime, workingDirectory, userInput } = job;
-  const { status, works: tasks, endTime } = feeds;
-  const asked = { jobId: run.runId, jobName, startTime, workingDirectory, userInput };
-  return { ...asked, endTime, status, tasks, questions: questions.open };
 }

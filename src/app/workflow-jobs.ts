@@ -3,6 +3,7 @@ import type { Script } from "../rehearsal/format/script.ts";
 import { describeWorkflow, type WorkflowDescription } from "../workflow/describe.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { given } from "./flows.ts";
+import type { Params } from "./options.ts";
 import { refused, type Refused } from "./refusals.ts";
 
 /** By the name of the job. */
@@ -26,7 +27,7 @@ export function describeWorkflowJobs(
 /** Undefined: every parameter has a value. `workflow`: undefined for any other job, which has no parameters. */
 export function missingParameters(
   workflow: WorkflowDescription | undefined,
-  params: Readonly<Record<string, string>>,
+  params: Params,
   userInput: string | undefined,
 ): Refused | undefined {
   if (workflow === undefined) {
@@ -41,4 +42,13 @@ export function missingParameters(
   const one = missing.length === 1;
   const message = `The parameter${one ? "" : "s"} ${missing.join(", ")} ${one ? "has" : "have"} no value.`;
   return { ...refused("ParametersRequired", message), parameters: missing };
+}
+
+/** What a job was started with, without secrets. */
+export function maskedInputs(
+  { userInput = "", params }: { readonly userInput: string | undefined; readonly params: Params },
+  mask: (text: string) => string,
+): { readonly userInput: string; readonly params: Params } {
+  const masked = Object.entries(params).map(([name, value]) => [name, mask(value)] as const);
+  return { userInput: mask(userInput), params: Object.fromEntries(masked) };
 }

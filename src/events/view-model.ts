@@ -179,6 +179,11 @@ export function createRunView(): RunView {
   };
 }
 
+/** It succeeded, but not at once. A workflow sends many prompts without a retry. */
+export function wasRetried({ status, flow, attempts, runs, crashes }: WorkView): boolean {
+  return status === "succeeded" && (flow === undefined ? attempts > runs : crashes > 0);
+}
+
 export function noCounters(): Counters {
   return { runs: 0, attempts: 0, retries: 0, crashes: 0, denials: 0, ...noUsage() };
 }

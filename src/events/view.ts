@@ -48,7 +48,7 @@ import {
   type FlowView,
 } from "./view-flow.ts";
 
-export { createRunView, KEPT_DECISIONS, KEPT_DENIALS } from "./view-model.ts";
+export { createRunView, KEPT_DECISIONS, KEPT_DENIALS, wasRetried } from "./view-model.ts";
 export type {
   Counters,
   DecisionEntry,

@@ -1,6 +1,6 @@
 import { generateChartNodes } from "../entry/chart.ts";
 import { renderMermaid, type NodeStatus } from "../entry/mermaid.ts";
-import type { RunView, WorkView } from "../events/view.ts";
+import { wasRetried, type RunView, type WorkView } from "../events/view.ts";
 import { flowPathChart } from "./flow-chart.ts";
 
 /**
@@ -27,7 +27,7 @@ function nodeStatus(work: WorkView): NodeStatus {
     case "crashed":
       return "failed";
     case "succeeded":
-      return work.attempts > work.runs ? "retried" : "succeeded";
+      return wasRetried(work) ? "retried" : "succeeded";
     case "answered-no":
       return "answered";
     case "pending":

@@ -204,7 +204,9 @@ export function renderFlowDrawing(
   for (const [index, { file, title, nodes }] of files.entries()) {
     if (files.length > 1) lines.push(`  subgraph f${index}["${escapeLabel(title)}"]`);
     for (const { name, node } of nodes) {
-      lines.push(`  ${mermaidNode(name, shapes[node.kind], escapeLabel(textOf(file, node)))}`);
+      // A circle grows with its text.
+      const shape = node.kind === "start" ? "terminal" : shapes[node.kind];
+      lines.push(`  ${mermaidNode(name, shape, escapeLabel(textOf(file, node)))}`);
       if (path === undefined) continue;
       mark(name, activityStatus(path, file, node));
       if (isLast(path, file, node)) mark(name, "last");
@@ -285,7 +287,8 @@ function pathText(flow: FlowView, file: string, node: FlowNode): string {
   return `${activityText(node)}${visits === "" ? "" : `\n${visits}`}`;
 }
 
-const signs: Readonly<Record<NodeStatus, string>> = {
+/** How an activity stands, as a sign. */
+export const statusSigns: Readonly<Record<NodeStatus, string>> = {
   pending: "○",
   running: "…",
   succeeded: "✓",
@@ -304,5 +307,5 @@ export function visitsText(flow: FlowView, file: string, node: FlowNode): string
   const shown = visited.visits.slice(0, SHOWN_VISITS).join(", ");
   const often = visited.hits > SHOWN_VISITS ? `, … (${visited.hits} times)` : "";
   const last = !isLast(flow, file, node) ? "" : visited.status === "running" ? " · now" : " · last";
-  return `${signs[activityStatus(flow, file, node)]} ${shown}${often}${last}`;
+  return `${statusSigns[activityStatus(flow, file, node)]} ${shown}${often}${last}`;
 }

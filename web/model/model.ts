@@ -14,6 +14,7 @@ import type {
   SubAgentToolFailed,
   ToolEnded,
 } from "../../src/events/session-activity.ts";
+import type { StepEnded, StepStarted } from "../../src/events/step.ts";
 import type { RunView, Usage } from "../../src/events/view.ts";
 
 export interface RunModel {
@@ -29,6 +30,8 @@ export interface RunModel {
   readonly callsById: Map<string, CallBlock>;
   /** All decisions, also those that `decisionOf` derives. */
   readonly decisions: DecisionItem[];
+  /** All steps of workflows, in the order of their start. */
+  readonly steps: StepModel[];
   /** The lane of the job, then those of each work: its own, and those of its sessions. */
   readonly jobLane: Lane;
   /** Those that have not ended. */
@@ -54,7 +57,7 @@ export interface WorkModel {
 }
 
 /** Anything that has a link of its own, and that a search or the timeline can lead to. */
-export type Place = IterationModel | TurnModel | Block | DecisionItem;
+export type Place = IterationModel | TurnModel | Block | DecisionItem | StepModel;
 
 /** One start of a work. */
 export interface IterationModel {
@@ -68,8 +71,10 @@ export interface IterationModel {
   answeredNo: boolean;
   modelId: string;
   readonly sessions: Map<string, SessionModel>;
-  /** Turns and decisions in the order in which they happened. */
-  readonly entries: (TurnModel | DecisionItem)[];
+  /** Turns, decisions and steps in the order in which they happened. */
+  readonly entries: (TurnModel | DecisionItem | StepModel)[];
+  /** The steps that have not ended, the innermost last. */
+  readonly openSteps: StepModel[];
   /** How often the prompt of the task was sent. */
   sendings: number;
   readonly usage: Usage;
@@ -94,8 +99,31 @@ export interface SessionModel {
   readonly lane: Lane;
 }
 
+/** A run of an activity of a workflow. */
+export interface StepModel {
+  readonly kind: "step";
+  /** Its number in the run, from 1. */
+  readonly number: number;
+  /** Its number in the workflow. */
+  readonly step: number;
+  readonly iteration: IterationModel;
+  /** The id of its file in the plan. */
+  readonly file: string;
+  readonly activity: string;
+  readonly startedAt: number;
+  /** Undefined: the journal lacks its start. */
+  readonly start: StepStarted | undefined;
+  endedAt: number | undefined;
+  end: StepEnded | undefined;
+  /** What its scripts have printed so far. */
+  output: string;
+  readonly span: Span;
+}
+
 export interface TurnModel {
   readonly kind: "turn";
+  /** The step of a workflow that it belongs to. */
+  readonly step: StepModel | undefined;
   readonly turnId: string;
   readonly session: SessionModel;
   readonly iteration: IterationModel;
@@ -167,6 +195,8 @@ export interface DecisionItem {
   readonly iteration: IterationModel | undefined;
   /** The sending of the prompt that it belongs to. */
   readonly sending: number;
+  /** The step of a workflow in which it was made. */
+  readonly step: StepModel | undefined;
   readonly decision: Decision;
   readonly category: DecisionCategory;
   readonly severity: DecisionTraits["severity"];
@@ -179,7 +209,7 @@ export interface DecisionItem {
 }
 
 /** `queue`: until a turn could start (a free slot, a new session). `wait`: a wait that was decided. */
-export type SpanKind = "job" | "iteration" | "queue" | "wait" | "turn" | "model" | "tool";
+export type SpanKind = "job" | "iteration" | "queue" | "wait" | "step" | "turn" | "model" | "tool";
 export type SpanStatus =
   "running" | "succeeded" | "failed" | "answered-no" | "canceled" | "neutral";
 

@@ -1,5 +1,6 @@
 /** Where a link leads, and what things are called: the addresses of the parts of a run. */
 import { capitalized, purposeName } from "../../src/events/decision.ts";
+import type { FlowChart } from "../../src/events/plan.ts";
 import type { RunPart } from "../routes.ts";
 import type { Block, IterationModel, Place, RunModel, TurnModel, WorkModel } from "./model.ts";
 
@@ -11,6 +12,8 @@ export interface Target {
   readonly iteration: IterationModel | undefined;
   /** What is marked and brought into view. */
   readonly place: Place | undefined;
+  /** Of a workflow: only what happened in it is listed. */
+  readonly activity?: FlowPlace;
   /** The run has no such part; it may still come. */
   readonly missing: boolean;
 }
@@ -37,7 +40,30 @@ export function targetOf(model: RunModel, part: RunPart): Target {
       const decision = model.decisions[part.number - 1];
       return targetOfPlace(model, decision?.block ?? decision);
     }
+    case "step":
+      return targetOfPlace(model, model.steps[part.number - 1]);
+    case "activity": {
+      const work = model.works.get(part.workId);
+      const chart = model.view.works.get(part.workId)?.flow?.chart;
+      const activity = chart === undefined ? undefined : flowPlaces(chart)[part.node];
+      if (work === undefined || activity === undefined) return targetOfWork(work, true);
+      return { ...targetOfWork(work), activity };
+    }
   }
+}
+
+/** An activity, with the id of its file. */
+export interface FlowPlace {
+  readonly file: string;
+  readonly activity: string;
+}
+
+/** All activities of a workflow; their places in the list are their numbers in addresses. */
+export function flowPlaces({ main, files }: FlowChart): readonly FlowPlace[] {
+  const ids = [main, ...Object.keys(files).filter((id) => id !== main)];
+  return ids.flatMap((file) =>
+    (files[file]?.activities ?? []).map(({ id }) => ({ file, activity: id })),
+  );
 }
 
 const nothing: Target = {
@@ -86,6 +112,7 @@ export function iterationOfPlace(place: Place): IterationModel | undefined {
       return place;
     case "turn":
     case "decision":
+    case "step":
       return place.iteration;
     default:
       return place.turn.iteration;
@@ -96,6 +123,7 @@ export function iterationOfPlace(place: Place): IterationModel | undefined {
 export function sendingOf(place: Place): number | undefined {
   switch (place.kind) {
     case "iteration":
+    case "step":
       return undefined;
     case "turn":
     case "decision":
@@ -113,7 +141,8 @@ export function partOf(place: Place): RunPart {
     case "turn":
       return { kind: "turn", turnId: place.turnId, block: undefined };
     case "decision":
-      return { kind: "decision", number: place.number };
+    case "step":
+      return { kind: place.kind, number: place.number };
     case "call":
       if (place.first && place.callId !== "") return { kind: "call", toolCallId: place.callId };
       break;
@@ -124,7 +153,7 @@ export function partOf(place: Place): RunPart {
 
 /** When a place began. */
 export function timeOf(place: Place): number {
-  return place.kind === "iteration" || place.kind === "turn" ? place.startedAt : place.at;
+  return "startedAt" in place ? place.startedAt : place.at;
 }
 
 /** What a place is, in words: `Tool call bash`. */
@@ -139,6 +168,8 @@ export function titleOf(place: Place): string {
       return turnTitle(place);
     case "decision":
       return "Decision";
+    case "step":
+      return `Step ${place.step}, ${place.activity}`;
     default:
       return blockTitle(place);
   }

@@ -1,5 +1,13 @@
 /** One iteration of a work as a flat list of rows, as a virtual list needs it. */
-import type { Block, DecisionItem, IterationModel, SessionModel, TurnModel } from "./model.ts";
+import type {
+  Block,
+  DecisionItem,
+  IterationModel,
+  SessionModel,
+  StepModel,
+  TurnModel,
+} from "./model.ts";
+import type { FlowPlace } from "./places.ts";
 
 export type Row =
   /** `first`: not a continuation after a turn of another session. */
@@ -13,7 +21,8 @@ export type Row =
   | { readonly kind: "turn"; readonly turn: TurnModel; readonly key: string }
   | { readonly kind: "block"; readonly block: Block; readonly key: string }
   | { readonly kind: "end"; readonly turn: TurnModel; readonly key: string }
-  | { readonly kind: "decision"; readonly decision: DecisionItem; readonly key: string };
+  | { readonly kind: "decision"; readonly decision: DecisionItem; readonly key: string }
+  | { readonly kind: "step"; readonly step: StepModel; readonly key: string };
 
 /**
  * In the order in which things happened. Turns of a session that follow one another are below one row of their
@@ -24,6 +33,8 @@ export function rowsOf(
   /** Undefined: all. */
   sending: number | undefined,
   isClosed: (session: SessionModel) => boolean,
+  /** Undefined: all. */
+  activity?: FlowPlace,
 ): readonly Row[] {
   const rows: Row[] = [];
   const seen = new Set<SessionModel>();
@@ -31,6 +42,13 @@ export function rowsOf(
   let turns = 0;
   for (const entry of iteration.entries) {
     if (entry.kind === "turn") turns += 1;
+    const step = entry.kind === "step" ? entry : entry.step;
+    if (activity !== undefined && !(step !== undefined && isOf(step, activity))) continue;
+    if (entry.kind === "step") {
+      rows.push({ kind: "step", step: entry, key: `p${entry.number}` });
+      current = undefined;
+      continue;
+    }
     if (sending !== undefined && entry.sending !== sending) continue;
     if (entry.kind === "decision") {
       rows.push({ kind: "decision", decision: entry, key: `d${entry.number}` });
@@ -58,13 +76,20 @@ export function rowsOf(
   return rows;
 }
 
+function isOf(step: StepModel, { file, activity }: FlowPlace): boolean {
+  return step.file === file && step.activity === activity;
+}
+
 /** A text that was announced and stayed empty is nothing to see. */
 function isShown(block: Block): boolean {
   return !(block.kind === "message" || block.kind === "reasoning") || block.text.trim() !== "";
 }
 
 /** The row of a place, or the one that it is closed in; -1: there is none. */
-export function rowOf(rows: readonly Row[], place: TurnModel | Block | DecisionItem): number {
+export function rowOf(
+  rows: readonly Row[],
+  place: TurnModel | Block | DecisionItem | StepModel,
+): number {
   return rows.findIndex((row) => {
     switch (row.kind) {
       case "session":
@@ -77,6 +102,8 @@ export function rowOf(rows: readonly Row[], place: TurnModel | Block | DecisionI
         return false;
       case "decision":
         return row.decision === place;
+      case "step":
+        return row.step === place;
     }
   });
 }

@@ -30,6 +30,7 @@ import type {
   WorkModel,
 } from "./model.ts";
 import { noUsage } from "../../src/events/view-model.ts";
+import { closeStep, endStep, printStep, startStep } from "./steps.ts";
 import { applyActivity, endOpenModel, openModelCall } from "./turn-blocks.ts";
 
 export type * from "./model.ts";
@@ -43,6 +44,7 @@ export function createRunModel(): RunModel {
     turnsById: new Map(),
     callsById: new Map(),
     decisions: [],
+    steps: [],
     jobLane: newLane(),
     running: new Set(),
     firstAt: undefined,
@@ -119,8 +121,13 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
     case "activity":
       return applyActivity(model, turnOf(model, event, at), event.activity, at);
     case "step.started":
+      startStep(model, iterationOf(model, event.work, at), event, at);
+      return undefined;
     case "step.output":
+      printStep(iterationOf(model, event.work, at), event);
+      return undefined;
     case "step.ended":
+      endStep(model, iterationOf(model, event.work, at), event, at);
       return undefined;
   }
 }
@@ -155,6 +162,7 @@ function iterationOf(model: RunModel, ref: WorkRef, at: number): IterationModel 
     modelId: "",
     sessions: new Map(),
     entries: [],
+    openSteps: [],
     sendings: 0,
     usage: noUsage(),
     span: addSpan(work.lane, "iteration", at),
@@ -177,6 +185,7 @@ function endIteration(
   iteration.endedAt = at;
   model.running.delete(iteration);
   for (const session of iteration.sessions.values()) endSession(session, at);
+  for (const step of iteration.openSteps.splice(0)) closeStep(step, at);
   for (const entry of iteration.entries) if (entry.kind === "turn") endTurn(entry, at);
   iteration.answeredNo =
     outcome !== undefined && model.view.works.get(iteration.work.workId)?.status === "answered-no";
@@ -266,6 +275,7 @@ function addTurn(
   const { iteration } = session;
   const turn: TurnModel = {
     kind: "turn",
+    step: iteration.openSteps.at(-1),
     turnId,
     session,
     iteration,
@@ -327,6 +337,7 @@ function addDecision(
     at,
     iteration,
     sending: Math.max(1, iteration?.sendings ?? 1),
+    step: iteration?.openSteps.at(-1),
     decision,
     category: decisionCategory(decision),
     severity: traits.severity,

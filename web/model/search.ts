@@ -1,5 +1,7 @@
 /** Search over everything of a run: a scan without an index, which costs nothing while nobody searches. */
-import type { Block, DecisionItem, Place, RunModel, TurnModel } from "./model.ts";
+import { stepParts } from "../../src/report/step-text.ts";
+import type { Block, DecisionItem, Place, RunModel, StepModel, TurnModel } from "./model.ts";
+import { timeOf } from "./places.ts";
 
 export interface Hits {
   /** In the order of the run. */
@@ -16,20 +18,23 @@ export function search(model: RunModel, query: string, max = MAX_HITS): Hits {
   const wanted = query.trim();
   if (wanted === "") return { places, more: false };
   const contains = finder(wanted);
-  const decisions = model.decisions.filter(
-    ({ block, text, category }) => block === undefined && (contains(text) || contains(category)),
-  );
+  const others = [
+    ...model.decisions.filter(
+      ({ block, text, category }) => block === undefined && (contains(text) || contains(category)),
+    ),
+    ...model.steps.filter((step) => textsOfStep(step).some(contains)),
+  ].sort((a, b) => timeOf(a) - timeOf(b));
   let next = 0;
   for (const turn of model.turns) {
-    for (let item = decisions[next]; item !== undefined && item.at <= turn.startedAt;) {
+    for (let item = others[next]; item !== undefined && timeOf(item) <= turn.startedAt;) {
       places.push(item);
-      item = decisions[(next += 1)];
+      item = others[(next += 1)];
     }
     if (textsOfTurn(turn).some(contains)) places.push(turn);
     for (const block of turn.blocks) if (blockContains(block, contains)) places.push(block);
     if (places.length > max) return { places: places.slice(0, max), more: true };
   }
-  places.push(...decisions.slice(next));
+  places.push(...others.slice(next));
   return { places: places.slice(0, max), more: places.length > max };
 }
 
@@ -83,6 +88,8 @@ function textsOf(place: Place): readonly string[] {
       return textsOfTurn(place);
     case "decision":
       return textsOfDecision(place);
+    case "step":
+      return textsOfStep(place);
     default:
       return textsOfBlock(place);
   }
@@ -92,6 +99,13 @@ function textsOfTurn({ start, turnId, session }: TurnModel): readonly string[] {
   return start === undefined
     ? [turnId, session.sessionId]
     : [start.prompt, turnId, session.sessionId];
+}
+
+/** What its turn shows too is found there. */
+function textsOfStep({ activity, start, end, output }: StepModel): readonly string[] {
+  const isPrompt = start?.input?.kind === "prompt";
+  const parts = isPrompt ? [] : stepParts({ ...end, input: start?.input, printed: output });
+  return [activity, end?.reason ?? "", ...parts.map(({ text }) => text)];
 }
 
 function textsOfDecision({ text, category }: DecisionItem): readonly string[] {

@@ -1,6 +1,11 @@
 /** Mermaid, with flowcharts only (scripts/build-page.mjs leaves the rest out). */
 import mermaid from "mermaid";
 import type { ChartGraph, ChartNode } from "../../src/entry/chart.ts";
+import {
+  renderFlowDrawing,
+  type FlowDrawing,
+  type FlowDrawingOptions,
+} from "../../src/report/flow-chart.ts";
 import { renderMermaid, type MermaidOptions } from "../../src/entry/mermaid.ts";
 
 let count = 0;
@@ -19,7 +24,18 @@ export async function drawFlowchart(
   { nodes }: ChartGraph,
   options?: MermaidOptions,
 ): Promise<SVGSVGElement> {
-  const text = renderMermaid({ nodes: nodes.map(withShortLabel) }, options);
+  return drawMermaid(renderMermaid({ nodes: nodes.map(withShortLabel) }, options));
+}
+
+/** The same for the flowcharts of a workflow. */
+export async function drawFlowPath(
+  drawing: FlowDrawing,
+  textOf: FlowDrawingOptions["textOf"],
+): Promise<SVGSVGElement> {
+  return drawMermaid(renderFlowDrawing(drawing, { textOf }));
+}
+
+async function drawMermaid(text: string): Promise<SVGSVGElement> {
   mermaid.initialize({
     startOnLoad: false,
     securityLevel: "strict",

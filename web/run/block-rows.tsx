@@ -14,6 +14,7 @@ import { ClockTime } from "../parts/time.tsx";
 import { CallRow } from "./call-row.tsx";
 import { CategoryLabel, DecisionMark } from "./decisions.tsx";
 import { PlaceLink } from "./place-link.tsx";
+import { StepRow } from "./step-row.tsx";
 import { Chevron, Cut, Entry, oneLine, Plain, Prose, Writing, type Opened } from "./row-parts.tsx";
 
 export function RowView({ row, opened }: { row: Row; opened: Opened }) {
@@ -28,6 +29,8 @@ export function RowView({ row, opened }: { row: Row; opened: Opened }) {
       return <EndRow turn={row.turn} />;
     case "decision":
       return <DecisionRow decision={row.decision} />;
+    case "step":
+      return <StepRow step={row.step} opened={opened} />;
   }
 }
 

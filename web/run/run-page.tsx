@@ -12,6 +12,7 @@ import { runHref, type RunPart } from "../routes.ts";
 import { RunContext } from "./context.ts";
 import { Decisions } from "./decisions.tsx";
 import { Flowchart } from "./flowchart.tsx";
+import { Questions } from "./questions.tsx";
 import { RunHead, type RunActions } from "./run-head.tsx";
 import { SearchBar } from "./search-bar.tsx";
 import { Timeline } from "./timeline.tsx";
@@ -48,6 +49,7 @@ export function RunPage({
   return (
     <RunContext.Provider value={context}>
       <RunHead model={model} feed={feed} actions={actions} />
+      {live && actions !== undefined ? <Questions view={model.view} actions={actions} /> : null}
       <RunParts run={run} route={route} onQuery={setQuery} />
     </RunContext.Provider>
   );
@@ -79,7 +81,9 @@ function RunParts({
   const selected = target.work?.workId;
   const detail = useRef<HTMLElement>(null);
   const isNarrow = useMedia(narrow);
-  const flowchart = <Flowchart model={model} version={version} selected={selected} />;
+  const flowchart = (
+    <Flowchart model={model} version={version} selected={selected} activity={target.activity} />
+  );
   useShown(detail, route, target);
   return (
     <>
@@ -167,6 +171,8 @@ function Missing({ route, target }: { route: RunPart; target: Target }) {
     turn: "turn",
     call: "tool call",
     decision: "decision",
+    step: "step",
+    activity: "activity",
   };
   return (
     <p class="run-reason" data-tone="warn" role="status">

@@ -1,4 +1,4 @@
-import type { RunView, WorkView } from "../../src/events/view.ts";
+import { wasRetried, type RunView, type WorkView } from "../../src/events/view.ts";
 import { looks, type Status } from "../parts/status.tsx";
 import type { Feed } from "./use-run.ts";
 
@@ -6,7 +6,7 @@ import type { Feed } from "./use-run.ts";
 export function workStatus(work: WorkView | undefined, over: boolean): Status {
   if (work === undefined) return "pending";
   if (over && work.status === "running") return "incomplete";
-  return work.status === "succeeded" && work.attempts > work.runs ? "retried" : work.status;
+  return wasRetried(work) ? "retried" : work.status;
 }
 
 export interface RunState {

@@ -191,6 +191,10 @@ function drawSpan(
       }
       return;
     }
+    case "step":
+      context.fillStyle = solid;
+      bar(context, left, top + height - 9, Math.max(1, width - 1), 3, 1);
+      return;
     case "model":
       context.fillStyle = status === "failed" || status === "canceled" ? solid : colors.accent;
       bar(context, left, top + 5, width, height / 2 - 6, 1.5);

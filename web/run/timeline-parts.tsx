@@ -27,12 +27,17 @@ export function ToolButton({
   );
 }
 
-export function Key() {
+export function Key({ withSteps }: { withSteps: boolean }) {
   return (
     <ul class="legend" aria-label="What the colors mean">
       <li>
         <span class="key key-work" aria-hidden="true" /> work
       </li>
+      {withSteps ? (
+        <li>
+          <span class="key key-step" aria-hidden="true" /> step
+        </li>
+      ) : null}
       <li>
         <span class="key key-model" aria-hidden="true" /> model call
       </li>

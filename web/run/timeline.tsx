@@ -182,7 +182,7 @@ export function Timeline({
   return (
     <div class="timeline">
       <div class="timeline-bar">
-        <Key />
+        <Key withSteps={model.steps.length > 0} />
         <div class="timeline-buttons">
           <button
             type="button"

@@ -6,12 +6,14 @@ import type { IterationModel, RunModel, TurnModel, WorkModel } from "../model/mo
 import { sendingOf, type Target } from "../model/places.ts";
 import { rowOf, rowsOf, type Row } from "../model/rows.ts";
 import { Icon } from "../parts/icon.tsx";
+import { Collapsible } from "../parts/collapsible.tsx";
 import { EmptyState } from "../parts/notes.tsx";
 import { StatusBadge, StatusMark, type Status } from "../parts/status.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { useVirtualRows } from "../parts/virtual-list.tsx";
 import { RowView, usageText } from "./block-rows.tsx";
-import type { Opened } from "./row-parts.tsx";
+import { Cut, type Opened } from "./row-parts.tsx";
+import { FlowPath } from "./flow-path.tsx";
 import { useRunContext } from "./context.ts";
 import { workStatus } from "./status-of.ts";
 import { revealHit, useMarkedText } from "./marked-text.ts";
@@ -47,6 +49,35 @@ export function WorkDetail({
         )}
       </header>
       {reason === undefined ? null : <p class="work-reason">{reason}</p>}
+      {target.activity === undefined ? null : (
+        <p class="work-filter">
+          <span>
+            Only <code>{target.activity.activity}</code>
+          </span>
+          <button
+            type="button"
+            class="text-button"
+            onClick={() => open({ kind: "work", workId: work.workId, iteration: undefined })}
+          >
+            Show all steps
+          </button>
+        </p>
+      )}
+      {view?.flow === undefined || model.view.plan?.work.kind === "Flow" ? null : (
+        <Collapsible summary="Flowchart" class="work-result">
+          <FlowPath
+            model={model}
+            workId={work.workId}
+            version={version}
+            activity={target.activity}
+          />
+        </Collapsible>
+      )}
+      {view?.report === undefined ? null : (
+        <Collapsible summary="RESULT" class="work-result">
+          <Cut text={view.report} label="RESULT" />
+        </Collapsible>
+      )}
       {iteration === undefined ? (
         <EmptyState
           title={view?.status === "skipped" ? "It was never started" : "It has not started yet"}
@@ -60,6 +91,7 @@ export function WorkDetail({
           <Iteration
             key={`${work.workId}/${iteration.iteration}`}
             iteration={iteration}
+            isFlow={view?.flow !== undefined}
             version={version}
             target={target}
           />
@@ -112,10 +144,12 @@ const ALL = "all";
 
 function Iteration({
   iteration,
+  isFlow,
   version,
   target,
 }: {
   iteration: IterationModel;
+  isFlow: boolean;
   version: number;
   target: Target;
 }) {
@@ -133,7 +167,8 @@ function Iteration({
       target={target}
     />
   );
-  if (iteration.sendings < 2) return rows;
+  // The prompts of a workflow are not attempts at one task.
+  if (iteration.sendings < 2 || isFlow) return rows;
   const attempts = Array.from({ length: iteration.sendings }, (_, index) => index + 1);
   return (
     <Tabs
@@ -185,12 +220,13 @@ function Rows({
   target: Target;
 }) {
   const { live, query } = useRunContext();
+  const { activity } = target;
   const grows = live && iteration.endedAt === undefined;
   const scroller = useRef<HTMLDivElement>(null);
   const { opened, changes } = useOpened();
   const rows = useMemo(
-    () => rowsOf(iteration, sending, (session) => !opened.isOpen(session, true)),
-    [iteration, sending, version, changes],
+    () => rowsOf(iteration, sending, (session) => !opened.isOpen(session, true), activity),
+    [iteration, sending, version, changes, activity?.file, activity?.activity],
   );
   // While only the scroll position changes, a row stays what it is, and Preact skips it.
   const viewOf = useMemo(() => {
@@ -219,6 +255,10 @@ function Rows({
     if (place === undefined) return;
     follows.current = false;
     if (place.kind === "decision") return;
+    if (place.kind === "step") {
+      opened.toggle(place, true);
+      return;
+    }
     const turn = place.kind === "turn" ? place : place.turn;
     opened.toggle(turn.session, true);
     if (place.kind === "call" || place.kind === "reasoning" || place.kind === "turn")
@@ -305,7 +345,7 @@ function Rows({
   );
 }
 
-const estimates = { session: 40, turn: 110, block: 44, end: 36, decision: 36 } as const;
+const estimates = { session: 40, turn: 110, block: 44, end: 36, decision: 36, step: 36 } as const;
 
 function useOpened(): { readonly opened: Opened; readonly changes: number } {
   const touched = useRef(new WeakMap<object, boolean>());

@@ -1,14 +1,12 @@
 /** Numbers, words and tables of the job summary. */
-import type { RunView, WorkView } from "../../events/view.ts";
+import { wasRetried, type RunView, type WorkView } from "../../events/view.ts";
 import { countText, plural } from "../text.ts";
 
 /** How a work ended, as a sign and a word. */
 export function result(work: WorkView): { readonly sign: string; readonly word: string } {
   switch (work.status) {
     case "succeeded":
-      return work.attempts > work.runs
-        ? { sign: "↻", word: "retried" }
-        : { sign: "✓", word: "succeeded" };
+      return wasRetried(work) ? { sign: "↻", word: "retried" } : { sign: "✓", word: "succeeded" };
     case "failed":
       return { sign: "✗", word: "failed" };
     case "answered-no":
@@ -31,7 +29,8 @@ export function chartDetail(view: RunView, workId: number): string | undefined {
   const work = view.works.get(workId);
   if (work === undefined) return undefined;
   const { sign, word } = result(work);
-  const often = work.attempts > 1 ? `, ${plural(work.attempts, "attempt")}` : "";
+  const often =
+    work.attempts > 1 && work.flow === undefined ? `, ${plural(work.attempts, "attempt")}` : "";
   return `${sign} ${word}${often}`;
 }
 

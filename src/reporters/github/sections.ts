@@ -120,7 +120,8 @@ function failureItem(all: number): (works: readonly WorkView[]) => string {
     if (first === undefined) return "";
     const reason = inline(first.reason ?? "no reason given", MAX_REASON);
     if (works.length === 1) {
-      const attempts = first.attempts > 1 ? ` after ${first.attempts} attempts` : "";
+      const attempts =
+        first.attempts > 1 && first.flow === undefined ? ` after ${first.attempts} attempts` : "";
       return `- ${nameOf(first)} ${first.status}${attempts}: ${reason}\n`;
     }
     const names = works.slice(0, MAX_NAMES).map(nameOf);
