@@ -4,9 +4,10 @@ import { before, describe, it, test } from "node:test";
 import DOMPurify from "dompurify";
 import * as fc from "fast-check";
 import type { default as Mermaid } from "mermaid";
-import { escapeFlowText, printFlow } from "../../src/report/flow-chart.ts";
+import { escapeFlowText, flowPathChart, printFlow } from "../../src/report/flow-chart.ts";
 import { parseFlowchart } from "../../src/workflow/flowchart.ts";
 import { flowFileOf } from "../../src/workflow/flow-chart.ts";
+import { buildStory } from "../rig/flow-events.ts";
 import { holds } from "../rig/fuzz.ts";
 import { readFlow } from "./rig.ts";
 
@@ -22,6 +23,15 @@ before(async () => {
 });
 
 /** What Mermaid reads; undefined if it refuses the text, or takes something for a node that no one means as one. */
+test("Mermaid reads the path of a run, with all its nodes and arrows", async () => {
+  const { flow } = buildStory().finish().view.works.get(0) ?? {};
+  assert.ok(flow !== undefined);
+  const arrows = await readByMermaid(flowPathChart(flow) ?? "");
+  assert.equal(arrows?.length, 12);
+  assert.ok(arrows.includes("n1 arrow_point n2 ×2"), arrows.join("; "));
+  assert.ok(arrows.includes("n2 arrow_point n1 FAILED"));
+});
+
 async function readByMermaid(text: string): Promise<readonly string[] | undefined> {
   if ((await mermaid.parse(text, { suppressErrors: true })) === false) return undefined;
   const { db } = await mermaid.mermaidAPI.getDiagramFromText(text);
