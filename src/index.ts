@@ -42,6 +42,12 @@ export type { Refused, RefusalReason } from "./app/refusals.ts";
 export type { JobState, WorkState } from "./app/run-feeds.ts";
 export type { ProviderOptions } from "./app/options-provider.ts";
 export type { JobResult, RunJobOptions } from "./app/job-result.ts";
+export { runWorkflow, type RunWorkflowOptions, type WorkflowResult } from "./app/run-workflow.ts";
+export type { OpenQuestion } from "./app/questions.ts";
+export type { Answer, Answers, Asker, Question } from "./workflow/ask.ts";
+export type { Executor, ScriptContext, ScriptEnd } from "./workflow/executor.ts";
+export type { LoadedWorkflow } from "./workflow/load-workflow.ts";
+export type { Workflow } from "./workflow/model.ts";
 export {
   ensureInstalledEntry,
   hasRunningSessions,

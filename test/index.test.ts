@@ -36,6 +36,7 @@ describe("the library", () => {
       "readRehearsal",
       "renderMermaid",
       "runJob",
+      "runWorkflow",
       "runtimeVariables",
       "simplifyWork",
       "startJob",

@@ -215,9 +215,26 @@ export function modelOfFlow({ settings }: Workflow, entry: PreparedEntry): strin
   return entry.models[model.category] ?? models[model.category] ?? entry.models.driving;
 }
 
-/** Whether a workflow of the entry sends prompts, and so needs a model. */
-export function needsModel(flows: Flows): boolean {
-  return Object.values(flows).some(({ workflow }) => promptsModels(workflow));
+/** `unnamed`: the file of a workflow that sends prompts, and has no model for them. */
+export type ModelNeed = "none" | "needed" | { readonly unnamed: string };
+
+/** Whether a job sends prompts. Only workflows without prompts run without a model. */
+export function modelNeed(entry: PreparedEntry, jobName: string, flows: Flows): ModelNeed {
+  const job = entry.jobs[jobName];
+  let need: ModelNeed = "none";
+  for (const leaf of job === undefined ? [] : leafWorks(job.work)) {
+    if (leaf.kind === "Flow") {
+      const flow = flows[leaf.file];
+      if (flow === undefined || !promptsModels(flow.workflow)) continue;
+      if (modelOfFlow(flow.workflow, entry) === "") return { unnamed: flow.workflow.file };
+    }
+    need = "needed";
+  }
+  return need;
+}
+
+export function noModelNamed(file: string): string {
+  return `${file} names no model. Write one into its front matter (model: ID), or give one with --model driving=ID.`;
 }
 
 /** What the caller has allowed of the environment, as far as it is there. */

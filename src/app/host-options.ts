@@ -9,7 +9,9 @@ import type { Reporter } from "../events/sink.ts";
 import type { Tool } from "../sessions/sessions.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import { parseChoice, type Models } from "./options.ts";
+import type { Asker } from "../workflow/ask.ts";
+import type { Executor } from "../workflow/executor.ts";
+import { parseChoice, type Answers, type Models } from "./options.ts";
 import {
   addressProblem,
   providerTypes,
@@ -56,6 +58,14 @@ export interface JobHostOptions extends Partial<ModelAccess> {
    * is forgotten. Default: none, so the oldest responses are dropped.
    */
   readonly feedsFolder?: string;
+  /** By the id of an ASK: what it is answered; several are used in order. Come before those of the front matter. */
+  readonly answers?: Answers;
+  /** Asks a person what `answers` doesn't answer. Default: such an ASK fails; in a run of `live`, it waits. */
+  readonly ask?: Asker;
+  /** The names of the variables of `environment` that workflows and their scripts may read. Default: none. */
+  readonly env?: readonly string[];
+  /** Run code fences of workflows with further tags, or those with `sh` or `python` in another way. */
+  readonly executors?: readonly Executor[];
   /** Default: the time of the system. */
   readonly clock?: Clock;
 }
@@ -90,6 +100,20 @@ const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
   inPlace: must((value) => typeof value === "boolean", "be true or false"),
   journals: filledText,
   feedsFolder: filledText,
+  answers: must(
+    (value) => isRecord(value) && Object.values(value).every((list) => listOf(list, isText)),
+    "be an object of lists of texts",
+  ),
+  ask: must((value) => typeof value === "function", "be a function"),
+  env: must((value) => listOf(value, isText), "be a list of names"),
+  executors: must(
+    (value) =>
+      listOf(
+        value,
+        (one) => hasFunction(one, "run") && isRecord(one) && listOf(one["tags"], isText),
+      ),
+    "be a list of executors, each with tags and a function run",
+  ),
   clock: must(
     (value) => hasFunction(value, "now") && hasFunction(value, "sleep"),
     "have the functions now and sleep",

@@ -138,6 +138,11 @@ export class Host {
     return this.#redactor;
   }
 
+  /** In which the runtime and scripts run, and which has the secrets. */
+  get environment(): HostOptions["environment"] {
+    return this.#options.environment;
+  }
+
   /** What runs, in the order of the starts. */
   get runs(): readonly HostRun[] {
     return [...this.#runs.values()];

@@ -7,7 +7,7 @@
 import { noModelOfHost } from "../sessions/sessions.ts";
 import { join, resolve } from "node:path";
 import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
-import { resolveLimits, setBy } from "../engine/limits.ts";
+import { resolveLimits, setBy, type ResolvedLimits } from "../engine/limits.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
 import type { Entry, PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
@@ -24,14 +24,27 @@ import { processEnvironment } from "../platform/environment.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { adoptSession, modelOfSession, type ICopilotSession } from "../sessions/callbacks.ts";
 import { freeModel, type OfferedModel } from "../sessions/offered-models.ts";
-import { overrideModels } from "./entry-files.ts";
+import type { Asker } from "../workflow/ask.ts";
+import type { Workflow } from "../workflow/model.ts";
+import { overrideModels, readEntry, type ReadEntry } from "./entry-files.ts";
 import type { Feed } from "./feed.ts";
+import {
+  flowSpecs,
+  loadFlows,
+  modelNeed,
+  noModelNamed,
+  type FlowReading,
+  type WholeFlow,
+} from "./flows.ts";
 import { Host, type HostRun } from "./host.ts";
 import type { JobHostOptions } from "./host-options.ts";
+import { UsageError } from "./options.ts";
 import { gitHubTokenOf } from "./options-provider.ts";
 import { HostRehearsal, type Play, type WorkFolder } from "./rehearsal-of-host.ts";
 import { runSpec } from "./run-spec.ts";
 import { feedCallbacks, SessionFeeds, type FeedSource } from "./session-feeds.ts";
+import type { WorkflowRunOptions } from "./workflow-options.ts";
+import { startOfWorkflow } from "./workflow-run.ts";
 
 /** To ask an account may take a start of the runtime. */
 const MODELS_KEPT_MS = 60_000;
@@ -40,6 +53,15 @@ const MODELS_KEPT_MS = 60_000;
 export interface Watch extends FeedSource {
   /** Get the events before all other reporters. */
   readonly folds: readonly Reporter[];
+}
+
+export interface JobStartOptions extends Pick<
+  WorkflowRunOptions,
+  "params" | "asker" | "resume" | "rerun" | "onResult"
+> {
+  readonly jobName: string;
+  readonly userInput: string;
+  readonly workingDirectory: string;
 }
 
 export interface TaskStartOptions {
@@ -66,11 +88,11 @@ export class HostedRuns {
   readonly #places = new WeakMap<ICopilotSession["rawSection"], string>();
   #entry: PreparedEntry | undefined;
   /** As it was installed, without other models. */
-  #original: PreparedEntry | undefined;
-  #warnings: readonly Diagnostic[] = [];
+  #installed: InstalledEntry | undefined;
   #offered: { readonly at: number; readonly models: Promise<readonly OfferedModel[]> } | undefined;
 
-  constructor(options: JobHostOptions) {
+  /** `kept`: files that runs write about themselves, besides those of the options. */
+  constructor(options: JobHostOptions, kept: readonly string[] = []) {
     this.options = options;
     const { clock = systemClock, rehearsal, inPlace = false, journals, feedsFolder } = options;
     this.clock = clock;
@@ -88,25 +110,61 @@ export class HostedRuns {
       environment,
       ...(gitHubToken === undefined ? {} : { gitHubToken }),
       ...(transport === undefined ? {} : { transport }),
-      kept: [journals, feedsFolder].filter((path) => path !== undefined),
+      kept: [...kept, journals, feedsFolder].filter((path) => path !== undefined),
       onReporterFailure: warnOf,
     });
   }
 
-  /** Checks the entry and uses it from now on. Throws its diagnostics, or while anything runs. */
-  install(entry: Entry): void {
-    if (this.host.busy)
-      throw new Error("Can't install an entry while a job, a task or a session is running.");
+  /**
+   * Checks the entry and uses it from now on; its workflows are read relative to the folder. Throws the diagnostics, or
+   * while anything runs.
+   */
+  install(entry: Entry, folder: string): void {
+    this.#ensureIdle();
     const result = prepareEntry(entry, { checkCommandPattern: unmatchable });
     if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
+    const flows = loadFlows(result.entry, folder, this.#reading);
+    const ofFlows = Object.values(flows).flatMap((flow) => flow.warnings);
+    this.use({ entry: result.entry, flows, warnings: [...result.warnings, ...ofFlows] });
+  }
+
+  /** Reads an entry or a workflow with what this host allows. Rejects with the diagnostics. */
+  async read(file: string): Promise<ReadEntry> {
+    return readEntry(file, this.#reading);
+  }
+
+  /** Uses from now on what has been read and checked. Throws while anything runs. */
+  use(installed: InstalledEntry): void {
+    this.#ensureIdle();
     const models = { ...this.options.rehearsal?.models, ...this.options.models };
-    this.#entry = overrideModels(result.entry, models);
-    this.#original = result.entry;
-    this.#warnings = result.warnings;
+    this.#entry = overrideModels(installed.entry, models);
+    this.#installed = installed;
   }
 
   get warnings(): readonly Diagnostic[] {
-    return this.#warnings;
+    return this.#installed?.warnings ?? [];
+  }
+
+  /** The workflow that is the entry, if it is one. */
+  get workflow(): Workflow | undefined {
+    const { whole, flows } = this.#installed ?? {};
+    return whole === undefined ? undefined : flows?.[whole]?.workflow;
+  }
+
+  /** The job must exist. Undefined: there is a model for it, or it needs none. */
+  whyNoModel(jobName: string): string | undefined {
+    const need = modelNeed(this.installed, jobName, this.#installed?.flows ?? {});
+    if (need === "none") return undefined;
+    return need === "needed" ? this.missingModel : noModelNamed(need.unnamed);
+  }
+
+  get #reading(): FlowReading {
+    return { environment: this.options.env, permissions: this.#permissions };
+  }
+
+  #ensureIdle(): void {
+    if (this.host.busy)
+      throw new Error("Can't install an entry while a job, a task or a session is running.");
   }
 
   get entry(): PreparedEntry | undefined {
@@ -120,23 +178,31 @@ export class HostedRuns {
     return this.#entry;
   }
 
-  /** The job must exist. Rejects if the host is closed, or without the copy that a rehearsal works in. */
-  async startJob(
-    jobName: string,
-    userInput: string,
-    workingDirectory: string,
-    watch: Watch,
-  ): Promise<HostRun> {
+  /**
+   * The job must exist. Rejects if the host is closed, without the copy that a rehearsal works in, or if a workflow
+   * can't begin like this.
+   */
+  async startJob(start: JobStartOptions, watch: Watch): Promise<HostRun> {
     this.host.ensureOpen();
+    const { jobName, workingDirectory } = start;
     const entry = this.installed;
+    const { flows = {} } = this.#installed ?? {};
+    const need = modelNeed(entry, jobName, flows);
+    if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
+    const { whole, userInput = start.userInput } = (await this.#startOfWorkflow(start)) ?? {};
     const folder = await this.#rehearsal?.folderOfJob(
       resolve(workingDirectory),
       entry,
       jobName,
       this.#permissions,
+      flows,
     );
     const path = folder?.path ?? workingDirectory;
-    const spec: JobSpec = { ...this.#spec(entry, userInput, path), jobName };
+    const { asker = this.options.ask } = start;
+    const spec: JobSpec = {
+      ...this.#spec(entry, userInput, path, { whole, ask: asker }),
+      jobName,
+    };
     return this.#run(spec, { ...watch, folder, play: this.#rehearsal?.run(path) });
   }
 
@@ -250,20 +316,75 @@ export class HostedRuns {
     );
   }
 
-  #spec(entry: PreparedEntry, userInput: string, workingDirectory: string): RunSpec {
-    const { limits, rehearsal, limitNames = setBy(limits, "the JobHost") } = this.options;
+  async #startOfWorkflow(start: JobStartOptions): ReturnType<typeof startOfWorkflow> {
+    const { params = {} } = start;
+    const { env, rehearsal, executors } = this.options;
+    const entry = this.installed;
+    const { flows = {}, whole } = this.#installed ?? {};
+    if (whole === undefined && Object.keys(params).length > 0)
+      throw new UsageError(
+        "Only a workflow (*.wf.md) has parameters. The entry names those of its jobs.",
+      );
+    const options = {
+      ...start,
+      environment: this.host.environment,
+      write: (option: string) => option,
+      ...(env === undefined ? {} : { env }),
+      ...(executors === undefined ? {} : { executors }),
+    };
+    return startOfWorkflow(
+      { flows, ...(whole === undefined ? {} : { whole }) },
+      {
+        options,
+        script: rehearsal,
+        entry,
+        limits: this.#limits(entry),
+        permissions: this.#permissions,
+      },
+    );
+  }
+
+  #spec(
+    entry: PreparedEntry,
+    userInput: string,
+    workingDirectory: string,
+    {
+      whole,
+      ask,
+    }: { readonly whole?: WholeFlow | undefined; readonly ask?: Asker | undefined } = {},
+  ): RunSpec {
+    const { flows = {}, entry: fingerprintOf = entry } = this.#installed ?? {};
+    const { env, answers, executors, rehearsal } = this.options;
     return runSpec({
       entry,
-      ...(this.#original === undefined ? {} : { fingerprintOf: this.#original }),
+      fingerprintOf,
+      flows,
+      specsOf: (run) =>
+        flowSpecs(flows, {
+          ...run,
+          environment: this.host.environment,
+          env,
+          answers: { ...rehearsal?.answers, ...answers },
+          ask,
+          executors,
+          clock: this.clock,
+          redact: () => this.host.redactor.stream(),
+          whole,
+        }),
       userInput,
       workingDirectory: resolve(workingDirectory),
-      limits: resolveLimits(
-        entry.limits,
-        rehearsal && { ...rehearsal.limits, setBy: setBy(rehearsal.limits, rehearsal.file) },
-        { ...limits, setBy: limitNames },
-      ),
+      limits: this.#limits(entry),
       permissions: this.#permissions,
     });
+  }
+
+  #limits(entry: PreparedEntry): ResolvedLimits {
+    const { limits, rehearsal, limitNames = setBy(limits, "the JobHost") } = this.options;
+    return resolveLimits(
+      entry.limits,
+      rehearsal && { ...rehearsal.limits, setBy: setBy(rehearsal.limits, rehearsal.file) },
+      { ...limits, setBy: limitNames },
+    );
   }
 
   #run(spec: JobSpec | TaskSpec, owned: Owned): HostRun {
@@ -323,6 +444,9 @@ export class HostedRuns {
     this.#removing.add(removing);
   }
 }
+
+/** An entry as it was read, with its workflows. */
+type InstalledEntry = Pick<ReadEntry, "entry" | "warnings" | "flows" | "whole">;
 
 interface Owned extends Watch {
   /** Removed after the run. */

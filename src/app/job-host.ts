@@ -12,7 +12,7 @@ import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { Feed, type LiveResponse } from "./feed.ts";
 import { checkHostOptions, type JobHostOptions } from "./host-options.ts";
 import type { HostRun } from "./host.ts";
-import { HostedRuns } from "./hosted-runs.ts";
+import { HostedRuns, type JobStartOptions } from "./hosted-runs.ts";
 import {
   JobFold,
   TaskFold,
@@ -46,9 +46,23 @@ export class JobHost {
     return this.#live;
   }
 
-  /** Checks the entry and uses it from now on. Rejects with its diagnostics, or while anything runs. */
-  async installJobsEntry(entry: Entry): Promise<void> {
-    this.#runs.install(entry);
+  /**
+   * Checks the entry and uses it from now on. The workflows that its jobs name are read now, relative to `folder`
+   * (default: the current directory). Rejects with a `DiagnosticsError`, or while anything runs.
+   */
+  async installJobsEntry(
+    entry: Entry,
+    { folder = "." }: { readonly folder?: string } = {},
+  ): Promise<void> {
+    this.#runs.install(entry, folder);
+  }
+
+  /**
+   * Reads an entry file, or a workflow (`NAME.wf.md`) as an entry with one job of its name, checks it with its
+   * workflows, and uses it from now on. Rejects with a `DiagnosticsError`, or while anything runs.
+   */
+  async installEntryFile(file: string): Promise<void> {
+    this.#runs.use(await this.#runs.read(file));
   }
 
   /** The warnings about the installed entry: valid, but probably not intended. */
@@ -76,7 +90,8 @@ export class JobHost {
     workingDirectory: string,
     callback: ICopilotJobCallback,
   ): Promise<ICopilotJob> {
-    const { job } = await this.#startJob(jobName, userInput, workingDirectory, callback, []);
+    const start = { jobName, userInput, workingDirectory };
+    const { job } = await this.#startJob(start, callback, []);
     return job;
   }
 
@@ -85,11 +100,10 @@ export class JobHost {
    * rejects: a job that fails or is canceled is a result too.
    */
   async runJob(jobName: string, options: RunJobOptions = {}): Promise<JobResult> {
-    const { userInput = "", workingDirectory = ".", signal } = options;
+    const { userInput = "", workingDirectory = ".", params = {}, signal } = options;
     const fold = new ResultFold();
-    const { job, run } = await this.#startJob(jobName, userInput, workingDirectory, noCallbacks, [
-      fold,
-    ]);
+    const start = { jobName, userInput, workingDirectory, params };
+    const { job, run } = await this.#startJob(start, noCallbacks, [fold]);
     const unsubscribe = signal && onAbort(signal, () => job.stop());
     try {
       await run.ended;
@@ -100,17 +114,16 @@ export class JobHost {
   }
 
   async #startJob(
-    jobName: string,
-    userInput: string,
-    workingDirectory: string,
+    start: JobStartOptions,
     callback: ICopilotJobCallback,
     folds: readonly Reporter[],
   ): Promise<{ readonly job: ICopilotJob; readonly run: HostRun }> {
+    const { jobName, userInput } = start;
     const entry = this.#runs.installed;
     if (!Object.hasOwn(entry.jobs, jobName))
       throw new Error(`There is no job "${jobName}" in the entry.`);
     const fold = new JobFold(callback);
-    const run = await this.#runs.startJob(jobName, userInput, workingDirectory, {
+    const run = await this.#runs.startJob(start, {
       folds: [fold, ...folds],
       openFeed: () => this.#newFeed(),
     });

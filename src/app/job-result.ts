@@ -7,6 +7,8 @@ import type { ICopilotJobCallback } from "./job-callbacks.ts";
 export interface RunJobOptions {
   /** For `$user-input`. Default: empty. */
   readonly userInput?: string;
+  /** Of an entry that is a workflow: its parameters. Default: none. */
+  readonly params?: Readonly<Record<string, string>>;
   /** Where the agents work. Default: the current directory. */
   readonly workingDirectory?: string;
   /** Cancels the job; the promise is then fulfilled with the outcome `canceled`. */

@@ -9,14 +9,17 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { PreparedEntry } from "../entry/model.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { describeWorkflow, type WorkflowDescription } from "../workflow/describe.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
 import { AskedLog } from "./asked-log.ts";
 import { FeedFile } from "./feed-file.ts";
 import { Feed, type Taken } from "./feed.ts";
+import { given } from "./flows.ts";
 import { History } from "./history.ts";
 import type { HostRun } from "./host.ts";
 import { warnOf, type HostedRuns } from "./hosted-runs.ts";
+import { Questions } from "./questions.ts";
 import { BUSY, OwnSession, type SessionState } from "./own-session.ts";
 import { folderProblem, noSession, refused, type Refused } from "./refusals.ts";
 import { JobFeeds, newLiveTaskId, TaskFeed, type JobState } from "./run-feeds.ts";
@@ -33,6 +36,7 @@ interface LiveJob {
   readonly feed: Feed;
   readonly journal: Feed;
   readonly feeds: JobFeeds;
+  readonly questions: Questions;
 }
 
 interface LiveTask {
@@ -124,11 +128,28 @@ export class LiveRuns {
     return this.feed(kind, id)?.take(milliseconds, signal) ?? { kind: "gone" };
   }
 
-  /** Starts a job of the installed entry. Its first event comes later. */
+  /**
+   * The jobs that are workflows, by name: what someone who starts them must know. A default is that of the rehearsal,
+   * if it has one.
+   */
+  get workflows(): Readonly<Record<string, WorkflowDescription>> {
+    const { workflow, entry, options } = this.#runs;
+    const [jobName] = Object.keys(entry?.jobs ?? {});
+    if (workflow === undefined || jobName === undefined) return {};
+    const described = describeWorkflow(workflow);
+    const { params = {} } = options.rehearsal ?? {};
+    const parameters = described.parameters.map((one) =>
+      Object.hasOwn(params, one.name) ? { ...one, default: params[one.name] ?? "" } : one,
+    );
+    return { [jobName]: { ...described, parameters } };
+  }
+
+  /** Starts a job of the installed entry. Its first event comes later. `params`: for a workflow. */
   async startJob(
     jobName: string,
     userInput: string | undefined,
     workingDirectory: string,
+    params: Readonly<Record<string, string>> = {},
   ): Promise<{ readonly kind: "started"; readonly jobId: string } | Refused> {
     const { entry } = this.#runs;
     if (entry === undefined) return refused("JobNotFound", NO_ENTRY);
@@ -142,8 +163,10 @@ export class LiveRuns {
         "UserInputRequired",
         `The job ${JSON.stringify(jobName)} requires user input.`,
       );
-    const { missingModel } = this.#runs;
-    if (missingModel !== undefined) return refused("NotStarted", missingModel);
+    const missing = this.#missingParameters(jobName, params, userInput);
+    if (missing !== undefined) return missing;
+    const noModel = this.#runs.whyNoModel(jobName);
+    if (noModel !== undefined) return refused("NotStarted", noModel);
     const feed = this.#newFeed();
     const journal = this.#newFeed();
     const feeds = new JobFeeds({
@@ -153,9 +176,16 @@ export class LiveRuns {
       closeTask: (taskId) => this.#tasks.end(taskId),
     });
     const sessions = new Set<string>();
+    const { clock, host, options } = this.#runs;
+    const questions = new Questions({
+      now: () => clock.now(),
+      mask: (text) => host.redactor.text(text),
+    });
+    const { ask: asker = (question, signal) => questions.ask(question, signal) } = options;
+    const start = { jobName, userInput: userInput ?? "", workingDirectory, params, asker };
     let run: HostRun;
     try {
-      run = await this.#runs.startJob(jobName, userInput ?? "", workingDirectory, {
+      run = await this.#runs.startJob(start, {
         folds: [feeds],
         openFeed: (sessionId) => {
           sessions.add(sessionId);
@@ -169,14 +199,10 @@ export class LiveRuns {
     } catch (error) {
       return this.#notStarted(error);
     }
-    const startTime = this.#runs.clock.now();
+    const startTime = clock.now();
     const { runId: jobId, ended } = run;
-    const asked = {
-      jobName,
-      workingDirectory,
-      userInput: this.#runs.host.redactor.text(userInput ?? ""),
-    };
-    this.#jobs.add(jobId, { ...asked, startTime, run, feed, journal, feeds });
+    const asked = { jobName, workingDirectory, userInput: host.redactor.text(userInput ?? "") };
+    this.#jobs.add(jobId, { ...asked, startTime, run, feed, journal, feeds, questions });
     const end = (): void => {
       feeds.end();
       for (const sessionId of sessions) this.#endSession(sessionId);
@@ -194,6 +220,32 @@ export class LiveRuns {
     job.feeds.cancel();
     job.run.cancel(STOPPED);
     return undefined;
+  }
+
+  /**
+   * Answers a question of a job. Without `question`, the only one that waits. Undefined: done; the first answer counts.
+   */
+  answer(jobId: string, text: string, question?: string): Refused | undefined {
+    const job = this.#jobs.get(jobId);
+    if (job === undefined) return refused("JobNotFound", "There is no such job.");
+    if (job.feed.closed)
+      return refused(
+        "QuestionNotFound",
+        "The job has ended. Its questions can't be answered any more.",
+      );
+    if (job.questions.answer(text, question)) return undefined;
+    const { length } = job.questions.open;
+    if (question === undefined && length > 1)
+      return refused(
+        "QuestionNotFound",
+        `${length} questions wait for an answer. Name one by its id.`,
+      );
+    return refused(
+      "QuestionNotFound",
+      question === undefined
+        ? "No question waits for an answer."
+        : "This question doesn't wait for an answer any more. Somebody else may have answered it.",
+    );
   }
 
   /** Starts a task in a session of `startSession`, without its availability check. */
@@ -321,6 +373,26 @@ export class LiveRuns {
     if (entered !== true) task.fail(BUSY);
   }
 
+  #missingParameters(
+    jobName: string,
+    params: Readonly<Record<string, string>>,
+    userInput: string | undefined,
+  ): Refused | undefined {
+    const { [jobName]: workflow } = this.workflows;
+    if (workflow === undefined) {
+      if (Object.keys(params).length === 0) return undefined;
+      return refused("ParametersNotPossible", "Only a workflow has parameters.");
+    }
+    const all = given(params, userInput ?? "");
+    const missing = workflow.parameters
+      .filter((one) => one.default === undefined && !Object.hasOwn(all, one.name))
+      .map(({ name }) => name);
+    if (missing.length === 0) return undefined;
+    const one = missing.length === 1;
+    const message = `The parameter${one ? "" : "s"} ${missing.join(", ")} ${one ? "has" : "have"} no value.`;
+    return { ...refused("ParametersRequired", message), parameters: missing };
+  }
+
   #openTask(taskId: string, workId: number, run: HostRun): TaskFeed {
     const task = new TaskFeed(this.#newFeed(), false);
     this.#tasks.add(taskId, { task, work: { run, workId } });
@@ -372,9 +444,10 @@ export class LiveRuns {
   }
 }
 
-function stateOf({ run, feeds, ...job }: LiveJob): JobState {
+function stateOf({ run, feeds, questions: { open: questions }, ...job }: LiveJob): JobState {
   const { jobName, startTime, workingDirectory, userInput } = job;
   const { status, works: tasks, endTime } = feeds;
   const jobId = run.runId;
-  return { jobId, jobName, startTime, endTime, status, workingDirectory, userInput, tasks };
+  const asked = { jobId, jobName, startTime, workingDirectory, userInput };
+  return { ...asked, endTime, status, tasks, questions };
 }

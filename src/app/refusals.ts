@@ -13,6 +13,12 @@ export type RefusalReason =
   | "WorkingDirectoryNotExists"
   /** The job or the task requires user input, and none was given. */
   | "UserInputRequired"
+  /** Parameters of the workflow have no value. */
+  | "ParametersRequired"
+  /** Parameters were given, and the job is no workflow. */
+  | "ParametersNotPossible"
+  /** No such question waits for an answer. */
+  | "QuestionNotFound"
   /** The session could not be opened, the working directory could not be copied, or the host is closed. */
   | "NotStarted";
 
@@ -24,6 +30,8 @@ export interface Refused {
   readonly reason: RefusalReason;
   /** For people. */
   readonly message: string;
+  /** With `ParametersRequired`: their names. */
+  readonly parameters?: readonly string[];
 }
 
 export async function folderProblem(folder: string): Promise<Refused | undefined> {

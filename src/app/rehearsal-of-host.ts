@@ -11,6 +11,7 @@ import type { Reporter } from "../events/sink.ts";
 import { createScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { ModelRequest, ModelTransport } from "../sessions/transport.ts";
+import type { Flows } from "./flows.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { allowChanges, mayChangeFiles } from "./prepare-run.ts";
 import { copyWorkingDirectory } from "./working-copy.ts";
@@ -63,8 +64,9 @@ export class HostRehearsal implements ModelTransport {
     entry: PreparedEntry,
     jobName: string,
     permissions: PermissionPreset | undefined,
+    flows: Flows,
   ): Promise<WorkFolder> {
-    return this.#folder(folder, mayChangeFiles(entry, jobName, permissions));
+    return this.#folder(folder, mayChangeFiles(entry, jobName, permissions, flows));
   }
 
   /** Throws a `UsageError` if it can't be made. */

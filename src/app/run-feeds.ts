@@ -13,6 +13,7 @@ import { plannedWorks } from "../events/plan.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Feed } from "./feed.ts";
 import { JobFold } from "./job-callbacks.ts";
+import type { OpenQuestion } from "./questions.ts";
 
 /** A new live id of a task. */
 export function newLiveTaskId(): string {
@@ -131,6 +132,8 @@ export interface JobState {
   readonly userInput: string;
   /** Every `TaskWork` of the job. */
   readonly tasks: readonly WorkState[];
+  /** Those of its workflows that wait for an answer. */
+  readonly questions: readonly OpenQuestion[];
 }
 
 export interface JobFeedsOptions {

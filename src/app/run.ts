@@ -13,7 +13,7 @@ import { chartOf } from "../report/chart.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
-import { flowSpecs, modelOfFlow, needsModel } from "./flows.ts";
+import { flowSpecs, modelNeed, noModelNamed } from "./flows.ts";
 import { Host } from "./host.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import type { ModelAccess } from "./options-provider.ts";
@@ -79,17 +79,10 @@ export async function executeRun(
   }
 }
 
-/** Only a workflow without prompts runs without a model. */
-function asksModels({ loaded, entry, whole }: PreparedRun): boolean {
-  if (whole === undefined) return true;
-  if (!needsModel(loaded.flows)) return false;
-  for (const { workflow } of Object.values(loaded.flows)) {
-    if (modelOfFlow(workflow, entry) !== "") continue;
-    throw new UsageError(
-      `${loaded.file} names no model. Write one into its front matter (model: ID), or give one with --model driving=ID.`,
-    );
-  }
-  return true;
+function asksModels({ loaded, entry, jobName }: PreparedRun): boolean {
+  const need = modelNeed(entry, jobName, loaded.flows);
+  if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
+  return need === "needed";
 }
 
 function openHost(options: RunOptions, transport: ScriptedModel | undefined): Host {

@@ -14,9 +14,15 @@ import { fileErrorMessage } from "../platform/system-error.ts";
 import { bindParameters } from "../workflow/parameters.ts";
 import { isWhole, restoreRun, type Restored } from "../workflow/restore.ts";
 import { scriptTags } from "../workflow/script-runner.ts";
-import type { ReadEntry } from "./entry-files.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
-import { allowedOf, given, type FlowReading, type LoadedFlow, type WholeFlow } from "./flows.ts";
+import {
+  allowedOf,
+  given,
+  type FlowReading,
+  type LoadedFlow,
+  type ReadWorkflowEntry,
+  type WholeFlow,
+} from "./flows.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import type { WorkflowRunOptions } from "./workflow-options.ts";
 
@@ -54,7 +60,7 @@ interface StartContext {
 
 /** Undefined for an entry. Throws `UsageError` or `DiagnosticsError` if the workflow can't begin like this. */
 export async function startOfWorkflow(
-  loaded: ReadEntry,
+  loaded: Pick<ReadWorkflowEntry, "flows" | "whole">,
   context: StartContext,
 ): Promise<WorkflowStart | undefined> {
   const { options, script } = context;

@@ -49,29 +49,41 @@ export function addRehearsalOptions(command: Command): Command {
     .option("--in-place", "with --rehearse: work in the folder itself instead of a copy");
 }
 
-/** What the caller gives to workflows. */
-export interface WorkflowFlags {
-  readonly param?: Params;
+/** What a server gives to all workflows. */
+export interface ServedFlags {
   readonly answer?: Answers;
   readonly env?: readonly string[];
+}
+
+/** What the caller gives to workflows. */
+export interface WorkflowFlags extends ServedFlags {
+  readonly param?: Params;
   readonly history?: string;
   readonly resume?: string;
   readonly rerun?: true;
 }
 
 export function addWorkflowOptions(command: Command): Command {
-  return addEnvironmentOption(
-    command
-      .option("--param <name=value>", "a parameter of the workflow (repeatable)", more(parseParam))
-      .option(
-        "--answer <id=text>",
-        "the answer to an ASK, by its id; several for one id are used in order (repeatable)",
-        more(parseAnswer),
-      ),
+  return addServedOptions(
+    command.option(
+      "--param <name=value>",
+      "a parameter of the workflow (repeatable)",
+      more(parseParam),
+    ),
   )
     .option("--history <dir>", "write each step of a workflow to a Markdown file in this folder")
     .option("--resume <journal>", "continue the run of the workflow that this journal is of")
     .option("--rerun", "with --resume: run a command again that had not ended");
+}
+
+export function addServedOptions(command: Command): Command {
+  return addEnvironmentOption(
+    command.option(
+      "--answer <id=text>",
+      "the answer to an ASK, by its id; several for one id are used in order (repeatable)",
+      more(parseAnswer),
+    ),
+  );
 }
 
 export function addEnvironmentOption(command: Command): Command {
@@ -83,14 +95,23 @@ export function addEnvironmentOption(command: Command): Command {
 }
 
 export function readWorkflowFlags(flags: WorkflowFlags): WorkflowRunOptions {
-  const { param: params, answer: answers, env, history, resume, rerun } = flags;
+  const { param: params, history, resume, rerun } = flags;
   return {
     ...(params === undefined ? {} : { params }),
-    ...(answers === undefined ? {} : { answers }),
-    ...(env === undefined ? {} : { env }),
+    ...readServedFlags(flags),
     ...(history === undefined ? {} : { history }),
     ...(resume === undefined ? {} : { resume }),
     ...(rerun === undefined ? {} : { rerun }),
+  };
+}
+
+export function readServedFlags({
+  answer: answers,
+  env,
+}: ServedFlags): Pick<WorkflowRunOptions, "answers" | "env"> {
+  return {
+    ...(answers === undefined ? {} : { answers }),
+    ...(env === undefined ? {} : { env }),
   };
 }
 

@@ -16,8 +16,8 @@ export async function list(entryFile: string, json: boolean): Promise<ExitCode> 
     }
     return exitCode.success;
   }
-  const { entry } = await readEntry(entryFile);
-  const jobs = describeJobs(entry);
+  const { entry, flows } = await readEntry(entryFile);
+  const jobs = describeJobs(entry, flows);
   if (json) output.printJson({ entry: entryFile, jobs });
   else for (const line of table(jobs)) output.print(line);
   return exitCode.success;

@@ -9,6 +9,7 @@ import { chart, type ChartFlags } from "./chart.ts";
 import { list } from "./list.ts";
 import {
   addEnvironmentOption,
+  addServedOptions,
   addModelOptions,
   addRehearsalOptions,
   addWorkflowOptions,
@@ -138,8 +139,11 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .action(async (files: string[], flags: RehearseFlags) => end(await rehearse(files, flags)));
 
   addServeOptions(program.command("serve"))
+    .argument("[entry]", ENTRY_OR_WORKFLOW)
     .description("serve the HTTP API and the portal")
-    .action(async (flags: ServeFlags) => end(await serve(flags)));
+    .action(async (entry: string | undefined, flags: ServeFlags) =>
+      end(await serve(withEntry(flags, entry))),
+    );
 
   program
     .command("schema")
@@ -176,7 +180,7 @@ function addInputOptions(command: Command): Command {
 
 function addServeOptions(command: Command): Command {
   const withServer = command
-    .option("--entry <file>", `${ENTRY} (default: an example)`)
+    .option("--entry <file>", "the same as the argument (default: an example)")
     .option("--port <port>", "port to listen on; 0 selects a free one", by(parsePort), DEFAULT_PORT)
     .option("--host <host>", "address to listen on; others than loopback require --token", LOOPBACK)
     .option(
@@ -196,5 +200,12 @@ function addServeOptions(command: Command): Command {
       "--entries-dir <dir>",
       "with --test: the folder of the entries that clients may install (default: test)",
     );
-  return addModelOptions(addRehearsalOptions(withServer));
+  return addModelOptions(addRehearsalOptions(addServedOptions(withServer)));
+}
+
+/** The entry may be an argument, as for `run`. */
+function withEntry(flags: ServeFlags, entry: string | undefined): ServeFlags {
+  if (entry === undefined) return flags;
+  if (flags.entry !== undefined) throw new UsageError("The entry is given twice. Omit --entry.");
+  return { ...flags, entry };
 }

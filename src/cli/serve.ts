@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { cancelOnSignals } from "../app/cancellation.ts";
-import { loadEntry, readEntry, readRehearsal, type ReadEntry } from "../app/entry-files.ts";
+import { loadEntry, readEntry, readRehearsal } from "../app/entry-files.ts";
 import { checkNames } from "../app/rehearsal-names.ts";
 import { makeFeedsFolder } from "../app/feeds-folder.ts";
 import type { Rehearsal } from "../app/host-options.ts";
@@ -11,6 +11,7 @@ import { JobHost } from "../app/job-host.ts";
 import { asFlag, UsageError } from "../app/options.ts";
 import { checkRuntime, missingModel } from "../app/run.ts";
 import { withoutSecrets } from "../app/secrets.ts";
+import { environmentWarnings } from "../app/workflow-options.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { exampleEntry } from "../generated/example-entry.ts";
 import type { PortalRehearsal } from "../report/boot.ts";
@@ -20,11 +21,11 @@ import { systemClock } from "../platform/clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { isLoopback, isToken } from "../server/security.ts";
 import { startServer, type HttpServer } from "../server/server.ts";
-import { readSharedFlags, type SharedFlags } from "./flags.ts";
+import { readSharedFlags, readServedFlags, type ServedFlags, type SharedFlags } from "./flags.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
 
 /** The options of `agent-jobs serve`, as commander hands them over. */
-export interface ServeFlags extends SharedFlags {
+export interface ServeFlags extends SharedFlags, ServedFlags {
   readonly entry?: string;
   readonly port: number;
   readonly host: string;
@@ -95,13 +96,21 @@ async function start(flags: ServeFlags): Promise<Served> {
     flags.test === true
       ? ((await folder(flags.entriesDir, "--entries-dir")) ?? resolve("test"))
       : undefined;
-  const loaded = flags.test === true ? undefined : await entryOf(flags.entry, rehearsal?.entryFile);
-  if (loaded !== undefined && rehearsal !== undefined) checkNames(rehearsal, loaded);
-  const entry = loaded?.entry;
+  const workflows = readServedFlags(flags);
+  const { env } = workflows;
+  const file = flags.entry ?? rehearsal?.entryFile;
+  if (flags.test !== true && file !== undefined) {
+    const permissions = options.permissions ?? rehearsal?.permissions;
+    const read = await readEntry(file, { environment: env, permissions });
+    for (const warning of [...read.warnings, ...environmentWarnings(env, environment)])
+      sayError(diagnosticLine(warning));
+    if (rehearsal !== undefined) checkNames(rehearsal, read);
+  }
   const journals = await journalsFolder(flags.journals);
   const feedsFolder = await makeFeedsFolder();
   const host = new JobHost({
     ...options,
+    ...workflows,
     // The token is masked like every secret of the environment.
     environment: { ...environment, AGENT_JOBS_TOKEN: flags.token },
     feedsFolder: feedsFolder.path,
@@ -113,7 +122,7 @@ async function start(flags: ServeFlags): Promise<Served> {
     await feedsFolder.remove();
   };
   try {
-    if (entry !== undefined) await host.installJobsEntry(entry);
+    if (flags.test !== true) await install(host, file);
     const server = await startServer({
       host,
       clock: systemClock,
@@ -143,20 +152,12 @@ function factsOf({ file, job, userInput }: Rehearsal): PortalRehearsal {
   };
 }
 
-/** The entry that was named; else that of the rehearsal, which fits no other; else the example. */
-async function entryOf(
-  file: string | undefined,
-  rehearsed: string | undefined,
-): Promise<Pick<ReadEntry, "entry" | "flows">> {
-  const named = file ?? rehearsed;
-  if (named !== undefined) {
-    const read = await readEntry(named);
-    for (const warning of read.warnings) sayError(diagnosticLine(warning));
-    return read;
-  }
+/** The file, or the example. */
+async function install(host: JobHost, file: string | undefined): Promise<void> {
+  if (file !== undefined) return host.installEntryFile(file);
   const loaded = loadEntry(exampleEntry.text, exampleEntry.file);
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
-  return { entry: loaded.entry, flows: {} };
+  await host.installJobsEntry(loaded.entry);
 }
 
 /** Its absolute path. Throws `UsageError` if it is no folder. */

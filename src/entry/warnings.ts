@@ -3,7 +3,7 @@ import type { Entry, Permissions, PreparedEntry, Prompt, Task, Work } from "./mo
 import type { Path, Problem } from "../document/problem.ts";
 import { promptText, variablePattern } from "./prompt-expander.ts";
 import { entryCheck } from "./check-entry.ts";
-import { taskWorks } from "./work.ts";
+import { leafWorks, taskWorks } from "./work.ts";
 
 /** Why no command can match a pattern of `permissions.shell`; undefined if one can. */
 export type CommandPatternCheck = (pattern: string) => string | undefined;
@@ -31,6 +31,8 @@ export function unusedUserInput(
 ): string | undefined {
   const job = entry.jobs[jobName];
   if (job === undefined || userInput === undefined || userInput === "") return undefined;
+  // A workflow has it as a variable.
+  if (leafWorks(job.work).some(({ kind }) => kind === "Flow")) return undefined;
   const prompts = taskWorks(job.work).flatMap(({ taskId }) => promptsOf(entry.tasks[taskId]));
   return prompts.some((prompt) => variablesOf(prompt).includes("user-input"))
     ? undefined

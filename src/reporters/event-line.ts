@@ -6,7 +6,7 @@ import {
   type DecisionTraits,
 } from "../events/decision.ts";
 import { decisionOf } from "../events/decision-of.ts";
-import type { RunEvent } from "../events/event.ts";
+import type { RunEvent, WorkStarted } from "../events/event.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import type { RunView, WorkView } from "../events/view.ts";
 import type { Tone } from "./paint.ts";
@@ -53,7 +53,7 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
         work: event.work,
         tone: "plain",
         from: "normal",
-        text: `started, model ${event.modelId}`,
+        text: startText(event),
       };
     case "work.ended":
       return endOfWork(event, view.works.get(event.work.workId));
@@ -125,6 +125,11 @@ const tones: Readonly<Record<DecisionTraits["severity"], Tone>> = {
 };
 
 /** Whether a log that groups lines by work shows it immediately: the agent may continue, but its result may be incomplete. */
+/** A workflow that sends no prompts has no model. */
+export function startText({ modelId }: WorkStarted): string {
+  return modelId === "" ? "started" : `started, model ${modelId}`;
+}
+
 export function isUrgent(event: RunEvent): boolean {
   const made = decisionOf(event);
   return made !== undefined && decisionTraits(made.decision.kind).audience.atOnce;

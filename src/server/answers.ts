@@ -4,12 +4,15 @@ import type { Refused } from "../app/refusals.ts";
 const statuses = {
   BadRequest: 400,
   UserInputRequired: 400,
+  ParametersRequired: 400,
+  ParametersNotPossible: 400,
   Unauthorized: 401,
   Forbidden: 403,
   NotFound: 404,
   MethodNotAllowed: 405,
   RequestTimeout: 408,
   NotStarted: 409,
+  QuestionNotFound: 409,
   ShuttingDown: 409,
   BodyTooLarge: 413,
   HeadersTooLarge: 431,
@@ -57,9 +60,13 @@ export function answerStarted<Started extends { readonly kind: "started" }>(
 }
 
 /** In the words of the documents, where they have one for the reason. */
-function answerRefused({ reason, message }: Refused): Response {
+function answerRefused({ reason, message, parameters }: Refused): Response {
   switch (reason) {
+    case "ParametersRequired":
+      return json({ error: reason, reason: message, parameters }, statuses[reason]);
     case "UserInputRequired":
+    case "ParametersNotPossible":
+    case "QuestionNotFound":
     case "NotStarted":
       return refuse(reason, message);
     default:

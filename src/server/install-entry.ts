@@ -1,9 +1,8 @@
 /** `copilot/test/installJobsEntry`: a client gives the server another entry, from a file of one folder. */
 import { realpath } from "node:fs/promises";
 import { isAbsolute, relative, sep } from "node:path";
-import { readEntry } from "../app/entry-files.ts";
 import type { JobHost } from "../app/job-host.ts";
-import type { PreparedEntry } from "../entry/model.ts";
+import { DiagnosticsError } from "../document/diagnostic.ts";
 import { errorMessage } from "../platform/system-error.ts";
 
 export type Installed =
@@ -24,17 +23,12 @@ export async function installEntry(
     const error = "The path must be the absolute path of a file in the folder of --entries-dir.";
     return { result: "InvalidatePath", error };
   }
-  let entry: PreparedEntry;
   try {
-    entry = (await readEntry(file)).entry;
-  } catch (error) {
-    return { result: "InvalidateEntry", error: errorMessage(error) };
-  }
-  try {
-    await host.installJobsEntry(entry);
+    await host.installEntryFile(file);
     return { result: "OK" };
   } catch (error) {
-    return { result: "Rejected", error: errorMessage(error) };
+    const result = error instanceof DiagnosticsError ? "InvalidateEntry" : "Rejected";
+    return { result, error: errorMessage(error) };
   }
 }
 

@@ -2,10 +2,10 @@
 import type { Hono } from "hono";
 import type { JobState } from "../app/run-feeds.ts";
 import { generateChartNodes } from "../entry/chart.ts";
-import { answerDone, answerStarted, json } from "./answers.ts";
+import { answerDone, answerStarted, json, refuse } from "./answers.ts";
 import { route, type Env, type Served } from "./app.ts";
 import { addFeedRoutes } from "./live.ts";
-import { firstLine } from "./request.ts";
+import { readStart } from "./request.ts";
 
 export function addJobRoutes(app: Hono<Env>, served: Served): void {
   const { live } = served.host;
@@ -16,7 +16,8 @@ export function addJobRoutes(app: Hono<Env>, served: Served): void {
     const chart = Object.fromEntries(
       Object.entries(jobs).map(([name, { work }]) => [name, generateChartNodes(work)]),
     );
-    return json({ grid, jobs, chart });
+    const { workflows } = live;
+    return json({ grid, jobs, chart, ...(Object.keys(workflows).length > 0 && { workflows }) });
   });
 
   route(app, "copilot/job/running", () => json({ jobs: live.jobs.map(summaryOf) }));
@@ -27,28 +28,46 @@ export function addJobRoutes(app: Hono<Env>, served: Served): void {
       jobs: live.jobs.map((job) => {
         const { endTime, workingDirectory, userInput, tasks } = job;
         const end = endTime === undefined ? {} : { endTime: new Date(endTime).toISOString() };
-        return { ...summaryOf(job), ...end, workingDirectory, userInput, tasks };
+        return { ...summaryOf(job), ...end, workingDirectory, userInput, tasks, ...waiting(job) };
       }),
     }),
   );
 
   route(app, "copilot/job/start/:name", async (c) => {
-    const { first: folder, rest: userInput } = firstLine(c.var.body);
-    const started = await live.startJob(c.req.param("name"), userInput, folder);
+    const start = readStart(c.var.body);
+    if (start instanceof Response) return start;
+    const { userInput, workingDirectory, params } = start;
+    const name = c.req.param("name");
+    const started = await live.startJob(name, userInput, workingDirectory, params);
     return answerStarted(started, ({ jobId }) => ({ jobId }));
   });
 
   route(app, "copilot/job/:id/status", (c) => {
     const job = live.job(c.req.param("id"));
     if (job === undefined) return json({ error: "JobNotFound" });
-    return json({ ...summaryOf(job), tasks: job.tasks });
+    return json({ ...summaryOf(job), tasks: job.tasks, ...waiting(job) });
   });
 
   route(app, "copilot/job/:id/stop", (c) =>
     answerDone(live.stopJob(c.req.param("id")), { result: "Closed" }),
   );
 
+  // The question is in the query: the whole body is the answer, whatever its lines are.
+  app.get("/api/copilot/job/:id/answer", () =>
+    refuse("MethodNotAllowed", "Use POST, with the answer as the body.", { Allow: "POST" }),
+  );
+  app.post("/api/copilot/job/:id/answer", (c) =>
+    answerDone(live.answer(c.req.param("id"), c.var.body, c.req.query("question")), {}),
+  );
+
   addFeedRoutes(app, served, "job");
+}
+
+/** Only of a job that waits: others answer what the documents say. */
+function waiting({ questions }: JobState): object {
+  if (questions.length === 0) return {};
+  const shown = questions.map((one) => ({ ...one, since: new Date(one.since).toISOString() }));
+  return { questions: shown };
 }
 
 function summaryOf({ jobId, jobName, startTime, status }: JobState): object {

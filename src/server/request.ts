@@ -1,5 +1,6 @@
 /** The parts of a request that anyone can fill with anything: its target and its body. */
 import type { IncomingMessage } from "node:http";
+import { isRecord, isText } from "../document/guards.ts";
 import { refuse } from "./answers.ts";
 
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -41,6 +42,41 @@ export async function readBody(incoming: IncomingMessage): Promise<string | Resp
   } catch {
     return refuse("BadRequest", "The body is not valid UTF-8.");
   }
+}
+
+/** What a job is started with. */
+export interface StartBody {
+  readonly workingDirectory: string;
+  readonly userInput: string;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/**
+ * The body that starts a job: the directory in the first line and then the user input, or a JSON object, which has room
+ * for parameters. No absolute path begins like one.
+ */
+export function readStart(body: string): StartBody | Response {
+  if (!body.startsWith("{")) {
+    const { first: workingDirectory, rest: userInput } = firstLine(body);
+    return { workingDirectory, userInput, params: {} };
+  }
+  const shape = "{ workingDirectory, userInput?, params? }, of texts";
+  const wrong = (): Response => refuse("BadRequest", `A body in JSON must be ${shape}.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return refuse("BadRequest", `The body begins with {, but is not JSON. It must be ${shape}.`);
+  }
+  if (!isRecord(value)) return wrong();
+  const { workingDirectory, userInput = "", params = {}, ...others } = value;
+  if (!isText(workingDirectory) || !isText(userInput) || Object.keys(others).length > 0)
+    return wrong();
+  return isTexts(params) ? { workingDirectory, userInput, params } : wrong();
+}
+
+function isTexts(value: unknown): value is Readonly<Record<string, string>> {
+  return isRecord(value) && Object.values(value).every(isText);
 }
 
 /** The first line of a body, and the rest. */

@@ -1,16 +1,21 @@
 /** ASK: what is asked, and who answers. */
 import type { WorkRef } from "../events/event.ts";
 
+/** What an ASK asks. */
 export interface Question {
   /** The id of the ASK. */
   readonly activity: string;
+  /** With its variables; empty if there is none. */
   readonly question: string;
   /** How often this ASK has been answered in this run. */
   readonly times: number;
+  /** The work that is the workflow. */
   readonly work: WorkRef;
+  /** The `step` of its `step.started`. */
   readonly step: number;
 }
 
+/** What comes of asking. */
 export type Answer =
   | { readonly kind: "answered"; readonly text: string }
   /** There is none: the activity fails. */

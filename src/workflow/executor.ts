@@ -3,6 +3,7 @@ import type { ShellState } from "../events/step.ts";
 
 export type { ShellState };
 
+/** Runs the code fences with certain tags. */
 export interface Executor {
   /** The tags of the code fences that it runs, in lower case. */
   readonly tags: readonly string[];
@@ -15,6 +16,7 @@ export interface Executor {
   readonly run: (code: string, context: ScriptContext) => Promise<ScriptEnd>;
 }
 
+/** Where a script runs. */
 export interface ScriptContext {
   /** Aborts for a cancellation and for an exceeded limit. What was started must end then. */
   readonly signal: AbortSignal;
@@ -35,6 +37,7 @@ export interface ScriptOutputPiece {
   readonly late?: boolean;
 }
 
+/** How a script has ended. */
 export type ScriptEnd =
   | { readonly kind: "exited"; readonly exitCode: number }
   /** It was ended by a signal that it did not expect. */

@@ -14,6 +14,7 @@ import type { Workflow, WorkflowFile, WorkflowSettings } from "./model.ts";
 import { readSections } from "./sections.ts";
 import { readSettings } from "./settings.ts";
 
+/** A workflow that can be run, or every problem with it. */
 export type LoadedWorkflow =
   | {
       readonly kind: "loaded";

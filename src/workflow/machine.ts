@@ -32,7 +32,10 @@ export interface MachineOptions {
 }
 
 export interface Machine {
-  /** Before the first activity. The variables are those of `bindParameters`. `result`: RESULT. */
+  /**
+   * Before the first activity. The variables are those of `bindParameters`. `result`: RESULT, which is the input of the
+   * run; a parameter that begins with it is no file.
+   */
   start(variables: Readonly<Record<string, string>>, result?: string): WorkflowState;
   /** The first step, and each one after a `pass`, is given `passed`. */
   step(state: WorkflowState, result: EffectResult): Step;
@@ -42,10 +45,16 @@ export function workflowMachine(workflow: Workflow, options: MachineOptions = {}
   return {
     start: (variables, result = "") => {
       const main = workflow.files[workflow.main];
+      // Whoever writes the input of a run must not choose a file by it.
+      const isInput = (value: string): boolean =>
+        result.startsWith("file:") && value.startsWith(result);
+      const own = Object.fromEntries(
+        Object.entries(variables).filter(([, value]) => !isInput(value)),
+      );
       return {
         status: "CREATED",
         result,
-        frames: [frameOf(workflow.main, variables, variables)],
+        frames: [frameOf(workflow.main, variables, own)],
         agents: {},
         nextAgent: 0,
         phase: { kind: "ready", activity: main?.start ?? "" },

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { version } from "../../src/app/run-spec.ts";
 import { runCli } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
+import { workflowText } from "../workflow/rig.ts";
 import { sealed } from "../journal/rig.ts";
 import { plannedTasks } from "../rig/plan.ts";
 
@@ -96,6 +97,31 @@ describe("agent-jobs list, chart, schema, help", () => {
         { name: "k", requireUserInput: true, tasks: ["a"], models: ["other"] },
       ],
     });
+  });
+
+  it("lists the workflows of a job among its tasks, with the models of their prompts", async (t) => {
+    const flow = (model: string, node: string): string =>
+      `---\nmodel: ${model}\npermissions: workspace\n---\n\n${workflowText(`START --> ${node}`, "## User A\n\nHi")}`;
+    const work = {
+      kind: "Seq",
+      works: [
+        { kind: "Ref", taskId: "a" },
+        { kind: "Flow", file: "ask.wf.md" },
+        { kind: "Flow", file: "only-commands.wf.md" },
+      ],
+    };
+    const entry = {
+      models: { driving: "m" },
+      tasks: { a: { model: { category: "driving" }, prompt: "A" } },
+      jobs: { j: { work } },
+    };
+    const workspace = await makeWorkspace(t, {
+      "e.json": JSON.stringify(entry),
+      "ask.wf.md": flow("x", "PROMPT_A[Prompt: User A]"),
+      "only-commands.wf.md": flow("y", "EXECUTE_A[Execute: true]"),
+    });
+    const { stdout } = await runCli(["list", "e.json"], { cwd: workspace.path });
+    assert.match(stdout, /\nj +none +a, ask\.wf\.md, only-commands\.wf\.md +m, x\n$/);
   });
 
   it("draws a job as a Mermaid flowchart", async (t) => {

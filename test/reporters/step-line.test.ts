@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyEvent, createRunView } from "../../src/events/view.ts";
 import { doing } from "../../src/reporters/doing.ts";
-import { eventLines, type Verbosity } from "../../src/reporters/event-line.ts";
+import { eventLines, startText, type Verbosity } from "../../src/reporters/event-line.ts";
 import { buildStory, FlowTelling, work } from "../rig/flow-events.ts";
 
 function lines(told: FlowTelling, verbosity: Verbosity): readonly string[] {
@@ -79,4 +79,10 @@ test("the live view and the heartbeat name the current activity", () => {
   const prompting = asked.view.works.get(0);
   assert.ok(prompting !== undefined);
   assert.equal(doing(prompting, 0), "PROMPT_PLAN: starting");
+});
+
+test("a workflow that sends no prompts starts without a model", () => {
+  const started = { type: "work.started", work } as const;
+  assert.equal(startText({ ...started, modelId: "m" }), "started, model m");
+  assert.equal(startText({ ...started, modelId: "" }), "started");
 });

@@ -24,6 +24,7 @@ export interface PlayOptions extends MachineOptions {
   readonly params?: Readonly<Record<string, string>>;
   readonly load?: Parameters<typeof loaded>[1];
   readonly prompts?: string;
+  readonly userInput?: string;
 }
 
 /** Prompts that the flowcharts of the tests use. */
@@ -61,7 +62,7 @@ export function playWorkflow(
   const machine = workflowMachine(workflow, options);
   const bound = bindParameters(workflow, options.params ?? {});
   assert.ok(bound.kind === "bound");
-  let state = machine.start(bound.variables);
+  let state = machine.start(bound.variables, options.userInput);
   let result: EffectResult = { kind: "passed" };
   const rest = [...answers];
   const asked: string[] = [];

@@ -126,6 +126,15 @@ describe("parameters", () => {
     assert.deepEqual(asked, ["a.txt from a.wf.md", "b.txt from a.wf.md"]);
     assert.equal(done.variables["X"], "[{{B}}] from b");
   });
+
+  it("are no files if it is the input of the run that says so", () => {
+    const { done, asked } = play("START --> SET_X[X=A]", [], {
+      userInput: "file:secret.txt",
+      params: { A: "file:secret.txt", B: "file:secret.txt, too", USER_INPUT: "file:secret.txt" },
+    });
+    assert.deepEqual(asked, []);
+    assert.equal(done.variables["X"], "file:secret.txt");
+  });
 });
 
 describe("ASSIGN", () => {

@@ -1,28 +1,14 @@
 /** Mermaid itself is the judge of what is a flowchart, and of what it means. */
 import assert from "node:assert/strict";
-import { before, describe, it, test } from "node:test";
-import DOMPurify from "dompurify";
+import { describe, it, test } from "node:test";
 import * as fc from "fast-check";
-import type { default as Mermaid } from "mermaid";
 import { escapeFlowText, flowPathChart, printFlow } from "../../src/report/flow-chart.ts";
-import { parseFlowchart } from "../../src/workflow/flowchart.ts";
 import { flowFileOf } from "../../src/workflow/flow-chart.ts";
 import { buildStory } from "../rig/flow-events.ts";
 import { holds } from "../rig/fuzz.ts";
+import { readByMermaid, readByUs } from "./mermaid-rig.ts";
 import { readFlow } from "./rig.ts";
 
-// Without a page there is nothing to purify.
-Object.assign(DOMPurify, {
-  addHook: () => undefined,
-  removeHook: () => undefined,
-  sanitize: (text: string) => text,
-});
-let mermaid: typeof Mermaid;
-before(async () => {
-  ({ default: mermaid } = await import("mermaid"));
-});
-
-/** What Mermaid reads; undefined if it refuses the text, or takes something for a node that no one means as one. */
 test("Mermaid reads the path of a run, with all its nodes and arrows", async () => {
   const { flow } = buildStory().finish().view.works.get(0) ?? {};
   assert.ok(flow !== undefined);
@@ -31,25 +17,6 @@ test("Mermaid reads the path of a run, with all its nodes and arrows", async () 
   assert.ok(arrows.includes("n1 arrow_point n2 ×2"), arrows.join("; "));
   assert.ok(arrows.includes("n2 arrow_point n1 FAILED"));
 });
-
-async function readByMermaid(text: string): Promise<readonly string[] | undefined> {
-  if ((await mermaid.parse(text, { suppressErrors: true })) === false) return undefined;
-  const { db } = await mermaid.mermaidAPI.getDiagramFromText(text);
-  assert.ok("getEdges" in db && typeof db.getEdges === "function");
-  assert.ok("getVertices" in db && typeof db.getVertices === "function");
-  const nodes: ReadonlyMap<string, unknown> = db.getVertices();
-  // For Mermaid, a dot can be a node.
-  if ([...nodes.keys()].some((id) => !/[\p{L}\p{N}_]/u.test(id))) return undefined;
-  const edges: readonly { start: string; end: string; type: string; text: string }[] =
-    db.getEdges();
-  return edges.map(({ start, end, type, text: label }) => `${start} ${type} ${end} ${label}`);
-}
-
-function readByUs(text: string): readonly string[] | undefined {
-  const { edges, faults } = parseFlowchart(text);
-  if (faults.some(({ severity }) => severity === undefined)) return undefined;
-  return edges.map(({ from, to, label }) => `${from} arrow_point ${to} ${label}`);
-}
 
 const accepted = [
   "A-->B",

@@ -9,7 +9,7 @@
  */
 import { outcomeText, type RunEvent, type WorkRef } from "../../events/event.ts";
 import type { RunView } from "../../events/view.ts";
-import { eventLines, isUrgent } from "../event-line.ts";
+import { eventLines, isUrgent, startText } from "../event-line.ts";
 import type { GithubCore } from "./github-core.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
 import { resultText } from "./layout.ts";
@@ -106,7 +106,7 @@ export function createGithubLog(
         default: {
           printLive(event);
           if (event.type === "work.started") {
-            print(event.work, event, `started, model ${event.modelId}`);
+            print(event.work, event, startText(event));
           }
           if (event.work !== null) keep(keptOf(event.work), linesOf(event, view), time(event));
         }

@@ -1,0 +1,104 @@
+/** `runWorkflow`: a workflow as a promise, on a host of its own. */
+import { basename } from "node:path";
+import type { Diagnostic } from "../document/diagnostic.ts";
+import type { RunOutcome } from "../events/event.ts";
+import type { RunView } from "../events/view.ts";
+import { openJournal } from "../journal/write.ts";
+import { onAbort } from "../runtime/deadline.ts";
+import type { Workflow } from "../workflow/model.ts";
+import type { FlowResult } from "../workflow/run-flow.ts";
+import { entryOfWorkflow } from "./flows.ts";
+import { Feed } from "./feed.ts";
+import { checkHostOptions, type JobHostOptions } from "./host-options.ts";
+import { HostedRuns } from "./hosted-runs.ts";
+import { ResultFold, type RunJobOptions } from "./job-result.ts";
+import { checkOutputs } from "./options-paths.ts";
+import { filesAround } from "./workflow-files.ts";
+
+/** The options of a run of a workflow: those of a host for the run alone, and those of a job. */
+export interface RunWorkflowOptions
+  extends Omit<JobHostOptions, "journals" | "feedsFolder" | "limitNames">, RunJobOptions {
+  /** The file in which the run writes its journal. Default: none. */
+  readonly journal?: string;
+  /**
+   * The journal of an earlier run of this workflow, which is continued after its last finished activity, with its
+   * parameters and its user input. Default: none, so the workflow starts at its beginning.
+   */
+  readonly resume?: string;
+  /** With `resume`: runs an EXECUTE again that was under way at the end of the journal. Default: rejects. */
+  readonly rerun?: boolean;
+}
+
+/** How a workflow has ended. */
+export interface WorkflowResult {
+  /** `canceled`: by `signal`. */
+  readonly status: RunOutcome["kind"];
+  /** Why it has failed or was canceled. */
+  readonly reason?: string;
+  /** RESULT at the end; empty if the run was canceled, or ended by a limit of the whole run. */
+  readonly result: string;
+  /** Parameters and variables at the end, by name; none if the run was canceled, or ended by such a limit. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Of all events of the run. */
+  readonly runId: string;
+  /** Everything that is shown of a run: totals, decisions, denials. */
+  readonly view: RunView;
+}
+
+/**
+ * Runs a workflow of `loadWorkflow` to its end, as `agent-jobs run` does. A workflow that fails or is canceled is a
+ * result too. Rejects with a `TypeError` for invalid options, with a `DiagnosticsError` if a parameter has no value,
+ * and with an `Error` if no model is named, or if the journal can't be written or resumed.
+ */
+export async function runWorkflow(
+  workflow: Workflow,
+  options: RunWorkflowOptions = {},
+): Promise<WorkflowResult> {
+  const { userInput = "", params, workingDirectory = ".", signal, ...others } = options;
+  const { journal: journalFile, resume, rerun, ...hostOptions } = others;
+  checkHostOptions(hostOptions);
+  const jobName = basename(workflow.file);
+  checkOutputs([workflow.file, resume], { journal: journalFile });
+  const runs = new HostedRuns(hostOptions, journalFile === undefined ? [] : [journalFile]);
+  try {
+    const { files } = filesAround(workflow.file);
+    const warnings: readonly Diagnostic[] = [];
+    runs.use(entryOfWorkflow({ workflow, files, warnings }, workflow.file));
+    const fold = new ResultFold();
+    // Nobody reads what the sessions say besides the events.
+    const openFeed = (): Feed => new Feed({ clock: runs.clock, keptBytes: 0, forgetTaken: true });
+    let end: FlowResult | undefined;
+    const journal = journalFile === undefined ? undefined : openJournal(journalFile);
+    const run = await runs
+      .startJob(
+        {
+          jobName,
+          userInput,
+          workingDirectory,
+          ...(params === undefined ? {} : { params }),
+          ...(resume === undefined ? {} : { resume }),
+          ...(rerun === undefined ? {} : { rerun }),
+          onResult: (result) => (end = result),
+        },
+        { folds: journal === undefined ? [fold] : [fold, journal], openFeed },
+      )
+      .catch((error: unknown) => {
+        journal?.abandon();
+        throw error;
+      });
+    const unsubscribe = signal && onAbort(signal, () => run.cancel("stopped by the caller"));
+    await run.ended.finally(unsubscribe);
+    const { runId, outcome, view } = fold.result(run.runId);
+    const { result = "", variables = {} } = end ?? {};
+    return {
+      status: outcome.kind,
+      ...("reason" in outcome ? { reason: outcome.reason } : {}),
+      result,
+      variables,
+      runId,
+      view,
+    };
+  } finally {
+    await runs.close();
+  }
+}

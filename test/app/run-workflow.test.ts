@@ -1,0 +1,145 @@
+/** `runWorkflow`: a workflow as a promise, with what the application gives and gets. */
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { runWorkflow, type RunWorkflowOptions } from "../../src/app/run-workflow.ts";
+import { loadWorkflow } from "../../src/app/workflow-files.ts";
+import type { RunEvent } from "../../src/events/event.ts";
+import type { Workflow } from "../../src/workflow/model.ts";
+import { startModelServer } from "../rig/model-server.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { workflowText } from "../workflow/rig.ts";
+
+const greeting = `# Greeting\n\n${workflowText(`PARAMS["NAME, TONE=kind"]
+START --> SET_A["WHO={{NAME}} ({{TONE}})"] --> ASK_OK["Greet {{WHO}}?"] --> CHECK_OK{RESULT == yes}
+CHECK_OK -->|yes| SUCCESS
+CHECK_OK -->|no| FAILED`)}`;
+
+function loaded(text: string, file: string): Workflow {
+  const result = loadWorkflow(text, file);
+  assert.ok(result.kind === "loaded", JSON.stringify(result));
+  return result.workflow;
+}
+
+async function makeRun(t: TestContext, text: string) {
+  const { path: folder } = await makeWorkspace(t);
+  const file = join(folder, "greeting.wf.md");
+  await writeFile(file, text);
+  const workflow = loaded(text, file);
+  const run = (options: RunWorkflowOptions = {}) =>
+    runWorkflow(workflow, {
+      environment: { PATH: process.env["PATH"] },
+      workingDirectory: folder,
+      ...options,
+    });
+  return { folder, file, workflow, run };
+}
+
+describe("runWorkflow", () => {
+  it("gives the status, RESULT and the variables", async (t) => {
+    const { run } = await makeRun(t, greeting);
+    const { status, result, variables, reason, runId, view } = await run({
+      params: { NAME: "Ada" },
+      answers: { ASK_OK: ["yes"] },
+    });
+    assert.deepEqual([status, result, reason], ["succeeded", "yes", undefined]);
+    assert.equal(variables["WHO"], "Ada (kind)");
+    assert.match(runId, /^[0-9a-f-]{36}$/);
+    assert.equal(view.works.get(0)?.status, "succeeded");
+  });
+
+  it("asks a function what the answers don't answer", async (t) => {
+    const { run } = await makeRun(t, greeting);
+    const asked: string[] = [];
+    const { status, result, reason } = await run({
+      params: { NAME: "Ada", TONE: "cold" },
+      ask: (question) => {
+        asked.push(`${question.activity} ${question.times}: ${question.question}`);
+        return Promise.resolve({ kind: "answered", text: "no" });
+      },
+    });
+    assert.deepEqual(asked, ["ASK_OK 0: Greet Ada (cold)?"]);
+    assert.deepEqual([status, result], ["failed", "no"]);
+    assert.match(reason ?? "", /FAILED/);
+  });
+
+  it("sends prompts, and passes every event to the reporters and the journal", async (t) => {
+    const server = await startModelServer(({ prompt }) => ({ text: `You said: ${prompt}` }));
+    t.after(() => server.close());
+    const text = `---\nmodel: m\n---\n${workflowText("START --> PROMPT_A[User Hi]", "## User Hi\n\nHello, {{USER_INPUT}}.\n")}`;
+    const { run, folder } = await makeRun(t, text);
+    const events: RunEvent[] = [];
+    const journal = join(folder, "run.jsonl");
+    const { status, result, view } = await run({
+      provider: { baseUrl: server.baseUrl },
+      userInput: "you",
+      reporters: [{ report: (event) => void events.push(event) }],
+      journal,
+    });
+    assert.deepEqual([status, result], ["succeeded", "You said: Hello, you."]);
+    assert.equal(view.totals.modelCalls, 1);
+    const types = events.map(({ type }) => type);
+    assert.ok(types.includes("step.ended") && types.at(-1) === "run.ended");
+    const lines = (await readFile(journal, "utf8")).trimEnd().split("\n");
+    assert.ok(lines.length >= 10, String(lines.length));
+  });
+
+  it("continues from the journal of an earlier run", async (t) => {
+    const { run, folder } = await makeRun(t, greeting);
+    const journal = join(folder, "first.jsonl");
+    const first = await run({ params: { NAME: "Ada" }, journal });
+    assert.match(first.reason ?? "", /ASK_OK has no answer/);
+    const again = await run({ resume: journal, answers: { ASK_OK: ["yes"] } });
+    assert.equal(again.variables["WHO"], "Ada (kind)");
+  });
+
+  it("is canceled by its signal, also while a question waits", async (t) => {
+    const { run } = await makeRun(t, greeting);
+    const abort = new AbortController();
+    const { status, result, variables } = await run({
+      params: { NAME: "Ada" },
+      signal: abort.signal,
+      ask: (_, signal) => {
+        abort.abort();
+        return new Promise((resolve) =>
+          signal.addEventListener("abort", () => resolve({ kind: "unanswered", reason: "gone" })),
+        );
+      },
+    });
+    assert.deepEqual([status, result, variables], ["canceled", "", {}]);
+  });
+
+  it("rejects what can't begin", async (t) => {
+    const { run, file, folder } = await makeRun(t, greeting);
+    await assert.rejects(run(), { name: "DiagnosticsError", message: /NAME has no value/ });
+    const params = { NAME: "Ada" };
+    await assert.rejects(run({ params, journal: file }), /would overwrite/);
+    await assert.rejects(run({ params, resume: join(folder, "none.jsonl") }), /none\.jsonl/);
+    // A program without types.
+    await assert.rejects(run({ params, ...{ jurnal: "a" } }), TypeError);
+    const prompts = await makeRun(
+      t,
+      workflowText("START --> PROMPT_A[User Hi]", "## User Hi\n\nHi\n"),
+    );
+    await assert.rejects(prompts.run({ params }), /names no model.*model: ID/);
+  });
+
+  it("runs fences by executors of the application", async (t) => {
+    const text = `---\npermissions: { shell: true }\n---\n${workflowText("START --> ASSIGN_A[Assistant Code] --> EXECUTE_A[ ]", "## Assistant Code\n\n~~~shout\nhello\n~~~\n")}`;
+    const { run } = await makeRun(t, text);
+    const { status, result } = await run({
+      executors: [
+        {
+          tags: ["shout"],
+          run: (code, { write }) => {
+            write({ stream: "stdout", bytes: new TextEncoder().encode(code.toUpperCase()) });
+            return Promise.resolve({ kind: "exited", exitCode: 0 });
+          },
+        },
+      ],
+    });
+    assert.equal(status, "succeeded");
+    assert.match(result, /HELLO/);
+  });
+});
