@@ -6,7 +6,7 @@
  * has ended, or by a trap when the shell exits in it.
  */
 import type { ShellState } from "./executor.ts";
-import { shellQuoted } from "./value.ts";
+import { shellQuoted } from "./shell-quoting.ts";
 
 /** Of one request. Absolute paths. */
 export interface RequestFiles {

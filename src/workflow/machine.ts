@@ -21,7 +21,7 @@ import type {
   Step,
   WorkflowState,
 } from "./state.ts";
-import { isQuoted, roleOf, shellQuoted } from "./value.ts";
+import { isQuoted, roleOf } from "./value.ts";
 
 export interface MachineOptions {
   /** The names of the environment that the workflow may read, with their values. */
@@ -252,7 +252,7 @@ class Stepper extends Flow {
         this.trace.push({ kind: "skipped", activity: id, reason });
       ({ scripts } = found);
     } else {
-      const filled = this.#scope(files).fill(command, shellQuoted);
+      const filled = this.#scope(files).fillCommand(command);
       if (filled.kind === "failed") return this.finish(activity, unanswered(filled.reason));
       this.#reportMissing(id, filled.missing);
       scripts = [{ tag: "sh", code: filled.text }];

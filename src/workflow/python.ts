@@ -6,7 +6,7 @@ import { findProgram } from "../platform/search-path.ts";
 import type { Permissions } from "../entry/model.ts";
 import { endOfScript } from "./bash-shell.ts";
 import type { Executor } from "./executor.ts";
-import { shellQuoted } from "./value.ts";
+import { shellQuoted } from "./shell-quoting.ts";
 
 export interface PythonOptions {
   /** An existing folder of the run, for pipes. Absolute. */

@@ -1,6 +1,7 @@
 /** The values that an activity sees, in the order in which names are looked up. */
 import type { WorkflowFile } from "./model.ts";
 import type { Frame, WorkflowState } from "./state.ts";
+import { placesIn, quotedAt } from "./shell-quoting.ts";
 import { isQuoted, substitute, unquote } from "./value.ts";
 
 /** Text that an author wrote may contain `{{NAME}}`; values are inserted as they are. */
@@ -14,6 +15,8 @@ export type Resolved =
   | { readonly kind: "text"; readonly text: string; readonly missing: readonly string[] }
   | { readonly kind: "failed"; readonly reason: string }
   | { readonly kind: "unread"; readonly path: string };
+
+type Filled = Exclude<Resolved, { kind: "unread" }>;
 
 export class Scope {
   readonly #state: WorkflowState;
@@ -77,14 +80,31 @@ export class Scope {
     }
   }
 
-  /** A text of the author. `quote` is applied to what is inserted. */
-  fill(
-    text: string,
-    quote: (value: string) => string = (inserted) => inserted,
-  ): Exclude<Resolved, { kind: "unread" }> {
-    const filled = substitute(text, (name) => {
+  /** A text of the author. */
+  fill(text: string): Filled {
+    return this.#fill(text, (value) => value);
+  }
+
+  /** A command of the author: each value becomes one word of the shell. */
+  fillCommand(command: string): Filled {
+    const places = placesIn(command);
+    let uncertain: string | undefined;
+    const filled = this.#fill(command, (value, name, offset) => {
+      const quoted = quotedAt(places.get(offset) ?? "plain", value);
+      if (quoted === undefined) uncertain = name;
+      return quoted ?? "";
+    });
+    if (uncertain === undefined) return filled;
+    const reason = `The value of {{${uncertain}}} could be run where it stands in the command. Write {{${uncertain}}} outside of here-documents, arithmetic, \${…}, backquotes and comments.`;
+    return { kind: "failed", reason };
+  }
+
+  #fill(text: string, insert: (value: string, name: string, offset: number) => string): Filled {
+    const filled = substitute(text, (name, offset) => {
       const found = this.named(name);
-      return found.kind === "value" || found.kind === "authored" ? quote(found.text) : undefined;
+      return found.kind === "value" || found.kind === "authored"
+        ? insert(found.text, name, offset)
+        : undefined;
     });
     if (filled === "too-long") return { kind: "failed", reason: "The text is too long." };
     return { kind: "text", ...filled };

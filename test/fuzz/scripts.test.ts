@@ -5,7 +5,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { readAnswer, type RequestFiles } from "../../src/workflow/bash-protocol.ts";
 import { EndsOfText } from "../../src/workflow/script-output.ts";
-import { shellQuoted } from "../../src/workflow/value.ts";
+import { shellQuoted } from "../../src/workflow/shell-quoting.ts";
 import { holds } from "../rig/fuzz.ts";
 import { scriptsRig } from "../workflow/scripts-rig.ts";
 

@@ -43,9 +43,11 @@ function readByUs(text: string): readonly string[] | undefined {
 
 const accepted = [
   "A-->B",
-  "A ----> B",
+  "A -..-> B",
+  "A[x].->B; B ..-> C",
   "A -.-> B",
   "A -..-> B",
+  "A[x].->B; B ..-> C",
   "A ==> B",
   "A -- no --> B",
   "A -. no .-> B",
