@@ -20,9 +20,11 @@ test("Mermaid reads the path of a run, with all its nodes and arrows", async () 
 
 const accepted = [
   "A-->B",
-  "A ----> B",
+  "A -..-> B",
+  "A[x].->B; B ..-> C",
   "A -.-> B",
   "A -..-> B",
+  "A[x].->B; B ..-> C",
   "A ==> B",
   "A -- no --> B",
   "A -. no .-> B",
