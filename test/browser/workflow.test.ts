@@ -1,6 +1,7 @@
-/** A run of a workflow in a report from disk: its flowchart with the path, and its steps. */
+/** A workflow in the portal: its parameters in the dialog, and a question that the page answers. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
+import type { Page } from "playwright-core";
 import {
   browserTests,
   expectAccessible,
@@ -10,67 +11,100 @@ import {
   until,
   useBrowser,
 } from "../rig/browser.ts";
-import { buildStory, FlowTelling } from "../rig/flow-events.ts";
-import { writeReport } from "./report.ts";
+import { startCli } from "../rig/cli.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { workflowText } from "../workflow/rig.ts";
 
 const open = useBrowser();
-const chart = { name: /^Flowchart of the workflow/ };
 
-describe("the page of a workflow", browserTests, () => {
-  it("shows the path, lists the steps of a chosen activity, and opens one", async (t) => {
-    const address = await writeReport(t, { "run.jsonl": buildStory().finish().events });
-    for (const colorScheme of ["light", "dark"] as const) {
-      const { page } = await open({ offline: true, colorScheme });
-      await page.goto(address);
-      const flowchart = page.getByRole("group", chart);
-      const prompt = flowchart.getByRole("button", { name: /PROMPT_PLAN: User Plan ✓ 2, 4/ });
-      await prompt.waitFor();
-      await flowchart.getByRole("button", { name: /SUCCESS ✓ 11/ }).waitFor();
-      assert.equal(await page.locator('path[data-taken="true"]').count(), 9);
-      assert.equal(await page.locator('path[data-taken="false"]').count(), 3);
-      await picture(page, `workflow-${colorScheme}`);
-      await expectAccessible(page, `the page of a workflow, ${colorScheme}`);
-      await prompt.click();
-      await until(page, `location.hash.includes("/activity/0/1")`);
-      const steps = page.locator(".row-step");
-      assert.equal(await steps.count(), 2);
-      await page.getByRole("button", { name: "Show all steps" }).click();
-      await until(page, `document.querySelectorAll(".row-step").length > 4`);
-      await steps.getByRole("button", { name: /3 EXECUTE_BUILD.*npm run biuld/ }).click();
-      await page.getByRole("region", { name: "Output, exit code 1 of step 3" }).waitFor();
-      await expectAccessible(page, `an open step, ${colorScheme}`);
-      await picture(page, `workflow-step-${colorScheme}`);
-    }
+const text = `# Greeting of a guest\n\n${workflowText(`PARAMS["NAME, TONE=kind"]
+START --> ASK_A["May I greet {{NAME}} in a {{TONE}} tone?"] --> ASK_B["And what shall I say?"] --> CHECK_B{RESULT CONTAINS hello}
+CHECK_B -->|yes| SUCCESS
+CHECK_B -->|no| FAILED`)}`;
+
+/** The address of a server of the workflow. */
+async function serve(t: TestContext): Promise<string> {
+  const workspace = await makeWorkspace(t, { "greet.wf.md": text });
+  const child = startCli(["serve", "greet.wf.md", "--port", "0"], { cwd: workspace.path });
+  t.after(async () => {
+    child.signal("SIGTERM");
+    await child.ended;
+  });
+  await child.printed("/api/");
+  const [address] = /http:\/\/[^/]*:\d+\//.exec(child.output.stdout) ?? [];
+  assert.ok(address !== undefined, child.output.stdout);
+  return address;
+}
+
+async function start(page: Page): Promise<void> {
+  await page.getByRole("button", { name: /^Start Greeting of a guest/ }).click();
+  const dialog = page.getByRole("dialog", { name: "Start Greeting of a guest" });
+  await dialog.getByRole("textbox", { name: "NAME" }).fill("Ada");
+  await dialog.getByRole("button", { name: "Start", exact: true }).click();
+  await until(page, `location.hash.startsWith("#/run/")`);
+}
+
+describe("a workflow in the portal", browserTests, () => {
+  it("asks for its parameters, with an error at the field", async (t) => {
+    const address = await serve(t);
+    const { page } = await open();
+    await page.goto(address);
+    await page.getByRole("button", { name: /workflow · 2 parameters/ }).click();
+    const dialog = page.getByRole("dialog", { name: "Start Greeting of a guest" });
+    const name = dialog.getByRole("textbox", { name: "NAME" });
+    const tone = dialog.getByRole("textbox", { name: "TONE" });
+    assert.equal(await tone.inputValue(), "kind");
+    assert.equal(await name.getAttribute("required"), "");
+    await dialog.getByRole("button", { name: "Start", exact: true }).click();
+    await dialog.getByRole("alert").getByText("Enter a value.").waitFor();
+    assert.equal(await name.getAttribute("aria-invalid"), "true");
+    assert.equal(await tone.getAttribute("aria-invalid"), "false");
+    await picture(page, "workflow-start");
+    await expectAccessible(page, "the dialog with parameters");
+    await name.fill("Ada");
+    await tone.fill("cold\nand short");
+    await dialog.getByRole("button", { name: "Start", exact: true }).click();
+    await page.getByText("May I greet Ada in a cold\nand short tone?").first().waitFor();
   });
 
-  it("fits a phone", async (t) => {
-    const address = await writeReport(t, { "run.jsonl": buildStory().finish().events });
-    const { page } = await open({ offline: true, viewport: phone });
+  it("shows a question at once, and sends the answer", async (t) => {
+    const address = await serve(t);
+    const { page } = await open();
+    const { page: other } = await open();
     await page.goto(address);
-    await page.getByRole("tab", { name: "Flowchart" }).click();
-    await page.getByRole("group", chart).getByRole("button").first().waitFor();
-    await picture(page, "workflow-phone-chart");
-    await expectNoSidewaysScroll(page, "the page of a workflow");
-    await page.locator(".row-step").first().scrollIntoViewIfNeeded();
-    await picture(page, "workflow-phone-steps");
-    await expectAccessible(page, "the page of a workflow on a phone");
+    await other.goto(address);
+    await start(page);
+    const form = page.getByRole("form", { name: /The workflow asks/ });
+    await form.getByText("May I greet Ada in a kind tone?").waitFor();
+    await picture(page, "workflow-question");
+    await expectAccessible(page, "a run that waits for an answer");
+    // The other tab says so, too, and both may answer.
+    await other.getByRole("link", { name: /greet\.wf\.md.*Waits for an answer/ }).click();
+    const otherForm = other.getByRole("form", { name: /The workflow asks/ });
+    await otherForm.getByText("May I greet Ada").waitFor();
+    await form.getByRole("textbox", { name: "Your answer" }).fill("yes");
+    await form.getByRole("button", { name: "Answer" }).click();
+    await form.getByText("And what shall I say?").waitFor();
+    await otherForm.getByText("And what shall I say?").waitFor();
+    await otherForm.getByRole("textbox", { name: "Your answer" }).fill("hello\nthere");
+    await other.keyboard.press("Control+Enter");
+    await page.getByRole("heading", { level: 1, name: /greet\.wf\.md.*Succeeded/ }).waitFor();
+    await form.waitFor({ state: "detached" });
+    await picture(page, "workflow-answered");
   });
 
-  it("shows ten thousand steps without a row for each in the document", async (t) => {
-    const told = new FlowTelling();
-    for (let round = 0; round < 5000; round += 1)
-      told
-        .step({ activity: "CHECK_OK" })
-        .step({ activity: "ASK_NEVER", result: `result ${round}` });
-    const address = await writeReport(t, { "run.jsonl": told.finish().events });
-    const { page } = await open({ offline: true });
+  it("fits a phone, and ends the question with the run", async (t) => {
+    const address = await serve(t);
+    const { page } = await open({ viewport: phone });
     await page.goto(address);
-    await page.locator(".row-step").first().waitFor();
-    assert.ok((await page.locator(".row-step").count()) < 200);
-    await page
-      .getByRole("group", chart)
-      .getByRole("button", { name: /5000 times/ })
-      .first()
-      .waitFor();
+    await start(page);
+    const form = page.getByRole("form", { name: /The workflow asks/ });
+    await form.waitFor();
+    await picture(page, "workflow-question-phone");
+    await expectNoSidewaysScroll(page, "a question");
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: /Stop/ }).click();
+    await page.getByRole("heading", { level: 1, name: /Canceled/ }).waitFor();
+    await form.waitFor({ state: "detached" });
   });
 });

@@ -151,6 +151,8 @@ export function describeError(error: string): string {
       return "The server has nothing at this address.";
     case "UserInputRequired":
       return "This job needs an input.";
+    case "ParametersRequired":
+      return "A parameter has no value.";
     default:
       return `The server answered ${error}.`;
   }

@@ -131,17 +131,19 @@ function StartForm({
     if (busy) return;
     if (needs.input === "required" && userInput === "")
       return setError(failure("UserInputRequired"));
+    const missing = needs.parameters.filter(
+      ({ name, default: value }) => value === undefined && (values[name] ?? "") === "",
+    );
+    if (missing.length > 0) {
+      const parameters = missing.map(({ name }) => name);
+      return setError({ ...failure("ParametersRequired"), parameters });
+    }
     setBusy(true);
     setError(undefined);
-    // An empty field of a parameter without a default is none.
-    const given = needs.parameters.flatMap(({ name, default: value }) => {
-      const { [name]: text = "" } = values;
-      return text === "" && value === undefined ? [] : [[name, text] as const];
-    });
     const answer = await api.startJob(jobName, {
       workingDirectory,
       userInput: needs.input === "none" ? "" : userInput,
-      ...(needs.parameters.length > 0 && { params: Object.fromEntries(given) }),
+      ...(needs.parameters.length > 0 && { params: values }),
     });
     setBusy(false);
     if (!answer.ok) return setError(answer);

@@ -1,6 +1,6 @@
 /** The questions of a run to the reader: each with a field for the answer, until somebody has answered it. */
 import { useId, useState } from "preact/hooks";
-import type { RunView } from "../../src/events/view.ts";
+import type { RunModel } from "../model/model.ts";
 import { Icon } from "../parts/icon.tsx";
 import { ErrorNote } from "../parts/notes.tsx";
 import type { RunActions } from "./run-head.tsx";
@@ -12,8 +12,8 @@ interface Question {
   readonly text: string;
 }
 
-export function Questions({ view, actions }: { view: RunView; actions: RunActions }) {
-  const questions = questionsOf(view);
+export function Questions({ model, actions }: { model: RunModel; actions: RunActions }) {
+  const questions = questionsOf(model);
   return (
     // Always there: what is added to it is read out.
     <div role="status">
@@ -24,9 +24,9 @@ export function Questions({ view, actions }: { view: RunView; actions: RunAction
   );
 }
 
-function questionsOf(view: RunView): readonly Question[] {
-  return [...view.works.values()].flatMap(({ workId, runs: iteration, flow }) =>
-    (flow?.open ?? []).flatMap(({ step, activity, input }) =>
+function questionsOf({ running, view }: RunModel): readonly Question[] {
+  return [...running].flatMap(({ work: { workId }, iteration }) =>
+    (view.works.get(workId)?.flow?.open ?? []).flatMap(({ step, activity, input }) =>
       input?.kind === "ask"
         ? [{ id: `${workId}.${iteration}.${step}`, activity, text: input.question }]
         : [],

@@ -49,7 +49,7 @@ export function RunPage({
   return (
     <RunContext.Provider value={context}>
       <RunHead model={model} feed={feed} actions={actions} />
-      {live && actions !== undefined ? <Questions view={model.view} actions={actions} /> : null}
+      {live && actions !== undefined ? <Questions model={model} actions={actions} /> : null}
       <RunParts run={run} route={route} onQuery={setQuery} />
     </RunContext.Provider>
   );
