@@ -114,7 +114,16 @@ export const rooms = {
   },
   server: {
     holds: "the HTTP API: routes, security, live feeds, the page",
-    imports: ["app", "events", "entry", "journal", "report", "document/guards.ts", "platform"],
+    imports: [
+      "app",
+      "events",
+      "entry",
+      "journal",
+      "report",
+      "document/diagnostic.ts",
+      "document/guards.ts",
+      "platform",
+    ],
     packages: ["hono", "@hono/node-server"],
     node: true,
   },
@@ -145,7 +154,16 @@ export const rooms = {
 };
 
 /** What `src/index.ts`, which only re-exports, may name. */
-export const library = ["app", "document", "engine", "entry", "events", "journal", "sessions"];
+export const library = [
+  "app",
+  "document",
+  "engine",
+  "entry",
+  "events",
+  "journal",
+  "sessions",
+  "workflow",
+];
 
 /**
  * The page: what runs in a browser. Of src/ it may import these, as far as they need nothing of Node: the build of

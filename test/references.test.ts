@@ -69,7 +69,7 @@ function wrong(
 function anchorsOf(file: string): string[] {
   return [
     ...read(file)
-      .replaceAll(/^```[\s\S]*?^```$/gm, "")
+      .replaceAll(/^(```+)[\s\S]*?^\1$/gm, "")
       .matchAll(/^#+ (.*)$/gm),
   ].map(([, heading = ""]) =>
     heading

@@ -40,7 +40,7 @@ export async function readEntry(file: string, reading: FlowReading = {}): Promis
   if (isWorkflowFile(file)) return entryOfWorkflow(loadFlow(text, file, undefined, reading), file);
   const loaded = loadEntry(text, file);
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
-  const { flows, warnings } = loadFlows(loaded.entry, dirname(file), reading, loaded);
+  const { flows, warnings } = loadFlows({ ...loaded, folder: dirname(file) }, reading);
   return { ...loaded, warnings: [...loaded.warnings, ...warnings], flows };
 }
 

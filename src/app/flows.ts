@@ -6,10 +6,10 @@ import type { Diagnostic } from "../document/diagnostic.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import type { FlowContext, FlowEnd, FlowSpec } from "../engine/flow.ts";
 import { partLimits, type ResolvedLimits } from "../engine/limits.ts";
-import type { FlowWork, PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
-import { entryCheck } from "../entry/check-entry.ts";
+import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
 import type { Locate } from "../document/problem.ts";
 import type { LoadedEntry } from "../entry/load-entry.ts";
+import type { FlowLeaf } from "../entry/work-paths.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
@@ -17,7 +17,7 @@ import { effectivePermissions } from "../permissions/rules.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
-import { errorMessage } from "../platform/system-error.ts";
+import { fileErrorMessage } from "../platform/system-error.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import type { Answers, Asker } from "../workflow/ask.ts";
 import { promptsModels } from "../workflow/describe.ts";
@@ -52,91 +52,93 @@ export interface FlowReading {
 export function loadFlow(
   text: string | Uint8Array,
   file: string,
-  entryPermissions: Permissions | undefined,
+  entry: Pick<PreparedEntry, "permissions" | "models"> | undefined,
   { environment = [], permissions }: FlowReading,
 ): LoadedFlow {
-  const first = loadWorkflow(text, file, { environment });
+  const options = { environment, categories: Object.keys(entry?.models ?? {}) };
+  const first = loadWorkflow(text, file, options);
   if (first.kind === "rejected") throw new DiagnosticsError(first.diagnostics);
   const own = first.workflow.settings.permissions;
-  const effective = effectivePermissions(entryPermissions, own, permissions);
-  const loaded = loadWorkflow(text, file, { environment, permissions: effective });
+  const effective = effectivePermissions(entry?.permissions, own, permissions);
+  const loaded = loadWorkflow(text, file, { ...options, permissions: effective });
   if (loaded.kind === "rejected") throw new DiagnosticsError(loaded.diagnostics);
   const { workflow, warnings } = loaded;
   return { workflow, warnings, files: filesAround(file).files };
 }
 
-/** Where an entry comes from, if it comes from a file. */
-interface EntryPlace {
+export interface EntryOfFlows {
+  readonly entry: PreparedEntry;
+  readonly leaves: readonly FlowLeaf[];
+  /** That their files are relative to. */
+  readonly folder: string;
+  /** Absent: the entry was made in code. */
   readonly file?: string;
   readonly locate?: Locate;
 }
 
-/** Reads the workflows of all jobs. `folder`: of the entry. Throws `DiagnosticsError`. */
+/** Reads the workflows of all jobs. Problems are reported where a job names the file. Throws `DiagnosticsError`. */
 export function loadFlows(
-  entry: PreparedEntry,
-  folder: string,
+  { entry, leaves, folder, file, locate }: EntryOfFlows,
   reading: FlowReading,
-  place: EntryPlace = {},
 ): { readonly flows: Flows; readonly warnings: readonly Diagnostic[] } {
-  const leaves = Object.values(entry.jobs).flatMap(({ work }) => leafWorks(work));
-  const names = new Set(leaves.flatMap((leaf) => (leaf.kind === "Flow" ? [leaf.file] : [])));
   const flows: Record<string, LoadedFlow> = Object.create(null);
-  for (const name of names) {
-    const path = resolve(folder, name);
-    const shown = join(folder, name);
-    let text: Uint8Array;
-    try {
-      text = readFileSync(path);
-    } catch (error) {
-      const reason = `Can't read the workflow ${name}: ${errorMessage(error)}.`;
-      throw new DiagnosticsError([{ file: shown, codePath: "", reason }]);
+  const known = new Set<string>();
+  const found: Diagnostic[] = [];
+  for (const { path, codePath, work } of leaves) {
+    const name = work.file;
+    const place = {
+      ...(file === undefined ? {} : { file }),
+      ...locate?.([...path, "file"]),
+      codePath,
+    };
+    if (!known.has(name)) {
+      known.add(name);
+      const read = readFlow(join(folder, name), entry, reading);
+      if (read.kind === "read") flows[name] = read.flow;
+      else found.push({ ...place, reason: read.reason });
+      found.push(...(read.kind === "read" ? read.flow.warnings : read.diagnostics));
     }
-    flows[name] = loadFlow(text, shown, entry.permissions, reading);
+    const flow = flows[name];
+    if (flow === undefined) continue;
+    // Which values they have is known when the job runs; the user input is always there.
+    const names = [...Object.keys(work.params ?? {}), USER_INPUT];
+    const given = Object.fromEntries(names.map((one) => [one, ""]));
+    const bound = bindParameters(flow.workflow, given);
+    if (bound.kind === "incomplete") {
+      for (const { reason } of bound.diagnostics)
+        found.push({ ...place, reason, hint: "add it to params" });
+    } else found.push(...bound.warnings.map((warning) => ({ ...warning, ...place })));
   }
-  const problems = paramProblems(entry, flows, place);
-  const errors = problems.filter(({ severity }) => severity === undefined);
+  const errors = found.filter(({ severity }) => severity !== "warning");
   if (errors.length > 0) throw new DiagnosticsError(errors);
-  const ofFlows = Object.values(flows).flatMap(({ warnings }) => warnings);
-  return { flows, warnings: [...problems, ...ofFlows] };
+  return { flows, warnings: found };
 }
 
-/** A parameter without a value is an error, one that the workflow doesn't declare a warning. */
-function paramProblems(
-  entry: PreparedEntry,
-  flows: Flows,
-  { file, locate }: EntryPlace,
-): readonly Diagnostic[] {
-  return Object.entries(entry.jobs).flatMap(([job, { work }]) =>
-    leafWorks(work).flatMap((leaf) => {
-      const flow = leaf.kind === "Flow" ? flows[leaf.file] : undefined;
-      if (leaf.kind !== "Flow" || flow === undefined) return [];
-      const path = ["jobs", job];
-      const at = {
-        ...(file === undefined ? {} : { file }),
-        ...locate?.(path),
-        codePath: entryCheck.codePath(path),
-      };
-      const bound = bindParameters(flow.workflow, { [USER_INPUT]: "", ...textParams(leaf) });
-      if (bound.kind === "bound") {
-        return bound.warnings.map(({ reason, hint }): Diagnostic => ({
-          ...at,
-          reason: `${leaf.file}: ${reason}`,
-          ...(hint === undefined ? {} : { hint }),
-          severity: "warning",
-        }));
-      }
-      return bound.diagnostics.map(({ reason }) => ({
-        ...at,
-        reason: `${leaf.file}: ${reason}`,
-        hint: "give it in params",
-      }));
-    }),
-  );
-}
+type FlowFile =
+  | { readonly kind: "read"; readonly flow: LoadedFlow }
+  | {
+      readonly kind: "rejected";
+      readonly reason: string;
+      /** At their places in the file. */
+      readonly diagnostics: readonly Diagnostic[];
+    };
 
-/** Only the names count here: the values depend on the run. */
-function textParams({ params = {} }: Pick<FlowWork, "params">): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.keys(params).map((name) => [name, ""]));
+function readFlow(file: string, entry: PreparedEntry, reading: FlowReading): FlowFile {
+  let text: Uint8Array;
+  try {
+    text = readFileSync(file);
+  } catch (error) {
+    const reason = `Can't read the workflow: ${fileErrorMessage(error)}.`;
+    return { kind: "rejected", reason, diagnostics: [] };
+  }
+  try {
+    return { kind: "read", flow: loadFlow(text, file, entry, reading) };
+  } catch (error) {
+    if (!(error instanceof DiagnosticsError)) throw error;
+    const { diagnostics } = error;
+    const count = diagnostics.length === 1 ? "an error" : `${diagnostics.length} errors`;
+    return { kind: "rejected", reason: `The workflow has ${count}.`, diagnostics };
+  }
 }
 
 /** A workflow as an entry: one job, which is the workflow. */
@@ -162,6 +164,7 @@ export function entryOfWorkflow(flow: LoadedFlow, file: string): ReadWorkflowEnt
     locate: () => at,
     locateTask: () => at,
     warnings,
+    leaves: [],
     flows: { [name]: flow },
     whole: name,
   };
@@ -243,7 +246,7 @@ function flowSpec({ workflow, files }: LoadedFlow, options: FlowOptions): FlowSp
             answers: { ...settings.answers, ...options.answers },
             ask: options.ask,
             scripts,
-            read: (path, from) => readFile(files, path, from),
+            read: (path, from) => readValue(files, path, from),
             restored: whole?.restored,
             onResult: whole?.onResult,
             breathe: () => setImmediate(),
@@ -345,7 +348,7 @@ async function withScripts(
   }
 }
 
-function readFile(files: WorkflowFiles, path: string, from: string): FileRead {
+function readValue(files: WorkflowFiles, path: string, from: string): FileRead {
   const found = files.read(path, from);
   if (found.kind !== "found") return { kind: "failed", reason: found.reason };
   const { content } = found;

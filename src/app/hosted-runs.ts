@@ -6,48 +6,30 @@
  */
 import { noModelOfHost } from "../sessions/sessions.ts";
 import { join, resolve } from "node:path";
-import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
-import { resolveLimits, setBy, type ResolvedLimits } from "../engine/limits.ts";
-import type { RunSpec } from "../engine/plan.ts";
+import type { Diagnostic } from "../document/diagnostic.ts";
 import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
 import type { Entry, PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
-import { prepareEntry } from "../entry/prepare.ts";
-import { taskWorks } from "../entry/work.ts";
 import type { Clock } from "../events/clock.ts";
 import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts";
 import { withoutAdvice } from "./verdict.ts";
 import { openJournal } from "../journal/write.ts";
-import { unmatchable } from "../permissions/patterns.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import { systemClock } from "../platform/clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { adoptSession, modelOfSession, type ICopilotSession } from "../sessions/callbacks.ts";
 import { freeModel, type OfferedModel } from "../sessions/offered-models.ts";
-import type { Asker } from "../workflow/ask.ts";
 import type { Workflow } from "../workflow/model.ts";
-import { overrideModels, readEntry, type ReadEntry } from "./entry-files.ts";
+import { readEntry } from "./entry-files.ts";
 import type { Feed } from "./feed.ts";
-import {
-  flowSpecs,
-  loadFlows,
-  modelNeed,
-  noModelNamed,
-  type FlowReading,
-  type WholeFlow,
-} from "./flows.ts";
+import { noModelNamed, type FlowReading } from "./flows.ts";
+import { checkEntry, HostedEntry, type CheckedEntry, type FlowStart } from "./hosted-entry.ts";
 import { Host, type HostRun } from "./host.ts";
 import type { JobHostOptions } from "./host-options.ts";
-import { UsageError } from "./options.ts";
 import { gitHubTokenOf } from "./options-provider.ts";
 import { HostRehearsal, type Play, type WorkFolder } from "./rehearsal-of-host.ts";
-import { runSpec } from "./run-spec.ts";
+import { modelsNamedBy, OfferedModels } from "./offered-models.ts";
 import { feedCallbacks, SessionFeeds, type FeedSource } from "./session-feeds.ts";
-import type { WorkflowRunOptions } from "./workflow-options.ts";
-import { startOfWorkflow } from "./workflow-run.ts";
-
-/** To ask an account may take a start of the runtime. */
-const MODELS_KEPT_MS = 60_000;
 
 /** Who follows a run. */
 export interface Watch extends FeedSource {
@@ -55,12 +37,7 @@ export interface Watch extends FeedSource {
   readonly folds: readonly Reporter[];
 }
 
-export interface JobStartOptions extends Pick<
-  WorkflowRunOptions,
-  "params" | "asker" | "resume" | "rerun" | "onResult"
-> {
-  readonly jobName: string;
-  readonly userInput: string;
+export interface JobStartOptions extends FlowStart {
   readonly workingDirectory: string;
 }
 
@@ -86,10 +63,8 @@ export class HostedRuns {
   readonly #removing = new Set<Promise<void>>();
   /** Where the sessions of no run work in a rehearsal. A task that borrows one works there too. */
   readonly #places = new WeakMap<ICopilotSession["rawSection"], string>();
-  #entry: PreparedEntry | undefined;
-  /** As it was installed, without other models. */
-  #installed: InstalledEntry | undefined;
-  #offered: { readonly at: number; readonly models: Promise<readonly OfferedModel[]> } | undefined;
+  readonly #offered: OfferedModels;
+  #installed: HostedEntry | undefined;
 
   /** `kept`: files that runs write about themselves, besides those of the options. */
   constructor(options: JobHostOptions, kept: readonly string[] = []) {
@@ -113,6 +88,7 @@ export class HostedRuns {
       kept: [...kept, journals, feedsFolder].filter((path) => path !== undefined),
       onReporterFailure: warnOf,
     });
+    this.#offered = new OfferedModels(clock, () => this.host.listModels());
   }
 
   /**
@@ -121,23 +97,24 @@ export class HostedRuns {
    */
   install(entry: Entry, folder: string): void {
     this.#ensureIdle();
-    const result = prepareEntry(entry, { checkCommandPattern: unmatchable });
-    if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
-    const { flows, warnings } = loadFlows(result.entry, folder, this.#reading);
-    this.use({ entry: result.entry, flows, warnings: [...result.warnings, ...warnings] });
+    this.use(checkEntry(entry, folder, this.#reading));
   }
 
   /** Reads an entry or a workflow with what this host allows. Rejects with the diagnostics. */
-  async read(file: string): Promise<ReadEntry> {
+  async read(file: string): Promise<CheckedEntry> {
     return readEntry(file, this.#reading);
   }
 
   /** Uses from now on what has been read and checked. Throws while anything runs. */
-  use(installed: InstalledEntry): void {
+  use(checked: CheckedEntry): void {
     this.#ensureIdle();
-    const models = { ...this.options.rehearsal?.models, ...this.options.models };
-    this.#entry = overrideModels(installed.entry, models);
-    this.#installed = installed;
+    const { options, host, clock } = this;
+    this.#installed = new HostedEntry(checked, {
+      options,
+      host,
+      clock,
+      permissions: this.#permissions,
+    });
   }
 
   get warnings(): readonly Diagnostic[] {
@@ -146,13 +123,21 @@ export class HostedRuns {
 
   /** The workflow that is the entry, if it is one. */
   get workflow(): Workflow | undefined {
-    const { whole, flows } = this.#installed ?? {};
-    return whole === undefined ? undefined : flows?.[whole]?.workflow;
+    return this.#installed?.workflow;
+  }
+
+  get entry(): PreparedEntry | undefined {
+    return this.#installed?.entry;
+  }
+
+  /** Throws if there is none. */
+  get installed(): PreparedEntry {
+    return this.#ensureInstalled().entry;
   }
 
   /** The job must exist. Undefined: there is a model for it, or it needs none. */
   whyNoModel(jobName: string): string | undefined {
-    const need = modelNeed(this.installed, jobName, this.#installed?.flows ?? {});
+    const need = this.#ensureInstalled().modelNeed(jobName);
     if (need === "none") return undefined;
     return need === "needed" ? this.missingModel : noModelNamed(need.unnamed);
   }
@@ -161,20 +146,15 @@ export class HostedRuns {
     return { environment: this.options.env, permissions: this.#permissions };
   }
 
+  #ensureInstalled(): HostedEntry {
+    if (this.#installed === undefined)
+      throw new Error("No entry is installed. Call installJobsEntry first.");
+    return this.#installed;
+  }
+
   #ensureIdle(): void {
     if (this.host.busy)
       throw new Error("Can't install an entry while a job, a task or a session is running.");
-  }
-
-  get entry(): PreparedEntry | undefined {
-    return this.#entry;
-  }
-
-  /** Throws if there is none. */
-  get installed(): PreparedEntry {
-    if (this.#entry === undefined)
-      throw new Error("No entry is installed. Call installJobsEntry first.");
-    return this.#entry;
   }
 
   /**
@@ -183,25 +163,19 @@ export class HostedRuns {
    */
   async startJob(start: JobStartOptions, watch: Watch): Promise<HostRun> {
     this.host.ensureOpen();
-    const { jobName, workingDirectory } = start;
-    const entry = this.installed;
-    const { flows = {} } = this.#installed ?? {};
-    const need = modelNeed(entry, jobName, flows);
-    if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
-    const { whole, userInput = start.userInput } = (await this.#startOfWorkflow(start)) ?? {};
+    const { jobName, workingDirectory, asker = this.options.ask } = start;
+    const installed = this.#ensureInstalled();
+    const { whole, userInput = start.userInput } = (await installed.begin(start)) ?? {};
     const folder = await this.#rehearsal?.folderOfJob(
       resolve(workingDirectory),
-      entry,
+      installed.entry,
       jobName,
       this.#permissions,
-      flows,
+      installed.flows,
     );
     const path = folder?.path ?? workingDirectory;
-    const { asker = this.options.ask } = start;
-    const spec: JobSpec = {
-      ...this.#spec(entry, userInput, path, { whole, ask: asker }),
-      jobName,
-    };
+    const inputs = { userInput, workingDirectory: path, whole, ask: asker };
+    const spec: JobSpec = { ...installed.spec(inputs), jobName };
     return this.#run(spec, { ...watch, folder, play: this.#rehearsal?.run(path) });
   }
 
@@ -223,7 +197,7 @@ export class HostedRuns {
     const place = session && this.#places.get(session.rawSection);
     const path = folder?.path ?? place ?? workingDirectory;
     const spec: TaskSpec = {
-      ...this.#spec(entry, userInput, path),
+      ...this.#ensureInstalled().spec({ userInput, workingDirectory: path }),
       taskName,
       ignorePrerequisiteCheck: start.ignorePrerequisiteCheck,
       ...(modelOverride === undefined ? {} : { modelOverride }),
@@ -276,29 +250,14 @@ export class HostedRuns {
 
   /** What the account or the model server offers, as it said within the last minute, and what the entry names. */
   async listModels(): Promise<readonly OfferedModel[]> {
-    const now = this.clock.now();
-    if (this.#offered === undefined || now - this.#offered.at > MODELS_KEPT_MS)
-      this.#offered = { at: now, models: this.host.listModels() };
-    const asked = this.#offered;
-    const offered = await asked.models.catch(() => []);
-    if (offered.length === 0 && this.#offered === asked) this.#offered = undefined;
+    const offered = await this.#offered.list();
     const ids = new Set(offered.map(({ id }) => id));
     return [...offered, ...this.entryModels.filter((id) => !ids.has(id)).map(freeModel)];
   }
 
   /** The ids of the models that the entry names. */
   get entryModels(): readonly string[] {
-    if (this.#entry === undefined) return [];
-    const { models, tasks, jobs, drivingSessionRetries = [] } = this.#entry;
-    const ofTasks = Object.values(tasks).map(({ model }) => model);
-    const ofWorks = Object.values(jobs).flatMap(({ work }) =>
-      taskWorks<number>(work).map(({ modelOverride }) => modelOverride),
-    );
-    const named = [...ofTasks, ...ofWorks].flatMap((model) =>
-      model !== undefined && "id" in model ? [model.id] : [],
-    );
-    const ofRetries = drivingSessionRetries.map(({ modelId }) => modelId);
-    return [...new Set([...Object.values(models), ...ofRetries, ...named])];
+    return this.entry === undefined ? [] : modelsNamedBy(this.entry);
   }
 
   /** Cancels what runs, ends the sessions, and removes the copies. */
@@ -312,77 +271,6 @@ export class HostedRuns {
       entry.permissions,
       entry.tasks[taskName]?.permissions,
       this.#permissions,
-    );
-  }
-
-  async #startOfWorkflow(start: JobStartOptions): ReturnType<typeof startOfWorkflow> {
-    const { params = {} } = start;
-    const { env, rehearsal, executors } = this.options;
-    const entry = this.installed;
-    const { flows = {}, whole } = this.#installed ?? {};
-    if (whole === undefined && Object.keys(params).length > 0)
-      throw new UsageError(
-        "Only a workflow (*.wf.md) has parameters. The entry names those of its jobs.",
-      );
-    const options = {
-      ...start,
-      environment: this.host.environment,
-      write: (option: string) => option,
-      ...(env === undefined ? {} : { env }),
-      ...(executors === undefined ? {} : { executors }),
-    };
-    return startOfWorkflow(
-      { flows, ...(whole === undefined ? {} : { whole }) },
-      {
-        options,
-        script: rehearsal,
-        entry,
-        limits: this.#limits(entry),
-        permissions: this.#permissions,
-      },
-    );
-  }
-
-  #spec(
-    entry: PreparedEntry,
-    userInput: string,
-    workingDirectory: string,
-    {
-      whole,
-      ask,
-    }: { readonly whole?: WholeFlow | undefined; readonly ask?: Asker | undefined } = {},
-  ): RunSpec {
-    const { flows = {}, entry: fingerprintOf = entry } = this.#installed ?? {};
-    const { env, answers, executors, rehearsal } = this.options;
-    return runSpec({
-      entry,
-      fingerprintOf,
-      flows,
-      specsOf: (run) =>
-        flowSpecs(flows, {
-          ...run,
-          environment: this.host.environment,
-          env,
-          answers: { ...rehearsal?.answers, ...answers },
-          ask,
-          executors,
-          clock: this.clock,
-          redact: () => this.host.redactor.stream(),
-          whole,
-        }),
-      userInput,
-      workingDirectory: resolve(workingDirectory),
-      limits: this.#limits(entry),
-      permissions: this.#permissions,
-    });
-  }
-
-  #limits(entry: PreparedEntry): ResolvedLimits {
-    const { limits, rehearsal, limitNames = setBy(limits, "the JobHost") } = this.options;
-    return resolveLimits(
-      entry.limits,
-      rehearsal && { ...rehearsal.limits, setBy: setBy(rehearsal.limits, rehearsal.file) },
-      { ...limits, setBy: limitNames },
     );
   }
 
@@ -422,12 +310,8 @@ export class HostedRuns {
   #journal(jobName: string, runId: string): Reporter | undefined {
     const { journals } = this.options;
     if (journals === undefined) return undefined;
-    // No option of a command, and not hidden.
-    const named = jobName.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "");
-    const [name = "job"] = /^.{1,40}/su.exec(named) ?? [];
-    const start = new Date(this.clock.now()).toISOString().replaceAll(/[:]|\.\d+/g, "");
     try {
-      return openJournal(join(journals, `${name}-${start}-${runId}.jsonl`));
+      return openJournal(join(journals, journalName(jobName, runId, this.clock.now())));
     } catch (error) {
       warnOf({ reporter: "journal", message: errorMessage(error), count: 1 });
       return undefined;
@@ -444,9 +328,6 @@ export class HostedRuns {
   }
 }
 
-/** An entry as it was read, with its workflows. */
-type InstalledEntry = Pick<ReadEntry, "entry" | "warnings" | "flows" | "whole">;
-
 interface Owned extends Watch {
   /** Removed after the run. */
   readonly folder: WorkFolder | undefined;
@@ -455,4 +336,13 @@ interface Owned extends Watch {
 
 export function warnOf({ reporter, message }: ReporterFailure): void {
   process.emitWarning(`The ${reporter} is incomplete: ${message}`, "AgentJobsWarning");
+}
+
+/** In the folder of journals. */
+function journalName(jobName: string, runId: string, now: number): string {
+  // No option of a command, and not hidden.
+  const named = jobName.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "");
+  const [name = "job"] = /^.{1,40}/su.exec(named) ?? [];
+  const start = new Date(now).toISOString().replaceAll(/[:]|\.\d+/g, "");
+  return `${name}-${start}-${runId}.jsonl`;
 }

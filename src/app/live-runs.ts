@@ -9,35 +9,28 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { PreparedEntry } from "../entry/model.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { describeWorkflow, type WorkflowDescription } from "../workflow/describe.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
 import { AskedLog } from "./asked-log.ts";
 import { FeedFile } from "./feed-file.ts";
 import { Feed, type Taken } from "./feed.ts";
-import { given } from "./flows.ts";
 import { History } from "./history.ts";
 import type { HostRun } from "./host.ts";
 import { warnOf, type HostedRuns } from "./hosted-runs.ts";
-import { Questions } from "./questions.ts";
+import { noQuestion, Questions } from "./questions.ts";
+import {
+  describeWorkflowJobs,
+  maskedInputs,
+  missingParameters,
+  type Workflows,
+} from "./workflow-jobs.ts";
 import { BUSY, OwnSession, type SessionState } from "./own-session.ts";
 import { folderProblem, noSession, refused, type Refused } from "./refusals.ts";
+import { stateOf, type LiveJob } from "./live-job.ts";
 import { JobFeeds, newLiveTaskId, TaskFeed, type JobState } from "./run-feeds.ts";
 
 /** What has a feed: `journal` is every event of a job. */
 export type FeedKind = "job" | "journal" | "task" | "session";
-
-interface LiveJob {
-  readonly jobName: string;
-  readonly startTime: number;
-  readonly workingDirectory: string;
-  readonly userInput: string;
-  readonly run: HostRun;
-  readonly feed: Feed;
-  readonly journal: Feed;
-  readonly feeds: JobFeeds;
-  readonly questions: Questions;
-}
 
 interface LiveTask {
   readonly task: TaskFeed;
@@ -128,20 +121,10 @@ export class LiveRuns {
     return this.feed(kind, id)?.take(milliseconds, signal) ?? { kind: "gone" };
   }
 
-  /**
-   * The jobs that are workflows, by name: what someone who starts them must know. A default is that of the rehearsal,
-   * if it has one.
-   */
-  get workflows(): Readonly<Record<string, WorkflowDescription>> {
+  /** The jobs that are workflows, by name: what someone who starts them must know. */
+  get workflows(): Workflows {
     const { workflow, entry, options } = this.#runs;
-    const [jobName] = Object.keys(entry?.jobs ?? {});
-    if (workflow === undefined || jobName === undefined) return {};
-    const described = describeWorkflow(workflow);
-    const { params = {} } = options.rehearsal ?? {};
-    const parameters = described.parameters.map((one) =>
-      Object.hasOwn(params, one.name) ? { ...one, default: params[one.name] ?? "" } : one,
-    );
-    return { [jobName]: { ...described, parameters } };
+    return describeWorkflowJobs(Object.keys(entry?.jobs ?? {}), workflow, options.rehearsal);
   }
 
   /** Starts a job of the installed entry. Its first event comes later. `params`: for a workflow. */
@@ -163,7 +146,7 @@ export class LiveRuns {
         "UserInputRequired",
         `The job ${JSON.stringify(jobName)} requires user input.`,
       );
-    const missing = this.#missingParameters(jobName, params, userInput);
+    const missing = missingParameters(this.workflows[jobName], params, userInput);
     if (missing !== undefined) return missing;
     const noModel = this.#runs.whyNoModel(jobName);
     if (noModel !== undefined) return refused("NotStarted", noModel);
@@ -177,11 +160,8 @@ export class LiveRuns {
     });
     const sessions = new Set<string>();
     const { clock, host, options } = this.#runs;
-    const questions = new Questions({
-      now: () => clock.now(),
-      mask: (text) => host.redactor.text(text),
-    });
-    const { ask: asker = (question, signal) => questions.ask(question, signal) } = options;
+    const questions = new Questions(clock, host.redactor.text);
+    const { ask: asker = questions.ask } = options;
     const start = { jobName, userInput: userInput ?? "", workingDirectory, params, asker };
     let run: HostRun;
     try {
@@ -201,8 +181,9 @@ export class LiveRuns {
     }
     const startTime = clock.now();
     const { runId: jobId, ended } = run;
-    const asked = { jobName, workingDirectory, userInput: host.redactor.text(userInput ?? "") };
-    this.#jobs.add(jobId, { ...asked, startTime, run, feed, journal, feeds, questions });
+    const asked = maskedInputs({ userInput, params }, host.redactor.text);
+    const place = { jobName, workingDirectory };
+    this.#jobs.add(jobId, { ...place, ...asked, startTime, run, feed, journal, feeds, questions });
     const end = (): void => {
       feeds.end();
       for (const sessionId of sessions) this.#endSession(sessionId);
@@ -222,30 +203,12 @@ export class LiveRuns {
     return undefined;
   }
 
-  /**
-   * Answers a question of a job. Without `question`, the only one that waits. Undefined: done; the first answer counts.
-   */
+  /** Answers a question of a job, or without `question` the only one that waits. Undefined: done. */
   answer(jobId: string, text: string, question?: string): Refused | undefined {
     const job = this.#jobs.get(jobId);
     if (job === undefined) return refused("JobNotFound", "There is no such job.");
-    if (job.feed.closed)
-      return refused(
-        "QuestionNotFound",
-        "The job has ended. Its questions can't be answered any more.",
-      );
-    if (job.questions.answer(text, question)) return undefined;
-    const { length } = job.questions.open;
-    if (question === undefined && length > 1)
-      return refused(
-        "QuestionNotFound",
-        `${length} questions wait for an answer. Name one by its id.`,
-      );
-    return refused(
-      "QuestionNotFound",
-      question === undefined
-        ? "No question waits for an answer."
-        : "This question doesn't wait for an answer any more. Somebody else may have answered it.",
-    );
+    if (job.feed.closed) return noQuestion("The job has ended, so nothing waits for an answer.");
+    return job.questions.answer(text, question);
   }
 
   /** Starts a task in a session of `startSession`, without its availability check. */
@@ -373,26 +336,6 @@ export class LiveRuns {
     if (entered !== true) task.fail(BUSY);
   }
 
-  #missingParameters(
-    jobName: string,
-    params: Readonly<Record<string, string>>,
-    userInput: string | undefined,
-  ): Refused | undefined {
-    const { [jobName]: workflow } = this.workflows;
-    if (workflow === undefined) {
-      if (Object.keys(params).length === 0) return undefined;
-      return refused("ParametersNotPossible", "Only a workflow has parameters.");
-    }
-    const all = given(params, userInput ?? "");
-    const missing = workflow.parameters
-      .filter((one) => one.default === undefined && !Object.hasOwn(all, one.name))
-      .map(({ name }) => name);
-    if (missing.length === 0) return undefined;
-    const one = missing.length === 1;
-    const message = `The parameter${one ? "" : "s"} ${missing.join(", ")} ${one ? "has" : "have"} no value.`;
-    return { ...refused("ParametersRequired", message), parameters: missing };
-  }
-
   #openTask(taskId: string, workId: number, run: HostRun): TaskFeed {
     const task = new TaskFeed(this.#newFeed(), false);
     this.#tasks.add(taskId, { task, work: { run, workId } });
@@ -442,12 +385,4 @@ export class LiveRuns {
   #masked(error: unknown): string {
     return this.#runs.host.redactor.text(errorMessage(error));
   }
-}
-
-function stateOf({ run, feeds, questions: { open: questions }, ...job }: LiveJob): JobState {
-  const { jobName, startTime, workingDirectory, userInput } = job;
-  const { status, works: tasks, endTime } = feeds;
-  const jobId = run.runId;
-  const asked = { jobId, jobName, startTime, workingDirectory, userInput };
-  return { ...asked, endTime, status, tasks, questions };
 }

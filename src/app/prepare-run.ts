@@ -143,7 +143,7 @@ async function prepareLoaded(
   const entry = overrideModels(loaded.entry, { ...script?.models, ...options.models });
   const permissions = options.permissions ?? script?.permissions;
   const limits = resolveLimits(
-    loaded.entry.limits,
+    { ...loaded.entry.limits, setBy: setBy(loaded.entry.limits, loaded.whole ?? "the entry") },
     script && { ...script.limits, setBy: setBy(script.limits, script.file) },
     { ...options.limits, setBy: options.limitNames },
   );

@@ -5,8 +5,10 @@
  * Invariants: a question is answered once, by whoever comes first; its id is that of no other question of the run, so
  * a late answer never goes to the next one.
  */
+import type { Clock } from "../events/clock.ts";
 import { onAbort } from "../runtime/deadline.ts";
-import type { Answer, Question } from "../workflow/ask.ts";
+import type { Answer, Asker } from "../workflow/ask.ts";
+import { refused, type Refused } from "./refusals.ts";
 
 /** A question of a workflow that waits for an answer. */
 export interface OpenQuestion {
@@ -27,18 +29,15 @@ interface Waiting {
   readonly answer: (text: string) => void;
 }
 
-export interface QuestionsOptions {
-  readonly now: () => number;
-  /** Masks secrets. */
-  readonly mask: (text: string) => string;
-}
-
 export class Questions {
-  readonly #options: QuestionsOptions;
+  readonly #clock: Clock;
+  readonly #mask: (text: string) => string;
   readonly #waiting = new Map<string, Waiting>();
 
-  constructor(options: QuestionsOptions) {
-    this.#options = options;
+  /** `mask`: of secrets. */
+  constructor(clock: Clock, mask: (text: string) => string) {
+    this.#clock = clock;
+    this.#mask = mask;
   }
 
   /** Those that wait, in the order in which they were asked. */
@@ -46,12 +45,16 @@ export class Questions {
     return [...this.#waiting.values()].map(({ shown }) => shown);
   }
 
-  /** An `Asker`. */
-  ask({ work, step, activity, question }: Question, signal: AbortSignal): Promise<Answer> {
+  readonly ask: Asker = ({ work, step, activity, question }, signal) => {
     const { workId, iteration } = work;
-    const { now, mask } = this.#options;
     const id = `${workId}.${iteration}.${step}`;
-    const shown = { id, workIdInJob: workId, activity, question: mask(question), since: now() };
+    const shown = {
+      id,
+      workIdInJob: workId,
+      activity,
+      question: this.#mask(question),
+      since: this.#clock.now(),
+    };
     return new Promise((resolve) => {
       const end = (answer: Answer): void => {
         this.#waiting.delete(id);
@@ -64,14 +67,25 @@ export class Questions {
         end({ kind: "unanswered", reason: `Nobody has answered ${activity}.` }),
       );
     });
-  }
+  };
 
-  /** False if no such question waits, or without an id, if it isn't exactly one. */
-  answer(text: string, id: string | undefined): boolean {
+  /** Without an id, answers the only question that waits. Undefined: done. */
+  answer(text: string, id: string | undefined): Refused | undefined {
     const [only, ...others] = this.#waiting.keys();
-    const chosen = id ?? (others.length === 0 ? only : undefined);
-    const waiting = chosen === undefined ? undefined : this.#waiting.get(chosen);
-    waiting?.answer(text);
-    return waiting !== undefined;
+    if (only === undefined && id === undefined)
+      return noQuestion("No question waits for an answer.");
+    if (others.length > 0 && id === undefined)
+      return noQuestion(`${others.length + 1} questions wait for an answer. Name one by its id.`);
+    const waiting = this.#waiting.get(id ?? only ?? "");
+    if (waiting === undefined)
+      return noQuestion(
+        "This question doesn't wait for an answer any more. Somebody else may have answered it.",
+      );
+    waiting.answer(text);
+    return undefined;
   }
+}
+
+export function noQuestion(message: string): Refused {
+  return refused("QuestionNotFound", message);
 }

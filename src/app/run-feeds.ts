@@ -130,6 +130,8 @@ export interface JobState {
   readonly workingDirectory: string;
   /** Without secrets; empty if there was none. */
   readonly userInput: string;
+  /** Of a workflow, as they were given; without secrets. */
+  readonly params: Readonly<Record<string, string>>;
   /** Every `TaskWork` of the job. */
   readonly tasks: readonly WorkState[];
   /** Those of its workflows that wait for an answer. */

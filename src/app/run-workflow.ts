@@ -35,9 +35,9 @@ export interface WorkflowResult {
   readonly status: RunOutcome["kind"];
   /** Why it has failed or was canceled. */
   readonly reason?: string;
-  /** RESULT at the end; empty if the run was canceled, or ended by a limit of the whole run. */
+  /** RESULT at the end, however the run ended. */
   readonly result: string;
-  /** Parameters and variables at the end, by name; none if the run was canceled, or ended by such a limit. */
+  /** Parameters and variables at the end, by name. */
   readonly variables: Readonly<Record<string, string>>;
   /** Of all events of the run. */
   readonly runId: string;

@@ -12,7 +12,7 @@ import {
   type LoadOptions,
 } from "../workflow/load-workflow.ts";
 
-export type WorkflowOptions = Pick<LoadOptions, "environment" | "permissions">;
+export type WorkflowOptions = Pick<LoadOptions, "environment" | "permissions" | "categories">;
 
 /** Whether a file is a workflow, by its name. */
 export function isWorkflowFile(file: string): boolean {

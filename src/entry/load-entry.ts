@@ -3,6 +3,7 @@ import { formatOfFile, readDocument } from "../document/read-document.ts";
 import type { PreparedEntry } from "./model.ts";
 import { isList, isRecord } from "../document/guards.ts";
 import { preparePlain, type PrepareOptions } from "./prepare.ts";
+import type { FlowLeaf } from "./work-paths.ts";
 import type { Locate, Position } from "../document/problem.ts";
 
 /** A prepared entry with the place of everything in it, or all that is wrong with the file. */
@@ -17,6 +18,8 @@ export type LoadedEntry =
       readonly locateTask: (taskName: string) => Position;
       /** Valid, but probably not intended. */
       readonly warnings: readonly Diagnostic[];
+      /** Where its jobs use workflows. */
+      readonly leaves: readonly FlowLeaf[];
     }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
 
@@ -49,6 +52,7 @@ export function loadEntry(
         kind: "loaded",
         entry: prepared.entry,
         warnings: prepared.warnings,
+        leaves: prepared.leaves,
         file,
         locate,
         locateTask: (taskName) => locate(["tasks", taskName]),

@@ -18,6 +18,7 @@ import { type Place, type Problem, toDiagnostics } from "../document/problem.ts"
 import { PromptExpander } from "./prompt-expander.ts";
 import { salvage } from "../document/salvage.ts";
 import { type CommandPatternCheck, entryWarnings } from "./warnings.ts";
+import { flowLeaves, type FlowLeaf } from "./work-paths.ts";
 import { assignWorkId, mapLeaves, simplifyWork, taskWorks } from "./work.ts";
 
 export type PrepareResult =
@@ -26,6 +27,8 @@ export type PrepareResult =
       readonly entry: PreparedEntry;
       /** Valid, but probably not intended. */
       readonly warnings: readonly Diagnostic[];
+      /** Where its jobs use workflows. */
+      readonly leaves: readonly FlowLeaf[];
     }
   | { readonly kind: "rejected"; readonly diagnostics: readonly Diagnostic[] };
 
@@ -69,7 +72,7 @@ export function preparePlain(data: unknown, options: PrepareOptions): PrepareRes
     if (problems.length > 0) return rejected(problems, options);
     const { checkCommandPattern = () => undefined } = options;
     const warnings = diagnosticsOf(entryWarnings(data, checkCommandPattern), options);
-    return { kind: "prepared", entry: build(data), warnings };
+    return { kind: "prepared", entry: build(data), warnings, leaves: flowLeaves(data) };
   }
   const { problems: found, complete } = entryCheck.inspect(data);
   const schemaProblems = found.map((problem) => withModelHint(problem, data, names));

@@ -3,6 +3,7 @@ import type { Entry, Permissions, PreparedEntry, Prompt, Task, Work } from "./mo
 import type { Path, Problem } from "../document/problem.ts";
 import { promptText, variablePattern } from "./prompt-expander.ts";
 import { entryCheck } from "./check-entry.ts";
+import { flowLeaves, partsOf } from "./work-paths.ts";
 import { leafWorks, taskWorks } from "./work.ts";
 
 /** Why no command can match a pattern of `permissions.shell`; undefined if one can. */
@@ -31,7 +32,7 @@ export function unusedUserInput(
 ): string | undefined {
   const job = entry.jobs[jobName];
   if (job === undefined || userInput === undefined || userInput === "") return undefined;
-  // A workflow has it as a variable.
+  // A workflow may use it under a name of its own.
   if (leafWorks(job.work).some(({ kind }) => kind === "Flow")) return undefined;
   const prompts = taskWorks(job.work).flatMap(({ taskId }) => promptsOf(entry.tasks[taskId]));
   return prompts.some((prompt) => variablesOf(prompt).includes("user-input"))
@@ -77,7 +78,8 @@ function unusedTasks(entry: Entry): Problem[] {
 function unusedVariables(entry: Entry): Problem[] {
   const variables = entry.promptVariables ?? {};
   const used = new Set<string>();
-  const left = Object.values(entry.tasks).flatMap(promptsOf);
+  const params = flowLeaves(entry).flatMap(({ work }) => Object.values(work.params ?? {}));
+  const left = [...Object.values(entry.tasks).flatMap(promptsOf), ...params];
   for (let prompt = left.pop(); prompt !== undefined; prompt = left.pop()) {
     for (const name of variablesOf(prompt)) {
       const variable = variables[name];
@@ -102,32 +104,6 @@ function promptsOf(task: Task | undefined): Prompt[] {
 
 function variablesOf(prompt: Prompt): string[] {
   return [...promptText(prompt).matchAll(variablePattern)].flatMap(([, name]) => name ?? []);
-}
-
-/** The works directly inside a work, with their paths. */
-function partsOf(path: Path, work: Work): readonly (readonly [Path, Work])[] {
-  const at = (part: Work | undefined, ...more: Path): readonly (readonly [Path, Work])[] =>
-    part === undefined ? [] : [[[...path, ...more], part]];
-  switch (work.kind) {
-    case "Ref":
-    case "Flow":
-      return [];
-    case "Seq":
-    case "Par":
-      return work.works.flatMap((part, index) => at(part, "works", index));
-    case "Loop":
-      return [
-        ...at(work.preCondition?.[1], "preCondition", 1),
-        ...at(work.body, "body"),
-        ...at(work.postCondition?.[1], "postCondition", 1),
-      ];
-    case "Alt":
-      return [
-        ...at(work.condition, "condition"),
-        ...at(work.trueWork, "trueWork"),
-        ...at(work.falseWork, "falseWork"),
-      ];
-  }
 }
 
 function loopWarnings(path: Path, work: Work): Problem[] {

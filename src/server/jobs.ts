@@ -28,7 +28,9 @@ export function addJobRoutes(app: Hono<Env>, served: Served): void {
       jobs: live.jobs.map((job) => {
         const { endTime, workingDirectory, userInput, tasks } = job;
         const end = endTime === undefined ? {} : { endTime: new Date(endTime).toISOString() };
-        return { ...summaryOf(job), ...end, workingDirectory, userInput, tasks, ...waiting(job) };
+        const given = Object.keys(job.params).length === 0 ? {} : { params: job.params };
+        const inputs = { workingDirectory, userInput, ...given };
+        return { ...summaryOf(job), ...end, ...inputs, tasks, ...waiting(job) };
       }),
     }),
   );

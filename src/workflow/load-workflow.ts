@@ -35,6 +35,8 @@ export interface LoadOptions {
   /** Those of the run. Default: those of the front matter, which the run may still change. */
   readonly permissions?: Permissions;
   readonly checkCommandPattern?: CommandPatternCheck;
+  /** The model categories of the entry that uses the workflow. */
+  readonly categories?: readonly string[];
 }
 
 const MOST_FILES = 1_000;
@@ -94,7 +96,13 @@ class Loader {
     if (isMain && document.frontMatter !== undefined) {
       const { value, locate } = document.frontMatter;
       const { checkCommandPattern } = this.#options;
-      this.#settings = readSettings(value, { file, locate }, findings, checkCommandPattern);
+      this.#settings = readSettings(
+        value,
+        { file, locate },
+        findings,
+        checkCommandPattern,
+        this.#options.categories,
+      );
     }
     const sections = readSections({ id, file, document }, this.#files, findings);
     const { isWhole, ...read } = readActivities(file, sections.fences, findings);

@@ -23,6 +23,7 @@ export function readSettings(
   place: { readonly file: string; readonly locate: Locate },
   findings: Findings,
   checkCommandPattern: CommandPatternCheck | undefined,
+  categories: readonly string[] = [],
 ): WorkflowSettings {
   if (!check.accepts(value)) {
     findings.include(check.diagnose(value, place).map(withoutRoot));
@@ -32,15 +33,12 @@ export function readSettings(
   if (rules !== undefined) {
     findings.include(permissionProblems(rules, place, checkCommandPattern));
   }
-  const chosen = typeof written === "string" ? named(written, models) : written;
-  if (
-    chosen !== undefined &&
-    "category" in chosen &&
-    !Object.hasOwn(models ?? {}, chosen.category)
-  ) {
+  const known = [...Object.keys(models ?? {}), ...categories];
+  const chosen = typeof written === "string" ? named(written, known) : written;
+  if (chosen !== undefined && "category" in chosen && !known.includes(chosen.category)) {
     const { line, column } = place.locate(["model"]);
     const reason = `There is no model category ${JSON.stringify(chosen.category)} in models.`;
-    const hint = findings.meant(chosen.category, () => Object.keys(models ?? {}));
+    const hint = findings.meant(chosen.category, () => known);
     findings.error({ file: place.file, at: { line, column } }, reason, hint);
   }
   return {
@@ -59,8 +57,8 @@ export function readSettings(
   };
 }
 
-function named(text: string, models: Readonly<Record<string, string>> = {}): Model {
-  return Object.hasOwn(models, text) ? { category: text } : { id: text };
+function named(text: string, categories: readonly string[]): Model {
+  return categories.includes(text) ? { category: text } : { id: text };
 }
 
 /** As those of an entry, which has the same permissions. */

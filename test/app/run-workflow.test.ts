@@ -107,7 +107,7 @@ describe("runWorkflow", () => {
         );
       },
     });
-    assert.deepEqual([status, result, variables], ["canceled", "", {}]);
+    assert.deepEqual([status, result, variables["NAME"]], ["canceled", "", "Ada"]);
   });
 
   it("rejects what can't begin", async (t) => {
@@ -117,7 +117,8 @@ describe("runWorkflow", () => {
     await assert.rejects(run({ params, journal: file }), /would overwrite/);
     await assert.rejects(run({ params, resume: join(folder, "none.jsonl") }), /none\.jsonl/);
     // A program without types.
-    await assert.rejects(run({ params, ...{ jurnal: "a" } }), TypeError);
+    const misspelt: object = { params, jurnal: "a" };
+    await assert.rejects(run(misspelt), TypeError);
     const prompts = await makeRun(
       t,
       workflowText("START --> PROMPT_A[User Hi]", "## User Hi\n\nHi\n"),

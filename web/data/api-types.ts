@@ -8,6 +8,8 @@ export interface ApiError {
   readonly error: string;
   /** A sentence for people. */
   readonly reason: string;
+  /** The parameters that it is about. */
+  readonly parameters?: readonly string[];
 }
 
 export type Answer<T> =
@@ -27,6 +29,19 @@ export interface Jobs {
   readonly grid: readonly GridRow[];
   readonly jobs: Readonly<Record<string, PreparedJob>>;
   readonly chart: Readonly<Record<string, ChartGraph>>;
+  /** By the name of the job that is one. */
+  readonly workflows?: Readonly<Record<string, WorkflowFacts>>;
+}
+
+export interface WorkflowFacts {
+  readonly title?: string;
+  readonly parameters: readonly ParameterFacts[];
+}
+
+/** Without a default, it must be given. */
+export interface ParameterFacts {
+  readonly name: string;
+  readonly default?: string;
 }
 
 export interface TaskListItem {
@@ -47,6 +62,10 @@ export interface RunListItem {
   /** As it was started. */
   readonly workingDirectory: string;
   readonly userInput: string;
+  /** Of a workflow. */
+  readonly params?: Readonly<Record<string, string>>;
+  /** Those that wait for an answer. */
+  readonly questions?: readonly { readonly id: string }[];
   readonly tasks: readonly {
     readonly workIdInJob: number;
     readonly status: "Waiting" | "Skipped" | RunStatus;

@@ -13,6 +13,14 @@ import type {
 
 export type * from "./api-types.ts";
 
+/** What a job is started with. */
+export interface JobInputs {
+  readonly workingDirectory: string;
+  readonly userInput: string;
+  /** Of a workflow. */
+  readonly params?: Readonly<Record<string, string>>;
+}
+
 export const api = {
   config: () => read<Config>("api/config"),
   models: async () => map(await read<{ models: Model[] }>("api/copilot/models"), (a) => a.models),
@@ -20,13 +28,15 @@ export const api = {
   runs: async () =>
     map(await read<{ jobs: RunListItem[] }>("api/copilot/job/recent"), (a) => a.jobs),
   runStatus: (jobId: string) => read<object>(apiPath`copilot/job/${jobId}/status`),
-  startJob: async (jobName: string, workingDirectory: string, userInput: string) =>
+  startJob: async (jobName: string, inputs: JobInputs) =>
     map(
-      await act<{ jobId: string }>(
-        apiPath`copilot/job/start/${jobName}`,
-        userInput === "" ? workingDirectory : `${workingDirectory}\n${userInput}`,
-      ),
+      await act<{ jobId: string }>(apiPath`copilot/job/start/${jobName}`, JSON.stringify(inputs)),
       (a) => a.jobId,
+    ),
+  answer: (jobId: string, question: string, text: string) =>
+    act<object>(
+      `${apiPath`copilot/job/${jobId}/answer`}?question=${encodeURIComponent(question)}`,
+      text,
     ),
   stopJob: (jobId: string) => act<{ result: string }>(apiPath`copilot/job/${jobId}/stop`),
   tasks: async () => map(await read<{ tasks: TaskListItem[] }>("api/copilot/task"), (a) => a.tasks),
@@ -113,7 +123,9 @@ export function errorIn(text: string): ApiError | undefined {
   if (!("error" in value) || typeof value.error !== "string") return undefined;
   const { error } = value;
   const reason = "reason" in value ? String(value.reason) : describeError(error);
-  return { error, reason };
+  const parameters =
+    "parameters" in value && Array.isArray(value.parameters) ? value.parameters.map(String) : [];
+  return { error, reason, ...(parameters.length > 0 && { parameters }) };
 }
 
 export function failure(error: string): ApiError {

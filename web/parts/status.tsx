@@ -13,7 +13,9 @@ export type Status =
   | "incomplete"
   | "skipped"
   | "answered-yes"
-  | "answered-no";
+  | "answered-no"
+  /** It waits for a person. */
+  | "asking";
 
 interface Look {
   readonly word: string;
@@ -36,6 +38,7 @@ export const looks: Readonly<Record<Status, Look>> = {
   skipped: { word: "Skipped", icon: "skip", tone: "skip" },
   "answered-yes": { word: "Answered yes", icon: "check", tone: "run" },
   "answered-no": { word: "Answered no", icon: "minus", tone: "run" },
+  asking: { word: "Waits for an answer", icon: "alert", tone: "warn" },
 };
 
 /** `word` replaces the status' own, for instance "2 failed". `quiet`: without the tinted background. */

@@ -32,15 +32,46 @@ export function DirectoryField({ hint, error, value, onValue }: TextFieldProps) 
   );
 }
 
+/** A parameter of a workflow. */
+export function ParameterField({
+  name,
+  required,
+  error,
+  value,
+  onValue,
+}: TextFieldProps & { readonly name: string; readonly required: boolean }) {
+  return (
+    <Field label={name} hint={required ? "Required." : undefined} error={error}>
+      {(props) => (
+        <textarea
+          {...props}
+          class="input mono"
+          rows={value.includes("\n") ? 4 : 1}
+          required={required}
+          spellcheck={false}
+          value={value}
+          onInput={({ currentTarget }) => onValue(currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
 /** The user input of a job or a task. */
-export function UserInputField({ hint, error, value, onValue }: TextFieldProps) {
+export function UserInputField({
+  hint,
+  error,
+  value,
+  onValue,
+  required = true,
+}: TextFieldProps & { readonly required?: boolean }) {
   return (
     <Field label="Input" hint={hint} error={error}>
       {(props) => (
         <textarea
           {...props}
           class="input"
-          required
+          required={required}
           value={value}
           onInput={({ currentTarget }) => onValue(currentTarget.value)}
         />

@@ -15,7 +15,7 @@ interface JobListProps {
   readonly onStart: (jobName: string) => void;
 }
 
-export function JobGrid({ jobs: { grid, jobs }, runs, onStart }: JobListProps) {
+export function JobGrid({ jobs: { grid, jobs, workflows = {} }, runs, onStart }: JobListProps) {
   const placed = new Set(grid.flatMap((row) => row.jobs.map((cell) => cell?.jobName)));
   const others = Object.keys(jobs).filter((name) => !placed.has(name));
   const byJob = runsByJob(runs);
@@ -26,6 +26,7 @@ export function JobGrid({ jobs: { grid, jobs }, runs, onStart }: JobListProps) {
         name={text}
         jobName={jobName}
         job={job}
+        parameters={workflows[jobName]?.parameters.length}
         runs={byJob.get(jobName)}
         withTasks={withTasks}
         onStart={() => onStart(jobName)}
@@ -64,7 +65,7 @@ export function JobGrid({ jobs: { grid, jobs }, runs, onStart }: JobListProps) {
           {grid.length === 0 ? null : <h2>Other jobs</h2>}
           <ul class="job-list">
             {others.map((name) => (
-              <li key={name}>{button(name, name, true)}</li>
+              <li key={name}>{button(name, workflows[name]?.title ?? name, true)}</li>
             ))}
           </ul>
         </div>
@@ -77,6 +78,7 @@ function JobButton({
   name,
   jobName,
   job,
+  parameters,
   runs,
   withTasks,
   onStart,
@@ -85,12 +87,15 @@ function JobButton({
   name: string;
   jobName: string;
   job: PreparedJob;
+  /** How many; undefined: it is no workflow. */
+  parameters: number | undefined;
   runs: JobRuns | undefined;
   withTasks: boolean;
   onStart: () => void;
 }) {
   const works = taskWorks(job.work);
   const tasks = plural(works.length, "task");
+  const facts = job.requireUserInput ? `${tasks} · needs input` : tasks;
   return (
     <button type="button" class="job-button" onClick={onStart}>
       <span class="job-button-icon">
@@ -101,9 +106,11 @@ function JobButton({
         <span class="job-button-name">{name}</span>
         {name === jobName ? null : <span class="job-button-job">{jobName}</span>}
         <span class="job-button-facts">
-          {job.requireUserInput ? `${tasks} · needs input` : tasks}
+          {parameters === undefined ? facts : `workflow · ${plural(parameters, "parameter")}`}
         </span>
-        {withTasks ? <TaskTags names={works.map(({ taskId }) => taskId)} /> : null}
+        {withTasks && works.length > 0 ? (
+          <TaskTags names={works.map(({ taskId }) => taskId)} />
+        ) : null}
         <JobState runs={runs} />
       </span>
     </button>

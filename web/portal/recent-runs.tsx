@@ -82,13 +82,18 @@ function RunRow({
 }) {
   const from = Date.parse(run.startTime);
   const isRunning = run.status === "Running";
+  const asks = isRunning && (run.questions ?? []).length > 0;
   const done = run.tasks.filter(({ status }) => !["Waiting", "Running"].includes(status)).length;
   return (
     <>
       <a class="recent-link" href={runHref(run.jobId)}>
         <span class="recent-name">{run.jobName}</span>
         <span class="recent-facts">
-          <StatusBadge status={statusOf(run.status)} quiet />
+          {asks ? (
+            <StatusBadge status="asking" quiet />
+          ) : (
+            <StatusBadge status={statusOf(run.status)} quiet />
+          )}
           {isRunning ? (
             <span class="number">
               {done} of {plural(run.tasks.length, "task")}

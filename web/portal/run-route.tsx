@@ -25,8 +25,12 @@ export function RunRoute({ runId, part }: { runId: string; part: RunPart }) {
         const run = await startOf(source);
         setAsked({ what: "start", request: { jobName: run.jobName, again: run } });
       },
+      answer: async (question, text) => {
+        const answer = await api.answer(runId, question, text);
+        return answer.ok ? undefined : answer.reason;
+      },
     }),
-    [source],
+    [source, runId],
   );
   const onClose = () => setAsked(undefined);
   return (
@@ -44,6 +48,7 @@ interface Start {
   readonly jobName: string;
   readonly workingDirectory: string;
   readonly userInput: string;
+  readonly params?: Readonly<Record<string, string>>;
 }
 
 /** What a run was started with: as the server knows it, else as its first event says, else a rejection. */
@@ -59,7 +64,8 @@ function firstEvent(source: RunSource): Promise<Start> {
     const close = source.subscribe({
       events: ([first]) => {
         close();
-        if (first?.type === "run.started") resolve(first);
+        if (first?.type === "run.started")
+          resolve(first.work.kind === "Flow" ? { ...first, params: first.work.params } : first);
         else fail("The start of this run is not known.");
       },
       ended: () => fail("There are no events of this run."),

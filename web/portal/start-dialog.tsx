@@ -1,11 +1,18 @@
 /** Asks for what a job needs, and starts it. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api, failure, type ApiError } from "../data/api.ts";
+import {
+  api,
+  failure,
+  type ApiError,
+  type JobInputs,
+  type Jobs,
+  type ParameterFacts,
+} from "../data/api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ErrorNote, Loading } from "../parts/notes.tsx";
 import { navigate } from "../router.ts";
 import { runHref } from "../routes.ts";
-import { DirectoryField, UserInputField } from "./fields.tsx";
+import { DirectoryField, ParameterField, UserInputField } from "./fields.tsx";
 import { useRehearsedInput } from "./rehearsal.tsx";
 
 export interface StartRequest {
@@ -14,15 +21,21 @@ export interface StartRequest {
   readonly again: Inputs | undefined;
 }
 
-export interface Inputs {
-  readonly workingDirectory: string;
-  readonly userInput: string;
-}
+export type Inputs = JobInputs;
 
 interface Prepared {
   readonly inputs: Inputs;
-  readonly needsInput: boolean;
+  readonly needs: Needs;
 }
+
+interface Needs {
+  /** `optional`: a workflow may have it as USER_INPUT. */
+  readonly input: "required" | "optional" | "none";
+  readonly parameters: readonly ParameterFacts[];
+  readonly title?: string | undefined;
+}
+
+const nothing: Needs = { input: "none", parameters: [] };
 
 const directoryErrors = new Set(["WorkingDirectoryNotAbsolutePath", "WorkingDirectoryNotExists"]);
 
@@ -44,7 +57,9 @@ export function StartDialog({
       closed = true;
     };
   }, [jobName, again, rehearsed]);
-  const title = again === undefined ? `Start ${jobName}` : `Start ${jobName} again`;
+  const { title: name = jobName } =
+    prepared !== undefined && "needs" in prepared ? prepared.needs : nothing;
+  const title = again === undefined ? `Start ${name}` : `Start ${name} again`;
   return (
     <Dialog title={title} onClose={onClose}>
       {prepared === undefined ? (
@@ -54,7 +69,7 @@ export function StartDialog({
       ) : (
         <StartForm
           jobName={jobName}
-          needsInput={"needsInput" in prepared && prepared.needsInput}
+          needs={"needs" in prepared ? prepared.needs : nothing}
           first={"inputs" in prepared ? prepared.inputs : { workingDirectory: "", userInput: "" }}
           onClose={onClose}
         />
@@ -72,33 +87,62 @@ async function prepare(
   if (!config.ok) return config;
   return {
     inputs: again ?? { workingDirectory: config.value.repoRoot, userInput },
-    needsInput: jobs.ok && jobs.value.jobs[jobName]?.requireUserInput === true,
+    needs: jobs.ok ? needsOf(jobs.value, jobName) : nothing,
   };
+}
+
+function needsOf({ jobs, workflows = {} }: Jobs, jobName: string): Needs {
+  const workflow = Object.hasOwn(workflows, jobName) ? workflows[jobName] : undefined;
+  if (workflow === undefined) {
+    const isRequired = jobs[jobName]?.requireUserInput === true;
+    return { input: isRequired ? "required" : "none", parameters: [] };
+  }
+  const { title, parameters } = workflow;
+  const declared = parameters.some(({ name }) => name === "USER_INPUT");
+  return { input: declared ? "none" : "optional", parameters, title };
+}
+
+/** What the fields begin with: as in the earlier run, else the defaults. */
+function valuesOf({ parameters }: Needs, { params = {} }: Inputs): Record<string, string> {
+  return Object.fromEntries(
+    parameters.map(({ name, default: value = "" }) => [name, params[name] ?? value]),
+  );
 }
 
 function StartForm({
   jobName,
-  needsInput,
+  needs,
   first,
   onClose,
 }: {
   jobName: string;
-  needsInput: boolean;
+  needs: Needs;
   first: Inputs;
   onClose: () => void;
 }) {
   const [workingDirectory, setWorkingDirectory] = useState(first.workingDirectory);
   const [userInput, setUserInput] = useState(first.userInput);
+  const [values, setValues] = useState(() => valuesOf(needs, first));
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError>();
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => form.current?.querySelector<HTMLElement>("textarea, input")?.focus(), []);
   const start = async () => {
     if (busy) return;
-    if (needsInput && userInput === "") return setError(failure("UserInputRequired"));
+    if (needs.input === "required" && userInput === "")
+      return setError(failure("UserInputRequired"));
     setBusy(true);
     setError(undefined);
-    const answer = await api.startJob(jobName, workingDirectory, needsInput ? userInput : "");
+    // An empty field of a parameter without a default is none.
+    const given = needs.parameters.flatMap(({ name, default: value }) => {
+      const { [name]: text = "" } = values;
+      return text === "" && value === undefined ? [] : [[name, text] as const];
+    });
+    const answer = await api.startJob(jobName, {
+      workingDirectory,
+      userInput: needs.input === "none" ? "" : userInput,
+      ...(needs.parameters.length > 0 && { params: Object.fromEntries(given) }),
+    });
     setBusy(false);
     if (!answer.ok) return setError(answer);
     onClose();
@@ -124,14 +168,29 @@ function StartForm({
       }}
     >
       <div class="dialog-fields">
-        {needsInput ? (
+        {needs.parameters.map(({ name, default: value }) => (
+          <ParameterField
+            key={name}
+            name={name}
+            required={value === undefined}
+            error={error?.parameters?.includes(name) === true ? "Enter a value." : undefined}
+            value={values[name] ?? ""}
+            onValue={(text) => setValues((before) => ({ ...before, [name]: text }))}
+          />
+        ))}
+        {needs.input === "none" ? null : (
           <UserInputField
-            hint="The prompts of this job use it as $user-input. Ctrl+Enter starts the job."
+            required={needs.input === "required"}
+            hint={
+              needs.input === "required"
+                ? "The prompts of this job use it as $user-input. Ctrl+Enter starts the job."
+                : "The workflow has it as USER_INPUT. Ctrl+Enter starts the workflow."
+            }
             error={field === "input" ? error?.reason : undefined}
             value={userInput}
             onValue={setUserInput}
           />
-        ) : null}
+        )}
         <DirectoryField
           hint="The agents work in this folder."
           error={field === "directory" ? error?.reason : undefined}
@@ -152,7 +211,8 @@ function StartForm({
   );
 }
 
-function fieldOf({ error }: ApiError): "directory" | "input" | undefined {
+function fieldOf({ error }: ApiError): "directory" | "input" | "parameters" | undefined {
+  if (error === "ParametersRequired") return "parameters";
   if (directoryErrors.has(error)) return "directory";
   return error === "UserInputRequired" ? "input" : undefined;
 }

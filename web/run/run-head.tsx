@@ -21,6 +21,8 @@ import type { Feed } from "./use-run.ts";
 export interface RunActions {
   stop(): Promise<void>;
   startAgain(): Promise<void>;
+  /** Answers a question. Undefined: done, else why not. */
+  answer(question: string, text: string): Promise<string | undefined>;
 }
 
 export function RunHead({

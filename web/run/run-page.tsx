@@ -12,6 +12,7 @@ import { runHref, type RunPart } from "../routes.ts";
 import { RunContext } from "./context.ts";
 import { Decisions } from "./decisions.tsx";
 import { Flowchart } from "./flowchart.tsx";
+import { Questions } from "./questions.tsx";
 import { RunHead, type RunActions } from "./run-head.tsx";
 import { SearchBar } from "./search-bar.tsx";
 import { Timeline } from "./timeline.tsx";
@@ -48,6 +49,7 @@ export function RunPage({
   return (
     <RunContext.Provider value={context}>
       <RunHead model={model} feed={feed} actions={actions} />
+      {live && actions !== undefined ? <Questions view={model.view} actions={actions} /> : null}
       <RunParts run={run} route={route} onQuery={setQuery} />
     </RunContext.Provider>
   );

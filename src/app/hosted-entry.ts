@@ -1,0 +1,158 @@
+/** An entry that is installed on a host, with its workflows: what a run of it begins with. */
+import { resolve } from "node:path";
+import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
+import { resolveLimits, setBy, type ResolvedLimits } from "../engine/limits.ts";
+import type { RunSpec } from "../engine/plan.ts";
+import type { Entry, PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import { prepareEntry } from "../entry/prepare.ts";
+import type { Clock } from "../events/clock.ts";
+import { unmatchable } from "../permissions/patterns.ts";
+import type { Asker } from "../workflow/ask.ts";
+import type { Workflow } from "../workflow/model.ts";
+import { overrideModels, type ReadEntry } from "./entry-files.ts";
+import {
+  flowSpecs,
+  loadFlows,
+  modelNeed,
+  noModelNamed,
+  type FlowReading,
+  type Flows,
+  type ModelNeed,
+  type WholeFlow,
+} from "./flows.ts";
+import type { JobHostOptions } from "./host-options.ts";
+import type { Host } from "./host.ts";
+import { UsageError } from "./options.ts";
+import { runSpec } from "./run-spec.ts";
+import type { WorkflowRunOptions } from "./workflow-options.ts";
+import { startOfWorkflow, type WorkflowStart } from "./workflow-run.ts";
+
+/** An entry as it was read, with its workflows. */
+export type CheckedEntry = Pick<ReadEntry, "entry" | "warnings" | "flows" | "whole">;
+
+/** How a workflow that is the entry begins. */
+export interface FlowStart extends Pick<
+  WorkflowRunOptions,
+  "params" | "asker" | "resume" | "rerun" | "onResult"
+> {
+  readonly jobName: string;
+  readonly userInput: string;
+}
+
+/** What a run of the entry is given. */
+export interface RunInputs {
+  readonly userInput: string;
+  readonly workingDirectory: string;
+  readonly whole?: WholeFlow | undefined;
+  readonly ask?: Asker | undefined;
+}
+
+export interface HostOfEntry {
+  readonly options: JobHostOptions;
+  readonly host: Host;
+  readonly clock: Clock;
+  /** Default permissions, and an upper bound for those of the entry. */
+  readonly permissions: PermissionPreset | undefined;
+}
+
+/** Checks an entry, and reads its workflows relative to the folder. Throws the diagnostics. */
+export function checkEntry(entry: Entry, folder: string, reading: FlowReading): CheckedEntry {
+  const result = prepareEntry(entry, { checkCommandPattern: unmatchable });
+  if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
+  const { leaves } = result;
+  const { flows, warnings } = loadFlows({ entry: result.entry, leaves, folder }, reading);
+  return { entry: result.entry, flows, warnings: [...result.warnings, ...warnings] };
+}
+
+export class HostedEntry {
+  /** With the models of the host. */
+  readonly entry: PreparedEntry;
+  readonly #checked: CheckedEntry;
+  readonly #host: HostOfEntry;
+
+  /** Throws a `UsageError` if the host has a model for an unknown category. */
+  constructor(checked: CheckedEntry, host: HostOfEntry) {
+    const { rehearsal, models } = host.options;
+    this.entry = overrideModels(checked.entry, { ...rehearsal?.models, ...models });
+    this.#checked = checked;
+    this.#host = host;
+  }
+
+  get warnings(): readonly Diagnostic[] {
+    return this.#checked.warnings;
+  }
+
+  get flows(): Flows {
+    return this.#checked.flows;
+  }
+
+  /** The workflow that is the entry, if it is one. */
+  get workflow(): Workflow | undefined {
+    const { whole } = this.#checked;
+    return whole === undefined ? undefined : this.flows[whole]?.workflow;
+  }
+
+  modelNeed(jobName: string): ModelNeed {
+    return modelNeed(this.entry, jobName, this.flows);
+  }
+
+  /** Undefined for a job that is no workflow. Rejects if it can't begin like this. */
+  async begin(start: FlowStart): Promise<WorkflowStart | undefined> {
+    const need = this.modelNeed(start.jobName);
+    if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
+    if (this.workflow === undefined && Object.keys(start.params ?? {}).length > 0)
+      throw new UsageError(
+        "Only a workflow (*.wf.md) has parameters. A job gives its workflows theirs.",
+      );
+    const { options, host, permissions } = this.#host;
+    const { env, executors, rehearsal: script } = options;
+    return startOfWorkflow(this.#checked, {
+      options: {
+        ...start,
+        environment: host.environment,
+        write: (option) => option,
+        ...(env === undefined ? {} : { env }),
+        ...(executors === undefined ? {} : { executors }),
+      },
+      script,
+      entry: this.entry,
+      limits: this.#limits,
+      permissions,
+    });
+  }
+
+  spec({ userInput, workingDirectory, whole, ask }: RunInputs): RunSpec {
+    const { options, host, clock, permissions } = this.#host;
+    const { env, answers, executors, rehearsal } = options;
+    return runSpec({
+      entry: this.entry,
+      fingerprintOf: this.#checked.entry,
+      flows: this.flows,
+      specsOf: (run) =>
+        flowSpecs(this.flows, {
+          ...run,
+          environment: host.environment,
+          env,
+          answers: { ...rehearsal?.answers, ...answers },
+          ask,
+          executors,
+          clock,
+          redact: () => host.redactor.stream(),
+          whole,
+        }),
+      userInput,
+      workingDirectory: resolve(workingDirectory),
+      limits: this.#limits,
+      permissions,
+    });
+  }
+
+  get #limits(): ResolvedLimits {
+    const { limits, rehearsal, limitNames = setBy(limits, "the JobHost") } = this.#host.options;
+    return resolveLimits(
+      this.entry.limits,
+      rehearsal && { ...rehearsal.limits, setBy: setBy(rehearsal.limits, rehearsal.file) },
+      { ...limits, setBy: limitNames },
+    );
+  }
+}

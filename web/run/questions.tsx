@@ -1,0 +1,102 @@
+/** The questions of a run to the reader: each with a field for the answer, until somebody has answered it. */
+import { useId, useState } from "preact/hooks";
+import type { RunView } from "../../src/events/view.ts";
+import { Icon } from "../parts/icon.tsx";
+import { ErrorNote } from "../parts/notes.tsx";
+import type { RunActions } from "./run-head.tsx";
+
+interface Question {
+  /** As the server calls it. */
+  readonly id: string;
+  readonly activity: string;
+  readonly text: string;
+}
+
+export function Questions({ view, actions }: { view: RunView; actions: RunActions }) {
+  const questions = questionsOf(view);
+  return (
+    // Always there: what is added to it is read out.
+    <div role="status">
+      {questions.map((question) => (
+        <QuestionCard key={question.id} question={question} actions={actions} />
+      ))}
+    </div>
+  );
+}
+
+function questionsOf(view: RunView): readonly Question[] {
+  return [...view.works.values()].flatMap(({ workId, iteration, flow }) =>
+    (flow?.open ?? []).flatMap(({ step, activity, input }) =>
+      input?.kind === "ask"
+        ? [{ id: `${workId}.${iteration}.${step}`, activity, text: input.question }]
+        : [],
+    ),
+  );
+}
+
+function QuestionCard({
+  question: { id, activity, text },
+  actions,
+}: {
+  question: Question;
+  actions: RunActions;
+}) {
+  const field = useId();
+  const [answer, setAnswer] = useState("");
+  const [state, setState] = useState<"open" | "sending" | "sent">("open");
+  const [problem, setProblem] = useState<string>();
+  const send = async () => {
+    if (state !== "open") return;
+    setState("sending");
+    const refused = await actions.answer(id, answer);
+    setProblem(refused);
+    setState(refused === undefined ? "sent" : "open");
+  };
+  return (
+    <form
+      class="card question"
+      aria-labelledby={`${field}-title`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <h2 class="question-title" id={`${field}-title`}>
+        <Icon name="alert" size={16} /> The workflow asks{" "}
+        <span class="mono muted small">{activity}</span>
+      </h2>
+      {text === "" ? null : (
+        <p class="question-text" id={`${field}-text`}>
+          {text}
+        </p>
+      )}
+      {problem === undefined ? null : <ErrorNote>{problem}</ErrorNote>}
+      <label class="hidden-text" for={field}>
+        Your answer
+      </label>
+      <textarea
+        id={field}
+        class="input"
+        rows={3}
+        placeholder="Your answer"
+        aria-describedby={`${text === "" ? "" : `${field}-text `}${field}-hint`}
+        value={answer}
+        readOnly={state !== "open"}
+        onInput={({ currentTarget }) => setAnswer(currentTarget.value)}
+      />
+      <div class="question-foot">
+        <span id={`${field}-hint`} class="muted small">
+          The run waits for it. Ctrl+Enter answers.
+        </span>
+        <button type="submit" class="button button-primary" disabled={state !== "open"}>
+          {state === "open" ? "Answer" : state === "sending" ? "Sending…" : "Sent"}
+        </button>
+      </div>
+    </form>
+  );
+}
