@@ -1,7 +1,6 @@
 /**
  * The interpreter of workflows, without effects: `step(state, result)` gives the next state and what it needs from
- * the outside. One activity begins and one ends in a step, so that whoever drives it can look at the clock, write a
- * checkpoint or stop in between.
+ * the outside. One activity begins and one ends in a step, so whoever drives it can look at the clock or stop between.
  *
  * Owns what a workflow means: which activity follows, variables, agents, calls, handlers, hits. Doesn't own time,
  * tokens, sessions and processes: those come as results, and `stopped` ends a run for them.

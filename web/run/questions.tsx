@@ -25,7 +25,7 @@ export function Questions({ view, actions }: { view: RunView; actions: RunAction
 }
 
 function questionsOf(view: RunView): readonly Question[] {
-  return [...view.works.values()].flatMap(({ workId, iteration, flow }) =>
+  return [...view.works.values()].flatMap(({ workId, runs: iteration, flow }) =>
     (flow?.open ?? []).flatMap(({ step, activity, input }) =>
       input?.kind === "ask"
         ? [{ id: `${workId}.${iteration}.${step}`, activity, text: input.question }]
