@@ -124,8 +124,8 @@ describe("agent-jobs list, chart, schema, help", () => {
       [
         "good.json: valid",
         "typo.json: valid",
-        'missing.json: entry.jobs["j"]: f.wf.md: The parameter REPO has no value. (give it in params)',
-        'typo.json: warning: entry.jobs["j"]: f.wf.md: The workflow has no parameter "BRNCH". (did you mean "BRANCH"?)',
+        'missing.json: entry.jobs["j"].work.file: The parameter REPO has no value. (add it to params)',
+        'typo.json: warning: entry.jobs["j"].work.file: The workflow has no parameter "BRNCH". (did you mean "BRANCH"?)',
       ],
     );
     const run = await runCli(["run", "missing.json"], { cwd });
