@@ -1,6 +1,5 @@
 /** The workflows of an entry: read from their files, and as the engine runs them. */
-import { readFileSync } from "node:fs";
-import { basename, isAbsolute, join, resolve } from "node:path";
+import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
@@ -13,17 +12,17 @@ import type { FlowLeaf } from "../entry/work-paths.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
+import { decidePermission } from "../permissions/policy.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
-import { fileErrorMessage } from "../platform/system-error.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import type { Answers, Asker } from "../workflow/ask.ts";
 import { promptsModels } from "../workflow/describe.ts";
 import { flowChartOf } from "../workflow/flow-chart.ts";
 import type { Executor } from "../workflow/executor.ts";
-import type { WorkflowFiles } from "../workflow/files.ts";
+import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { bindParameters, USER_INPUT } from "../workflow/parameters.ts";
 import type { Restored } from "../workflow/restore.ts";
@@ -124,15 +123,17 @@ type FlowFile =
     };
 
 function readFlow(file: string, entry: PreparedEntry, reading: FlowReading): FlowFile {
-  let text: Uint8Array;
-  try {
-    text = readFileSync(file);
-  } catch (error) {
-    const reason = `Can't read the workflow: ${fileErrorMessage(error)}.`;
-    return { kind: "rejected", reason, diagnostics: [] };
+  const { id, files } = filesAround(file);
+  const found = files.read(basename(file), id);
+  if (found.kind !== "found") {
+    return {
+      kind: "rejected",
+      reason: `Can't read the workflow: ${found.reason}`,
+      diagnostics: [],
+    };
   }
   try {
-    return { kind: "read", flow: loadFlow(text, file, entry, reading) };
+    return { kind: "read", flow: loadFlow(found.content, file, entry, reading) };
   } catch (error) {
     if (!(error instanceof DiagnosticsError)) throw error;
     const { diagnostics } = error;
@@ -246,7 +247,8 @@ function flowSpec({ workflow, files }: LoadedFlow, options: FlowOptions): FlowSp
             answers: { ...settings.answers, ...options.answers },
             ask: options.ask,
             scripts,
-            read: (path, from) => readValue(files, path, from),
+            read: (path, from) =>
+              readValue(files.read(path, from), permissions, resolve(context.workingDirectory)),
             restored: whole?.restored,
             onResult: whole?.onResult,
             breathe: () => setImmediate(),
@@ -348,9 +350,18 @@ async function withScripts(
   }
 }
 
-function readValue(files: WorkflowFiles, path: string, from: string): FileRead {
-  const found = files.read(path, from);
+/** A file in the working directory is read as far as an agent may read it. */
+function readValue(found: FoundFile, permissions: Permissions, workingDirectory: string): FileRead {
   if (found.kind !== "found") return { kind: "failed", reason: found.reason };
+  const path = resolve(found.file);
+  if (path.startsWith(`${workingDirectory}${sep}`)) {
+    const request = { kind: "read", paths: [path], deep: false } as const;
+    const decision = decidePermission(permissions, request, { ...realFiles, workingDirectory });
+    if (decision.kind !== "allowed") {
+      const reason = `The permissions don't allow reading ${relative(workingDirectory, path)}: ${decision.reason}.`;
+      return { kind: "failed", reason };
+    }
+  }
   const { content } = found;
   return {
     kind: "read",

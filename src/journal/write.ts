@@ -134,7 +134,8 @@ export function createJournalReporter(
   };
 }
 
-/** Whether a journal contains the event. */
+/** Whether a journal contains the event: texts that come in pieces are in the event of their end. */
 export function isKept(event: RunEvent): boolean {
+  if (event.type === "step.output") return false;
   return event.type !== "activity" || !event.activity.kind.endsWith(".delta");
 }

@@ -265,9 +265,15 @@ class FlowRunner {
     step: number,
   ): Promise<EffectResult> {
     const { work, ports } = this.#context;
+    // Who follows the run sees the beginning; all of it is in the file of the script.
+    let rest = this.#run.limits.outputCharacters;
     const executed = await this.#run.scripts.execute(effect.scripts, {
       signal: this.#scope.signal,
-      onOutput: ({ script, text }) => ports.emit({ type: "step.output", work, step, script, text }),
+      onOutput: ({ script, text }) => {
+        if (rest <= 0) return;
+        rest -= text.length;
+        ports.emit({ type: "step.output", work, step, script, text });
+      },
     });
     switch (executed.kind) {
       case "executed":

@@ -1,5 +1,6 @@
 /** Workflows with the real command line, the real runtime, a real shell and a scripted model. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
@@ -52,6 +53,26 @@ const messages = ({ messages: all }: RecordedRequest): readonly string[] =>
   );
 
 describe("agent-jobs run FILE.wf.md", () => {
+  it("reads only files that an agent may read", async (t) => {
+    const read = (name: string): string =>
+      `---\npermissions: { preset: read-only, read: ["!secret/**"] }\n---\n${workflowText(`START --> ASSIGN_A[Assign: file:${name}]`)}`;
+    const files = { "secret/x.txt": "hidden", "open.txt": "shown" };
+    const denied = await run(t, { files: { ...files, "a.wf.md": read("secret/x.txt") } });
+    assert.equal(denied.code, 1, denied.stdout);
+    assert.match(denied.stdout, /don't allow reading secret\/x\.txt/);
+    assert.doesNotMatch(JSON.stringify(denied.events), /hidden/);
+    const allowed = await run(t, { files: { ...files, "a.wf.md": read("open.txt") } });
+    assert.equal(allowed.code, 0, allowed.stdout);
+    assert.match(JSON.stringify(allowed.events), /"report":"shown"/);
+  });
+
+  it("keeps no more of what commands print in its journal than RESULT does", async (t) => {
+    const text = `---\npermissions: { shell: true }\nlimits: { outputCharacters: 1000 }\n---\n${workflowText("START --> EXECUTE_A[seq 200000]\nEXECUTE_A -->|no| SUCCESS")}`;
+    const { code, stdout, events } = await run(t, { files: { "a.wf.md": text } });
+    assert.equal(code, 0, stdout);
+    assert.ok(JSON.stringify(events).length < 40_000, `${JSON.stringify(events).length}`);
+  });
+
   it("needs neither a model nor a token if nothing is prompted", async (t) => {
     const text = workflowText("START --> EXECUTE_A[echo hello {{WHO}}] --> SUCCESS\nPARAMS[WHO]");
     const files = { "a.wf.md": `---\npermissions: { shell: [echo *] }\n---\n${text}` };
@@ -153,7 +174,8 @@ describe("agent-jobs run FILE.wf.md", () => {
     const ran = await run(t, { files, args, env });
     assert.equal(ran.code, 0, ran.stdout + ran.stderr);
     const printed = ran.events
-      .flatMap((one) => (one.type === "step.output" ? [one.text] : []))
+      .flatMap((one) => (one.type === "step.ended" ? (one.effects ?? []) : []))
+      .flatMap((one) => (one.kind === "executed" ? one.runs.map(({ output }) => output) : []))
       .join("");
     assert.match(printed, /^d\nyes\n/);
     assert.match(printed, /Ada/);
@@ -238,5 +260,8 @@ jobs:
     });
     const other = await runCli(["validate", "e.yml"], { cwd: path });
     assert.match(other.stdout, /^e\.yml:12:35: .*\[1\]\.file: Can't read the workflow: .*\n$/);
+    execFileSync("mkfifo", [join(path, "c.wf.md")]);
+    const fifo = await runCli(["validate", "e.yml"], { cwd: path });
+    assert.match(fifo.stdout, /^e\.yml:12:35: .*"c\.wf\.md" is no regular file\.\n$/);
   });
 });
