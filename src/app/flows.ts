@@ -1,6 +1,6 @@
 /** The workflows of an entry: read from their files, and as the engine runs them. */
 import { readFileSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { basename, isAbsolute, join, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
@@ -93,7 +93,7 @@ export function loadFlows(
     };
     if (!known.has(name)) {
       known.add(name);
-      const read = readFlow(join(folder, name), entry, reading);
+      const read = readFlow(isAbsolute(name) ? name : join(folder, name), entry, reading);
       if (read.kind === "read") flows[name] = read.flow;
       else found.push({ ...place, reason: read.reason });
       found.push(...(read.kind === "read" ? read.flow.warnings : read.diagnostics));
