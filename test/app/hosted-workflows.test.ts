@@ -15,7 +15,7 @@ const ask = workflowText(`PARAMS["NAME, TONE=kind"]
 START --> ASK_OK["Greet {{NAME}}, {{TONE}}?"] --> CHECK_OK{RESULT == yes}
 CHECK_OK -->|yes| SUCCESS
 CHECK_OK -->|no| FAILED`);
-const write = `---\npermissions: { shell: true }\n---\n${workflowText("START --> EXECUTE_A['echo hi > made.txt']")}`;
+const write = `---\npermissions: { shell: true }\n---\n${workflowText('START --> EXECUTE_A["touch made.txt && ls made.txt"]')}`;
 const talk = workflowText("START --> PROMPT_A[User Hi]", "## User Hi\n\nHi\n");
 const two = workflowText('START --> ASK_A["One?"] --> ASK_B["Two?"]');
 const files = {
@@ -99,8 +99,9 @@ describe("a host with workflows", () => {
     const entry = flow(join(path, "flows/write.wf.md"));
     const { live, folder } = await makeLive(t, entry, [{ turns: ["unused"], optional: true }]);
     const { jobId } = started(await live.startJob("job", "", folder));
-    const last = (await drain(live, "job", jobId)).at(-2);
-    assert.deepEqual(last, { callback: "jobSucceeded" });
+    const events = await drain(live, "journal", jobId);
+    const end = events.find(({ type }) => type === "work.ended");
+    assert.match(String(end?.["report"]), /made\.txt\n[^]*made\.txt/);
     assert.equal(existsSync(join(folder, "made.txt")), false);
   });
 
