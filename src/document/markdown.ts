@@ -9,6 +9,7 @@ import MarkdownIt from "markdown-it";
 import type { Diagnostic } from "./diagnostic.ts";
 import type { Locate, Position } from "./problem.ts";
 import { readDocument, readSource } from "./read-document.ts";
+import { linePositions } from "./text-position.ts";
 
 /** A line that begins with `#`, outside of fences, lists, quotes and HTML. */
 export interface MarkdownHeading {
@@ -134,25 +135,10 @@ function locateIn(
   lines: readonly string[],
   first: number,
 ): (offset: number) => Position {
-  let starts: number[] | undefined;
+  const place = linePositions(() => content.map(({ length }) => length));
   return (offset) => {
-    if (starts === undefined) {
-      starts = [];
-      let start = 0;
-      for (const line of content) {
-        starts.push(start);
-        start += line.length + 1;
-      }
-    }
-    let low = 0;
-    let high = starts.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if ((starts[middle] ?? 0) <= offset) low = middle;
-      else high = middle - 1;
-    }
-    const indent = (lines[first + low] ?? "").length - (content[low] ?? "").length;
-    const column = offset - (starts[low] ?? 0) + 1 + Math.max(0, indent);
-    return { line: first + low + 1, column };
+    const { line, column } = place(offset);
+    const indent = (lines[first + line - 1] ?? "").length - (content[line - 1] ?? "").length;
+    return { line: first + line, column: column + Math.max(0, indent) };
   };
 }

@@ -1,10 +1,15 @@
 import type { Position } from "./problem.ts";
 
-/** Offsets to lines and columns, by binary search; built on first use. */
+/** Offsets to lines and columns. */
 export function textPositions(text: string): (offset: number) => Position {
+  return linePositions(() => text.split("\n").map(({ length }) => length));
+}
+
+/** The same for lines of these lengths with a line break between them, by binary search; asked for on first use. */
+export function linePositions(lengths: () => readonly number[]): (offset: number) => Position {
   let starts: number[] | undefined;
   return (offset) => {
-    starts ??= lineStarts(text);
+    starts ??= startsOf(lengths());
     let low = 0;
     let high = starts.length - 1;
     while (low < high) {
@@ -16,8 +21,7 @@ export function textPositions(text: string): (offset: number) => Position {
   };
 }
 
-function lineStarts(text: string): number[] {
-  const starts = [0];
-  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
-  return starts;
+function startsOf(lengths: readonly number[]): number[] {
+  let start = 0;
+  return lengths.map((length) => (start += length + 1) - length - 1);
 }

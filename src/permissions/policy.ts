@@ -3,6 +3,7 @@
  * denies, and a denial wins. `docs/permissions.md` describes the policy for users.
  */
 import { homedir } from "node:os";
+import { isAbsolute } from "node:path";
 import type { Permissions } from "../entry/model.ts";
 import { decideShell } from "./commands.ts";
 import {
@@ -35,6 +36,8 @@ export interface PermissionContext extends PathContext {
   readonly platform?: NodeJS.Platform;
   /** The folder that `~` means in a denial. Default: the user's home. */
   readonly home?: string;
+  /** Where the shell of a command is. Absolute. Default: the working directory. */
+  readonly shellDirectory?: string;
   /** Files, and folders with all they hold, that the run writes about itself: no file tool writes to them. Absolute. */
   readonly kept?: readonly string[];
 }
@@ -175,8 +178,13 @@ function decideCommand(
   if (allow !== true && allow.length === 0) {
     return denied("shell", line, "the permissions allow no shell commands");
   }
-  const leadsOut = (path: string): boolean =>
-    fileReason("read", rules, path, context, false) !== undefined;
+  const { shellDirectory = context.workingDirectory, workingDirectory } = context;
+  const isElsewhere = shellDirectory !== workingDirectory;
+  const leadsOut = (path: string): boolean => {
+    // The command may change the directory once more: both must be fine.
+    const places = isElsewhere && !isAbsolute(path) ? [path, `${shellDirectory}/${path}`] : [path];
+    return places.some((one) => fileReason("read", rules, one, context, false) !== undefined);
+  };
   const verdict = decideShell(line, allow, deny, context.platform, leadsOut);
   return verdict.allowed ? { kind: "allowed" } : denied("shell", line, verdict.reason);
 }

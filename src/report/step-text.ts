@@ -16,8 +16,11 @@ export interface StepContents extends Pick<StepEnded, "variables"> {
   readonly printed?: string;
 }
 
-/** In the order in which it happened. */
-export function stepParts(step: StepContents): readonly StepPart[] {
+/**
+ * In the order in which it happened. The RESULT of an EXECUTE repeats its scripts and their output: it is left out,
+ * unless `all` is set.
+ */
+export function stepParts(step: StepContents, all = false): readonly StepPart[] {
   const { input, effects = [], result, printed = "", variables = {} } = step;
   const parts: StepPart[] = [];
   const add = (title: string, text: string, language = "text"): void => {
@@ -37,7 +40,7 @@ export function stepParts(step: StepContents): readonly StepPart[] {
     if (effect.kind === "answered") add("Answer", effect.text);
     if (effect.kind === "read") add("File", effect.text);
   }
-  const isShown = parts.at(-1)?.text.trim() === result?.trim();
+  const isShown = (runs.length > 0 && !all) || parts.at(-1)?.text.trim() === result?.trim();
   if (result !== undefined && !isShown) add("RESULT", result);
   const changed = Object.entries(variables);
   if (changed.length > 0) {

@@ -40,7 +40,7 @@ export function stepPage(record: StepRecord): string {
   ];
   const sections = [
     ...(ended?.reason === undefined ? [] : [section("Reason", ended.reason)]),
-    ...stepParts({ ...ended, input: started?.input }).map(({ title, text, language }) =>
+    ...stepParts({ ...ended, input: started?.input }, true).map(({ title, text, language }) =>
       section(title, text, language),
     ),
   ];

@@ -54,6 +54,21 @@ export function restoringScript(state: ShellState): string {
   return `${lines.join("\n")}\n`;
 }
 
+/** The commands that would make such a state of a new shell in `directory`, for the permissions to judge. */
+export function restoringCommands(state: ShellState, directory: string): readonly string[] {
+  const { workingDirectory, variables, removed, functions } = state;
+  const set = Object.entries(variables)
+    // Restoring changes the directory, which sets it anew.
+    .filter(([name]) => !isOwn(name) && name !== "OLDPWD")
+    .map(([name, value]) => `export ${name}=${shellQuoted(value)}`);
+  return [
+    ...removed.filter((name) => !isOwn(name)).map((name) => `unset -v ${name}`),
+    ...set,
+    ...(workingDirectory === directory ? [] : [`cd ${shellQuoted(workingDirectory)}`]),
+    ...(functions.trim() === "" ? [] : [functions]),
+  ];
+}
+
 /** The exit code of a restoring script whose directory is gone. */
 export const lostDirectory = 97;
 

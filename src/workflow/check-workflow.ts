@@ -1,6 +1,7 @@
 /** The checks that compare places of a workflow: names, edges, calls. They change nothing. */
 import type { Position } from "../document/problem.ts";
 import type { Permissions } from "../entry/model.ts";
+import { readCommand } from "./command-text.ts";
 import type { Findings, Place } from "./findings.ts";
 import type { WorkflowFiles } from "./files.ts";
 import type { Activity, WorkflowFile } from "./model.ts";
@@ -147,7 +148,7 @@ class FileCheck {
         if (activity.question !== undefined) this.#template(activity.question, place);
         break;
       case "execute":
-        if (activity.command !== undefined) this.#template(activity.command, place);
+        if (activity.command !== undefined) this.#command(activity.command, place);
         this.#execute(activity.id, place);
         break;
       case "call":
@@ -220,6 +221,13 @@ class FileCheck {
         reason,
         "add permissions to the front matter, or run with --permissions workspace",
       );
+  }
+
+  #command(command: string, place: Place): void {
+    this.#template(command, place);
+    const reading = readCommand(command);
+    if (reading.kind === "unclear")
+      this.#findings.warn(place, `${reading.reason} The EXECUTE fails.`);
   }
 
   #template(text: string, place: Place): void {

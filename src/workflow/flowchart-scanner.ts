@@ -48,7 +48,7 @@ const openings: Readonly<Record<string, string>> = { ")": "(", "]": "[", "}": "{
 
 export const wordPattern = /[A-Za-z][\w-]*/y;
 const linkPattern =
-  /([xo<](?=--|==|-\.))?(?:(-\.+-)([xo>])?|(-\.)|(--+)([xo>])?|(==+)([xo>])?|(~~~+))/y;
+  /([xo<](?=--|==|-\.))?(?:(-?\.+-)([xo>])?|(-\.)|(--+)([xo>])?|(==+)([xo>])?|(~~~+))/y;
 const edgeIdPattern = /[\p{L}\p{N}_]+@(?=[xo<]?(?:--|==|-\.))/uy;
 
 export class FlowScanner {

@@ -1,16 +1,17 @@
 /**
  * The interpreter of workflows, without effects: `step(state, result)` gives the next state and what it needs from
- * the outside. One activity begins and one ends in a step, so that whoever drives it can look at the clock, write a
- * checkpoint or stop in between.
+ * the outside. One activity begins and one ends in a step, so whoever drives it can look at the clock or stop between.
  *
  * Owns what a workflow means: which activity follows, variables, agents, calls, handlers, hits. Doesn't own time,
  * tokens, sessions and processes: those come as results, and `stopped` ends a run for them.
  */
 import { evaluateCheck } from "./check.ts";
 import { firstWords, outputOf, scriptsIn, shortened } from "./commands.ts";
+import { readCommand } from "./command-text.ts";
 import { type Activity, type Workflow } from "./model.ts";
 import { Flow, frameOf } from "./flow.ts";
 import { Bounds, type MachineLimits } from "./machine-limits.ts";
+import { hitsOf, withHit } from "./hits.ts";
 import { Scope, type Resolved } from "./scope.ts";
 import type {
   Effect,
@@ -21,7 +22,7 @@ import type {
   Step,
   WorkflowState,
 } from "./state.ts";
-import { isQuoted, roleOf, shellQuoted } from "./value.ts";
+import { isQuoted, roleOf } from "./value.ts";
 
 export interface MachineOptions {
   /** The names of the environment that the workflow may read, with their values. */
@@ -122,11 +123,11 @@ class Stepper extends Flow {
     const most = this.#bounds.of("activities");
     if (activities >= most.value) return this.end(this.exceed(most, id));
     const frame = this.frame;
-    const hit = (frame.hits[id] ?? 0) + 1;
+    const hit = hitsOf(frame.hits, id) + 1;
     const hits = this.#bounds.hits(frame.variables);
     if (hit > hits.value && !uncounted.has(activity.kind)) return this.fail(this.exceed(hits, id));
     this.update({ activities: activities + 1 });
-    this.updateFrame({ hits: { ...frame.hits, [id]: hit } });
+    this.updateFrame({ hits: withHit(frame.hits, id) });
     const { file } = frame;
     const depth = this.state.frames.length - 1;
     this.trace.push({ kind: "started", file, activity: id, hit, depth });
@@ -261,7 +262,9 @@ class Stepper extends Flow {
         this.trace.push({ kind: "skipped", activity: id, reason });
       ({ scripts } = found);
     } else {
-      const filled = this.#scope(files).fill(command, shellQuoted);
+      const reading = readCommand(command);
+      if (reading.kind === "unclear") return this.finish(activity, unanswered(reading.reason));
+      const filled = this.#scope(files).fill(command, reading.insert);
       if (filled.kind === "failed") return this.finish(activity, unanswered(filled.reason));
       this.#reportMissing(id, filled.missing);
       scripts = [{ tag: "sh", code: filled.text }];

@@ -89,8 +89,6 @@ export type Activity = ActivityPlace &
       }
   );
 
-export type ActivityKind = Activity["kind"];
-
 export interface ActivityPlace {
   readonly id: string;
   readonly at: Position;

@@ -27,6 +27,7 @@ import type { EffectResult, ShellState } from "../events/step.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { Agents } from "./agents.ts";
 import { missingAnswer, type Answers, type Asker } from "./ask.ts";
+import { hitsOf } from "./hits.ts";
 import { workflowMachine } from "./machine.ts";
 import type { Workflow } from "./model.ts";
 import { Restoring, type Restored } from "./restore.ts";
@@ -290,7 +291,7 @@ class FlowRunner {
 
   #activity(id: string, state: WorkflowState): StepActivity {
     const frame = state.frames.at(-1);
-    return { id, file: frame?.file ?? "", hit: frame?.hits[id] ?? 1 };
+    return { id, file: frame?.file ?? "", hit: frame === undefined ? 1 : hitsOf(frame.hits, id) };
   }
 
   /** What the interpreter reports beside the steps. */

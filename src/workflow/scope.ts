@@ -1,4 +1,5 @@
 /** The values that an activity sees, in the order in which names are looked up. */
+import type { Insert } from "./command-text.ts";
 import type { WorkflowFile } from "./model.ts";
 import type { Frame, WorkflowState } from "./state.ts";
 import { isQuoted, substitute, unquote } from "./value.ts";
@@ -77,14 +78,16 @@ export class Scope {
     }
   }
 
-  /** A text of the author. `quote` is applied to what is inserted. */
+  /** A text of the author. */
   fill(
     text: string,
-    quote: (value: string) => string = (inserted) => inserted,
+    insert: Insert = (inserted) => inserted,
   ): Exclude<Resolved, { kind: "unread" }> {
-    const filled = substitute(text, (name) => {
+    const filled = substitute(text, (name, offset) => {
       const found = this.named(name);
-      return found.kind === "value" || found.kind === "authored" ? quote(found.text) : undefined;
+      return found.kind === "value" || found.kind === "authored"
+        ? insert(found.text, offset)
+        : undefined;
     });
     if (filled === "too-long") return { kind: "failed", reason: "The text is too long." };
     return { kind: "text", ...filled };

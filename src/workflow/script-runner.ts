@@ -4,18 +4,19 @@
  * Owns the shell of a run and the executors beside it. Invariants: nothing runs unless every script of the activity is
  * allowed; an activity ends within its limits and a few seconds; after `close` nothing that it has started runs on.
  */
-import { defaultLimits, type Limits, type Permissions } from "../entry/model.ts";
+import { defaultLimits, type Permissions } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
-import { limitText } from "../events/exceeded-limit.ts";
 import type { Script, ScriptRun, ShellState } from "../events/step.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { decidePermission, type PermissionContext } from "../permissions/policy.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 import { RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { restoringCommands } from "./bash-protocol.ts";
 import { BashShell, bashTags } from "./bash-shell.ts";
 import type { Executor, ScriptEnd } from "./executor.ts";
 import { namesPython, pythonExecutor, pythonTags } from "./python.ts";
+import { Bounds, type BoundLimits, type Problem, type ScriptLimits } from "./script-bounds.ts";
 import { ScriptOutput, type OutputDelta } from "./script-output.ts";
 
 /** What the interpreter needs in order to execute. */
@@ -40,15 +41,11 @@ export interface ExecuteOptions {
 export type Executed =
   /** All scripts have run, whatever their exit codes. */
   | { readonly kind: "executed"; readonly runs: readonly CompleteRun[] }
-  | {
+  | (Problem & {
       readonly kind: "failed";
-      readonly reason: string;
-      readonly because: "denied" | "limit" | "output" | "killed" | "broken";
-      /** The limit that it has exceeded. */
-      readonly limit?: "commandMinutes" | "commandIdleMinutes";
-      /** Up to the script that failed, which is the last one. */
+      /** Up to the script that failed, which is the last one; one that was denied is not there. */
       readonly runs: readonly CompleteRun[];
-    }
+    })
   | { readonly kind: "canceled"; readonly runs: readonly CompleteRun[] };
 
 /** With what is known of every script that this runner has run. Not redacted. */
@@ -56,16 +53,6 @@ export interface CompleteRun extends ScriptRun {
   readonly outputCharacters: number;
   readonly outputFile: string;
 }
-
-export type ScriptLimits = Pick<
-  Limits,
-  "commandMinutes" | "commandIdleMinutes" | "outputCharacters"
-> & {
-  /** What has set them, for texts. */
-  readonly setBy?: { readonly [Name in keyof Limits]?: string };
-};
-
-type BoundLimits = ScriptLimits & Required<Omit<ScriptLimits, "setBy">>;
 
 export interface ScriptRunnerOptions {
   /** Where scripts and output are kept until the run is over. Its mark is in the environment of each process. */
@@ -162,14 +149,19 @@ export class ScriptRunner implements Scripts {
   async #execute(scripts: readonly Script[], options: ExecuteOptions): Promise<Executed> {
     const runs: CompleteRun[] = [];
     if (options.signal.aborted || this.#closed.signal.aborted) return { kind: "canceled", runs };
-    const refused = this.#refusal(scripts);
-    if (refused !== undefined) return { kind: "failed", because: "denied", reason: refused, runs };
+    const denied = (reason: string) =>
+      ({ kind: "failed", because: "denied", reason, runs }) as const;
+    const refused = this.#refusalToRestore() ?? this.#refusal(scripts);
+    if (refused !== undefined) return denied(refused);
     const bounds = new Bounds(this.#limits, this.#options.clock, [
       options.signal,
       this.#closed.signal,
     ]);
     try {
       for (const [index, script] of scripts.entries()) {
+        // The scripts before it may have changed the directory, or where a link leads.
+        const changed = index === 0 ? undefined : this.#refusal([script]);
+        if (changed !== undefined) return denied(changed);
         const problem = await this.#script(script, index, bounds, options, runs);
         if (bounds.isCanceled) return { kind: "canceled", runs };
         if (problem !== undefined) return { kind: "failed", ...problem, runs };
@@ -186,7 +178,12 @@ export class ScriptRunner implements Scripts {
       const executor = this.#executor(tag);
       if (executor === undefined) return `No executor runs scripts with the tag ${tag}.`;
       if (executor.command === undefined) continue;
-      const command = executor.command(code);
+      let command: string;
+      try {
+        command = executor.command(code);
+      } catch (error) {
+        return `The executor of ${tag} can't tell what it would run: ${errorMessage(error)}.`;
+      }
       const decision = this.#judge(this.#options.permissions, command);
       if (decision.kind === "allowed") continue;
       const advice = this.#advice(command);
@@ -198,7 +195,20 @@ export class ScriptRunner implements Scripts {
   #judge(permissions: Permissions, command: string): ReturnType<typeof decidePermission> {
     const { files, workingDirectory } = this.#options;
     const request = { kind: "shell", command } as const;
-    return decidePermission(permissions, request, { ...files, workingDirectory });
+    const shellDirectory = this.#shell.state.workingDirectory;
+    return decidePermission(permissions, request, { ...files, workingDirectory, shellDirectory });
+  }
+
+  /** A journal is a file that anyone may have written: what it makes of the shell needs the same permissions as a script. */
+  #refusalToRestore(): string | undefined {
+    const { state, workingDirectory } = this.#options;
+    if (state === undefined || this.#scripts > 0) return undefined;
+    for (const command of restoringCommands(state, workingDirectory)) {
+      const decision = this.#judge(this.#options.permissions, command);
+      if (decision.kind === "allowed") continue;
+      return `The permissions don't allow to restore the shell with ${firstLine(command)}: ${decision.reason}.`;
+    }
+    return undefined;
   }
 
   /** The smallest change of `permissions.shell` that would allow the command; empty if there is none that is simple. */
@@ -282,8 +292,6 @@ export class ScriptRunner implements Scripts {
   }
 }
 
-type Problem = Pick<Extract<Executed, { kind: "failed" }>, "because" | "reason" | "limit">;
-
 /** Of a script that was ended, as `timeout` reports it. */
 const endedExitCode = 124;
 
@@ -312,83 +320,4 @@ async function orGivenUp(
   const end = await Promise.race([running, given]);
   over.abort();
   return end ?? { kind: "failed", reason: "There is no executor." };
-}
-
-/** What ends the scripts of an activity before they end. */
-class Bounds {
-  readonly #limits: BoundLimits;
-  readonly #clock: Clock;
-  readonly #outer: readonly AbortSignal[];
-  readonly #over = new AbortController();
-  readonly #abort = new AbortController();
-  #heard: number;
-  #stopped: Problem | undefined;
-
-  constructor(limits: BoundLimits, clock: Clock, outer: readonly AbortSignal[]) {
-    this.#limits = limits;
-    this.#clock = clock;
-    this.#outer = outer;
-    this.#heard = clock.now();
-    for (const signal of outer) {
-      const cancel = (): void => this.#abort.abort();
-      if (signal.aborted) cancel();
-      else signal.addEventListener("abort", cancel, { once: true, signal: this.#over.signal });
-    }
-    void this.#watchTime();
-    void this.#watchSilence();
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  get stopped(): Problem | undefined {
-    return this.#stopped;
-  }
-
-  get isCanceled(): boolean {
-    return this.#stopped === undefined && this.#outer.some(({ aborted }) => aborted);
-  }
-
-  /** There was output. */
-  heard(): void {
-    this.#heard = this.#clock.now();
-  }
-
-  /** There is more output than `bytes`. */
-  exceed(bytes: number): void {
-    this.#stop({ because: "output", reason: `The output is longer than ${bytes} bytes` });
-  }
-
-  end(): void {
-    this.#over.abort();
-  }
-
-  async #watchTime(): Promise<void> {
-    await this.#clock.sleep(this.#limits.commandMinutes * 60_000, this.#over.signal);
-    if (!this.#over.signal.aborted) this.#exceedTime("commandMinutes");
-  }
-
-  async #watchSilence(): Promise<void> {
-    const most = this.#limits.commandIdleMinutes * 60_000;
-    while (!this.#over.signal.aborted) {
-      const silent = this.#clock.now() - this.#heard;
-      if (silent >= most) return this.#exceedTime("commandIdleMinutes");
-      await this.#clock.sleep(most - silent, this.#over.signal);
-    }
-  }
-
-  #exceedTime(limit: "commandMinutes" | "commandIdleMinutes"): void {
-    const { setBy = {}, [limit]: value } = this.#limits;
-    const source = setBy[limit];
-    const bound = { limit, value, ...(source === undefined ? {} : { setBy: source }) };
-    const reason = `Exceeded ${limitText(bound)}`;
-    this.#stop({ because: "limit", limit, reason });
-  }
-
-  #stop(problem: Problem): void {
-    if (this.#abort.signal.aborted) return;
-    this.#stopped = problem;
-    this.#abort.abort();
-  }
 }

@@ -12,6 +12,7 @@ import {
   readMarkdown,
 } from "../document/markdown.ts";
 import type { Position } from "../document/problem.ts";
+import { linePositions } from "../document/text-position.ts";
 import { documentLimits, readSource } from "../document/read-document.ts";
 import type { Findings, Place } from "./findings.ts";
 import type { FoundFile, WorkflowFiles } from "./files.ts";
@@ -283,22 +284,10 @@ function includedPath(line: string): string | undefined {
 }
 
 function locateIn(lines: readonly Line[], heading: Place): (offset: number) => Place {
-  let starts: number[] | undefined;
+  const place = linePositions(() => lines.map(({ text }) => text.length));
   return (offset) => {
-    if (starts === undefined) {
-      let start = 0;
-      starts = lines.map(({ text }) => (start += text.length + 1) - text.length - 1);
-    }
-    let low = 0;
-    let high = starts.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if ((starts[middle] ?? 0) <= offset) low = middle;
-      else high = middle - 1;
-    }
-    const line = lines[low];
-    if (line === undefined) return heading;
-    const at: Position = { line: line.line, column: offset - (starts[low] ?? 0) + 1 };
-    return { file: line.file, at };
+    const { line: index, column } = place(offset);
+    const line = lines[index - 1];
+    return line === undefined ? heading : { file: line.file, at: { line: line.line, column } };
   };
 }

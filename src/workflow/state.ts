@@ -4,6 +4,7 @@
  */
 import type { ExceededLimit } from "../events/exceeded-limit.ts";
 import type { EffectResult, Script, ScriptRun } from "../events/step.ts";
+import type { Hits } from "./hits.ts";
 
 export type { EffectResult, Script, ScriptRun };
 
@@ -33,7 +34,7 @@ export interface Frame {
   /** Parameters whose value is a file that has not been read. */
   readonly unread: readonly string[];
   /** By activity. */
-  readonly hits: Readonly<Record<string, number>>;
+  readonly hits: Hits;
   /** Which of the ends is being handled; each is handled once. */
   readonly handling: "nothing" | "success" | "failed";
   readonly handled: readonly ("success" | "failed")[];

@@ -137,7 +137,7 @@ export class StepLog {
   }
 }
 
-export function inputOf(effect: Effect): StepInput | undefined {
+function inputOf(effect: Effect): StepInput | undefined {
   switch (effect.kind) {
     case "prompt":
       return { kind: "prompt", agent: effect.agent, text: effect.text };

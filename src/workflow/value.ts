@@ -38,7 +38,7 @@ const longestText = 10_000_000;
  */
 export function substitute(
   text: string,
-  valueOf: (name: string) => string | undefined,
+  valueOf: (name: string, offset: number) => string | undefined,
 ): { readonly text: string; readonly missing: readonly string[] } | "too-long" {
   const missing = new Set<string>();
   const parts: string[] = [];
@@ -50,7 +50,7 @@ export function substitute(
   };
   for (const found of text.matchAll(placeholder)) {
     const [whole, name = ""] = found;
-    const value = valueOf(name);
+    const value = valueOf(name, found.index);
     if (value === undefined) missing.add(name);
     add(text.slice(at, found.index));
     add(value ?? whole);

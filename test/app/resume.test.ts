@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
 import { DiagnosticsError } from "../../src/document/diagnostic.ts";
 import { UsageError } from "../../src/app/options.ts";
@@ -107,6 +108,7 @@ describe("a run that is resumed", () => {
         { journal: path("cut.jsonl") },
         /The journal cut\.jsonl would overwrite cut\.jsonl\. Choose another file\.$/,
       ],
+      [{ record: path("r.yml") }, /--record can't be combined with --resume/],
       [{ resume: path("none.jsonl") }, /the journal none\.jsonl does not exist\.$/],
     ];
     for (const [more, reason] of cases)
@@ -210,9 +212,22 @@ describe("a run that is resumed", () => {
     const { run, workspace, path } = await setup(t);
     const failed = await run({ answers: {}, journal: path("1.jsonl") });
     assert.equal(failed.outcome.kind, "failed");
-    const { outcome, view } = await run({ resume: path("1.jsonl"), journal: path("2.jsonl") });
+    const { outcome, view } = await run({
+      resume: path("1.jsonl"),
+      journal: path("2.jsonl"),
+      history: path("steps"),
+    });
     assert.equal(outcome.kind, "succeeded");
     assert.equal([...view.works.values()][0]?.flow?.stepCount, 7);
+    assert.deepEqual((await readdir(path("steps"))).sort(), [
+      "001-START.md",
+      "002-SET_A.md",
+      "003-EXECUTE_A.md",
+      "004-SET_B.md",
+      "005-ASK_A.md",
+      "006-EXECUTE_B.md",
+      "007-SUCCESS.md",
+    ]);
     const { events } = parseJournal(await workspace.read("2.jsonl"));
     const ended = events.filter((event) => event.type === "step.ended");
     assert.deepEqual(

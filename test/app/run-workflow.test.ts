@@ -73,12 +73,15 @@ describe("runWorkflow", () => {
     const { run, folder } = await makeRun(t, text);
     const events: RunEvent[] = [];
     const journal = join(folder, "run.jsonl");
+    const history = join(folder, "steps");
     const { status, result, view } = await run({
       provider: { baseUrl: server.baseUrl },
       userInput: "you",
       reporters: [{ report: (event) => void events.push(event) }],
       journal,
+      history,
     });
+    assert.match(await readFile(join(history, "002-PROMPT_A.md"), "utf8"), /You said/);
     assert.deepEqual([status, result], ["succeeded", "You said: Hello, you."]);
     assert.equal(view.totals.modelCalls, 1);
     const types = events.map(({ type }) => type);

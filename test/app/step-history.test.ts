@@ -39,7 +39,7 @@ test("every step is a file that says what it was, what went in and what came out
     /- Began 2026-03-01T06:30:04.000Z, took 2.0 s\n- Failed\n- Goes on with PROMPT&#95;PLAN\n/,
     /## Reason\n\n```text\nEXECUTE_BUILD ended with exit code 1.\n```/,
     /## Script\n\n```sh\nnpm run biuld\n```\n\n## Output, exit code 1\n\n```text\nno such script\n```/,
-    /## Variables\n\n```text\nEXIT_CODE=1\n```/,
+    /## RESULT\n\n```text\n\$ npm run biuld\nno such script\n```\n\n## Variables\n\n```text\nEXIT_CODE=1\n```/,
   ])
     assert.match(page, part);
   assert.match(

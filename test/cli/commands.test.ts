@@ -99,6 +99,39 @@ describe("agent-jobs list, chart, schema, help", () => {
     });
   });
 
+  it("validates the parameters that a job gives its workflows", async (t) => {
+    const flow = workflowText('PARAMS["REPO, BRANCH=main"]\nSTART --> SET_A[A=REPO]');
+    const entry = (params: object): string =>
+      JSON.stringify({
+        models: { driving: "m" },
+        tasks: {},
+        jobs: { j: { work: { kind: "Flow", file: "f.wf.md", params } } },
+      });
+    const { path: cwd } = await makeWorkspace(t, {
+      "f.wf.md": flow,
+      "good.json": entry({ REPO: "$user-input" }),
+      "missing.json": entry({ BRANCH: "x" }),
+      "typo.json": entry({ REPO: "x", BRNCH: "y" }),
+    });
+    const files = ["good.json", "missing.json", "typo.json"];
+    const { code, stdout } = await runCli(["validate", ...files], { cwd });
+    assert.equal(code, 2);
+    assert.deepEqual(
+      stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => line.replace(/:\d+:\d+:/, ":")),
+      [
+        "good.json: valid",
+        "typo.json: valid",
+        'missing.json: entry.jobs["j"].work.file: The parameter REPO has no value. (add it to params)',
+        'typo.json: warning: entry.jobs["j"].work.file: The workflow has no parameter "BRNCH". (did you mean "BRANCH"?)',
+      ],
+    );
+    const run = await runCli(["run", "missing.json"], { cwd });
+    assert.equal(run.code, 2);
+  });
+
   it("lists the workflows of a job among its tasks, with the models of their prompts", async (t) => {
     const flow = (model: string, node: string): string =>
       `---\nmodel: ${model}\npermissions: workspace\n---\n\n${workflowText(`START --> ${node}`, "## User A\n\nHi")}`;

@@ -61,4 +61,35 @@ describe("the command line with workflows", () => {
     });
     assert.equal((await runCli(["list", "bad.wf.md"], { cwd })).code, 2);
   });
+
+  it("shows the path of a run in its log, chart and history", async (t) => {
+    const flow = `---\nmodel: { id: m }\npermissions: { shell: ["seq *"] }\nlimits: { outputCharacters: 50000 }\n---\n${workflowText(
+      'START --> PROMPT_A[Prompt: User Ask] --> EXECUTE_B["Execute: seq 1 100"] --> CALL_C[[c.wf.md]]',
+      "## User Ask\n\nHi",
+    )}`;
+    const workspace = await makeWorkspace(t, {
+      "flow.wf.md": flow,
+      "c.wf.md": workflowText("START --> SET_X[Set: X=1]"),
+      "r.yml":
+        "entry: flow.wf.md\nsessions:\n  - activity: PROMPT_A\n    turns:\n      - text: Hello.\n",
+    });
+    const { path: cwd } = workspace;
+    const { code, stdout, stderr } = await runCli(
+      "run flow.wf.md --rehearse r.yml --history history --journal run.jsonl".split(" "),
+      { cwd },
+    );
+    assert.equal(code, 0, stderr);
+    for (const line of ["2 PROMPT_A: said: Hello.", "3 EXECUTE_B: seq 1 100, exit code 0"])
+      assert.ok(stdout.includes(line), stdout);
+    assert.match(await workspace.read("history/002-PROMPT_A.md"), /## Prompt\n\n```text\nHi\n```/);
+    assert.match(await workspace.read("history/006-SET_X.md"), /## Variables\n\n```text\nX=1\n```/);
+    const chart = await runCli(["chart", "--journal", "run.jsonl"], { cwd });
+    assert.match(chart.stdout, /subgraph f1\["c.wf.md"\]/);
+    assert.match(chart.stdout, /"SET_X#58; X#61;1<br\/>✓ 6 · last"/);
+    const again = await runCli("run flow.wf.md --rehearse r.yml --history history".split(" "), {
+      cwd,
+    });
+    assert.equal(again.code, 2);
+    assert.match(again.stderr, /the folder is not empty/);
+  });
 });

@@ -6,44 +6,9 @@ import { workflowMachine } from "../../src/workflow/machine.ts";
 import type { Effect, EffectResult, Step, WorkflowState } from "../../src/workflow/state.ts";
 import { holds } from "../rig/fuzz.ts";
 import { prompts } from "../workflow/machine-rig.ts";
+import { called, flowcharts } from "./workflows.ts";
 import { filesOf, load, workflowText } from "../workflow/rig.ts";
 
-const nodes = [
-  "START",
-  "SET_A[A={{RESULT}}{{A}}]",
-  "SET_B[RESULT=A]",
-  "SET_M[MAX_ACTIVITY_HITS=9]",
-  "ASSIGN_A[Assign: User B]",
-  "ASSIGN_F[Assign: file:f.txt]",
-  "CHECK_A{RESULT == yes}",
-  "CHECK_B{A MATCHES '(a+)+$'}",
-  "PROMPT_S[Prompt: System]",
-  "PROMPT_A[Prompt: User A]",
-  "PROMPT_X[Prompt: Assistant X]",
-  "ASK_A",
-  "EXECUTE_A",
-  "EXECUTE_B[Execute: echo {{A}}]",
-  "CALL_B[[b.wf.md]]",
-  "SUCCESS",
-  "FAILED",
-  "ON_SUCCESS",
-  "ON_FAILED",
-];
-const edge = fc
-  .tuple(fc.constantFrom(...nodes), fc.constantFrom("-->", "-->|no|"), fc.constantFrom(...nodes))
-  .map((parts) => parts.join(" "));
-const flow = fc
-  .tuple(fc.constantFrom(...nodes.slice(1)), fc.array(edge, { maxLength: 25 }))
-  .map(([first, edges]) => {
-    // One edge of a kind for each node: others would be errors.
-    const seen = new Set<string>(["START -->"]);
-    const own = edges.filter((one) => {
-      const [id = "", arrow = ""] = one.split(/[[{ ]/, 1).concat(/-->\S*/.exec(one)?.[0] ?? "");
-      const key = `${id} ${arrow}`;
-      return !seen.has(key) && Boolean(seen.add(key));
-    });
-    return [`START --> ${first}`, ...own].join("\n");
-  });
 const text = fc.constantFrom("", "yes", "no", "aaaa!", "```sh\nls\n```", "{{A}}", "FAILED\nx");
 const answer = fc.record({
   text,
@@ -82,16 +47,13 @@ function resultOf(effect: Effect, given: Scripted): EffectResult {
 
 test("any workflow ends, and goes on in the same way from a state that was written and read", async (t) => {
   const files = filesOf({
-    "b.wf.md": workflowText(
-      "START --> PROMPT_S[Prompt: System] --> PROMPT_A[Prompt: User A] --> CHECK_A{RESULT == yes}\nON_FAILED --> ASK_B",
-      prompts,
-    ),
+    "b.wf.md": workflowText(called, prompts),
     "f.txt": "",
   });
   let ended = 0;
   await holds(
     t,
-    fc.property(flow, fc.array(answer, { minLength: 1, maxLength: 30 }), (chart, answers) => {
+    fc.property(flowcharts, fc.array(answer, { minLength: 1, maxLength: 30 }), (chart, answers) => {
       const result = load(workflowText(chart, prompts), { files });
       if (result.kind === "rejected") return;
       const options = { limits: { activities: 80, outputCharacters: 100 } };

@@ -186,7 +186,7 @@ export class FlowTelling {
       activity,
       input: { kind: "execute", scripts: [{ tag: "sh", code }] },
       effects,
-      result: run.output ?? "",
+      result: `$ ${code}\n${run.output ?? ""}\n`,
       variables: { EXIT_CODE: String(exitCode) },
       succeeded: exitCode === 0,
       ...(exitCode === 0 ? {} : { reason: `${activity} ended with exit code ${exitCode}.` }),

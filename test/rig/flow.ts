@@ -24,6 +24,8 @@ export type Shell = (
 export interface FlowSetup extends Partial<Setup> {
   /** Flowcharts of other files. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Files that are no workflows. */
+  readonly texts?: Readonly<Record<string, string>>;
   readonly prompts?: string;
   readonly frontMatter?: string;
   readonly params?: Readonly<Record<string, string>>;
@@ -93,12 +95,13 @@ export async function playFlow(flowchart: string, setup: FlowSetup = {}): Promis
         workflowText(chart, prompts),
     ]),
   );
+  const files = filesOf({ ...texts, ...setup.texts });
   let result: FlowResult | undefined;
   let end: FlowEnd | undefined;
   const scripts: FakeScripts[] = [];
   const entryLimits = resolveLimits(setup.entry?.limits, setup.limits);
   const specOf = (name: string): FlowSpec => {
-    const loaded = load(texts[name] ?? "", { files: filesOf(texts) });
+    const loaded = load(texts[name] ?? "", { files });
     if (loaded.kind === "rejected")
       throw new Error(loaded.diagnostics.map((one) => one.reason).join("\n"));
     const { workflow } = loaded;
@@ -110,7 +113,6 @@ export async function playFlow(flowchart: string, setup: FlowSetup = {}): Promis
       if (bound.kind === "incomplete") throw new Error("a parameter has no value");
       const fake = new FakeScripts(shell, ports.clock);
       scripts.push(fake);
-      const files = filesOf(texts);
       const read: FlowRun["read"] = (path, from) => {
         const found = files.read(path, from);
         return found.kind === "found"

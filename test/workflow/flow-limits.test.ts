@@ -100,6 +100,17 @@ const cases: readonly (readonly [
       }),
     },
   ],
+  [
+    "idleMinutes",
+    "START --> PROMPT_A[Prompt: User B]",
+    { idleMinutes: 7 },
+    { kind: "turn", of: 'activity "PROMPT_A"' },
+    {
+      play: () => ({
+        crash: { cause: "deadline", limit: "idleMinutes", value: 7, message: "too quiet" },
+      }),
+    },
+  ],
   ["jobMinutes", rounds, { jobMinutes: 1 }, { kind: "job" }, { play: () => ({ hang: true }) }],
   ["tokens", rounds, { tokens: 10 }, { kind: "job" }, { play: () => used(11) }],
   ["cost", rounds, { cost: 2 }, { kind: "job" }, { play: () => used(1, 3) }],
@@ -112,7 +123,7 @@ describe("a limit of a workflow", () => {
       const played = await playFlow(chart, { ...setup, limits });
       assert.equal(played.outcome.kind, "failed");
       const [exceeded, ...others] = exceededOf(played);
-      if (name !== "turnMinutes") assert.deepEqual(others, []);
+      if (scope.kind !== "turn") assert.deepEqual(others, []);
       assert.ok(exceeded !== undefined);
       const { limit, setBy } = exceeded;
       assert.deepEqual([limit, exceeded.scope], [name, scope]);

@@ -25,4 +25,24 @@ describe("a long run", () => {
     assert.equal(state.nextAgent, 2_500);
     assert.ok(JSON.stringify(state).length < 2_000);
   });
+
+  it("of many different activities copies few of its counts at a time", () => {
+    const ids = Array.from({ length: 5_000 }, (_, index) => `SET_${index}[A=a]`);
+    const limits = { activities: 10_000 };
+    const machine = workflowMachine(loaded(workflowText(`START --> ${ids.join(" --> ")}`)), {
+      limits,
+    });
+    let state = machine.start({});
+    for (;;) {
+      const before = state.frames[0]?.hits ?? {};
+      const step = machine.step(state, { kind: "passed" });
+      ({ state } = step);
+      if (step.effect.kind === "done") break;
+      const parts = Object.entries(state.frames[0]?.hits ?? {});
+      const copied = parts.filter(([name, counts]) => before[name] !== counts);
+      const entries = copied.reduce((sum, [, counts]) => sum + Object.keys(counts).length, 0);
+      assert.ok(parts.length + entries < 300, `${parts.length} parts, ${entries} counts copied`);
+    }
+    assert.equal(state.activities, 5_001);
+  });
 });

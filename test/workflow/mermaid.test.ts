@@ -2,17 +2,29 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import * as fc from "fast-check";
-import { escapeFlowText, printFlow } from "../../src/report/flow-chart.ts";
+import { escapeFlowText, flowPathChart, printFlow } from "../../src/report/flow-chart.ts";
 import { flowFileOf } from "../../src/workflow/flow-chart.ts";
+import { buildStory } from "../rig/flow-events.ts";
 import { holds } from "../rig/fuzz.ts";
 import { readByMermaid, readByUs } from "./mermaid-rig.ts";
 import { readFlow } from "./rig.ts";
 
+test("Mermaid reads the path of a run, with all its nodes and arrows", async () => {
+  const { flow } = buildStory().finish().view.works.get(0) ?? {};
+  assert.ok(flow !== undefined);
+  const arrows = await readByMermaid(flowPathChart(flow) ?? "");
+  assert.equal(arrows?.length, 12);
+  assert.ok(arrows.includes("n1 arrow_point n2 ×2"), arrows.join("; "));
+  assert.ok(arrows.includes("n2 arrow_point n1 FAILED"));
+});
+
 const accepted = [
   "A-->B",
-  "A ----> B",
+  "A -..-> B",
+  "A[x].->B; B ..-> C",
   "A -.-> B",
   "A -..-> B",
+  "A[x].->B; B ..-> C",
   "A ==> B",
   "A -- no --> B",
   "A -. no .-> B",

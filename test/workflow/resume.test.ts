@@ -22,7 +22,10 @@ const failing = workflowText(
   "START --> PROMPT_A[Prompt: User A] --> CHECK_F{RESULT == never}",
   prompts,
 );
-const files = filesOf({ "b.wf.md": child, "f.wf.md": failing });
+const looping = workflowText(
+  "START --> EXECUTE_A[Execute: a] --> SET_A[A={{A}}x] --> CHECK_A{A == xxxx}\nCHECK_A -->|no| EXECUTE_A\nCHECK_A -->|yes| SUCCESS",
+);
+const files = filesOf({ "b.wf.md": child, "f.wf.md": failing, "l.wf.md": looping });
 
 function digest(texts: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 8);
@@ -144,4 +147,114 @@ describe("a run that is killed and resumed", () => {
       );
     });
   }
+});
+
+/** The journal of a run, and what can be made of it with other settings. */
+async function ofFailed(
+  flowchart: string,
+  first: Partial<FlowSetup>,
+  then: Partial<FlowSetup> = {},
+): Promise<{
+  readonly found: ReturnType<typeof restoreFrom>;
+  readonly again: () => Promise<FlowPlayed>;
+}> {
+  const setup = { ...setupOf(flowchart), ...first };
+  const { journal, outcome } = await playFlow(setup);
+  assert.equal(outcome.kind, "failed");
+  const found = restoreFrom({ ...setup, ...then }, eventsOf(journal));
+  return {
+    found,
+    again: () => {
+      assert.ok(found.kind !== "refused", JSON.stringify(found).slice(0, 500));
+      return playFlow({ ...setup, ...then, restored: found.restored });
+    },
+  };
+}
+
+describe("a run that failed", () => {
+  it("goes on at the prompt that crashed, in a called file too", async () => {
+    const crashes = { model: () => undefined };
+    const flowchart =
+      "START --> EXECUTE_A[Execute: a] --> CALL_F[[f.wf.md]]\nCALL_F --> SET_A[A=a]";
+    const { again } = await ofFailed(flowchart, crashes, { model: () => "never" });
+    const { outcome, asked } = await again();
+    assert.equal(outcome.kind, "succeeded");
+    assert.deepEqual(asked, ["prompt a $ a\n1: 0eb5b8d6"]);
+  });
+
+  it("goes on where a limit ended it, if the limit is higher", async () => {
+    const flowchart = "START --> CALL_L[[l.wf.md]]\nCALL_L --> SUCCESS";
+    const first = { limits: { activityHits: 3 }, variables: { A: "" } };
+    const same = await ofFailed(flowchart, first);
+    assert.ok(same.found.kind === "refused");
+    assert.match(
+      same.found.reason,
+      /limits\.activityHits .*EXECUTE_A.* Raise the limit to go on\.$/,
+    );
+    const { again } = await ofFailed(flowchart, first, { limits: { activityHits: 4 } });
+    const { outcome, asked } = await again();
+    assert.deepEqual([outcome.kind, asked], ["succeeded", ["execute a"]]);
+  });
+
+  it("has ended if the workflow itself says so, or has handled the failure", async () => {
+    const ended = /^The run has ended: FAILED\. There is nothing to resume\.$/;
+    const crashes = { model: () => undefined };
+    for (const flowchart of [
+      "START --> FAILED",
+      "START --> CHECK_A{RESULT == x}",
+      "START --> PROMPT_A[Prompt: User A]\nON_FAILED --> SET_A[A=a]",
+      "START --> PROMPT_A[Prompt: User A] --> SUCCESS\nPROMPT_A -->|no| FAILED",
+    ]) {
+      const { found } = await ofFailed(flowchart, crashes);
+      assert.match(found.kind === "refused" ? found.reason : "", ended, flowchart);
+    }
+  });
+
+  it("repeats commands that had begun only if asked to, and those that were denied at once", async () => {
+    const flowchart = "START --> EXECUTE_A[Execute: a]";
+    const fails = (because: "denied" | "limit"): Partial<FlowSetup> => ({
+      shell: () => ({ failed: { reason: "Not done.", because } }),
+    });
+    const late = await ofFailed(flowchart, fails("limit"));
+    assert.equal(late.found.kind, "interrupted");
+    assert.equal(late.found.failed, "Not done.");
+    assert.equal((await ofFailed(flowchart, fails("denied"))).found.kind, "restored");
+  });
+});
+
+describe("a journal that does not hold all", () => {
+  const flowchart = "START --> PROMPT_A[Prompt: User A] --> EXECUTE_A[Execute: a] --> SUCCESS";
+
+  it("is refused if an answer was too long for an event, and only then", async () => {
+    for (const [length, kind] of [
+      [900_000, "restored"],
+      [1_100_000, "refused"],
+    ] as const) {
+      const setup = { ...setupOf(flowchart), model: () => "x".repeat(length) };
+      const { journal } = await playFlow(setup);
+      const asked = journal.findIndex((line) => /"step.ended".*"activity":"PROMPT_A"/.test(line));
+      const found = restoreFrom(setup, eventsOf(journal.slice(0, asked + 1)));
+      assert.equal(found.kind, kind);
+    }
+  });
+
+  it("is used if an answer only looks as if a secret had been masked", async () => {
+    const setup = { ...setupOf(flowchart), model: () => "***\n\n… (3 characters omitted)" };
+    const { journal } = await playFlow(setup);
+    const asked = journal.findIndex((line) => /"step.ended".*"activity":"PROMPT_A"/.test(line));
+    assert.equal(restoreFrom(setup, eventsOf(journal.slice(0, asked + 1))).kind, "restored");
+  });
+
+  it("hides secrets in variables of any name", async () => {
+    const text = "START --> SET_A[kind={{S}}] --> SET_B[role={{S}}] --> SET_C[detail={{S}}]";
+    const secrets = ["a-very-secret-text"];
+    const setup = {
+      ...setupOf(text),
+      secrets,
+      variables: { S: "a-very-secret-text", type: "a-very-secret-text" },
+    };
+    const { journal, outcome } = await playFlow(setup);
+    assert.equal(outcome.kind, "succeeded");
+    assert.ok(!journal.join("").includes("a-very-secret-text"));
+  });
 });

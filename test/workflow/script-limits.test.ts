@@ -123,7 +123,8 @@ test("what scripts leave in the background is ended with the run, whatever becam
   const { run, runner, folder } = await scriptsRig(t);
   await run("sleep 1000 & setsid sleep 1000 & exit");
   await run("sleep 1000 & disown");
-  assert.equal((await processesMarked(RUN_MARK, folder.mark)).length, 4);
+  // The shell that has exited may not be gone yet.
+  assert.ok((await processesMarked(RUN_MARK, folder.mark)).length >= 4);
   await runner.close();
   assert.deepEqual(await processesMarked(RUN_MARK, folder.mark), []);
 });

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import type { Permissions } from "../../src/entry/model.ts";
 import { decidePermission } from "../../src/permissions/policy.ts";
 import { realFiles } from "../../src/sessions/permission-handler.ts";
-import type { Executor } from "../../src/workflow/executor.ts";
+import type { Executor, ShellState } from "../../src/workflow/executor.ts";
 import { scriptsRig } from "./scripts-rig.ts";
 
 async function reasonOf(
@@ -51,6 +51,70 @@ test("nothing of an activity runs if one of its scripts is denied", async (t) =>
   const { execute, workspace } = await scriptsRig(t, { permissions: { shell: ["touch *"] } });
   const executed = await execute("touch made", "rm made");
   assert.equal(executed.kind, "failed");
+  assert.equal(existsSync(`${workspace}/made`), false);
+});
+
+test("a path counts from the directory of the shell", async (t) => {
+  const permissions: Permissions = { shell: ["cd *", "cat *", "echo *"] };
+  const { execute, workspace } = await scriptsRig(t, { permissions });
+  mkdirSync(`${workspace}/sub`);
+  symlinkSync("/etc", `${workspace}/sub/link`);
+  writeFileSync(`${workspace}/sub/own`, "own");
+  const beside = await execute("cd sub", "cat link/hostname");
+  assert.ok(beside.kind === "failed" && beside.because === "denied", JSON.stringify(beside));
+  assert.match(beside.reason, /link\/hostname[^]*outside the working directory/);
+  assert.deepEqual(
+    beside.runs.map(({ code }) => code),
+    ["cd sub"],
+  );
+  const later = await execute("cat link/hostname");
+  assert.ok(later.kind === "failed" && later.because === "denied");
+  assert.equal((await execute("cat own")).runs[0]?.output, "own");
+  assert.equal((await execute("cd")).kind, "executed");
+  const home = await execute("cat file");
+  assert.ok(home.kind === "failed" && home.because === "denied", "outside");
+});
+
+test("a journal makes nothing of the shell that a script might not", async (t) => {
+  const first = await scriptsRig(t, { permissions: { shell: ["cd *", "export *", "echo *"] } });
+  const { workspace } = first;
+  mkdirSync(`${workspace}/sub`);
+  await first.execute("cd sub", "export A='b c'");
+  const own = first.runner.checkpoint();
+  assert.deepEqual([own.workingDirectory, own.variables["A"]], [`${workspace}/sub`, "b c"]);
+  const nothing: ShellState = {
+    workingDirectory: workspace,
+    variables: {},
+    removed: [],
+    functions: "",
+  };
+  const states: readonly [ShellState, RegExp][] = [
+    [{ ...nothing, functions: `touch ${workspace}/made` }, /touch/],
+    [{ ...nothing, functions: "echo () { touch made; }" }, /echo/],
+    [{ ...nothing, variables: { PATH: `${workspace}/sub` } }, /export PATH=/],
+    [{ ...nothing, workingDirectory: `${workspace}/sub` }, /cd /],
+    [{ ...nothing, removed: ["LANG"] }, /unset -v LANG/],
+    [own, /export A=/],
+  ];
+  for (const [state, reason] of states) {
+    const { execute } = await scriptsRig(t, {
+      workingDirectory: workspace,
+      permissions: { shell: ["echo *"] },
+      state,
+    });
+    const executed = await execute("echo a");
+    assert.ok(executed.kind === "failed" && executed.because === "denied", String(reason));
+    assert.match(executed.reason, /restore the shell/);
+    assert.match(executed.reason, reason);
+  }
+  for (const shell of [["cd *", "export *", "echo *"], true] as const) {
+    const { run } = await scriptsRig(t, {
+      workingDirectory: workspace,
+      permissions: { shell: shell === true ? true : [...shell] },
+      state: own,
+    });
+    assert.equal((await run("echo a")).output, "a\n");
+  }
   assert.equal(existsSync(`${workspace}/made`), false);
 });
 
@@ -135,12 +199,19 @@ test("the host can add executors, which share the bounds, and take tags over", a
     },
   };
   const judged: Executor = { ...upper, tags: ["judged"], command: (code) => `upper ${code}` };
+  const mute: Executor = {
+    ...upper,
+    tags: ["mute"],
+    command: () => {
+      throw new Error("No words");
+    },
+  };
   const broken: Executor = { tags: ["broken"], run: () => Promise.reject(new Error("It broke")) };
   const { execute, workspace, runner } = await scriptsRig(t, {
     permissions: "read-only",
-    executors: [upper, judged, broken],
+    executors: [upper, judged, broken, mute],
   });
-  assert.deepEqual(runner.tags, ["upper", "bash", "judged", "broken", "sh", "shell"]);
+  assert.deepEqual(runner.tags, ["upper", "bash", "judged", "broken", "mute", "sh", "shell"]);
   const { runs } = await execute({ tag: "upper", code: "a" }, "b");
   assert.deepEqual(
     runs.map(({ output, exitCode }) => [output, exitCode]),
@@ -151,6 +222,9 @@ test("the host can add executors, which share the bounds, and take tags over", a
   );
   const denied = await execute({ tag: "judged", code: "a" });
   assert.ok(denied.kind === "failed" && denied.because === "denied");
+  const unnamed = await execute({ tag: "mute", code: "a" });
+  assert.ok(unnamed.kind === "failed" && unnamed.because === "denied");
+  assert.match(unnamed.reason, /mute can't tell[^]*No words/);
   const failed = await execute({ tag: "broken", code: "a" });
   assert.ok(failed.kind === "failed" && failed.because === "broken");
   assert.equal(failed.reason, "It broke");

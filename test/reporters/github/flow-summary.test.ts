@@ -42,7 +42,7 @@ test("the summary of a workflow has its RESULT, its path and each step with inpu
   );
   assert.match(
     page,
-    /<details>\n<summary><b>3<\/b> ✗ <code>EXECUTE&#95;BUILD<\/code> npm run biuld, exit code 1 .*→ <code>PROMPT&#95;PLAN<\/code><\/summary>\n\nEXECUTE&#95;BUILD ended with exit code 1.\n\nScript:\n\n```sh\nnpm run biuld\n```\n\nOutput, exit code 1:\n\n```text\nno such script\n```/,
+    /<details>\n<summary><b>3<\/b> ✗ <code>EXECUTE&#95;BUILD<\/code> npm run biuld, exit code 1 .*→ <code>PROMPT&#95;PLAN<\/code><\/summary>\n\nEXECUTE&#95;BUILD ended with exit code 1.\n\nScript:\n\n```sh\nnpm run biuld\n```\n\nOutput, exit code 1:\n\n```text\nno such script\n```\n\nVariables:/,
   );
   assert.match(page, /\n<b>6<\/b> ✓ <code>CHECK&#95;OK<\/code> → <code>CALL&#95;PUBLISH<\/code>\n/);
   assert.match(
