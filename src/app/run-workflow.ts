@@ -13,6 +13,7 @@ import { checkHostOptions, type JobHostOptions } from "./host-options.ts";
 import { HostedRuns } from "./hosted-runs.ts";
 import { ResultFold, type RunJobOptions } from "./job-result.ts";
 import { checkOutputs } from "./options-paths.ts";
+import { createStepHistory } from "./step-history.ts";
 import { filesAround } from "./workflow-files.ts";
 
 /** The options of a run of a workflow: those of a host for the run alone, and those of a job. */
@@ -20,6 +21,8 @@ export interface RunWorkflowOptions
   extends Omit<JobHostOptions, "journals" | "feedsFolder" | "limitNames">, RunJobOptions {
   /** The file in which the run writes its journal. Default: none. */
   readonly journal?: string;
+  /** The folder in which each step becomes a Markdown file. Default: none. */
+  readonly history?: string;
   /**
    * The journal of an earlier run of this workflow, which is continued after its last finished activity, with its
    * parameters and its user input. Default: none, so the workflow starts at its beginning.
@@ -55,11 +58,14 @@ export async function runWorkflow(
   options: RunWorkflowOptions = {},
 ): Promise<WorkflowResult> {
   const { userInput = "", params, workingDirectory = ".", signal, ...others } = options;
-  const { journal: journalFile, resume, rerun, ...hostOptions } = others;
+  const { journal, history, resume, rerun, ...hostOptions } = others;
   checkHostOptions(hostOptions);
   const jobName = basename(workflow.file);
-  checkOutputs([workflow.file, resume], { journal: journalFile });
-  const runs = new HostedRuns(hostOptions, journalFile === undefined ? [] : [journalFile]);
+  checkOutputs([workflow.file, resume], { journal });
+  const runs = new HostedRuns(
+    hostOptions,
+    [journal, history].filter((path) => path !== undefined),
+  );
   try {
     const { files } = filesAround(workflow.file);
     const warnings: readonly Diagnostic[] = [];
@@ -68,7 +74,9 @@ export async function runWorkflow(
     // Nobody reads what the sessions say besides the events.
     const openFeed = (): Feed => new Feed({ clock: runs.clock, keptBytes: 0, forgetTaken: true });
     let end: FlowResult | undefined;
-    const journal = journalFile === undefined ? undefined : openJournal(journalFile);
+    const steps = history === undefined ? [] : [createStepHistory(history, runs.host.redactor)];
+    // Last: it leaves its file as it was if the run is refused.
+    const events = journal === undefined ? [] : [openJournal(journal)];
     const run = await runs
       .startJob(
         {
@@ -80,10 +88,10 @@ export async function runWorkflow(
           ...(rerun === undefined ? {} : { rerun }),
           onResult: (result) => (end = result),
         },
-        { folds: journal === undefined ? [fold] : [fold, journal], openFeed },
+        { folds: [fold, ...steps, ...events], openFeed },
       )
       .catch((error: unknown) => {
-        journal?.abandon();
+        for (const file of events) file.abandon();
         throw error;
       });
     const unsubscribe = signal && onAbort(signal, () => run.cancel("stopped by the caller"));

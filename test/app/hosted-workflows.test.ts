@@ -15,9 +15,16 @@ const ask = workflowText(`PARAMS["NAME, TONE=kind"]
 START --> ASK_OK["Greet {{NAME}}, {{TONE}}?"] --> CHECK_OK{RESULT == yes}
 CHECK_OK -->|yes| SUCCESS
 CHECK_OK -->|no| FAILED`);
-const write = `---\npermissions: { shell: true }\n---\n${workflowText("START --> EXECUTE_A['echo hi > made.txt']")}`;
+const write = `---\npermissions: { shell: true }\n---\n${workflowText('START --> EXECUTE_A["touch made.txt && ls made.txt"]')}`;
 const talk = workflowText("START --> PROMPT_A[User Hi]", "## User Hi\n\nHi\n");
-const files = { "flows/ask.wf.md": ask, "flows/write.wf.md": write, "flows/talk.wf.md": talk };
+const two = workflowText('START --> ASK_A["One?"] --> ASK_B["Two?"]');
+const files = {
+  "flows/two.wf.md": two,
+  "flows/look.wf.md": `---\npermissions: read-only\n---\n${workflowText("START --> SUCCESS")}`,
+  "flows/ask.wf.md": ask,
+  "flows/write.wf.md": write,
+  "flows/talk.wf.md": talk,
+};
 
 const flow = (file: string, params?: Record<string, string>): Entry => ({
   models: { driving: "m" },
@@ -92,9 +99,19 @@ describe("a host with workflows", () => {
     const entry = flow(join(path, "flows/write.wf.md"));
     const { live, folder } = await makeLive(t, entry, [{ turns: ["unused"], optional: true }]);
     const { jobId } = started(await live.startJob("job", "", folder));
-    const last = (await drain(live, "job", jobId)).at(-2);
-    assert.deepEqual(last, { callback: "jobSucceeded" });
+    const events = await drain(live, "journal", jobId);
+    const end = events.find(({ type }) => type === "work.ended");
+    assert.match(String(end?.["report"]), /made\.txt\n[^]*made\.txt/);
     assert.equal(existsSync(join(folder, "made.txt")), false);
+  });
+
+  it("rehearses a workflow that only reads in the folder itself", async (t) => {
+    const { path } = await makeWorkspace(t, files);
+    const entry = flow(join(path, "flows/look.wf.md"));
+    const { live, folder } = await makeLive(t, entry, [{ turns: ["unused"], optional: true }]);
+    const { jobId } = started(await live.startJob("job", "", folder));
+    const [first] = await drain(live, "journal", jobId);
+    assert.equal(first?.["workingDirectory"], folder);
   });
 });
 
@@ -120,6 +137,20 @@ describe("a question of a run", () => {
     assert.deepEqual((await drain(live, "job", jobId)).at(-2), { callback: "jobSucceeded" });
     assert.match(live.answer(jobId, "no")?.message ?? "", /has ended/);
     assert.equal(live.answer("unknown", "no")?.reason, "JobNotFound");
+  });
+
+  it("is not answered by a late answer to the one before", async (t) => {
+    const { host, of, folder } = await makeHost(t);
+    await host.installEntryFile(of("two.wf.md"));
+    const { live } = host;
+    const { jobId } = started(await live.startJob("two.wf.md", "", folder));
+    const first = await waiting(live, jobId);
+    assert.equal(live.answer(jobId, "one", first.id), undefined);
+    while (live.job(jobId)?.questions[0]?.activity !== "ASK_B")
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal(live.answer(jobId, "one", first.id)?.reason, "QuestionNotFound");
+    assert.equal(live.answer(jobId, "two"), undefined);
+    assert.deepEqual((await drain(live, "job", jobId)).at(-2), { callback: "jobSucceeded" });
   });
 
   it("ends with its run", async (t) => {

@@ -1,8 +1,10 @@
 /** `runWorkflow`: a workflow as a promise, with what the application gives and gets. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { promisify } from "node:util";
 import { runWorkflow, type RunWorkflowOptions } from "../../src/app/run-workflow.ts";
 import { loadWorkflow } from "../../src/app/workflow-files.ts";
 import type { RunEvent } from "../../src/events/event.ts";
@@ -71,12 +73,15 @@ describe("runWorkflow", () => {
     const { run, folder } = await makeRun(t, text);
     const events: RunEvent[] = [];
     const journal = join(folder, "run.jsonl");
+    const history = join(folder, "steps");
     const { status, result, view } = await run({
       provider: { baseUrl: server.baseUrl },
       userInput: "you",
       reporters: [{ report: (event) => void events.push(event) }],
       journal,
+      history,
     });
+    assert.match(await readFile(join(history, "002-PROMPT_A.md"), "utf8"), /You said/);
     assert.deepEqual([status, result], ["succeeded", "You said: Hello, you."]);
     assert.equal(view.totals.modelCalls, 1);
     const types = events.map(({ type }) => type);
@@ -124,6 +129,24 @@ describe("runWorkflow", () => {
       workflowText("START --> PROMPT_A[User Hi]", "## User Hi\n\nHi\n"),
     );
     await assert.rejects(prompts.run({ params }), /names no model.*model: ID/);
+  });
+
+  it("runs as its documentation shows", async (t) => {
+    const { folder } = await makeRun(t, greeting);
+    await writeFile(join(folder, "greet.wf.md"), greeting);
+    const root = join(import.meta.dirname, "../../..");
+    const page = await readFile(join(root, "docs/library.md"), "utf8");
+    const examples = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code);
+    const example = examples.find((code) => code.includes("await runWorkflow("));
+    const program = `import { readFileSync } from "node:fs";
+import { DiagnosticsError, loadWorkflow, runWorkflow } from ${JSON.stringify(join(root, "build/src/index.js"))};
+const prompt = async (question) => (question === "Greet Ada (kind)?" ? "yes" : "no");
+${example}
+console.log(status, result);`;
+    await writeFile(join(folder, "example.mjs"), program);
+    const run = promisify(execFile);
+    const { stdout } = await run(process.execPath, ["example.mjs"], { cwd: folder });
+    assert.equal(stdout, "succeeded yes\n");
   });
 
   it("runs fences by executors of the application", async (t) => {

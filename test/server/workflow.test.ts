@@ -93,7 +93,10 @@ describe("a workflow on the server", () => {
       post(`${jobId}/answer?question=${id}`, "yes"),
       post(`${jobId}/answer?question=${id}`, "yes"),
     ]);
-    assert.deepEqual(answers.map(({ status }) => status).toSorted((a, b) => a - b), [200, 409]);
+    assert.deepEqual(
+      answers.map(({ status }) => status).toSorted((a, b) => a - b),
+      [200, 409],
+    );
     const names = (await live(served, jobId)).map((one) => Object(one).callback);
     assert.deepEqual(names, ["workStarted", "workStopped", "jobSucceeded"]);
     isRefused(await post(`${jobId}/answer`, "yes"), 409, "QuestionNotFound");

@@ -45,7 +45,7 @@ export function ParameterField({
       {(props) => (
         <textarea
           {...props}
-          class="input mono"
+          class="input mono input-short"
           rows={value.includes("\n") ? 4 : 1}
           required={required}
           spellcheck={false}
