@@ -5,6 +5,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { documentLimits } from "../document/read-document.ts";
+import { promptText, variablePattern } from "../entry/prompt-expander.ts";
 import { leafWorks } from "../entry/work.ts";
 import { loadWorkflow } from "../workflow/load-workflow.ts";
 import { loadEntry } from "./entry-files.ts";
@@ -23,12 +24,12 @@ export function reachedFiles(entryFile: string, params: Params = {}): ReachedFil
   const reached = new Map<string, boolean>();
   const seen = (path: string, isThere: boolean): void => void reached.set(path, isThere);
   if (isWorkflowFile(entryFile)) {
-    follow(entryFile, params, seen);
+    follow(entryFile, Object.values(params), seen);
   } else {
-    for (const file of workflowsOf(entryFile)) {
+    for (const [file, values] of workflowsOf(entryFile)) {
       const isThere = statSync(file, { throwIfNoEntry: false }) !== undefined;
       seen(file, isThere);
-      if (isThere) follow(file, {}, seen);
+      if (isThere) follow(file, values, seen);
     }
   }
   const paths = [...reached];
@@ -40,7 +41,7 @@ export function reachedFiles(entryFile: string, params: Params = {}): ReachedFil
 
 function follow(
   file: string,
-  params: Params,
+  params: readonly string[],
   seen: (path: string, isThere: boolean) => void,
 ): void {
   const text = contentOf(file);
@@ -52,20 +53,37 @@ function follow(
   const read = (value: string | undefined, from: string): void => {
     if (value?.startsWith("file:") === true) files.read(value.slice("file:".length), from);
   };
-  for (const value of Object.values(params)) read(value, workflow.main);
+  for (const value of params) read(value, workflow.main);
   for (const one of Object.values(workflow.files)) {
     for (const { default: value } of one.parameters) read(value, one.id);
   }
 }
 
-function workflowsOf(entryFile: string): readonly string[] {
+/** The workflows of all jobs, each with the values of its parameters in all of them. */
+function workflowsOf(entryFile: string): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
   const text = contentOf(entryFile);
-  if (text === undefined) return [];
+  if (text === undefined) return found;
   const loaded = loadEntry(text, entryFile);
-  if (loaded.kind === "rejected") return [];
+  if (loaded.kind === "rejected") return found;
   const leaves = Object.values(loaded.entry.jobs).flatMap(({ work }) => leafWorks(work));
-  const names = leaves.flatMap((leaf) => (leaf.kind === "Flow" ? [leaf.file] : []));
-  return [...new Set(names)].map((name) => resolve(dirname(entryFile), name));
+  for (const leaf of leaves) {
+    if (leaf.kind !== "Flow") continue;
+    const file = resolve(dirname(entryFile), leaf.file);
+    const values = found.get(file) ?? [];
+    found.set(file, values);
+    for (const prompt of Object.values(leaf.params ?? {})) {
+      const value = withoutVariables(promptText(prompt));
+      if (value !== undefined) values.push(value);
+    }
+  }
+  return found;
+}
+
+/** Undefined if the text is only known when the job runs. */
+function withoutVariables(text: string): string | undefined {
+  const isKnown = [...text.matchAll(variablePattern)].every(([, name]) => name === undefined);
+  return isKnown ? text.replace(variablePattern, () => "$") : undefined;
 }
 
 function contentOf(file: string): Uint8Array | undefined {

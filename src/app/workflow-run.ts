@@ -160,7 +160,9 @@ function sameParams(
     const isGiven = Object.hasOwn(params, name);
     if (isWhole(value)) {
       if (isGiven && params[name] !== value)
-        throw refuse(`the parameter ${name} had another value in that run.`);
+        throw refuse(
+          `the parameter ${name} had another value in that run. ${goOn(write("param"), write)}`,
+        );
     } else if (!isGiven) {
       throw refuse(
         `the journal does not hold the whole value of the parameter ${name}. Give it again with ${write("param")} ${name}=….`,
@@ -168,7 +170,9 @@ function sameParams(
     }
   }
   const added = Object.keys(params).find((name) => !Object.hasOwn(before, name));
-  if (added !== undefined) throw refuse(`that run did not have the parameter ${added}.`);
+  if (added !== undefined) {
+    throw refuse(`that run did not have the parameter ${added}. ${goOn(write("param"), write)}`);
+  }
   return { ...before, ...params };
 }
 
@@ -181,9 +185,15 @@ function sameInput(before: string, options: StartOptions): string {
       `the journal does not hold the whole user input. Give it again with ${write("user-input")}.`,
     );
   }
-  if (userInput !== undefined && userInput !== before)
-    throw refuse("the user input was another one in that run.");
+  if (userInput !== undefined && userInput !== before) {
+    throw refuse(`the user input was another one in that run. ${goOn(write("user-input"), write)}`);
+  }
   return before;
+}
+
+/** What to do about a value that is not that of the earlier run. */
+function goOn(option: string, write: WriteName): string {
+  return `Omit ${option} to go on with what that run had, or start anew without ${write("resume")}.`;
 }
 
 function restoredOf(

@@ -151,7 +151,7 @@ export function drawFlow(chart: FlowChart, files: readonly string[]): FlowDrawin
 }
 
 /** The files that a run has been in, the first one first. */
-export function visitedFiles({ chart, activities }: FlowView): readonly string[] {
+function visitedFiles({ chart, activities }: FlowView): readonly string[] {
   return chart === undefined ? [] : [...new Set([chart.main, ...activities.keys()])];
 }
 
@@ -301,7 +301,7 @@ export const statusSigns: Readonly<Record<NodeStatus, string>> = {
 const SHOWN_VISITS = 5;
 
 /** Such as `✓ 1, 3`: the numbers of the steps, so that the path is visible without color. Empty: none. */
-export function visitsText(flow: FlowView, file: string, node: FlowNode): string {
+function visitsText(flow: FlowView, file: string, node: FlowNode): string {
   const visited = activityOf(flow, file, node.id);
   if (visited === undefined) return "";
   const shown = visited.visits.slice(0, SHOWN_VISITS).join(", ");

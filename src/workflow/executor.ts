@@ -5,7 +5,7 @@ export type { ShellState };
 
 /** Runs the code fences with certain tags. */
 export interface Executor {
-  /** The tags of the code fences that it runs, in lower case. */
+  /** The tags of the code fences that it runs. Upper and lower case are the same. */
   readonly tags: readonly string[];
   /**
    * The shell command that stands for a script: `permissions.shell` decides whether it may run. Absent: the host

@@ -91,7 +91,12 @@ export function scriptTags({
   permissions,
 }: Pick<ScriptRunnerOptions, "executors" | "permissions">): readonly string[] {
   const own = [...bashTags, ...(namesPython(permissions) ? pythonTags : [])];
-  return [...new Set([...executors.flatMap(({ tags }) => tags), ...own])];
+  return [...new Set([...executors.flatMap(tagsOf), ...own])];
+}
+
+/** Those of code fences are compared in lower case, however a host writes its own. */
+function tagsOf({ tags }: Executor): readonly string[] {
+  return tags.map((tag) => tag.toLowerCase());
 }
 
 export class ScriptRunner implements Scripts {
@@ -228,7 +233,7 @@ export class ScriptRunner implements Scripts {
   }
 
   #executor(tag: string): Executor | undefined {
-    return this.#executors.find(({ tags }) => tags.includes(tag));
+    return this.#executors.find((one) => tagsOf(one).includes(tag.toLowerCase()));
   }
 
   /** Adds its run. Returns why the activity fails. */

@@ -29,6 +29,7 @@ const theirs = {
   "lib/new.wf.md": workflowText('START --> EXECUTE_A["touch evil-new"]'),
   "lib/deep.wf.md": workflowText('START --> EXECUTE_A["touch evil-deep"]'),
   "docs/note.md": "evil note",
+  "docs/given.md": "evil gift",
 };
 const entry = `models: { driving: m }
 tasks: {}
@@ -97,6 +98,23 @@ describe("the files of a workflow", () => {
       given: { ...given, entry: "entries/e.yml", job: "a" },
     });
     await assertBase(workspace, tried);
+  });
+
+  it("are those of GITHUB_SHA for the parameters of a workflow in a job", async (t) => {
+    const named = entry.replace(
+      "main.wf.md",
+      "main.wf.md, params: { GIVEN: 'file:../docs/given.md', MORE: 'file:../docs/$user-input.md' }",
+    );
+    const base = { ...files, "docs/given.md": "given by the base", "entries/e.yml": named };
+    const { workspace, sha, at } = await forked(t, base);
+    const options = { workspace, env: { GITHUB_SHA: sha }, github: at(sha) };
+    const tried = await tryEvent(t, "workflow-dispatch", {
+      ...options,
+      given: { ...given, entry: "entries/e.yml", job: "a", "user-input": "given" },
+    });
+    await assertBase(workspace, tried);
+    assert.match(await workspace.read("journal.jsonl"), /given by the base/);
+    assert.ok(tried.asked.some((path) => path.includes("contents/docs/given.md")));
   });
 
   it("are not run if the commit lacks one, or GitHub does not show it", async (t) => {

@@ -101,9 +101,12 @@ describe("a run that is resumed", () => {
         /Step 2 \(SET_A\) would now set RESULT or variables to other values\. .*environment has changed\.$/,
       ],
       [{ env: [] }, /Step 2 \(SET_A\)/],
-      [{ params: { NAME: "other" } }, /the parameter NAME had another value in that run\.$/],
-      [{ params: { NAME: "it", X: "1" } }, /that run did not have the parameter X\.$/],
-      [{ userInput: "other" }, /the user input was another one in that run\.$/],
+      [
+        { params: { NAME: "other" } },
+        /the parameter NAME had another value in that run\. Omit --param [^]* start anew without --resume\.$/,
+      ],
+      [{ params: { NAME: "it", X: "1" } }, /that run did not have the parameter X\. Omit --param /],
+      [{ userInput: "other" }, /the user input was another one in that run\. Omit --user-input /],
       [
         { journal: path("cut.jsonl") },
         /The journal cut\.jsonl would overwrite cut\.jsonl\. Choose another file\.$/,

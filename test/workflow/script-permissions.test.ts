@@ -191,7 +191,7 @@ test("a python script has the same bounds", async (t) => {
 
 test("the host can add executors, which share the bounds, and take tags over", async (t) => {
   const upper: Executor = {
-    tags: ["upper", "bash"],
+    tags: ["Upper", "bash"],
     run: (code, { write, workingDirectory }) => {
       const text = `${code.toUpperCase()} in ${workingDirectory}`;
       write({ stream: "stdout", bytes: new TextEncoder().encode(text) });
