@@ -28,6 +28,7 @@ describe("a step that runs a job", () => {
         rehearsed: "true",
         "failed-tasks": "[]",
         decisions: "",
+        report: "",
         "reported-document": "docs/greeting.md",
         journal: "out/journal.jsonl",
         "model-calls": "2",

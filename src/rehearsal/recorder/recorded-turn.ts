@@ -19,7 +19,8 @@ export function recordedPrompt(
   const pieces = ends.flatMap((line) => line.slice(0, LONGEST_LINE).split(MASK));
   const contains = [...new Set(pieces)]
     .filter((piece) => piece.trim() !== "")
-    .map((piece) => takeOut(piece, workingDirectory));
+    // The runtime trims the prompt that it sends.
+    .map((piece) => takeOut(piece.trimEnd(), workingDirectory));
   const [only] = contains;
   if (only === undefined) return undefined;
   return contains.length === 1 ? only : { contains };
