@@ -14,13 +14,16 @@ export function recordedPrompt(
   prompt: string,
   workingDirectory: string,
 ): ConditionField | undefined {
-  const lines = prompt.split(/\r?\n/).filter((line) => line.trim() !== "");
+  // The runtime sends a prompt without white space at its end.
+  const lines = prompt
+    .trimEnd()
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== "");
   const ends = [lines[0] ?? "", lines.at(-1) ?? ""];
   const pieces = ends.flatMap((line) => line.slice(0, LONGEST_LINE).split(MASK));
   const contains = [...new Set(pieces)]
     .filter((piece) => piece.trim() !== "")
-    // The runtime trims the prompt that it sends.
-    .map((piece) => takeOut(piece.trimEnd(), workingDirectory));
+    .map((piece) => takeOut(piece, workingDirectory));
   const [only] = contains;
   if (only === undefined) return undefined;
   return contains.length === 1 ? only : { contains };
