@@ -27,10 +27,6 @@ export function fold(events: readonly RunEvent[]): RunView {
   return view;
 }
 
-export function isDelta(event: RunEvent): boolean {
-  return event.type === "activity" && event.activity.kind.endsWith(".delta");
-}
-
 export const note = (text: string): RunEvent => ({
   at: 7,
   runId: "run",

@@ -20,13 +20,14 @@ test("what is no conversation stays as it is", () => {
     { url: "https://models.example/v1/embeddings", body: '{"input": ["a"]}' },
     { url: "https://models.example/models/session", body: '{"auto_mode": {}}' },
   ]) {
-    assert.deepEqual(written(request), { kind: "body", body: request.body }, request.url);
+    assert.deepEqual(written(request), { kind: "body", body: request.body, added: 0 }, request.url);
   }
   const request = { url: "https://models.example/v1/other", method: "POST", body: chat };
-  assert.deepEqual(withHistory(request, []), { kind: "body", body: chat });
+  assert.deepEqual(withHistory(request, []), { kind: "body", body: chat, added: 0 });
   assert.deepEqual(withHistory(request, [{ role: "user", text: " \t" }]), {
     kind: "body",
     body: chat,
+    added: 0,
   });
 });
 
@@ -58,10 +59,12 @@ test("all instructions come first, and the rest of the body is not changed", () 
   const result = written({
     url: "https://azure.example/openai/deployments/d/chat/completions?api-version=1",
     body: '{"n":1,"messages":[{"role":"system","content":"a"},{"role":"developer","content":"b"},{"role":"user","content":"c"},{"role":"system","content":"d"}],"x":[]}',
+    added: 1,
   });
   assert.deepEqual(result, {
     kind: "body",
     body: '{"n":1,"messages":[{"role":"system","content":"a"},{"role":"developer","content":"b"},{"role":"assistant","content":"Before"},{"role":"user","content":"c"},{"role":"system","content":"d"}],"x":[]}',
+    added: 1,
   });
 });
 
@@ -70,5 +73,6 @@ test("the input of the responses API may be a text", () => {
   assert.deepEqual(written({ url, body: '{"input":"Hello"}' }), {
     kind: "body",
     body: '{"input":[{"type":"message","role":"assistant","content":"Before"},{"type":"message","role":"user","content":"Hello"}]}',
+    added: 1,
   });
 });
