@@ -59,7 +59,6 @@ test("all instructions come first, and the rest of the body is not changed", () 
   const result = written({
     url: "https://azure.example/openai/deployments/d/chat/completions?api-version=1",
     body: '{"n":1,"messages":[{"role":"system","content":"a"},{"role":"developer","content":"b"},{"role":"user","content":"c"},{"role":"system","content":"d"}],"x":[]}',
-    added: 1,
   });
   assert.deepEqual(result, {
     kind: "body",
