@@ -5,7 +5,7 @@ import type { Findings, Place } from "./findings.ts";
 import { parseFlowchart, type FlowEdge, type FlowNode } from "./flowchart.ts";
 import type { FlowLabel } from "./flowchart-text.ts";
 import type { Activity, ActivityPlace, Parameter } from "./model.ts";
-import { parseParameters } from "./params.ts";
+import { parseParameters } from "./parameter-list.ts";
 import { namePattern, roleOf, unquote } from "./value.ts";
 
 export interface ReadActivities {

@@ -12,7 +12,7 @@ import { type Activity, type Workflow } from "./model.ts";
 import { Flow, frameOf } from "./flow.ts";
 import { Bounds, type MachineLimits } from "./machine-limits.ts";
 import { hitsOf, withHit } from "./hits.ts";
-import { Scope, type Resolved } from "./scope.ts";
+import { Lookup, type Resolved } from "./lookup.ts";
 import type {
   Effect,
   EffectResult,
@@ -264,7 +264,7 @@ class Stepper extends Flow {
     } else {
       const reading = readCommand(command);
       if (reading.kind === "unclear") return this.finish(activity, unanswered(reading.reason));
-      const filled = this.#scope(files).fill(command, reading.insert);
+      const filled = this.#lookup(files).fill(command, reading.insert);
       if (filled.kind === "failed") return this.finish(activity, unanswered(filled.reason));
       this.#reportMissing(id, filled.missing);
       scripts = [{ tag: "sh", code: filled.text }];
@@ -348,7 +348,7 @@ class Stepper extends Flow {
     otherwise: string | undefined,
     then: (text: string) => void,
   ): void {
-    const resolved: Resolved = this.#scope(files).resolve(written, otherwise);
+    const resolved: Resolved = this.#lookup(files).resolve(written, otherwise);
     switch (resolved.kind) {
       case "unread":
         return this.#read(activity, resolved.path, files);
@@ -385,9 +385,9 @@ class Stepper extends Flow {
     this.update({ phase: { kind: "waiting", activity: activity.id, effect, files } });
   }
 
-  #scope(files: Readonly<Record<string, string>>): Scope {
+  #lookup(files: Readonly<Record<string, string>>): Lookup {
     const { environment = {} } = this.#options;
-    return new Scope(this.state, this.frame, this.file, environment, files);
+    return new Lookup(this.state, this.frame, this.file, environment, files);
   }
 }
 

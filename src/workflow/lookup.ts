@@ -16,7 +16,7 @@ export type Resolved =
   | { readonly kind: "failed"; readonly reason: string }
   | { readonly kind: "unread"; readonly path: string };
 
-export class Scope {
+export class Lookup {
   readonly #state: WorkflowState;
   readonly #frame: Frame;
   readonly #file: WorkflowFile;
