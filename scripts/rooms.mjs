@@ -43,6 +43,11 @@ export const rooms = {
     holds: "ports; a job, a work, a task; the prompt loop; criteria; limits; scopes",
     imports: ["entry", "events"],
   },
+  protocol: {
+    holds:
+      "the action protocol: messages, preflight, references, the executor of actions; pure but for ports",
+    imports: ["document", "entry/model.ts", "events", "engine"],
+  },
   sessions: {
     holds: "the SDK: sessions, turns, translation of events, job tools, the adapter to permissions",
     imports: [

@@ -5,11 +5,13 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { entrySchema } from "../src/entry/entry-schema.ts";
+import { messageSchema } from "../src/protocol/message-schema.ts";
 import { rehearsalSchema } from "../src/rehearsal/format/rehearsal-schema.ts";
 
 const json = (schema: object): string => `${JSON.stringify(schema, null, 2)}\n`;
 const files: readonly { readonly file: string; readonly text: string }[] = [
   { file: "schema/entry.schema.json", text: json(entrySchema) },
+  { file: "schema/action-protocol.schema.json", text: json(messageSchema) },
   { file: "schema/rehearsal.schema.json", text: json(rehearsalSchema) },
 ];
 

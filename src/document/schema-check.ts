@@ -56,12 +56,13 @@ export const schemaOptions = {
 
 /**
  * `root` is the name that expressions begin with. The schema is compiled on first use; where `quick` says of a
- * value that it fits, which is most of the time, that never happens.
+ * value that it fits, which is most of the time, that never happens. At most `explained` faults are explained.
  */
 export function compileSchema<T = unknown>(
   schema: AnySchemaObject,
   root: string,
   quick: (value: unknown) => boolean = () => false,
+  explained = reportedProblems,
 ): CompiledSchema<T> {
   let compiled: ValidateFunction<T> | undefined;
   let ajv: Ajv2020 | undefined;
@@ -82,7 +83,7 @@ export function compileSchema<T = unknown>(
     const check = validate();
     if (check(value)) return { problems: [], complete: true };
     const all = check.errors ?? [];
-    const errors = collapseUnions(all.slice(0, reportedProblems), schema, branch);
+    const errors = collapseUnions(all.slice(0, explained), schema, branch);
     const found = errors.map((error) => ({
       keyword: error.keyword,
       codePath: codePath(pathOf(value, error.instancePath)),
@@ -95,7 +96,7 @@ export function compileSchema<T = unknown>(
       ...(hint === undefined ? {} : { hint }),
       ...(meant === undefined ? {} : { meant: codePath([...path.slice(0, -1), meant]) }),
     }));
-    return { problems, complete: all.length <= reportedProblems };
+    return { problems, complete: all.length <= explained };
   };
   const problems = (value: unknown): Problem[] => inspect(value).problems;
   return {

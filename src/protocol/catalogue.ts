@@ -1,0 +1,259 @@
+/** What actions can call: the tools, relics and monuments at hand, and the built-in internals. */
+import { suggestion } from "../document/suggest.ts";
+import { compileValueCheck, type ValueCheck } from "../document/value-check.ts";
+import { messageSchema } from "./message-schema.ts";
+import type { ActionSpec, ProblemCode } from "./model.ts";
+
+export interface ToolCall {
+  /** The id of the action. */
+  readonly id: string;
+  readonly tool: string;
+  /** Plain data with ordinary prototypes, checked against the schema of the tool. */
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+export interface ToolProgress {
+  readonly percent?: number;
+  readonly message?: string;
+}
+
+export interface CallContext {
+  /** Aborts on cancellation, and at the end of the time limit. The promise should then settle soon. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: ToolProgress) => void;
+}
+
+export type ToolOutcome =
+  | { readonly kind: "succeeded"; readonly value: unknown }
+  | { readonly kind: "failed"; readonly reason: string; readonly tail?: string }
+  | { readonly kind: "timed_out" };
+
+export interface ActionTool {
+  readonly name: string;
+  readonly description?: string;
+  /** JSON Schema of the params. */
+  readonly parameters: object;
+  /** Default: false. */
+  readonly readOnly?: boolean;
+  /** Default: false. */
+  readonly parallelSafe?: boolean;
+  /** Default: `limits.toolSeconds`. */
+  readonly timeoutSeconds?: number;
+  run(call: ToolCall, context: CallContext): Promise<ToolOutcome>;
+}
+
+export interface Relic {
+  readonly name: string;
+  readonly description?: string;
+  /** Of an excerpt. */
+  readonly maxTokens?: number;
+  /** The text to show: for a query, or of the whole source. */
+  read(query: string | undefined, context: CallContext): Promise<ToolOutcome>;
+}
+
+export interface Monument {
+  readonly name: string;
+  readonly tools: readonly string[];
+  readonly relics: readonly string[];
+}
+
+/** Runs another task. */
+export interface Delegation {
+  /** The tasks that may be run. */
+  readonly tasks: readonly string[];
+  readonly timeoutSeconds?: number;
+  run(
+    call: { readonly id: string; readonly task: string; readonly input: string },
+    context: CallContext,
+  ): Promise<ToolOutcome>;
+}
+
+export type Target =
+  | { readonly kind: "group" }
+  | { readonly kind: "tool"; readonly tool: ActionTool }
+  | { readonly kind: "relic"; readonly relic: Relic }
+  | { readonly kind: "task_manager" }
+  | { readonly kind: "trap_card" }
+  | { readonly kind: "delegate"; readonly delegation: Delegation };
+
+export type Resolved =
+  | { readonly kind: "resolved"; readonly target: Target }
+  | { readonly kind: "unknown"; readonly code: ProblemCode; readonly message: string };
+
+export const internals = ["task_manager", "trap_card", "delegate"] as const;
+
+export interface Catalogue {
+  readonly relics: ReadonlyMap<string, Relic>;
+  resolve(action: ActionSpec): Resolved;
+  check(target: Target): ValueCheck;
+}
+
+export interface CatalogueParts {
+  readonly tools: readonly ActionTool[];
+  readonly relics?: readonly Relic[];
+  readonly monuments?: readonly Monument[];
+  readonly delegation?: Delegation;
+}
+
+/** Throws if a name is used twice or reserved, or if the parameters of a tool are no JSON Schema. */
+export function createCatalogue(parts: CatalogueParts): Catalogue {
+  const tools = byName("tool", parts.tools);
+  const relics = byName("relic", parts.relics ?? []);
+  const monuments = byName("monument", parts.monuments ?? []);
+  const checks = new Map(parts.tools.map((tool) => [tool.name, compiled(tool)]));
+  for (const name of internals) {
+    if (tools.has(name)) throw new Error(`The name "${name}" is reserved. Rename the tool.`);
+  }
+
+  const internal = (name: string): Resolved | undefined => {
+    switch (name) {
+      case "task_manager":
+      case "trap_card":
+        return resolved({ kind: name });
+      case "delegate":
+        return parts.delegation === undefined
+          ? undefined
+          : resolved({ kind: "delegate", delegation: parts.delegation });
+      default:
+        return undefined;
+    }
+  };
+  const known = (): string[] => [
+    ...tools.keys(),
+    ...internals.filter((name) => internal(name) !== undefined),
+  ];
+  const resolve = (action: ActionSpec): Resolved => {
+    const { action: name, type } = action;
+    if (action.sub_actions !== undefined) return resolved({ kind: "group" });
+    switch (type) {
+      case "tool": {
+        const tool = tools.get(name);
+        if (tool !== undefined) return resolved({ kind: "tool", tool });
+        return internal(name) ?? unknown("unknown_tool", "tool", name, known());
+      }
+      case "internal":
+        return (
+          internal(name) ??
+          unknown(
+            "unknown_internal",
+            "internal function",
+            name,
+            known().filter((one) => !tools.has(one)),
+          )
+        );
+      case "relic": {
+        const relic = relics.get(name);
+        if (relic !== undefined) return resolved({ kind: "relic", relic });
+        return unknown("unknown_relic", "relic", name, [...relics.keys()]);
+      }
+      case "monument":
+        return member(name);
+    }
+  };
+  const member = (address: string): Resolved => {
+    const dot = address.indexOf(".");
+    const bundle = dot === -1 ? address : address.slice(0, dot);
+    const name = dot === -1 ? "" : address.slice(dot + 1);
+    const monument = monuments.get(bundle);
+    if (monument === undefined) {
+      return unknown("unknown_monument", "monument", bundle, [...monuments.keys()]);
+    }
+    const tool = monument.tools.includes(name) ? tools.get(name) : undefined;
+    if (tool !== undefined) return resolved({ kind: "tool", tool });
+    const relic = monument.relics.includes(name) ? relics.get(name) : undefined;
+    if (relic !== undefined) return resolved({ kind: "relic", relic });
+    const members = [
+      ...monument.tools.filter((one) => tools.has(one)),
+      ...monument.relics.filter((one) => relics.has(one)),
+    ].map((one) => `${bundle}.${one}`);
+    return unknown("unknown_member", "member of a monument", address, members);
+  };
+  return {
+    relics,
+    resolve,
+    check: (target) => {
+      if (target.kind === "tool") return checks.get(target.tool.name) ?? noProblems;
+      return builtIn[target.kind];
+    },
+  };
+}
+
+/** Of a call of a tool, or of a member of a monument: whether it only reads. */
+export function isReadOnly(target: Target, params: Readonly<Record<string, unknown>>): boolean {
+  switch (target.kind) {
+    case "tool":
+      return target.tool.readOnly === true;
+    case "group":
+    case "relic":
+      return true;
+    case "task_manager":
+      return params["operation"] !== "cancel";
+    case "trap_card":
+      return params["operation"] === "list";
+    case "delegate":
+      return false;
+  }
+}
+
+/** Whether calls may overlap with other calls. Internals only look at the executor's own tables. */
+export function isParallelSafe(target: Target): boolean {
+  return target.kind !== "tool" || target.tool.parallelSafe === true;
+}
+
+const noProblems: ValueCheck = () => [];
+const { $defs } = messageSchema;
+const builtIn: Readonly<Record<Exclude<Target["kind"], "tool">, ValueCheck>> = {
+  group: noProblems,
+  relic: ownCheck({
+    type: "object",
+    properties: { query: { type: "string" } },
+    additionalProperties: false,
+  }),
+  task_manager: ownCheck({ $ref: "#/$defs/task_manager", $defs }),
+  trap_card: ownCheck({ $ref: "#/$defs/trap_card", $defs }),
+  delegate: ownCheck({ $ref: "#/$defs/delegate", $defs }),
+};
+
+/** Compiled on first use. */
+function ownCheck(schema: object): ValueCheck {
+  let check: ValueCheck | undefined;
+  return (value) => (check ??= compile("built-in", schema))(value);
+}
+
+function compiled(tool: ActionTool): ValueCheck {
+  return compile(tool.name, tool.parameters);
+}
+
+function compile(name: string, schema: object): ValueCheck {
+  const result = compileValueCheck(schema);
+  if (result.kind === "compiled") return result.check;
+  throw new Error(`The parameters of the tool "${name}" are no JSON Schema: ${result.reason}`);
+}
+
+function byName<T extends { readonly name: string }>(
+  kind: string,
+  list: readonly T[],
+): ReadonlyMap<string, T> {
+  const map = new Map<string, T>();
+  for (const one of list) {
+    if (map.has(one.name)) throw new Error(`There are two ${kind}s with the name "${one.name}".`);
+    map.set(one.name, one);
+  }
+  return map;
+}
+
+function resolved(target: Target): Resolved {
+  return { kind: "resolved", target };
+}
+
+function unknown(
+  code: ProblemCode,
+  kind: string,
+  name: string,
+  names: readonly string[],
+): Resolved {
+  const { hint } = suggestion(name, names);
+  const list = names.length === 0 ? "there is none" : `known: ${names.slice(0, 30).join(", ")}`;
+  const shown = JSON.stringify(name.slice(0, 100));
+  return { kind: "unknown", code, message: `Unknown ${kind} ${shown} (${hint ?? list}).` };
+}

@@ -1,0 +1,160 @@
+/* oxlint-disable unicorn/no-thenable -- "then" is a keyword of JSON Schema */
+/**
+ * The JSON Schema of the message (draft 2020-12), published as `schema/action-protocol.schema.json`. What a schema
+ * can't express (unique ids, known names, depth) is checked in `preflight.ts`.
+ */
+
+const reference = { type: "string", pattern: "^\\$\\{\\{[^{}]+\\}\\}$" } as const;
+
+/** `if` an action without sub-actions has this name, `then` its params have this shape. */
+function paramsOf(name: string): object {
+  return {
+    if: {
+      properties: { action: { const: name } },
+      required: ["action"],
+      not: { required: ["sub_actions"] },
+    },
+    then: { properties: { params: { $ref: `#/$defs/${name}` } } },
+  };
+}
+
+export const messageSchema = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  $id: "urn:master-schema:2.0",
+  title: "agent-jobs action document",
+  description:
+    "What a model answers in a task with `protocol: actions`. Beyond this schema: ids are unique, at most 32 actions in all, groups at most 3 levels deep.",
+  type: "object",
+  required: ["status", "thoughts", "actions", "stop", "response"],
+  additionalProperties: false,
+  properties: {
+    status: { enum: ["SUCCESS", "EXECUTING", "ERROR", "TASK_STARTED"] },
+    context: { $ref: "#/$defs/context" },
+    thoughts: { type: "array", items: { $ref: "#/$defs/thought" } },
+    actions: { type: ["array", "null"], maxItems: 32, items: { $ref: "#/$defs/action" } },
+    stop: { type: "boolean" },
+    response: { type: ["string", "null"] },
+  },
+  $defs: {
+    id: { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" },
+    context: {
+      type: "object",
+      additionalProperties: false,
+      properties: {
+        knowledge_relics: {
+          type: "array",
+          uniqueItems: true,
+          items: { type: "string", minLength: 1 },
+        },
+        security_level: {
+          enum: ["user", "admin", "system"],
+          deprecated: true,
+          description: "Ignored: rights come from the permissions of the task.",
+        },
+        variables: {
+          type: "object",
+          propertyNames: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]{0,63}$" },
+          additionalProperties: true,
+          description: "Merged into the variables of the run. Null deletes a variable.",
+        },
+      },
+    },
+    thought: {
+      type: "object",
+      required: ["type", "content"],
+      additionalProperties: false,
+      properties: {
+        type: {
+          type: "string",
+          pattern: "^[A-Z][A-Z_]{0,31}$",
+          examples: ["PLAN", "OBSERVATION", "DECISION", "ASSUMPTION"],
+        },
+        content: { type: "string" },
+        actions: {
+          type: "array",
+          items: { $ref: "#/$defs/action" },
+          description: "Read-only SYNC actions. They run before the actions of the document.",
+        },
+      },
+    },
+    display: {
+      type: ["object", "null"],
+      required: ["type"],
+      properties: {
+        type: { type: "string", examples: ["progress_bar", "status_message"] },
+        label: { type: "string" },
+        estimated_duration_seconds: { type: "integer", minimum: 0 },
+      },
+    },
+    action: {
+      type: "object",
+      required: ["action", "type"],
+      additionalProperties: false,
+      properties: {
+        action_id: { $ref: "#/$defs/id" },
+        action: { type: "string", minLength: 1 },
+        type: { enum: ["tool", "internal", "relic", "monument"] },
+        description: { type: "string" },
+        params: { type: "object", default: {} },
+        execution: { enum: ["SYNC", "ASYNC"], default: "SYNC" },
+        depends_on: {
+          type: ["string", "array"],
+          pattern: "^[A-Za-z0-9_-]{1,64}$",
+          uniqueItems: true,
+          minItems: 1,
+          items: { $ref: "#/$defs/id" },
+        },
+        display: { $ref: "#/$defs/display" },
+        sub_actions: { type: "array", minItems: 1, items: { $ref: "#/$defs/action" } },
+      },
+      if: { not: { required: ["sub_actions"] } },
+      then: { required: ["params"] },
+      allOf: [paramsOf("task_manager"), paramsOf("trap_card"), paramsOf("delegate")],
+    },
+    task_manager: {
+      type: "object",
+      required: ["operation"],
+      additionalProperties: false,
+      properties: {
+        operation: { enum: ["get_status", "get_result", "list", "wait", "cancel"] },
+        ids: {
+          type: "array",
+          minItems: 1,
+          items: { type: "string", minLength: 1 },
+          description: "Without ids, wait waits for all tasks that are running.",
+        },
+        task_id: { type: "string", minLength: 1, description: "Short for ids with one element." },
+        mode: { enum: ["any", "all"], default: "all" },
+        timeoutSeconds: { anyOf: [{ type: "number", minimum: 0 }, reference] },
+        offset: {
+          anyOf: [{ type: "integer", minimum: 0 }, reference],
+          description: "get_result: the first character to return of a result that was cut.",
+        },
+      },
+    },
+    trap_card: {
+      type: "object",
+      required: ["operation"],
+      additionalProperties: false,
+      properties: {
+        operation: { enum: ["register", "update", "remove", "list"] },
+        id: { $ref: "#/$defs/id" },
+        action: { $ref: "#/$defs/action" },
+      },
+      if: { properties: { operation: { const: "list" } }, required: ["operation"] },
+      then: {},
+      else: {
+        required: ["id"],
+        if: { properties: { operation: { const: "remove" } }, required: ["operation"] },
+        then: {},
+        else: { required: ["action"] },
+      },
+    },
+    delegate: {
+      type: "object",
+      required: ["task", "input"],
+      additionalProperties: false,
+      properties: { task: { type: "string", minLength: 1 }, input: { type: "string" } },
+    },
+  },
+} as const;

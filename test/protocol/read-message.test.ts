@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { readMessage } from "../../src/protocol/read-message.ts";
+import { documentOf, prototype, shortly } from "./rig.ts";
+
+const plain = documentOf(null, { stop: true, response: "Done." });
+
+function problemsOf(answer: unknown): string[] {
+  const read = readMessage(answer);
+  return read.kind === "rejected" ? shortly(read.problems) : [];
+}
+
+describe("the published schema", () => {
+  const file = new URL("../../../schema/action-protocol.schema.json", import.meta.url);
+  const schema: object = JSON.parse(readFileSync(file, "utf8"));
+  const published = new Ajv2020({ strict: true, allowUnionTypes: true, strictRequired: false });
+
+  it("is valid, and accepts the six prototypes", () => {
+    const validate = published.compile(schema);
+    for (const number of [1, 2, 3, 4, 5, 6]) {
+      assert.equal(validate(JSON.parse(prototype(number))), true, `prototype ${number}`);
+    }
+  });
+
+  it("describes the params of the internals", () => {
+    const validate = published.compile({ ...schema, $id: "urn:again:1" });
+    const manager = (params: object): boolean =>
+      validate(JSON.parse(documentOf([{ action: "task_manager", type: "internal", params }])));
+    assert.equal(manager({ operation: "wait", ids: ["a"], mode: "any", timeoutSeconds: 5 }), true);
+    assert.equal(
+      manager({ operation: "get_result", ids: ["a"], offset: "${{variables.o}}" }),
+      true,
+    );
+    assert.equal(manager({ operation: "pause" }), false);
+    assert.equal(manager({ operation: "list", extra: 1 }), false);
+    const card = (params: object): boolean =>
+      validate(JSON.parse(documentOf([{ action: "trap_card", type: "internal", params }])));
+    const look = { action: "look", type: "tool", params: {} };
+    assert.equal(card({ operation: "register", id: "now", action: look }), true);
+    assert.equal(card({ operation: "list" }), true);
+    assert.equal(card({ operation: "register", id: "now" }), false);
+    assert.equal(card({ operation: "remove" }), false);
+  });
+});
+
+describe("readMessage", () => {
+  it("reads the six prototypes", () => {
+    for (const number of [1, 2, 3, 4, 5, 6]) {
+      assert.deepEqual(problemsOf(prototype(number)), [], `prototype ${number}`);
+    }
+  });
+
+  it("reads a document that is a value, and leaves the value alone", () => {
+    const value: unknown = Object.freeze(JSON.parse(plain));
+    const read = readMessage(value);
+    assert.equal(read.kind === "read" && read.document.response, "Done.");
+  });
+
+  it("strips one surrounding code fence", () => {
+    for (const fenced of [
+      `\`\`\`json\n${plain}\n\`\`\``,
+      `\n\n\`\`\`\n${plain}\n\`\`\`\n`,
+      `\`\`\`\`json\r\n${plain}\r\n\`\`\`\``,
+      `~~~\n${plain}\n~~~`,
+      `  ${plain}  \n`,
+    ]) {
+      assert.deepEqual(problemsOf(fenced), [], fenced);
+    }
+  });
+
+  const bad: Readonly<Record<string, string>> = {
+    "an empty answer": " \n",
+    "an empty fence": "```json\n```",
+    prose: "I will build the project now.",
+    "prose before the document": `Here it is:\n${plain}`,
+    "prose before a fence": `Here it is:\n\`\`\`json\n${plain}\n\`\`\``,
+    "prose after a fence": `\`\`\`json\n${plain}\n\`\`\`\nDone!`,
+    "two documents": `${plain}\n${plain}`,
+    "two fences": `\`\`\`json\n${plain}\n\`\`\`\n\`\`\`json\n${plain}\n\`\`\``,
+    "a fence within a fence": `\`\`\`\n\`\`\`json\n${plain}\n\`\`\`\n\`\`\``,
+    "a fence that isn't closed": `\`\`\`json\n${plain}`,
+    "a trailing comma": plain.replace(/\}$/, ",}"),
+    "a comment": `// plan\n${plain}`,
+    "a duplicate key": plain.replace("{", `{"stop":false,`),
+    "half a document": plain.slice(0, -20),
+    NaN: plain.replace("true", "NaN"),
+    "a byte order mark": `\uFEFF${plain}`,
+    "100,000 brackets": "[".repeat(100_000),
+  };
+  for (const [name, answer] of Object.entries(bad)) {
+    it(`rejects ${name}`, () => {
+      assert.deepEqual([...new Set(problemsOf(answer))], ["not_json "]);
+    });
+  }
+
+  it("says where the JSON is wrong", () => {
+    const read = readMessage(`{\n  "status": SUCCESS\n}`);
+    assert.ok(read.kind === "rejected");
+    assert.match(read.problems[0]?.message ?? "", /line 2, column 13/);
+  });
+
+  it("rejects answers that are too large, before they are parsed", () => {
+    assert.deepEqual(problemsOf(`"${"x".repeat(10_000_000)}"`), ["too_large "]);
+    const actions = Array.from({ length: 10_000 }, () => ({ action: "a", type: "tool" }));
+    assert.deepEqual(problemsOf(documentOf(actions)), ["too_large "]);
+  });
+
+  it("lists a bounded number of problems", () => {
+    const actions = Array.from({ length: 1000 }, () => 1);
+    assert.equal(problemsOf(documentOf([], { thoughts: actions })).length, 21);
+  });
+
+  it("rejects __proto__ as a key anywhere", () => {
+    const inParams = documentOf([{ action: "a", type: "tool", params: { x: [{ y: 1 }] } }]);
+    assert.deepEqual(problemsOf(inParams.replace(`"y"`, `"__proto__"`)), [
+      "forbidden_name /actions/0/params/x/0/__proto__",
+    ]);
+    assert.deepEqual(problemsOf(plain.replace("{", `{"__proto__":{},`)), [
+      "forbidden_name /__proto__",
+    ]);
+  });
+
+  const shapes: readonly (readonly [string, string, string])[] = [
+    ["a list", "[]", "schema "],
+    ["null", "null", "schema "],
+    ["an unknown status", documentOf([], { status: "DONE" }), "schema /status"],
+    ["a missing field", plain.replace(`"stop":true,`, ""), "schema /stop"],
+    ["an unknown field", documentOf([], { extra: 1 }), "schema /extra"],
+    ["more than 32 actions", documentOf(Array.from({ length: 33 }, () => a())), "schema /actions"],
+    ["an id with a dot", documentOf([a({ action_id: "a.b" })]), "schema /actions/0/action_id"],
+    ["a long id", documentOf([a({ action_id: "a".repeat(65) })]), "schema /actions/0/action_id"],
+    ["an unknown type", documentOf([a({ type: "shell" })]), "schema /actions/0/type"],
+    ["no params", documentOf([{ action: "a", type: "tool" }]), "schema /actions/0/params"],
+    ["params that are a list", documentOf([a({ params: [] })]), "schema /actions/0/params"],
+    [
+      "an unknown execution",
+      documentOf([a({ execution: "LATER" })]),
+      "schema /actions/0/execution",
+    ],
+    ["an empty group", documentOf([a({ sub_actions: [] })]), "schema /actions/0/sub_actions"],
+    ["stop as a text", documentOf([], { stop: "true" }), "schema /stop"],
+    [
+      "a lower-case thought",
+      documentOf([], { thoughts: [{ type: "plan", content: "" }] }),
+      "schema /thoughts/0/type",
+    ],
+    [
+      "a variable with a hyphen",
+      documentOf([], { context: { variables: { "a-b": 1 } } }),
+      "schema /context/variables/a-b",
+    ],
+    [
+      "an unknown security level",
+      documentOf([], { context: { security_level: "root" } }),
+      "schema /context/security_level",
+    ],
+  ];
+  for (const [name, answer, expected] of shapes) {
+    it(`rejects ${name}`, () => assert.deepEqual(problemsOf(answer), [expected]));
+  }
+});
+
+function a(fields: object = {}): Readonly<Record<string, unknown>> {
+  return { action: "a", type: "tool", params: {}, ...fields };
+}
