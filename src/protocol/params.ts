@@ -47,8 +47,12 @@ export function templateOf(target: Target, params: Params): Params {
 
 /** As ordinary objects: schemas and tools expect their prototypes. */
 export function ordinary(params: Params): Params {
-  const copied: unknown = JSON.parse(JSON.stringify(params));
+  const copied = ordinaryValue(params);
   return isRecord(copied) ? copied : {};
+}
+
+export function ordinaryValue(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
 }
 
 /** The ids that a call of the task manager names. */

@@ -22,6 +22,8 @@ export const preflightLimits = { actions: 32, depth: 3 } as const;
 /** What earlier documents left. */
 export interface Known {
   readonly iteration: number;
+  /** All actions must be read-only and SYNC, as those of thoughts. */
+  readonly onlyReading?: boolean;
   hasTask(id: string): boolean;
   hasVariable(name: string): boolean;
 }
@@ -121,7 +123,8 @@ export function preflight(document: ActionDocument, catalogue: Catalogue, known:
         need(id, [...draft.path, "depends_on", nth], "unknown_dependency");
       }
     }
-    if (draft.inThought) checkThought(draft, report);
+    if (draft.inThought) checkReading(draft, "Actions in thoughts", report);
+    else if (known.onlyReading === true) checkReading(draft, "Actions while thinking", report);
     if (draft.target === undefined || draft.target.kind === "group") continue;
     const params = draft.spec.params ?? {};
     checkCall(draft.target, params, [...draft.path, "params"], catalogue, report);
@@ -243,12 +246,12 @@ function idsOf(places: readonly Place[], known: Known, report: Report): readonly
   });
 }
 
-function checkThought({ spec, path, target }: Draft, report: Report): void {
+function checkReading({ spec, path, target }: Draft, what: string, report: Report): void {
   if (spec.execution === "ASYNC") {
-    report([...path, "execution"], "not_sync", "Actions in thoughts must be SYNC.");
+    report([...path, "execution"], "not_sync", `${what} must be SYNC.`);
   }
   if (target !== undefined && !isReadOnly(target, spec.params ?? {})) {
-    report([...path, "action"], "not_read_only", "Actions in thoughts must be read-only.");
+    report([...path, "action"], "not_read_only", `${what} must be read-only.`);
   }
 }
 

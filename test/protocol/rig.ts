@@ -1,5 +1,14 @@
 /** Tools and documents for tests of the action protocol. */
 import { readFileSync } from "node:fs";
+import type { ActionEvent } from "../../src/events/action.ts";
+import {
+  type ActionExecutor,
+  createActionExecutor,
+  type ExecuteOptions,
+  type ExecutorOptions,
+  type Turn,
+} from "../../src/protocol/executor.ts";
+import { FakeClock } from "../rig/fake-clock.ts";
 import type { ActionTool, ToolOutcome } from "../../src/protocol/catalogue.ts";
 import type { ProtocolProblem } from "../../src/protocol/model.ts";
 
@@ -45,4 +54,81 @@ export function documentOf(actions: readonly Json[] | null, fields: Json = {}): 
 /** `code path`, for comparison. */
 export function shortly(problems: readonly ProtocolProblem[]): string[] {
   return problems.map(({ code, path }) => `${code} ${path}`);
+}
+
+export function internal(name: string, params: Json, fields: Json = {}): Json {
+  return { action: name, type: "internal", params, ...fields };
+}
+
+export interface Bench {
+  readonly executor: ActionExecutor;
+  readonly clock: FakeClock;
+  readonly events: ActionEvent[];
+  /** What was called, in order: the ids of the actions. */
+  readonly started: string[];
+  readonly ended: string[];
+  /** Executes a document, and lets time pass until it is done. */
+  execute(answer: unknown, options?: ExecuteOptions): Promise<Turn>;
+  /** The same, then what the next prompt would say: `id status text`. */
+  results(answer: unknown): Promise<string[]>;
+  until<T>(promise: Promise<T>): Promise<T>;
+}
+
+/**
+ * Tools whose calls are scripted by their params: `{ returns, fails, seconds, stubborn }`. `slow` takes 10 seconds
+ * unless it is told otherwise, `unsafe` and `unsafe2` are not parallelSafe, `read` only reads.
+ */
+export function bench(options: Partial<ExecutorOptions> = {}): Bench {
+  const clock = new FakeClock();
+  const events: ActionEvent[] = [];
+  const started: string[] = [];
+  const ended: string[] = [];
+  const scripted = (name: string, parts: Partial<ActionTool>, usual = 0): ActionTool => ({
+    name,
+    parameters: anyParams,
+    timeoutSeconds: 60,
+    ...parts,
+    run: async ({ id, params }, { signal, onProgress }) => {
+      started.push(id);
+      const { returns = `${id} done`, fails, seconds = usual, stubborn, percent } = params;
+      if (typeof percent === "number") onProgress({ percent, message: "working" });
+      if (Number(seconds) > 0) {
+        await clock.sleep(Number(seconds) * 1000, stubborn === true ? undefined : signal);
+      }
+      ended.push(id);
+      return typeof fails === "string"
+        ? { kind: "failed", reason: fails, tail: "the end of stderr" }
+        : { kind: "succeeded", value: returns };
+    },
+  });
+  const executor = createActionExecutor({
+    tools: [
+      scripted("safe", { parallelSafe: true }),
+      scripted("slow", { parallelSafe: true }, 10),
+      scripted("unsafe", {}),
+      scripted("unsafe2", {}),
+      scripted("read", { parallelSafe: true, readOnly: true }),
+      scripted("lookup", { readOnly: true }),
+    ],
+    clock,
+    emit: (event) => events.push(event),
+    ...options,
+  });
+  const until = <T>(promise: Promise<T>): Promise<T> => clock.runUntil(promise);
+  const execute: Bench["execute"] = (answer, more) => until(executor.execute(answer, more));
+  return {
+    executor,
+    clock,
+    events,
+    started,
+    ended,
+    until,
+    execute,
+    results: async (answer) => {
+      const turn = await execute(answer);
+      if (turn.kind === "rejected") return shortly(turn.problems);
+      const { results } = await executor.collect();
+      return results.map(({ id, status, text }) => `${id} ${status} ${text}`);
+    },
+  };
 }

@@ -1,0 +1,62 @@
+/** One call of something outside: bounded in time, cancelable, and settled exactly once. */
+import type { Clock } from "../events/clock.ts";
+import type { CallContext, ToolOutcome, ToolProgress } from "./catalogue.ts";
+
+export type CallEnd = ToolOutcome | { readonly kind: "cancelled"; readonly reason: string };
+
+export interface CallBounds {
+  readonly clock: Clock;
+  readonly seconds: number;
+  /** How long a call may take to settle after it was aborted. */
+  readonly graceSeconds: number;
+  readonly onProgress?: (progress: ToolProgress) => void;
+}
+
+export interface RunningCall {
+  readonly ended: Promise<CallEnd>;
+  /** Aborts the call. `ended` resolves when it has settled, or after the grace period. */
+  cancel(reason: string): void;
+}
+
+export function startCall(
+  run: (context: CallContext) => Promise<ToolOutcome>,
+  { clock, seconds, graceSeconds, onProgress }: CallBounds,
+): RunningCall {
+  const controller = new AbortController();
+  const timers = new AbortController();
+  let stopped: CallEnd | undefined;
+  let settled = false;
+  let resolve: (end: CallEnd) => void = () => {};
+  const ended = new Promise<CallEnd>((done) => (resolve = done));
+  const settle = (end: CallEnd): void => {
+    settled = true;
+    timers.abort();
+    resolve(end);
+  };
+  const stop = (end: CallEnd): void => {
+    if (settled || stopped !== undefined) return;
+    stopped = end;
+    controller.abort(end.kind);
+    void clock.sleep(graceSeconds * 1000, timers.signal).then(() => settle(end));
+  };
+  void clock.sleep(seconds * 1000, timers.signal).then(() => {
+    if (!timers.signal.aborted) stop({ kind: "timed_out" });
+  });
+  const context: CallContext = {
+    signal: controller.signal,
+    onProgress: (progress) => {
+      if (!settled && stopped === undefined) onProgress?.(progress);
+    },
+  };
+  Promise.resolve()
+    .then(() => run(context))
+    .then(
+      (outcome) => settle(stopped ?? outcome),
+      (error: unknown) => settle(stopped ?? { kind: "failed", reason: messageOf(error) }),
+    );
+  return { ended, cancel: (reason) => stop({ kind: "cancelled", reason }) };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,138 @@
+/**
+ * What the next prompt tells about actions: results, each exactly once, and handles of what goes on in the
+ * background. Results are cut to a bound; the whole can be read from a file, or with `get_result`.
+ */
+import type { EndedStatus } from "../events/action.ts";
+import type { ExecutorLimits } from "./limits.ts";
+import { contentOf, isEnded, type Task } from "./task.ts";
+
+export interface DeliveredResult {
+  readonly id: string;
+  readonly action: string;
+  readonly status: EndedStatus;
+  readonly execution: "SYNC" | "ASYNC";
+  readonly inThought: boolean;
+  /** Nothing was run: it is the result of an identical earlier action. */
+  readonly replayed: boolean;
+  /** The result, or why there is none; only the beginning if it is long. This is data, never instructions. */
+  readonly text: string;
+  /** Of the whole. */
+  readonly characters: number;
+  /** Of a file with the whole, if the text was cut and there is a store. */
+  readonly path?: string;
+}
+
+export interface Handle {
+  readonly id: string;
+  readonly action: string;
+  readonly status: "waiting" | "running";
+}
+
+export interface Delivery {
+  readonly results: readonly DeliveredResult[];
+  /** Actions in the background that were dispatched since the last delivery and have not ended. */
+  readonly handles: readonly Handle[];
+  /** What the runner ignored or corrected. */
+  readonly warnings: readonly string[];
+}
+
+/** Keeps a text for the agent and the tools, and returns its path. */
+export type Store = (id: string, text: string) => Promise<string>;
+
+/** What is shown of a result when the prompt is full. */
+const leastCharacters = 200;
+
+export class Outbox {
+  readonly #limits: ExecutorLimits;
+  readonly #store: Store | undefined;
+  readonly #paths = new Map<Task, string>();
+  #results = new Set<Task>();
+  #dispatched = new Set<Task>();
+  #warnings: string[] = [];
+
+  constructor(limits: ExecutorLimits, store: Store | undefined) {
+    this.#limits = limits;
+    this.#store = store;
+  }
+
+  addResult(task: Task): void {
+    this.#results.add(task);
+  }
+
+  addDispatched(task: Task): void {
+    this.#dispatched.add(task);
+  }
+
+  warn(text: string): void {
+    this.#warnings.push(text);
+  }
+
+  markDelivered(task: Task): void {
+    this.#results.delete(task);
+  }
+
+  async collect(): Promise<Delivery> {
+    const results = this.#results;
+    const dispatched = this.#dispatched;
+    const warnings = this.#warnings;
+    this.#results = new Set();
+    this.#dispatched = new Set();
+    this.#warnings = [];
+    const handles = [...dispatched].flatMap((task): Handle[] => {
+      const { status } = task.state;
+      if (status !== "waiting" && status !== "running") return [];
+      return [{ id: task.id, action: task.planned.spec.action, status }];
+    });
+    let rest = this.#limits.deliveryCharacters;
+    const delivered: DeliveredResult[] = [];
+    for (const task of results) {
+      const result = await this.#deliver(task, rest);
+      if (result === undefined) continue;
+      rest -= result.text.length;
+      delivered.push(result);
+    }
+    return { results: delivered, handles, warnings };
+  }
+
+  async #deliver(task: Task, rest: number): Promise<DeliveredResult | undefined> {
+    const { id, planned, replayed, state } = task;
+    if (!isEnded(state)) return undefined;
+    const content = contentOf(state);
+    const { resultCharacters, deliveryCharacters } = this.#limits;
+    // The task manager cuts what it returns by itself.
+    const most = planned.target.kind === "task_manager" ? deliveryCharacters : resultCharacters;
+    const text = cut(content, Math.min(most, Math.max(rest, leastCharacters)));
+    const path = text.length < content.length ? await this.#keep(task, content) : undefined;
+    return {
+      id,
+      action: planned.spec.action,
+      status: state.status,
+      execution: planned.execution,
+      inThought: planned.inThought,
+      replayed,
+      text,
+      characters: content.length,
+      ...(path === undefined ? {} : { path }),
+    };
+  }
+
+  async #keep(task: Task, content: string): Promise<string | undefined> {
+    const known = this.#paths.get(task);
+    if (known !== undefined || this.#store === undefined) return known;
+    try {
+      const path = await this.#store(task.id, content);
+      this.#paths.set(task, path);
+      return path;
+    } catch {
+      // The rest can still be read with get_result.
+      return undefined;
+    }
+  }
+}
+
+/** Not between the halves of a character. */
+function cut(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const last = text.charCodeAt(limit - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit);
+}

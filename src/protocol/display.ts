@@ -1,0 +1,70 @@
+/** What people see of an action while it runs. Nothing of it reaches the model. */
+import type { ActionDisplay } from "../events/action.ts";
+import type { ToolProgress } from "./catalogue.ts";
+import type { ActionSpec } from "./model.ts";
+
+const longestLabel = 200;
+/** Only the end of an action is its 100 %. */
+const mostPercent = 95;
+const stepPercent = 5;
+/** Between messages. */
+const pauseMs = 200;
+
+/** Without control characters, line breaks and what changes the direction of text. */
+export function labelOf(text: string): string {
+  return text
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+    .replaceAll(/[\p{Cf}\p{Cs}\p{Co}]/gu, "")
+    .trim()
+    .slice(0, longestLabel);
+}
+
+export function displayOf({ display, action }: ActionSpec): ActionDisplay | undefined {
+  if (display === undefined || display === null) return undefined;
+  const label = labelOf(display.label ?? "");
+  return {
+    kind: display.type === "progress_bar" ? "progress_bar" : "status_message",
+    label: label === "" ? labelOf(action) : label,
+  };
+}
+
+/** Milliseconds between steps of the estimated progress; undefined if nothing was estimated. */
+export function estimatedStep({ display }: ActionSpec): number | undefined {
+  const seconds = display?.estimated_duration_seconds ?? 0;
+  return seconds > 0 ? seconds * 10 * stepPercent : undefined;
+}
+
+export interface Progress {
+  readonly percent?: number;
+  readonly message?: string;
+}
+
+/** Keeps progress from going backward, from reaching the end too early, and from coming too often. */
+export class ProgressFilter {
+  #percent = -1;
+  #message: string | undefined;
+  #last = Number.NEGATIVE_INFINITY;
+
+  /** What is new in it, if anything. */
+  report({ percent, message }: ToolProgress, now: number): Progress | undefined {
+    const rounded = Math.min(mostPercent, Math.floor(percent ?? Number.NaN));
+    const label = message === undefined ? undefined : labelOf(message);
+    const grown = rounded > this.#percent;
+    const changed = label !== undefined && label !== this.#message && now - this.#last >= pauseMs;
+    if (!grown && !changed) return undefined;
+    this.#last = now;
+    if (grown) this.#percent = rounded;
+    if (label !== undefined) this.#message = label;
+    return {
+      ...(this.#percent >= 0 ? { percent: this.#percent } : {}),
+      ...(label === undefined ? {} : { message: label }),
+    };
+  }
+
+  /** One step further, by the estimate. Undefined at the end. */
+  step(): Progress | undefined {
+    if (this.#percent >= mostPercent) return undefined;
+    this.#percent = Math.min(mostPercent, Math.max(0, this.#percent) + stepPercent);
+    return { percent: this.#percent };
+  }
+}

@@ -1,0 +1,129 @@
+/** The operations of `task_manager` on the table of actions. */
+import type { Clock } from "../events/clock.ts";
+import type { CallContext, ToolOutcome } from "./catalogue.ts";
+import type { ExecutorLimits } from "./limits.ts";
+import { idsOfOperation } from "./params.ts";
+import { contentOf, isEnded, type Task, viewOf } from "./task.ts";
+
+export interface TaskManagerPorts {
+  readonly clock: Clock;
+  readonly limits: ExecutorLimits;
+  readonly table: ReadonlyMap<string, Task>;
+  cancel(task: Task, reason: string): void;
+  /** Its result was returned in full: it isn't delivered again. */
+  markDelivered(task: Task): void;
+}
+
+/** Actions that `list` shows, the latest ones. */
+const listed = 100;
+
+export async function manageTasks(
+  caller: Task,
+  params: Readonly<Record<string, unknown>>,
+  { signal }: CallContext,
+  ports: TaskManagerPorts,
+): Promise<ToolOutcome> {
+  const { clock, limits, table } = ports;
+  const ids = idsOfOperation(params);
+  const tasks: Task[] = [];
+  for (const id of ids) {
+    const task = table.get(id);
+    if (task === undefined) return failed(`There is no action "${id.slice(0, 100)}".`);
+    tasks.push(task);
+  }
+  const views = (list: readonly Task[]): object =>
+    Object.fromEntries(list.map((task) => [task.id, viewOf(task, clock.now())]));
+
+  switch (params["operation"]) {
+    case "get_status":
+      return succeeded(views(tasks));
+    case "list": {
+      const all = [...table.values()].filter((task) => task !== caller);
+      const shown = all.slice(-listed).map((task) => viewOf(task, clock.now()));
+      return succeeded({ total: all.length, tasks: shown });
+    }
+    case "get_result": {
+      const offset = typeof params["offset"] === "number" ? params["offset"] : 0;
+      const share = Math.max(1, Math.floor(limits.resultCharacters / tasks.length));
+      return succeeded(
+        Object.fromEntries(tasks.map((task) => [task.id, resultOf(task, offset, share, ports)])),
+      );
+    }
+    case "wait": {
+      const named =
+        ids.length > 0 ? tasks : [...table.values()].filter((task) => task.inBackground);
+      const open = named.filter((task) => task !== caller && !isEnded(task.state));
+      const some = params["mode"] === "any";
+      const wanted = params["timeoutSeconds"];
+      const seconds = typeof wanted === "number" ? wanted : limits.defaultWaitSeconds;
+      const isDone =
+        open.length === 0 || (some && open.length < named.filter((task) => task !== caller).length);
+      const timedOut = !isDone && !(await ended(open, some, seconds, signal, ports));
+      return succeeded({ timedOut, tasks: views(ids.length > 0 ? tasks : open) });
+    }
+    case "cancel": {
+      for (const task of tasks) ports.cancel(task, "The model canceled it.");
+      // Canceling ends within the grace period; the caller itself may be one of them.
+      const others = tasks.filter((task) => task !== caller);
+      await ended(others, false, limits.graceSeconds + 1, signal, ports);
+      return succeeded(views(tasks));
+    }
+    default:
+      return failed("Unknown operation.");
+  }
+}
+
+/** Whether they ended in time: all of them, or one. */
+async function ended(
+  tasks: readonly Task[],
+  some: boolean,
+  seconds: number,
+  signal: AbortSignal,
+  { clock, limits }: TaskManagerPorts,
+): Promise<boolean> {
+  if (tasks.length === 0) return true;
+  const timer = new AbortController();
+  const stop = (): void => timer.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  const promises = tasks.map((task) => task.ended);
+  const all: Promise<unknown> = some ? Promise.race(promises) : Promise.all(promises);
+  const bound = Math.min(seconds, limits.waitSeconds) * 1000;
+  const inTime = await Promise.race([
+    all.then(() => true),
+    clock.sleep(bound, timer.signal).then(() => false),
+  ]);
+  timer.abort();
+  signal.removeEventListener("abort", stop);
+  return inTime;
+}
+
+function resultOf(task: Task, offset: number, share: number, ports: TaskManagerPorts): object {
+  const { state } = task;
+  const { status } = state;
+  if (!isEnded(state)) return { status };
+  const content = contentOf(state);
+  if (offset === 0 && content.length <= share) {
+    ports.markDelivered(task);
+    return status === "succeeded"
+      ? { status, result: state.output.value }
+      : { status, reason: content };
+  }
+  const part = content.slice(offset, offset + share);
+  const end = offset + part.length;
+  return {
+    status,
+    characters: content.length,
+    offset,
+    part,
+    ...(end < content.length ? { nextOffset: end } : {}),
+  };
+}
+
+function succeeded(value: unknown): ToolOutcome {
+  return { kind: "succeeded", value };
+}
+
+function failed(reason: string): ToolOutcome {
+  return { kind: "failed", reason };
+}

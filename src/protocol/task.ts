@@ -1,0 +1,180 @@
+/** An action that was accepted, with its state. */
+import type { ActionStatus } from "../events/action.ts";
+import type { ToolOutcome } from "./catalogue.ts";
+import { plainCopy } from "../document/plain.ts";
+import type { PlannedAction } from "./preflight.ts";
+
+/** A result: its value, and the same as text (a text as it is, everything else as JSON). */
+export interface Output {
+  readonly value: unknown;
+  readonly text: string;
+}
+
+export type Ended =
+  | { readonly status: "succeeded"; readonly output: Output }
+  | {
+      readonly status: "failed";
+      readonly reason: string;
+      /** The end of what it wrote to stderr. */
+      readonly tail?: string;
+      /** Of a group: what its other members returned. */
+      readonly output?: Output;
+    }
+  | { readonly status: "timed_out"; readonly seconds: number }
+  | { readonly status: "cancelled"; readonly reason: string }
+  | {
+      readonly status: "skipped";
+      readonly cause: { readonly id: string; readonly status: ActionStatus };
+    };
+
+export type TaskState =
+  | { readonly status: "waiting" }
+  | { readonly status: "running"; readonly since: number; readonly params: unknown }
+  | Ended;
+
+interface Dependent {
+  readonly task: Task;
+  readonly needs: "success" | "end";
+}
+
+export class Task {
+  readonly planned: PlannedAction;
+  readonly iteration: number;
+  readonly group: Task | undefined;
+  readonly members: Task[] = [];
+  readonly dependents: Dependent[] = [];
+  /** The earlier action with the same id. */
+  readonly duplicateOf: Task | undefined;
+  state: TaskState = { status: "waiting" };
+  /** Prerequisites that are not met yet. */
+  unmet = 0;
+  /** Whether all were met: it waits for a slot at most. */
+  isReady = false;
+  openMembers = 0;
+  startedAt: number | undefined;
+  endedAt: number | undefined;
+  replayed = false;
+  /** The call as it was made, for comparison with a later action of the same id. */
+  signature: string | undefined;
+  /** Set when it was asked to stop. */
+  cancelReason: string | undefined;
+  cancelCall: ((reason: string) => void) | undefined;
+  readonly ended: Promise<Ended>;
+  readonly resolveEnded: (ended: Ended) => void;
+
+  constructor(
+    planned: PlannedAction,
+    iteration: number,
+    group: Task | undefined,
+    duplicateOf: Task | undefined,
+  ) {
+    this.planned = planned;
+    this.iteration = iteration;
+    this.group = group;
+    this.duplicateOf = duplicateOf;
+    let resolve: (ended: Ended) => void = () => {};
+    this.ended = new Promise((done) => (resolve = done));
+    this.resolveEnded = resolve;
+  }
+
+  get id(): string {
+    return this.planned.id;
+  }
+
+  get isGroup(): boolean {
+    return this.planned.target.kind === "group";
+  }
+
+  get inBackground(): boolean {
+    return this.planned.execution === "ASYNC" && this.group === undefined;
+  }
+}
+
+export function isEnded(state: TaskState): state is Ended {
+  return state.status !== "waiting" && state.status !== "running";
+}
+
+export function endOf(outcome: ToolOutcome, seconds: number): Ended {
+  switch (outcome.kind) {
+    case "succeeded": {
+      const output = outputOf(outcome.value);
+      if (output !== undefined) return { status: "succeeded", output };
+      return { status: "failed", reason: "The result is not JSON data." };
+    }
+    case "failed": {
+      const { reason, tail } = outcome;
+      return { status: "failed", reason, ...(tail === undefined ? {} : { tail }) };
+    }
+    case "timed_out":
+      return { status: "timed_out", seconds };
+  }
+}
+
+/** A copy, so that a tool that changes its result later does no harm. */
+export function outputOf(value: unknown): Output | undefined {
+  if (typeof value === "string") return { value, text: value };
+  const copied = plainCopy(value ?? null);
+  if (copied.kind === "rejected") return undefined;
+  try {
+    const text: unknown = JSON.stringify(copied.value);
+    return typeof text === "string" ? { value: copied.value, text } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** All that there is to say about the end of an action, in full length. */
+export function contentOf(ended: Ended): string {
+  switch (ended.status) {
+    case "succeeded":
+      return ended.output.text;
+    case "failed":
+      return [ended.reason, ended.tail, ended.output?.text]
+        .filter((part) => part !== undefined && part !== "")
+        .join("\n");
+    default:
+      return reasonOf(ended) ?? "";
+  }
+}
+
+export function reasonOf(ended: Ended): string | undefined {
+  switch (ended.status) {
+    case "succeeded":
+      return undefined;
+    case "failed":
+    case "cancelled":
+      return ended.reason;
+    case "timed_out":
+      return `It did not end within ${ended.seconds} seconds.`;
+    case "skipped":
+      return `It needs "${ended.cause.id}", which is ${ended.cause.status}.`;
+  }
+}
+
+/** A summary for the model and for callers. */
+export interface TaskView {
+  readonly id: string;
+  readonly action: string;
+  readonly status: ActionStatus;
+  readonly execution: "SYNC" | "ASYNC";
+  readonly iteration: number;
+  /** Since its start, to its end. */
+  readonly seconds?: number;
+  readonly reason?: string;
+}
+
+export function viewOf(task: Task, now: number): TaskView {
+  const { planned, state, iteration, startedAt, endedAt } = task;
+  const reason = isEnded(state) ? reasonOf(state) : undefined;
+  return {
+    id: task.id,
+    action: planned.spec.action,
+    status: state.status,
+    execution: planned.execution,
+    iteration,
+    ...(startedAt === undefined
+      ? {}
+      : { seconds: Math.round(((endedAt ?? now) - startedAt) / 100) / 10 }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
