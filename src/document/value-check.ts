@@ -36,6 +36,9 @@ export function compileValueCheck(schema: object): CompiledCheck {
       allErrors: true,
       verbose: true,
       strict: false,
+      // Compiling the meta-schema takes longer than everything else, and a wrong schema doesn't compile either.
+      meta: false,
+      validateSchema: false,
       ownProperties: true,
       validateFormats: false,
       logger: false,

@@ -15,7 +15,7 @@ export interface CallBounds {
 export interface RunningCall {
   readonly ended: Promise<CallEnd>;
   /** Aborts the call. `ended` resolves when it has settled, or after the grace period. */
-  cancel(reason: string): void;
+  readonly cancel: (reason: string) => void;
 }
 
 export function startCall(
@@ -49,7 +49,9 @@ export function startCall(
     },
   };
   Promise.resolve()
-    .then(() => run(context))
+    .then((): ToolOutcome | Promise<ToolOutcome> =>
+      stopped === undefined ? run(context) : { kind: "timed_out" },
+    )
     .then(
       (outcome) => settle(stopped ?? outcome),
       (error: unknown) => settle(stopped ?? { kind: "failed", reason: messageOf(error) }),

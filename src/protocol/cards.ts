@@ -23,15 +23,15 @@ export interface CardPorts {
   readonly clock: Clock;
   readonly limits: ExecutorLimits;
   readonly names: Names;
-  emit(event: ActionEvent): void;
-  call(
+  readonly emit: (event: ActionEvent) => void;
+  readonly call: (
     target: Target,
     id: string,
     params: Readonly<Record<string, unknown>>,
     context: CallContext,
-  ): Promise<ToolOutcome>;
-  lock(target: Target): boolean;
-  unlock(target: Target): void;
+  ) => Promise<ToolOutcome>;
+  readonly lock: (target: Target) => boolean;
+  readonly unlock: (target: Target) => void;
 }
 
 export class Cards {

@@ -91,6 +91,9 @@ export interface ActionExecutor {
   tasks(): readonly TaskView[];
 }
 
+const runCanceled = "The run was canceled.";
+const turnCanceled = "The turn was canceled.";
+
 /** Throws if the names of tools are ambiguous or reserved, or their parameters are no JSON Schema. */
 export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
   const { clock, emit = () => {}, store, signal } = options;
@@ -174,7 +177,7 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
   const cancelAll = (reason: string): void => {
     for (const task of scheduler.active) scheduler.cancel(task, reason);
   };
-  signal?.addEventListener("abort", () => cancelAll("The run was canceled."), { once: true });
+  signal?.addEventListener("abort", () => cancelAll(runCanceled), { once: true });
 
   const warn = (text: string): void => {
     emit({ type: "actions.warning", iteration, text });
@@ -238,15 +241,16 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
     }
     const before = relics;
     accept(document, plan.actions.length);
-    const tasks = scheduler.add(plan.actions, iteration).filter((task) => task.group === undefined);
+    const canceled =
+      signal?.aborted === true ? runCanceled : stop?.aborted === true ? turnCanceled : undefined;
+    const all = scheduler.add(plan.actions, iteration, canceled);
+    const tasks = all.filter((task) => task.group === undefined);
     for (const task of tasks) if (task.inBackground) outbox.addDispatched(task);
     const waited = tasks.filter((task) => !task.inBackground);
     const cancel = (): void => {
-      for (const task of waited) scheduler.cancel(task, "The turn was canceled.");
+      for (const task of waited) scheduler.cancel(task, turnCanceled);
     };
     stop?.addEventListener("abort", cancel, { once: true });
-    if (stop?.aborted === true) cancel();
-    if (signal?.aborted === true) cancelAll("The run was canceled.");
     await Promise.all(waited.map((task) => task.ended));
     stop?.removeEventListener("abort", cancel);
 
@@ -270,7 +274,7 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
       seconds: limits.cardSeconds,
       graceSeconds: limits.graceSeconds,
     });
-    const cancel = (): void => running.cancel("The run was canceled.");
+    const cancel = (): void => running.cancel(runCanceled);
     stop?.addEventListener("abort", cancel, { once: true });
     const end = await running.ended;
     stop?.removeEventListener("abort", cancel);
@@ -297,7 +301,7 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
     finish: async (stop) => {
       const open = [...scheduler.active];
       const timers = new AbortController();
-      const cancel = (): void => cancelAll("The run was canceled.");
+      const cancel = (): void => cancelAll(runCanceled);
       stop?.addEventListener("abort", cancel, { once: true });
       if (stop?.aborted === true) cancel();
       const calls = open.filter((task) => !task.isGroup);

@@ -336,8 +336,7 @@ function orderThoughts(drafts: readonly Draft[], order: ActionOrder, report: Rep
 
 /**
  * Siblings run in document order, except where everything that is called is `parallelSafe`. An action in the
- * background holds back only further calls of its own tool. What an action depends on goes first in any case:
- * edges are added only where they close no cycle.
+ * background holds back only further calls of its own tool. What an action depends on goes first in any case.
  */
 function orderSiblings(
   list: readonly number[],
@@ -348,7 +347,11 @@ function orderSiblings(
   const leavesOf = (index: number): readonly number[] => drafts[index]?.leaves ?? [];
   const targetOf = (leaf: number): Target => drafts[leaf]?.target ?? { kind: "group" };
   const follow = (later: number, earlier: number): void => {
-    if (order.isAfter(earlier, later)) return;
+    if (order.isAfter(earlier, later)) {
+      // Said again, because what is between them may be skipped before both.
+      for (const draft of draftAt(earlier)) draft.after.add(later);
+      return;
+    }
     order.after(later, earlier);
     for (const draft of draftAt(later)) draft.after.add(earlier);
   };

@@ -26,8 +26,8 @@ export interface SchedulerPorts {
   readonly clock: Clock;
   readonly limits: ExecutorLimits;
   readonly names: Names;
-  emit(event: ActionEvent): void;
-  call(task: Task, params: Params, context: CallContext): Promise<ToolOutcome>;
+  readonly emit: (event: ActionEvent) => void;
+  readonly call: (task: Task, params: Params, context: CallContext) => Promise<ToolOutcome>;
   /** Of an action that is in no group. */
   onEnded(task: Task): void;
 }
@@ -53,7 +53,12 @@ export class Scheduler {
     return this.#active;
   }
 
-  add(planned: readonly PlannedAction[], iteration: number): readonly Task[] {
+  /** If it is canceled already, all of them end at once. */
+  add(
+    planned: readonly PlannedAction[],
+    iteration: number,
+    canceled: string | undefined,
+  ): readonly Task[] {
     const tasks: Task[] = [];
     const byId = new Map<string, Task>();
     for (const one of planned) {
@@ -75,14 +80,18 @@ export class Scheduler {
       for (const id of task.planned.requires) {
         const producer = byId.get(id) ?? this.#table.get(id);
         if (producer === undefined || producer.state.status === "succeeded") continue;
-        if (isEnded(producer.state)) failed.set(task, producer);
-        else this.#follow(producer, task, "success");
+        if (isEnded(producer.state)) {
+          // Never met: what else it waits for must not start it before it is skipped.
+          task.unmet += 1;
+          failed.set(task, producer);
+        } else this.#follow(producer, task, "success");
       }
       for (const index of task.planned.after) {
         const earlier = tasks[index];
         if (earlier !== undefined) this.#follow(earlier, task, "end");
       }
     }
+    if (canceled !== undefined) for (const task of tasks) this.cancel(task, canceled);
     for (const [task, producer] of failed) this.#skip(task, producer);
     for (const task of tasks) if (task.unmet === 0) this.#ready(task);
     return tasks;
@@ -131,6 +140,8 @@ export class Scheduler {
     group.startedAt = now;
     this.#ports.emit({ type: "action.started", id: group.id, iteration: group.iteration });
     for (const member of group.members) this.#meet(member);
+    // All members may have been skipped before.
+    this.#endGroup(group);
   }
 
   /** The result of the earlier action, if it was the same one. */
@@ -232,7 +243,10 @@ export class Scheduler {
       else this.#meet(dependent);
     }
     this.slots.release(task);
-    if (task.group !== undefined) this.#memberEnded(task.group);
+    if (task.group !== undefined) {
+      task.group.openMembers -= 1;
+      this.#endGroup(task.group);
+    }
   }
 
   /** A member of a group that ended without running its members. */
@@ -259,8 +273,7 @@ export class Scheduler {
     this.#settle(task, { status: "skipped", cause: { id, status: state.status } });
   }
 
-  #memberEnded(group: Task): void {
-    group.openMembers -= 1;
+  #endGroup(group: Task): void {
     if (group.openMembers > 0 || group.state.status !== "running") return;
     const values: [string, unknown][] = [];
     const failures: string[] = [];

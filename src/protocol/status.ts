@@ -22,7 +22,7 @@ export function claimOf(
     // Whether the work as a whole failed is the model's to say.
     ERROR: true,
     EXECUTING: tasks.length > 0 || !stop || active > 0,
-    TASK_STARTED: inBackground,
+    TASK_STARTED: inBackground || active > 0,
     SUCCESS: failed === 0 && active === 0,
   }[status];
   return isTrue ? undefined : `The status was ${status}, but it is ${real}.`;

@@ -163,6 +163,22 @@ describe("depends_on", () => {
     ]);
   });
 
+  it("on what failed earlier skips an action that also waits for another, and one in a group", async () => {
+    const { results, started } = bench();
+    await results(documentOf([safe("a", { fails: "broken" })]));
+    const needs = { depends_on: "a" };
+    const answer = documentOf([
+      unsafe("b", {}, needs),
+      safe("c", {}, needs),
+      group("g", [safe("d", {}, needs)]),
+    ]);
+    assert.deepEqual(
+      (await results(answer)).map((line) => line.split(" ").slice(0, 2).join(" ")),
+      ["b skipped", "c skipped", "g failed"],
+    );
+    assert.deepEqual(started, ["a"]);
+  });
+
   it("is implied by a reference to a sibling", async () => {
     const { results } = bench();
     const answer = documentOf([
@@ -359,7 +375,6 @@ describe("what comes after a document", () => {
     it(name, async () => {
       const { execute, executor, until } = bench({
         relics: [{ name: "docs", read: () => Promise.resolve({ kind: "succeeded", value: "" }) }],
-        ...{},
       });
       const turn = await execute(answer);
       assert.equal(turn.kind === "executed" && turn.next, next);

@@ -355,7 +355,12 @@ describe("the order of siblings", () => {
   });
 
   it("gives way to dependencies", () => {
-    assert.deepEqual(orderOf([{ ...a, depends_on: "b" }, b]), { a: "!b", b: "" });
+    assert.deepEqual(orderOf([{ ...a, depends_on: "b" }, b]), { a: "!b b", b: "" });
+  });
+
+  it("doesn't rest on actions that may be skipped", () => {
+    const c = action("any", { action_id: "c", depends_on: "b" });
+    assert.deepEqual(orderOf([c, safe("x"), b]), { c: "!b b", x: "c b", b: "" });
   });
 
   it("holds no others back for an action in the background, except calls of its own tool", () => {

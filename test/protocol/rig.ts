@@ -68,10 +68,10 @@ export interface Bench {
   readonly started: string[];
   readonly ended: string[];
   /** Executes a document, and lets time pass until it is done. */
-  execute(answer: unknown, options?: ExecuteOptions): Promise<Turn>;
+  readonly execute: (answer: unknown, options?: ExecuteOptions) => Promise<Turn>;
   /** The same, then what the next prompt would say: `id status text`. */
-  results(answer: unknown): Promise<string[]>;
-  until<T>(promise: Promise<T>): Promise<T>;
+  readonly results: (answer: unknown) => Promise<string[]>;
+  readonly until: <T>(promise: Promise<T>) => Promise<T>;
 }
 
 /**
@@ -131,4 +131,12 @@ export function bench(options: Partial<ExecutorOptions> = {}): Bench {
       return results.map(({ id, status, text }) => `${id} ${status} ${text}`);
     },
   };
+}
+
+/** The result of the last action of a document, as a value; of one that did not succeed, its status and reason. */
+export async function valueOf({ execute, executor }: Bench, answer: string): Promise<unknown> {
+  await execute(answer);
+  const { results } = await executor.collect();
+  const last = results.at(-1);
+  return last?.status === "succeeded" ? JSON.parse(last.text) : `${last?.status} ${last?.text}`;
 }

@@ -1,0 +1,321 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { ActionEvent } from "../../src/events/action.ts";
+import type { Relic } from "../../src/protocol/catalogue.ts";
+import { createActionExecutor } from "../../src/protocol/executor.ts";
+import { FakeClock } from "../rig/fake-clock.ts";
+import { action, bench, documentOf, internal, type Json, tool, valueOf } from "./rig.ts";
+
+const safe = (id: string, params: Json = {}, fields: Json = {}): Json =>
+  action("safe", { action_id: id, params, ...fields });
+const slow = (id: string, params: Json = {}, fields: Json = {}): Json =>
+  action("slow", { action_id: id, params, execution: "ASYNC", ...fields });
+const manage = (params: Json, fields: Json = {}): string =>
+  documentOf([internal("task_manager", params, { action_id: `m${counter++}`, ...fields })]);
+let counter = 0;
+
+describe("relics and monuments", () => {
+  const asked: (string | undefined)[] = [];
+  const docs: Relic = {
+    name: "docs",
+    maxTokens: 5,
+    read: (query) => {
+      asked.push(query);
+      return Promise.resolve({
+        kind: "succeeded",
+        value: `about ${query ?? "everything, at length"}`,
+      });
+    },
+  };
+  const monuments = [{ name: "release", tools: ["safe"], relics: ["docs"] }];
+
+  it("are queried by actions, by name or as a member", async () => {
+    const { results } = bench({ relics: [docs], monuments });
+    const answer = documentOf([
+      action("docs", { type: "relic", action_id: "a", params: { query: "logging" } }),
+      action("release.docs", { type: "monument", action_id: "b" }),
+      action("release.safe", { type: "monument", action_id: "c" }),
+    ]);
+    assert.deepEqual(await results(answer), [
+      "a succeeded about logging",
+      "b succeeded about everything, at length",
+      "c succeeded c done",
+    ]);
+  });
+
+  it("are excerpted from the next prompt on, until others are chosen", async () => {
+    const { execute, executor } = bench({ relics: [docs] });
+    const choose = (names: string[]): string =>
+      documentOf([], { context: { knowledge_relics: names } });
+    assert.deepEqual((await executor.standing()).relics, []);
+    await execute(choose(["docs", "secret"]));
+    assert.deepEqual((await executor.collect()).warnings, [`There is no relic "secret".`]);
+    const excerpt = [{ name: "docs", text: "about everything, at" }];
+    assert.deepEqual((await executor.standing()).relics, excerpt);
+    await execute(documentOf([], { stop: true }));
+    assert.deepEqual((await executor.standing()).relics, excerpt);
+    await execute(choose([]));
+    assert.deepEqual((await executor.standing()).relics, []);
+  });
+});
+
+describe("cards", () => {
+  const register = (id: string, card: Json, operation = "register"): string =>
+    documentOf([
+      internal(
+        "trap_card",
+        { operation, id, action: card },
+        { action_id: `${operation}-${id}-${counter++}` },
+      ),
+    ]);
+
+  it("run before every model call, with the variables of that time", async () => {
+    const { execute, executor, until, started, events } = bench();
+    const card = action("read", { params: { returns: "now ${{variables.v}}" } });
+    await execute(
+      documentOf([internal("trap_card", { operation: "register", id: "now", action: card })], {
+        context: { variables: { v: 1 } },
+      }),
+    );
+    const run = async (): Promise<unknown> => (await until(executor.standing())).cards;
+    const shown = (text: string, succeeded = true): unknown => [
+      { id: "now", action: "read", succeeded, text },
+    ];
+    assert.deepEqual(await run(), shown("now 1"));
+    await execute(documentOf([], { context: { variables: { v: 2 } } }));
+    assert.deepEqual(await run(), shown("now 2"));
+    await execute(documentOf([], { context: { variables: { v: null } } }));
+    assert.deepEqual(await run(), shown("Nothing is at ${{variables.v}}.", false));
+    assert.deepEqual(started, ["now", "now"]);
+    assert.deepEqual(
+      events.flatMap((event) => (event.type === "card.ended" ? [event.status] : [])),
+      ["succeeded", "succeeded", "failed"],
+    );
+  });
+
+  it("are updated, removed and listed, at most so many", async () => {
+    const rig = bench({ limits: { cards: 2 } });
+    const read = action("read");
+    assert.deepEqual(await valueOf(rig, register("a", read)), [{ id: "a", action: "read" }]);
+    assert.match(String(await valueOf(rig, register("a", read))), /^failed There is a card/);
+    assert.match(
+      String(await valueOf(rig, register("b", read, "update"))),
+      /^failed There is no card/,
+    );
+    await valueOf(rig, register("b", read));
+    assert.match(String(await valueOf(rig, register("c", read))), /^failed There can be at most 2/);
+    assert.deepEqual(await valueOf(rig, register("a", action("lookup"), "update")), [
+      { id: "a", action: "lookup" },
+      { id: "b", action: "read" },
+    ]);
+    const remove = documentOf([internal("trap_card", { operation: "remove", id: "a" })]);
+    assert.deepEqual(await valueOf(rig, remove), [{ id: "b", action: "read" }]);
+    const list = documentOf([internal("trap_card", { operation: "list" })]);
+    assert.deepEqual(await valueOf(rig, list), [{ id: "b", action: "read" }]);
+  });
+
+  it("are bounded in time and length, and leave a tool alone that is in use", async () => {
+    const { execute, executor, until, clock } = bench({ limits: { cardTokens: 2 } });
+    await execute(register("late", action("read", { params: { seconds: 60 } })));
+    await execute(register("long", action("read", { params: { returns: "x".repeat(100) } })));
+    await execute(register("busy", action("lookup")));
+    await execute(documentOf([action("lookup", { params: { seconds: 50 }, execution: "ASYNC" })]));
+    const before = clock.now();
+    const { cards } = await until(executor.standing());
+    assert.deepEqual(
+      cards.map(({ succeeded, text }) => [succeeded, text]),
+      [
+        [false, "It did n"],
+        [true, "xxxxxxxx"],
+        [false, "The tool"],
+      ],
+    );
+    assert.equal(clock.now() - before, 10_000);
+    await until(executor.finish());
+  });
+});
+
+describe("delegate", () => {
+  it("runs another task, and fails for one that a reference names and that doesn't exist", async () => {
+    const { results } = bench({
+      delegation: {
+        tasks: ["review"],
+        run: ({ task, input }) =>
+          Promise.resolve({ kind: "succeeded", value: `${task}: ${input}` }),
+      },
+    });
+    const call = (id: string, task: string): Json =>
+      internal("delegate", { task, input: "look" }, { action_id: id });
+    const context = { variables: { t: "other" } };
+    assert.deepEqual(
+      await results(documentOf([call("a", "review"), call("b", "${{variables.t}}")], { context })),
+      ["a succeeded review: look", `b failed There is no task "other".`],
+    );
+    assert.deepEqual(await bench().results(documentOf([call("a", "review")])), [
+      "unknown_internal /actions/0/action",
+    ]);
+  });
+});
+
+describe("events", () => {
+  const only = (events: readonly ActionEvent[], id: string): string[] =>
+    events.flatMap((event) => ("id" in event && event.id === id ? [event.type] : []));
+
+  it("are one per transition", async () => {
+    const { execute, events } = bench();
+    await execute(
+      documentOf([safe("a"), safe("b", { fails: "x" }), safe("c", {}, { depends_on: "b" })]),
+    );
+    assert.deepEqual(only(events, "a"), ["action.waiting", "action.started", "action.ended"]);
+    assert.deepEqual(only(events, "c"), ["action.waiting", "action.ended"]);
+  });
+
+  it("show progress by the estimate, and what the tool reports, up to 95 %", async () => {
+    const { execute, events } = bench();
+    const display = {
+      type: "progress_bar",
+      label: "De\u001b[31mploy\u202e\n",
+      estimated_duration_seconds: 20,
+    };
+    const both = [
+      slow("a", { seconds: 40 }, { display, execution: "SYNC" }),
+      safe("b", { seconds: 1, percent: 300 }, { display: { type: "hologram" } }),
+    ];
+    await execute(documentOf(both));
+    const waiting = events.flatMap((event) =>
+      event.type === "action.waiting" ? [event.display] : [],
+    );
+    assert.deepEqual(waiting, [
+      { kind: "progress_bar", label: "De [31mploy" },
+      { kind: "status_message", label: "safe" },
+    ]);
+    const percents = (of: string): unknown[] =>
+      events.flatMap((event) =>
+        event.type === "action.progress" && event.id === of ? [event.percent] : [],
+      );
+    assert.deepEqual(
+      percents("a"),
+      Array.from({ length: 19 }, (_, index) => 5 * (index + 1)),
+    );
+    assert.deepEqual(percents("b"), [95]);
+  });
+
+  it("warn about a false status and an ignored security level, and don't follow them", async () => {
+    const { execute, executor, events, until } = bench();
+    await execute(
+      documentOf([safe("a", { fails: "x" })], {
+        status: "SUCCESS",
+        context: { security_level: "system" },
+      }),
+    );
+    await execute(documentOf([safe("c")], { status: "TASK_STARTED" }));
+    await execute(documentOf([slow("b")], { status: "SUCCESS", stop: true }));
+    await execute(documentOf([slow("d")], { status: "EXECUTING", stop: true }));
+    assert.deepEqual(
+      events.flatMap((event) => (event.type === "actions.warning" ? [event.text] : [])),
+      [
+        `security_level "system" is ignored: rights come from the permissions of the task.`,
+        "The status was SUCCESS, but it is ERROR.",
+        "The status was TASK_STARTED, but it is EXECUTING.",
+        "The status was SUCCESS, but it is TASK_STARTED.",
+      ],
+    );
+    assert.equal((await executor.collect()).warnings.length, 3);
+    await until(executor.finish());
+  });
+});
+
+describe("the end of a run", () => {
+  it("waits for the background, for each call at most its time limit, and then cancels it", async () => {
+    const { execute, executor, clock, until } = bench({ limits: { parallel: 1 } });
+    const calls = ["a", "b", "c"].map((id) => slow(id, { seconds: 40 }));
+    await execute(documentOf(calls, { stop: true }));
+    const { background, undelivered } = await until(executor.finish());
+    assert.equal(clock.now(), 60_000);
+    assert.deepEqual(
+      background.map(({ id, status }) => `${id} ${status}`),
+      ["a succeeded", "b cancelled", "c cancelled"],
+    );
+    assert.deepEqual(undelivered.results.map(({ id }) => id).sort(), ["a", "b", "c"]);
+  });
+
+  it("is quick when the run is canceled", async () => {
+    const { execute, executor, clock, until } = bench();
+    await execute(documentOf([slow("a"), slow("b", {}, { depends_on: "a" })]));
+    const { background } = await until(executor.finish(AbortSignal.abort()));
+    assert.equal(clock.now(), 0);
+    assert.deepEqual(
+      background.map(({ status }) => status),
+      ["cancelled", "cancelled"],
+    );
+  });
+
+  it("lets a later run ask about the actions of this one", async () => {
+    const rig = bench();
+    await rig.execute(documentOf([slow("a")], { stop: true }));
+    await rig.until(rig.executor.finish());
+    assert.match(
+      JSON.stringify(await valueOf(rig, manage({ operation: "get_result", ids: ["a"] }))),
+      /"a done"/,
+    );
+  });
+});
+
+describe("cancellation", () => {
+  it("of a turn ends its SYNC actions, and not those in the background", async () => {
+    const { execute, executor, clock, until } = bench();
+    const controller = new AbortController();
+    void clock.sleep(1000).then(() => controller.abort());
+    const answer = documentOf([slow("a"), slow("b", {}, { execution: "SYNC" })]);
+    await execute(answer, { signal: controller.signal });
+    assert.deepEqual(
+      executor.tasks().map(({ status }) => status),
+      ["running", "cancelled"],
+    );
+    assert.equal(clock.now(), 1000);
+    await until(executor.finish());
+  });
+
+  it("of the executor ends everything, and starts nothing afterwards", async () => {
+    const controller = new AbortController();
+    const { execute, executor, started } = bench({ signal: controller.signal });
+    await execute(documentOf([slow("a"), slow("b", {}, { depends_on: "a" })]));
+    controller.abort();
+    await execute(documentOf([safe("c")]));
+    assert.deepEqual(
+      executor.tasks().map(({ status }) => status),
+      ["cancelled", "cancelled", "cancelled"],
+    );
+    assert.deepEqual(started, ["a"]);
+  });
+});
+
+describe("createActionExecutor", () => {
+  it("refuses tools that it couldn't tell apart or check", () => {
+    const clock = new FakeClock();
+    const make = (...tools: Parameters<typeof tool>[]): unknown =>
+      createActionExecutor({ clock, tools: tools.map((parts) => tool(...parts)) });
+    assert.throws(() => make(["a"], ["a"]), /two tools with the name "a"/);
+    assert.throws(() => make(["delegate"]), /reserved/);
+    assert.throws(() => make(["a", { parameters: { type: "objekt" } }]), /no JSON Schema/);
+    assert.doesNotThrow(() =>
+      make([
+        "a",
+        {
+          parameters: {
+            $schema: "http://json-schema.org/draft-07/schema#",
+            type: "object",
+            properties: { d: { type: "string", format: "date" } },
+          },
+        },
+      ]),
+    );
+  });
+
+  it("executes one document at a time", async () => {
+    const { executor, execute } = bench();
+    const first = execute(documentOf([slow("a", {}, { execution: "SYNC" })]));
+    await assert.rejects(executor.execute(documentOf([])), /one document at a time/);
+    await first;
+  });
+});

@@ -1,0 +1,278 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { action, bench, documentOf, group, internal, type Json, tool, valueOf } from "./rig.ts";
+
+const safe = (id: string, params: Json = {}, fields: Json = {}): Json =>
+  action("safe", { action_id: id, params, ...fields });
+const slow = (id: string, params: Json = {}, fields: Json = {}): Json =>
+  action("slow", { action_id: id, params, execution: "ASYNC", ...fields });
+const manage = (params: Json, fields: Json = {}): string =>
+  documentOf([internal("task_manager", params, { action_id: `m${counter++}`, ...fields })]);
+let counter = 0;
+
+describe("task_manager", () => {
+  it("tells the status of actions of earlier documents, as the prototype asks", async () => {
+    const rig = bench();
+    await rig.execute(documentOf([slow("build-main-app-123")]));
+    await rig.clock.runUntil(rig.clock.sleep(2000));
+    const ask = internal(
+      "task_manager",
+      { operation: "get_status", task_id: "build-main-app-123" },
+      { type: "tool" },
+    );
+    assert.deepEqual(await valueOf(rig, documentOf([ask])), {
+      "build-main-app-123": {
+        id: "build-main-app-123",
+        action: "slow",
+        status: "running",
+        execution: "ASYNC",
+        iteration: 1,
+        seconds: 2,
+      },
+    });
+    await rig.until(rig.executor.finish());
+  });
+
+  it("returns results, which then are not delivered again", async () => {
+    const rig = bench();
+    await rig.execute(documentOf([slow("a", { returns: { x: 1 } }), slow("b", { fails: "no" })]));
+    await rig.executor.collect();
+    await rig.clock.runUntil(rig.clock.sleep(10_000));
+    await rig.execute(manage({ operation: "get_result", ids: ["a", "b"] }));
+    const { results } = await rig.executor.collect();
+    assert.equal(results.length, 1);
+    assert.deepEqual(JSON.parse(results[0]?.text ?? ""), {
+      a: { status: "succeeded", result: { x: 1 } },
+      b: { status: "failed", reason: "no\nthe end of stderr" },
+    });
+    assert.deepEqual((await rig.executor.collect()).results, []);
+  });
+
+  it("lists actions", async () => {
+    const rig = bench();
+    await rig.execute(documentOf([safe("a"), slow("b")]));
+    const value = await valueOf(rig, manage({ operation: "list" }));
+    assert.match(JSON.stringify(value), /"total":2.*"id":"a".*"succeeded".*"id":"b".*"running"/);
+    await rig.until(rig.executor.finish());
+  });
+
+  const waits: readonly (readonly [string, Json, number, boolean])[] = [
+    ["all by default", { ids: ["a", "b"] }, 20_000, false],
+    ["any", { ids: ["a", "b"], mode: "any" }, 10_000, false],
+    ["at most its timeout", { ids: ["a"], timeoutSeconds: 3 }, 3000, true],
+    ["no time at all", { ids: ["a"], timeoutSeconds: 0 }, 0, true],
+    ["everything in the background without ids", {}, 20_000, false],
+  ];
+  for (const [name, params, milliseconds, timedOut] of waits) {
+    it(`waits for ${name}`, async () => {
+      const rig = bench();
+      await rig.execute(documentOf([slow("a"), slow("b", { seconds: 20 })]));
+      await rig.execute(manage({ operation: "wait", ...params }));
+      assert.equal(rig.clock.now(), milliseconds);
+      const { results } = await rig.executor.collect();
+      const own = results.find(({ action: name }) => name === "task_manager");
+      assert.match(own?.text ?? "", new RegExp(`"timedOut":${timedOut}`));
+      await rig.until(rig.executor.finish());
+    });
+  }
+
+  it("waits never longer than the limit, also for what waits for it", async () => {
+    const rig = bench({ limits: { waitSeconds: 30 } });
+    const wait = internal(
+      "task_manager",
+      { operation: "wait", ids: ["b"], timeoutSeconds: 9999 },
+      { action_id: "w" },
+    );
+    await rig.execute(documentOf([wait, safe("b", {}, { depends_on: "w" })]));
+    assert.equal(rig.clock.now(), 30_000);
+    assert.deepEqual(rig.started, ["b"]);
+  });
+
+  it("cancels, and again without a difference, and skips what needs them", async () => {
+    const rig = bench();
+    await rig.execute(documentOf([slow("a"), slow("b", {}, { depends_on: "a" })]));
+    const cancel = { operation: "cancel", ids: ["a"] };
+    assert.match(
+      JSON.stringify(await valueOf(rig, manage(cancel))),
+      /"cancelled".*The model canceled it/,
+    );
+    assert.match(
+      JSON.stringify(await valueOf(rig, manage(cancel))),
+      /"cancelled".*The model canceled it/,
+    );
+    assert.deepEqual(
+      rig.executor
+        .tasks()
+        .slice(0, 2)
+        .map(({ status }) => status),
+      ["cancelled", "skipped"],
+    );
+    assert.equal(rig.clock.now(), 0);
+  });
+
+  it("cancels what waits for its tool or a slot, which then is free for others", async () => {
+    const rig = bench({ limits: { parallel: 1 } });
+    const background = (id: string): Json =>
+      action("unsafe", { action_id: id, params: { seconds: 5 }, execution: "ASYNC" });
+    await rig.execute(documentOf([background("a"), background("b"), slow("c"), slow("d")]));
+    await rig.execute(manage({ operation: "cancel", ids: ["b", "c"] }));
+    await rig.execute(documentOf([safe("e")]));
+    assert.deepEqual(rig.started, ["a", "d", "e"]);
+    await rig.execute(documentOf([action("unsafe", { action_id: "f", params: {} })]));
+    assert.deepEqual(rig.started, ["a", "d", "e", "f"]);
+  });
+
+  it("goes on after the grace period if a canceled action doesn't stop", async () => {
+    const rig = bench();
+    await rig.execute(documentOf([slow("a", { stubborn: true, seconds: 50 })]));
+    await rig.execute(manage({ operation: "cancel", ids: ["a"] }));
+    assert.equal(rig.clock.now(), 10_000);
+    assert.equal(rig.executor.tasks()[0]?.status, "cancelled");
+  });
+
+  it("can cancel the group that it is in", async () => {
+    const rig = bench();
+    const cancel = internal(
+      "task_manager",
+      { operation: "cancel", ids: ["g"] },
+      { action_id: "m" },
+    );
+    assert.deepEqual(await rig.results(documentOf([group("g", [slow("a"), cancel])])), [
+      "g cancelled The model canceled it.",
+    ]);
+  });
+
+  it("fails for ids that don't exist, and takes ids from references", async () => {
+    const rig = bench();
+    assert.equal(
+      await valueOf(rig, manage({ operation: "cancel", ids: ["toString"] })),
+      `failed There is no action "toString".`,
+    );
+    await rig.execute(documentOf([safe("a")], { context: { variables: { last: "a", t: "x" } } }));
+    const value = await valueOf(
+      rig,
+      manage({ operation: "get_status", task_id: "${{variables.last}}" }),
+    );
+    assert.match(JSON.stringify(value), /"a":\{"id":"a"/);
+    assert.match(
+      String(await valueOf(rig, manage({ operation: "wait", timeoutSeconds: "${{variables.t}}" }))),
+      /^failed Wrong params: params.timeoutSeconds: /,
+    );
+  });
+});
+
+describe("delivery", () => {
+  it("has each result once, handles once, and results of the background when they are there", async () => {
+    const { execute, executor, clock } = bench();
+    await execute(documentOf([safe("a"), slow("b")]));
+    const shown = async (): Promise<string[]> => {
+      const { results, handles } = await executor.collect();
+      return [...results, ...handles].map(({ id, status }) => `${id} ${status}`);
+    };
+    assert.deepEqual(await shown(), ["a succeeded", "b running"]);
+    assert.deepEqual(await shown(), []);
+    await clock.runUntil(clock.sleep(10_000));
+    assert.deepEqual(await shown(), ["b succeeded"]);
+    assert.deepEqual(await shown(), []);
+  });
+
+  it("cuts long results; the rest is in a file, and in pieces", async () => {
+    const stored: string[] = [];
+    const store = (id: string, text: string): Promise<string> => {
+      stored.push(`${id} ${text.length}`);
+      return Promise.resolve(`results/${id}.txt`);
+    };
+    const rig = bench({ store, limits: { resultCharacters: 100 } });
+    const long = `${"x".repeat(99)}😀${"y".repeat(150)}`;
+    await rig.execute(documentOf([safe("a", { returns: long })]));
+    const [result] = (await rig.executor.collect()).results;
+    assert.equal(result?.text, "x".repeat(99));
+    assert.equal(result?.characters, 251);
+    assert.equal(result?.path, "results/a.txt");
+    assert.deepEqual(stored, ["a 251"]);
+    let text = "";
+    for (let offset = 0; offset < 251;) {
+      const value = await valueOf(rig, manage({ operation: "get_result", ids: ["a"], offset }));
+      const { part, nextOffset = 251 } = Object(Object(value).a);
+      text += String(part);
+      offset = Number(nextOffset);
+    }
+    assert.equal(text, long);
+  });
+
+  it("bounds all results together, and survives a store that fails", async () => {
+    const rig = bench({
+      store: () => Promise.reject(new Error("disk full")),
+      limits: { deliveryCharacters: 1000, resultCharacters: 900 },
+    });
+    const large = ["a", "b", "c"].map((id) => safe(id, { returns: "x".repeat(5000) }));
+    await rig.execute(documentOf(large));
+    const { results } = await rig.executor.collect();
+    assert.deepEqual(
+      results.map(({ text, path }) => [text.length, path]),
+      [
+        [900, undefined],
+        [200, undefined],
+        [200, undefined],
+      ],
+    );
+  });
+
+  it("lets later actions use the whole of a long result", async () => {
+    const rig = bench({ limits: { resultCharacters: 10 } });
+    await rig.execute(documentOf([safe("a", { returns: { list: "x".repeat(500).split("") } })]));
+    const use = safe("b", { returns: "${{results.a.list.499}}" });
+    assert.match((await rig.results(documentOf([use]))).at(-1) ?? "", /^b succeeded x$/);
+  });
+});
+
+describe("variables", () => {
+  it("are merged before dispatch, last for the run, and null deletes", async () => {
+    const { results } = bench();
+    const use = (id: string): Json => safe(id, { returns: "${{variables.v}}" });
+    const context = (v: unknown): Json => ({ context: { variables: { v } } });
+    assert.deepEqual(await results(documentOf([use("a")], context({ n: [1] }))), [
+      `a succeeded {"n":[1]}`,
+    ]);
+    assert.deepEqual(await results(documentOf([use("b")])), [`b succeeded {"n":[1]}`]);
+    assert.deepEqual(await results(documentOf([use("c")], context(null))), [
+      "unknown_reference /actions/0/params/returns",
+    ]);
+  });
+
+  it("are bounded", async () => {
+    const { results } = bench({ limits: { variablesCharacters: 100 } });
+    const grow = (name: string): string =>
+      documentOf([safe(name)], { context: { variables: { [name]: "x".repeat(40) } } });
+    assert.deepEqual(await results(grow("a")), ["a succeeded a done"]);
+    assert.deepEqual(await results(grow("b")), ["b succeeded b done"]);
+    assert.deepEqual(await results(grow("c")), ["variables_too_large /context/variables"]);
+  });
+
+  it("that don't resolve fail the action, and nothing else", async () => {
+    const { results, started } = bench();
+    const context = { variables: { v: { n: 1 } } };
+    const answer = documentOf([safe("a", { x: "${{variables.v.none}}" }), safe("b")], { context });
+    assert.deepEqual(await results(answer), [
+      "a failed Nothing is at ${{variables.v.none}}.",
+      "b succeeded b done",
+    ]);
+    assert.deepEqual(started, ["b"]);
+  });
+
+  it("are checked against the schema of the tool once they are known", async () => {
+    const parameters = { type: "object", properties: { n: { type: "integer" } } };
+    const { results } = bench({ tools: [tool("count", { parameters })] });
+    const use = (v: unknown): string =>
+      documentOf(
+        [action("count", { params: { n: "${{variables.v}}" }, action_id: `v-${String(v)}` })],
+        {
+          context: { variables: { v } },
+        },
+      );
+    assert.deepEqual(await results(use(1)), ["v-1 succeeded count done"]);
+    assert.deepEqual(await results(use("x")), [
+      'v-x failed Wrong params: params.n: Must be a whole number, not the text "x".',
+    ]);
+  });
+});
