@@ -80,7 +80,7 @@ export type Resolved =
   | { readonly kind: "resolved"; readonly target: Target }
   | { readonly kind: "unknown"; readonly code: ProblemCode; readonly message: string };
 
-export const internals = ["task_manager", "trap_card", "delegate"] as const;
+const internals = ["task_manager", "trap_card", "delegate"] as const;
 
 export interface Catalogue {
   readonly relics: ReadonlyMap<string, Relic>;

@@ -11,7 +11,7 @@ const stepPercent = 5;
 const pauseMs = 200;
 
 /** Without control characters, line breaks and what changes the direction of text. */
-export function labelOf(text: string): string {
+function labelOf(text: string): string {
   return text
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
     .replaceAll(/[\p{Cf}\p{Cs}\p{Co}]/gu, "")

@@ -17,7 +17,7 @@ import { checkTemplate, templateOf } from "./params.ts";
 import { reject, type Rejected } from "./read-message.ts";
 import { type FoundPart, referencesIn } from "./references.ts";
 
-export const preflightLimits = { actions: 32, depth: 3 } as const;
+const preflightLimits = { actions: 32, depth: 3 } as const;
 
 /** What earlier documents left. */
 export interface Known {

@@ -13,7 +13,7 @@ import { textPositions } from "../document/text-position.ts";
 import { messageSchema } from "./message-schema.ts";
 import { type ActionDocument, pointerOf, type ProblemCode, type ProtocolProblem } from "./model.ts";
 
-export const messageLimits = {
+const messageLimits = {
   characters: 1_000_000,
   /** Objects, lists, texts, numbers… in a document. Bounds the time of checks that compare values pairwise. */
   values: 10_000,

@@ -22,7 +22,7 @@ type Problems = Extract<Turn, { kind: "rejected" }>["problems"];
 type Executed = Extract<Turn, { kind: "executed" }>;
 
 /** Rejected answers to one prompt that are followed by another attempt. */
-export const repairsPerIteration = 2;
+const repairsPerIteration = 2;
 
 export class Rounds {
   readonly #limits: RoundLimits;
