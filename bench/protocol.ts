@@ -5,7 +5,7 @@
  *   npm run bench:protocol        (takes a few seconds)
  */
 import { systemClock } from "../src/platform/clock.ts";
-import type { ActionTool } from "../src/protocol/catalogue.ts";
+import type { Tool } from "../src/calls/tool.ts";
 import { createActionExecutor } from "../src/protocol/executor.ts";
 
 const ACTIONS = 1_000;
@@ -26,7 +26,7 @@ async function measure(chained: boolean): Promise<Measured> {
   let running = 0;
   let most = 0;
   let calls = 0;
-  const trivial: ActionTool = {
+  const trivial: Tool = {
     name: "trivial",
     parameters: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
     parallelSafe: true,

@@ -43,10 +43,17 @@ export const rooms = {
     holds: "ports; a job, a work, a task; the prompt loop; criteria; limits; scopes",
     imports: ["entry", "events"],
   },
+  calls: {
+    holds:
+      "what tasks may call: commands and modules of the repository, their builds, MCP servers; relics",
+    imports: ["document", "entry", "events", "permissions", "platform"],
+    packages: ["@modelcontextprotocol/sdk"],
+    node: true,
+  },
   protocol: {
     holds:
       "the action protocol: messages, preflight, references, the executor of actions; pure but for ports",
-    imports: ["document", "entry/model.ts", "events", "engine"],
+    imports: ["document", "entry/model.ts", "events", "engine", "calls/tool.ts", "calls/call.ts"],
   },
   sessions: {
     holds: "the SDK: sessions, turns, translation of events, job tools, the adapter to permissions",
@@ -107,6 +114,8 @@ export const rooms = {
       "runtime",
       "engine",
       "sessions",
+      "calls",
+      "protocol",
       "workflow",
       "rehearsal",
       "journal",

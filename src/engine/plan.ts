@@ -18,8 +18,10 @@ import type {
   PlannedTree,
   RunPlan,
 } from "../events/plan.ts";
+import type { DialogueSpec } from "./dialogue.ts";
 import type { FlowSpec } from "./flow.ts";
 import type { ResolvedLimits } from "./limits.ts";
+import type { ToolSource } from "./ports.ts";
 import { Variables } from "./variables.ts";
 
 /** What to run, and within which bounds: the same for a job and for a single task. */
@@ -38,6 +40,10 @@ export interface RunSpec {
   readonly permissionsOf: (taskId: string) => Permissions;
   /** The workflows of the entry, by their file as it names them. */
   readonly flows?: Readonly<Record<string, FlowSpec>>;
+  /** What tasks may call beside the runtime's own tools. */
+  readonly toolSource?: ToolSource;
+  /** How tasks with a protocol talk to their model, by task. */
+  readonly dialogues?: Readonly<Record<string, DialogueSpec>>;
 }
 
 /** Of a job. */

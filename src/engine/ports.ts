@@ -71,11 +71,39 @@ export interface SessionTool {
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Absent: the `tools` of the permissions decide. `always`: the caller vouches for the tool. */
   readonly allowed?: "always";
+  /** Of one call. Default: 60. */
+  readonly timeoutSeconds?: number;
   /** What it throws is reported to the model as a failure. Bounded in time and in size. */
-  readonly run: (
-    given: unknown,
-    call: { readonly toolCallId: string; readonly sessionId: string },
-  ) => ToolAnswer | Promise<ToolAnswer>;
+  readonly run: (given: unknown, call: SessionToolCall) => ToolAnswer | Promise<ToolAnswer>;
+}
+
+export interface SessionToolCall {
+  readonly toolCallId: string;
+  readonly sessionId: string;
+  /** Aborts at the end of the time limit, and with the turn. */
+  readonly signal: AbortSignal;
+  /** Shown to people while the call runs. */
+  readonly onProgress: (text: string) => void;
+}
+
+/** What tasks may call beside the runtime's own tools. */
+export interface ToolSource {
+  /**
+   * For a session with these permissions. Never throws. Starts what has to be started; what can't be started is among
+   * the failures, and the session goes on without it.
+   */
+  offer(permissions: Permissions, signal: AbortSignal): Promise<ToolOffer>;
+}
+
+export interface ToolOffer {
+  readonly tools: readonly SessionTool[];
+  readonly failures: readonly ServerFailure[];
+}
+
+/** An MCP server that could not be started, or that has ended. */
+export interface ServerFailure {
+  readonly server: string;
+  readonly reason: string;
 }
 
 /** What the model reads of a call. */

@@ -4,24 +4,8 @@
  */
 import { limitProperties } from "./limits-schema.ts";
 import { availableTools, permissionPresets } from "./model.ts";
-
-const text = { type: "string" } as const;
-const name = { type: "string", minLength: 1 } as const;
-const texts = { type: "array", items: { type: "string" } } as const;
-const names = { type: "array", items: { type: "string", minLength: 1 } } as const;
-
-function ref(definition: string, description?: string): object {
-  const reference = { $ref: `#/$defs/${definition}` };
-  return description === undefined ? reference : { ...reference, description };
-}
-
-function object(properties: object, required: readonly string[], more: object = {}): object {
-  return { type: "object", ...more, properties, required, additionalProperties: false };
-}
-
-function map(values: object, more: object): object {
-  return { type: "object", ...more, additionalProperties: values };
-}
+import { map, name, names, object, ref, text, texts } from "./schema-parts.ts";
+import { declarations, mcpServer, monument, relic, tool, toolName } from "./tools-schema.ts";
 
 const prompt = {
   title: "Prompt",
@@ -104,8 +88,9 @@ const criteria = object(
   {
     toolExecuted: {
       type: "array",
-      items: { enum: availableTools },
-      description: "Tools that must have been called in the last turn.",
+      items: { ...name, examples: availableTools },
+      description:
+        "Tools that must have been called: job tools, tools of this entry, or `server/tool`. In the last turn; with `protocol`, in any turn since the last retry.",
     },
     condition: ref(
       "prompt",
@@ -145,6 +130,28 @@ const task = object(
     availability,
     criteria,
     permissions: ref("permissions", "Replaces the permissions of the entry."),
+    protocol: {
+      const: "actions",
+      description: "The model answers with documents of the action protocol.",
+    },
+    iterations: {
+      type: "integer",
+      minimum: 1,
+      maximum: 1000,
+      default: 20,
+      description: "With protocol: maximum number of documents in one round of the task.",
+    },
+    preThinking: {
+      description:
+        "With protocol: maximum number of documents before the first, in which actions only read.",
+      default: false,
+      oneOf: [
+        { const: false },
+        object({ iterations: { type: "integer", minimum: 1, maximum: 100 } }, ["iterations"]),
+      ],
+    },
+    relics: { ...names, description: "With protocol: the relics of the task. Default: all." },
+    monuments: { ...names, description: "With protocol: the monuments of the task. Default: all." },
   },
   ["prompt"],
   { title: "Task" },
@@ -296,10 +303,18 @@ export const entrySchema = {
       },
       permissions: ref("permissions"),
       limits: ref("limits"),
+      tools: declarations("tool", toolName, "Commands and modules that agents may call, by name."),
+      mcpServers: declarations("mcpServer", toolName, "MCP servers by name."),
+      relics: declarations("relic", toolName, "Knowledge for tasks with protocol, by name."),
+      monuments: declarations("monument", toolName, "Bundles of tools and relics, by name."),
     },
     ["models", "tasks", "jobs"],
   ),
   $defs: {
+    tool,
+    mcpServer,
+    relic,
+    monument,
     prompt,
     model,
     permissions,

@@ -117,6 +117,89 @@ export interface Task {
   readonly criteria?: Criteria;
   /** Replaces the entry's permissions for this task. */
   readonly permissions?: Permissions;
+  /** `actions`: the model answers with documents of the action protocol. Default: one turn, with tool calls. */
+  readonly protocol?: "actions";
+  /** With `protocol`: how many documents are accepted in one round of the task. Default: 20. */
+  readonly iterations?: number;
+  /** With `protocol`: documents before the first, in which actions only read. Default: false. */
+  readonly preThinking?: false | { readonly iterations: number };
+  /** With `protocol`: names of the relics that the model may choose. Default: all of the entry. */
+  readonly relics?: readonly string[];
+  /** With `protocol`: names of the monuments that the model may address. Default: all of the entry. */
+  readonly monuments?: readonly string[];
+}
+
+/** A command or a module of the repository that agents may call. To declare a tool grants nothing. */
+export type ToolDeclaration = ToolCommon &
+  (
+    | {
+        /** The program and its arguments, without a shell. Runs in the working directory. */
+        readonly command: readonly string[];
+      }
+    | {
+        /** JavaScript or TypeScript, relative to the working directory; loaded in a process of its own. */
+        readonly module: string;
+        /** The name of the function. Default: `default`. */
+        readonly export?: string;
+      }
+  );
+
+interface ToolCommon {
+  /** For the model. */
+  readonly description: string;
+  /** JSON Schema of the arguments, which are one object. */
+  readonly parameters: object;
+  /** Of one call. Default: 600. */
+  readonly timeoutSeconds?: number;
+  /** Whether it changes nothing. Default: false. */
+  readonly readOnly?: boolean;
+  /** Whether its calls may run beside other calls. Default: false. */
+  readonly parallelSafe?: boolean;
+  /** What has to be done before the first call. */
+  readonly build?: ToolBuild;
+}
+
+export interface ToolBuild {
+  /** The program and its arguments, without a shell. Runs in the working directory. */
+  readonly command: readonly string[];
+  /** Globs of the files that the result depends on. */
+  readonly inputs: readonly string[];
+  /** Default: 10. */
+  readonly minutes?: number;
+}
+
+/** A server of the Model Context Protocol: a program that is started, or an address. */
+export type McpServer = {
+  /** The only tools of it that are offered. Default: all. */
+  readonly tools?: readonly string[];
+} & (
+  | {
+      readonly command: string;
+      readonly args?: readonly string[];
+      /** `env:NAME` is the value of an environment variable that the caller has allowed. */
+      readonly env?: Readonly<Record<string, string>>;
+    }
+  | {
+      readonly url: string;
+      /** As `env`. */
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+);
+
+/** A source of knowledge. */
+export interface RelicDeclaration {
+  readonly description: string;
+  /** Globs, relative to the working directory. */
+  readonly files: readonly string[];
+  /** Of an excerpt. Default: 2,000. */
+  readonly maxTokens?: number;
+}
+
+/** A bundle of tools and relics under a name. Its members are addressed as `name.member`. */
+export interface MonumentDeclaration {
+  readonly description?: string;
+  readonly tools?: readonly string[];
+  readonly relics?: readonly string[];
 }
 
 /**
@@ -223,6 +306,14 @@ export interface Entry<Id extends number = never> {
   readonly permissions?: Permissions;
   /** Bounds of a run. */
   readonly limits?: Limits;
+  /** Commands and modules of the repository that agents may call, by name. */
+  readonly tools?: Readonly<Record<string, ToolDeclaration>>;
+  /** Servers of the Model Context Protocol, by name. */
+  readonly mcpServers?: Readonly<Record<string, McpServer>>;
+  /** Knowledge for tasks with `protocol`, by name. */
+  readonly relics?: Readonly<Record<string, RelicDeclaration>>;
+  /** Bundles of tools and relics, by name. */
+  readonly monuments?: Readonly<Record<string, MonumentDeclaration>>;
 }
 
 /**

@@ -40,6 +40,7 @@ export function decisionOf(event: RunEventBody): DecisionOfWork | undefined {
     case "step.started":
     case "step.output":
     case "step.ended":
+    case "action":
       return undefined;
   }
 }

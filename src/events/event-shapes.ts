@@ -1,4 +1,5 @@
 /** The JSON of every event, for readers of a journal and for the fields of decisions. */
+import { actionEvent } from "./action-shapes.ts";
 import type { Model, PermissionPreset, PermissionRules, Permissions } from "../entry/model.ts";
 import type { Crash, Refusal } from "./crash.ts";
 import type {
@@ -273,6 +274,7 @@ const bodies: {
   "step.started": { work, ...stepStarted },
   "step.output": { work, ...stepPrinted },
   "step.ended": { work, ...stepEnded },
+  action: { work, action: actionEvent },
 };
 
 export const eventTypes: ReadonlySet<string> = new Set(Object.keys(bodies));

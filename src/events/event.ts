@@ -1,3 +1,4 @@
+import type { ActionEvent } from "./action.ts";
 import type { Crash } from "./crash.ts";
 import type { MadeDecision, Purpose, SessionRole } from "./decision.ts";
 import type { RunPlan, WorkRef } from "./plan.ts";
@@ -33,7 +34,8 @@ export type RunEventBody =
   | SessionActed
   | StepStarted
   | StepPrinted
-  | StepEnded;
+  | StepEnded
+  | Acted;
 
 export interface RunStarted extends RunPlan {
   readonly type: "run.started";
@@ -154,4 +156,11 @@ export interface SessionActed {
   /** Of the turn in which it happened. */
   readonly turnId: string;
   readonly activity: SessionActivity;
+}
+
+/** Something happened to a document or an action of a task with the action protocol. */
+export interface Acted {
+  readonly type: "action";
+  readonly work: WorkRef;
+  readonly action: ActionEvent;
 }

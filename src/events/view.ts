@@ -186,6 +186,8 @@ function applyItself(view: RunView, event: RunEvent): void {
       return printStep(flowOf(workOf(view, event.work)), event);
     case "step.ended":
       return endStep(flowOf(workOf(view, event.work)), event, event.at);
+    case "action":
+      return;
   }
 }
 

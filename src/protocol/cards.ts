@@ -2,8 +2,9 @@
 import { isAction } from "./preflight.ts";
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../events/clock.ts";
-import { type CallEnd, startCall } from "./call.ts";
-import type { CallContext, Catalogue, Target, ToolOutcome } from "./catalogue.ts";
+import { type CallEnd, startCall } from "../calls/call.ts";
+import type { CallContext, ToolOutcome } from "../calls/tool.ts";
+import type { Catalogue, Target } from "./catalogue.ts";
 import { charactersPerToken, type ExecutorLimits } from "./limits.ts";
 import type { ActionSpec } from "./model.ts";
 import { checkFinal, ordinary } from "./params.ts";

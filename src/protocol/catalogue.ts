@@ -1,55 +1,9 @@
 /** What actions can call: the tools, relics and monuments at hand, and the built-in internals. */
 import { suggestion } from "../document/suggest.ts";
 import { compileValueCheck, type ValueCheck } from "../document/value-check.ts";
+import type { CallContext, Relic, Tool, ToolOutcome } from "../calls/tool.ts";
 import { messageSchema } from "./message-schema.ts";
 import type { ActionSpec, ProblemCode } from "./model.ts";
-
-export interface ToolCall {
-  /** The id of the action. */
-  readonly id: string;
-  readonly tool: string;
-  /** Plain data with ordinary prototypes, checked against the schema of the tool. */
-  readonly params: Readonly<Record<string, unknown>>;
-}
-
-export interface ToolProgress {
-  readonly percent?: number;
-  readonly message?: string;
-}
-
-export interface CallContext {
-  /** Aborts on cancellation, and at the end of the time limit. The promise should then settle soon. */
-  readonly signal: AbortSignal;
-  readonly onProgress: (progress: ToolProgress) => void;
-}
-
-export type ToolOutcome =
-  | { readonly kind: "succeeded"; readonly value: unknown }
-  | { readonly kind: "failed"; readonly reason: string; readonly tail?: string }
-  | { readonly kind: "timed_out" };
-
-export interface ActionTool {
-  readonly name: string;
-  readonly description?: string;
-  /** JSON Schema of the params. */
-  readonly parameters: object;
-  /** Default: false. */
-  readonly readOnly?: boolean;
-  /** Default: false. */
-  readonly parallelSafe?: boolean;
-  /** Default: `limits.toolSeconds`. */
-  readonly timeoutSeconds?: number;
-  run(call: ToolCall, context: CallContext): Promise<ToolOutcome>;
-}
-
-export interface Relic {
-  readonly name: string;
-  readonly description?: string;
-  /** Of an excerpt. */
-  readonly maxTokens?: number;
-  /** The text to show: for a query, or of the whole source. */
-  read(query: string | undefined, context: CallContext): Promise<ToolOutcome>;
-}
 
 export interface Monument {
   readonly name: string;
@@ -70,7 +24,7 @@ export interface Delegation {
 
 export type Target =
   | { readonly kind: "group" }
-  | { readonly kind: "tool"; readonly tool: ActionTool }
+  | { readonly kind: "tool"; readonly tool: Tool }
   | { readonly kind: "relic"; readonly relic: Relic }
   | { readonly kind: "task_manager" }
   | { readonly kind: "trap_card" }
@@ -89,7 +43,7 @@ export interface Catalogue {
 }
 
 export interface CatalogueParts {
-  readonly tools: readonly ActionTool[];
+  readonly tools: readonly Tool[];
   readonly relics?: readonly Relic[];
   readonly monuments?: readonly Monument[];
   readonly delegation?: Delegation;
@@ -220,7 +174,7 @@ function ownCheck(schema: object): ValueCheck {
   return (value) => (check ??= compile("built-in", schema))(value);
 }
 
-function compiled(tool: ActionTool): ValueCheck {
+function compiled(tool: Tool): ValueCheck {
   return compile(tool.name, tool.parameters);
 }
 

@@ -1,6 +1,6 @@
 /** What people see of an action while it runs. Nothing of it reaches the model. */
 import type { ActionDisplay } from "../events/action.ts";
-import type { ToolProgress } from "./catalogue.ts";
+import type { ToolProgress } from "../calls/tool.ts";
 import type { ActionSpec } from "./model.ts";
 
 const longestLabel = 200;

@@ -10,15 +10,10 @@
  */
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../events/clock.ts";
-import { startCall } from "./call.ts";
+import { startCall } from "../calls/call.ts";
 import { type CardOutput, Cards } from "./cards.ts";
-import {
-  type CallContext,
-  type CatalogueParts,
-  createCatalogue,
-  type Target,
-  type ToolOutcome,
-} from "./catalogue.ts";
+import type { CallContext, ToolOutcome } from "../calls/tool.ts";
+import { type CatalogueParts, createCatalogue, type Target } from "./catalogue.ts";
 import { type Delivery, Outbox, type Store } from "./delivery.ts";
 import { charactersPerToken, defaultLimits, type ExecutorLimits } from "./limits.ts";
 import type { ActionDocument, ProtocolProblem } from "./model.ts";

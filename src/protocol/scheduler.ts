@@ -8,8 +8,9 @@
 import type { ActionEvent } from "../events/action.ts";
 import { beginningOf } from "../events/cut.ts";
 import type { Clock } from "../events/clock.ts";
-import { startCall } from "./call.ts";
-import type { CallContext, Catalogue, ToolOutcome } from "./catalogue.ts";
+import { startCall } from "../calls/call.ts";
+import type { CallContext, ToolOutcome } from "../calls/tool.ts";
+import type { Catalogue } from "./catalogue.ts";
 import { displayOf, estimatedStep, type Progress, ProgressFilter } from "./display.ts";
 import type { ExecutorLimits } from "./limits.ts";
 import { checkFinal, ordinary, templateOf } from "./params.ts";

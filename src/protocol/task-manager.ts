@@ -1,6 +1,6 @@
 /** The operations of `task_manager` on the table of actions. */
 import type { Clock } from "../events/clock.ts";
-import type { CallContext, ToolOutcome } from "./catalogue.ts";
+import type { CallContext, ToolOutcome } from "../calls/tool.ts";
 import type { ExecutorLimits } from "./limits.ts";
 import { idsOfOperation } from "./params.ts";
 import { contentOf, isEnded, type Task, viewOf } from "./task.ts";

@@ -1,6 +1,6 @@
 /** An action that was accepted, with its state. */
 import type { ActionStatus } from "../events/action.ts";
-import type { ToolOutcome } from "./catalogue.ts";
+import type { ToolOutcome } from "../calls/tool.ts";
 import { plainCopy } from "../document/plain.ts";
 import type { PlannedAction } from "./preflight.ts";
 

@@ -94,6 +94,7 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
     case "step.started":
     case "step.output":
     case "step.ended":
+    case "action":
       return undefined;
   }
 }

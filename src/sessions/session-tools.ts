@@ -10,7 +10,12 @@ export function sdkTools(tools: readonly SessionTool[]): Tool[] {
     skipPermission: allowed === "always",
     defer: "never",
     handler: async (given: unknown, { toolCallId, sessionId }): Promise<ToolResultObject> => {
-      const { succeeded, text } = await run(given, { toolCallId, sessionId });
+      const { succeeded, text } = await run(given, {
+        toolCallId,
+        sessionId,
+        signal: new AbortController().signal,
+        onProgress: () => {},
+      });
       return { resultType: succeeded ? "success" : "failure", textResultForLlm: text };
     },
   }));

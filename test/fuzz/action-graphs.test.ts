@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { ActionEvent } from "../../src/events/action.ts";
-import type { ActionTool } from "../../src/protocol/catalogue.ts";
+import type { Tool } from "../../src/calls/tool.ts";
 import { createActionExecutor } from "../../src/protocol/executor.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { holds } from "../rig/fuzz.ts";
@@ -168,7 +168,7 @@ async function run(one: Case): Promise<Seen> {
   const seen: Seen = { calls: [], events: [], delivered: [], canceled: new Set(), most: 0 };
   let tick = 0;
   let running = 0;
-  const scripted = (name: string, parallelSafe: boolean): ActionTool => ({
+  const scripted = (name: string, parallelSafe: boolean): Tool => ({
     name,
     parameters: { type: "object" },
     parallelSafe,

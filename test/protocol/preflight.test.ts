@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createCatalogue, type Relic } from "../../src/protocol/catalogue.ts";
+import type { Relic } from "../../src/calls/tool.ts";
+import { createCatalogue } from "../../src/protocol/catalogue.ts";
 import { type PlannedAction, preflight } from "../../src/protocol/preflight.ts";
 import { readMessage } from "../../src/protocol/read-message.ts";
 import { action, type Json, documentOf, group, prototype, shortly, tool } from "./rig.ts";

@@ -9,7 +9,7 @@ import {
   type Turn,
 } from "../../src/protocol/executor.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
-import type { ActionTool, ToolOutcome } from "../../src/protocol/catalogue.ts";
+import type { Tool, ToolOutcome } from "../../src/calls/tool.ts";
 import type { ProtocolProblem } from "../../src/protocol/model.ts";
 
 const folder = new URL("../../../test/fixtures/action-protocol/", import.meta.url);
@@ -23,8 +23,8 @@ export const anyParams = { type: "object" };
 
 export function tool(
   name: string,
-  parts: Partial<ActionTool> & { readonly returns?: unknown } = {},
-): ActionTool {
+  parts: Partial<Tool> & { readonly returns?: unknown } = {},
+): Tool {
   const { returns = `${name} done`, ...rest } = parts;
   const outcome: ToolOutcome = { kind: "succeeded", value: returns };
   return { name, parameters: anyParams, run: () => Promise.resolve(outcome), ...rest };
@@ -83,7 +83,7 @@ export function bench(options: Partial<ExecutorOptions> = {}): Bench {
   const events: ActionEvent[] = [];
   const started: string[] = [];
   const ended: string[] = [];
-  const scripted = (name: string, parts: Partial<ActionTool>, usual = 0): ActionTool => ({
+  const scripted = (name: string, parts: Partial<Tool>, usual = 0): Tool => ({
     name,
     parameters: anyParams,
     timeoutSeconds: 60,

@@ -129,6 +129,8 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
     case "step.ended":
       endStep(model, iterationOf(model, event.work, at), event, at);
       return undefined;
+    case "action":
+      return undefined;
   }
 }
 

@@ -125,6 +125,7 @@ class Recording implements Recorder {
         break;
       case "work.ended":
       case "step.output":
+      case "action":
         break;
     }
   }

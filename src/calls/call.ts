@@ -1,6 +1,6 @@
 /** One call of something outside: bounded in time, cancelable, and settled exactly once. */
 import type { Clock } from "../events/clock.ts";
-import type { CallContext, ToolOutcome, ToolProgress } from "./catalogue.ts";
+import type { CallContext, ToolOutcome, ToolProgress } from "./tool.ts";
 
 export type CallEnd = ToolOutcome | { readonly kind: "cancelled"; readonly reason: string };
 

@@ -1,0 +1,77 @@
+/**
+ * A task whose prompt takes several turns: what the engine knows of a front-end such as the action protocol.
+ * Availability, criteria, retries and limits are those of every task; each turn goes through the one prompt loop.
+ */
+import type { ActionEvent } from "../events/action.ts";
+import type { Clock } from "../events/clock.ts";
+import type { Crash } from "../events/crash.ts";
+import type { MadeDecision } from "../events/decision.ts";
+import type { WorkRef } from "../events/event.ts";
+import type { Permissions } from "../entry/model.ts";
+import type { SessionRequest, ToolCall } from "./ports.ts";
+import type { Scope } from "./scope.ts";
+
+export interface DialogueSpec {
+  /** Called once per run of the task, before its first prompt. Never throws. */
+  readonly start: (context: DialogueContext) => Promise<Dialogue>;
+}
+
+export interface DialogueContext {
+  readonly work: WorkRef;
+  /** Of the run of the task. */
+  readonly scope: Scope;
+  readonly permissions: Permissions;
+  /** Absolute. */
+  readonly workingDirectory: string;
+  readonly clock: Clock;
+  readonly emit: (event: ActionEvent) => void;
+  readonly decide: (decision: MadeDecision) => void;
+  /** Runs another task of the entry, in sessions of its own, within the limits of the job. Never throws. */
+  readonly delegate: (request: DelegateRequest, signal: AbortSignal) => Promise<DelegateEnd>;
+}
+
+export interface DelegateRequest {
+  readonly taskId: string;
+  /** Its `$user-input`. */
+  readonly input: string;
+}
+
+export type DelegateEnd =
+  /** `text`: the last answer of its task session; `document`: what it named with `job_prepare_document`. */
+  | { readonly kind: "succeeded"; readonly text: string; readonly document?: string }
+  | { readonly kind: "failed"; readonly reason: string; readonly text?: string };
+
+/** Lives as long as the run of the task, across its criteria retries. */
+export interface Dialogue {
+  /** Of the sessions in which its turns take place. */
+  readonly session: Pick<SessionRequest, "systemPrompt" | "tools" | "availableTools">;
+  /**
+   * From a prompt of the task until the model is done with it. Never throws. It may go on in the background no longer
+   * than until it resolves: whatever it started has then ended.
+   */
+  round(prompt: string, send: SendTurn): Promise<RoundEnd>;
+  /** Ends everything. Bounded in time, never throws. */
+  close(): Promise<void>;
+}
+
+/** Sends the text of one turn as it is: nothing in it is expanded. */
+export type SendTurn = (text: string) => Promise<TurnSent>;
+
+export type TurnSent =
+  | {
+      readonly kind: "completed";
+      readonly text: string;
+      readonly toolCalls: readonly ToolCall[];
+      /** The answer ends where the model's output limit has cut it. */
+      readonly cut: boolean;
+    }
+  /** No attempt is left. */
+  | { readonly kind: "exhausted"; readonly crash: Crash }
+  | { readonly kind: "stopped" };
+
+export type RoundEnd =
+  /** `toolCalls`: those of all its turns, and its actions that called tools. `text`: the answer for people. */
+  | { readonly kind: "completed"; readonly text: string; readonly toolCalls: readonly ToolCall[] }
+  /** The task fails, without a retry. */
+  | { readonly kind: "failed"; readonly reason: string }
+  | Extract<TurnSent, { kind: "exhausted" | "stopped" }>;
