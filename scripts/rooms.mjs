@@ -47,7 +47,7 @@ export const rooms = {
     holds:
       "what tasks may call: commands and modules of the repository, their builds, MCP servers; relics",
     imports: ["document", "entry", "events", "permissions", "platform"],
-    packages: ["@modelcontextprotocol/sdk"],
+    packages: ["@modelcontextprotocol/client"],
     node: true,
   },
   protocol: {
