@@ -1,0 +1,145 @@
+/**
+ * What is wrong with a JSON Schema that isn't ours, and where: the parameters of a tool. `value-check.ts` compiles it,
+ * but says of a wrong one only that it is wrong. Unknown keywords are allowed, as JSON Schema says.
+ */
+import { resolve } from "./code-path.ts";
+import { isList, isRecord, isText } from "./guards.ts";
+import type { Path } from "./problem.ts";
+import { suggestion } from "./suggest.ts";
+import { compileValueCheck } from "./value-check.ts";
+
+export interface SchemaFault {
+  readonly path: Path;
+  readonly reason: string;
+  readonly hint?: string;
+}
+
+/** Where schemas are in a schema. */
+const holders = new Map<string, "schema" | "list" | "map">([
+  ...(["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"] as const).map(
+    (keyword) => [keyword, "map"] as const,
+  ),
+  ...(["allOf", "anyOf", "oneOf", "prefixItems"] as const).map(
+    (keyword) => [keyword, "list"] as const,
+  ),
+  ...(
+    [
+      "items",
+      "additionalProperties",
+      "contains",
+      "not",
+      "if",
+      "then",
+      "else",
+      "propertyNames",
+      "unevaluatedItems",
+      "unevaluatedProperties",
+    ] as const
+  ).map((keyword) => [keyword, "schema"] as const),
+]);
+
+const types = ["object", "array", "string", "number", "integer", "boolean", "null"];
+
+/** Compiling one takes about a millisecond. */
+const compiledParts = 100;
+
+/** The schema of a part, as far as it isn't made of other schemas. */
+interface Part {
+  readonly path: Path;
+  readonly rules: Readonly<Record<string, unknown>>;
+}
+
+export function schemaFaults(schema: Readonly<Record<string, unknown>>): readonly SchemaFault[] {
+  const faults: SchemaFault[] = [];
+  const parts = partsOf(schema, faults);
+  for (const { path, rules } of parts) faults.push(...faultsOfRules(path, rules, schema));
+  if (faults.length > 0) return faults;
+
+  const whole = compileValueCheck(schema);
+  if (whole.kind === "compiled") return [];
+  for (const { path, rules } of parts.slice(0, compiledParts)) {
+    const { $ref: _, ...own } = rules;
+    if (compileValueCheck(own).kind === "compiled") continue;
+    for (const [keyword, value] of Object.entries(own)) {
+      const alone = compileValueCheck({ [keyword]: value });
+      if (alone.kind === "invalid") {
+        faults.push({ path: [...path, keyword], reason: `Is invalid: ${sentence(alone.reason)}` });
+      }
+    }
+  }
+  return faults.length > 0
+    ? faults
+    : [{ path: [], reason: `Is not a valid JSON Schema: ${sentence(whole.reason)}` }];
+}
+
+/** Every schema in a schema, without recursion: how deep it is makes no difference. */
+function partsOf(root: unknown, faults: SchemaFault[]): readonly Part[] {
+  const parts: Part[] = [];
+  const left: { readonly path: Path; readonly schema: unknown }[] = [{ path: [], schema: root }];
+  for (let one = left.pop(); one !== undefined; one = left.pop()) {
+    const { path, schema } = one;
+    if (typeof schema === "boolean") continue;
+    if (!isRecord(schema)) {
+      faults.push({ path, reason: "Must be a JSON Schema: an object, true or false." });
+      continue;
+    }
+    const rules: [string, unknown][] = [];
+    for (const [keyword, value] of Object.entries(schema)) {
+      const at = [...path, keyword];
+      const add = (key: string | number, below: unknown): void => {
+        left.push({ path: [...at, key], schema: below });
+      };
+      switch (holders.get(keyword)) {
+        case undefined:
+          rules.push([keyword, value]);
+          break;
+        case "schema":
+          left.push({ path: at, schema: value });
+          break;
+        case "list":
+          if (!isList(value) || value.length === 0) {
+            faults.push({ path: at, reason: "Must be a list of one or more JSON Schemas." });
+          } else value.forEach((below, index) => add(index, below));
+          break;
+        case "map":
+          if (!isRecord(value)) {
+            faults.push({ path: at, reason: "Must be an object of JSON Schemas." });
+          } else for (const [key, below] of Object.entries(value)) add(key, below);
+      }
+    }
+    parts.push({ path, rules: Object.fromEntries(rules) });
+  }
+  return parts;
+}
+
+function faultsOfRules(path: Path, rules: Part["rules"], root: object): readonly SchemaFault[] {
+  const faults: SchemaFault[] = [];
+  const { $ref: reference, type } = rules;
+  if (reference !== undefined) {
+    const at = [...path, "$ref"];
+    if (!isText(reference) || !reference.startsWith("#")) {
+      const hint = 'refer to a part of this schema, such as "#/$defs/name"';
+      faults.push({ path: at, reason: "Other schemas are not loaded.", hint });
+    } else if (isPlainPointer(reference) && resolve(root, reference) === undefined) {
+      const reason = `There is no ${JSON.stringify(reference)} in this schema.`;
+      faults.push({ path: at, reason });
+    }
+  }
+  for (const [index, one] of [type].flat().entries()) {
+    if (!isText(one) || types.includes(one)) continue;
+    const at = isList(type) ? [...path, "type", index] : [...path, "type"];
+    const reason = `There is no type ${JSON.stringify(one)}.`;
+    const { hint = `the types are ${types.join(", ")}` } = suggestion(one, types);
+    faults.push({ path: at, reason, hint });
+  }
+  return faults;
+}
+
+function sentence(reason: string): string {
+  return `${reason.replace(/\.$/, "")}.`;
+}
+
+/** One that needs no decoding, and leads through no list. The compiler finds the others. */
+function isPlainPointer(reference: string): boolean {
+  return /^#\/[^~%]*$/.test(reference) && !/\/\d+(?:\/|$)/.test(reference);
+}
