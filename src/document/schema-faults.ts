@@ -38,6 +38,18 @@ const holders = new Map<string, "schema" | "list" | "map">([
   ).map((keyword) => [keyword, "schema"] as const),
 ]);
 
+/** The schemas in these say more about the value itself, not about a part of it. */
+const applicators = new Set([
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "not",
+  "if",
+  "then",
+  "else",
+  "dependentSchemas",
+]);
+
 const types = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
 /** Compiling one takes about a millisecond. */
@@ -47,12 +59,15 @@ const compiledParts = 100;
 interface Part {
   readonly path: Path;
   readonly rules: Readonly<Record<string, unknown>>;
+  /** Pointers to the parts that apply to the same value. */
+  readonly inPlace: readonly string[];
 }
 
 export function schemaFaults(schema: Readonly<Record<string, unknown>>): readonly SchemaFault[] {
   const faults: SchemaFault[] = [];
   const parts = partsOf(schema, faults);
   for (const { path, rules } of parts) faults.push(...faultsOfRules(path, rules, schema));
+  if (faults.length === 0) faults.push(...endless(parts));
   if (faults.length > 0) return faults;
 
   const whole = compileValueCheck(schema);
@@ -84,32 +99,78 @@ function partsOf(root: unknown, faults: SchemaFault[]): readonly Part[] {
       continue;
     }
     const rules: [string, unknown][] = [];
+    const inPlace: string[] = [];
     for (const [keyword, value] of Object.entries(schema)) {
       const at = [...path, keyword];
-      const add = (key: string | number, below: unknown): void => {
-        left.push({ path: [...at, key], schema: below });
+      const add = (way: Path, below: unknown): void => {
+        left.push({ path: way, schema: below });
+        if (applicators.has(keyword)) inPlace.push(pointerOf(way));
       };
       switch (holders.get(keyword)) {
         case undefined:
           rules.push([keyword, value]);
           break;
         case "schema":
-          left.push({ path: at, schema: value });
+          add(at, value);
           break;
         case "list":
           if (!isList(value) || value.length === 0) {
             faults.push({ path: at, reason: "Must be a list of one or more JSON Schemas." });
-          } else value.forEach((below, index) => add(index, below));
+          } else value.forEach((below, index) => add([...at, index], below));
           break;
         case "map":
           if (!isRecord(value)) {
             faults.push({ path: at, reason: "Must be an object of JSON Schemas." });
-          } else for (const [key, below] of Object.entries(value)) add(key, below);
+          } else for (const [key, below] of Object.entries(value)) add([...at, key], below);
       }
     }
-    parts.push({ path, rules: Object.fromEntries(rules) });
+    parts.push({ path, rules: Object.fromEntries(rules), inPlace });
   }
   return parts;
+}
+
+/** References that lead back to themselves for one and the same value: a check would never end. */
+function endless(parts: readonly Part[]): readonly SchemaFault[] {
+  const all = new Map(parts.map((part) => [pointerOf(part.path), part]));
+  const state = new Map<Part, "open" | "done">();
+  const faults: SchemaFault[] = [];
+  for (const start of parts) {
+    const stack = [start];
+    for (let part = stack.at(-1); part !== undefined; part = stack.at(-1)) {
+      if (state.has(part)) {
+        state.set(part, "done");
+        stack.pop();
+        continue;
+      }
+      state.set(part, "open");
+      const { $ref: reference } = part.rules;
+      const referred = isText(reference) ? all.get(decoded(reference)) : undefined;
+      if (referred !== undefined && state.get(referred) === "open") {
+        faults.push({ path: [...part.path, "$ref"], reason: "Refers to itself without end." });
+      }
+      const next =
+        referred === undefined ? part.inPlace : [...part.inPlace, pointerOf(referred.path)];
+      for (const pointer of next) {
+        const below = all.get(pointer);
+        if (below !== undefined && !state.has(below)) stack.push(below);
+      }
+    }
+  }
+  return faults;
+}
+
+function pointerOf(path: Path): string {
+  return ["#", ...path]
+    .map((key) => String(key).replaceAll("~", "~0").replaceAll("/", "~1"))
+    .join("/");
+}
+
+function decoded(reference: string): string {
+  try {
+    return decodeURIComponent(reference);
+  } catch {
+    return reference;
+  }
 }
 
 function faultsOfRules(path: Path, rules: Part["rules"], root: object): readonly SchemaFault[] {
