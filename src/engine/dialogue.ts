@@ -44,7 +44,7 @@ export type DelegateEnd =
 /** Lives as long as the run of the task, across its criteria retries. */
 export interface Dialogue {
   /** Of the sessions in which its turns take place. */
-  readonly session: Pick<SessionRequest, "systemPrompt" | "tools" | "availableTools">;
+  readonly session: Pick<SessionRequest, "systemPrompt" | "tools" | "availableTools" | "readable">;
   /**
    * From a prompt of the task until the model is done with it. Never throws. It may go on in the background no longer
    * than until it resolves: whatever it started has then ended.

@@ -7,9 +7,10 @@
  */
 import type { SessionRole } from "../events/decision.ts";
 import { closeSession, openSession } from "./open-session.ts";
-import type { Session } from "./ports.ts";
+import type { Session, SessionRequest } from "./ports.ts";
+import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
 import type { Acquired, SessionSource } from "./send-prompt.ts";
-import type { TaskContext } from "./task-context.ts";
+import { decide, type TaskContext } from "./task-context.ts";
 
 interface Request {
   readonly role: "driving" | "task";
@@ -22,6 +23,8 @@ interface Request {
 export class SessionKeeper {
   readonly #context: TaskContext;
   #open: { readonly session: Session; readonly role: SessionRole } | undefined;
+  /** Servers that were reported as failed. */
+  readonly #failed = new Set<string>();
 
   constructor(context: TaskContext) {
     this.#context = context;
@@ -47,9 +50,30 @@ export class SessionKeeper {
       role,
       workingDirectory,
       permissions,
+      ...(await this.#tools(role, request.signal)),
     });
     if (acquired.kind === "ready") this.#open = { session: acquired.session, role };
     return acquired;
+  }
+
+  /** In a task with a protocol, only sessions for conditions are given the tools of the entry: its actions call them. */
+  async #tools(
+    role: SessionRole,
+    signal: AbortSignal,
+  ): Promise<Pick<SessionRequest, "tools" | "readable">> {
+    const { toolSource, permissions, task, scope, ports } = this.#context;
+    if (toolSource === undefined) return {};
+    if (task.protocol !== undefined && role !== "driving") return {};
+    const offering = toolSource.offer(permissions, signal);
+    const offer = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, offering);
+    if (offer === undefined) return {};
+    for (const { server, reason } of offer.failures) {
+      if (this.#failed.has(server)) continue;
+      this.#failed.add(server);
+      decide(this.#context, { kind: "tool-server-failed", server, reason });
+    }
+    const { tools, readable } = offer;
+    return { tools, ...(readable === undefined ? {} : { readable }) };
   }
 
   /** The purpose is served: with multiple models its session is no longer needed. */

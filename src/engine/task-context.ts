@@ -3,7 +3,7 @@ import type { MadeDecision } from "../events/decision.ts";
 import type { ExceededLimit } from "../events/exceeded-limit.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Budgets, ResolvedLimits } from "./limits.ts";
-import type { EnginePorts, Session } from "./ports.ts";
+import type { EnginePorts, Session, ToolSource } from "./ports.ts";
 import type { Deadlines, Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
@@ -26,6 +26,8 @@ export interface TaskContext {
   readonly modelId: string;
   readonly workingDirectory: string;
   readonly permissions: Permissions;
+  /** What its sessions may call beside the runtime's own tools. */
+  readonly toolSource?: ToolSource | undefined;
   readonly limits: ResolvedLimits;
   readonly variables: Variables;
   readonly scope: Scope;
