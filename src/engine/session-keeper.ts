@@ -11,6 +11,7 @@ import type { Session, SessionRequest } from "./ports.ts";
 import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
 import type { Acquired, SessionSource } from "./send-prompt.ts";
 import { decide, type TaskContext } from "./task-context.ts";
+import type { TaskDialogue } from "./task-dialogue.ts";
 
 interface Request {
   readonly role: "driving" | "task";
@@ -22,12 +23,15 @@ interface Request {
 
 export class SessionKeeper {
   readonly #context: TaskContext;
+  readonly #dialogue: TaskDialogue | undefined;
   #open: { readonly session: Session; readonly role: SessionRole } | undefined;
   /** Servers that were reported as failed. */
   readonly #failed = new Set<string>();
 
-  constructor(context: TaskContext) {
+  /** `dialogue`: of the sessions for the prompt of the task. */
+  constructor(context: TaskContext, dialogue: TaskDialogue | undefined) {
     this.#context = context;
+    this.#dialogue = dialogue;
   }
 
   /** Where the attempts of one prompt get their sessions. `retry`: 0, else the criteria retry. */
@@ -45,25 +49,25 @@ export class SessionKeeper {
     if (this.#open !== undefined) return { kind: "ready", session: this.#open.session };
 
     const role: SessionRole = mode.kind === "single" ? "both" : request.role;
+    const dialogue = role === "driving" ? undefined : this.#dialogue;
+    const own =
+      dialogue === undefined ? await this.#tools(request.signal) : await dialogue.session();
+    if (this.#context.scope.stopped !== undefined) return { kind: "canceled", toolCalls: [] };
     const acquired = await openSession(this.#context, {
       ...request,
       role,
       workingDirectory,
       permissions,
-      ...(await this.#tools(role, request.signal)),
+      ...own,
     });
     if (acquired.kind === "ready") this.#open = { session: acquired.session, role };
     return acquired;
   }
 
-  /** In a task with a protocol, only sessions for conditions are given the tools of the entry: its actions call them. */
-  async #tools(
-    role: SessionRole,
-    signal: AbortSignal,
-  ): Promise<Pick<SessionRequest, "tools" | "readable">> {
-    const { toolSource, permissions, task, scope, ports } = this.#context;
+  /** Of the entry. In a task with a protocol, its actions call them, and only sessions for conditions are given them. */
+  async #tools(signal: AbortSignal): Promise<Pick<SessionRequest, "tools" | "readable">> {
+    const { toolSource, permissions, scope, ports } = this.#context;
     if (toolSource === undefined) return {};
-    if (task.protocol !== undefined && role !== "driving") return {};
     const offering = toolSource.offer(permissions, signal);
     const offer = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, offering);
     if (offer === undefined) return {};
