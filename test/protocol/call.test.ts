@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type CallBounds, type CallEnd, startCall } from "../../src/calls/call.ts";
+import {
+  type CallBounds,
+  type CallEnd,
+  type RunningCall,
+  startCall,
+} from "../../src/calls/call.ts";
 import type { CallContext, ToolOutcome } from "../../src/calls/tool.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 
@@ -13,7 +18,8 @@ function bounds(clock: FakeClock, more: Partial<CallBounds> = {}): CallBounds {
 /** A call as one written without types could be. */
 async function endOf(run: (context: CallContext) => unknown): Promise<CallEnd> {
   const clock = new FakeClock();
-  const call = startCall((context) => Reflect.apply(run, undefined, [context]), bounds(clock));
+  const untyped: Function = startCall;
+  const call: RunningCall = Reflect.apply(untyped, undefined, [run, bounds(clock)]);
   const end = await clock.runUntil(call.ended);
   assert.equal(clock.waiting, 0, "no timer is left behind");
   return end;
