@@ -158,7 +158,7 @@ export class Scheduler {
     if (!isEnded(earlier.state)) {
       const reason = `The id "${task.id}" belongs to an action that is still ${earlier.state.status}.`;
       this.#settle(task, { status: "failed", reason });
-    } else if (earlier.signature !== task.signature) {
+    } else if (!isSame(task, earlier)) {
       const reason = `The id "${task.id}" belongs to another action. Choose a new id.`;
       this.#settle(task, { status: "failed", reason });
     } else {
@@ -353,6 +353,12 @@ export class Scheduler {
       ...(replayed ? { replayed } : {}),
     });
   }
+}
+
+/** Whether the same is called. An action that never started is compared as it was written. */
+function isSame(task: Task, earlier: Task): boolean {
+  if (earlier.signature !== undefined) return earlier.signature === task.signature;
+  return signatureOf(earlier.planned.spec) === signatureOf(task.planned.spec);
 }
 
 /** The time limit of a call. */
