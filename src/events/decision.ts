@@ -73,6 +73,8 @@ export type MadeDecision =
   | { readonly kind: "model-unreachable"; readonly server: string; readonly reason: string }
   /** Processes and files of killed runs were removed. */
   | { readonly kind: "leftovers-ended"; readonly runs: number }
+  /** Tasks go on without the tools of this MCP server. */
+  | { readonly kind: "tool-server-failed"; readonly server: string; readonly reason: string }
   /** A text of a workflow names a variable that doesn't exist; the text stays as it is. */
   | { readonly kind: "name-missing"; readonly activity: string; readonly name: string }
   /** An EXECUTE did not run a script, or had none to run. */
@@ -262,6 +264,12 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     audience: normal,
     message: ({ runs }) =>
       `Removed the processes and files of ${runs === 1 ? "a killed run" : `${runs} killed runs`}`,
+  },
+  "tool-server-failed": {
+    category: "OPERATION",
+    severity: "warning",
+    audience: { ...normal, annotation: 4 },
+    message: ({ server, reason }) => `MCP server ${server} can't be used: ${reason}`,
   },
   "name-missing": {
     category: "OPERATION",

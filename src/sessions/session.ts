@@ -4,7 +4,7 @@
  * Invariant: whatever was begun is ended. A session that comes up too late, or after a cancel, is closed
  * as one that was used; a closed one leaves no process and no file.
  */
-import type { CopilotSession, SessionConfig, Tool } from "@github/copilot-sdk";
+import type { CopilotSession, SessionConfig } from "@github/copilot-sdk";
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import type { Clock } from "../events/clock.ts";
@@ -31,7 +31,10 @@ import type { RuntimeProcess } from "../runtime/runtime-process.ts";
 import { Denials } from "./denials.ts";
 import { sessionConfig } from "./session-config.ts";
 import type { Conversation } from "./request-handler.ts";
+import { OwnCalls } from "./own-calls.ts";
 import { sdkTools, systemMessage } from "./session-tools.ts";
+import type { OwnTool } from "./tool-guard.ts";
+import { ToolNames } from "./tool-names.ts";
 import type { Provider } from "./session-config.ts";
 import { runTurn } from "./turn.ts";
 
@@ -54,7 +57,7 @@ export interface SessionContext {
   readonly gitHubToken?: string | undefined;
   readonly probe?: ModelProbe | undefined;
   /** Beside the job tools. */
-  readonly tools?: readonly Tool[] | undefined;
+  readonly tools?: readonly OwnTool[] | undefined;
   /** What the run writes about itself. */
   readonly kept: readonly string[];
 }
@@ -107,6 +110,8 @@ export interface OpenSession {
   readonly model: ModelAddress;
   readonly denials: Denials;
   readonly order: CallOrder | undefined;
+  readonly calls: OwnCalls;
+  readonly names: ToolNames;
   /** Aborted when the session is ended from outside. */
   readonly stopped: AbortController;
   /** Ends it and every process it started, once. Bounded, never throws. */
@@ -160,13 +165,20 @@ export async function openCopilotSession(
   );
   lease = { runtime, release: joined(order, lease) };
   const denials = new Denials();
+  const calls = new OwnCalls();
+  const names = new ToolNames(
+    (request.tools ?? []).map(({ name }) => name),
+    (context.tools ?? []).map(({ name }) => name),
+  );
   const options = {
     ...request,
     ...context,
-    tools: [...(context.tools ?? []), ...sdkTools(request.tools ?? [])],
+    tools: [...(context.tools ?? []), ...sdkTools(request.tools ?? [], calls)],
+    calls,
+    names,
     outputDirectory: runtime.outputDirectory,
     ...kind,
-    kept: [...context.kept, dirname(runtime.outputDirectory)],
+    kept: [...context.kept, dirname(runtime.outputDirectory), ...(request.readable ?? [])],
     order,
     onActivity: denials.tell,
   };
@@ -186,6 +198,8 @@ export async function openCopilotSession(
         runtime,
         denials,
         order,
+        calls,
+        names,
         model,
         stopped: new AbortController(),
         end: () =>
@@ -320,7 +334,7 @@ class JobSession implements Session {
     const unsubscribe = [options.signal, this.#closed.signal].map((signal) =>
       onAbort(signal, () => stop.abort()),
     );
-    const { session, runtime, denials, model, stopped, order } = this.#open;
+    const { session, runtime, denials, model, stopped, order, calls, names } = this.#open;
     // A request for permission that waits would keep an aborted turn from ending.
     if (order !== undefined) unsubscribe.push(onAbort(stop.signal, () => order.interrupt()));
     const conversation = this.#conversation;
@@ -332,7 +346,7 @@ class JobSession implements Session {
       session,
       prompt,
       { ...options, signal: stop.signal },
-      { clock: this.#clock, life: runtime, model, denials, stopped: stopped.signal },
+      { clock: this.#clock, life: runtime, model, denials, stopped: stopped.signal, calls, names },
     );
     try {
       const outcome = refusedBy(conversation, await this.#running);
