@@ -1,4 +1,5 @@
 import type { Crash } from "./crash.ts";
+import { attemptOf, capitalized, times } from "./decision-words.ts";
 import { limitText, type ExceededLimit, type LimitScope } from "./exceeded-limit.ts";
 
 /** What the runner decided, and why. `[CATEGORY] text` is made from it at the edge (`decisionText`). */
@@ -372,11 +373,6 @@ function waitingReason(cause: WaitingCause, status: number | undefined): string 
     : "the model server is overloaded";
 }
 
-/** Empty if there is only one attempt. */
-function attemptOf({ attempt, attempts }: { attempt: number; attempts: number }): string {
-  return attempts === 1 ? "" : `, attempt ${attempt} of ${attempts}`;
-}
-
 export function purposeName(purpose: Purpose): string {
   switch (purpose) {
     case "availability":
@@ -388,10 +384,6 @@ export function purposeName(purpose: Purpose): string {
   }
 }
 
-export function capitalized(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
 export function roleName(role: SessionRole): string {
   switch (role) {
     case "driving":
@@ -401,8 +393,4 @@ export function roleName(role: SessionRole): string {
     case "both":
       return "Session";
   }
-}
-
-function times(count: number): string {
-  return count === 1 ? "once" : `${count} times in a row`;
 }

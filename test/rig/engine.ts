@@ -42,6 +42,7 @@ export interface Setup {
   readonly flows?: RunSpec["flows"];
   /** The front-ends of its tasks. */
   readonly dialogues?: RunSpec["dialogues"];
+  readonly toolSource?: RunSpec["toolSource"];
   /** Run this as `startTask` would, instead of a job. */
   readonly single?: Partial<TaskSpec> & { readonly taskName: string };
 }
@@ -96,6 +97,7 @@ export async function play(setup: Setup): Promise<Played> {
     permissionsOf: () => "read-only" as const,
     ...(setup.flows === undefined ? {} : { flows: setup.flows }),
     ...(setup.dialogues === undefined ? {} : { dialogues: setup.dialogues }),
+    ...(setup.toolSource === undefined ? {} : { toolSource: setup.toolSource }),
   };
   const running =
     setup.single === undefined
