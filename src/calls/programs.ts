@@ -191,6 +191,6 @@ const tooMuch = failed(
   `The tool returned more than ${longestResult / 1e6} MB. Let it write to a file and return the path.`,
 );
 
-function withTail<T extends ProgramResult | ToolOutcome>(outcome: T, tail: string): T {
+export function withTail<T extends ProgramResult | ToolOutcome>(outcome: T, tail: string): T {
   return outcome.kind === "failed" && tail !== "" ? { ...outcome, tail } : outcome;
 }

@@ -7,6 +7,7 @@ import { childEnvironment, type Environment } from "../platform/environment.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
 import { runCommand } from "./command-tool.ts";
 import type { McpHost } from "./mcp-host.ts";
+import { ModuleRunner, runModule } from "./module-tool.ts";
 import { failed, Programs } from "./programs.ts";
 import type { CallContext, Relic, Tool, ToolCall, ToolOutcome } from "./tool.ts";
 
@@ -60,6 +61,7 @@ const defaultTimeoutSeconds = 600;
 class EntryToolbox implements Toolbox {
   readonly #options: ToolboxOptions;
   readonly #programs: Programs;
+  readonly #modules: ModuleRunner;
   readonly #tools: readonly Tool[];
 
   constructor(options: ToolboxOptions) {
@@ -74,6 +76,7 @@ class EntryToolbox implements Toolbox {
       mark: folder.mark,
       graceMs,
     });
+    this.#modules = new ModuleRunner(folder);
     this.#tools = Object.entries(options.declarations.tools ?? {}).map(([name, declaration]) =>
       this.#tool(name, declaration),
     );
@@ -122,8 +125,12 @@ class EntryToolbox implements Toolbox {
     call: ToolCall,
     context: CallContext,
   ): Promise<ToolOutcome> {
-    if ("module" in declaration) return failed("Modules can't be called yet.");
+    const field = `tools.${name}`;
+    if ("module" in declaration) {
+      const module = { ...declaration, field: `${field}.module` };
+      return runModule(this.#programs, this.#modules, module, call, context);
+    }
     const { command } = declaration;
-    return runCommand(this.#programs, { command, field: `tools.${name}.command` }, call, context);
+    return runCommand(this.#programs, { command, field: `${field}.command` }, call, context);
   }
 }
