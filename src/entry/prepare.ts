@@ -1,5 +1,7 @@
 /** Raw value in, prepared entry or all of its problems out. */
-import { checkEntry, entryCheck, entryNames, type EntryNames } from "./check-entry.ts";
+import { checkEntry } from "./check-entry.ts";
+import { entryNames, type EntryNames } from "./entry-names.ts";
+import { entryCheck } from "./findings.ts";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type {
   Entry,
@@ -11,13 +13,14 @@ import type {
   PreparedTask,
   Prompt,
   Task,
+  ToolDeclaration,
 } from "./model.ts";
 import { isList, isRecord, isText } from "../document/guards.ts";
 import { plainCopy } from "../document/plain.ts";
 import { type Place, type Problem, toDiagnostics } from "../document/problem.ts";
 import { PromptExpander } from "./prompt-expander.ts";
 import { salvage } from "../document/salvage.ts";
-import { type CommandPatternCheck, entryWarnings } from "./warnings.ts";
+import { entryWarnings, type WarningChecks } from "./warnings.ts";
 import { flowLeaves, type FlowLeaf } from "./work-paths.ts";
 import { assignWorkId, mapLeaves, simplifyWork, taskWorks } from "./work.ts";
 
@@ -35,8 +38,7 @@ export type PrepareResult =
 export interface PrepareOptions extends Place {
   /** Put before every expression. */
   readonly codePath?: string;
-  /** Finds command patterns that no command can match. Default: patterns are not checked. */
-  readonly checkCommandPattern?: CommandPatternCheck;
+  readonly checks?: WarningChecks;
 }
 
 /**
@@ -70,8 +72,7 @@ export function preparePlain(data: unknown, options: PrepareOptions): PrepareRes
   if (entryCheck.accepts(data)) {
     const problems = checkEntry(data, names, []);
     if (problems.length > 0) return rejected(problems, options);
-    const { checkCommandPattern = () => undefined } = options;
-    const warnings = diagnosticsOf(entryWarnings(data, checkCommandPattern), options);
+    const warnings = diagnosticsOf(entryWarnings(data, options.checks ?? {}), options);
     return { kind: "prepared", entry: build(data), warnings, leaves: flowLeaves(data) };
   }
   const { problems: found, complete } = entryCheck.inspect(data);
@@ -115,7 +116,18 @@ function withModelHint(problem: Problem, data: unknown, names: EntryNames): Prob
 function build(entry: Entry): PreparedEntry {
   const expander = new PromptExpander((name) => entry.promptVariables?.[name]);
   const tasks = mapValues(entry.tasks, (task) => buildTask(task, expander));
-  return { ...entry, tasks, jobs: mapValues(entry.jobs, (job) => buildJob(job, tasks, expander)) };
+  const tools = entry.tools && mapValues(entry.tools, buildTool);
+  return {
+    ...entry,
+    tasks,
+    jobs: mapValues(entry.jobs, (job) => buildJob(job, tasks, expander)),
+    ...(tools === undefined ? {} : { tools }),
+  };
+}
+
+/** Providers refuse parameters without a type. */
+function buildTool(tool: ToolDeclaration): ToolDeclaration {
+  return { ...tool, parameters: { ...tool.parameters, type: "object" } };
 }
 
 function buildTask(task: Task, expander: PromptExpander): PreparedTask {
