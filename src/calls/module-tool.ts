@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { isUnder } from "../permissions/paths.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
+import { inContainer, type Place } from "./preparation.ts";
 import { failed, failedExit, withTail, type Programs } from "./programs.ts";
 import { resultOf } from "./tool-output.ts";
 import type { CallContext, ToolCall, ToolOutcome } from "./tool.ts";
@@ -43,34 +44,36 @@ export interface ModuleCall {
   readonly export?: string | undefined;
   /** Where it was written, for texts: `tools.search.module`. */
   readonly field: string;
-  readonly variables?: Readonly<Record<string, string>>;
+  readonly place: Place;
 }
 
 export async function runModule(
   programs: Programs,
   runner: ModuleRunner,
-  { module, export: name = "default", field, variables }: ModuleCall,
+  { module, export: name = "default", field, place }: ModuleCall,
   { params }: ToolCall,
   context: CallContext,
 ): Promise<ToolOutcome> {
   const located = locateModule(programs.options.workingDirectory, module, field);
   if (located.kind === "failed") return located;
   const [worker = "", hooks = ""] = await runner.files();
-  const needsHooks = !Reflect.get(process.features, "typescript");
+  const args = ["--disable-warning=ExperimentalWarning", worker, located.path, name, hooks];
   const ended = await programs.run(
     {
-      command: [
-        process.execPath,
-        "--disable-warning=ExperimentalWarning",
-        worker,
-        located.path,
-        name,
-        ...(needsHooks ? [hooks] : []),
-      ],
+      ...(place.kind === "here"
+        ? { command: [process.execPath, ...args], variables: place.variables, result: "messages" }
+        : {
+            // Docker passes on two streams only: the result becomes stdout, and the log stderr.
+            ...inContainer(
+              place.image,
+              ["/bin/sh", "-c", 'exec node "$@" 3>&1 1>&2', "sh", ...args],
+              programs.options,
+              [worker, hooks],
+            ),
+            result: "stdout",
+          }),
       field,
       input: JSON.stringify(params),
-      result: "messages",
-      ...(variables === undefined ? {} : { variables }),
     },
     context,
   );

@@ -1,5 +1,5 @@
 /**
- * The process in which a module of the repository runs as a tool: `node module-worker.mjs MODULE EXPORT [HOOKS]`.
+ * The process in which a module of the repository runs as a tool: `node module-worker.mjs MODULE EXPORT HOOKS`.
  * The params come on standard input, the result leaves by file descriptor 3, and everything else that the module prints
  * is its log. Bundled by scripts/generate.mjs; imports only Node.
  */
@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 
 const results = 3;
-const [path = "", name = "", hooks] = process.argv.slice(2);
+const [path = "", name = "", hooks = ""] = process.argv.slice(2);
 
 /** The last thing that the process does. */
 function end(kind: "returned" | "threw", text: string): never {
@@ -49,7 +49,7 @@ process.on("SIGTERM", () => controller.abort(new Error("The call was canceled.")
 
 try {
   const params: unknown = JSON.parse(await readInput());
-  if (hooks !== undefined) register(pathToFileURL(hooks));
+  if (!Reflect.get(process.features, "typescript")) register(pathToFileURL(hooks));
   const module: Readonly<Record<string, unknown>> = await import(pathToFileURL(path).href);
   // What a CommonJS module exports is its default.
   const found = module[name] ?? Object(module["default"])[name];

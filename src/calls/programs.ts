@@ -28,6 +28,8 @@ export interface ProgramsOptions {
   readonly workingDirectory: string;
   /** What each program is started with, but for marks. */
   readonly variables: Readonly<Record<string, string>>;
+  /** The part of `variables` that containers see, too. */
+  readonly container?: Readonly<Record<string, string>>;
   readonly redact: () => TextStream;
   readonly clock: Clock;
   /** Of the run, for `RUN_MARK`. */
@@ -63,6 +65,7 @@ export type ProgramResult =
 const CALL_MARK = "AGENT_JOBS_CALL";
 /** The same for all calls of a toolbox. */
 const TOOLBOX_MARK = "AGENT_JOBS_TOOLBOX";
+export const marks: readonly string[] = [RUN_MARK, TOOLBOX_MARK, CALL_MARK];
 
 export class Programs {
   readonly #options: ProgramsOptions;
