@@ -35,8 +35,10 @@ import {
 } from "../sessions/sessions.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
+import { McpServers } from "../calls/mcp-servers.ts";
 import { createGate } from "./gate.ts";
 import { modelServer, type ModelAccess } from "./options-provider.ts";
+import { version } from "./run-spec.ts";
 import { knownSecrets } from "./secrets.ts";
 
 export interface HostOptions extends ModelAccess {
@@ -110,7 +112,9 @@ export class Host {
   readonly #rateLimit: RateLimit;
   readonly #runs = new Map<string, ActiveRun>();
   readonly #lent = new Set<ICopilotSession>();
+  readonly #secrets = new Set<string>();
   #redactor: Redactor | undefined;
+  #mcp: McpServers | undefined;
   #sessionsOfNoRun = 0;
   #sessions: Sessions | undefined;
   /** Runs and sessions that need the runtime. */
@@ -134,8 +138,28 @@ export class Host {
 
   /** Masks what must not leave this process. While something runs it is the same one. */
   get redactor(): Redactor {
-    this.#redactor ??= createRedactor(knownSecrets(this.#options));
+    this.#redactor ??= createRedactor([...knownSecrets(this.#options), ...this.#secrets]);
     return this.#redactor;
+  }
+
+  /** From now on also masked, until the host is closed. */
+  addSecrets(secrets: readonly string[]): void {
+    for (const secret of secrets) {
+      this.#secrets.add(secret);
+      this.#redactor?.addSecret(secret);
+    }
+  }
+
+  /** The MCP servers of all runs. They are started when they are needed, and live as long as the host. */
+  get mcp(): McpServers {
+    const { environment, mark } = this.#options;
+    this.#mcp ??= new McpServers({
+      environment,
+      redact: (text) => this.redactor.text(text),
+      version,
+      mark,
+    });
+    return this.#mcp;
   }
 
   /** In which the runtime and scripts run, and which has the secrets. */
@@ -300,6 +324,7 @@ export class Host {
   kill(): void {
     this.#sessions?.kill();
     for (const sessions of this.#ending.keys()) sessions.kill();
+    this.#mcp?.kill();
   }
 
   async #close(): Promise<readonly ReporterFailure[]> {
@@ -312,7 +337,7 @@ export class Host {
     );
     await this.#bounded(lent, SESSIONS_END_MS);
     this.#endSessions();
-    await Promise.all(this.#ending.values());
+    await Promise.all([...this.#ending.values(), this.#mcp?.close()]);
     return this.#reporters.close();
   }
 

@@ -20,6 +20,7 @@ import type { ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare-run.ts";
 import { createHtmlReport } from "./html-report.ts";
 import { createRecording } from "./recording.ts";
+import { serverSecrets } from "./server-variables.ts";
 import { runSpec } from "./run-spec.ts";
 import { createStepHistory } from "./step-history.ts";
 import { createVerdict } from "./verdict.ts";
@@ -65,6 +66,7 @@ export async function executeRun(
     }
     const model = script && createScriptedModel(script, { clock: systemClock, workingDirectory });
     const host = openHost(options, model);
+    host.addSecrets(serverSecrets({ ...options, entry: prepared.entry }));
     const { lastCall } = signals;
     const kill = (): void => host.kill();
     lastCall?.addEventListener("abort", kill, { once: true });
