@@ -2,6 +2,7 @@
  * What the runner tells the model between its answers. Everything that a tool, a relic or a card returned is data:
  * it stands in a fence that is longer than any in the data, so that no result can end it and go on as instructions.
  */
+import { fenced } from "../document/fence.ts";
 import type { Standing } from "./executor.ts";
 import type { Delivery, DeliveredResult } from "./delivery.ts";
 import type { ProtocolProblem } from "./model.ts";
@@ -90,11 +91,4 @@ function resultText(result: DeliveredResult): string {
   const rest = path === undefined ? "" : `the file ${JSON.stringify(path)} has all of it; `;
   const size = `the first ${text.length} of ${characters} characters`;
   return `${head} (${size}; ${rest}task_manager get_result with "offset" returns the rest):\n${fenced(text)}`;
-}
-
-function fenced(text: string): string {
-  let longest = 2;
-  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
-  const fence = "`".repeat(longest + 1);
-  return `${fence}\n${text}\n${fence}`;
 }
