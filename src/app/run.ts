@@ -13,7 +13,7 @@ import { chartOf } from "../report/chart.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
-import { flowSpecs, modelNeed, noModelNamed } from "./flows.ts";
+import { allowedOf, flowSpecs, modelNeed, noModelNamed } from "./flows.ts";
 import { Host } from "./host.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import type { ModelAccess } from "./options-provider.ts";
@@ -150,6 +150,7 @@ async function runOn(
             mark: options.mark,
             redact: () => redactor.stream(),
             clock: systemClock,
+            servers: host.mcp.forRun({ workingDirectory, variables: allowedOf(options) }),
           },
           flows: loaded.flows,
           specsOf: (run) =>

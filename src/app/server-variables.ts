@@ -4,6 +4,7 @@ import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import { allowsServer } from "../permissions/rules.ts";
 import type { Environment } from "../platform/environment.ts";
+import { allowedOf } from "./flows.ts";
 import { UsageError, type WriteName } from "./options.ts";
 import { permissionsOfTask } from "./run-spec.ts";
 import { secretsIn } from "./secrets.ts";
@@ -56,25 +57,12 @@ export function checkServersOfTasks(
   if (problems.length > 0) throw new UsageError(problems.join("\n"));
 }
 
-/** What the caller has allowed of the environment, as far as it is there. */
-export function serverVariables({
-  environment,
-  env = [],
-}: Pick<ServerStart, "environment" | "env">): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    env.flatMap((name) => {
-      const value = environment[name];
-      return value === undefined || value === "" ? [] : [[name, value]];
-    }),
-  );
-}
-
 /** The values that servers of the entry are given: nothing may show them. */
 export function serverSecrets({
   entry,
   ...allowed
 }: Omit<ServerStart, "permissions">): readonly string[] {
-  const values = serverVariables(allowed);
+  const values = allowedOf(allowed);
   return Object.values(entry.mcpServers ?? {})
     .flatMap((declaration) => variablesOf(declaration))
     .flatMap((name) => (Object.hasOwn(values, name) ? secretsIn(values[name] ?? "") : []));
