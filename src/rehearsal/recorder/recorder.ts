@@ -15,6 +15,7 @@ import type { StepEnded } from "../../events/step.ts";
 import type { ModelReplied, SessionActivity, ToolEnded } from "../../events/session-activity.ts";
 import { recordedRules, type RecordedSession, type RecordedTurn } from "./recorded-session.ts";
 import { markFailed, recordedReply, type RecordedReply } from "./recorded-turn.ts";
+import { RecordedActions } from "./recorded-actions.ts";
 import { RecordedWorkflows, type RecordedStep } from "./recorded-workflows.ts";
 import { RecordedWorks } from "./recorded-works.ts";
 import type { Limits } from "../../entry/model.ts";
@@ -55,6 +56,7 @@ class Recording implements Recorder {
   readonly #options: RecorderOptions;
   readonly #works = new RecordedWorks();
   readonly #workflows = new RecordedWorkflows();
+  readonly #actions = new RecordedActions();
   readonly #sessions: RecordedSession[] = [];
   readonly #open = new Map<string, RecordedSession>();
   /** By work: the session whose turn crashed last, until the decision with the reason. */
@@ -75,6 +77,7 @@ class Recording implements Recorder {
   report(event: RunEvent): void {
     this.#works.report(event);
     this.#workflows.report(event);
+    this.#actions.report(event);
     switch (event.type) {
       case "run.started":
         this.#workingDirectory = event.workingDirectory;
@@ -97,7 +100,12 @@ class Recording implements Recorder {
         const session =
           this.#open.get(event.sessionId) ??
           this.#start(event.sessionId, { ...event, role: undefined });
-        session.turns.push(newTurn(event.prompt, this.#workflows.step(event.work.workId)));
+        const { work, purpose } = event;
+        // The results of actions differ from run to run, in order, durations and paths.
+        const prompt = this.#actions.continues(work) ? "" : event.prompt;
+        const turn = newTurn(prompt, this.#workflows.step(work.workId));
+        session.turns.push(turn);
+        if (purpose === "prompt") this.#actions.prompted(work, turn);
         break;
       }
       case "turn.ended": {
@@ -139,6 +147,7 @@ class Recording implements Recorder {
     const torn = this.#works.torn();
     const path = torn ? undefined : this.#workflows.path();
     const answers = this.#workflows.answers();
+    const actions = torn ? undefined : this.#actions.expectation();
     const params = job === undefined ? this.#workflows.params() : undefined;
     const context = {
       isWorkflow: job === undefined,
@@ -161,6 +170,7 @@ class Recording implements Recorder {
         result: outcome.kind,
         ...(works === undefined ? {} : { works }),
         ...(path === undefined ? {} : { path }),
+        ...(actions === undefined ? {} : { actions }),
       },
     };
   }
@@ -222,7 +232,9 @@ class Recording implements Recorder {
         if (activity.subAgent) {
           this.#subAgentReplied(session, activity);
         } else {
-          turn.replies.push(recordedReply(activity, session.usage, this.#workingDirectory));
+          const reply = recordedReply(activity, session.usage, this.#workingDirectory);
+          reply.fields = { ...this.#actions.after(session.work), ...reply.fields };
+          turn.replies.push(reply);
           session.usage = undefined;
         }
         break;
