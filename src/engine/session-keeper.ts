@@ -10,6 +10,7 @@ import { closeSession, openSession } from "./open-session.ts";
 import type { Session } from "./ports.ts";
 import type { Acquired, SessionSource } from "./send-prompt.ts";
 import type { TaskContext } from "./task-context.ts";
+import type { TaskDialogue } from "./task-dialogue.ts";
 
 interface Request {
   readonly role: "driving" | "task";
@@ -21,10 +22,13 @@ interface Request {
 
 export class SessionKeeper {
   readonly #context: TaskContext;
+  readonly #dialogue: TaskDialogue | undefined;
   #open: { readonly session: Session; readonly role: SessionRole } | undefined;
 
-  constructor(context: TaskContext) {
+  /** `dialogue`: of the sessions for the prompt of the task. */
+  constructor(context: TaskContext, dialogue: TaskDialogue | undefined) {
     this.#context = context;
+    this.#dialogue = dialogue;
   }
 
   /** Where the attempts of one prompt get their sessions. `retry`: 0, else the criteria retry. */
@@ -42,11 +46,14 @@ export class SessionKeeper {
     if (this.#open !== undefined) return { kind: "ready", session: this.#open.session };
 
     const role: SessionRole = mode.kind === "single" ? "both" : request.role;
+    const own = role === "driving" ? {} : await this.#dialogue?.session();
+    if (this.#context.scope.stopped !== undefined) return { kind: "canceled", toolCalls: [] };
     const acquired = await openSession(this.#context, {
       ...request,
       role,
       workingDirectory,
       permissions,
+      ...own,
     });
     if (acquired.kind === "ready") this.#open = { session: acquired.session, role };
     return acquired;

@@ -260,6 +260,7 @@ const bodies: {
     limits: plannedLimits,
     permissions: dictionary(permissions),
     userInput: text,
+    actionTasks: optional(list(text)),
     work: tree,
   },
   "run.ended": { outcome: runOutcome, jobOutcome: optional(runOutcome) },
