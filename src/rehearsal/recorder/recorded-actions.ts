@@ -1,7 +1,7 @@
 /** What a recording keeps of the action protocol: which turns are documents, and how the actions ended. */
 import { isList, isRecord } from "../../document/guards.ts";
 import type { EndedStatus } from "../../events/action.ts";
-import type { RunEvent, WorkRef } from "../../events/event.ts";
+import type { RunEvent, TurnStarted, WorkRef } from "../../events/event.ts";
 import { completeDocument, shortDocument } from "../format/document-fields.ts";
 import type { ActionFields, DocumentFields, ReplyFields } from "../format/rehearsal-file.ts";
 import type { RecordedTurn } from "./recorded-session.ts";
@@ -11,6 +11,8 @@ interface Dialogue {
   turn: RecordedTurn | undefined;
   /** A document was answered since the prompt of the task was sent: the next prompt is about its actions. */
   continues: boolean;
+  /** A document was answered in this run of the task. */
+  hasActed: boolean;
   /** Ids of actions that ended while the model was answering. */
   ended: string[];
 }
@@ -25,6 +27,7 @@ interface EndedAction {
 export class RecordedActions {
   readonly #dialogues = new Map<string, Dialogue>();
   readonly #ended: EndedAction[] = [];
+  #wait = false;
 
   report(event: RunEvent): void {
     switch (event.type) {
@@ -47,9 +50,17 @@ export class RecordedActions {
     }
   }
 
-  /** Whether the prompt of a turn that starts is about the actions of earlier ones. */
-  continues(work: WorkRef): boolean {
-    return this.#of(work).continues;
+  /** The part of a prompt that is the same in a replay: results differ in order, durations and paths. */
+  lastingPrompt({ work, purpose, prompt }: TurnStarted): string {
+    const { continues, hasActed } = this.#of(work);
+    if (purpose !== "prompt" || !hasActed) return prompt;
+    // After a retry, news follow the prompt of the task.
+    return continues ? "" : (prompt.split("\n", 1)[0] ?? "");
+  }
+
+  /** Whether a reply waits for actions. */
+  get wait(): boolean {
+    return this.#wait;
   }
 
   prompted(work: WorkRef, turn: RecordedTurn): void {
@@ -60,7 +71,9 @@ export class RecordedActions {
   after(work: WorkRef): Pick<ReplyFields, "after"> {
     const { ended } = this.#of(work);
     const after = ended.splice(0);
-    return after.length === 0 ? {} : { after };
+    if (after.length === 0) return {};
+    this.#wait = true;
+    return { after };
   }
 
   /** Undefined if there were none. */
@@ -86,12 +99,14 @@ export class RecordedActions {
     switch (action.type) {
       case "actions.accepted": {
         dialogue.continues = true;
+        dialogue.hasActed = true;
         const reply = turn?.replies.at(-1);
         if (reply !== undefined) reply.fields = withDocument(reply.fields);
         break;
       }
       case "actions.rejected":
         dialogue.continues = true;
+        dialogue.hasActed = true;
         break;
       case "action.ended": {
         const { id, iteration: document, status } = action;
@@ -106,13 +121,19 @@ export class RecordedActions {
 
   #of(work: WorkRef): Dialogue {
     const key = keyOf(work);
-    const dialogue = this.#dialogues.get(key) ?? { turn: undefined, continues: false, ended: [] };
+    const dialogue = this.#dialogues.get(key) ?? {
+      turn: undefined,
+      continues: false,
+      hasActed: false,
+      ended: [],
+    };
     this.#dialogues.set(key, dialogue);
     return dialogue;
   }
 }
 
-function keyOf({ workId, taskId, iteration }: WorkRef): string {
+/** Of one run of a task: of a work, or one that a work delegates to. */
+export function keyOf({ workId, taskId, iteration }: WorkRef): string {
   return JSON.stringify([workId, taskId, iteration]);
 }
 

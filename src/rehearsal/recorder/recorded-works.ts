@@ -11,7 +11,7 @@ interface RecordedWork {
   crashes: number;
   /** Documents of the action protocol. */
   rejected: number;
-  /** Another work ran at the same time. */
+  /** Another work or task ran at the same time. */
   overlapped: boolean;
 }
 
@@ -33,6 +33,10 @@ export class RecordedWorks {
     if (event.type === "work.started") {
       this.#running.add(work);
       if (this.#running.size > 1) for (const one of this.#running) one.overlapped = true;
+    }
+    // A task that it delegates to runs beside it.
+    if (event.type === "session.started" && event.work.taskId !== work.taskId) {
+      work.overlapped = true;
     }
     if (event.type === "work.ended") {
       this.#running.delete(work);
