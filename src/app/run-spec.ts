@@ -2,7 +2,7 @@
 import type { FlowSpec } from "../engine/flow.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
-import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import { entryFingerprint } from "./fingerprint.ts";
 import type { FlowOptions, Flows } from "./flows.ts";
@@ -30,6 +30,16 @@ interface SpecOptions {
   ) => Readonly<Record<string, FlowSpec>>;
 }
 
+/** What a task may do, under the option that is a ceiling. */
+export function permissionsOfTask(
+  entry: PreparedEntry,
+  taskId: string,
+  option: PermissionPreset | undefined,
+): Permissions {
+  const own = entry.tasks[taskId]?.permissions;
+  return effectivePermissions(entry.permissions, own, option, Object.keys(entry.tools ?? {}));
+}
+
 export function runSpec(spec: SpecOptions): RunSpec {
   const { fingerprintOf, permissions, flows = {}, specsOf, ...options } = spec;
   const { entry, limits } = options;
@@ -38,7 +48,6 @@ export function runSpec(spec: SpecOptions): RunSpec {
     version,
     entryFingerprint: entryFingerprint(fingerprintOf ?? entry, flows),
     ...(specsOf === undefined ? {} : { flows: specsOf({ entry, limits, permissions }) }),
-    permissionsOf: (taskId) =>
-      effectivePermissions(entry.permissions, entry.tasks[taskId]?.permissions, permissions),
+    permissionsOf: (taskId) => permissionsOfTask(entry, taskId, permissions),
   };
 }
