@@ -107,7 +107,7 @@ class EntryChecker {
       const reason =
         pattern === undefined ? pattern : toolPatternProblem(pattern.replace(/^!/, ""));
       if (reason !== undefined)
-        this.#add([...path, "tools", index], `Is not a valid pattern: ${reason}.`);
+        this.#findings.add([...path, "tools", index], `Is not a valid pattern: ${reason}.`);
     }
   }
 
