@@ -30,7 +30,12 @@ export const rooms = {
   },
   permissions: {
     holds: "what an agent may do: a pure policy over requests in our own words",
-    imports: ["entry/model.ts", "entry/glob.ts", "entry/tool-pattern.ts"],
+    imports: [
+      "entry/model.ts",
+      "entry/glob.ts",
+      "entry/reserved-names.ts",
+      "entry/tool-pattern.ts",
+    ],
     node: ["path", "os", "url"],
   },
   runtime: {
