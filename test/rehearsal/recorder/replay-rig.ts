@@ -55,7 +55,7 @@ function capriciousModel(list: readonly Behavior[]): ModelTransport {
   let next = 0;
   return {
     send(request) {
-      const decoded = decodeRequest(request.url, request.method, request.body, request.history);
+      const decoded = decodeRequest(request);
       if (decoded.kind === "other") throw new Error(decoded.reason);
       const { chat } = decoded;
       const behavior = list[next] ?? (chat.answered > 0 ? "text" : "true");
