@@ -69,6 +69,7 @@ export const rooms = {
       "runtime",
       "platform",
       "entry/model.ts",
+      "entry/reserved-names.ts",
       "document/guards.ts",
     ],
     packages: ["@github/copilot-sdk"],
