@@ -8,9 +8,10 @@
  */
 import type { RunEventBody } from "../../events/event.ts";
 import type { ModelRequest, ModelTransport } from "../../sessions/transport.ts";
+import { ActionEnds } from "./action-ends.ts";
 import { chooseRule, describeRequest } from "./matching.ts";
 import type { Reply, Script, Turn } from "../format/script.ts";
-import { fillIn, mismatch } from "../format/text-condition.ts";
+import { fillIn, mismatch, quote } from "../format/text-condition.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import { playsActivity, unusedParts, use, type PlayedRule } from "./usage.ts";
 import {
@@ -30,7 +31,7 @@ export interface ScriptedModel extends ModelTransport {
   failures(): readonly string[];
   /** Parts of the script that no request has used. Complete after the run. */
   unused(): readonly string[];
-  /** Every event of the run: how the calls of its tools ended. */
+  /** Every event of the run: how the calls of its tools ended, and its actions. */
   observe(event: RunEventBody): void;
   /** Tool calls that did not end as the script expects, one sentence each. Complete after the run. */
   toolFailures(): readonly string[];
@@ -69,9 +70,12 @@ class Model implements ScriptedModel {
   readonly #rules: readonly PlayedRule[];
   readonly #clock: ScriptedModelOptions["clock"];
   readonly #fill: (template: string) => string;
+  /** The working directory in a text of JSON: its path must be escaped, on Windows. */
+  readonly #escaped: string;
   readonly #conversations = new Map<string, Conversation>();
   readonly #failures = new Set<string>();
   readonly #calls: ToolCalls;
+  readonly #actions = new ActionEnds();
   readonly #shared: ScriptedModelOptions["shared"];
   #conversationsBegun = 0;
 
@@ -86,6 +90,7 @@ class Model implements ScriptedModel {
     this.#clock = clock;
     this.#shared = shared;
     this.#fill = (template) => fillIn(template, workingDirectory);
+    this.#escaped = JSON.stringify(workingDirectory).slice(1, -1);
     this.#calls = new ToolCalls(this.#fill);
   }
 
@@ -99,6 +104,7 @@ class Model implements ScriptedModel {
 
   observe(event: RunEventBody): void {
     if (event.type === "activity") this.#calls.observe(event.activity);
+    this.#actions.observe(event);
   }
 
   toolFailures(): readonly string[] {
@@ -188,6 +194,10 @@ class Model implements ScriptedModel {
         );
       }
     }
+    const [stranger] = this.#actions.unknown(request.label, reply.after);
+    if (stranger !== undefined) {
+      return refuse(`${reply.place} is after the action ${quote(stranger)}, which doesn't exist`);
+    }
     return notOffered(reply, chat) ?? { reply };
   }
 
@@ -204,6 +214,9 @@ class Model implements ScriptedModel {
     played.given.set(reply, Math.max(times, played.given.get(reply) ?? 0));
 
     const id = `rehearsal_${conversation.number}_${chat.prompts.length}_${chat.answered + 1}`;
+    if (request.label !== undefined) {
+      await this.#actions.ended(request.label, reply.after, request.signal);
+    }
     if (reply.delayMs > 0) await this.#clock.sleep(reply.delayMs, request.signal);
     const { play } = reply;
     switch (play.kind) {
@@ -233,16 +246,15 @@ class Model implements ScriptedModel {
     }
   }
 
-  /** In JSON a path must be escaped, on Windows. */
+  /** Of JSON, and of the input of a freeform tool. */
   #fillJson(input: string): string {
     if (!input.includes("${workingDirectory}")) return input;
     try {
-      return JSON.stringify(JSON.parse(input), (_key, value: unknown) =>
-        typeof value === "string" ? this.#fill(value) : value,
-      );
+      JSON.parse(input);
     } catch {
       return this.#fill(input);
     }
+    return fillIn(input, this.#escaped);
   }
 }
 
