@@ -47,7 +47,7 @@ interface Opened {
   readonly results: string;
 }
 
-export class RunTools {
+class RunTools {
   readonly source: ToolSource;
   readonly #options: RunToolsOptions;
   readonly #calls: ModelCalls;
@@ -146,7 +146,8 @@ export class RunTools {
 
 /** Undefined if the entry has nothing to call. */
 export function runTools(options: RunToolsOptions): RunTools | undefined {
-  const { tools, mcpServers } = options.entry;
+  const { tools, mcpServers, tasks } = options.entry;
   const declared = { ...tools, ...mcpServers };
-  return Object.keys(declared).length === 0 ? undefined : new RunTools(options);
+  const hasProtocol = Object.values(tasks).some(({ protocol }) => protocol !== undefined);
+  return Object.keys(declared).length === 0 && !hasProtocol ? undefined : new RunTools(options);
 }

@@ -106,6 +106,7 @@ class JobSession implements Session {
     if (label !== undefined && options.activity !== undefined) {
       conversation.label = { ...label, activity: options.activity };
     }
+    conversation.answerFormat = options.answerFormat;
     this.#running = runTurn(
       session,
       prompt,
@@ -120,6 +121,7 @@ class JobSession implements Session {
     } finally {
       for (const one of unsubscribe) one();
       conversation.label = label;
+      conversation.answerFormat = undefined;
       this.#running = undefined;
     }
   }
