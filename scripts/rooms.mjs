@@ -51,8 +51,8 @@ export const rooms = {
   calls: {
     holds:
       "what tasks may call: commands and modules of the repository, their builds, MCP servers; relics",
-    imports: ["document", "entry", "events", "permissions", "platform"],
-    packages: ["@modelcontextprotocol/client"],
+    imports: ["document", "entry", "events", "permissions", "platform", "generated"],
+    packages: ["@modelcontextprotocol/client", "sucrase"],
     node: true,
   },
   protocol: {

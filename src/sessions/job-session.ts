@@ -44,6 +44,7 @@ export class CopilotSessionFactory implements SessionFactory {
       conversations.delete(id);
       return opened;
     }
+    conversation.toolNames = opened.names.renamed;
     const { open } = this.#options;
     open.set(id, opened);
     const closed = (): void => {

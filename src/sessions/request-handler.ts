@@ -16,6 +16,8 @@ export interface Conversation {
   readonly history: readonly PastMessage[];
   /** That of the current turn. Undefined: the session belongs to no task. */
   label: SessionLabel | undefined;
+  /** As a `ModelRequest` has them. */
+  toolNames?: ReadonlyMap<string, string>;
   /** Of the current turn. */
   answerFormat?: AnswerFormat | undefined;
   /** A sentence, once a request was not sent because it can't carry the history. */
@@ -75,6 +77,7 @@ export class RequestHandler extends CopilotRequestHandler {
         headers: Object.fromEntries(headers),
         body: written,
         history: added,
+        ...(conversation?.toolNames === undefined ? {} : { toolNames: conversation.toolNames }),
         signal: context.signal,
         killRuntime,
       });

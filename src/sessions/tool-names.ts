@@ -50,6 +50,11 @@ export class ToolNames {
     return this.#functions.get(name) ?? name;
   }
 
+  /** Known names → the tools' own, where they differ. */
+  get renamed(): ReadonlyMap<string, string> {
+    return new Map([...this.#tools].filter(([known, own]) => known !== own));
+  }
+
   /** The tool's own name. */
   toolOf(known: string): string {
     return this.#tools.get(known) ?? known;

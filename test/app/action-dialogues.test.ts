@@ -141,14 +141,14 @@ describe("a task with protocol: actions", () => {
       answers: [
         documentOf([action("text", { action_id: "t", params: { length: 20_000 } })]),
         ({ prompt }) => {
-          path = /the file ("[^"]+") has all of it/.exec(prompt)?.[1] ?? "";
+          path = /the file "([^"]+)" has all of it/.exec(prompt)?.[1] ?? "";
           return documentOf([
-            action("size", { action_id: "s", params: { path: JSON.parse(path) as string } }),
+            action("size", { action_id: "s", params: { path } }),
             action("env", { action_id: "where", params: { name: "AGENT_JOBS_RESULTS" } }),
           ]);
         },
         () => ({
-          toolCalls: [{ name: "view", arguments: { path: JSON.parse(path) as string } }],
+          toolCalls: [{ name: "view", arguments: { path } }],
         }),
         stopped(),
       ],
@@ -156,7 +156,7 @@ describe("a task with protocol: actions", () => {
     assert.deepEqual(outcome, { kind: "succeeded" });
     assert.match(prompts[1] ?? "", /the first 8000 of 20000 characters/);
     assert.match(prompts[2] ?? "", /\{"size":20000\}/);
-    const folder = dirname(JSON.parse(path) as string);
+    const folder = dirname(path);
     assert.ok(prompts[2]?.includes(JSON.stringify({ value: folder })), prompts[2]);
     assert.match(requests[3]?.toolResults.join() ?? "", /xxxxxxxx/);
     assert.equal(existsSync(folder), false);
@@ -223,10 +223,10 @@ describe("a task with protocol: actions", () => {
             action("build", { action_id: "fg", params: { target: "x", until: "never" } }),
           ]),
         ],
-        onEvent: (event, { holds }) => {
+        onEvent: (event, place) => {
           if (event.type !== "action" || event.action.type !== "action.started") return;
           if ("limits" in limits) return;
-          void holds("pids.txt", " ").then(() => abort.abort());
+          void place.holds("pids.txt", " ").then(() => abort.abort());
         },
       });
       assert.equal(outcome.kind, "limits" in limits ? "failed" : "canceled");

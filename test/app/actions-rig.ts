@@ -55,14 +55,17 @@ switch (what) {
 }
 `;
 
-function tool(what: string, more: Partial<ToolDeclaration> = {}): ToolDeclaration {
+function tool(
+  what: string,
+  more: Partial<Extract<ToolDeclaration, { command: unknown }>> = {},
+): ToolDeclaration {
   return {
     description: `Does ${what}.`,
     parameters: { type: "object" },
     timeoutSeconds: 60,
     ...more,
     command: [process.execPath, "tool.mjs", what],
-  } as ToolDeclaration;
+  };
 }
 
 export const tools: Readonly<Record<string, ToolDeclaration>> = {

@@ -112,7 +112,7 @@ class Model implements ScriptedModel {
 
   async send(given: ModelRequest): Promise<Response> {
     const request = this.#shared === undefined ? given : { ...given, label: this.#shared.label() };
-    const decoded = decodeRequest(request.url, request.method, request.body, request.history);
+    const decoded = decodeRequest(request);
     if (decoded.kind === "other") return this.#fail(`${decoded.reason}.`);
     const { chat } = decoded;
     for (const { callId, text } of chat.toolResults) this.#calls.returned(callId, text);

@@ -64,7 +64,7 @@ function capriciousModel(
   let next = 0;
   return {
     async send(request) {
-      const decoded = decodeRequest(request.url, request.method, request.body, request.history);
+      const decoded = decodeRequest(request);
       if (decoded.kind === "other") throw new Error(decoded.reason);
       const { chat } = decoded;
       const behavior = list[next] ?? (chat.answered > 0 ? "text" : "true");
