@@ -49,7 +49,7 @@ export interface Dialogue {
    * Of the sessions in which its turns take place. A session that was lent already has its system prompt: there, this
    * one stands in front of the first text that is sent.
    */
-  readonly session: Pick<SessionRequest, "systemPrompt" | "tools" | "availableTools">;
+  readonly session: Pick<SessionRequest, "systemPrompt" | "tools" | "availableTools" | "readable">;
   /**
    * From a prompt of the task until the model is done with it. Never throws. When it resolves, all that it started
    * has ended. It resolves soon after the scope has stopped.

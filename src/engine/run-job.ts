@@ -17,7 +17,14 @@ import { flowOf, modelOf, paramsOf, planOf, planOfTask, type RunSpec } from "./p
 import type { EnginePorts, Session } from "./ports.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
 import { runWork, type Finished, type WorkResult } from "./run-work.ts";
-import { Scope, stopText, type Deadlines, type StopReason } from "./scope.ts";
+import {
+  Scope,
+  STOP_GRACE_MS,
+  stopText,
+  unlessStopped,
+  type Deadlines,
+  type StopReason,
+} from "./scope.ts";
 import { waitingFor, type LatestAttempt } from "./task-context.ts";
 import { Variables } from "./variables.ts";
 
@@ -125,13 +132,15 @@ class Run {
     body: () => Promise<WorkResult>,
     { lent = false }: { readonly lent?: boolean } = {},
   ): Promise<RunOutcome> {
-    const { entryFile, workingDirectory, limits } = this.#spec;
+    const { entryFile, workingDirectory, limits, toolSource } = this.#spec;
     const { emit, clock } = this.#ports;
     const file = entryFile === undefined ? {} : { entryFile };
     emit({ type: "run.started", jobName, ...file, workingDirectory, ...plan });
     const deadline = deadlines(clock, limits, "jobMinutes");
     deadline.add(this.#scope);
     const outcome = this.#conclude(await body(), lent);
+    if (toolSource !== undefined)
+      await unlessStopped(this.#scope, clock, STOP_GRACE_MS, toolSource.close());
     deadline.dispose();
     this.#taskDeadlines.dispose();
     this.#scope.dispose();
@@ -245,7 +254,7 @@ class Run {
   }
 
   async #runTask(run: TaskRun): ReturnType<typeof runTask> {
-    const { entry, workingDirectory, limits, permissionsOf } = this.#spec;
+    const { entry, workingDirectory, limits, permissionsOf, toolSource } = this.#spec;
     const { workId, taskId, modelId, borrowed, iteration, scope, userInput } = run;
     const task = entry.tasks[taskId];
     if (task === undefined) {
@@ -266,6 +275,7 @@ class Run {
         modelId,
         workingDirectory,
         permissions: permissionsOf(taskId),
+        toolSource,
         limits,
         variables: new Variables(entry, userInput, modelId),
         scope,

@@ -4,7 +4,7 @@ import type { ExceededLimit } from "../events/exceeded-limit.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Dialogue } from "./dialogue.ts";
 import type { Budgets, ResolvedLimits } from "./limits.ts";
-import type { EnginePorts, Session } from "./ports.ts";
+import type { EnginePorts, Session, ToolSource } from "./ports.ts";
 import type { Deadlines, Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
@@ -27,6 +27,8 @@ export interface TaskContext {
   readonly modelId: string;
   readonly workingDirectory: string;
   readonly permissions: Permissions;
+  /** What its sessions may call beside the runtime's own tools. */
+  readonly toolSource?: ToolSource | undefined;
   readonly limits: ResolvedLimits;
   readonly variables: Variables;
   readonly scope: Scope;

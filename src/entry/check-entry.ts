@@ -3,6 +3,7 @@
  * add no follow-up problems: what depends on something that is broken is passed over.
  */
 import { readGlob } from "./glob.ts";
+import { toolPatternProblem } from "./tool-pattern.ts";
 import {
   runtimeVariables,
   type Entry,
@@ -52,7 +53,7 @@ class EntryChecker {
   check(): Problem[] {
     const { tasks, jobs } = this.#entry;
     this.#checkDrivingRetries();
-    this.#checkGlobs(["permissions"], this.#entry.permissions);
+    this.#checkPatterns(["permissions"], this.#entry.permissions);
     for (const [name, task] of Object.entries(tasks ?? {})) {
       if (task !== undefined) this.#checkTask(name, task);
     }
@@ -90,10 +91,10 @@ class EntryChecker {
       task.criteria?.failureAction?.additionalPrompt,
     );
     this.#checkTaskUserInput(name, task.requireUserInput === true, usesUserInput);
-    this.#checkGlobs([...at, "permissions"], task.permissions);
+    this.#checkPatterns([...at, "permissions"], task.permissions);
   }
 
-  #checkGlobs(path: Path, permissions: Salvaged<Permissions> | undefined): void {
+  #checkPatterns(path: Path, permissions: Salvaged<Permissions> | undefined): void {
     if (typeof permissions !== "object") return;
     for (const field of ["read", "write"] as const) {
       for (const [index, pattern] of (permissions[field] ?? []).entries()) {
@@ -101,6 +102,12 @@ class EntryChecker {
         if (typeof reason === "string")
           this.#findings.add([...path, field, index], `Is not a valid glob: ${reason}.`);
       }
+    }
+    for (const [index, pattern] of (permissions.tools ?? []).entries()) {
+      const reason =
+        pattern === undefined ? pattern : toolPatternProblem(pattern.replace(/^!/, ""));
+      if (reason !== undefined)
+        this.#findings.add([...path, "tools", index], `Is not a valid pattern: ${reason}.`);
     }
   }
 

@@ -42,6 +42,7 @@ const decisions: {
   "runtime-restarted": { reason: "r" },
   "model-unreachable": { server: "s", reason: "r" },
   "leftovers-ended": { runs: 1 },
+  "tool-server-failed": { server: "s", reason: "r" },
   "name-missing": { activity: "PROMPT_A", name: "X" },
   "script-skipped": { activity: "EXECUTE_A", reason: "r" },
   "limit-exceeded": {

@@ -40,6 +40,7 @@ export interface Setup {
   readonly onWork?: EnginePorts["onWork"];
   /** The workflows of the work. */
   readonly flows?: RunSpec["flows"];
+  readonly toolSource?: RunSpec["toolSource"];
   /** The front-ends of its tasks. */
   readonly dialogues?: RunSpec["dialogues"];
   /** Run this as `startTask` would, instead of a job. */
@@ -95,6 +96,7 @@ export async function play(setup: Setup): Promise<Played> {
     ...identity,
     permissionsOf: () => "read-only" as const,
     ...(setup.flows === undefined ? {} : { flows: setup.flows }),
+    ...(setup.toolSource === undefined ? {} : { toolSource: setup.toolSource }),
     ...(setup.dialogues === undefined ? {} : { dialogues: setup.dialogues }),
   };
   const running =
