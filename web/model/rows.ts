@@ -50,6 +50,7 @@ export function rowsOf(
     if (entry.kind === "document" || entry.kind === "action") {
       // A workflow has none. They belong to the turn above, so its session goes on below them.
       if (activity !== undefined) continue;
+      if (sending !== undefined && entry.sending !== sending) continue;
       rows.push(
         entry.kind === "document"
           ? { kind: "document", document: entry, key: `o${entry.number}` }
