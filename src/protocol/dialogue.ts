@@ -15,7 +15,7 @@ import type { ActionEvent } from "../events/action.ts";
 import { callable, type Delegation, type Monument } from "./catalogue.ts";
 import type { Delivery, Store } from "./delivery.ts";
 import { createActionExecutor, type ActionExecutor, type Turn } from "./executor.ts";
-import { defaultLimits, type ExecutorLimits } from "./limits.ts";
+import { limitsOf, type ExecutorLimits } from "./limits.ts";
 import type { ProtocolProblem } from "./model.ts";
 import { earlierText, newsText, roundText } from "./prompt.ts";
 import { Rounds, type NextRound } from "./rounds.ts";
@@ -76,7 +76,7 @@ class ActionDialogue implements Dialogue {
     this.#options = options;
     this.#context = context;
     this.#calls = new RoundCalls(tools);
-    const limits = { ...defaultLimits, ...options.limits };
+    const limits = limitsOf(options.limits);
     const delegation = delegates.length === 0 ? undefined : this.#delegation(delegates);
     this.#executor = createActionExecutor({
       tools,

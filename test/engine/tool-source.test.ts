@@ -69,6 +69,18 @@ test("every session of a task is given the tools that its permissions allow, and
 test("in a task with a protocol, only the sessions for its conditions are given tools", async () => {
   const { sessions } = await play({
     tasks: { only: { ...multiple, protocol: "actions" } },
+    dialogues: {
+      only: {
+        start: async () => ({
+          session: {},
+          async round(_prompt, send) {
+            await send("Do");
+            return { kind: "completed", text: "", toolCalls: [] };
+          },
+          close: async () => {},
+        }),
+      },
+    },
     play: yes,
     toolSource: new Source(),
   });
