@@ -57,8 +57,6 @@ export class TurnState {
   readonly #asked: ModelAddress;
   #phase: TurnPhase = { at: "working" };
   #text = "";
-  /** The model's output limit has cut the text: the runtime asks for the rest. */
-  #isPartial = false;
   #finish: AnswerFinish | undefined;
   #answer: Answer | undefined;
   /** The last call of the model, if it failed. */
@@ -102,9 +100,7 @@ export class TurnState {
         const empty = content.trim() === "" && toolRequests.length === 0;
         this.#answer = { finish: this.#finish, empty };
         // After a content filter the text is the runtime's own (docs/runtime-notes.md#empty-and-filtered-answers).
-        if (content !== "" && this.#finish !== "content_filter")
-          this.#text = this.#isPartial ? this.#text + content : content;
-        this.#isPartial = this.#finish === "length" && toolRequests.length === 0;
+        if (content !== "" && this.#finish !== "content_filter") this.#text = content;
         break;
       }
       case "session.error":
