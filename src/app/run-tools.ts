@@ -47,7 +47,7 @@ interface Opened {
   readonly results: string;
 }
 
-export class RunTools {
+class RunTools {
   readonly source: ToolSource;
   readonly #options: RunToolsOptions;
   readonly #calls: ModelCalls;

@@ -16,6 +16,7 @@ import { callable, type Delegation, type Monument } from "./catalogue.ts";
 import type { Delivery, Store } from "./delivery.ts";
 import { createActionExecutor, type ActionExecutor, type Turn } from "./executor.ts";
 import { limitsOf, type ExecutorLimits } from "./limits.ts";
+import { messageSchema } from "./message-schema.ts";
 import type { ProtocolProblem } from "./model.ts";
 import { earlierText, newsText, roundText } from "./prompt.ts";
 import { Rounds, type NextRound } from "./rounds.ts";
@@ -60,6 +61,7 @@ type Ended = Extract<NextRound, { kind: "ended" }>;
 const nothing: Delivery = { results: [], handles: [], warnings: [] };
 
 class ActionDialogue implements Dialogue {
+  readonly answerFormat = { name: "action_document", schema: messageSchema };
   readonly session: Dialogue["session"];
   readonly #options: ActionDialogueOptions;
   readonly #context: DialogueContext;
