@@ -49,7 +49,7 @@ interface Opened {
   readonly results: string;
 }
 
-export class RunTools {
+class RunTools {
   readonly source: ToolSource;
   readonly #options: RunToolsOptions;
   readonly #calls: ModelCalls;
@@ -149,7 +149,8 @@ export class RunTools {
 
 /** Undefined if the entry has nothing to call. */
 export function runTools(options: RunToolsOptions): RunTools | undefined {
-  const { tools, mcpServers, relics } = options.entry;
-  const declared = { ...tools, ...mcpServers, ...relics };
-  return Object.keys(declared).length === 0 ? undefined : new RunTools(options);
+  const { tools, mcpServers, tasks } = options.entry;
+  const declared = { ...tools, ...mcpServers };
+  const hasProtocol = Object.values(tasks).some(({ protocol }) => protocol !== undefined);
+  return Object.keys(declared).length === 0 && !hasProtocol ? undefined : new RunTools(options);
 }

@@ -195,6 +195,10 @@ function drawSpan(
       context.fillStyle = solid;
       bar(context, left, top + height - 9, Math.max(1, width - 1), 3, 1);
       return;
+    case "action":
+      context.fillStyle = solid;
+      bar(context, left, top + 5, width, height - 10, 2);
+      return;
     case "model":
       context.fillStyle = status === "failed" || status === "canceled" ? solid : colors.accent;
       bar(context, left, top + 5, width, height / 2 - 6, 1.5);
