@@ -62,12 +62,14 @@ async function run(t: TestContext, script: Script, setup: Setup = {}): Promise<R
   return { ...result, requests, results: requests.at(-1)?.toolResults ?? [] };
 }
 
-const call = (name: string, given: unknown = { words: ["a", "b"] }) => ({
-  toolCalls: [{ name, arguments: given as Record<string, unknown> }],
+type Given = Readonly<Record<string, unknown>>;
+
+const call = (name: string, given: Given = { words: ["a", "b"] }) => ({
+  toolCalls: [{ name, arguments: given }],
 });
 
 const once =
-  (name: string, given?: unknown): Script =>
+  (name: string, given?: Given): Script =>
   ({ toolResults }) =>
     toolResults.length > 0 ? { text: "Done" } : call(name, given);
 
