@@ -203,3 +203,56 @@ describe("a tool of the entry", () => {
     assert.equal(code, 0, stdout + stderr);
   });
 });
+
+describe("a task with a protocol", () => {
+  const document = JSON.stringify({
+    status: "SUCCESS",
+    thoughts: [],
+    actions: [],
+    stop: true,
+    response: "Done.",
+  });
+  const isFormatted = ({ body }: RecordedRequest): boolean =>
+    JSON.stringify(body).includes('"name":"action_document"');
+
+  it("asks the model for a document in JSON, and for nothing of the kind in its conditions", async (t) => {
+    const yes = { toolCalls: [{ name: "job_boolean_true", arguments: { argument: "yes" } }] };
+    const { code, requests, stdout } = await run(
+      t,
+      ({ prompt, toolResults }) => {
+        if (prompt.includes("Is it?")) return toolResults.length > 0 ? { text: "Yes" } : yes;
+        return { text: document };
+      },
+      {
+        task: {
+          protocol: "actions",
+          criteria: {
+            condition: "Is it? job_boolean_true",
+            failureAction: { retryTimes: 0 },
+          },
+        },
+      },
+    );
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(
+      requests.map((request) => [request.prompt.includes("Is it?"), isFormatted(request)]),
+      [
+        [false, true],
+        [true, false],
+        [true, false],
+      ],
+    );
+    // Its actions call the tools of the entry, not the model.
+    assert.ok(!requests[0]?.tools.includes("echo"));
+  });
+
+  it("goes on with a server that takes no format", async (t) => {
+    const { code, requests, stdout } = await run(
+      t,
+      (request) => (isFormatted(request) ? { status: 400 } : { text: document }),
+      { task: { protocol: "actions" } },
+    );
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(requests.map(isFormatted), [true, false]);
+  });
+});
