@@ -51,8 +51,8 @@ export const rooms = {
   calls: {
     holds:
       "what tasks may call: commands and modules of the repository, their builds, MCP servers; relics",
-    imports: ["document", "entry", "events", "permissions", "platform"],
-    packages: ["@modelcontextprotocol/client"],
+    imports: ["document", "entry", "events", "permissions", "platform", "generated"],
+    packages: ["@modelcontextprotocol/client", "sucrase"],
     node: true,
   },
   protocol: {
@@ -69,6 +69,7 @@ export const rooms = {
       "runtime",
       "platform",
       "entry/model.ts",
+      "entry/reserved-names.ts",
       "document/guards.ts",
     ],
     packages: ["@github/copilot-sdk"],

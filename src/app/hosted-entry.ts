@@ -6,7 +6,7 @@ import type { RunSpec } from "../engine/plan.ts";
 import type { Entry, PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { prepareEntry } from "../entry/prepare.ts";
 import type { Clock } from "../events/clock.ts";
-import { unmatchable } from "../permissions/patterns.ts";
+import { warningChecks } from "./warning-checks.ts";
 import type { Asker } from "../workflow/ask.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { overrideModels, type ReadEntry } from "./entry-files.ts";
@@ -57,8 +57,13 @@ export interface HostOfEntry {
 }
 
 /** Checks an entry, and reads its workflows relative to the folder. Throws the diagnostics. */
-export function checkEntry(entry: Entry, folder: string, reading: FlowReading): CheckedEntry {
-  const result = prepareEntry(entry, { checkCommandPattern: unmatchable });
+export function checkEntry(
+  entry: Entry,
+  folder: string,
+  reading: FlowReading,
+  otherTools: readonly string[] = [],
+): CheckedEntry {
+  const result = prepareEntry(entry, { checks: { ...warningChecks, otherTools } });
   if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
   const { leaves } = result;
   const { flows, warnings } = loadFlows({ entry: result.entry, leaves, folder }, reading);

@@ -104,7 +104,8 @@ export class HostedRuns {
    */
   install(entry: Entry, folder: string): void {
     this.#ensureIdle();
-    this.use(checkEntry(entry, folder, this.#reading));
+    const otherTools = this.options.tools?.map(({ name }) => name);
+    this.use(checkEntry(entry, folder, this.#reading, otherTools));
   }
 
   /** Reads an entry or a workflow with what this host allows. Rejects with the diagnostics. */

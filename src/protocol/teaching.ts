@@ -6,7 +6,7 @@
 import type { Relic, Tool } from "../calls/tool.ts";
 import { isRecord } from "../document/guards.ts";
 import type { Monument } from "./catalogue.ts";
-import { defaultLimits } from "./limits.ts";
+import { limitsOf } from "./limits.ts";
 
 export interface Taught {
   readonly tools: readonly Tool[];
@@ -89,7 +89,7 @@ function thinking(iterations: number): string {
 }
 
 function internals(tasks: readonly string[]): string {
-  const { cards, cardSeconds } = defaultLimits;
+  const { cards, cardSeconds } = limitsOf();
   const delegate = {
     name: "delegate",
     description:
