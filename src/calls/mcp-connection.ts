@@ -68,11 +68,9 @@ export class Connection {
 
   /** Rejects with an Error for people, after ending what was started. */
   static async open(address: ServerAddress, options: ConnectOptions): Promise<Connection> {
-    const connection = new Connection(
-      address,
-      options,
-      await import("@modelcontextprotocol/client"),
-    );
+    const loaded = await import("@modelcontextprotocol/client");
+    if (options.signal.aborted) throw new Error(String(options.signal.reason));
+    const connection = new Connection(address, options, loaded);
     options.onOpen(connection);
     const limit = startTimeLimit(options.startMs, options.signal);
     try {
