@@ -9,6 +9,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { McpHost } from "../calls/mcp-host.ts";
 import { ModelCalls } from "../calls/model-calls.ts";
+import { createRelics } from "../calls/relics.ts";
 import type { Tool } from "../calls/tool.ts";
 import { createToolbox, type Toolbox } from "../calls/toolbox.ts";
 import type { SessionTool, ToolOffer, ToolSource } from "../engine/ports.ts";
@@ -19,6 +20,7 @@ import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import { within } from "../runtime/deadline.ts";
+import { realFiles } from "../sessions/permission-handler.ts";
 
 /** What tools need of the host of a run. */
 export interface ToolSettings {
@@ -131,6 +133,7 @@ class RunTools {
       variables: { ...Object.fromEntries(passed), AGENT_JOBS_RESULTS: results },
       folder,
       ...(servers === undefined ? {} : { servers }),
+      relics: createRelics({ ...options, declarations: entry.relics ?? {}, files: realFiles }),
     });
     return { toolbox, folder, results };
   }

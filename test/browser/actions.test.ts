@@ -81,7 +81,7 @@ describe("actions in a report", browserTests, () => {
     const said = page.locator(".timeline [role=status]");
     for (let moves = 0; moves < 12; moves += 1) {
       await page.keyboard.press("ArrowDown");
-      if (/^Action /.test(await said.innerText())) break;
+      if ((await said.innerText()).startsWith("Action ")) break;
     }
     assert.match(await said.innerText(), /^Action .* of ship #0, /);
     await picture(page, "actions-timeline");

@@ -62,12 +62,12 @@ async function run(t: TestContext, script: Script, setup: Setup = {}): Promise<R
   return { ...result, requests, results: requests.at(-1)?.toolResults ?? [] };
 }
 
-const call = (name: string, given: unknown = { words: ["a", "b"] }) => ({
-  toolCalls: [{ name, arguments: given as Record<string, unknown> }],
+const call = (name: string, given: Readonly<Record<string, unknown>> = { words: ["a", "b"] }) => ({
+  toolCalls: [{ name, arguments: given }],
 });
 
 const once =
-  (name: string, given?: unknown): Script =>
+  (name: string, given?: Readonly<Record<string, unknown>>): Script =>
   ({ toolResults }) =>
     toolResults.length > 0 ? { text: "Done" } : call(name, given);
 

@@ -17,19 +17,25 @@ interface Parts {
   readonly mcpServers: object;
   readonly tools: readonly string[];
   readonly calls?: readonly object[];
+  readonly criteria?: object;
   /** The text of the last answer. */
   readonly answer?: object | string;
 }
 
 async function workspaceWith(
   t: TestContext,
-  { mcpServers, tools, calls = [], answer = "Done." }: Parts,
+  { mcpServers, tools, calls = [], answer = "Done.", ...task }: Parts,
 ): Promise<Workspace> {
   const entry = {
     models: { driving: "gpt-5-mini" },
     mcpServers,
     tasks: {
-      a: { model: { category: "driving" }, prompt: "Ask the docs.", permissions: { tools } },
+      a: {
+        model: { category: "driving" },
+        prompt: "Ask the docs.",
+        permissions: { tools },
+        ...task,
+      },
       b: { model: { category: "driving" }, prompt: "Say B." },
     },
     jobs: {
@@ -51,11 +57,20 @@ test("an ordinary task calls a tool of a published server by its function", asyn
   const workspace = await workspaceWith(t, {
     mcpServers: { all: { command: node, args: [everything, "stdio"] } },
     tools: ["all/echo"],
-    calls: [{ name: "all-echo", arguments: { message: "hello from the run" } }],
+    calls: [
+      { name: "all/echo", arguments: { message: "hello from the run" } },
+      // The name that the model knows.
+      { name: "all-echo", arguments: { message: "once more" } },
+    ],
+    criteria: { toolExecuted: ["all/echo"], failureAction: { retryTimes: 0 } },
   });
   const { code, stdout, stderr } = await runCli(run, { cwd: workspace.path });
   assert.equal(code, 0, stdout + stderr);
-  assert.match(readFileSync(join(workspace.path, "j.jsonl"), "utf8"), /Echo: hello from the run/);
+  const journal = readFileSync(join(workspace.path, "j.jsonl"), "utf8");
+  assert.match(journal, /Echo: hello from the run/);
+  assert.match(journal, /Echo: once more/);
+  assert.match(journal, /"toolName":"all\/echo"/);
+  assert.doesNotMatch(journal, /"toolName":"all-echo"/);
 });
 
 test("a server that can't be started is reported, and the run goes on without it", async (t) => {

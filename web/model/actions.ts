@@ -58,7 +58,8 @@ function addDocument(
   at: number,
 ): void {
   const number = model.documents.length + 1;
-  const document: DocumentModel = { kind: "document", number, iteration, task, at, event };
+  const sending = Math.max(1, iteration.sendings);
+  const document: DocumentModel = { kind: "document", number, iteration, task, sending, at, event };
   model.documents.push(document);
   iteration.entries.push(document);
 }
@@ -93,6 +94,7 @@ function addAction(
     number: model.actions.length + 1,
     iteration,
     task,
+    sending: Math.max(1, iteration.sendings),
     id: ref.id,
     document: ref.iteration,
     name: ref.action ?? "",

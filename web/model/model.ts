@@ -16,7 +16,7 @@ import type {
   ToolEnded,
 } from "../../src/events/session-activity.ts";
 import type { StepEnded, StepStarted } from "../../src/events/step.ts";
-import type { RunView, Usage } from "../../src/events/view.ts";
+import type { RunView, Sent, Usage } from "../../src/events/view.ts";
 
 export interface RunModel {
   /** Statuses and counters, as everywhere else. */
@@ -92,6 +92,8 @@ export interface IterationModel {
   readonly openActions: Map<string, ActionModel>;
   /** How often the prompt of the task was sent. */
   sendings: number;
+  /** By its latest turn. */
+  sent: Sent | undefined;
   readonly usage: Usage;
   readonly span: Span;
   /** The end of what happened last, for the time until the next turn. */
@@ -145,6 +147,8 @@ export interface DocumentModel {
   readonly iteration: IterationModel;
   /** The task that was run on behalf of an action, if it is not from the work's own task. */
   readonly task: string | undefined;
+  /** The sending of the prompt that it belongs to. */
+  readonly sending: number;
   readonly at: number;
   readonly event: Exclude<ActionEvent, { readonly type: `action.${string}` }>;
 }
@@ -156,6 +160,8 @@ export interface ActionModel {
   readonly number: number;
   readonly iteration: IterationModel;
   readonly task: string | undefined;
+  /** The sending of the prompt that it belongs to. */
+  readonly sending: number;
   readonly id: string;
   /** The number of its document. */
   readonly document: number;

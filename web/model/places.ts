@@ -139,11 +139,11 @@ export function sendingOf(place: Place): number | undefined {
   switch (place.kind) {
     case "iteration":
     case "step":
-    case "document":
-    case "action":
       return undefined;
     case "turn":
     case "decision":
+    case "document":
+    case "action":
       return place.sending;
     default:
       return place.turn.sending;

@@ -48,14 +48,14 @@ export function rowsOf(
   for (const entry of iteration.entries) {
     if (entry.kind === "turn") turns += 1;
     if (entry.kind === "document" || entry.kind === "action") {
-      // A workflow has none.
+      // A workflow has none. They belong to the turn above, so its session goes on below them.
       if (activity !== undefined) continue;
+      if (sending !== undefined && entry.sending !== sending) continue;
       rows.push(
         entry.kind === "document"
           ? { kind: "document", document: entry, key: `o${entry.number}` }
           : { kind: "action", action: entry, key: `a${entry.number}` },
       );
-      current = undefined;
       continue;
     }
     const step = entry.kind === "step" ? entry : entry.step;

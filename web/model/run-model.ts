@@ -17,7 +17,7 @@ import {
 } from "../../src/events/decision.ts";
 import { decisionOf } from "../../src/events/decision-of.ts";
 import type { RunEvent, SessionActed, WorkOutcome, WorkRef } from "../../src/events/event.ts";
-import { applyEvent, createRunView, hasProtocol } from "../../src/events/view.ts";
+import { applyEvent, createRunView, hasProtocol, isSending } from "../../src/events/view.ts";
 import { applyAction, closeActions } from "./actions.ts";
 import { addMark, addSpan, endSpan, freeLane, markOf, newLane } from "./lanes.ts";
 import type {
@@ -186,6 +186,7 @@ function iterationOf(model: RunModel, ref: WorkRef, at: number): IterationModel 
     openSteps: [],
     openActions: new Map(),
     sendings: 0,
+    sent: undefined,
     usage: noUsage(),
     span: addSpan(work.lane, "iteration", at),
     idleSince: at,
@@ -279,7 +280,11 @@ function startTurn(
 ): void {
   const session = sessionOf(model, event, at);
   const { iteration } = session;
-  if (event.purpose === "prompt" && session.task === undefined) iteration.sendings += 1;
+  if (event.purpose === "prompt" && session.task === undefined) {
+    const isDialogue = hasProtocol(model.view, event.work);
+    if (!isDialogue || isSending(iteration.sent, event)) iteration.sendings += 1;
+    iteration.sent = event;
+  }
   const turn = addTurn(model, session, event.turnId, event, at);
   openModelCall(turn, at);
   if (at > iteration.idleSince) {

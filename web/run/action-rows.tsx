@@ -177,7 +177,11 @@ export function ActionRow({ action, opened }: { action: ActionModel; opened: Ope
       {action.isBackground ? <span class="tag action-detail">background</span> : null}
       {action.isInThought ? <span class="tag action-detail">in a thought</span> : null}
       {replayed === true ? <span class="tag action-detail">earlier result</span> : null}
-      <span class="muted truncate preview">{label ?? oneLine(params ?? "")}</span>
+      {label === undefined ? (
+        <span class="muted mono truncate preview">{oneLine(params ?? "")}</span>
+      ) : (
+        <span class="muted truncate preview">{label}</span>
+      )}
       <span class="hidden-text">{wordOf(action, status)}</span>
       {status === "succeeded" || status === "running" ? null : (
         <span class="muted small action-word" aria-hidden="true">

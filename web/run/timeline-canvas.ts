@@ -197,7 +197,8 @@ function drawSpan(
       return;
     case "action":
       context.fillStyle = solid;
-      bar(context, left, top + 5, width, height - 10, 2);
+      // A gap between two that follow one another.
+      bar(context, left, top + 5, Math.max(1, width - 1), height - 10, 2);
       return;
     case "model":
       context.fillStyle = status === "failed" || status === "canceled" ? solid : colors.accent;

@@ -1,7 +1,7 @@
 /** The chosen work: a tab for each iteration and each attempt, and in it everything that happened. */
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { hasOnePrompt, outcomeReason, type WorkView } from "../../src/events/view.ts";
+import { outcomeReason, type WorkView } from "../../src/events/view.ts";
 import type { IterationModel, RunModel, TurnModel, WorkModel } from "../model/model.ts";
 import { sendingOf, type Target } from "../model/places.ts";
 import { rowOf, rowsOf, type Row } from "../model/rows.ts";
@@ -93,7 +93,7 @@ export function WorkDetail({
           <Iteration
             key={`${work.workId}/${iteration.iteration}`}
             iteration={iteration}
-            hasAttempts={view === undefined || hasOnePrompt(view)}
+            isFlow={view?.flow !== undefined}
             version={version}
             target={target}
           />
@@ -150,12 +150,12 @@ const ALL = "all";
 
 function Iteration({
   iteration,
-  hasAttempts,
+  isFlow,
   version,
   target,
 }: {
   iteration: IterationModel;
-  hasAttempts: boolean;
+  isFlow: boolean;
   version: number;
   target: Target;
 }) {
@@ -173,8 +173,8 @@ function Iteration({
       target={target}
     />
   );
-  // The prompts of a workflow, or of a task with actions, are not attempts at one task.
-  if (iteration.sendings < 2 || !hasAttempts) return rows;
+  // The prompts of a workflow are not attempts at one task.
+  if (iteration.sendings < 2 || isFlow) return rows;
   const attempts = Array.from({ length: iteration.sendings }, (_, index) => index + 1);
   return (
     <Tabs

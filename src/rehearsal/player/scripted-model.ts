@@ -22,6 +22,7 @@ import {
   encodeError,
   encodeHang,
   never,
+  offeredTool,
   type ChatRequest,
 } from "./wire.ts";
 
@@ -276,11 +277,13 @@ function nextReply(turn: Turn, answered: number, { given }: Conversation): Reply
   return undefined;
 }
 
-function notOffered({ place, play }: Reply, { offeredTools }: ChatRequest): Choice | undefined {
+function notOffered({ place, play }: Reply, chat: ChatRequest): Choice | undefined {
   if (play.kind !== "answer") return undefined;
-  const stranger = play.tools.find(({ name, unknown }) => !unknown && !offeredTools.has(name));
+  const stranger = play.tools.find(
+    ({ name, unknown }) => !unknown && offeredTool(chat, name) === undefined,
+  );
   if (stranger === undefined) return undefined;
-  const names = [...offeredTools.keys()].join(", ");
+  const names = [...chat.offeredTools.keys()].join(", ");
   return {
     problem: `${place} calls the tool ${JSON.stringify(stranger.name)}, which this session doesn't offer. It offers: ${names === "" ? "none" : names}. (To rehearse a mistake of the model, add "unknown: true" to the call.)`,
   };

@@ -114,11 +114,19 @@ function offeredTools(tools: unknown, names: ModelRequest["toolNames"]): Map<str
   return offered;
 }
 
+/** By its own name, or by the one that the model knows. */
+export function offeredTool(
+  { offeredTools: offered }: ChatRequest,
+  name: string,
+): OfferedTool | undefined {
+  return offered.get(name) ?? [...offered.values()].find(({ known }) => known === name);
+}
+
 /** The id of an answer also names its tool calls, so it must be unique within a session. */
 export function encodeAnswer(chat: ChatRequest, id: string, answer: Answer): Response {
   const calls = answer.tools.map(({ name: own, input }, index) => {
     const callId = callIdOf(id, index);
-    const offered = chat.offeredTools.get(own);
+    const offered = offeredTool(chat, own);
     const name = offered?.known ?? own;
     return offered?.type === "custom"
       ? { id: callId, type: "custom", custom: { name, input } }
