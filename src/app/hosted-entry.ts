@@ -145,6 +145,12 @@ export class HostedEntry {
           redact: () => host.redactor.stream(),
           whole,
         }),
+      tools: {
+        environment: host.environment,
+        env,
+        redact: () => host.redactor.stream(),
+        clock,
+      },
       userInput,
       workingDirectory: resolve(workingDirectory),
       limits: this.#limits,

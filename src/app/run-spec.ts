@@ -6,6 +6,7 @@ import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/mode
 import { effectivePermissions } from "../permissions/rules.ts";
 import { entryFingerprint } from "./fingerprint.ts";
 import type { FlowOptions, Flows } from "./flows.ts";
+import { runTools, type ToolSettings } from "./run-tools.ts";
 
 /** Of agent-jobs. Kept equal to `package.json` by a test. */
 export const version = "0.1.0";
@@ -22,6 +23,8 @@ interface SpecOptions {
   readonly limits: ResolvedLimits;
   /** Default permissions, and an upper bound for those of the entry. */
   readonly permissions: PermissionPreset | undefined;
+  /** How the tools of the entry are called. */
+  readonly tools: ToolSettings;
   /** The workflows of the entry. */
   readonly flows?: Flows;
   /** How they are run. */
@@ -41,13 +44,15 @@ export function permissionsOfTask(
 }
 
 export function runSpec(spec: SpecOptions): RunSpec {
-  const { fingerprintOf, permissions, flows = {}, specsOf, ...options } = spec;
-  const { entry, limits } = options;
+  const { fingerprintOf, permissions, flows = {}, specsOf, tools: settings, ...options } = spec;
+  const { entry, limits, workingDirectory } = options;
+  const tools = runTools({ ...settings, entry, workingDirectory });
   return {
     ...options,
     version,
     entryFingerprint: entryFingerprint(fingerprintOf ?? entry, flows),
     ...(specsOf === undefined ? {} : { flows: specsOf({ entry, limits, permissions }) }),
+    ...(tools === undefined ? {} : { toolSource: tools.source }),
     permissionsOf: (taskId) => permissionsOfTask(entry, taskId, permissions),
   };
 }

@@ -1,4 +1,5 @@
 /** One call of something outside: bounded in time, cancelable, and settled exactly once. */
+import { isRecord } from "../document/guards.ts";
 import type { Clock } from "../events/clock.ts";
 import type { CallContext, ToolOutcome, ToolProgress } from "./tool.ts";
 
@@ -9,6 +10,8 @@ export interface CallBounds {
   readonly seconds: number;
   /** How long a call may take to settle after it was aborted. */
   readonly graceSeconds: number;
+  /** Cancels the call, also if it has aborted before. */
+  readonly signal?: AbortSignal;
   readonly onProgress?: (progress: ToolProgress) => void;
 }
 
@@ -20,7 +23,7 @@ export interface RunningCall {
 
 export function startCall(
   run: (context: CallContext) => Promise<ToolOutcome>,
-  { clock, seconds, graceSeconds, onProgress }: CallBounds,
+  { clock, seconds, graceSeconds, signal, onProgress }: CallBounds,
 ): RunningCall {
   const controller = new AbortController();
   const timers = new AbortController();
@@ -31,6 +34,7 @@ export function startCall(
   const settle = (end: CallEnd): void => {
     settled = true;
     timers.abort();
+    signal?.removeEventListener("abort", abort);
     resolve(end);
   };
   const stop = (end: CallEnd): void => {
@@ -39,6 +43,10 @@ export function startCall(
     controller.abort(end.kind);
     void clock.sleep(graceSeconds * 1000, timers.signal).then(() => settle(end));
   };
+  const cancel = (reason: string): void => stop({ kind: "cancelled", reason });
+  const abort = (): void => cancel("It was canceled.");
+  signal?.addEventListener("abort", abort, { once: true });
+  if (signal?.aborted === true) abort();
   let left = seconds * 1000;
   let paused = 0;
   /** Runs while the time limit does. */
@@ -76,15 +84,45 @@ export function startCall(
   };
   Promise.resolve()
     .then((): ToolOutcome | Promise<ToolOutcome> =>
+      // Canceled before it began: then it must not begin.
       stopped === undefined ? run(context) : { kind: "timed_out" },
     )
     .then(
-      (outcome) => settle(stopped ?? outcome),
+      (outcome) => settle(stopped ?? checked(outcome)),
       (error: unknown) => settle(stopped ?? { kind: "failed", reason: messageOf(error) }),
     );
-  return { ended, cancel: (reason) => stop({ kind: "cancelled", reason }) };
+  return { ended, cancel };
+}
+
+/** What a host's tool returned, which may be written without types. */
+function checked(outcome: unknown): ToolOutcome {
+  const failed = (reason: string): ToolOutcome => ({ kind: "failed", reason });
+  try {
+    if (!isRecord(outcome)) return failed("The call returned no outcome.");
+    const { kind, value, reason, tail } = outcome;
+    switch (kind) {
+      case "succeeded":
+        return { kind, value };
+      case "failed":
+        return { ...failed(textOf(reason)), ...(typeof tail === "string" ? { tail } : {}) };
+      case "timed_out":
+        return { kind };
+      default:
+        return failed("The call returned no outcome.");
+    }
+  } catch (error) {
+    return failed(messageOf(error));
+  }
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    return textOf(error instanceof Error ? error.message : error);
+  } catch {
+    return "unknown error";
+  }
+}
+
+function textOf(reason: unknown): string {
+  return typeof reason === "string" && reason !== "" ? reason : `unknown error: ${String(reason)}`;
 }

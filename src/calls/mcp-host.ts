@@ -11,5 +11,10 @@ export interface McpHost {
 }
 
 export type ServerTools =
-  | { readonly kind: "ready"; readonly tools: readonly Tool[] }
+  | {
+      readonly kind: "ready";
+      readonly tools: readonly Tool[];
+      /** In sentences, each once in a run: tools that can't be offered, and that it was started again. */
+      readonly problems?: readonly string[];
+    }
   | { readonly kind: "failed"; readonly reason: string };

@@ -24,6 +24,13 @@ export const reportedProblems = 20_000;
 export interface CompiledSchema<T> {
   /** Whether the value matches the schema. */
   accepts(value: unknown): value is T;
+  /**
+   * The same as `accepts`, but stops at the first fault. To collect all of them can take the square of their number,
+   * because ajv copies the list of errors at each reference.
+   */
+  fits(value: unknown): value is T;
+  /** The first fault, if any. */
+  firstProblem(value: unknown): Problem | undefined;
   /** What is wrong, up to about `reportedProblems`; empty for an accepted value. */
   problems(value: unknown): Problem[];
   /** The same, and whether that is all that is wrong. */
@@ -65,6 +72,7 @@ export function compileSchema<T = unknown>(
   explained = reportedProblems,
 ): CompiledSchema<T> {
   let compiled: ValidateFunction<T> | undefined;
+  let first: ValidateFunction<T> | undefined;
   let ajv: Ajv2020 | undefined;
   const branches = new Map<object, ValidateFunction>();
   const getAjv = (): Ajv2020 => (ajv ??= new (ajvCompiler())(schemaOptions));
@@ -76,31 +84,42 @@ export function compileSchema<T = unknown>(
     return made;
   };
   const validate = (): ValidateFunction<T> => (compiled ??= getAjv().compile<T>(schema));
+  const validateFirst = (): ValidateFunction<T> =>
+    (first ??= new (ajvCompiler())({ ...schemaOptions, allErrors: false }).compile<T>(schema));
   const codePath = (path: Path): string => codePathOf(schema, root, path);
 
-  const inspect = (value: unknown): { problems: Problem[]; complete: boolean } => {
-    if (quick(value)) return { problems: [], complete: true };
-    const check = validate();
-    if (check(value)) return { problems: [], complete: true };
-    const all = check.errors ?? [];
-    const errors = collapseUnions(all.slice(0, explained), schema, branch);
+  const explainAll = (value: unknown, all: readonly ErrorObject[]): Problem[] => {
+    const errors = collapseUnions(all, schema, branch);
     const found = errors.map((error) => ({
       keyword: error.keyword,
       codePath: codePath(pathOf(value, error.instancePath)),
       explained: explain(error, pathOf(value, error.instancePath), schema),
     }));
-    const problems = withoutNoise(found).map(({ path, reason, hint, meant }) => ({
+    return withoutNoise(found).map(({ path, reason, hint, meant }) => ({
       path,
       codePath: codePath(path),
       reason,
       ...(hint === undefined ? {} : { hint }),
       ...(meant === undefined ? {} : { meant: codePath([...path.slice(0, -1), meant]) }),
     }));
+  };
+  const inspect = (value: unknown): { problems: Problem[]; complete: boolean } => {
+    if (quick(value)) return { problems: [], complete: true };
+    const check = validate();
+    if (check(value)) return { problems: [], complete: true };
+    const all = check.errors ?? [];
+    const problems = explainAll(value, all.slice(0, explained));
     return { problems, complete: all.length <= explained };
   };
   const problems = (value: unknown): Problem[] => inspect(value).problems;
   return {
     accepts: (value): value is T => quick(value) || validate()(value),
+    fits: (value): value is T => quick(value) || validateFirst()(value),
+    firstProblem: (value) => {
+      if (quick(value)) return undefined;
+      const check = validateFirst();
+      return check(value) ? undefined : explainAll(value, check.errors ?? [])[0];
+    },
     problems,
     inspect,
     diagnose: (value, place) => toDiagnostics(problems(value), place),

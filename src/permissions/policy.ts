@@ -40,6 +40,8 @@ export interface PermissionContext extends PathContext {
   readonly shellDirectory?: string;
   /** Files, and folders with all they hold, that the run writes about itself: no file tool writes to them. Absolute. */
   readonly kept?: readonly string[];
+  /** Folders that may be read with all they hold, unless a rule denies it. Absolute. */
+  readonly readable?: readonly string[];
 }
 
 export function decidePermission(
@@ -139,6 +141,12 @@ function holds(folder: string, real: string, context: PathContext): boolean {
   );
 }
 
+/** Only in exactly these letters. */
+function isIn(folder: string, real: string, context: PathContext): boolean {
+  const place = realLocation(folder, context);
+  return place !== undefined && isUnder(real, place);
+}
+
 const outside = "outside the working directory";
 
 function placeReason(
@@ -156,6 +164,8 @@ function placeReason(
     return `permissions.${operation} denies it, or a part of it, with "!${denial}"`;
   }
   if (rules.everything) return undefined;
+  const readable = operation === "read" ? (context.readable ?? []) : [];
+  if (readable.some((folder) => isIn(folder, real, context))) return undefined;
   const secret = isPrivate(isUnder(real, root) ? real.slice(root.length) : real);
   const named = allow.filter((glob) => !secret || isPrivate(glob));
   if (named.some((glob) => globMatches(glob, real, root, false))) return undefined;

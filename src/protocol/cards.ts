@@ -6,6 +6,7 @@ import { type CallEnd, startCall } from "../calls/call.ts";
 import type { CallContext, ToolOutcome } from "../calls/tool.ts";
 import type { Catalogue, Target } from "./catalogue.ts";
 import { charactersPerToken, type ExecutorLimits } from "./limits.ts";
+import { cut } from "./delivery.ts";
 import type { ActionSpec } from "./model.ts";
 import { checkFinal, ordinary } from "./params.ts";
 import { interpolate, type Names } from "./references.ts";
@@ -82,7 +83,7 @@ export class Cards {
       end.kind === "cancelled"
         ? ({ status: "cancelled", reason: end.reason } as const)
         : endOf(end, limits.cardSeconds);
-    const text = contentOf(ended).slice(0, limits.cardTokens * charactersPerToken);
+    const text = cut(contentOf(ended), limits.cardTokens * charactersPerToken);
     if (ended.status !== "skipped") {
       emit({
         type: "card.ended",
@@ -107,15 +108,12 @@ export class Cards {
     const [problem] = checkFinal(catalogue.check(target), target, params);
     if (problem !== undefined) return failed(`Wrong params: ${problem.reason}`);
     if (!lock(target)) return failed("The tool is in use.");
-    const running = startCall((context) => call(target, id, params, context), {
+    const end = await startCall((context) => call(target, id, params, context), {
       clock,
       seconds: limits.cardSeconds,
       graceSeconds: limits.graceSeconds,
-    });
-    const cancel = (): void => running.cancel("The run was canceled.");
-    signal.addEventListener("abort", cancel, { once: true });
-    const end = await running.ended;
-    signal.removeEventListener("abort", cancel);
+      signal,
+    }).ended;
     unlock(target);
     return end;
   }

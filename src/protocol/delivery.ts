@@ -130,8 +130,8 @@ export class Outbox {
   }
 }
 
-/** Not between the halves of a character. */
-function cut(text: string, limit: number): string {
+/** At most `limit` characters from the beginning of the text, not cut between the halves of a character. */
+export function cut(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const last = text.charCodeAt(limit - 1);
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit);

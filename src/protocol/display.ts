@@ -10,9 +10,10 @@ const stepPercent = 5;
 /** Between messages. */
 const pauseMs = 200;
 
-/** Without control characters, line breaks and what changes the direction of text. */
-function labelOf(text: string): string {
+/** One line: without control characters, line breaks and what changes the direction of text. */
+export function labelOf(text: string): string {
   return text
+    .slice(0, 10 * longestLabel)
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
     .replaceAll(/[\p{Cf}\p{Cs}\p{Co}]/gu, "")
     .trim()
@@ -48,7 +49,7 @@ export class ProgressFilter {
   /** What is new in it, if anything. */
   report({ percent, message }: ToolProgress, now: number): Progress | undefined {
     const rounded = Math.min(mostPercent, Math.floor(percent ?? Number.NaN));
-    const label = message === undefined ? undefined : labelOf(message);
+    const label = typeof message === "string" ? labelOf(message) : undefined;
     const grown = rounded > this.#percent;
     const changed = label !== undefined && label !== this.#message && now - this.#last >= pauseMs;
     if (!grown && !changed) return undefined;

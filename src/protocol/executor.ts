@@ -14,8 +14,8 @@ import { startCall } from "../calls/call.ts";
 import { type CardOutput, Cards } from "./cards.ts";
 import type { CallContext, ToolOutcome } from "../calls/tool.ts";
 import { type CatalogueParts, createCatalogue, type Target } from "./catalogue.ts";
-import { type Delivery, Outbox, type Store } from "./delivery.ts";
-import { charactersPerToken, defaultLimits, type ExecutorLimits } from "./limits.ts";
+import { cut, type Delivery, Outbox, type Store } from "./delivery.ts";
+import { charactersPerToken, type ExecutorLimits, limitsOf } from "./limits.ts";
 import type { ActionDocument, ProtocolProblem } from "./model.ts";
 import { preflight } from "./preflight.ts";
 import { readMessage } from "./read-message.ts";
@@ -29,6 +29,7 @@ import { Variables } from "./variables.ts";
 export interface ExecutorOptions extends CatalogueParts {
   readonly clock: Clock;
   readonly limits?: Partial<ExecutorLimits>;
+  /** What it throws is ignored. */
   readonly emit?: (event: ActionEvent) => void;
   /** For results that are too long for a prompt. Without it, only `get_result` returns the rest. */
   readonly store?: Store;
@@ -41,6 +42,8 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal;
   /** `thinking`: only read-only SYNC actions. `refused`: the document is read, and nothing runs. */
   readonly mode?: "normal" | "thinking" | "refused";
+  /** Why the answer is no document, whatever its text is. */
+  readonly problem?: ProtocolProblem;
 }
 
 export type Turn =
@@ -89,10 +92,17 @@ export interface ActionExecutor {
 const runCanceled = "The run was canceled.";
 const turnCanceled = "The turn was canceled.";
 
-/** Throws if the names of tools are ambiguous or reserved, or their parameters are no JSON Schema. */
+/** Throws if names are ambiguous or reserved, if parameters are no JSON Schema, or if a limit is no number. */
 export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
-  const { clock, emit = () => {}, store, signal } = options;
-  const limits: ExecutorLimits = { ...defaultLimits, ...options.limits };
+  const { clock, store, signal } = options;
+  const limits = limitsOf(options.limits);
+  const emit = (event: ActionEvent): void => {
+    try {
+      options.emit?.(event);
+    } catch {
+      // Who listens must not keep an action from ending.
+    }
+  };
   const catalogue = createCatalogue(options);
   const variables = new Variables();
   const outbox = new Outbox(limits, store);
@@ -156,7 +166,7 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
     clock,
     limits,
     table: scheduler.table,
-    cancel: (task: Task, reason: string) => scheduler.cancel(task, reason),
+    cancel: (tasks: readonly Task[], reason: string) => scheduler.cancel(tasks, reason),
     markDelivered: (task: Task) => outbox.markDelivered(task),
   };
   const cards = new Cards({
@@ -169,10 +179,8 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
     lock: (target) => scheduler.slots.lock(target),
     unlock: (target) => scheduler.slots.unlock(target),
   });
-  const cancelAll = (reason: string): void => {
-    for (const task of scheduler.active) scheduler.cancel(task, reason);
-  };
-  signal?.addEventListener("abort", () => cancelAll(runCanceled), { once: true });
+  const cancelAll = (): void => scheduler.cancel(scheduler.active, runCanceled);
+  signal?.addEventListener("abort", cancelAll, { once: true });
 
   const warn = (text: string): void => {
     emit({ type: "actions.warning", iteration, text });
@@ -211,15 +219,19 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
 
   const execute = async (
     answer: unknown,
-    { signal: stop, mode }: ExecuteOptions,
+    { signal: stop, mode, problem }: ExecuteOptions,
   ): Promise<Turn> => {
+    if (problem !== undefined) return rejected([problem]);
     const read = readMessage(answer);
     if (read.kind === "rejected") return rejected(read.problems);
     const { document } = read;
     const { response } = document;
     if (mode === "refused") {
       accept({ ...document, context: {} }, 0);
-      if ((document.actions ?? []).length > 0) warn("The actions of the last answer were not run.");
+      const inThoughts = document.thoughts.flatMap(({ actions }) => actions ?? []);
+      if ([...inThoughts, ...(document.actions ?? [])].length > 0) {
+        warn("The actions of the last answer were not run.");
+      }
       return { kind: "executed", iteration, next: "stop", response, actions: [] };
     }
     const known = {
@@ -242,9 +254,7 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
     const tasks = all.filter((task) => task.group === undefined);
     for (const task of tasks) if (task.inBackground) outbox.addDispatched(task);
     const waited = tasks.filter((task) => !task.inBackground);
-    const cancel = (): void => {
-      for (const task of waited) scheduler.cancel(task, turnCanceled);
-    };
+    const cancel = (): void => scheduler.cancel(waited, turnCanceled);
     stop?.addEventListener("abort", cancel, { once: true });
     await Promise.all(waited.map((task) => task.ended));
     stop?.removeEventListener("abort", cancel);
@@ -260,22 +270,19 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
 
   const excerpt = async (
     name: string,
-    stop?: AbortSignal,
+    stop: AbortSignal,
   ): Promise<{ name: string; text: string }> => {
     const relic = catalogue.relics.get(name);
     if (relic === undefined) return { name, text: "" };
-    const running = startCall((context) => relic.read(undefined, context), {
+    const end = await startCall((context) => relic.read(undefined, context), {
       clock,
       seconds: limits.cardSeconds,
       graceSeconds: limits.graceSeconds,
-    });
-    const cancel = (): void => running.cancel(runCanceled);
-    stop?.addEventListener("abort", cancel, { once: true });
-    const end = await running.ended;
-    stop?.removeEventListener("abort", cancel);
+      signal: stop,
+    }).ended;
     const text = end.kind === "cancelled" ? end.reason : contentOf(endOf(end, limits.cardSeconds));
     const most = (relic.maxTokens ?? limits.relicTokens) * charactersPerToken;
-    return { name, text: text.slice(0, most) };
+    return { name, text: cut(text, most) };
   };
 
   return {
@@ -289,28 +296,30 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
       }
     },
     collect: () => outbox.collect(),
-    standing: async (stop = new AbortController().signal) => ({
-      cards: await cards.run(stop),
-      relics: await Promise.all(relics.map((name) => excerpt(name, stop))),
-    }),
+    standing: async (stop) => {
+      const signals = [stop, signal].filter((one) => one !== undefined);
+      const either = AbortSignal.any(signals);
+      return {
+        cards: await cards.run(either),
+        relics: await Promise.all(relics.map((name) => excerpt(name, either))),
+      };
+    },
     finish: async (stop) => {
       const open = [...scheduler.active];
       const timers = new AbortController();
-      const cancel = (): void => cancelAll(runCanceled);
-      stop?.addEventListener("abort", cancel, { once: true });
-      if (stop?.aborted === true) cancel();
+      stop?.addEventListener("abort", cancelAll, { once: true });
+      if (stop?.aborted === true) cancelAll();
       const calls = open.filter((task) => !task.isGroup);
       for (const seconds of new Set(calls.map((task) => secondsOf(task, limits)))) {
         void clock.sleep(seconds * 1000, timers.signal).then(() => {
           if (timers.signal.aborted) return;
-          for (const task of calls) {
-            if (secondsOf(task, limits) === seconds) scheduler.cancel(task, "The run ended.");
-          }
+          const late = calls.filter((task) => secondsOf(task, limits) === seconds);
+          scheduler.cancel(late, "The run ended.");
         });
       }
       await Promise.all(open.map((task) => task.ended));
       timers.abort();
-      stop?.removeEventListener("abort", cancel);
+      stop?.removeEventListener("abort", cancelAll);
       const now = clock.now();
       const background = open.filter((task) => task.group === undefined && isEnded(task.state));
       return {

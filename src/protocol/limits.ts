@@ -29,7 +29,7 @@ export interface ExecutorLimits {
   readonly relicTokens: number;
 }
 
-export const defaultLimits: ExecutorLimits = {
+const defaultLimits: ExecutorLimits = {
   parallel: 8,
   toolSeconds: 600,
   delegateSeconds: 1800,
@@ -46,6 +46,18 @@ export const defaultLimits: ExecutorLimits = {
   cardTokens: 500,
   relicTokens: 2_000,
 };
+
+/** Throws if one of them is no number, or negative: with it, something would never start, or never end. */
+export function limitsOf(given: Partial<ExecutorLimits> = {}): ExecutorLimits {
+  const limits = { ...defaultLimits, ...given };
+  for (const [name, limit] of Object.entries(limits)) {
+    const least = name === "parallel" ? 1 : 0;
+    if (typeof limit !== "number" || !(limit >= least)) {
+      throw new Error(`The limit "${name}" must be a number of at least ${least}.`);
+    }
+  }
+  return limits;
+}
 
 /** A token has about four characters. */
 export const charactersPerToken = 4;

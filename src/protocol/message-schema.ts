@@ -4,6 +4,7 @@
  * can't express (unique ids, known names, depth) is checked in `preflight.ts`.
  */
 
+const id = { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" } as const;
 const reference = { type: "string", pattern: "^\\$\\{\\{[^{}]+\\}\\}$" } as const;
 
 /** `if` an action without sub-actions has this name, `then` its params have this shape. */
@@ -36,7 +37,7 @@ export const messageSchema = {
     response: { type: ["string", "null"] },
   },
   $defs: {
-    id: { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" },
+    id,
     context: {
       type: "object",
       additionalProperties: false,
@@ -99,10 +100,11 @@ export const messageSchema = {
         execution: { enum: ["SYNC", "ASYNC"], default: "SYNC" },
         depends_on: {
           type: ["string", "array"],
-          pattern: "^[A-Za-z0-9_-]{1,64}$",
+          pattern: id.pattern,
           uniqueItems: true,
           minItems: 1,
-          items: { $ref: "#/$defs/id" },
+          // Not a reference: ajv has to see that they are texts, or it compares each with each.
+          items: id,
         },
         display: { $ref: "#/$defs/display" },
         sub_actions: { type: "array", minItems: 1, items: { $ref: "#/$defs/action" } },

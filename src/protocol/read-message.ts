@@ -8,6 +8,7 @@ import { isList, isRecord } from "../document/guards.ts";
 import { readJson } from "../document/json.ts";
 import { plainCopy } from "../document/plain.ts";
 import type { Path } from "../document/problem.ts";
+import { emptyObject } from "../document/read-text.ts";
 import { compileSchema } from "../document/schema-check.ts";
 import { textPositions } from "../document/text-position.ts";
 import { messageSchema } from "./message-schema.ts";
@@ -18,8 +19,13 @@ const messageLimits = {
   /** Objects, lists, texts, numbers… in a document. Bounds the time of checks that compare values pairwise. */
   values: 10_000,
   nesting: 100,
-  /** Problems that are reported for one document. */
+  /** Problems that are reported for one document, and the size of each. */
   problems: 20,
+  pathCharacters: 300,
+  reasonCharacters: 500,
+  /** Elements of lists whose faults are explained: of each list, and of all together. */
+  listElements: 40,
+  elements: 1_000,
 } as const;
 
 export type Rejected = {
@@ -39,27 +45,61 @@ export function readMessage(answer: unknown): ReadMessage {
   const { value } = parsed;
   const unsafe = scan(value);
   if (unsafe !== undefined) return reject([unsafe]);
-  if (schema.accepts(value)) return { kind: "read", document: value };
+  if (schema.fits(value)) return { kind: "read", document: value };
+  const listed = schema.problems(withoutRests(value));
+  // Or what is wrong lies in the rests.
+  const problems = listed.length > 0 ? listed : [schema.firstProblem(value)];
   return reject(
-    schema.problems(value).map(({ path, reason, hint }) => ({
-      path: pointerOf(path),
-      code: "schema",
-      message: hint === undefined ? reason : `${reason} (${hint})`,
-    })),
+    problems.flatMap((problem): ProtocolProblem[] => {
+      if (problem === undefined) return [];
+      const { path, reason, hint } = problem;
+      const message = hint === undefined ? reason : `${reason} (${hint})`;
+      return [{ path: pointerOf(path), code: "schema", message }];
+    }),
   );
 }
 
-/** The first problems, and how many there are beyond them. */
+/** The document with the beginnings of its lists. To explain the same fault of thousands of elements takes seconds. */
+function withoutRests(root: unknown): unknown {
+  let rest: number = messageLimits.elements;
+  const copied = (value: unknown): unknown => {
+    if (isList(value)) {
+      const elements: unknown[] = [];
+      for (const element of value.slice(0, messageLimits.listElements)) {
+        if (rest-- <= 0) break;
+        elements.push(copied(element));
+      }
+      return elements;
+    }
+    if (!isRecord(value)) return value;
+    const fields = emptyObject();
+    for (const key of Object.keys(value)) fields[key] = copied(value[key]);
+    return fields;
+  };
+  return copied(root);
+}
+
+/** The first problems, in a bounded size, and how many there are beyond them. */
 export function reject(problems: readonly ProtocolProblem[]): Rejected {
-  const rest = problems.length - messageLimits.problems;
-  if (rest <= 0) return { kind: "rejected", problems };
+  const { problems: most, pathCharacters, reasonCharacters } = messageLimits;
+  const listed = problems.slice(0, most).map(({ path, code, message }) => ({
+    path: shortened(path, pathCharacters),
+    code,
+    message: shortened(message, reasonCharacters),
+  }));
+  const rest = problems.length - most;
+  if (rest <= 0) return { kind: "rejected", problems: listed };
   const [first] = problems;
   const more: ProtocolProblem = {
     path: "",
     code: first?.code ?? "schema",
-    message: `${rest} more problems are not listed.`,
+    message: `At least ${rest} more problems are not listed.`,
   };
-  return { kind: "rejected", problems: [...problems.slice(0, messageLimits.problems), more] };
+  return { kind: "rejected", problems: [...listed, more] };
+}
+
+function shortened(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
 }
 
 type Parsed = { readonly kind: "parsed"; readonly value: unknown } | Rejected;
@@ -99,28 +139,44 @@ function copy(value: unknown): Parsed {
 }
 
 const fence = /^(`{3,}|~{3,})[ \t]*[\w+-]*[ \t]*$/;
+/** The pattern takes the square of the length of a line that is no fence. */
+const longestFence = 100;
 
 /** The text within one code fence around the whole answer. Anything else stays as it is. */
 function withoutFence(answer: string): string {
-  const text = answer.replace(/^[ \t\r\n]+/, "").replace(/[ \t\r\n]+$/, "");
+  const text = trimmed(answer);
   const firstEnd = text.indexOf("\n");
   const lastStart = text.lastIndexOf("\n");
-  if (firstEnd === -1 || lastStart <= firstEnd) return answer;
+  if (lastStart <= firstEnd || firstEnd > longestFence) return answer;
   const mark = fence.exec(text.slice(0, firstEnd).replace(/\r$/, ""))?.[1];
   if (mark === undefined || text.slice(lastStart + 1) !== mark) return answer;
   return text.slice(firstEnd + 1, lastStart);
 }
 
-/** Too many values, or a name that must never be a key. */
+/** Without white space of JSON around it. A pattern for the end would take the square of the length. */
+function trimmed(text: string): string {
+  const isSpace = (index: number): boolean => " \t\r\n".includes(text.charAt(index));
+  let from = 0;
+  let to = text.length;
+  while (from < to && isSpace(from)) from += 1;
+  while (to > from && isSpace(to - 1)) to -= 1;
+  return text.slice(from, to);
+}
+
+/** Too many values, too much text, or a name that must never be a key. */
 function scan(root: unknown): ProtocolProblem | undefined {
   let values = 0;
+  let characters = 0;
+  const tooMany = (limit: number, what: string): ProtocolProblem => ({
+    path: "",
+    code: "too_large",
+    message: `The document has more than ${limit} ${what}.`,
+  });
   const visit = (value: unknown, path: Path): ProtocolProblem | undefined => {
-    if (++values > messageLimits.values) {
-      return {
-        path: "",
-        code: "too_large",
-        message: `The document has more than ${messageLimits.values} values.`,
-      };
+    if (++values > messageLimits.values) return tooMany(messageLimits.values, "values");
+    if (typeof value === "string") characters += value.length;
+    if (characters > messageLimits.characters) {
+      return tooMany(messageLimits.characters, "characters");
     }
     if (isList(value)) {
       for (const [index, item] of value.entries()) {
@@ -129,6 +185,7 @@ function scan(root: unknown): ProtocolProblem | undefined {
       }
     } else if (isRecord(value)) {
       for (const key of Object.keys(value)) {
+        characters += key.length;
         if (key === "__proto__") {
           const message = `The key "__proto__" is not allowed.`;
           return { path: pointerOf([...path, key]), code: "forbidden_name", message };

@@ -92,16 +92,20 @@ export class Scheduler {
         if (earlier !== undefined) this.#follow(earlier, task, "end");
       }
     }
-    if (canceled !== undefined) for (const task of tasks) this.cancel(task, canceled);
+    if (canceled !== undefined) this.cancel(tasks, canceled);
     for (const [task, producer] of failed) this.#skip(task, producer);
     for (const task of tasks) if (task.unmet === 0) this.#ready(task);
     return tasks;
   }
 
-  /** Idempotent. Cascades to the members of a group. */
-  cancel(task: Task, reason: string): void {
-    if (isEnded(task.state) || task.cancelReason !== undefined) return;
-    const all = [task];
+  /**
+   * Idempotent. Cascades to the members of groups. All are marked before any of them ends, so that the end of one
+   * starts none of the others.
+   */
+  cancel(tasks: Iterable<Task>, reason: string): void {
+    const all = [...tasks].filter(
+      ({ state, cancelReason }) => !isEnded(state) && cancelReason === undefined,
+    );
     for (const one of all) {
       one.cancelReason ??= reason;
       all.push(...one.members);
@@ -120,6 +124,10 @@ export class Scheduler {
   #ready(task: Task): void {
     if (task.state.status !== "waiting" || task.isReady) return;
     task.isReady = true;
+    if (task.cancelReason !== undefined) {
+      this.#settle(task, { status: "cancelled", reason: task.cancelReason });
+      return;
+    }
     if (task.isGroup) this.#startGroup(task);
     else if (
       task.planned.target.kind === "task_manager" ||
@@ -150,7 +158,7 @@ export class Scheduler {
     if (!isEnded(earlier.state)) {
       const reason = `The id "${task.id}" belongs to an action that is still ${earlier.state.status}.`;
       this.#settle(task, { status: "failed", reason });
-    } else if (earlier.signature !== task.signature) {
+    } else if (!isSame(task, earlier)) {
       const reason = `The id "${task.id}" belongs to another action. Choose a new id.`;
       this.#settle(task, { status: "failed", reason });
     } else {
@@ -160,6 +168,19 @@ export class Scheduler {
   }
 
   #dispatch(task: Task): void {
+    if (task.cancelReason !== undefined) {
+      this.#settle(task, { status: "cancelled", reason: task.cancelReason });
+      return;
+    }
+    try {
+      this.#prepare(task);
+    } catch (error) {
+      // Whatever a host's tool or a schema did: the action has to end.
+      this.#settle(task, { status: "failed", reason: `It can't be called: ${String(error)}` });
+    }
+  }
+
+  #prepare(task: Task): void {
     const { catalogue, limits, names } = this.#ports;
     const { target, hasReferences } = task.planned;
     let params = ordinary(task.planned.params);
@@ -202,6 +223,8 @@ export class Scheduler {
       onProgress: (news) => progress(filter.report(news, clock.now())),
     });
     task.cancelCall = running.cancel;
+    // Whoever was told of the start may have canceled it.
+    if (task.cancelReason !== undefined) running.cancel(task.cancelReason);
     const estimate = new AbortController();
     void this.#estimate(task, filter, progress, estimate.signal);
     void running.ended.then((end) => {
@@ -312,6 +335,7 @@ export class Scheduler {
 
   #emitEnded(task: Task, ended: Ended): void {
     const { id, iteration, startedAt, endedAt = 0, replayed } = task;
+    const { eventCharacters } = this.#ports.limits;
     const reason = reasonOf(ended);
     const content = ended.status === "succeeded" ? contentOf(ended) : undefined;
     this.#ports.emit({
@@ -320,17 +344,23 @@ export class Scheduler {
       iteration,
       status: ended.status,
       milliseconds: startedAt === undefined ? 0 : endedAt - startedAt,
-      ...(reason === undefined ? {} : { reason }),
+      ...(reason === undefined ? {} : { reason: beginningOf(reason, eventCharacters) }),
       ...(ended.status === "skipped" ? { cause: ended.cause } : {}),
       ...(content === undefined
         ? {}
         : {
-            output: beginningOf(content, this.#ports.limits.eventCharacters),
+            output: beginningOf(content, eventCharacters),
             outputCharacters: content.length,
           }),
       ...(replayed ? { replayed } : {}),
     });
   }
+}
+
+/** Whether the same is called. An action that never started is compared as it was written. */
+function isSame(task: Task, earlier: Task): boolean {
+  if (earlier.signature !== undefined) return earlier.signature === task.signature;
+  return signatureOf(earlier.planned.spec) === signatureOf(task.planned.spec);
 }
 
 /** The time limit of a call. */

@@ -9,7 +9,7 @@ export interface TaskManagerPorts {
   readonly clock: Clock;
   readonly limits: ExecutorLimits;
   readonly table: ReadonlyMap<string, Task>;
-  cancel(task: Task, reason: string): void;
+  cancel(tasks: readonly Task[], reason: string): void;
   /** Its result was returned in full: it isn't delivered again. */
   markDelivered(task: Task): void;
 }
@@ -50,19 +50,20 @@ export async function manageTasks(
       );
     }
     case "wait": {
-      const named =
-        ids.length > 0 ? tasks : [...table.values()].filter((task) => task.inBackground);
-      const open = named.filter((task) => task !== caller && !isEnded(task.state));
+      const background = [...table.values()].filter((task) => task.inBackground);
+      const others = (ids.length > 0 ? tasks : background).filter((task) => task !== caller);
+      const open = others.filter((task) => !isEnded(task.state));
       const some = params["mode"] === "any";
       const wanted = params["timeoutSeconds"];
       const seconds = typeof wanted === "number" ? wanted : limits.defaultWaitSeconds;
-      const isDone =
-        open.length === 0 || (some && open.length < named.filter((task) => task !== caller).length);
+      // Without ids it is about what still runs: what ended long ago must not end the wait.
+      const hasEnded = some && ids.length > 0 && open.length < others.length;
+      const isDone = open.length === 0 || hasEnded;
       const timedOut = !isDone && !(await ended(open, some, seconds, signal, ports));
       return succeeded({ timedOut, tasks: views(ids.length > 0 ? tasks : open) });
     }
     case "cancel": {
-      for (const task of tasks) ports.cancel(task, "The model canceled it.");
+      ports.cancel(tasks, "The model canceled it.");
       // Canceling ends within the grace period; the caller itself may be one of them.
       const others = tasks.filter((task) => task !== caller);
       await ended(others, false, limits.graceSeconds + 1, signal, ports);

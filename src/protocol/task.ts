@@ -117,7 +117,8 @@ export function outputOf(value: unknown): Output | undefined {
   if (copied.kind === "rejected") return undefined;
   try {
     const text: unknown = JSON.stringify(copied.value);
-    return typeof text === "string" ? { value: copied.value, text } : undefined;
+    // Read again, so that the value is what the text says: no functions, no undefined elements.
+    return typeof text === "string" ? { value: JSON.parse(text), text } : undefined;
   } catch {
     return undefined;
   }

@@ -98,21 +98,30 @@ const documents = fc.record(
   },
   { requiredKeys: ["thoughts", "actions", "stop", "response", "status"] },
 );
-/** Nothing is wrong with these, except that some of them depend on each other in a circle. */
+/** Nothing is wrong with these, except that some of them depend on each other in a circle, or on themselves. */
 const sound = fc
   .uniqueArray(fc.constantFrom("a", "b", "c", "d", "e"), { minLength: 1 })
   .chain((ids) =>
     fc.tuple(
-      ...ids.map((action_id) =>
+      ...ids.map((action_id, index) =>
         fc.record(
           {
             action_id: fc.constant(action_id),
             action: fc.constantFrom("read", "write"),
             type: fc.constant("tool"),
             params: fc.record({
-              p: fc.constantFrom("", ...ids.map((other) => `\${{results.${other}}}`)),
+              p: fc.constantFrom(
+                "",
+                ...ids.slice(0, index).map((other) => `\${{results.${other}}}`),
+              ),
             }),
-            depends_on: fc.oneof(fc.constant("old"), fc.subarray(ids, { minLength: 1 })),
+            depends_on: fc.oneof(
+              {
+                weight: 9,
+                arbitrary: fc.subarray(["old", ...ids.slice(0, index)], { minLength: 1 }),
+              },
+              fc.subarray(ids, { minLength: 1 }),
+            ),
           },
           { requiredKeys: ["action_id", "action", "type", "params"] },
         ),

@@ -6,161 +6,81 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { ActionEvent } from "../../src/events/action.ts";
-import type { Tool } from "../../src/calls/tool.ts";
+import type { CallContext, Relic, Tool, ToolOutcome } from "../../src/calls/tool.ts";
 import { createActionExecutor } from "../../src/protocol/executor.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 import { holds } from "../rig/fuzz.ts";
 import { documentOf, internal, type Json } from "../protocol/rig.ts";
+import { type Case, cases, type Group, type Node, pathOf, toolLimit } from "./action-cases.ts";
 
-interface Node {
+const runEnded = "The run ended.";
+const turnCanceled = "The turn was canceled.";
+
+interface Call {
   readonly id: string;
-  readonly document: number;
-  readonly tool: "safe" | "unsafe" | "other";
-  readonly async: boolean;
-  readonly seconds: number;
-  readonly outcome: "succeeds" | "fails" | "hangs" | "throws";
-  readonly byReference: boolean;
-  /** Earlier nodes, also of earlier documents. */
-  readonly requires: readonly string[];
-  readonly group: string | undefined;
-}
-
-interface Case {
-  readonly nodes: readonly Node[];
-  readonly groups: ReadonlyMap<
-    string,
-    { readonly async: boolean; readonly requires: readonly string[] }
-  >;
-  readonly order: readonly (readonly string[])[];
-  readonly cancels: readonly { readonly after: number; readonly id: string }[];
-  readonly parallel: number;
-}
-
-const toolLimit = 50;
-const documents = 3;
-const perDocument = 7;
-
-const cases: fc.Arbitrary<Case> = fc
-  .record({
-    nodes: fc.array(
-      fc.record({
-        tool: fc.constantFrom("safe", "safe", "unsafe", "other"),
-        async: fc.boolean(),
-        seconds: fc.nat(30),
-        outcome: fc.constantFrom("succeeds", "succeeds", "succeeds", "fails", "hangs", "throws"),
-        byReference: fc.boolean(),
-        picks: fc.array(fc.nat(), { maxLength: 3 }),
-        group: fc.option(fc.nat(1), { freq: 2 }),
-      }),
-      { minLength: 1, maxLength: documents * perDocument },
-    ),
-    groups: fc.array(
-      fc.record({ async: fc.boolean(), picks: fc.array(fc.nat(), { maxLength: 1 }) }),
-      {
-        minLength: documents * 2,
-        maxLength: documents * 2,
-      },
-    ),
-    shuffle: fc.array(fc.nat(), { minLength: 40, maxLength: 40 }),
-    cancels: fc.array(fc.record({ after: fc.nat(60), pick: fc.nat() }), { maxLength: 3 }),
-    parallel: fc.integer({ min: 1, max: 4 }),
-  })
-  .map(({ nodes: drafts, groups: groupDrafts, shuffle, cancels, parallel }) => {
-    const groups = new Map<
-      string,
-      { readonly async: boolean; readonly requires: readonly string[] }
-    >();
-    const nodes: Node[] = [];
-    for (const [index, { picks, group, ...rest }] of drafts.entries()) {
-      const document = Math.floor(index / perDocument);
-      const groupId = group === null ? undefined : `g${document * 2 + group}`;
-      // Only nodes that come before, and for groups only those of earlier documents: no circle is possible.
-      const requires = [
-        ...new Set(picks.flatMap((pick) => (index === 0 ? [] : [`n${pick % index}`]))),
-      ];
-      nodes.push({ id: `n${index}`, document, group: groupId, requires, ...rest });
-      if (groupId === undefined || groups.has(groupId)) continue;
-      const draft = groupDrafts[document * 2 + (group ?? 0)];
-      const earlier = document * perDocument;
-      groups.set(groupId, {
-        async: draft?.async ?? false,
-        requires: (draft?.picks ?? []).flatMap((pick) =>
-          earlier === 0 ? [] : [`n${pick % earlier}`],
-        ),
-      });
-    }
-    const count = Math.ceil(nodes.length / perDocument);
-    const order = Array.from({ length: count }, (_, document) => {
-      const here = nodes.filter((node) => node.document === document).map(({ id }) => id);
-      return here.toSorted(
-        (a, b) => (shuffle[Number(a.slice(1))] ?? 0) - (shuffle[Number(b.slice(1))] ?? 0),
-      );
-    });
-    const ids = [...nodes.map(({ id }) => id), ...groups.keys()];
-    return {
-      nodes,
-      groups,
-      order,
-      parallel,
-      cancels: cancels.map(({ after, pick }) => ({ after, id: ids[pick % ids.length] ?? "n0" })),
-    };
-  });
-
-function documentsOf({ nodes, groups, order }: Case): string[] {
-  const byId = new Map(nodes.map((node) => [node.id, node]));
-  const actionOf = ({ id, tool, async, seconds, outcome, requires, byReference }: Node): Json => {
-    const script = { seconds, outcome };
-    const named = Object.fromEntries(requires.map((one) => [one, `\${{results.${one}.id}}`]));
-    return {
-      action_id: id,
-      action: tool,
-      type: "tool",
-      execution: async ? "ASYNC" : "SYNC",
-      params: byReference ? { ...script, named } : script,
-      ...(byReference || requires.length === 0 ? {} : { depends_on: requires }),
-    };
-  };
-  return order.map((ids) => {
-    const members = new Map<string, Json[]>();
-    const top: (Json | string)[] = [];
-    for (const id of ids) {
-      const node = byId.get(id);
-      if (node === undefined) continue;
-      if (node.group === undefined) top.push(actionOf(node));
-      else if (members.get(node.group)?.push(actionOf(node)) === undefined) {
-        members.set(node.group, [actionOf(node)]);
-        top.push(node.group);
-      }
-    }
-    return documentOf(
-      top.map((one): Json => {
-        if (typeof one !== "string") return one;
-        const { async, requires } = groups.get(one) ?? { async: false, requires: [] };
-        return {
-          action_id: one,
-          action: "group",
-          type: "internal",
-          execution: async ? "ASYNC" : "SYNC",
-          sub_actions: members.get(one) ?? [],
-          ...(requires.length === 0 ? {} : { depends_on: requires }),
-        };
-      }),
-    );
-  });
+  readonly from: number;
+  to: number;
 }
 
 interface Seen {
-  readonly calls: {
-    readonly id: string;
-    readonly tool: string;
-    readonly from: number;
-    to: number;
-  }[];
+  readonly calls: Call[];
   readonly events: ActionEvent[];
   readonly delivered: string[];
+  /** What `task_manager` was asked to cancel. */
   readonly canceled: Set<string>;
   /** Largest number of calls at once. */
   most: number;
+}
+
+function documentsOf({ nodes, groups, order, cancels }: Case): string[] {
+  const actionOf = ({ id, tool, async, seconds, outcome, requires, byReference }: Node): Json => {
+    const script = { id, seconds, outcome };
+    const named = Object.fromEntries(requires.map((one) => [one, `\${{results.${one}.id}}`]));
+    const params = byReference ? { ...script, named } : script;
+    return {
+      action_id: id,
+      action: tool,
+      type: tool === "relic" ? "relic" : "tool",
+      execution: async ? "ASYNC" : "SYNC",
+      params: tool === "relic" ? { query: JSON.stringify(params) } : params,
+      ...(byReference || requires.length === 0 ? {} : { depends_on: requires }),
+    };
+  };
+  return order.map((ids, document) => {
+    const members = new Map<string | undefined, Json[]>([[undefined, []]]);
+    /** The list of the members of a group, which is put into the list of its parent at its first member. */
+    const listOf = (group: string | undefined): Json[] => {
+      const known = members.get(group);
+      if (known !== undefined || group === undefined) return known ?? [];
+      const list: Json[] = [];
+      members.set(group, list);
+      const { async, requires, parent } = groups.get(group) ?? assert.fail();
+      listOf(parent).push({
+        action_id: group,
+        action: "group",
+        type: "internal",
+        execution: async ? "ASYNC" : "SYNC",
+        sub_actions: list,
+        ...(requires.length === 0 ? {} : { depends_on: requires }),
+      });
+      return list;
+    };
+    for (const id of ids) {
+      const node = nodes.get(id) ?? assert.fail();
+      listOf(node.group).push(actionOf(node));
+    }
+    const top = listOf(undefined);
+    for (const [nth, cancel] of cancels.entries()) {
+      if (cancel.document !== document || cancel.when !== "beside") continue;
+      const params = { operation: "cancel", ids: [cancel.id] };
+      top.splice(
+        cancel.after % (top.length + 1),
+        0,
+        internal("task_manager", params, { action_id: `x${nth}` }),
+      );
+    }
+    return documentOf(top);
+  });
 }
 
 async function run(one: Case): Promise<Seen> {
@@ -168,146 +88,218 @@ async function run(one: Case): Promise<Seen> {
   const seen: Seen = { calls: [], events: [], delivered: [], canceled: new Set(), most: 0 };
   let tick = 0;
   let running = 0;
+  const called = async (params: Json, { signal }: CallContext): Promise<ToolOutcome> => {
+    const { id, outcome, seconds } = params;
+    const call: Call = { id: String(id), from: tick++, to: Number.POSITIVE_INFINITY };
+    seen.calls.push(call);
+    running += 1;
+    seen.most = Math.max(seen.most, running);
+    await clock.sleep((outcome === "hangs" ? 1e6 : Number(seconds)) * 1000, signal);
+    running -= 1;
+    call.to = tick++;
+    if (outcome === "throws") throw new Error("thrown");
+    if (outcome === "fails") return { kind: "failed", reason: "failed" };
+    return { kind: "succeeded", value: { id } };
+  };
   const scripted = (name: string, parallelSafe: boolean): Tool => ({
     name,
     parameters: { type: "object" },
     parallelSafe,
     timeoutSeconds: toolLimit,
-    run: async ({ id, params }, { signal }) => {
-      const call = { id, tool: name, from: tick++, to: Number.POSITIVE_INFINITY };
-      seen.calls.push(call);
-      running += 1;
-      seen.most = Math.max(seen.most, running);
-      const { outcome, seconds } = params;
-      await clock.sleep((outcome === "hangs" ? 1e6 : Number(seconds)) * 1000, signal);
-      running -= 1;
-      call.to = tick++;
-      if (outcome === "throws") throw new Error("thrown");
-      if (outcome === "fails") return { kind: "failed", reason: "failed" };
-      return { kind: "succeeded", value: { id } };
-    },
+    run: ({ params }, context) => called(params, context),
   });
+  const relic: Relic = {
+    name: "relic",
+    read: (query = "", context) => called(JSON.parse(query), context),
+  };
   const executor = createActionExecutor({
     tools: [scripted("safe", true), scripted("unsafe", false), scripted("other", false)],
+    relics: [relic],
     clock,
-    limits: { parallel: one.parallel },
+    limits: { parallel: one.parallel, toolSeconds: toolLimit },
     emit: (event) => seen.events.push(event),
   });
   const collect = async (): Promise<void> => {
     for (const { id } of (await executor.collect()).results) seen.delivered.push(id);
   };
-  for (const [index, text] of documentsOf(one).entries()) {
-    const turn = await clock.runUntil(executor.execute(text));
-    assert.ok(turn.kind === "executed", JSON.stringify(turn));
+  const texts = documentsOf(one);
+  for (const [index, text] of texts.entries()) {
+    const turn = new AbortController();
+    const timer = new AbortController();
+    for (const { document, when, after, id } of one.cancels) {
+      if (document !== index) continue;
+      if (when === "beside") seen.canceled.add(id);
+      if (when === "turn") {
+        void clock.sleep(after * 1000, timer.signal).then(() => {
+          if (!timer.signal.aborted) turn.abort();
+        });
+      }
+    }
+    const executed = await clock.runUntil(executor.execute(text, { signal: turn.signal }));
+    timer.abort();
+    assert.ok(executed.kind === "executed", JSON.stringify(executed));
     await collect();
-    for (const [nth, { after, id }] of one.cancels.entries()) {
-      if (nth % documents !== index || !executor.tasks().some((task) => task.id === id)) continue;
+    for (const [nth, { document, when, after, id }] of one.cancels.entries()) {
+      if (document !== index || when !== "later") continue;
       await clock.runUntil(clock.sleep(after * 1000));
       seen.canceled.add(id);
-      const cancel = internal(
-        "task_manager",
-        { operation: "cancel", ids: [id] },
-        { action_id: `c${nth}` },
-      );
+      const params = { operation: "cancel", ids: [id] };
+      const cancel = internal("task_manager", params, { action_id: `x${nth}` });
       await clock.runUntil(executor.execute(documentOf([cancel])));
       await collect();
     }
   }
   const end = await clock.runUntil(executor.finish());
   for (const { id } of end.undelivered.results) seen.delivered.push(id);
+
+  // The same documents again: everything is replayed, nothing is called.
+  const { calls, events } = seen;
+  const before = [calls.length, events.length];
+  for (const text of texts) await clock.runUntil(executor.execute(text));
+  await clock.runUntil(executor.finish());
+  assert.deepEqual(calls.slice(before[0]), [], "a replay calls something");
+  events.length = before[1] ?? 0;
   assert.equal(clock.waiting, 0, "no timer is left behind");
   return seen;
 }
 
 function check(one: Case, seen: Seen): void {
-  const ended = new Map<string, string>();
-  const atTheEnd = new Set<string>();
+  const { nodes, groups } = one;
+  const ended = new Map<string, Extract<ActionEvent, { type: "action.ended" }>>();
   const endedAt = new Map<string, number>();
   const startedAt = new Map<string, number>();
   for (const [at, event] of seen.events.entries()) {
     if (event.type === "action.started") startedAt.set(event.id, at);
     if (event.type !== "action.ended") continue;
     assert.ok(!ended.has(event.id), `${event.id} ended twice`);
-    ended.set(event.id, event.status);
-    if (event.reason === "The run ended.") atTheEnd.add(event.id);
+    ended.set(event.id, event);
     endedAt.set(event.id, at);
   }
-  const statusOf = (id: string): string => ended.get(id) ?? "never ended";
-  const called = new Map<string, number>();
-  for (const { id } of seen.calls) called.set(id, (called.get(id) ?? 0) + 1);
+  const statusOf = (id: string): string => ended.get(id)?.status ?? "never ended";
+  const isBefore = (first: string, second: string): boolean =>
+    (endedAt.get(first) ?? Infinity) < (startedAt.get(second) ?? -1);
+  const calls = new Map(seen.calls.map((call) => [call.id, call]));
+  assert.equal(calls.size, seen.calls.length, "an action was called twice");
   assert.ok(seen.most <= one.parallel, `${seen.most} at once`);
 
-  const wasCanceled = ({ id, group }: Node): boolean =>
-    atTheEnd.has(id) || seen.canceled.has(id) || (group !== undefined && seen.canceled.has(group));
-  for (const node of one.nodes) {
-    const { id, outcome, group } = node;
-    const groupRequires = group === undefined ? [] : (one.groups.get(group)?.requires ?? []);
-    const producers = [...node.requires, ...groupRequires];
-    const unsuccessful = producers.some((producer) => statusOf(producer) !== "succeeded");
+  const abortable = new Set(
+    one.cancels.flatMap(({ when, document }) => (when === "turn" ? [document] : [])),
+  );
+  /** Whether somebody asked for it. */
+  const wasCanceled = (id: string, { document }: Node | Group): boolean => {
+    const path = pathOf(one, id);
+    const [outermost = ""] = path;
+    const top = nodes.get(outermost) ?? groups.get(outermost);
+    return (
+      path.some((name) => seen.canceled.has(name)) ||
+      ended.get(id)?.reason === runEnded ||
+      (ended.get(id)?.reason === turnCanceled && abortable.has(document) && top?.async === false)
+    );
+  };
+  const producersOf = (id: string): readonly string[] =>
+    pathOf(one, id).flatMap((name) => (nodes.get(name) ?? groups.get(name))?.requires ?? []);
+
+  for (const [id, item] of [...nodes, ...groups]) {
     const status = statusOf(id);
-    assert.ok((called.get(id) ?? 0) <= 1, `${id} ran twice`);
-    if (unsuccessful) {
-      assert.ok(!called.has(id), `${id} ran although a producer did not succeed`);
-      assert.ok(
-        status === "skipped" || (status === "cancelled" && wasCanceled(node)),
-        `${id} is ${status}`,
-      );
+    const isNode = nodes.has(id);
+    if (producersOf(id).some((producer) => statusOf(producer) !== "succeeded")) {
+      assert.ok(!startedAt.has(id) && !calls.has(id), `${id} started without its producers`);
+      const fits = status === "skipped" || (status === "cancelled" && wasCanceled(id, item));
+      assert.ok(fits, `${id} is ${status}`);
       continue;
     }
     if (status === "cancelled") {
-      assert.ok(wasCanceled(node), `${id} is cancelled`);
+      assert.ok(wasCanceled(id, item), `${id} is cancelled`);
       continue;
     }
-    const expected = {
-      succeeds: "succeeded",
-      fails: "failed",
-      throws: "failed",
-      hangs: "timed_out",
-    }[outcome];
-    assert.equal(status, expected, id);
-    assert.equal(called.get(id), 1, `${id} did not run`);
-    for (const producer of producers) {
+    for (const producer of producersOf(id)) {
+      assert.ok(isBefore(producer, id), `${id} before ${producer}`);
+    }
+    if ("outcome" in item) {
+      const { outcome } = item;
+      const expected = {
+        succeeds: "succeeded",
+        fails: "failed",
+        throws: "failed",
+        hangs: "timed_out",
+      };
+      assert.equal(status, expected[outcome], id);
+      assert.ok(calls.has(id), `${id} did not run`);
+    }
+    const members = [...nodes, ...groups].flatMap(([name, { group }]) =>
+      group === id ? [name] : [],
+    );
+    if (isNode) continue;
+    const all = members.every((member) => statusOf(member) === "succeeded");
+    assert.equal(status, all ? "succeeded" : "failed", id);
+    for (const member of members) {
+      const [first = Infinity, last = -1] = [endedAt.get(member), endedAt.get(id)];
+      assert.ok(first < last, `${id} ended before ${member}`);
       assert.ok(
-        (endedAt.get(producer) ?? Infinity) < (startedAt.get(id) ?? -1),
-        `${id} before ${producer}`,
+        (startedAt.get(id) ?? Infinity) < (startedAt.get(member) ?? Infinity),
+        `${member} before ${id}`,
       );
     }
   }
-  for (const group of one.groups.keys()) {
-    const members = one.nodes.filter((node) => node.group === group);
-    const all = members.every(({ id }) => statusOf(id) === "succeeded");
-    assert.equal(statusOf(group) === "succeeded", all && members.length > 0, group);
-    for (const { id } of members) {
-      if (startedAt.has(group)) {
-        assert.ok(
-          (endedAt.get(id) ?? Infinity) < (endedAt.get(group) ?? -1),
-          `${group} before ${id}`,
-        );
-      }
-    }
-  }
+  checkOrder(one, calls);
 
-  // What is not parallelSafe overlaps with no other call of its tool…
-  const overlap = (a: (typeof seen.calls)[number], b: typeof a): boolean =>
-    a.from < b.to && b.from < a.to;
-  const nodeOf = new Map(one.nodes.map((node) => [node.id, node]));
-  for (const [index, a] of seen.calls.entries()) {
-    for (const b of seen.calls.slice(index + 1)) {
-      if (a.tool === b.tool && a.tool !== "safe") assert.ok(!overlap(a, b), `${a.id} and ${b.id}`);
-      // …and with no SYNC sibling.
-      const [x, y] = [nodeOf.get(a.id), nodeOf.get(b.id)];
-      if (x === undefined || y === undefined || x.async || y.async) continue;
-      if (x.document !== y.document || x.group !== y.group) continue;
-      if (a.tool !== "safe" || b.tool !== "safe") assert.ok(!overlap(a, b), `${a.id} and ${b.id}`);
-    }
-  }
-
-  const top = [
-    ...one.nodes.filter(({ group }) => group === undefined).map(({ id }) => id),
-    ...one.groups.keys(),
-  ];
-  const delivered = seen.delivered.filter((id) => !/^c\d/.test(id));
+  const top = [...nodes, ...groups].flatMap(([id, { group }]) => (group === undefined ? [id] : []));
+  const delivered = seen.delivered.filter((id) => !id.startsWith("x"));
   assert.deepEqual(delivered.sort(), top.sort(), "each result is delivered once");
+}
+
+/** Of siblings, where not everything is `parallelSafe`; and of calls of a tool that isn't. */
+function checkOrder(one: Case, calls: ReadonlyMap<string, Call>): void {
+  const { nodes, groups } = one;
+  const isSafe = (id: string): boolean => ["safe", "relic"].includes(nodes.get(id)?.tool ?? "");
+  const leaves = [...nodes.keys()];
+  for (const a of calls.values()) {
+    for (const b of calls.values()) {
+      const isSame = nodes.get(a.id)?.tool === nodes.get(b.id)?.tool && !isSafe(a.id);
+      if (a.from < b.from && isSame) assert.ok(a.to < b.from, `${a.id} overlaps with ${b.id}`);
+    }
+  }
+  for (const listed of one.order) {
+    const order = inDocumentOrder(one, listed);
+    // What an action needs goes first, whatever the order of the document is: then there is no simple rule.
+    const place = new Map(order.map((id, index) => [id, index]));
+    const isForward = order.some((id) =>
+      (nodes.get(id)?.requires ?? []).some(
+        (producer) => (place.get(producer) ?? -1) > (place.get(id) ?? 0),
+      ),
+    );
+    if (isForward) continue;
+    const pairs = order.flatMap((first, index) =>
+      order.slice(index + 1).map((second) => [first, second] as const),
+    );
+    for (const [first, second] of pairs) {
+      const [a, b] = [pathOf(one, first), pathOf(one, second)];
+      const level = a.findIndex((name, index) => name !== b[index]);
+      const [earlier = "", later = ""] = [a[level], b[level]];
+      const within = leaves.filter((id) =>
+        pathOf(one, id).some((name) => name === earlier || name === later),
+      );
+      const inBackground = (nodes.get(earlier) ?? groups.get(earlier))?.async === true;
+      const sameUnsafe = nodes.get(first)?.tool === nodes.get(second)?.tool && !isSafe(first);
+      if (inBackground ? !sameUnsafe : within.every(isSafe)) continue;
+      const [x, y] = [calls.get(first), calls.get(second)];
+      if (x !== undefined && y !== undefined) assert.ok(x.to < y.from, `${second} before ${first}`);
+    }
+  }
+}
+
+/** The nodes in the order in which the document has them: groups are at the place of their first member. */
+function inDocumentOrder(one: Case, order: readonly string[]): readonly string[] {
+  const firstOf = new Map<string, number>();
+  for (const [index, id] of order.entries()) {
+    for (const name of pathOf(one, id)) if (!firstOf.has(name)) firstOf.set(name, index);
+  }
+  const keyOf = (id: string): number[] => pathOf(one, id).map((name) => firstOf.get(name) ?? 0);
+  return order.toSorted((first, second) => {
+    const [a, b] = [keyOf(first), keyOf(second)];
+    const level = a.findIndex((value, index) => value !== b[index]);
+    return level === -1 ? 0 : (a[level] ?? 0) - (b[level] ?? 0);
+  });
 }
 
 test("random graphs run as the reference says", async (t) => {

@@ -237,6 +237,22 @@ describe("ids", () => {
     await until(executor.finish());
   });
 
+  it("replay what was skipped or canceled before it started", async () => {
+    const { execute, results, started } = bench({ limits: { parallel: 1 } });
+    const waits = slow("b");
+    await execute(documentOf([slow("a"), waits]));
+    await execute(documentOf([manage({ operation: "cancel", ids: ["b"] })]));
+    await results(documentOf([safe("c", { fails: "no" }), safe("d", {}, { depends_on: "c" })]));
+    assert.deepEqual(await results(documentOf([waits, safe("d", {}, { depends_on: "c" })])), [
+      `d skipped It needs "c", which is failed.`,
+      "b cancelled The model canceled it.",
+    ]);
+    assert.deepEqual(started, ["a", "c"]);
+    assert.deepEqual(await results(documentOf([slow("b", { x: 1 }, { execution: "SYNC" })])), [
+      `b failed The id "b" belongs to another action. Choose a new id.`,
+    ]);
+  });
+
   it("replay groups with their members", async () => {
     const { results, started } = bench();
     const answer = documentOf([

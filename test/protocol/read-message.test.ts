@@ -107,9 +107,44 @@ describe("readMessage", () => {
     assert.deepEqual(problemsOf(documentOf(actions)), ["too_large "]);
   });
 
+  it("rejects values that are too large, as if they were a text", () => {
+    const value: object = JSON.parse(documentOf(null, { response: "x".repeat(600_000) }));
+    assert.deepEqual(problemsOf(value), []);
+    assert.deepEqual(problemsOf({ ...value, thoughts: [value] }), ["too_large "]);
+    assert.deepEqual(problemsOf({ ...value, ["x".repeat(500_000)]: 1 }), ["too_large "]);
+    let deep: unknown = 1;
+    for (let level = 0; level < 10_000; level += 1) deep = [deep];
+    assert.match(problemsOf({ ...value, actions: deep }).join(), /^not_json \/actions\/0/);
+  });
+
   it("lists a bounded number of problems", () => {
     const actions = Array.from({ length: 1000 }, () => 1);
     assert.equal(problemsOf(documentOf([], { thoughts: actions })).length, 21);
+  });
+
+  it("finds a fault far behind in a long list", () => {
+    const thoughts = Array.from({ length: 1000 }, () => ({ type: "PLAN", content: "" }));
+    assert.deepEqual(problemsOf(documentOf([], { thoughts: [...thoughts, { type: "PLAN" }] })), [
+      "schema /thoughts/1000/content",
+    ]);
+    const groups = Array.from({ length: 30 }, () =>
+      a({ sub_actions: Array.from({ length: 39 }, () => a()) }),
+    );
+    assert.deepEqual(problemsOf(documentOf([...groups, { ...a(), extra: 1 }])), [
+      "schema /actions/30/extra",
+    ]);
+  });
+
+  it("bounds what it says about each problem", () => {
+    const long = "x".repeat(200_000);
+    const fields = { [`${long}1`]: 1, [`${long}2`]: 1, context: { variables: { [long]: 1 } } };
+    const read = readMessage(documentOf([], fields));
+    assert.ok(read.kind === "rejected");
+    assert.equal(read.problems.length, 3);
+    for (const { path, message } of read.problems) {
+      assert.ok(path.length <= 300 && path.endsWith("…"), path.slice(0, 400));
+      assert.ok(message.length <= 500, message.slice(0, 600));
+    }
   });
 
   it("rejects __proto__ as a key anywhere", () => {

@@ -26,5 +26,7 @@ export async function holds<T>(
   });
   const took = ((performance.now() - began) / 1000).toFixed(1);
   t.diagnostic(`fuzz: ${details.numRuns} cases in ${took} s, seed ${details.seed}`);
-  if (details.failed) throw new Error(fc.defaultReportMessage(details));
+  if (details.failed) {
+    throw new Error(fc.defaultReportMessage(details), { cause: details.errorInstance });
+  }
 }

@@ -1,0 +1,417 @@
+/** What goes wrong around an action: tools, relics, stores and listeners that misbehave, and signals. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Relic, Tool } from "../../src/calls/tool.ts";
+import type { ExecutorOptions } from "../../src/protocol/executor.ts";
+import { FakeClock } from "../rig/fake-clock.ts";
+import {
+  action,
+  anyParams,
+  bench,
+  documentOf,
+  group,
+  internal,
+  type Json,
+  tool,
+  valueOf,
+} from "./rig.ts";
+
+const slow = (id: string, params: Json = {}, fields: Json = {}): Json =>
+  action("slow", { action_id: id, params, ...fields });
+const background = (id: string, params: Json = {}): Json =>
+  slow(id, params, { execution: "ASYNC" });
+const manage = (params: Json, fields: Json = {}): Json =>
+  internal("task_manager", params, { action_id: `m${counter++}`, ...fields });
+let counter = 0;
+const statuses = ({ executor }: ReturnType<typeof bench>): string[] =>
+  executor.tasks().map(({ id, status }) => `${id} ${status}`);
+const never = (): Promise<never> => new Promise(() => {});
+
+describe("a tool", () => {
+  const alone = (run: Tool["run"], parts: Partial<Tool> = {}): ReturnType<typeof bench> =>
+    bench({ tools: [{ name: "odd", parameters: anyParams, run, ...parts }, tool("good")] });
+  const both = documentOf([
+    action("odd", { action_id: "a" }),
+    action("good", { action_id: "b", depends_on: "a" }),
+    action("good", { action_id: "c" }),
+  ]);
+
+  it("that throws instead of returning a promise fails its action, and no other", async () => {
+    const { results } = alone(() => {
+      throw new Error("boom");
+    });
+    assert.deepEqual(await results(both), [
+      "a failed boom",
+      `b skipped It needs "a", which is failed.`,
+      "c succeeded good done",
+    ]);
+  });
+
+  it("that never settles ends at its time limit", async () => {
+    const { results, clock } = alone(never, { timeoutSeconds: 30 });
+    assert.match((await results(both)).join(), /^a timed_out It did not end within 30 seconds\./);
+    assert.equal(clock.now(), 40_000);
+  });
+
+  it("that can't even be started ends as well, and frees its slot", async () => {
+    const odd = tool("odd");
+    const broken = Object.defineProperty({ ...odd }, "timeoutSeconds", {
+      get: () => {
+        throw new Error("no access");
+      },
+    });
+    const { results } = bench({ tools: [broken, tool("good")], limits: { parallel: 1 } });
+    assert.deepEqual(await results(both), [
+      "a failed It can't be called: Error: no access",
+      `b skipped It needs "a", which is failed.`,
+      "c succeeded good done",
+    ]);
+  });
+
+  it("may report progress that is no progress", async () => {
+    const reports: unknown[] = [{ percent: Number.NaN }, { message: 5 }, {}, { percent: "x" }];
+    const { results, events } = alone((_, { onProgress }) => {
+      for (const one of reports) Reflect.apply(onProgress, undefined, [one]);
+      return Promise.resolve({ kind: "succeeded", value: null });
+    });
+    assert.equal((await results(both))[0], "a succeeded null");
+    assert.ok(!events.some(({ type }) => type === "action.progress"));
+  });
+
+  it("may return 10 MB, of which the model gets the beginning and later actions all", async () => {
+    const large = "x".repeat(10_000_000);
+    const { execute, executor, events, results } = bench({
+      tools: [tool("odd", { returns: { large } }), tool("good")],
+    });
+    await execute(documentOf([action("odd", { action_id: "a" })]));
+    const [result] = (await executor.collect()).results;
+    assert.equal(result?.text.length, 8000);
+    assert.equal(result?.characters, large.length + 12);
+    assert.ok(JSON.stringify(events).length < 10_000);
+    const use = { part: "${{results.a.large}}" };
+    assert.deepEqual(await results(documentOf([action("good", { action_id: "b", params: use })])), [
+      "b failed The params are larger than 1000000 characters.",
+    ]);
+  });
+
+  it("may fail at any length: events have the beginning of the reason", async () => {
+    const reason = "no ".repeat(100_000);
+    const { execute, events } = alone(() => Promise.resolve({ kind: "failed", reason }));
+    await execute(both);
+    assert.ok(JSON.stringify(events).length < 10_000);
+  });
+
+  it("has a result that is what its JSON says", async () => {
+    const odd = { f: () => 1, list: [undefined, Number.NaN], u: undefined };
+    const { results } = bench({ tools: [tool("odd", { returns: odd }), tool("good")] });
+    const use = (name: string): Json =>
+      action("good", { action_id: name, params: { x: `\${{results.a.${name}}}` } });
+    assert.deepEqual(
+      await results(
+        documentOf([action("odd", { action_id: "a" }), use("f"), use("list"), use("u")]),
+      ),
+      [
+        `a succeeded {"list":[null,null]}`,
+        "f failed Nothing is at ${{results.a.f}}.",
+        "list succeeded good done",
+        "u failed Nothing is at ${{results.a.u}}.",
+      ],
+    );
+  });
+
+  it("has a result of any names, which give no access to prototypes", async () => {
+    const returns: unknown = JSON.parse(`{"__proto__":{"own":1},"constructor":2}`);
+    const rig = bench({ tools: [tool("odd", { returns }), tool("good")] });
+    await rig.results(documentOf([action("odd", { action_id: "a" })]));
+    const use = (id: string, path: string): Json =>
+      action("good", { action_id: id, params: { x: `\${{results.a.${path}}}` } });
+    assert.deepEqual(
+      await rig.results(
+        documentOf([
+          use("b", "__proto__.own"),
+          use("c", "constructor"),
+          use("d", "toString"),
+          use("e", "constructor.name"),
+        ]),
+      ),
+      [
+        "b succeeded good done",
+        "c succeeded good done",
+        "d failed Nothing is at ${{results.a.toString}}.",
+        "e failed Nothing is at ${{results.a.constructor.name}}.",
+      ],
+    );
+  });
+});
+
+describe("a relic", () => {
+  const relic = (name: string, read: Relic["read"]): Relic => ({ name, read });
+  const choose = (...names: string[]): string =>
+    documentOf([], { context: { knowledge_relics: names } });
+
+  it("that hangs, throws or fails is told as that, and holds no prompt back for long", async () => {
+    const { execute, executor, until, clock } = bench({
+      relics: [
+        relic("hangs", never),
+        relic("throws", () => {
+          throw new Error("boom");
+        }),
+        relic("fails", () => Promise.resolve({ kind: "failed", reason: "no index" })),
+        relic("reads", () => Promise.resolve({ kind: "succeeded", value: "text" })),
+      ],
+    });
+    await execute(choose("hangs", "throws", "fails", "reads"));
+    const { relics } = await until(executor.standing());
+    assert.deepEqual(
+      relics.map(({ text }) => text),
+      ["It did not end within 10 seconds.", "boom", "no index", "text"],
+    );
+    assert.equal(clock.now(), 20_000);
+  });
+
+  it("is not waited for once the run is canceled", async () => {
+    for (const which of ["of the executor", "of the call", "before the call"]) {
+      const run = new AbortController();
+      const call = new AbortController();
+      const { execute, executor, until, clock } = bench({
+        signal: run.signal,
+        relics: [relic("hangs", never)],
+        limits: { graceSeconds: 1 },
+      });
+      await execute(choose("hangs"));
+      if (which === "before the call") call.abort();
+      const standing = executor.standing(call.signal);
+      await clock.runUntil(clock.sleep(1000));
+      (which === "of the executor" ? run : call).abort();
+      const { relics } = await until(standing);
+      assert.deepEqual(relics, [{ name: "hangs", text: "It was canceled." }], which);
+      assert.ok(clock.now() <= 2000, `${which}: ${clock.now()}`);
+    }
+  });
+});
+
+describe("a card", () => {
+  const register = (id: string, card: Json): Json =>
+    internal("trap_card", { operation: "register", id, action: card }, { action_id: `r-${id}` });
+  const odd = (name: string, run: Tool["run"]): Tool => ({
+    name,
+    readOnly: true,
+    parameters: anyParams,
+    run,
+  });
+
+  it("that throws, fails or hangs is told as that, and the others run", async () => {
+    const tools = [
+      odd("throws", () => {
+        throw new Error("boom");
+      }),
+      odd("fails", () => Promise.resolve({ kind: "failed", reason: "no", tail: "stderr" })),
+      odd("hangs", never),
+      tool("good", { readOnly: true }),
+    ];
+    const { execute, executor, until, clock } = bench({ tools });
+    await execute(documentOf(tools.map(({ name }) => register(name, action(name)))));
+    const { cards } = await until(executor.standing());
+    assert.deepEqual(
+      cards.map(({ id, succeeded, text }) => [id, succeeded, text]),
+      [
+        ["throws", false, "boom"],
+        ["fails", false, "no\nstderr"],
+        ["hangs", false, "It did not end within 10 seconds."],
+        ["good", true, "good done"],
+      ],
+    );
+    assert.equal(clock.now(), 20_000);
+    assert.equal((await until(executor.standing())).cards.length, 4, "its tool is free again");
+  });
+
+  it("is told of cancellation, and the rest of the cards don't run", async () => {
+    const run = new AbortController();
+    const tools = [
+      odd("waits", async (_, { signal }) => {
+        await clock.sleep(1e9, signal);
+        return { kind: "succeeded", value: "too late" };
+      }),
+      tool("good", { readOnly: true }),
+    ];
+    const clock = new FakeClock();
+    const { execute, executor } = bench({ tools, clock, signal: run.signal });
+    await execute(documentOf([register("a", action("waits")), register("b", action("good"))]));
+    const standing = executor.standing();
+    await clock.runUntil(clock.sleep(500));
+    run.abort();
+    const { cards } = await clock.runUntil(standing);
+    assert.deepEqual(
+      cards.map(({ id, text }) => [id, text]),
+      [["a", "It was canceled."]],
+    );
+    assert.equal(clock.now(), 500);
+  });
+});
+
+describe("cancellation", () => {
+  it("in the tick of the document calls nothing", async () => {
+    const turn = new AbortController();
+    const { executor, started, until } = bench();
+    const running = executor.execute(documentOf([slow("a"), slow("b")]), { signal: turn.signal });
+    turn.abort();
+    await until(running);
+    assert.deepEqual(started, []);
+    assert.deepEqual(
+      executor.tasks().map(({ status }) => status),
+      ["cancelled", "cancelled"],
+    );
+  });
+
+  it("before a document starts none of it, not even for a moment", async () => {
+    for (const options of [{ signal: AbortSignal.abort() }, {}]) {
+      const rig = bench({ ...options, limits: { parallel: 1 } });
+      const unsafe = (id: string, fields: Json = {}): Json =>
+        action("unsafe", { action_id: id, ...fields });
+      const answer = documentOf([
+        unsafe("a"),
+        unsafe("b"),
+        slow("c", {}, { depends_on: "a" }),
+        group("g", [slow("d"), unsafe("e")]),
+        manage({ operation: "wait" }, { action_id: "w" }),
+      ]);
+      await rig.execute(answer, "signal" in options ? {} : { signal: AbortSignal.abort() });
+      assert.deepEqual(rig.started, []);
+      assert.deepEqual(
+        rig.events.filter(({ type }) => type === "action.started"),
+        [],
+      );
+      for (const line of statuses(rig)) assert.match(line, / (?:cancelled|skipped)$/);
+    }
+  });
+
+  it("of several actions starts none of them in the place of another", async () => {
+    const rig = bench({ limits: { parallel: 1 } });
+    await rig.execute(documentOf([background("a", { seconds: 50 })]));
+    await rig.execute(documentOf(["b", "c", "d"].map((id) => background(id))));
+    await rig.execute(
+      documentOf([manage({ operation: "cancel", ids: ["a", "b", "c"] }, { action_id: "m" })]),
+    );
+    await rig.until(rig.executor.finish());
+    assert.deepEqual(rig.started, ["a", "d"]);
+    const startedLate = rig.events.filter(
+      (event) => event.type === "action.started" && ["b", "c"].includes(event.id),
+    );
+    assert.deepEqual(startedLate, []);
+  });
+
+  it("ends a wait at once", async () => {
+    const turn = new AbortController();
+    const rig = bench();
+    await rig.execute(documentOf([background("a", { seconds: 50 })]));
+    void rig.clock.sleep(1000).then(() => turn.abort());
+    const wait = documentOf([manage({ operation: "wait", ids: ["a"] }, { action_id: "w" })]);
+    await rig.execute(wait, { signal: turn.signal });
+    assert.equal(rig.clock.now(), 1000);
+    assert.deepEqual(statuses(rig), ["a running", "w cancelled"]);
+    await rig.until(rig.executor.finish());
+  });
+
+  it("of the run while a document runs ends what is SYNC and what is not", async () => {
+    const run = new AbortController();
+    const rig = bench({ signal: run.signal });
+    void rig.clock.sleep(1000).then(() => run.abort());
+    await rig.execute(documentOf([background("a"), slow("b"), slow("c", {}, { depends_on: "b" })]));
+    assert.deepEqual(statuses(rig), ["a cancelled", "b cancelled", "c cancelled"]);
+    assert.equal(rig.clock.now(), 1000);
+  });
+
+  it("of the run leaves the tables readable", async () => {
+    const run = new AbortController();
+    const rig = bench({ signal: run.signal });
+    await rig.execute(documentOf([background("a")]));
+    run.abort();
+    await rig.execute(documentOf([manage({ operation: "list" }, { action_id: "m" })]));
+    assert.deepEqual(statuses(rig), ["a cancelled", "m cancelled"]);
+    const { results } = await rig.executor.collect();
+    assert.deepEqual(results.map(({ id, text }) => `${id} ${text}`).sort(), [
+      "a The run was canceled.",
+      "m The run was canceled.",
+    ]);
+    assert.deepEqual((await rig.executor.finish()).background, []);
+  });
+});
+
+describe("the end of a run", () => {
+  it("goes on without a call that ignores its cancellation", async () => {
+    for (const [signal, milliseconds] of [
+      [undefined, 70_000],
+      [AbortSignal.abort(), 10_000],
+    ] as const) {
+      const rig = bench();
+      await rig.execute(documentOf([background("a", { stubborn: true, seconds: 1e6 })]));
+      const { background: ended } = await rig.until(rig.executor.finish(signal));
+      assert.equal(rig.clock.now(), milliseconds);
+      assert.equal(ended[0]?.status, signal === undefined ? "timed_out" : "cancelled");
+    }
+  });
+
+  it("is followed by another run, which is asked and told about the actions of this one", async () => {
+    const rig = bench();
+    const fields = { stop: true, context: { variables: { last: "a" } } };
+    const tail = background("b", { fails: "no" });
+    await rig.execute(documentOf([background("a", { returns: { x: [7] } }), tail], fields));
+    await rig.until(rig.executor.finish());
+    assert.deepEqual((await rig.executor.collect()).results, [], "finish() has delivered them");
+    const ask = (params: Json): string => documentOf([manage(params)]);
+    const get = { operation: "get_result", task_id: "${{variables.last}}" };
+    assert.deepEqual(await valueOf(rig, ask(get)), {
+      a: { status: "succeeded", result: { x: [7] } },
+    });
+    assert.match(JSON.stringify(await valueOf(rig, ask({ operation: "list" }))), /"total":3/);
+    const wait = { operation: "wait", ids: ["a", "b"] };
+    assert.match(JSON.stringify(await valueOf(rig, ask(wait))), /"timedOut":false/);
+    const use = action("safe", { action_id: "u", params: { returns: "${{results.a.x.0}}" } });
+    const late = action("safe", { action_id: "v", depends_on: ["b"] });
+    assert.deepEqual(await rig.results(documentOf([use, late])), [
+      `v skipped It needs "b", which is failed.`,
+      "u succeeded 7",
+    ]);
+    assert.deepEqual(await rig.results(documentOf([background("a", { returns: { x: [7] } })])), [
+      `a succeeded {"x":[7]}`,
+    ]);
+  });
+});
+
+describe("waits", () => {
+  it("without ids for any of what runs now, whatever ended before", async () => {
+    const rig = bench();
+    await rig.execute(documentOf([background("a", { seconds: 1 })]));
+    await rig.clock.runUntil(rig.clock.sleep(5000));
+    await rig.execute(documentOf([background("b"), background("c", { seconds: 30 })]));
+    await rig.execute(documentOf([manage({ operation: "wait", mode: "any" })]));
+    assert.equal(rig.clock.now(), 15_000);
+    await rig.until(rig.executor.finish());
+  });
+});
+
+describe("listeners and stores", () => {
+  it("that throw keep no action from ending", async () => {
+    const emit = (): never => {
+      throw new Error("disk full");
+    };
+    const store: ExecutorOptions["store"] = () => {
+      throw new Error("disk full");
+    };
+    const rig = bench({ emit, store, limits: { resultCharacters: 10 } });
+    const long = action("safe", { action_id: "a", params: { returns: "0123456789abc" } });
+    assert.deepEqual(await rig.results(documentOf([long, slow("b")])), [
+      "a succeeded 0123456789",
+      "b succeeded b done",
+    ]);
+  });
+});
+
+describe("limits", () => {
+  it("that would let something wait forever are refused", () => {
+    assert.throws(() => bench({ limits: { parallel: 0 } }), /"parallel" must be .* at least 1/);
+    assert.throws(() => bench({ limits: { graceSeconds: Number.NaN } }), /"graceSeconds"/);
+    assert.throws(() => bench({ limits: { toolSeconds: -1 } }), /"toolSeconds"/);
+    assert.doesNotThrow(() => bench({ limits: { graceSeconds: 0, cards: 0 } }));
+  });
+});
