@@ -300,6 +300,27 @@ describe("cancellation", () => {
     assert.deepEqual(startedLate, []);
   });
 
+  it("of an action and of what needs it cancels both, also if neither has started", async () => {
+    const run = new AbortController();
+    const rig = bench({ limits: { parallel: 1 }, signal: run.signal });
+    const needs = slow("c", {}, { execution: "ASYNC", depends_on: "b" });
+    await rig.execute(documentOf([background("a"), background("b"), needs]));
+    run.abort();
+    await rig.until(rig.executor.finish());
+    assert.deepEqual(statuses(rig), ["a cancelled", "b cancelled", "c cancelled"]);
+  });
+
+  it("counts once: what is canceled is not skipped as well when its producer fails", async () => {
+    const rig = bench();
+    const needs = slow("b", {}, { execution: "ASYNC", depends_on: "a" });
+    await rig.execute(documentOf([background("a", { fails: "no" }), needs]));
+    await rig.execute(documentOf([manage({ operation: "cancel", ids: ["b"] })]));
+    await rig.until(rig.executor.finish());
+    const ends = rig.events.filter((event) => event.type === "action.ended" && event.id === "b");
+    assert.equal(ends.length, 1);
+    assert.equal(rig.executor.tasks()[1]?.status, "cancelled");
+  });
+
   it("ends a wait at once", async () => {
     const turn = new AbortController();
     const rig = bench();
