@@ -30,7 +30,7 @@ export const rooms = {
   },
   permissions: {
     holds: "what an agent may do: a pure policy over requests in our own words",
-    imports: ["entry/model.ts", "entry/glob.ts"],
+    imports: ["entry/model.ts", "entry/glob.ts", "entry/tool-pattern.ts"],
     node: ["path", "os", "url"],
   },
   runtime: {

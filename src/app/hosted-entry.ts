@@ -140,6 +140,12 @@ export class HostedEntry {
           redact: () => host.redactor.stream(),
           whole,
         }),
+      tools: {
+        environment: host.environment,
+        env,
+        redact: () => host.redactor.stream(),
+        clock,
+      },
       userInput,
       workingDirectory: resolve(workingDirectory),
       limits: this.#limits,

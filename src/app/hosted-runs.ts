@@ -14,6 +14,7 @@ import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts
 import { withoutAdvice } from "./verdict.ts";
 import { openJournal } from "../journal/write.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
+import { permissionsOfTask } from "./run-spec.ts";
 import { systemClock } from "../platform/clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -267,11 +268,7 @@ export class HostedRuns {
   }
 
   #permissionsOf(entry: PreparedEntry, taskName: string): Permissions {
-    return effectivePermissions(
-      entry.permissions,
-      entry.tasks[taskName]?.permissions,
-      this.#permissions,
-    );
+    return permissionsOfTask(entry, taskName, this.#permissions);
   }
 
   #run(spec: JobSpec | TaskSpec, owned: Owned): HostRun {

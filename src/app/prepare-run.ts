@@ -206,7 +206,8 @@ export function mayChangeFiles(
       leaf.kind === "Flow"
         ? (flows[leaf.file]?.workflow.settings ?? {})
         : (entry.tasks[leaf.taskId] ?? {});
-    return allowChanges(effectivePermissions(entry.permissions, own, option));
+    const declared = Object.keys(entry.tools ?? {});
+    return allowChanges(effectivePermissions(entry.permissions, own, option, declared));
   });
 }
 

@@ -2,10 +2,11 @@
 import type { FlowSpec } from "../engine/flow.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
-import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
+import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import { entryFingerprint } from "./fingerprint.ts";
 import type { FlowOptions, Flows } from "./flows.ts";
+import { runTools, type ToolSettings } from "./run-tools.ts";
 
 /** Of agent-jobs. Kept equal to `package.json` by a test. */
 export const version = "0.1.0";
@@ -22,6 +23,8 @@ interface SpecOptions {
   readonly limits: ResolvedLimits;
   /** Default permissions, and an upper bound for those of the entry. */
   readonly permissions: PermissionPreset | undefined;
+  /** How the tools of the entry are called. */
+  readonly tools: ToolSettings;
   /** The workflows of the entry. */
   readonly flows?: Flows;
   /** How they are run. */
@@ -30,15 +33,26 @@ interface SpecOptions {
   ) => Readonly<Record<string, FlowSpec>>;
 }
 
+/** What a task may do, under the option that is a ceiling. */
+export function permissionsOfTask(
+  entry: PreparedEntry,
+  taskId: string,
+  option: PermissionPreset | undefined,
+): Permissions {
+  const own = entry.tasks[taskId]?.permissions;
+  return effectivePermissions(entry.permissions, own, option, Object.keys(entry.tools ?? {}));
+}
+
 export function runSpec(spec: SpecOptions): RunSpec {
-  const { fingerprintOf, permissions, flows = {}, specsOf, ...options } = spec;
-  const { entry, limits } = options;
+  const { fingerprintOf, permissions, flows = {}, specsOf, tools: settings, ...options } = spec;
+  const { entry, limits, workingDirectory } = options;
+  const tools = runTools({ ...settings, entry, workingDirectory });
   return {
     ...options,
     version,
     entryFingerprint: entryFingerprint(fingerprintOf ?? entry, flows),
     ...(specsOf === undefined ? {} : { flows: specsOf({ entry, limits, permissions }) }),
-    permissionsOf: (taskId) =>
-      effectivePermissions(entry.permissions, entry.tasks[taskId]?.permissions, permissions),
+    ...(tools === undefined ? {} : { toolSource: tools.source }),
+    permissionsOf: (taskId) => permissionsOfTask(entry, taskId, permissions),
   };
 }

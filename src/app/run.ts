@@ -142,6 +142,13 @@ async function runOn(
           workingDirectory,
           limits,
           permissions: prepared.permissions,
+          tools: {
+            environment: options.environment,
+            env: options.env,
+            mark: options.mark,
+            redact: () => redactor.stream(),
+            clock: systemClock,
+          },
           flows: loaded.flows,
           specsOf: (run) =>
             flowSpecs(loaded.flows, {

@@ -47,14 +47,40 @@ export function startCall(
   const abort = (): void => cancel("It was canceled.");
   signal?.addEventListener("abort", abort, { once: true });
   if (signal?.aborted === true) abort();
-  void clock.sleep(seconds * 1000, timers.signal).then(() => {
-    if (!timers.signal.aborted) stop({ kind: "timed_out" });
-  });
+  let left = seconds * 1000;
+  let paused = 0;
+  /** Runs while the time limit does. */
+  let limit = new AbortController();
+  let since = 0;
+  const startLimit = (): void => {
+    const current = new AbortController();
+    limit = current;
+    since = clock.now();
+    void clock.sleep(left, AbortSignal.any([timers.signal, current.signal])).then(() => {
+      if (!timers.signal.aborted && !current.signal.aborted) stop({ kind: "timed_out" });
+    });
+  };
+  const pauseTimeLimit = (): (() => void) => {
+    paused += 1;
+    if (paused === 1) {
+      limit.abort();
+      left = Math.max(0, left - (clock.now() - since));
+    }
+    let resumed = false;
+    return () => {
+      if (resumed) return;
+      resumed = true;
+      paused -= 1;
+      if (paused === 0 && !settled) startLimit();
+    };
+  };
+  startLimit();
   const context: CallContext = {
     signal: controller.signal,
     onProgress: (progress) => {
       if (!settled && stopped === undefined) onProgress?.(progress);
     },
+    pauseTimeLimit,
   };
   Promise.resolve()
     .then((): ToolOutcome | Promise<ToolOutcome> =>

@@ -17,6 +17,11 @@ export interface CallContext {
   /** Aborts on cancellation, and at the end of the time limit. The promise should then settle soon. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: ToolProgress) => void;
+  /**
+   * Stops the time limit until the returned function is called: a build that a call has to wait for is no part of it.
+   * Absent: the caller has no time limit.
+   */
+  readonly pauseTimeLimit?: () => () => void;
 }
 
 export type ToolOutcome =
@@ -36,6 +41,10 @@ export interface Tool {
   readonly parallelSafe?: boolean;
   /** Default: `limits.toolSeconds`. */
   readonly timeoutSeconds?: number;
+  /**
+   * Doesn't check the params: who lets a model call has checked them with `compileValueCheck` (the executor of actions,
+   * the tools of a session, the command line).
+   */
   run(call: ToolCall, context: CallContext): Promise<ToolOutcome>;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The compiler of JSON Schemas, which takes longer to load than all the rest of `agent-jobs/entry`, and is needed
- * only to say what is wrong with an entry. `ajv-compiler.ts` brings it along for those who need it anyway, and
+ * only to say what is wrong with an entry, and to check the parameters of its tools. `ajv-compiler.ts` brings it along for those who need it anyway, and
  * for bundlers, which don't see what is loaded on demand.
  */
 import { createRequire } from "node:module";
@@ -26,7 +26,7 @@ function onDemand(): Compiler {
     return module.Ajv2020;
   } catch (error) {
     throw new Error(
-      `The entry is invalid, but the package ajv, which is needed to explain why, can't be loaded. In a bundle, import "agent-jobs" instead of "agent-jobs/entry", or install ajv next to the bundle.`,
+      `The package ajv, which is needed to explain what is wrong with an entry and to check the parameters of tools, can't be loaded. In a bundle, import "agent-jobs" instead of "agent-jobs/entry", or install ajv next to the bundle.`,
       { cause: error },
     );
   }

@@ -4,7 +4,7 @@
  *
  * Schemas that use it: refer by `#/$defs/…` only; distinguish the cases of a union by `discriminator`
  * (a constant in a field; ajv then checks that case alone, where a bare `oneOf` costs the product of
- * its levels) or by type; use no `uniqueItems` over objects (its comparison needs prototypes).
+ * its levels), by which field is there (`oneOf` of `required`, beside `type: object`) or by type; use no `uniqueItems` over objects (its comparison needs prototypes).
  */
 import type { AnySchemaObject, ErrorObject, ValidateFunction } from "ajv";
 import type { Ajv2020 } from "ajv/dist/2020.js";
@@ -13,7 +13,7 @@ import { codePathOf, resolve } from "./code-path.ts";
 import { isList, isRecord, isText } from "./guards.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 import { type Path, type Place, type Problem, toDiagnostics } from "./problem.ts";
-import { type Explained, explain } from "./schema-reason.ts";
+import { alternativeFields, type Explained, explain } from "./schema-reason.ts";
 
 /**
  * More faults than this are not explained: a file with so many is not what it was taken for, and a
@@ -149,9 +149,7 @@ function withoutNoise(found: readonly Found[]): Explained[] {
   const seen = new Set<string>();
   return found.flatMap(({ keyword, codePath, explained }) => {
     const place = explained.path.at(-1);
-    if (keyword === "required" || keyword === "discriminator") {
-      if (misspelled.has(key(codePath, String(place)))) return [];
-    }
+    if (explained.lacks?.some((field) => misspelled.has(key(codePath, field))) === true) return [];
     if (/^(min|max)Properties$/.test(keyword) && withUnknown.has(codePath)) return [];
     const once = key(codePath, `${String(place)} ${explained.reason}`);
     if (seen.has(once)) return [];
@@ -195,6 +193,13 @@ function collapseUnions(
       continue;
     }
     const branches = isList(error.schema) ? error.schema.filter(isRecord) : [];
+    const fields = alternativeFields(error.schema);
+    if (fields.length > 0) {
+      while (kept.at(-1)?.schemaPath.startsWith(`${error.schemaPath}/`) === true) kept.pop();
+      // What is no object has a problem of its own: its type.
+      if (isRecord(error.data)) kept.push(error);
+      continue;
+    }
     const failures = branches.map((branch) => {
       const check = compile(branch);
       check(error.data);

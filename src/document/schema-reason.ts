@@ -10,6 +10,8 @@ export interface Explained {
   readonly hint?: string;
   /** For an unknown field: the known one that was probably meant. */
   readonly meant?: string;
+  /** The fields of which one had to be there. */
+  readonly lacks?: readonly string[];
 }
 
 /** One sentence for one error of ajv; `path` is that of the value that ajv names. */
@@ -19,7 +21,12 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
   switch (error.keyword) {
     case "required": {
       const name = String(params["missingProperty"]);
-      return { path: [...path, name], reason: "This field is required." };
+      return { path: [...path, name], reason: "This field is required.", lacks: [name] };
+    }
+    case "dependentRequired": {
+      const needed = String(params["missingProperty"]);
+      const at = [...path, String(params["property"])];
+      return { path: at, reason: `Requires ${needed}.`, lacks: [needed] };
     }
     case "additionalProperties":
     case "unevaluatedProperties": {
@@ -35,6 +42,11 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
     case "type":
     case "anyOf":
     case "oneOf": {
+      const fields = alternativeFields(schema);
+      if (fields.length > 0) {
+        const many = error.keyword === "oneOf" ? "exactly" : "at least";
+        return { path, reason: `Must have ${many} one of the ${named(fields)}.`, lacks: fields };
+      }
       const types = [params["types"] ?? schema].flat().filter(isText);
       if (types.length === 0) return { path, reason: "Has none of the allowed forms." };
       return { path, reason: `Must be ${either(types)}, not ${describe(error.data)}.` };
@@ -49,13 +61,20 @@ export function explain(error: ErrorObject, path: Path, root: object): Explained
       };
     }
     case "const":
-      return { path, reason: `Must be ${JSON.stringify(schema)}, not ${describe(error.data)}.` };
+      return {
+        path,
+        reason: `Must be ${JSON.stringify(schema)}, not ${describe(error.data)}.`,
+        ...(isText(error.data) && isText(schema) ? suggestion(error.data, [schema]) : {}),
+      };
     case "discriminator":
       return explainTag(error, path, root);
     case "propertyNames":
       return {
         path: [...path, String(params["propertyName"])],
         reason: `${JSON.stringify(params["propertyName"])} can't be a name here.`,
+        ...(isRecord(schema) && isText(schema["description"])
+          ? { hint: schema["description"] }
+          : {}),
       };
     case "minimum":
       return { path, reason: `Must be at least ${String(schema)}, not ${describe(error.data)}.` };
@@ -84,7 +103,9 @@ function explainTag(error: ErrorObject, path: Path, root: object): Explained {
   const params: Readonly<Record<string, unknown>> = error.params;
   const tag = String(params["tag"]);
   const value = params["tagValue"];
-  if (value === undefined) return { path: [...path, tag], reason: "This field is required." };
+  if (value === undefined) {
+    return { path: [...path, tag], reason: "This field is required.", lacks: [tag] };
+  }
   const cases = tagValues(error.parentSchema?.["oneOf"], tag, root);
   const expected = cases.length === 0 ? "one of the known cases" : list(cases.map(quote));
   return {
@@ -98,10 +119,25 @@ function explainSize(error: ErrorObject, path: Path): Explained {
   const known = Object.keys(error.parentSchema?.["properties"] ?? {});
   const { minProperties, maxProperties } = error.parentSchema ?? {};
   if (known.length > 0 && minProperties === 1 && maxProperties === 1) {
-    return { path, reason: `Must have exactly one of the fields ${list(known.map(quote))}.` };
+    return { path, reason: `Must have exactly one of the ${named(known)}.` };
   }
   const bound = error.keyword === "minProperties" ? "at least" : "at most";
   return { path, reason: `Must have ${bound} ${count(error.schema, "field")}.` };
+}
+
+/** The fields of a union whose cases are distinguished by which one is there; none for other unions. */
+export function alternativeFields(branches: unknown): readonly string[] {
+  if (!isList(branches)) return [];
+  const fields = branches.map((branch) => {
+    const [first, ...more] = isRecord(branch) ? Object.entries(branch) : [];
+    const required = first?.[0] === "required" && isList(first[1]) ? first[1] : [];
+    return more.length === 0 && required.length === 1 ? required[0] : undefined;
+  });
+  return fields.every(isText) ? fields : [];
+}
+
+function named(fields: readonly string[]): string {
+  return `fields ${list(fields.map(quote))}`;
 }
 
 /** The constants that distinguish the branches. */

@@ -29,10 +29,11 @@ export type CompiledCheck =
 const explained = 100;
 
 export function compileValueCheck(schema: object): CompiledCheck {
-  // What `$schema` names is not loaded.
-  const { $schema: _, ...rules }: AnySchemaObject = { ...schema };
+  // What `$schema` names is not loaded. With `$async`, a check would return a promise, which looks like a yes.
+  const { $schema: _schema, $async: _async, ...rules }: AnySchemaObject = { ...schema };
+  const Compiler = ajvCompiler();
   try {
-    const validate = new (ajvCompiler())({
+    const validate = new Compiler({
       allErrors: true,
       verbose: true,
       strict: false,

@@ -18,6 +18,8 @@ export interface DialogueSpec {
 
 export interface DialogueContext {
   readonly work: WorkRef;
+  /** 0 for a work of the job; 1 for a task that one has delegated, and so on. */
+  readonly depth: number;
   /** Of the run of the task. */
   readonly scope: Scope;
   readonly permissions: Permissions;
@@ -43,18 +45,21 @@ export type DelegateEnd =
 
 /** Lives as long as the run of the task, across its criteria retries. */
 export interface Dialogue {
-  /** Of the sessions in which its turns take place. */
-  readonly session: Pick<SessionRequest, "systemPrompt" | "tools" | "availableTools">;
   /**
-   * From a prompt of the task until the model is done with it. Never throws. It may go on in the background no longer
-   * than until it resolves: whatever it started has then ended.
+   * Of the sessions in which its turns take place. A session that was lent already has its system prompt: there, this
+   * one stands in front of the first text that is sent.
+   */
+  readonly session: Pick<SessionRequest, "systemPrompt" | "tools" | "availableTools" | "readable">;
+  /**
+   * From a prompt of the task until the model is done with it. Never throws. When it resolves, all that it started
+   * has ended. It resolves soon after the scope has stopped.
    */
   round(prompt: string, send: SendTurn): Promise<RoundEnd>;
   /** Ends everything. Bounded in time, never throws. */
   close(): Promise<void>;
 }
 
-/** Sends the text of one turn as it is: nothing in it is expanded. */
+/** Sends the text of one turn as it is: nothing in it is expanded. One at a time. */
 export type SendTurn = (text: string) => Promise<TurnSent>;
 
 export type TurnSent =
@@ -65,6 +70,8 @@ export type TurnSent =
       /** The answer ends where the model's output limit has cut it. */
       readonly cut: boolean;
     }
+  /** The model did not stop: its answer was cut off, and is lost. */
+  | { readonly kind: "too long" }
   /** No attempt is left. */
   | { readonly kind: "exhausted"; readonly crash: Crash }
   | { readonly kind: "stopped" };
@@ -72,6 +79,6 @@ export type TurnSent =
 export type RoundEnd =
   /** `toolCalls`: those of all its turns, and its actions that called tools. `text`: the answer for people. */
   | { readonly kind: "completed"; readonly text: string; readonly toolCalls: readonly ToolCall[] }
-  /** The task fails, without a retry. */
-  | { readonly kind: "failed"; readonly reason: string }
+  /** The task fails, without a retry. `text`: what the model has to say about it. */
+  | { readonly kind: "failed"; readonly reason: string; readonly text?: string }
   | Extract<TurnSent, { kind: "exhausted" | "stopped" }>;

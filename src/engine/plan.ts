@@ -95,7 +95,9 @@ function common(spec: RunSpec, work: PlannedTree): Omit<RunPlan, "permissions"> 
   const { version, entryFingerprint, entry, limits, userInput } = spec;
   const { models } = entry;
   const hasFlow = leafWorks<number, PlannedLeaf>(work).some(({ kind }) => kind === "Flow");
-  return { version, entryFingerprint, models, limits: limitsOf(limits, hasFlow), userInput, work };
+  const plan = { version, entryFingerprint, models, limits: limitsOf(limits, hasFlow), userInput };
+  const actionTasks = Object.keys(spec.dialogues ?? {});
+  return { ...plan, ...(actionTasks.length === 0 ? {} : { actionTasks }), work };
 }
 
 function permissionsOf(spec: RunSpec, tasks: readonly string[]): RunPlan["permissions"] {

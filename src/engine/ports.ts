@@ -56,6 +56,8 @@ export interface SessionRequest {
    * sub-agents don't. A message without text is left out.
    */
   readonly history?: readonly PastMessage[];
+  /** Folders that the session may read, and not write, whatever its permissions allow. Absolute. */
+  readonly readable?: readonly string[];
 }
 
 export interface PastMessage {
@@ -65,13 +67,14 @@ export interface PastMessage {
 
 /** A tool whose handler runs in this process. */
 export interface SessionTool {
+  /** Of a server, `server/tool`. The model may know it under another name; everybody else knows it under this one. */
   readonly name: string;
   readonly description: string;
   /** JSON Schema of the arguments. The runtime shows it to the model and checks nothing against it. */
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Absent: the `tools` of the permissions decide. `always`: the caller vouches for the tool. */
   readonly allowed?: "always";
-  /** Of one call. Default: 60. */
+  /** Of one call. Default: 60. `Infinity`: the tool itself sees to it. */
   readonly timeoutSeconds?: number;
   /** What it throws is reported to the model as a failure. Bounded in time and in size. */
   readonly run: (given: unknown, call: SessionToolCall) => ToolAnswer | Promise<ToolAnswer>;
@@ -93,10 +96,14 @@ export interface ToolSource {
    * the failures, and the session goes on without it.
    */
   offer(permissions: Permissions, signal: AbortSignal): Promise<ToolOffer>;
+  /** Ends what it has started. Called once, at the end of the run. Bounded in time, never throws. */
+  close(): Promise<void>;
 }
 
 export interface ToolOffer {
   readonly tools: readonly SessionTool[];
+  /** Where they keep results that are too long for the model. */
+  readonly readable?: readonly string[];
   readonly failures: readonly ServerFailure[];
 }
 

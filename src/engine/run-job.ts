@@ -6,17 +6,25 @@
  * with the number of works done.
  */
 import type { FlowWork, LeafWork, TaskWork } from "../entry/model.ts";
-import { crashAdvice } from "../events/crash.ts";
+import { crashAdvice, crashText } from "../events/crash.ts";
 import type { ExceededLimit, LimitScope } from "../events/exceeded-limit.ts";
 import type { RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
 import type { RunPlan } from "../events/plan.ts";
+import type { DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
 import type { FlowEnd } from "./flow.ts";
 import { CallBudget, deadlines, exceeded, UsageBudget } from "./limits.ts";
 import { flowOf, modelOf, paramsOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
 import { runWork, type Finished, type WorkResult } from "./run-work.ts";
-import { Scope, stopText, type Deadlines, type StopReason } from "./scope.ts";
+import {
+  Scope,
+  STOP_GRACE_MS,
+  stopText,
+  unlessStopped,
+  type Deadlines,
+  type StopReason,
+} from "./scope.ts";
 import { waitingFor, type LatestAttempt } from "./task-context.ts";
 import { Variables } from "./variables.ts";
 
@@ -89,6 +97,15 @@ interface TaskStart {
   readonly borrowed?: Session;
 }
 
+/** One run of a task: as a work of the job, or delegated by one. */
+interface TaskRun extends TaskStart {
+  readonly iteration: number;
+  readonly scope: Scope;
+  readonly userInput: string;
+  /** Of delegation. */
+  readonly depth: number;
+}
+
 class Run {
   readonly #spec: RunSpec;
   readonly #ports: EnginePorts;
@@ -115,13 +132,15 @@ class Run {
     body: () => Promise<WorkResult>,
     { lent = false }: { readonly lent?: boolean } = {},
   ): Promise<RunOutcome> {
-    const { entryFile, workingDirectory, limits } = this.#spec;
+    const { entryFile, workingDirectory, limits, toolSource } = this.#spec;
     const { emit, clock } = this.#ports;
     const file = entryFile === undefined ? {} : { entryFile };
     emit({ type: "run.started", jobName, ...file, workingDirectory, ...plan });
     const deadline = deadlines(clock, limits, "jobMinutes");
     deadline.add(this.#scope);
     const outcome = this.#conclude(await body(), lent);
+    if (toolSource !== undefined)
+      await unlessStopped(this.#scope, clock, STOP_GRACE_MS, toolSource.close());
     deadline.dispose();
     this.#taskDeadlines.dispose();
     this.#scope.dispose();
@@ -187,7 +206,15 @@ class Run {
   }
 
   task(start: TaskStart): Promise<WorkResult> {
-    return this.#work(start, ({ iteration }, scope) => this.#runTask(start, iteration, scope));
+    return this.#work(start, async ({ iteration }, scope) => {
+      const { userInput } = this.#spec;
+      const run = { ...start, iteration, scope, userInput, depth: 0 };
+      const { outcome, answer } = await this.#runTask(run);
+      const { text = "" } = answer;
+      return this.#dialogueOf(run) === undefined || text === ""
+        ? outcome
+        : { ...outcome, report: text };
+    });
   }
 
   /** An iteration of a work, from its start to its end. */
@@ -226,15 +253,16 @@ class Run {
     return `turn-${(this.#turns += 1)}`;
   }
 
-  async #runTask(start: TaskStart, iteration: number, scope: Scope): Promise<TaskOutcome> {
-    const { entry, userInput, workingDirectory, limits, permissionsOf } = this.#spec;
-    const { workId, taskId, modelId, borrowed } = start;
+  async #runTask(run: TaskRun): ReturnType<typeof runTask> {
+    const { entry, workingDirectory, limits, permissionsOf, toolSource } = this.#spec;
+    const { workId, taskId, modelId, borrowed, iteration, scope, userInput } = run;
     const task = entry.tasks[taskId];
     if (task === undefined) {
       const message = `There is no task "${taskId}" in the entry.`;
-      return { kind: "crashed", crash: { cause: "internal", message } };
+      return { outcome: { kind: "crashed", crash: { cause: "internal", message } }, answer: {} };
     }
     const multiple = task.criteria?.runConditionInSameSession === false;
+    const startDialogue = this.#dialogueOf(run);
     return runTask(
       {
         entry,
@@ -247,6 +275,7 @@ class Run {
         modelId,
         workingDirectory,
         permissions: permissionsOf(taskId),
+        toolSource,
         limits,
         variables: new Variables(entry, userInput, modelId),
         scope,
@@ -255,10 +284,69 @@ class Run {
         latest: { attempt: 1, attempts: 1 },
         latestOfRun: this.#latest,
         nextTurnId: () => this.#nextTurnId(),
+        ...(startDialogue === undefined ? {} : { startDialogue }),
         ports: this.#ports,
       },
-      start.availability,
+      run.availability,
     );
+  }
+
+  #dialogueOf(run: TaskRun): (() => Promise<Dialogue>) | undefined {
+    const { dialogues = {}, permissionsOf, workingDirectory } = this.#spec;
+    const { workId, taskId, iteration, scope, depth } = run;
+    const spec = Object.hasOwn(dialogues, taskId) ? dialogues[taskId] : undefined;
+    if (spec === undefined) return undefined;
+    const { emit, clock } = this.#ports;
+    const work = { workId, taskId, iteration };
+    return () =>
+      spec.start({
+        work,
+        depth,
+        scope,
+        permissions: permissionsOf(taskId),
+        workingDirectory,
+        clock,
+        emit: (action) => emit({ type: "action", work, action }),
+        decide: (decision) => emit({ type: "decision", work, decision }),
+        delegate: (request, signal) => this.#delegate(run, request, signal),
+      });
+  }
+
+  /**
+   * Runs a task for the dialogue of another, as a part of its work: it has limits of its own as every task, ends with
+   * the signal, and counts in the budgets of the job. Its crash is a failure.
+   */
+  async #delegate(
+    { workId, taskId: previousTask, iteration, depth }: TaskRun,
+    { taskId, input }: DelegateRequest,
+    signal: AbortSignal,
+  ): Promise<DelegateEnd> {
+    const { entry } = this.#spec;
+    const scope = this.#scope.child();
+    const cancel = (): void => scope.stop({ kind: "canceled", reason: "canceled" });
+    if (signal.aborted) cancel();
+    else signal.addEventListener("abort", cancel, { once: true });
+    const { outcome, answer } = await this.#runTask({
+      workId,
+      taskId,
+      modelId: modelOf(entry, taskId, undefined),
+      availability: { previousTask, skip: false },
+      iteration,
+      scope,
+      userInput: input,
+      depth: depth + 1,
+    });
+    signal.removeEventListener("abort", cancel);
+    scope.dispose();
+    const { text = "" } = answer;
+    if (outcome.kind === "succeeded") return { ...answer, kind: "succeeded", text };
+    const reason =
+      outcome.kind === "failed"
+        ? outcome.reason
+        : outcome.kind === "crashed"
+          ? crashText(outcome.crash)
+          : stopText(outcome.reason);
+    return { kind: "failed", reason, ...(text === "" ? {} : { text }) };
   }
 }
 

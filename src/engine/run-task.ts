@@ -17,7 +17,7 @@ import {
 } from "./criteria.ts";
 import { stopText, type StopReason } from "./scope.ts";
 import { decide, waitingFor, type TaskContext } from "./task-context.ts";
-import { TaskPrompts } from "./task-prompts.ts";
+import { TaskPrompts, type Answer } from "./task-prompts.ts";
 
 export type TaskOutcome =
   | { readonly kind: "succeeded" }
@@ -41,7 +41,7 @@ export interface AvailabilityInput {
 export async function runTask(
   context: TaskContext,
   availability: AvailabilityInput,
-): Promise<TaskOutcome> {
+): Promise<{ readonly outcome: TaskOutcome; readonly answer: Answer }> {
   const { scope, deadlines } = context;
   const prompts = new TaskPrompts(context);
   deadlines.add(scope);
@@ -53,7 +53,7 @@ export async function runTask(
     decide(context, { kind: "task-failed", reason: `crashed: ${outcome.crash.message}` });
   }
   await prompts.end(outcome.kind === "succeeded");
-  return outcome;
+  return { outcome, answer: prompts.answer };
 }
 
 /** `stopped` while a prompt was under way: what it means depends on who stopped it. */
@@ -116,9 +116,8 @@ async function checkAvailability(
     const { condition } = availability;
     const judge = (judged: Judged): Verdict<AvailabilityField> =>
       judgeCondition("condition", "availability", condition[0], judged);
-    const outcome = await prompts.send({
+    const outcome = await prompts.condition({
       purpose: "availability",
-      role: "driving",
       prompt: condition,
       retry: 0,
       wentWell: (judged) => judge(judged).kind === "holds",
@@ -150,15 +149,14 @@ function unavailable(context: TaskContext, { kind, reason }: Verdict<Availabilit
 /** Statements 11–13: the prompt, its criteria, and the retries that the failure action allows. */
 async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Result> {
   const { task } = context;
-  const first = await prompts.send({
-    purpose: "prompt",
-    role: "task",
+  const first = await prompts.round({
     prompt: task.prompt,
     retry: 0,
     wentWell: promptWentWell(task),
   });
   if (first.kind === "stopped") return { kind: "interrupted" };
   if (first.kind === "exhausted") return { kind: "crashed", crash: first.crash };
+  if (first.kind === "failed") return { ...first, answer: false };
   const { criteria } = task;
   if (criteria === undefined) {
     return first.cut
@@ -177,6 +175,7 @@ async function runPrompt(context: TaskContext, prompts: TaskPrompts): Promise<Re
     if (check.kind === "exhausted" && context.mode.kind === "borrowed")
       return { kind: "crashed", crash: check.crash };
     if (check.kind === "holds") return { kind: "succeeded" };
+    if (check.kind === "ended") return { kind: "failed", reason: check.reason, answer: false };
     if (check.kind === "fails") ({ missing, reason } = check);
     else reason = `the session crashed: ${check.crash.message}`;
     if (retry === of) break;
@@ -198,6 +197,8 @@ type Check =
       /** As in `TaskOutcome`. */
       readonly answer: boolean;
     }
+  /** No further retry would help. */
+  | { readonly kind: "ended"; readonly reason: string }
   | { readonly kind: "exhausted"; readonly crash: Crash }
   | { readonly kind: "stopped" };
 
@@ -216,13 +217,8 @@ async function retryOnce(
   retry: number,
 ): Promise<Check> {
   const prompt = retryPrompt(context.task, missing);
-  const outcome = await prompts.send({
-    purpose: "prompt",
-    role: "task",
-    prompt,
-    retry,
-    wentWell: promptWentWell(context.task),
-  });
+  const outcome = await prompts.round({ prompt, retry, wentWell: promptWentWell(context.task) });
+  if (outcome.kind === "failed") return { kind: "ended", reason: outcome.reason };
   if (outcome.kind !== "completed") return outcome;
   return checkCriteria(context, prompts, criteria, outcome, retry);
 }
@@ -240,7 +236,8 @@ async function checkCriteria(
     const content = JSON.stringify(toolExecuted);
     const missing = missingTools(toolExecuted, toolCalls);
     if (missing.length > 0) {
-      const reason = `not called successfully in the last turn: ${missing.join(", ")}`;
+      const where = prompts.hasDialogue ? "since the last retry" : "in the last turn";
+      const reason = `not called successfully ${where}: ${missing.join(", ")}`;
       decide(context, { kind: "criteria-failed", field: "toolExecuted", content, reason });
       return { kind: "fails", missing, reason, answer: true };
     }
@@ -254,9 +251,8 @@ async function checkCriteria(
   if (condition !== undefined) {
     const judge = (judged: Judged): Verdict<CriteriaField> =>
       judgeCondition("condition", "criteria", condition[0], judged);
-    const outcome = await prompts.send({
+    const outcome = await prompts.condition({
       purpose: "criteria",
-      role: "driving",
       prompt: condition,
       retry,
       wentWell: (judged) => judge(judged).kind === "holds",

@@ -32,6 +32,8 @@ export interface Prompt {
   readonly sessions: SessionSource;
   /** Of a workflow. */
   readonly activity?: StepActivity;
+  /** A crash that says something about the answer: the prompt is not sent again. */
+  readonly isAnswer?: (crash: Crash) => boolean;
   /** Called after every turn, also one that crashed. */
   readonly onTurn?: (outcome: TurnOutcome) => void;
 }
@@ -80,9 +82,12 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
     }
     const remedy = crashRemedy(crash, { lent });
     if (remedy.kind === "retry-later") overloaded += 1;
-    const attempts = Math.min(count, attempt + furtherAttempts(remedy, overloaded));
+    const isAnswer = prompt.isAnswer?.(crash) === true;
+    const further = isAnswer ? 0 : furtherAttempts(remedy, overloaded);
+    const attempts = Math.min(count, attempt + further);
     decide(sender, { kind: "session-crashed", purpose, attempt, attempts, crash });
     await prompt.sessions.discard();
+    if (isAnswer) return outcome;
     if (attempt === attempts) {
       const advice = remedy.advice === undefined ? {} : { advice: remedy.advice };
       decide(sender, { kind: "attempts-exhausted", purpose, attempts: attempt, ...advice });

@@ -7,9 +7,11 @@
  */
 import type { SessionRole } from "../events/decision.ts";
 import { closeSession, openSession } from "./open-session.ts";
-import type { Session } from "./ports.ts";
+import type { Session, SessionRequest } from "./ports.ts";
+import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
 import type { Acquired, SessionSource } from "./send-prompt.ts";
-import type { TaskContext } from "./task-context.ts";
+import { decide, type TaskContext } from "./task-context.ts";
+import type { TaskDialogue } from "./task-dialogue.ts";
 
 interface Request {
   readonly role: "driving" | "task";
@@ -21,10 +23,15 @@ interface Request {
 
 export class SessionKeeper {
   readonly #context: TaskContext;
+  readonly #dialogue: TaskDialogue | undefined;
   #open: { readonly session: Session; readonly role: SessionRole } | undefined;
+  /** Servers that were reported as failed. */
+  readonly #failed = new Set<string>();
 
-  constructor(context: TaskContext) {
+  /** `dialogue`: of the sessions for the prompt of the task. */
+  constructor(context: TaskContext, dialogue: TaskDialogue | undefined) {
     this.#context = context;
+    this.#dialogue = dialogue;
   }
 
   /** Where the attempts of one prompt get their sessions. `retry`: 0, else the criteria retry. */
@@ -42,14 +49,35 @@ export class SessionKeeper {
     if (this.#open !== undefined) return { kind: "ready", session: this.#open.session };
 
     const role: SessionRole = mode.kind === "single" ? "both" : request.role;
+    const dialogue = role === "driving" ? undefined : this.#dialogue;
+    const own =
+      dialogue === undefined ? await this.#tools(request.signal) : await dialogue.session();
+    if (this.#context.scope.stopped !== undefined) return { kind: "canceled", toolCalls: [] };
     const acquired = await openSession(this.#context, {
       ...request,
       role,
       workingDirectory,
       permissions,
+      ...own,
     });
     if (acquired.kind === "ready") this.#open = { session: acquired.session, role };
     return acquired;
+  }
+
+  /** Of the entry. In a task with a protocol, its actions call them, and only sessions for conditions are given them. */
+  async #tools(signal: AbortSignal): Promise<Pick<SessionRequest, "tools" | "readable">> {
+    const { toolSource, permissions, scope, ports } = this.#context;
+    if (toolSource === undefined) return {};
+    const offering = toolSource.offer(permissions, signal);
+    const offer = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, offering);
+    if (offer === undefined) return {};
+    for (const { server, reason } of offer.failures) {
+      if (this.#failed.has(server)) continue;
+      this.#failed.add(server);
+      decide(this.#context, { kind: "tool-server-failed", server, reason });
+    }
+    const { tools, readable } = offer;
+    return { tools, ...(readable === undefined ? {} : { readable }) };
   }
 
   /** The purpose is served: with multiple models its session is no longer needed. */

@@ -2,8 +2,9 @@ import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts
 import type { MadeDecision } from "../events/decision.ts";
 import type { ExceededLimit } from "../events/exceeded-limit.ts";
 import type { WorkRef } from "../events/event.ts";
+import type { Dialogue } from "./dialogue.ts";
 import type { Budgets, ResolvedLimits } from "./limits.ts";
-import type { EnginePorts, Session } from "./ports.ts";
+import type { EnginePorts, Session, ToolSource } from "./ports.ts";
 import type { Deadlines, Scope } from "./scope.ts";
 import type { Variables } from "./variables.ts";
 
@@ -26,6 +27,8 @@ export interface TaskContext {
   readonly modelId: string;
   readonly workingDirectory: string;
   readonly permissions: Permissions;
+  /** What its sessions may call beside the runtime's own tools. */
+  readonly toolSource?: ToolSource | undefined;
   readonly limits: ResolvedLimits;
   readonly variables: Variables;
   readonly scope: Scope;
@@ -38,6 +41,8 @@ export interface TaskContext {
   readonly nextTurnId: () => string;
   /** The attempt that began last in the run, whichever task's it is. */
   readonly latestOfRun: LatestAttempt;
+  /** Of a task whose prompt takes several turns. Called at most once. */
+  readonly startDialogue?: () => Promise<Dialogue>;
   readonly ports: EnginePorts;
 }
 

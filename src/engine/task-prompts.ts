@@ -1,5 +1,5 @@
 /**
- * What a task adds to the sending of a prompt: its variables, the session of each purpose, its models,
+ * What a task adds to the sending of a prompt: its variables, the session of each purpose, its models, its dialogue,
  * and the work that the events belong to.
  */
 import type { ExpandedPrompt } from "../entry/model.ts";
@@ -7,14 +7,21 @@ import type { Crash } from "../events/crash.ts";
 import type { Purpose } from "../events/decision.ts";
 import { MANAGED_ATTEMPTS, roundRobin, sameModel, type Attempts } from "./attempts.ts";
 import type { Judged } from "./criteria.ts";
-import { sendPrompt } from "./send-prompt.ts";
+import type { TurnSent } from "./dialogue.ts";
+import type { ToolCall, TurnOutcome } from "./ports.ts";
+import { sendPrompt, type Prompt } from "./send-prompt.ts";
 import type { Sender } from "./sender.ts";
 import { SessionKeeper } from "./session-keeper.ts";
 import type { TaskContext } from "./task-context.ts";
+import { TaskDialogue } from "./task-dialogue.ts";
+import { argumentOf } from "./variables.ts";
 
-export interface TaskPrompt {
-  readonly purpose: Purpose;
-  readonly role: "driving" | "task";
+export interface Condition extends Round {
+  readonly purpose: Exclude<Purpose, "prompt">;
+}
+
+/** From a prompt of the task until the model is done with it. */
+export interface Round {
   readonly prompt: ExpandedPrompt;
   /** 0, else the criteria retry that this is a part of. */
   readonly retry: number;
@@ -28,15 +35,28 @@ export type Sent =
   | { readonly kind: "exhausted"; readonly crash: Crash }
   | { readonly kind: "stopped" };
 
+/** What a round of a task leaves behind for others. */
+export interface Answer {
+  /** The last answer to its prompt. */
+  readonly text?: string;
+  /** What was named last with `job_prepare_document`. */
+  readonly document?: string;
+}
+
 export class TaskPrompts {
   readonly #context: TaskContext;
+  readonly #dialogue: TaskDialogue | undefined;
   readonly #keeper: SessionKeeper;
   readonly #sender: Sender;
+  #text: string | undefined;
+  #document: string | undefined;
 
   constructor(context: TaskContext) {
     const { ports, scope, limits, budgets, latest, latestOfRun, work, nextTurnId } = context;
     this.#context = context;
-    this.#keeper = new SessionKeeper(context);
+    const { startDialogue } = context;
+    this.#dialogue = startDialogue && new TaskDialogue(context, startDialogue);
+    this.#keeper = new SessionKeeper(context, this.#dialogue);
     this.#sender = {
       ports,
       scope,
@@ -51,34 +71,97 @@ export class TaskPrompts {
     };
   }
 
-  async send({ purpose, role, prompt, retry, wentWell }: TaskPrompt): Promise<Sent> {
-    const { variables, scope, mode } = this.#context;
-    const outcome = await sendPrompt(this.#sender, {
-      purpose,
-      retry,
-      text: () => variables.expand(prompt),
-      attempts: this.#attempts(role),
-      lent: mode.kind === "borrowed",
-      sessions: this.#keeper.source(role, retry),
-      onTurn: ({ toolCalls }) => variables.report(toolCalls),
+  /** A turn of its own, in the driving session if there is one. */
+  async condition({ prompt, ...condition }: Condition): Promise<Sent> {
+    const { variables } = this.#context;
+    const { wentWell } = condition;
+    const text = (): string => variables.expand(prompt);
+    return this.#judged(await this.#send({ ...condition, role: "driving", text }), wentWell);
+  }
+
+  /** `failed`: a dialogue has ended without an answer, and a retry would not help. */
+  async round(round: Round): Promise<Sent | { readonly kind: "failed"; readonly reason: string }> {
+    const { prompt, retry, wentWell } = round;
+    const { variables } = this.#context;
+    const common = { purpose: "prompt", role: "task", retry } as const;
+    if (this.#dialogue === undefined) {
+      const text = (): string => variables.expand(prompt);
+      const outcome = await this.#send({ ...common, text });
+      if ("text" in outcome) this.#text = outcome.text;
+      return this.#judged(outcome, wentWell);
+    }
+    const end = await this.#dialogue.round(variables.expand(prompt), async (text) => {
+      const outcome = await this.#send({ ...common, text, isAnswer: this.#isAnswer });
+      return outcome.kind === "crashed" && this.#isAnswer(outcome.crash)
+        ? { kind: "too long" }
+        : asSent(outcome);
     });
-    switch (outcome.kind) {
-      case "canceled":
-        return { kind: "stopped" };
-      case "crashed":
-        return { kind: "exhausted", crash: outcome.crash };
+    if (end === undefined || this.#context.scope.stopped !== undefined) return { kind: "stopped" };
+    switch (end.kind) {
       case "completed":
-      case "cut": {
-        const judged = { toolCalls: outcome.toolCalls, cut: outcome.kind === "cut" };
-        await this.#keeper.purposeServed(wentWell(judged));
-        return scope.stopped === undefined ? { kind: "completed", ...judged } : { kind: "stopped" };
-      }
+        this.#text = end.text;
+        return this.#served({ toolCalls: end.toolCalls, cut: false }, wentWell);
+      case "failed":
+        this.#text = end.text;
+        await this.#keeper.purposeServed(false);
+        return end;
+      case "exhausted":
+      case "stopped":
+        return end;
     }
   }
 
-  /** Ends the session that is open, if there is one. */
-  end(succeeded: boolean): Promise<void> {
-    return this.#keeper.end(succeeded);
+  get answer(): Answer {
+    return {
+      ...(this.#text === undefined ? {} : { text: this.#text }),
+      ...(this.#document === undefined ? {} : { document: this.#document }),
+    };
+  }
+
+  /** Whether its prompt takes several turns. */
+  get hasDialogue(): boolean {
+    return this.#dialogue !== undefined;
+  }
+
+  readonly #isAnswer = ({ cause }: Crash): boolean =>
+    // A session that was lent is not replaced.
+    cause === "answer-too-long" && this.#context.mode.kind !== "borrowed";
+
+  #send({
+    role,
+    ...prompt
+  }: Pick<Prompt, "purpose" | "retry" | "text" | "isAnswer"> & {
+    readonly role: "driving" | "task";
+  }): Promise<TurnOutcome> {
+    const { variables, mode } = this.#context;
+    return sendPrompt(this.#sender, {
+      ...prompt,
+      attempts: this.#attempts(role),
+      lent: mode.kind === "borrowed",
+      sessions: this.#keeper.source(role, prompt.retry),
+      onTurn: ({ toolCalls }) => {
+        variables.report(toolCalls);
+        this.#document = documentIn(toolCalls) ?? this.#document;
+      },
+    });
+  }
+
+  async #judged(outcome: TurnOutcome, wentWell: Round["wentWell"]): Promise<Sent> {
+    const sent = asSent(outcome);
+    if (sent.kind !== "completed") return sent;
+    return this.#served({ toolCalls: sent.toolCalls, cut: sent.cut }, wentWell);
+  }
+
+  async #served(judged: Judged, wentWell: Round["wentWell"]): Promise<Sent> {
+    await this.#keeper.purposeServed(wentWell(judged));
+    return this.#context.scope.stopped === undefined
+      ? { kind: "completed", ...judged }
+      : { kind: "stopped" };
+  }
+
+  /** Ends the dialogue and the session that is open, if there is one. */
+  async end(succeeded: boolean): Promise<void> {
+    await Promise.all([this.#dialogue?.close(), this.#keeper.end(succeeded)]);
   }
 
   #attempts(role: "driving" | "task"): Attempts {
@@ -97,4 +180,24 @@ export class TaskPrompts {
           : roundRobin(driving, budgets);
     }
   }
+}
+
+function asSent(outcome: TurnOutcome): Exclude<TurnSent, { kind: "too long" }> {
+  const { toolCalls } = outcome;
+  switch (outcome.kind) {
+    case "canceled":
+      return { kind: "stopped" };
+    case "crashed":
+      return { kind: "exhausted", crash: outcome.crash };
+    case "completed":
+    case "cut":
+      return { kind: "completed", text: outcome.text, toolCalls, cut: outcome.kind === "cut" };
+  }
+}
+
+function documentIn(toolCalls: readonly ToolCall[]): string | undefined {
+  const last = toolCalls.findLast(
+    ({ name, succeeded }) => succeeded && name === "job_prepare_document",
+  );
+  return last && argumentOf(last);
 }

@@ -3,6 +3,7 @@
  * add no follow-up problems: what depends on something that is broken is passed over.
  */
 import { readGlob } from "./glob.ts";
+import { toolPatternProblem } from "./tool-pattern.ts";
 import {
   runtimeVariables,
   type Entry,
@@ -15,39 +16,14 @@ import {
 } from "./model.ts";
 import { PromptExpander } from "./prompt-expander.ts";
 import { trailPath } from "./prompt.ts";
-import { isRecord } from "../document/guards.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import type { Salvaged } from "../document/salvage.ts";
-import { compileSchema } from "../document/schema-check.ts";
-import { validate as isEntry } from "../generated/schema-accepts.ts";
-import { entrySchema } from "./entry-schema.ts";
-import { suggestion } from "../document/suggest.ts";
-
-export const entryCheck = compileSchema<Entry>(entrySchema, "entry", isEntry);
-
-/** The keys that the author wrote, whether or not what is behind them is sound. */
-export interface EntryNames {
-  readonly models: ReadonlySet<string>;
-  readonly promptVariables: ReadonlySet<string>;
-  readonly tasks: ReadonlySet<string>;
-  readonly jobs: ReadonlySet<string>;
-}
+import { checkTools } from "./check-tools.ts";
+import type { EntryNames } from "./entry-names.ts";
+import { entryCheck, Findings, listed } from "./findings.ts";
 
 /** Whether a work requires user input, and which task (quoted) is the reason. */
 type Need = "none" | "unknown" | { readonly of: string };
-
-export function entryNames(value: unknown): EntryNames {
-  const keys = (field: string): ReadonlySet<string> => {
-    const map = isRecord(value) ? value[field] : undefined;
-    return new Set(isRecord(map) ? Object.keys(map) : []);
-  };
-  return {
-    models: keys("models"),
-    promptVariables: keys("promptVariables"),
-    tasks: keys("tasks"),
-    jobs: keys("jobs"),
-  };
-}
 
 export function checkEntry(
   entry: Salvaged<Entry>,
@@ -60,30 +36,24 @@ export function checkEntry(
 class EntryChecker {
   readonly #entry: Salvaged<Entry>;
   readonly #names: EntryNames;
-  readonly #problems: Problem[] = [];
-  /** Code paths with a problem. */
-  readonly #broken: Set<string>;
+  readonly #findings: Findings;
   readonly #expander: PromptExpander;
-  /** Looking for a similar name among thousands, for thousands of names, would take minutes. */
-  #suggestionsLeft = 100;
 
   constructor(entry: Salvaged<Entry>, names: EntryNames, schemaProblems: readonly Problem[]) {
     this.#entry = entry;
     this.#names = names;
-    this.#broken = new Set(
-      schemaProblems.flatMap(({ codePath, meant = codePath }) => [codePath, meant]),
-    );
+    this.#findings = new Findings(schemaProblems);
     const variables = entry.promptVariables ?? {};
     this.#expander = new PromptExpander((name) => {
       if (names.promptVariables.has(name)) return sound(variables[name]) ?? null;
-      return this.#isBroken(["promptVariables"]) ? null : undefined;
+      return this.#findings.isBroken(["promptVariables"]) ? null : undefined;
     });
   }
 
   check(): Problem[] {
     const { tasks, jobs } = this.#entry;
     this.#checkDrivingRetries();
-    this.#checkGlobs(["permissions"], this.#entry.permissions);
+    this.#checkPatterns(["permissions"], this.#entry.permissions);
     for (const [name, task] of Object.entries(tasks ?? {})) {
       if (task !== undefined) this.#checkTask(name, task);
     }
@@ -91,14 +61,15 @@ class EntryChecker {
       if (job?.work !== undefined) this.#checkJob(name, job.work, job.requireUserInput);
     }
     this.#checkGrid();
-    return this.#problems;
+    checkTools(this.#entry, this.#names, this.#findings);
+    return this.#findings.problems;
   }
 
   #checkDrivingRetries(): void {
     const first = this.#entry.drivingSessionRetries?.[0]?.modelId;
     const driving = this.#entry.models?.driving;
     if (first === undefined || driving === undefined || first === driving) return;
-    this.#add(
+    this.#findings.add(
       ["drivingSessionRetries", 0, "modelId"],
       `Must equal entry.models.driving, which is ${JSON.stringify(driving)}.`,
     );
@@ -120,24 +91,30 @@ class EntryChecker {
       task.criteria?.failureAction?.additionalPrompt,
     );
     this.#checkTaskUserInput(name, task.requireUserInput === true, usesUserInput);
-    this.#checkGlobs([...at, "permissions"], task.permissions);
+    this.#checkPatterns([...at, "permissions"], task.permissions);
   }
 
-  #checkGlobs(path: Path, permissions: Salvaged<Permissions> | undefined): void {
+  #checkPatterns(path: Path, permissions: Salvaged<Permissions> | undefined): void {
     if (typeof permissions !== "object") return;
     for (const field of ["read", "write"] as const) {
       for (const [index, pattern] of (permissions[field] ?? []).entries()) {
         const reason = pattern === undefined ? [] : readGlob(pattern.replace(/^!/, ""));
         if (typeof reason === "string")
-          this.#add([...path, field, index], `Is not a valid glob: ${reason}.`);
+          this.#findings.add([...path, field, index], `Is not a valid glob: ${reason}.`);
       }
+    }
+    for (const [index, pattern] of (permissions.tools ?? []).entries()) {
+      const reason =
+        pattern === undefined ? pattern : toolPatternProblem(pattern.replace(/^!/, ""));
+      if (reason !== undefined)
+        this.#findings.add([...path, "tools", index], `Is not a valid pattern: ${reason}.`);
     }
   }
 
   #checkTaskUserInput(name: string, required: boolean, used: boolean | undefined): void {
     const path = ["tasks", name, "requireUserInput"];
-    if (used === undefined || used === required || this.#isBroken(path)) return;
-    this.#add(
+    if (used === undefined || used === required || this.#findings.isBroken(path)) return;
+    this.#findings.add(
       path,
       used
         ? "Must be true, because the prompt uses $user-input."
@@ -160,7 +137,7 @@ class EntryChecker {
       // The text at fault is that of the innermost variable.
       const place = variable === undefined ? path : ["promptVariables", variable];
       const hint = missing === undefined ? {} : this.#suggestVariable(missing);
-      this.#problems.push({ path: place, codePath, reason, ...hint });
+      this.#findings.problems.push({ path: place, codePath, reason, ...hint });
     }
     return complete ? usesUserInput : undefined;
   }
@@ -172,10 +149,13 @@ class EntryChecker {
     if (required === undefined || need === "unknown") return;
     if (need === "none") {
       if (required) {
-        this.#add(path, "Must not be true, because no task of the job requires user input.");
+        this.#findings.add(
+          path,
+          "Must not be true, because no task of the job requires user input.",
+        );
       }
     } else if (!required) {
-      this.#add(path, `Must be true, because task ${need.of} requires user input.`);
+      this.#findings.add(path, `Must be true, because task ${need.of} requires user input.`);
     }
   }
 
@@ -197,9 +177,9 @@ class EntryChecker {
         if (
           work.atMostReached !== undefined &&
           work.atMost === undefined &&
-          !this.#isBroken([...path, "atMost"])
+          !this.#findings.isBroken([...path, "atMost"])
         ) {
-          this.#add([...path, "atMostReached"], "Requires atMost.");
+          this.#findings.add([...path, "atMostReached"], "Requires atMost.");
         }
         return most([
           this.#checkCondition([...path, "preCondition"], work.preCondition),
@@ -219,12 +199,12 @@ class EntryChecker {
     path: Path,
     condition: readonly [boolean | undefined, Salvaged<Work> | undefined] | undefined,
   ): Need {
-    if (condition === undefined) return this.#isBroken(path) ? "unknown" : "none";
+    if (condition === undefined) return this.#findings.isBroken(path) ? "unknown" : "none";
     return this.#checkWork([...path, 1], condition[1]);
   }
 
   #checkBranch(path: Path, work: Salvaged<Work> | undefined): Need {
-    if (work === undefined) return this.#isBroken(path) ? "unknown" : "none";
+    if (work === undefined) return this.#findings.isBroken(path) ? "unknown" : "none";
     return this.#checkWork(path, work);
   }
 
@@ -239,11 +219,15 @@ class EntryChecker {
     const task = this.#entry.tasks?.[taskId];
     if (task === undefined) return "unknown";
     const quoted = JSON.stringify(taskId);
-    const hasModel = task.model !== undefined || this.#isBroken(["tasks", taskId, "model"]);
-    if (!hasModel && modelOverride === undefined && !this.#isBroken(overridePath)) {
-      this.#add(overridePath, `This field is required, because task ${quoted} has no model.`);
+    const hasModel =
+      task.model !== undefined || this.#findings.isBroken(["tasks", taskId, "model"]);
+    if (!hasModel && modelOverride === undefined && !this.#findings.isBroken(overridePath)) {
+      this.#findings.add(
+        overridePath,
+        `This field is required, because task ${quoted} has no model.`,
+      );
     }
-    if (this.#isBroken(["tasks", taskId, "requireUserInput"])) return "unknown";
+    if (this.#findings.isBroken(["tasks", taskId, "requireUserInput"])) return "unknown";
     return task.requireUserInput === true ? { of: quoted } : "none";
   }
 
@@ -251,7 +235,7 @@ class EntryChecker {
     const quoted = JSON.stringify(file ?? "");
     if (file !== undefined && this.#names.tasks.has(file)) {
       const reason = `A task is called ${quoted}, too. What is told of them could not be told apart.`;
-      this.#add([...path, "file"], reason);
+      this.#findings.add([...path, "file"], reason);
     }
     const needs = Object.entries<Salvaged<Prompt> | undefined>(params ?? {}).map(
       ([name, prompt]): Need => {
@@ -267,9 +251,9 @@ class EntryChecker {
       row?.jobs?.forEach((cell, column) => {
         const jobName = cell?.jobName;
         if (jobName === undefined || this.#names.jobs.has(jobName)) return;
-        if (this.#isBroken(["jobs"])) return;
+        if (this.#findings.isBroken(["jobs"])) return;
         const path = ["grid", rowIndex, "jobs", column, "jobName"];
-        this.#addMissing(path, "job", jobName, this.#names.jobs);
+        this.#findings.addMissing(path, "job", jobName, this.#names.jobs);
       });
     });
   }
@@ -278,60 +262,42 @@ class EntryChecker {
     if (model === undefined || !("category" in model)) return;
     const { category } = model;
     if (category === undefined || this.#names.models.has(category)) return;
-    if (this.#isBroken(["models"])) return;
-    const { hint: guess } = this.#suggest(category, this.#names.models);
+    if (this.#findings.isBroken(["models"])) return;
+    const { hint: guess } = this.#findings.suggest(category, this.#names.models);
     const known = `the entry has ${listed(this.#names.models)}`;
     const hint = guess === undefined || this.#names.models.size > 1 ? known : undefined;
     const hints = [guess, hint].filter((one) => one !== undefined).join(" ");
     const reason = `There is no model category ${JSON.stringify(category)}.`;
-    this.#add([...path, "category"], reason, this.#names.models.size === 0 ? {} : { hint: hints });
+    this.#findings.add(
+      [...path, "category"],
+      reason,
+      this.#names.models.size === 0 ? {} : { hint: hints },
+    );
   }
 
   #checkTaskName(path: Path, name: string): boolean {
     if (this.#names.tasks.has(name)) return true;
-    if (!this.#isBroken(["tasks"])) this.#addMissing(path, "task", name, this.#names.tasks);
+    if (!this.#findings.isBroken(["tasks"]))
+      this.#findings.addMissing(path, "task", name, this.#names.tasks);
     return false;
-  }
-
-  #addMissing(path: Path, what: string, name: string, known: ReadonlySet<string>): void {
-    const reason = `There is no ${what} ${JSON.stringify(name)}.`;
-    this.#add(path, reason, this.#suggest(name, known));
   }
 
   #suggestVariable(name: string): { hint?: string } {
     const runtimeNames = runtimeVariables.map((variable) => variable.slice(1));
-    const { hint: guess } = this.#suggest(name, [...this.#names.promptVariables, ...runtimeNames]);
+    const { hint: guess } = this.#findings.suggest(name, [
+      ...this.#names.promptVariables,
+      ...runtimeNames,
+    ]);
     // What is written in capitals is mostly a variable of the environment.
     const literal = /^[A-Z\d]+$/.test(name) ? `write $$${name} for a literal $${name}` : undefined;
     const hints = [guess, literal].filter((hint) => hint !== undefined);
     return hints.length === 0 ? {} : { hint: hints.join(" ") };
-  }
-
-  #suggest(name: string, known: Iterable<string>): { hint?: string } {
-    return this.#suggestionsLeft-- > 0 ? suggestion(name, known) : {};
-  }
-
-  #add(path: Path, reason: string, hint: { hint?: string } = {}): void {
-    const codePath = entryCheck.codePath(path);
-    this.#broken.add(codePath);
-    this.#problems.push({ path, codePath, reason, ...hint });
-  }
-
-  #isBroken(path: Path): boolean {
-    // The common case must not pay for the expression.
-    return this.#broken.size > 0 && this.#broken.has(entryCheck.codePath(path));
   }
 }
 
 /** A known need for user input wins over an unknown one, which wins over none. */
 function most(needs: readonly Need[]): Need {
   return needs.find((need) => typeof need === "object") ?? needs.find(isUnknown) ?? "none";
-}
-
-/** Some names, short enough for a sentence. */
-function listed(names: ReadonlySet<string>): string {
-  const shown = [...names].slice(0, 20);
-  return shown.join(", ") + (names.size > shown.length ? ", …" : "");
 }
 
 function isUnknown(need: Need): boolean {

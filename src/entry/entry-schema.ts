@@ -53,7 +53,7 @@ const permissionRules = object(
     },
     tools: {
       ...names,
-      description: "Names of further tools that the agent may call. A leading ! denies.",
+      description: "Further tools that the agent may call: names, server/tool, server/* or *. A leading ! denies.",
     },
   },
   [],

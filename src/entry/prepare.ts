@@ -1,5 +1,7 @@
 /** Raw value in, prepared entry or all of its problems out. */
-import { checkEntry, entryCheck, entryNames, type EntryNames } from "./check-entry.ts";
+import { checkEntry } from "./check-entry.ts";
+import { entryNames, type EntryNames } from "./entry-names.ts";
+import { entryCheck } from "./findings.ts";
 import { type Diagnostic, DiagnosticsError } from "../document/diagnostic.ts";
 import type {
   Entry,
@@ -11,6 +13,7 @@ import type {
   PreparedTask,
   Prompt,
   Task,
+  ToolDeclaration,
 } from "./model.ts";
 import { isList, isRecord, isText } from "../document/guards.ts";
 import { plainCopy } from "../document/plain.ts";
@@ -115,7 +118,18 @@ function withModelHint(problem: Problem, data: unknown, names: EntryNames): Prob
 function build(entry: Entry): PreparedEntry {
   const expander = new PromptExpander((name) => entry.promptVariables?.[name]);
   const tasks = mapValues(entry.tasks, (task) => buildTask(task, expander));
-  return { ...entry, tasks, jobs: mapValues(entry.jobs, (job) => buildJob(job, tasks, expander)) };
+  const tools = entry.tools && mapValues(entry.tools, buildTool);
+  return {
+    ...entry,
+    tasks,
+    jobs: mapValues(entry.jobs, (job) => buildJob(job, tasks, expander)),
+    ...(tools === undefined ? {} : { tools }),
+  };
+}
+
+/** Providers refuse parameters without a type. */
+function buildTool(tool: ToolDeclaration): ToolDeclaration {
+  return { ...tool, parameters: { ...tool.parameters, type: "object" } };
 }
 
 function buildTask(task: Task, expander: PromptExpander): PreparedTask {

@@ -2,7 +2,7 @@
 import type { Entry, Permissions, PreparedEntry, Prompt, Task, Work } from "./model.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import { promptText, variablePattern } from "./prompt-expander.ts";
-import { entryCheck } from "./check-entry.ts";
+import { entryCheck } from "./findings.ts";
 import { flowLeaves, partsOf } from "./work-paths.ts";
 import { leafWorks, taskWorks } from "./work.ts";
 

@@ -21,7 +21,7 @@ import {
   yes,
 } from "./shape.ts";
 
-const endedStatus = words<EndedStatus>({
+export const endedStatus = words<EndedStatus>({
   succeeded: true,
   failed: true,
   timed_out: true,

@@ -16,3 +16,9 @@ export function endOf(text: string, limit: number): string {
   while (start < text.length && !/[\s"'`]/.test(text.charAt(start - 1))) start += 1;
   return text.slice(start);
 }
+
+/** For a text that has been redacted: its first `length` characters, never half of one. */
+export function clip(text: string, length: number): string {
+  if (text.length <= length) return text;
+  return `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "")}…`;
+}

@@ -1,4 +1,5 @@
 import type { Crash } from "./crash.ts";
+import { attemptOf, capitalized, times } from "./decision-words.ts";
 import { limitText, type ExceededLimit, type LimitScope } from "./exceeded-limit.ts";
 
 /** What the runner decided, and why. `[CATEGORY] text` is made from it at the edge (`decisionText`). */
@@ -73,6 +74,8 @@ export type MadeDecision =
   | { readonly kind: "model-unreachable"; readonly server: string; readonly reason: string }
   /** Processes and files of killed runs were removed. */
   | { readonly kind: "leftovers-ended"; readonly runs: number }
+  /** Tasks go on without the tools of this MCP server. */
+  | { readonly kind: "tool-server-failed"; readonly server: string; readonly reason: string }
   /** A text of a workflow names a variable that doesn't exist; the text stays as it is. */
   | { readonly kind: "name-missing"; readonly activity: string; readonly name: string }
   /** An EXECUTE did not run a script, or had none to run. */
@@ -263,6 +266,12 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     message: ({ runs }) =>
       `Removed the processes and files of ${runs === 1 ? "a killed run" : `${runs} killed runs`}`,
   },
+  "tool-server-failed": {
+    category: "OPERATION",
+    severity: "warning",
+    audience: { ...normal, annotation: 4 },
+    message: ({ server, reason }) => `MCP server ${server} can't be used: ${reason}`,
+  },
   "name-missing": {
     category: "OPERATION",
     severity: "warning",
@@ -364,11 +373,6 @@ function waitingReason(cause: WaitingCause, status: number | undefined): string 
     : "the model server is overloaded";
 }
 
-/** Empty if there is only one attempt. */
-function attemptOf({ attempt, attempts }: { attempt: number; attempts: number }): string {
-  return attempts === 1 ? "" : `, attempt ${attempt} of ${attempts}`;
-}
-
 export function purposeName(purpose: Purpose): string {
   switch (purpose) {
     case "availability":
@@ -380,10 +384,6 @@ export function purposeName(purpose: Purpose): string {
   }
 }
 
-export function capitalized(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
 export function roleName(role: SessionRole): string {
   switch (role) {
     case "driving":
@@ -393,8 +393,4 @@ export function roleName(role: SessionRole): string {
     case "both":
       return "Session";
   }
-}
-
-function times(count: number): string {
-  return count === 1 ? "once" : `${count} times in a row`;
 }

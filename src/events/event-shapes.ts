@@ -142,6 +142,7 @@ const made: Cases<MadeDecision> = {
   "runtime-restarted": { reason: text },
   "model-unreachable": { server: text, reason: text },
   "leftovers-ended": { runs: count },
+  "tool-server-failed": { server: text, reason: text },
   "name-missing": { activity: text, name: text },
   "script-skipped": { activity: text, reason: text },
   "limit-exceeded": {
@@ -260,6 +261,7 @@ const bodies: {
     limits: plannedLimits,
     permissions: dictionary(permissions),
     userInput: text,
+    actionTasks: optional(list(text)),
     work: tree,
   },
   "run.ended": { outcome: runOutcome, jobOutcome: optional(runOutcome) },

@@ -28,6 +28,8 @@ export interface RunPlan {
   /** What every task of the job may do. A task in a borrowed session is not here: its lender decides. */
   readonly permissions: Readonly<Record<string, Permissions>>;
   readonly userInput: string;
+  /** Tasks with the action protocol. Also those that the job only reaches by delegation. */
+  readonly actionTasks?: readonly string[];
   /** The job's tree. */
   readonly work: PlannedTree;
 }

@@ -171,9 +171,23 @@ function redactFields<T>(value: T, text: Text): T {
           : item;
       case "permissions":
         return isObject(item) ? redactRecord(item, text, (one) => ruled(one, text)) : item;
+      case "action":
+        return redactAction(item, text, actionWords);
       default:
         return redactFields(item, text);
     }
+  });
+}
+
+const innerWords: ReadonlySet<string> = new Set(["kind", "status"]);
+const actionWords: ReadonlySet<string> = new Set([...innerWords, "type", "execution"]);
+
+/** An event of the action protocol. The `type` of a thought is the model's own word. */
+function redactAction<T>(action: T, text: Text, words: ReadonlySet<string>): T {
+  return mapObject(action, (key, item) => {
+    if (typeof item !== "string") return redactAction(item, text, innerWords);
+    if (words.has(key)) return item;
+    return key === "params" || key === "output" ? redactJson(item, text) : text(item);
   });
 }
 

@@ -3,6 +3,7 @@ import type { Decision, DecisionCategory, Purpose, SessionRole } from "./decisio
 import type { RunOutcome } from "./event.ts";
 import type { RunPlan } from "./plan.ts";
 import type { ModelUsed } from "./session-activity.ts";
+import type { ActionsView } from "./view-actions.ts";
 import type { FlowView } from "./view-flow.ts";
 
 export type RunStatus = "pending" | "running" | "succeeded" | "failed" | "canceled";
@@ -44,6 +45,8 @@ export interface DecisionEntry {
   readonly answer: boolean;
   /** Without the prefix and without the details of a crash, bounded. */
   readonly text: string;
+  /** The task that it is about, if that was run on behalf of an action. `text` begins with it. */
+  readonly delegate?: string;
   /** The activity of a workflow that it is about, with the id of its file. */
   readonly place?: { readonly file: string; readonly activity: string };
 }
@@ -63,6 +66,8 @@ export interface OpenSession {
   readonly sessionId: string;
   readonly modelId: string;
   readonly role: SessionRole;
+  /** The task that it works for, if that was run on behalf of an action. */
+  readonly delegate: string | undefined;
   /** What its current turn is for; undefined between turns. */
   purpose: Purpose | undefined;
   /** UTF-16 units of the answer or reasoning that is being written. */
@@ -97,10 +102,12 @@ export interface WorkView extends Counters {
   readonly sessions: Map<string, OpenSession>;
   /** The agent's last message in reply to the task's prompt. */
   lastMessage: string | undefined;
-  /** What it reported last: the RESULT of a workflow, bounded. */
+  /** What it reported last: the RESULT of a workflow, the response of a task with actions. Bounded. */
   report: string | undefined;
   /** The path of a workflow, in the current or last iteration; undefined for a task. */
   flow: FlowView | undefined;
+  /** The documents and actions of a task with the action protocol, in the current or last iteration. */
+  actions: ActionsView | undefined;
   /** The latest ones; `droppedDecisions` is the number of earlier ones. */
   readonly decisions: DecisionEntry[];
   /** How many decisions are not kept. */
@@ -179,9 +186,16 @@ export function createRunView(): RunView {
   };
 }
 
-/** It succeeded, but not at once. A workflow sends many prompts without a retry. */
-export function wasRetried({ status, flow, attempts, runs, crashes }: WorkView): boolean {
-  return status === "succeeded" && (flow === undefined ? attempts > runs : crashes > 0);
+/** Whether every prompt after the first one is a further attempt: not in a workflow, or in a task with actions. */
+export function hasOnePrompt({ flow, actions }: WorkView): boolean {
+  return flow === undefined && actions === undefined;
+}
+
+/** It succeeded, but not at once. */
+export function wasRetried(work: WorkView): boolean {
+  const { status, attempts, runs, crashes, retries } = work;
+  if (status !== "succeeded") return false;
+  return hasOnePrompt(work) ? attempts > runs : crashes > 0 || retries > 0;
 }
 
 export function noCounters(): Counters {

@@ -14,41 +14,47 @@ import {
   decisionTraits,
   withoutDetail,
   type Decision,
-  type SessionRole,
 } from "./decision.ts";
+import { clip } from "./cut.ts";
 import { decisionOf } from "./decision-of.ts";
 import {
   outcomeText,
+  type Acted,
   type RunEvent,
+  type RunStamp,
   type RunStarted,
   type WorkOutcome,
   type WorkRef,
 } from "./event.ts";
 import { plannedWorks, type RunPlan } from "./plan.ts";
-import type { PermissionDenied, SessionActivity } from "./session-activity.ts";
+import { applyAction, createActionsView } from "./view-actions.ts";
+import { applyActivity, keepMessage, MAX_MESSAGE } from "./view-activity.ts";
+import { createFlowView, bothEnds, endStep, printStep, startStep } from "./view-flow.ts";
 import {
-  addUsage,
   createRunView,
   KEPT_DECISIONS,
-  KEPT_DENIALS,
-  noCounters,
-  type Counters,
   type DecisionEntry,
-  type OpenSession,
   type RunView,
   type WorkView,
 } from "./view-model.ts";
 import {
-  bothEnds,
-  createFlowView,
-  endStep,
-  endSteps,
-  printStep,
-  startStep,
-  type FlowView,
-} from "./view-flow.ts";
+  actionsOf,
+  count,
+  delegateIn,
+  flowOf,
+  sessionOf,
+  settle,
+  stopClock,
+  workOf,
+} from "./view-works.ts";
 
-export { createRunView, KEPT_DECISIONS, KEPT_DENIALS, wasRetried } from "./view-model.ts";
+export {
+  createRunView,
+  KEPT_DECISIONS,
+  KEPT_DENIALS,
+  hasOnePrompt,
+  wasRetried,
+} from "./view-model.ts";
 export type {
   Counters,
   DecisionEntry,
@@ -72,15 +78,19 @@ export {
   type StepStatus,
   type StepView,
 } from "./view-flow.ts";
+export {
+  actionOf,
+  keptActions,
+  KEPT_ACTIONS,
+  runningActions,
+  type ActionsView,
+  type ActionView,
+  type OpenAction,
+} from "./view-actions.ts";
+export { delegateIn, elapsedMs, hasProtocol } from "./view-works.ts";
 
 const MAX_DECISION_TEXT = 2000;
-const MAX_MESSAGE = 64 * 1024;
-const MAX_DENIAL_TEXT = 500;
-
-/** How long all iterations of the work have taken at the time `now`. */
-export function elapsedMs(work: WorkView, now: number): number {
-  return work.finishedMs + (work.startedAt === undefined ? 0 : Math.max(0, now - work.startedAt));
-}
+const MAX_DELEGATE = 200;
 
 /** The runs that the events belong to, by `runId`, in the order of their first events. */
 export function viewsOf(events: Iterable<RunEvent>): ReadonlyMap<string, RunView> {
@@ -115,6 +125,7 @@ function applyItself(view: RunView, event: RunEvent): void {
         work.modelId = planned.modelId;
         work.condition = planned.condition;
         if (planned.chart !== undefined) flowOf(work).chart = planned.chart;
+        if (event.actionTasks?.includes(planned.taskId) === true) actionsOf(work);
       }
       return;
     case "run.ended":
@@ -127,6 +138,7 @@ function applyItself(view: RunView, event: RunEvent): void {
       return;
     case "work.started": {
       const work = workOf(view, event.work);
+      if (delegateIn(work, event.work) !== undefined) return;
       if (work.startedAt !== undefined) stopClock(work, event.at);
       work.modelId = event.modelId;
       work.status = "running";
@@ -134,16 +146,20 @@ function applyItself(view: RunView, event: RunEvent): void {
       work.advice = undefined;
       work.startedAt = event.at;
       if (work.flow !== undefined) work.flow = createFlowView(work.flow.chart);
+      if (work.actions !== undefined) work.actions = createActionsView();
       count(view, work, "runs", 1);
       return;
     }
     case "work.ended": {
       const work = workOf(view, event.work);
+      if (delegateIn(work, event.work) !== undefined) return;
       const { outcome } = event;
       work.status = outcome.kind;
       if (isAnswer(work, outcome)) {
         work.status = "answered-no";
-        const index = work.decisions.findLastIndex(({ kind }) => kind === "task-failed");
+        const index = work.decisions.findLastIndex(
+          ({ kind, delegate }) => kind === "task-failed" && delegate === undefined,
+        );
         const last = work.decisions[index];
         if (last?.iteration === event.work.iteration)
           work.decisions[index] = { ...last, answer: true };
@@ -157,18 +173,19 @@ function applyItself(view: RunView, event: RunEvent): void {
     case "decision":
       return;
     case "session.started":
-      sessionOf(workOf(view, event.work), event.sessionId, event.modelId, event.role);
+      sessionOf(workOf(view, event.work), event);
       return;
     case "session.ended":
       workOf(view, event.work).sessions.delete(event.sessionId);
       return;
     case "turn.started": {
       const work = workOf(view, event.work);
-      const session = sessionOf(work, event.sessionId, event.modelId, "both");
+      const session = sessionOf(work, { ...event, role: "both" });
       session.purpose = event.purpose;
       session.tools.clear();
       session.streamed = 0;
-      if (event.purpose === "prompt") count(view, work, "attempts", 1);
+      const isOwn = delegateIn(work, event.work) === undefined;
+      if (event.purpose === "prompt" && isOwn) count(view, work, "attempts", 1);
       return;
     }
     case "turn.ended": {
@@ -178,7 +195,7 @@ function applyItself(view: RunView, event: RunEvent): void {
       return;
     }
     case "activity":
-      applyActivity(view, workOf(view, event.work), event.sessionId, event.activity, event.at);
+      applyActivity(view, workOf(view, event.work), event, event.at);
       return;
     case "step.started":
       return startStep(flowOf(workOf(view, event.work)), event, event.at);
@@ -187,18 +204,25 @@ function applyItself(view: RunView, event: RunEvent): void {
     case "step.ended":
       return endStep(flowOf(workOf(view, event.work)), event, event.at);
     case "action":
-      return;
+      return applyActed(view, event);
   }
 }
 
-function flowOf(work: WorkView): FlowView {
-  work.flow ??= createFlowView();
-  return work.flow;
+function applyActed(view: RunView, { work: ref, action, at }: Acted & RunStamp): void {
+  const work = workOf(view, ref);
+  const delegate = delegateIn(work, ref);
+  applyAction(actionsOf(work), action, delegate, at);
+  if (action.type !== "actions.accepted" || delegate !== undefined) return;
+  const { response = "" } = action;
+  if (response.trim() === "") return;
+  keepMessage(view, work, response);
+  work.report = bothEnds(response, MAX_MESSAGE);
 }
 
 function planIn(started: RunStarted): RunPlan {
   const { version, entryFingerprint, models, limits, permissions, userInput, work } = started;
-  return { version, entryFingerprint, models, limits, permissions, userInput, work };
+  const plan = { version, entryFingerprint, models, limits, permissions, userInput, work };
+  return started.actionTasks === undefined ? plan : { ...plan, actionTasks: started.actionTasks };
 }
 
 /** A work that fails as a condition has answered, unless a limit or a crash prevented the answer. */
@@ -210,13 +234,16 @@ function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, a
   const work = ref === null ? undefined : workOf(view, ref);
   const answer = work?.condition === true && decisionTraits(decision.kind).answer === true;
   const place = placeOf(work, decision);
+  const delegate = work === undefined || ref === null ? undefined : delegateIn(work, ref);
+  const text = clip(decisionMessage(withoutDetail(decision)), MAX_DECISION_TEXT);
   const entry: DecisionEntry = {
     at,
     iteration: ref?.iteration ?? 0,
     kind: decision.kind,
     category: decisionCategory(decision),
     answer,
-    text: clip(decisionMessage(withoutDetail(decision)), MAX_DECISION_TEXT),
+    text: delegate === undefined ? text : `${clip(delegate, MAX_DELEGATE)}: ${text}`,
+    ...(delegate === undefined ? {} : { delegate }),
     ...(place === undefined ? {} : { place }),
   };
   if (!answer) view.decided.set(decision.kind, (view.decided.get(decision.kind) ?? 0) + 1);
@@ -226,7 +253,7 @@ function applyDecision(view: RunView, ref: WorkRef | null, decision: Decision, a
     owner.decisions.shift();
     owner.droppedDecisions += 1;
   }
-  if (work === undefined) return;
+  if (work === undefined || delegate !== undefined) return;
   if (decision.kind === "attempts-exhausted") work.advice = decision.advice;
   if (decision.kind === "criteria-retry") count(view, work, "retries", 1);
   if (decision.kind === "session-crashed") count(view, work, "crashes", 1);
@@ -240,137 +267,6 @@ function placeOf(work: WorkView | undefined, decision: Decision): DecisionEntry[
   return file === undefined ? undefined : { file, activity };
 }
 
-function applyActivity(
-  view: RunView,
-  work: WorkView,
-  sessionId: string,
-  activity: SessionActivity,
-  at: number,
-): void {
-  const session = work.sessions.get(sessionId);
-  switch (activity.kind) {
-    case "message.delta":
-    case "reasoning.delta":
-      if (session !== undefined) session.streamed += activity.text.length;
-      return;
-    case "reasoning.ended":
-      if (session !== undefined) session.streamed = 0;
-      return;
-    case "message.ended":
-      if (session !== undefined) session.streamed = 0;
-      if (activity.text.trim() === "" || (session?.purpose ?? "prompt") !== "prompt") return;
-      work.lastMessage = clip(activity.text, MAX_MESSAGE);
-      view.lastSpeaker = work.workId;
-      return;
-    case "tool.started":
-      session?.tools.set(activity.toolCallId, { name: activity.toolName, startedAt: at });
-      if (activity.toolName === "job_prepare_document") {
-        view.reportedDocument = reportedDocument(activity.arguments) ?? view.reportedDocument;
-      }
-      return;
-    case "tool.ended":
-      session?.tools.delete(activity.toolCallId);
-      return;
-    case "model.used":
-      addUsage(work, activity);
-      addUsage(view.totals, activity);
-      return;
-    case "permission.denied":
-      count(view, work, "denials", 1);
-      keepDenial(view, work, activity);
-      return;
-    default:
-      return;
-  }
-}
-
-function keepDenial(view: RunView, { workId, taskId }: WorkView, denied: PermissionDenied): void {
-  const operation = clip(denied.operation, MAX_DENIAL_TEXT);
-  const target = clip(denied.target, MAX_DENIAL_TEXT);
-  const reason = clip(denied.reason, MAX_DENIAL_TEXT);
-  const known = view.denials.find(
-    (entry) =>
-      entry.workId === workId &&
-      entry.operation === operation &&
-      entry.target === target &&
-      entry.reason === reason,
-  );
-  if (known !== undefined) known.count += 1;
-  else if (view.denials.length < KEPT_DENIALS) {
-    view.denials.push({ workId, taskId, operation, target, reason, count: 1 });
-  }
-}
-
-/** The value of `$reported-document` (docs/entry-format.md): the first line of what the tool was given. */
-function reportedDocument(given: unknown): string | undefined {
-  if (typeof given !== "object" || given === null || !("argument" in given)) return undefined;
-  return typeof given.argument === "string"
-    ? given.argument.split(/\r\n|\r|\n/, 1)[0]?.trim()
-    : undefined;
-}
-
-function workOf(view: RunView, ref: WorkRef): WorkView {
-  const known = view.works.get(ref.workId);
-  if (known !== undefined) return known;
-  const { workId, taskId } = ref;
-  const work: WorkView = {
-    workId,
-    taskId,
-    condition: false,
-    modelId: "",
-    status: "pending",
-    reason: undefined,
-    advice: undefined,
-    endedAt: undefined,
-    startedAt: undefined,
-    finishedMs: 0,
-    sessions: new Map(),
-    lastMessage: undefined,
-    report: undefined,
-    flow: undefined,
-    decisions: [],
-    droppedDecisions: 0,
-    ...noCounters(),
-  };
-  view.works.set(workId, work);
-  return work;
-}
-
-function sessionOf(
-  work: WorkView,
-  sessionId: string,
-  modelId: string,
-  role: SessionRole,
-): OpenSession {
-  const known = work.sessions.get(sessionId);
-  if (known !== undefined) return known;
-  const session: OpenSession = {
-    sessionId,
-    modelId,
-    role,
-    purpose: undefined,
-    streamed: 0,
-    tools: new Map(),
-  };
-  work.sessions.set(sessionId, session);
-  return session;
-}
-
-function stopClock(work: WorkView, at: number): void {
-  work.finishedMs = elapsedMs(work, at);
-  work.startedAt = undefined;
-  // Sessions of a killed runtime may never have been reported as ended.
-  work.sessions.clear();
-  if (work.flow !== undefined) endSteps(work.flow, at);
-}
-
-/** Nothing runs after the end of the run. */
-function settle(work: WorkView, at: number): void {
-  stopClock(work, at);
-  if (work.status === "pending") work.status = "skipped";
-  if (work.status === "running") work.status = "canceled";
-}
-
 export function outcomeReason(outcome: WorkOutcome): string | undefined {
   switch (outcome.kind) {
     case "succeeded":
@@ -381,15 +277,6 @@ export function outcomeReason(outcome: WorkOutcome): string | undefined {
     case "crashed":
       return outcome.crash.message;
   }
-}
-
-function count(view: RunView, work: WorkView, counter: keyof Counters, by: number): void {
-  work[counter] += by;
-  view.totals[counter] += by;
-}
-
-function clip(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length)}…`;
 }
 
 /** Why the run failed or was canceled, and what to do about it. */

@@ -16,7 +16,7 @@ import {
 } from "./paths.ts";
 import type { PathContext } from "./paths.ts";
 import type { PermissionRequest } from "./request.ts";
-import { ruleSet } from "./rules.ts";
+import { ruleSet, toolVerdict } from "./rules.ts";
 import type { RuleSet, Split } from "./rules.ts";
 import { urlDenied, urlMatches } from "./urls.ts";
 import { isPrivate } from "./private-files.ts";
@@ -40,6 +40,8 @@ export interface PermissionContext extends PathContext {
   readonly shellDirectory?: string;
   /** Files, and folders with all they hold, that the run writes about itself: no file tool writes to them. Absolute. */
   readonly kept?: readonly string[];
+  /** Folders that may be read with all they hold, unless a rule denies it. Absolute. */
+  readonly readable?: readonly string[];
 }
 
 export function decidePermission(
@@ -70,7 +72,7 @@ export function decidePermission(
 
 /** One sentence for the model about what it may do instead. */
 export function describePermissions(permissions: Permissions): string {
-  const { everything, writes, read, write, shell, url } = ruleSet(permissions);
+  const { everything, writes, read, write, shell, url, tools } = ruleSet(permissions);
   if (everything) return "Everything is allowed, except for what is denied explicitly.";
   const parts = [`read and search files in the working directory${also(read)}`];
   if (writes) parts.push(`write files in the working directory${also(write)}`);
@@ -80,7 +82,8 @@ export function describePermissions(permissions: Permissions): string {
     parts.push(`run shell commands that match ${shell.allow.map((p) => `"${p}"`).join(", ")}`);
   }
   if (url.allow.length > 0) parts.push(`fetch ${url.allow.join(", ")}`);
-  return `You may only ${parts.join("; ")}; and call the job tools.`;
+  const named = tools.allow.map((pattern) => pattern.replace(/^\.\//, "")).join(", ");
+  return `You may only ${parts.join("; ")}; and call the job tools${named === "" ? "" : ` and ${named}`}.`;
 }
 
 function also(globs: Split): string {
@@ -138,6 +141,12 @@ function holds(folder: string, real: string, context: PathContext): boolean {
   );
 }
 
+/** Only in exactly these letters. */
+function isIn(folder: string, real: string, context: PathContext): boolean {
+  const place = realLocation(folder, context);
+  return place !== undefined && isUnder(real, place);
+}
+
 const outside = "outside the working directory";
 
 function placeReason(
@@ -155,6 +164,8 @@ function placeReason(
     return `permissions.${operation} denies it, or a part of it, with "!${denial}"`;
   }
   if (rules.everything) return undefined;
+  const readable = operation === "read" ? (context.readable ?? []) : [];
+  if (readable.some((folder) => isIn(folder, real, context))) return undefined;
   const secret = isPrivate(isUnder(real, root) ? real.slice(root.length) : real);
   const named = allow.filter((glob) => !secret || isPrivate(glob));
   if (named.some((glob) => globMatches(glob, real, root, false))) return undefined;
@@ -202,9 +213,14 @@ function decideUrl(rules: RuleSet, url: string): PermissionDecision {
 }
 
 function decideTool(rules: RuleSet, name: string): PermissionDecision {
-  if (rules.tools.deny.includes(name)) return denied("tool", name, `permissions.tools denies it`);
-  if (rules.everything || rules.tools.allow.includes(name)) return { kind: "allowed" };
-  return denied("tool", name, "permissions.tools does not name it");
+  switch (toolVerdict(rules, name)) {
+    case "allowed":
+      return { kind: "allowed" };
+    case "denied":
+      return denied("tool", name, "permissions.tools denies it");
+    case "unnamed":
+      return denied("tool", name, "permissions.tools does not name it");
+  }
 }
 
 const longestUrl = 8_192;

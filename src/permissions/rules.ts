@@ -2,6 +2,7 @@
 import { isAbsolute } from "node:path";
 import { readGlob } from "../entry/glob.ts";
 import type { PermissionPreset, PermissionRules, Permissions } from "../entry/model.ts";
+import { isToolWildcard, toolPatternMatches, toolPatternProblem } from "../entry/tool-pattern.ts";
 import { isPrivate } from "./private-files.ts";
 
 /** Model families know the same ability under different names: all of them, the runtime picks. */
@@ -93,28 +94,40 @@ export function ruleSet(permissions: Permissions): RuleSet {
       deny: shell.deny,
     },
     url: split(rules.url),
-    tools: split(rules.tools),
+    tools: wellFormed(split(rules.tools)),
   };
 }
 
+/** What we know of the runtime's own tools. */
+const runtimeTools: ReadonlySet<string> = new Set([...readTools, ...grants.all.tools]);
+
 /**
  * What holds for a task: its own permissions replace the entry's; the option (`--permissions`) applies
- * where neither says anything, and is a ceiling where one does. Default: read-only.
+ * where neither says anything, and is a ceiling where one does. Default: read-only. `declared`: the names of the
+ * entry's own tools.
  */
 export function effectivePermissions(
   entry: Permissions | undefined,
   task: Permissions | undefined,
   option: PermissionPreset | undefined,
+  declared: readonly string[] = [],
 ): Permissions {
   // Also what does not count here has to make sense.
   for (const one of [entry, task, option]) if (one !== undefined) inFull(one);
   const stated = task ?? entry;
   if (stated === undefined) return option ?? "read-only";
-  return option === undefined ? stated : ceilPermissions(stated, option);
+  return option === undefined ? stated : ceilPermissions(stated, option, declared);
 }
 
-/** What both allow. Every denial stays. */
-export function ceilPermissions(permissions: Permissions, ceiling: PermissionPreset): Permissions {
+/**
+ * What both allow. Every denial stays. A tool of the entry (`declared`) is a command of the repository: it stays where
+ * any command may run. A tool of an MCP server doesn't.
+ */
+export function ceilPermissions(
+  permissions: Permissions,
+  ceiling: PermissionPreset,
+  declared: readonly string[] = [],
+): Permissions {
   const rules = inFull(permissions);
   const { rank, everything, writes, shell: anyCommand } = grants[inFull(ceiling).preset];
   if (everything) return permissions;
@@ -129,6 +142,7 @@ export function ceilPermissions(permissions: Permissions, ceiling: PermissionPre
     tools: anyCommand
       ? [
           ...(rules.tools ?? []).filter((name) => workspaceTools.includes(name)),
+          ...declared.filter((name) => covers(rules.tools, name)).map((name) => `./${name}`),
           ...denials(rules.tools),
         ]
       : denials(rules.tools),
@@ -139,6 +153,11 @@ export function ceilPermissions(permissions: Permissions, ceiling: PermissionPre
     ...Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0)),
     ...(shell === undefined || (shell !== true && shell.length === 0) ? {} : { shell }),
   };
+}
+
+/** Whether a pattern that allows covers the name of a tool of the entry. */
+function covers(patterns: readonly string[] = [], name: string): boolean {
+  return patterns.some((pattern) => toolPatternMatches(pattern, name));
 }
 
 /** A write pattern that can't leave the working directory or match what the preset denies. */
@@ -187,6 +206,17 @@ function readable(field: "read" | "write", globs: Split): Split {
   return globs;
 }
 
+/** A wildcard that is none would deny less than its author intended. */
+function wellFormed(tools: Split): Split {
+  for (const pattern of [...tools.allow, ...tools.deny]) {
+    const reason = toolPatternProblem(pattern);
+    if (reason !== undefined) {
+      throw new Error(`The pattern ${JSON.stringify(pattern)} of permissions.tools: ${reason}.`);
+    }
+  }
+  return tools;
+}
+
 function split(patterns: readonly string[] | undefined): Split {
   const list = patterns ?? [];
   return {
@@ -195,21 +225,57 @@ function split(patterns: readonly string[] | undefined): Split {
   };
 }
 
+/**
+ * Whether the permissions allow a tool that is not the runtime's: of the entry, `server/tool` of an MCP server, or of
+ * the program. A wildcard never covers the name of a tool of the runtime; a denial wins.
+ */
+export function allowsTool(permissions: Permissions, name: string): boolean {
+  const { everything, tools } = ruleSet(permissions);
+  return toolVerdict({ everything, tools }, name) === "allowed";
+}
+
+/** Why the name of a tool is denied. */
+export function toolVerdict(
+  { everything, tools }: Pick<RuleSet, "everything" | "tools">,
+  name: string,
+): "allowed" | "denied" | "unnamed" {
+  if (tools.deny.some((pattern) => toolPatternMatches(pattern, name))) return "denied";
+  if (everything) return "allowed";
+  const patterns = runtimeTools.has(name)
+    ? tools.allow.filter((pattern) => !isToolWildcard(pattern))
+    : tools.allow;
+  return patterns.some((pattern) => toolPatternMatches(pattern, name)) ? "allowed" : "unnamed";
+}
+
+/** Whether a task may call any tool of an MCP server, so that the server has to be started. */
+export function allowsServer(permissions: Permissions, server: string): boolean {
+  const { everything, tools } = ruleSet(permissions);
+  if (tools.deny.some((pattern) => pattern === "*" || pattern === `${server}/*`)) return false;
+  return (
+    everything || tools.allow.some((pattern) => pattern === "*" || pattern.startsWith(`${server}/`))
+  );
+}
+
 /** For the SDK's `availableTools`. The job tools are always there; sub-agents, `sql` and the web are not, unless named. */
 export function toolsFor(permissions: Permissions): string[] {
   const rules = ruleSet(permissions);
-  const hidden = new Set(rules.tools.deny);
+  // The runtime's own tools only have plain names.
+  const hidden = new Set(rules.tools.deny.filter(isPlainName));
   if (rules.everything && hidden.size === 0) return ["builtin:*", "mcp:*", "custom:*"];
   const names = new Set([...readTools, ...grants[rules.preset].tools]);
   const add = (more: readonly string[]): void => more.forEach((name) => names.add(name));
   if (rules.write.allow.length > 0) add(writeTools);
   if (rules.shell.allow === true || rules.shell.allow.length > 0) add(shellTools);
   if (rules.url.allow.length > 0) add(["web_fetch"]);
-  add(rules.tools.allow.filter((name) => !name.includes("/")));
+  add(rules.tools.allow.filter(isPlainName));
   return [
     ...[...names].filter((name) => !hidden.has(name)).map((name) => `builtin:${name}`),
     "custom:*",
   ];
+}
+
+function isPlainName(pattern: string): boolean {
+  return !/[*/]/.test(pattern);
 }
 
 /** Whether these permissions allow to read any private file: all of them, or one that a pattern names. */

@@ -1,13 +1,19 @@
 /** Starts programs in process groups of their own, with or without a time limit. */
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
+import { Readable } from "node:stream";
 import { signalGroup } from "./processes.ts";
-import { errorMessage } from "./system-error.ts";
+import { errorCode, errorMessage } from "./system-error.ts";
 
 export type ProgramEnd =
   | { readonly kind: "exited"; readonly code: number; readonly stderr: string }
   | { readonly kind: "killed"; readonly signal: NodeJS.Signals | undefined }
-  | { readonly kind: "not-started"; readonly reason: string };
+  | {
+      readonly kind: "not-started";
+      readonly reason: string;
+      /** Of the system error, such as `ENOENT`. */
+      readonly code?: string;
+    };
 
 export type ProgramOutcome =
   | ProgramEnd
@@ -19,7 +25,15 @@ export interface StartOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Files or named pipes that exist. Default: stdout is dropped, and the end of stderr is kept. */
   readonly output?: { readonly stdout: string; readonly stderr: string };
+  /** For standard input. A program that doesn't read it is no error. Default: it has no standard input. */
+  readonly input?: string;
+  /** Receives what the program prints, as it comes. Not with `output`. */
+  readonly onOutput?: (piece: Buffer, stream: OutputStream) => void;
+  /** Whether the program has a third stream for output, which is file descriptor 3. Requires `onOutput`. */
+  readonly messages?: boolean;
 }
+
+export type OutputStream = "stdout" | "stderr" | "messages";
 
 export interface ProgramOptions extends StartOptions {
   readonly signal: AbortSignal;
@@ -39,53 +53,64 @@ const keptCharacters = 16_384;
 /** A killed process may take a moment to exit. This is the longest wait for it. */
 const graceMilliseconds = 2000;
 
-/** Without a shell, without standard input. */
+/** Without a shell. */
 export function startProgram(
   command: string,
   args: readonly string[],
-  { cwd, env, output }: StartOptions,
+  { cwd, env, output, input, onOutput, messages = false }: StartOptions,
 ): StartedProgram {
   // Its own process group, so that its children can be ended with it.
   const grouped = process.platform !== "win32";
   const files: number[] = [];
-  const stdio: (number | "pipe")[] = [];
-  let child;
+  const stdio: (number | "pipe" | "ignore")[] = [input === undefined ? "ignore" : "pipe"];
+  let child: ChildProcess;
   try {
     for (const path of output === undefined ? [] : [output.stdout, output.stderr]) {
       files.push(openSync(path, constants.O_WRONLY | constants.O_APPEND));
     }
     stdio.push(files[0] ?? "pipe", files[1] ?? "pipe");
+    if (messages) stdio.push("pipe");
     child = spawn(command, args, {
       cwd,
       env,
       detached: grouped,
       windowsHide: true,
-      stdio: ["ignore", ...stdio],
+      stdio,
     });
   } catch (error) {
-    return notStarted(Promise.resolve(errorMessage(error)));
+    return notStarted(Promise.resolve(error));
   } finally {
     for (const file of files) closeSync(file);
   }
-  const { pid, stdout, stderr: errors } = child;
+  const { pid, stdout, stderr: errors, stdin } = child;
   // Where no file or process is left, it has no pipes either, and a signal to it would reach others.
   if (pid === undefined) {
-    return notStarted(
-      new Promise((resolve) => child.once("error", (error) => resolve(errorMessage(error)))),
-    );
+    return notStarted(new Promise((resolve) => child.once("error", resolve)));
   }
   let stderr = "";
-  stdout?.resume();
-  errors?.setEncoding("utf8").on("data", (text: string) => {
-    stderr = (stderr + text).slice(-keptCharacters);
-  });
+  const third = child.stdio[3];
+  if (onOutput === undefined) {
+    stdout?.resume();
+    errors?.setEncoding("utf8").on("data", (text: string) => {
+      stderr = (stderr + text).slice(-keptCharacters);
+    });
+  } else {
+    stdout?.on("data", (piece: Buffer) => onOutput(piece, "stdout"));
+    errors?.on("data", (piece: Buffer) => onOutput(piece, "stderr"));
+    if (third instanceof Readable) {
+      third.on("data", (piece: Buffer) => onOutput(piece, "messages"));
+      third.on("error", () => {});
+    }
+  }
+  // EPIPE of a program that has closed it, or that has ended.
+  stdin?.on("error", () => {});
+  stdin?.end(input);
   const ended = new Promise<ProgramEnd>((resolve) => {
     const finish = (end: ProgramEnd): void => {
-      stdout?.destroy();
-      errors?.destroy();
+      for (const stream of [stdin, stdout, errors, third]) stream?.destroy();
       resolve(end);
     };
-    child.once("error", (error) => finish({ kind: "not-started", reason: errorMessage(error) }));
+    child.once("error", (error) => finish(failedStart(error)));
     child.once("exit", (code, by) => {
       // The last of its output is read after `exit`; a child that holds the pipe open is not waited for.
       const done = (): void => {
@@ -107,11 +132,16 @@ export function startProgram(
   };
 }
 
-function notStarted(reason: Promise<string>): StartedProgram {
+function notStarted(cause: Promise<unknown>): StartedProgram {
+  return { pid: undefined, ended: cause.then(failedStart), signal: () => {} };
+}
+
+function failedStart(error: unknown): ProgramEnd {
+  const code = errorCode(error);
   return {
-    pid: undefined,
-    ended: reason.then((text) => ({ kind: "not-started", reason: text })),
-    signal: () => {},
+    kind: "not-started",
+    reason: errorMessage(error),
+    ...(code === undefined ? {} : { code }),
   };
 }
 

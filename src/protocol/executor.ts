@@ -42,6 +42,8 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal;
   /** `thinking`: only read-only SYNC actions. `refused`: the document is read, and nothing runs. */
   readonly mode?: "normal" | "thinking" | "refused";
+  /** Why the answer is no document, whatever its text is. */
+  readonly problem?: ProtocolProblem;
 }
 
 export type Turn =
@@ -217,8 +219,9 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
 
   const execute = async (
     answer: unknown,
-    { signal: stop, mode }: ExecuteOptions,
+    { signal: stop, mode, problem }: ExecuteOptions,
   ): Promise<Turn> => {
+    if (problem !== undefined) return rejected([problem]);
     const read = readMessage(answer);
     if (read.kind === "rejected") return rejected(read.problems);
     const { document } = read;

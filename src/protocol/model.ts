@@ -47,6 +47,8 @@ export type ProblemCode =
   | "too_large"
   /** The text is empty, or isn't exactly one JSON document without duplicate keys. */
   | "not_json"
+  /** The answer ends where the model's output limit has cut it. */
+  | "cut"
   /** A key or an id is `__proto__`. */
   | "forbidden_name"
   /** The document doesn't match the published schema. */

@@ -3,10 +3,68 @@
  * it stands in a fence that is longer than any in the data, so that no result can end it and go on as instructions.
  * Outside of fences, each piece is one line, also where a model chose a name.
  */
+import { fenced } from "../document/fence.ts";
 import { labelOf } from "./display.ts";
 import type { Standing } from "./executor.ts";
 import type { Delivery, DeliveredResult } from "./delivery.ts";
 import type { ProtocolProblem } from "./model.ts";
+import type { NextRound } from "./rounds.ts";
+import type { TaskView } from "./task.ts";
+
+export interface RoundTexts {
+  /** Of the task; empty once the model knows it. */
+  readonly prompt: string;
+  /** What happened since the last answer. */
+  readonly news: string;
+  readonly iterations: number;
+  readonly preThinking: number;
+}
+
+/** The next prompt of a round. */
+export function roundText(
+  next: Extract<NextRound, { kind: "prompt" }>,
+  { prompt, news, iterations, preThinking }: RoundTexts,
+): string {
+  const parts = [
+    prompt,
+    news,
+    requestOf(next, { iterations, preThinking, isKnown: prompt === "" }),
+  ];
+  return parts.filter((part) => part !== "").join("\n\n") || "Continue.";
+}
+
+function requestOf(
+  next: Extract<NextRound, { kind: "prompt" }>,
+  {
+    iterations,
+    preThinking,
+    isKnown,
+  }: Pick<RoundTexts, "iterations" | "preThinking"> & { readonly isKnown: boolean },
+): string {
+  switch (next.purpose) {
+    case "start":
+      return isKnown ? "You have thought. Now do the task." : "";
+    case "think":
+      return isKnown
+        ? 'Continue to think, or write "stop": true to begin with the task.'
+        : `Think first, in at most ${preThinking} documents with read-only SYNC actions or none. Write "stop": true to begin with the task.`;
+    case "continue":
+      return "";
+    case "nudge":
+      return 'Your last document has no action and does not stop. Run an action, or write "stop": true if the task is done.';
+    case "repair":
+      return problemsText(next.problems);
+    case "last":
+      return `This is your last answer: ${iterations} documents are the limit, and no further action is run. Say in "response" what is done and what is not.`;
+  }
+}
+
+/** In front of a further round of the task, whose session may not know of the actions before. */
+export function earlierText(tasks: readonly TaskView[]): string {
+  if (tasks.length === 0) return "";
+  const latest = tasks.slice(-32).map(({ id, status }) => `${id} (${status})`);
+  return `\n\nActions of earlier rounds, which task_manager knows: ${latest.join(", ")}`;
+}
 
 export function newsText({ results, handles, warnings }: Delivery, standing: Standing): string {
   const { cards, relics } = standing;
@@ -40,11 +98,4 @@ function resultText(result: DeliveredResult): string {
 /** Of a tool or a relic, as it is. The label of a group is whatever the model wrote. */
 function nameOf(action: string): string {
   return /^[\w./-]{1,200}$/.test(action) ? action : JSON.stringify(labelOf(action));
-}
-
-function fenced(text: string): string {
-  let longest = 2;
-  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
-  const fence = "`".repeat(longest + 1);
-  return `${fence}\n${text}\n${fence}`;
 }

@@ -219,6 +219,8 @@ export class Scheduler {
       onProgress: (news) => progress(filter.report(news, clock.now())),
     });
     task.cancelCall = running.cancel;
+    // Whoever was told of the start may have canceled it.
+    if (task.cancelReason !== undefined) running.cancel(task.cancelReason);
     const estimate = new AbortController();
     void this.#estimate(task, filter, progress, estimate.signal);
     void running.ended.then((end) => {

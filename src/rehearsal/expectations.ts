@@ -6,6 +6,7 @@ import { decisionText } from "../events/decision.ts";
 import { decisionOf, type DecisionOfWork } from "../events/decision-of.ts";
 import type { RunEvent, RunOutcome, WorkEnded } from "../events/event.ts";
 import { plannedWorks, type PlannedWork } from "../events/plan.ts";
+import { ActionExpectations } from "./action-expectations.ts";
 import {
   describeExpected,
   describeFound,
@@ -15,6 +16,7 @@ import {
 } from "./decision-expectations.ts";
 import type { ExpectedDecision, Expectation } from "./format/script.ts";
 import { fillIn, mismatch, quote } from "./format/text-condition.ts";
+import { ListedExpectations } from "./listed-expectations.ts";
 import { WorkflowExpectations } from "./workflow-expectations.ts";
 import { happened, wished, workFailures, type WorkTally } from "./work-expectations.ts";
 
@@ -36,10 +38,8 @@ class Fold implements Expectations {
   readonly #expect: Expectation;
   readonly #works = new Map<number, WorkTally>();
   readonly #workflow: WorkflowExpectations;
-  readonly #missing: Set<ExpectedDecision>;
-  /** How far the expected sequence has come. */
-  #step = 0;
-  readonly #unwanted = new Map<ExpectedDecision, string>();
+  readonly #actions: ActionExpectations;
+  readonly #listed: ListedExpectations<ExpectedDecision, DecisionOfWork>;
   /** Decisions of the run, one of each text and work. */
   readonly #decisions = new Map<string, DecisionOfWork>();
   #workingDirectory = "";
@@ -47,13 +47,21 @@ class Fold implements Expectations {
 
   constructor(expect: Expectation) {
     this.#expect = expect;
-    this.#missing = new Set(expect.include);
     this.#workflow = new WorkflowExpectations(expect);
+    this.#actions = new ActionExpectations(expect.actions, this.#fill);
+    this.#listed = new ListedExpectations(expect.decisions, {
+      noun: "decision",
+      fits: (item, decided) => isExpected(item, decided, this.#fill),
+      describe: describeExpected,
+      show: ({ decision }) => quote(decisionText(decision)),
+      instead: (item) => this.#similar(item),
+    });
   }
 
   report(event: RunEvent): void {
     this.#see(event);
     this.#workflow.see(event);
+    this.#actions.see(event);
     const decided = decisionOf(event);
     if (decided !== undefined) this.#decide(decided);
   }
@@ -78,6 +86,11 @@ class Fold implements Expectations {
           this.#tally(event.work.workId, (tally) => (tally.attempts += 1));
         }
         break;
+      case "action":
+        if (event.action.type === "actions.rejected") {
+          this.#tally(event.work.workId, (tally) => (tally.rejected += 1));
+        }
+        break;
       case "decision":
       case "activity":
       case "session.started":
@@ -86,30 +99,18 @@ class Fold implements Expectations {
       case "step.started":
       case "step.output":
       case "step.ended":
-      case "action":
         break;
     }
   }
 
   failures(): readonly string[] {
     const expect = this.#expect;
-    const next = expect.sequence[this.#step];
     return [
       ...this.#resultFailures(),
       ...(expect.works === undefined ? [] : workFailures(expect.works, [...this.#works.values()])),
       ...this.#workflow.failures(this.#fill),
-      ...[...this.#missing].map(
-        (item) => `${item.place}: no decision ${describeExpected(item)}.${this.#similar(item)}`,
-      ),
-      ...(next === undefined
-        ? []
-        : [
-            `${next.place}: no decision ${describeExpected(next)}${this.#step === 0 ? "" : " after the previous one of the sequence"}.${this.#similar(next)}`,
-          ]),
-      ...[...this.#unwanted].map(
-        ([item, text]) =>
-          `${item.place}: unexpected decision ${quote(text)}: it ${describeExpected(item)}.`,
-      ),
+      ...this.#listed.failures(),
+      ...this.#actions.failures(),
     ];
   }
 
@@ -137,15 +138,8 @@ class Fold implements Expectations {
         if (decision.kind === "session-crashed") tally.crashes += 1;
       });
     }
-    const text = decisionText(decision);
-    const fits = (item: ExpectedDecision): boolean => isExpected(item, decided, this.#fill);
-    for (const item of this.#missing) if (fits(item)) this.#missing.delete(item);
-    const next = this.#expect.sequence[this.#step];
-    if (next !== undefined && fits(next)) this.#step += 1;
-    for (const item of this.#expect.exclude) {
-      if (!this.#unwanted.has(item) && fits(item)) this.#unwanted.set(item, text);
-    }
-    const key = `${work?.workId} ${text}`;
+    this.#listed.see(decided);
+    const key = `${work?.workId} ${decisionText(decision)}`;
     if (this.#decisions.size < KEPT_DECISIONS) this.#decisions.set(key, decided);
   }
 
@@ -195,6 +189,7 @@ function newTally({ workId, taskId, modelId }: PlannedWork): WorkTally {
     attempts: 0,
     retries: 0,
     crashes: 0,
+    rejected: 0,
   };
 }
 

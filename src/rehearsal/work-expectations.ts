@@ -16,6 +16,7 @@ export interface WorkTally {
   attempts: number;
   retries: number;
   crashes: number;
+  rejected: number;
 }
 
 export function workFailures(
@@ -95,6 +96,7 @@ function compare({ outcome, ...item }: ExpectedWork, work: WorkTally): string[] 
   count("attempts", item.attempts, work.attempts);
   count("retries", item.retries, work.retries);
   count("crashes", item.crashes, work.crashes);
+  count("rejected documents", item.rejected, work.rejected);
   return problems;
 }
 

@@ -1,6 +1,8 @@
 /** What a running work is doing: for the live view, and for the heartbeat in a log. */
 import {
   currentStep,
+  runningActions,
+  type OpenAction,
   type OpenSession,
   type RunView,
   type StepView,
@@ -17,6 +19,7 @@ export function phaseOf(work: WorkView): Phase {
   if (work.decisions.at(-1)?.kind === "waiting") return "waiting";
   const step = stepOf(work);
   if (step !== undefined && step.input?.kind !== "prompt") return "busy";
+  if (work.actions !== undefined && work.actions.counts.running > 0) return "busy";
   return work.sessions.size === 0 ? "starting" : "queued";
 }
 
@@ -53,11 +56,31 @@ export function doing(work: WorkView, now: number): string {
   return `${name} ${clockText(now - step.startedAt)}`;
 }
 
-/** The tool that runs longest, else what is being written, else what the turn is for. */
+/** What a person is told about an action: its label if it has one, else its id; and its progress. */
+export function actionDoing(action: OpenAction): string {
+  const { id, label, percent } = action;
+  const progress = percent === undefined ? "" : ` ${Math.floor(percent)} %`;
+  return `${oneLine(label ?? id, 100)}${progress}`;
+}
+
+/** The action that runs longest, and how many others do; empty if there is none. */
+function actionsDoing({ actions }: WorkView): string {
+  if (actions === undefined) return "";
+  const [first, ...others] = runningActions(actions);
+  if (first === undefined) return "";
+  return `${actionDoing(first)}${others.length > 0 ? ` +${others.length}` : ""}`;
+}
+
 function sessionDoing(work: WorkView, now: number): string {
-  const phase = phaseOf(work);
+  const acts = actionsDoing(work);
   const session = busySession(work);
-  if (session === undefined) return phase;
+  if (session === undefined) return acts === "" ? phaseOf(work) : acts;
+  const whose = session.delegate === undefined ? "" : `${oneLine(session.delegate, 100)}: `;
+  return `${whose}${turnDoing(work, session, now)}${acts === "" ? "" : `, ${acts}`}`;
+}
+
+/** The tool that runs longest, else what is being written, else what the turn is for. */
+function turnDoing(work: WorkView, session: OpenSession, now: number): string {
   const tools = [...work.sessions.values()].flatMap((one) => [...one.tools.values()]);
   const [first] = tools;
   if (first !== undefined) {

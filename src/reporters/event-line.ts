@@ -8,11 +8,12 @@ import {
 import { decisionOf } from "../events/decision-of.ts";
 import type { RunEvent, WorkStarted } from "../events/event.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import type { RunView, WorkView } from "../events/view.ts";
+import { delegateIn, hasProtocol, type RunView, type WorkView } from "../events/view.ts";
 import type { Tone } from "./paint.ts";
 import { clockText, countText, oneLine, plural } from "./text.ts";
 import { plannedWorks } from "../events/plan.ts";
 import type { Candidate, EventLine, Verbosity } from "./log-line.ts";
+import { actionLines } from "./action-line.ts";
 import { stepLines } from "./step-line.ts";
 
 export type { EventLine, Verbosity } from "./log-line.ts";
@@ -30,6 +31,7 @@ export function eventLines(
 ): readonly EventLine[] {
   return [
     ...stepLines(event, view),
+    ...actionLines(event, view),
     describe(event, view, verbosity),
     decided(event, view, verbosity),
   ].flatMap((line) => {
@@ -71,6 +73,9 @@ function describe(event: RunEvent, view: RunView, verbosity: Verbosity): Candida
       // Every message has its own line there.
       if (verbosity === "verbose") return undefined;
       const work = view.works.get(event.work.workId);
+      if (hasProtocol(view, event.work)) return undefined;
+      // What it says is not kept: it is a result for the task that delegated.
+      if (work !== undefined && delegateIn(work, event.work) !== undefined) return undefined;
       const message = work?.lastMessage;
       // The end of the step shows it.
       if (work?.flow !== undefined && work.flow.open.length > 0) return undefined;
@@ -158,7 +163,12 @@ function endOfWork(
 /** What all iterations of the work have used so far. */
 function soFar(work: WorkView): string {
   const iterations = work.runs > 1 ? ` in ${work.runs} iterations` : "";
-  return ` after ${clockText(work.finishedMs)}${iterations}: ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
+  return ` after ${clockText(work.finishedMs)}${iterations}: ${attemptsText(work)}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
+}
+
+/** A task with actions sends many prompts without a retry. */
+export function attemptsText({ attempts, actions }: WorkView): string {
+  return plural(attempts, actions === undefined ? "attempt" : "turn");
 }
 
 function activityText(activity: SessionActivity): string | undefined {

@@ -79,6 +79,12 @@ export function clockText(milliseconds: number): string {
   return seconds < 3600 ? rest : `${Math.floor(seconds / 3600)}:${rest}`;
 }
 
+/** `0.4 s`, from a minute on like `clockText`. */
+export function tookText(milliseconds: number): string {
+  const seconds = Math.max(0, milliseconds) / 1000;
+  return seconds < 59.95 ? `${seconds.toFixed(1)} s` : clockText(milliseconds);
+}
+
 function twoDigits(value: number): string {
   return String(value).padStart(2, "0");
 }

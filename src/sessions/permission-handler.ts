@@ -17,6 +17,8 @@ export interface PermissionHandlerOptions {
   readonly onActivity: (activity: SessionActivity) => void;
   /** What the run writes about itself; absolute paths. */
   readonly kept?: readonly string[] | undefined;
+  /** Folders that may be read, besides what the permissions allow. Absolute. */
+  readonly readable?: readonly string[] | undefined;
   /** Default: the real file system. */
   readonly files?: Omit<PathContext, "workingDirectory">;
 }
@@ -38,12 +40,11 @@ type Handler<T> = (request: PermissionRequest) => T;
 export function permissionHandler(
   options: PermissionHandlerOptions,
 ): Handler<PermissionRequestResult> {
-  const { permissions, workingDirectory, kept = [], files = realFiles } = options;
+  const { permissions, workingDirectory, kept = [], readable = [], files = realFiles } = options;
+  const context = { workingDirectory, kept, readable, ...files };
   const refuse = refusals(options);
   return (request) => {
-    const decision = decide(() =>
-      decidePermission(permissions, fromRuntime(request), { workingDirectory, kept, ...files }),
-    );
+    const decision = decide(() => decidePermission(permissions, fromRuntime(request), context));
     return decision.kind === "allowed" ? { kind: "approve-once" } : refuse(decision);
   };
 }

@@ -1,5 +1,5 @@
 /** The SDK's configuration of our sessions: lean, quiet, and only with what is listed here. */
-import type { SessionConfig, Tool } from "@github/copilot-sdk";
+import type { SessionConfig } from "@github/copilot-sdk";
 import type { Clock } from "../events/clock.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
@@ -8,7 +8,9 @@ import type { CallOrder } from "./call-order.ts";
 import { orderedPermissionHandler, permissionHandler, realFiles } from "./permission-handler.ts";
 import type { Requests, Searches } from "../runtime/runtime-pool.ts";
 import { toolsFor } from "../permissions/rules.ts";
-import { guarded } from "./tool-guard.ts";
+import type { OwnCalls } from "./own-calls.ts";
+import { guarded, type OwnTool } from "./tool-guard.ts";
+import { ToolNames } from "./tool-names.ts";
 import { searchHooks } from "./search-results.ts";
 
 export interface Provider {
@@ -37,7 +39,13 @@ export interface SessionConfigOptions {
   /** Who sends its model requests. */
   readonly requests: Requests;
   /** Beside the job tools. */
-  readonly tools?: readonly Tool[] | undefined;
+  readonly tools?: readonly OwnTool[] | undefined;
+  /** The calls of these tools. */
+  readonly calls?: OwnCalls | undefined;
+  /** How the model knows them. Default: as they are called. */
+  readonly names?: ToolNames | undefined;
+  /** Folders that may be read, besides what the permissions allow. Absolute. */
+  readonly readable?: readonly string[] | undefined;
   /** The only tools that are offered. Default: all that the permissions can allow. */
   readonly availableTools?: readonly string[] | undefined;
 }
@@ -46,11 +54,14 @@ export function sessionConfig(
   options: SessionConfigOptions,
 ): SessionConfig & { sessionId: string } {
   const { provider, gitHubToken, permissions, workingDirectory, onActivity, order } = options;
+  const { names = new ToolNames([]), readable } = options;
   // The runtime offers these whether `availableTools` names them or not.
   const tools = [...jobTools(), ...(options.tools ?? [])].filter(
     ({ name }) => options.availableTools?.includes(name) ?? true,
   );
-  const asked = { permissions, workingDirectory, onActivity, kept: options.kept };
+  const asked = { permissions, workingDirectory, onActivity, kept: options.kept, readable };
+  const answer =
+    order === undefined ? permissionHandler(asked) : orderedPermissionHandler(asked, order);
   return {
     sessionId: options.id,
     clientName: "agent-jobs",
@@ -59,10 +70,9 @@ export function sessionConfig(
     // Seen by the bound of an answer, and as a sign of life.
     includeSubAgentStreamingEvents: true,
     workingDirectory,
-    tools: tools.map((tool) => guarded(tool, options.clock)),
-    availableTools: offeredTools(options, tools),
-    onPermissionRequest:
-      order === undefined ? permissionHandler(asked) : orderedPermissionHandler(asked, order),
+    tools: tools.map((tool) => guarded(names.shown(tool), options.clock, options.calls)),
+    availableTools: offeredTools(options, tools, names),
+    onPermissionRequest: (request) => answer(names.request(request)),
     // Any hook makes every step of a turn a question to us: a guarded search needs none.
     ...(options.searches === "guarded"
       ? {}
@@ -86,14 +96,15 @@ export function sessionConfig(
 /** In the runtime's notation. Some tools never request a permission, so what isn't allowed isn't offered either. */
 function offeredTools(
   { permissions, availableTools }: SessionConfigOptions,
-  tools: readonly Tool[],
+  tools: readonly OwnTool[],
+  names: ToolNames,
 ): string[] {
   const allowed = toolsFor(permissions);
   if (availableTools === undefined) return allowed;
   const everything = allowed.includes("builtin:*");
   const custom = new Set(tools.map(({ name }) => name));
   return availableTools.flatMap((name) => {
-    if (custom.has(name)) return [`custom:${name}`];
+    if (custom.has(name)) return [`custom:${names.functionOf(name)}`];
     const builtIn = `builtin:${name}`;
     const isName = /^[\w-]+$/.test(name);
     return isName && (everything || allowed.includes(builtIn)) ? [builtIn] : [];

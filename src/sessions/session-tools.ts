@@ -1,20 +1,26 @@
 /** Tools and system prompts of a front-end, in the form of the SDK. */
-import type { SessionConfig, Tool, ToolResultObject } from "@github/copilot-sdk";
+import type { SessionConfig, ToolResultObject } from "@github/copilot-sdk";
 import type { SessionRequest, SessionTool } from "../engine/ports.ts";
+import type { OwnCalls } from "./own-calls.ts";
+import type { OwnTool } from "./tool-guard.ts";
 
-export function sdkTools(tools: readonly SessionTool[]): Tool[] {
-  return tools.map(({ name, description, parameters, allowed, run }) => ({
+/** `calls`: those of their session. */
+export function sdkTools(tools: readonly SessionTool[], calls: OwnCalls): OwnTool[] {
+  return tools.map(({ name, description, parameters, allowed, timeoutSeconds, run }) => ({
     name,
     description,
     parameters,
     skipPermission: allowed === "always",
     defer: "never",
-    handler: async (given: unknown, { toolCallId, sessionId }): Promise<ToolResultObject> => {
+    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+    handler: async (given, { toolCallId, sessionId }, signal): Promise<ToolResultObject> => {
       const { succeeded, text } = await run(given, {
         toolCallId,
         sessionId,
-        signal: new AbortController().signal,
-        onProgress: () => {},
+        signal,
+        onProgress: (shown) => {
+          if (!signal.aborted) calls.tell(toolCallId, shown);
+        },
       });
       return { resultType: succeeded ? "success" : "failure", textResultForLlm: text };
     },

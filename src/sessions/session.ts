@@ -1,21 +1,13 @@
 /**
- * The engine's `Session` on a session of the Copilot runtime, and the factory that opens them.
+ * Sessions of the Copilot runtime: how they are opened and ended.
  *
  * Invariant: whatever was begun is ended. A session that comes up too late, or after a cancel, is closed
  * as one that was used; a closed one leaves no process and no file.
  */
-import type { CopilotSession, SessionConfig, Tool } from "@github/copilot-sdk";
-import { randomUUID } from "node:crypto";
+import type { CopilotSession, SessionConfig } from "@github/copilot-sdk";
 import { dirname } from "node:path";
 import type { Clock } from "../events/clock.ts";
-import type {
-  Opened,
-  Session,
-  SessionFactory,
-  SessionRequest,
-  TurnOptions,
-  TurnOutcome,
-} from "../engine/ports.ts";
+import type { Opened, SessionRequest } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
 import { isDirectory, realPathOf } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
@@ -30,10 +22,11 @@ import { errorMessage } from "../platform/system-error.ts";
 import type { RuntimeProcess } from "../runtime/runtime-process.ts";
 import { Denials } from "./denials.ts";
 import { sessionConfig } from "./session-config.ts";
-import type { Conversation } from "./request-handler.ts";
+import { OwnCalls } from "./own-calls.ts";
 import { sdkTools, systemMessage } from "./session-tools.ts";
+import type { OwnTool } from "./tool-guard.ts";
+import { ToolNames } from "./tool-names.ts";
 import type { Provider } from "./session-config.ts";
-import { runTurn } from "./turn.ts";
 
 const createMs = 15_000;
 /** Less than a stopped run waits for a session: it then knows that the runtime has to be ended by force. */
@@ -54,50 +47,9 @@ export interface SessionContext {
   readonly gitHubToken?: string | undefined;
   readonly probe?: ModelProbe | undefined;
   /** Beside the job tools. */
-  readonly tools?: readonly Tool[] | undefined;
+  readonly tools?: readonly OwnTool[] | undefined;
   /** What the run writes about itself. */
   readonly kept: readonly string[];
-}
-
-export interface SessionFactoryOptions extends SessionContext {
-  /** Session id → what its model requests need. */
-  readonly conversations: Map<string, Conversation>;
-  /** Session id → the sessions that are open now. */
-  readonly open: Map<string, OpenSession>;
-  /** Why no session can be opened at all; undefined when one can. */
-  readonly refusal?: Crash | undefined;
-}
-
-export class CopilotSessionFactory implements SessionFactory {
-  readonly #options: SessionFactoryOptions;
-
-  constructor(options: SessionFactoryOptions) {
-    this.#options = options;
-  }
-
-  async open(request: SessionRequest, signal: AbortSignal): Promise<Opened> {
-    const { clock, conversations, refusal } = this.#options;
-    if (signal.aborted) return canceled;
-    if (refusal !== undefined) return { kind: "crashed", crash: refusal };
-    const id = randomUUID();
-    const conversation: Conversation = { label: request.label, history: request.history ?? [] };
-    conversations.set(id, conversation);
-    const opened = await openCopilotSession(this.#options, { ...request, id }, signal);
-    if (!("session" in opened)) {
-      conversations.delete(id);
-      return opened;
-    }
-    const { open } = this.#options;
-    open.set(id, opened);
-    const closed = (): void => {
-      conversations.delete(id);
-      open.delete(id);
-    };
-    const { probe } = this.#options;
-    const { modelId } = request;
-    const session = new JobSession({ open: opened, conversation, modelId, clock, probe, closed });
-    return { kind: "opened", session };
-  }
 }
 
 /** A session of the runtime, and what its owner needs to use and to end it. */
@@ -107,13 +59,15 @@ export interface OpenSession {
   readonly model: ModelAddress;
   readonly denials: Denials;
   readonly order: CallOrder | undefined;
+  readonly calls: OwnCalls;
+  readonly names: ToolNames;
   /** Aborted when the session is ended from outside. */
   readonly stopped: AbortController;
   /** Ends it and every process it started, once. Bounded, never throws. */
   readonly end: () => Promise<void>;
 }
 
-const canceled: Opened & { kind: "crashed" } = {
+export const canceled: Opened & { kind: "crashed" } = {
   kind: "crashed",
   crash: { cause: "aborted", message: "Canceled before the session was opened." },
 };
@@ -160,13 +114,20 @@ export async function openCopilotSession(
   );
   lease = { runtime, release: joined(order, lease) };
   const denials = new Denials();
+  const calls = new OwnCalls();
+  const names = new ToolNames(
+    (request.tools ?? []).map(({ name }) => name),
+    (context.tools ?? []).map(({ name }) => name),
+  );
   const options = {
     ...request,
     ...context,
-    tools: [...(context.tools ?? []), ...sdkTools(request.tools ?? [])],
+    tools: [...(context.tools ?? []), ...sdkTools(request.tools ?? [], calls)],
+    calls,
+    names,
     outputDirectory: runtime.outputDirectory,
     ...kind,
-    kept: [...context.kept, dirname(runtime.outputDirectory)],
+    kept: [...context.kept, dirname(runtime.outputDirectory), ...(request.readable ?? [])],
     order,
     onActivity: denials.tell,
   };
@@ -186,6 +147,8 @@ export async function openCopilotSession(
         runtime,
         denials,
         order,
+        calls,
+        names,
         model,
         stopped: new AbortController(),
         end: () =>
@@ -279,86 +242,6 @@ async function endCopilotSession(
   release();
 }
 
-interface JobSessionOptions {
-  readonly open: OpenSession;
-  readonly conversation: Conversation;
-  readonly modelId: string;
-  readonly clock: Clock;
-  readonly probe: ModelProbe | undefined;
-  readonly closed: () => void;
-}
-
-class JobSession implements Session {
-  readonly id: string;
-  readonly modelId: string;
-  #running: Promise<TurnOutcome> | undefined;
-  #closing: Promise<void> | undefined;
-  readonly #closed = new AbortController();
-  readonly #open: OpenSession;
-  readonly #conversation: Conversation;
-  readonly #clock: Clock;
-  readonly #probe: ModelProbe | undefined;
-  readonly #onClosed: () => void;
-
-  constructor({ open, conversation, modelId, clock, probe, closed }: JobSessionOptions) {
-    this.#open = open;
-    this.#conversation = conversation;
-    this.#probe = probe;
-    this.id = open.session.sessionId;
-    this.modelId = modelId;
-    this.#clock = clock;
-    this.#onClosed = closed;
-  }
-
-  async runTurn(prompt: string, options: TurnOptions): Promise<TurnOutcome> {
-    if (this.#closing !== undefined || this.#running !== undefined) {
-      const message =
-        this.#closing === undefined ? "A turn is already running." : "The session is closed.";
-      return { kind: "crashed", toolCalls: [], crash: { cause: "internal", message } };
-    }
-    const stop = new AbortController();
-    const unsubscribe = [options.signal, this.#closed.signal].map((signal) =>
-      onAbort(signal, () => stop.abort()),
-    );
-    const { session, runtime, denials, model, stopped, order } = this.#open;
-    // A request for permission that waits would keep an aborted turn from ending.
-    if (order !== undefined) unsubscribe.push(onAbort(stop.signal, () => order.interrupt()));
-    const conversation = this.#conversation;
-    const { label } = conversation;
-    if (label !== undefined && options.activity !== undefined) {
-      conversation.label = { ...label, activity: options.activity };
-    }
-    this.#running = runTurn(
-      session,
-      prompt,
-      { ...options, signal: stop.signal },
-      { clock: this.#clock, life: runtime, model, denials, stopped: stopped.signal },
-    );
-    try {
-      const outcome = refusedBy(conversation, await this.#running);
-      if (outcome.kind === "crashed" && withoutAnswer(outcome.crash)) this.#probe?.ask();
-      if (outcome.kind === "completed") this.#probe?.answered();
-      return outcome;
-    } finally {
-      for (const one of unsubscribe) one();
-      conversation.label = label;
-      this.#running = undefined;
-    }
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    this.#closed.abort();
-    await this.#running;
-    await this.#open.end();
-    this.#onClosed();
-  }
-}
-
 /** Undefined when the signal aborts first. */
 async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   let unsubscribe: (() => void) | undefined;
@@ -371,19 +254,6 @@ async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promis
     unsubscribe?.();
     promise.catch(() => undefined);
   }
-}
-
-/** It was not the model server that answered. No further attempt would go better. */
-function refusedBy({ refusal }: Conversation, outcome: TurnOutcome): TurnOutcome {
-  if (refusal === undefined || outcome.kind !== "crashed") return outcome;
-  return { ...outcome, crash: { cause: "configuration", message: refusal } };
-}
-
-/** The model server may be unreachable. */
-function withoutAnswer(crash: Crash): boolean {
-  return (
-    crash.cause === "unreachable" || (crash.cause === "session-error" && crash.status === undefined)
-  );
 }
 
 function startFailed(error: unknown): Opened & { kind: "crashed" } {

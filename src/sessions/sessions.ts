@@ -20,7 +20,8 @@ import { rehearsalProvider, RequestHandler, transportProvider } from "./request-
 import type { Conversation } from "./request-handler.ts";
 import { findRuntime } from "../runtime/find-runtime.ts";
 import { searchConfiguration } from "./search-configuration.ts";
-import { CopilotSessionFactory, openCopilotSession, type OpenSession } from "./session.ts";
+import { CopilotSessionFactory } from "./job-session.ts";
+import { openCopilotSession, type OpenSession } from "./session.ts";
 import type { Provider } from "./session-config.ts";
 import type { ModelTransport } from "./transport.ts";
 

@@ -2,29 +2,52 @@
  * What a tool handler in our process may do to a turn: nothing. The runtime waits for ever for one that
  * does not return, hides a thrown text from the model, and takes a result of any size (docs/runtime-notes.md#tool-handlers).
  */
-import type { Tool, ToolHandler, ToolResultObject } from "@github/copilot-sdk";
+import type { Tool, ToolHandler, ToolInvocation, ToolResultObject } from "@github/copilot-sdk";
 import type { Clock } from "../events/clock.ts";
 import { beginningOf } from "../events/cut.ts";
 import { within } from "../runtime/deadline.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { isRecord } from "../document/guards.ts";
+import type { OwnCalls } from "./own-calls.ts";
 
-const handlerMs = 60_000;
+const handlerSeconds = 60;
 /** More than a model can make use of; the runtime keeps a result in the conversation. */
 const resultCharacters = 200_000;
 
+/** A tool whose handler runs in this process. */
+export interface OwnTool extends Omit<Tool, "handler"> {
+  /** `signal` aborts at the end of the time limit, and with the turn. */
+  readonly handler?: (given: unknown, invocation: ToolInvocation, signal: AbortSignal) => unknown;
+  /** Default: 60. `Infinity`: the handler itself sees to it. */
+  readonly timeoutSeconds?: number;
+}
+
 /** The same tool, whose handler always answers in time, with a text of bounded size. */
-export function guarded(tool: Tool, clock: Clock): Tool {
-  const { name, handler } = tool;
+export function guarded(
+  { handler, timeoutSeconds = handlerSeconds, ...tool }: OwnTool,
+  clock: Clock,
+  calls?: OwnCalls,
+): Tool {
   if (handler === undefined) return tool;
+  const { name } = tool;
   const guard: ToolHandler = async (given, invocation) => {
+    const call = new AbortController();
+    const { signal } = call;
+    calls?.add(call);
     try {
-      const running = Promise.resolve(handler(given, invocation));
-      const answered = await within(running, handlerMs, clock);
+      const running = Promise.resolve(handler(given, invocation, signal));
+      const answered = await within(running, timeoutSeconds * 1000, clock, signal);
       if (answered !== undefined) return bounded(answered.value);
-      return failure(`${name} did not answer within ${handlerMs / 1000} s.`);
+      return failure(
+        signal.aborted
+          ? `${name} was stopped with the turn.`
+          : `${name} did not answer within ${timeoutSeconds} s.`,
+      );
     } catch (error) {
       return failure(`${name} failed: ${errorMessage(error)}`);
+    } finally {
+      calls?.delete(call);
+      call.abort("ended");
     }
   };
   return { ...tool, handler: guard };

@@ -54,6 +54,11 @@ export class Translator {
     }
   }
 
+  /** What a tool that runs in this process reports. */
+  progress(toolCallId: string, text: string): SessionActivity[] {
+    return this.#tools.has(toolCallId) ? [{ kind: "tool.delta", toolCallId, text }] : [];
+  }
+
   /** Ends what is still open: after an abort, a crash, or the end of a turn. */
   close(): SessionActivity[] {
     for (const open of [this.#reasoning, this.#message]) {

@@ -19,6 +19,8 @@ import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { Deltas } from "./deltas.ts";
 import type { DenialSource } from "./denials.ts";
+import { OwnCalls } from "./own-calls.ts";
+import { ToolNames } from "./tool-names.ts";
 import { Translator } from "./translate.ts";
 import { TurnState } from "./turn-state.ts";
 
@@ -42,6 +44,10 @@ export interface TurnContext {
   readonly stopped?: AbortSignal;
   readonly model: ModelAddress;
   readonly denials?: DenialSource;
+  /** Those of the session. */
+  readonly calls?: OwnCalls;
+  /** Under which the model of the session knows its tools. */
+  readonly names?: ToolNames;
 }
 
 export async function runTurn(
@@ -91,9 +97,13 @@ class Turn {
   readonly #clock: Clock;
   readonly #life: RuntimeLife;
   readonly #stopped: AbortSignal | undefined;
+  readonly #calls: OwnCalls;
+  readonly #names: ToolNames;
 
   constructor(session: TurnSession, options: TurnOptions, context: TurnContext) {
     const { clock, life, stopped, model, denials } = context;
+    this.#calls = context.calls ?? new OwnCalls();
+    this.#names = context.names ?? new ToolNames([]);
     this.#session = session;
     this.#model = model;
     this.#state = new TurnState(model);
@@ -106,6 +116,10 @@ class Turn {
     this.#unsubscribe = [
       session.on((event) => this.#receive(event)),
       denials?.follow((denial) => this.#deltas.pass(denial)) ?? (() => {}),
+      this.#calls.follow((toolCallId, text) => {
+        for (const activity of this.#translator.progress(toolCallId, text))
+          this.#deltas.pass(activity);
+      }),
       life.onDeath((reason) => {
         this.#death = reason;
         this.#wake();
@@ -140,6 +154,7 @@ class Turn {
   /** Idempotent. */
   end(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#calls.abort();
     this.#timer?.canceled.abort(true);
     this.#timer = undefined;
     for (const activity of this.#translator.close()) this.#deltas.pass(activity);
@@ -260,7 +275,7 @@ class Turn {
 
   #process(event: SessionEvent): void {
     this.#lastEvent = this.#clock.now();
-    for (const whole of this.#ledger.read(event)) {
+    for (const whole of this.#ledger.read(this.#names.event(event))) {
       this.#state.accept(whole);
       // Events that still arrive after a turn was cut off are dropped: there may be many.
       if (this.#state.phase.at === "faulty") continue;
@@ -317,8 +332,11 @@ class Turn {
   /** Waits briefly until the session is done with the turn, unless it is dead. */
   async #quieten(abort: boolean): Promise<void> {
     if (this.#life.gone || this.#stage.at === "sending") return;
-    if (abort && (await bestEffort(() => this.#session.abort(), abortMs, this.#clock)) === "late") {
-      return;
+    if (abort) {
+      const aborting = bestEffort(() => this.#session.abort(), abortMs, this.#clock);
+      // Not before: the model would be given their results.
+      this.#calls.abort();
+      if ((await aborting) === "late") return;
     }
     const end = this.#clock.now() + drainMs;
     while (this.#state.phase.at !== "idle" && !this.#life.gone) {

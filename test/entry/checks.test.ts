@@ -109,7 +109,7 @@ table("availability and criteria", [
   [
     "name no other tools",
     entryWithTask({ criteria: { toolExecuted: ["job_boolean_true", "bash"], ...retry } }),
-    'entry.tasks["a"].criteria.toolExecuted[1]: Must be "job_prepare_document", "job_boolean_true", "job_boolean_false" or "job_prerequisite_failed", not the text "bash".',
+    'entry.tasks["a"].criteria.toolExecuted[1]: There is no tool "bash".',
   ],
   [
     "ask for a boolean tool in their conditions",

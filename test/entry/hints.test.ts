@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { diagnosticLine } from "../../src/document/diagnostic.ts";
 import { loadEntry } from "../../src/entry/load-entry.ts";
+import { availableTools } from "../../src/entry/model.ts";
 
 function lines(text: string | Uint8Array): string[] {
   const loaded = loadEntry(text, "e.yml");
@@ -63,6 +64,30 @@ describe("a name that is not there", () => {
       /\(did you mean "PATHS"\? write \$\$PATH for a literal \$PATH\)$/,
     );
   });
+  it("of toolExecuted: a suggestion, and the names that are possible", () => {
+    const tools =
+      "tools: { build: { description: x, parameters: {}, command: [make] } }\nmcpServers: { docs: { command: x } }\n";
+    const line = (name: string, more = tools): string =>
+      lines(
+        withTask(
+          `prompt: x, model: { category: driving }, criteria: { toolExecuted: [${name}], failureAction: { retryTimes: 1 } }`,
+        ) + more,
+      ).join();
+    for (const name of [...availableTools, "build", "docs/…"]) {
+      assert.ok(line("bash").includes(name), line("bash"));
+    }
+    assert.match(line("bash"), /^e\.yml:2:\d+: .*toolExecuted\[0\]: There is no tool "bash"\./);
+    assert.match(line("biuld"), /There is no tool "biuld"\. \(did you mean "build"\?/);
+    assert.match(line("job_boolean_treu"), /did you mean "job_boolean_true"\?/);
+    assert.match(line("doc/search"), /There is no MCP server "doc"\. \(did you mean "docs"\?\)$/);
+    assert.match(
+      line("bash", ""),
+      /possible names: job_prepare_document, [^)]*job_prerequisite_failed\)$/,
+    );
+    assert.equal(line("docs/search"), "");
+    assert.equal(line("build"), "");
+    assert.equal(line("job_boolean_true"), "");
+  });
   it("of a model category: those that there are", () => {
     assert.match(
       lines(withTask("prompt: x, model: { category: codin }")).join(),
@@ -88,21 +113,6 @@ describe("a value of the wrong form", () => {
       ).join(),
       /modelOverride: Must be an object.*\(write \{ category: coding \}\)$/,
     );
-  });
-  it("of toolExecuted: the names that are possible", () => {
-    const line = lines(
-      withTask(
-        "prompt: x, model: { category: driving }, criteria: { toolExecuted: [bash], failureAction: { retryTimes: 1 } }",
-      ),
-    ).join();
-    for (const name of [
-      "job_prepare_document",
-      "job_boolean_true",
-      "job_boolean_false",
-      "job_prerequisite_failed",
-    ])
-      assert.ok(line.includes(name), line);
-    assert.match(line, /the text "bash"/);
   });
 });
 

@@ -1,5 +1,6 @@
 /** One event of every kind, with every field that it may have. */
 import { workflowLimits } from "../../src/entry/model.ts";
+import type { ActionEvent } from "../../src/events/action.ts";
 import type { Crash } from "../../src/events/crash.ts";
 import type { MadeDecision } from "../../src/events/decision.ts";
 import type { RunEventBody, WorkOutcome } from "../../src/events/event.ts";
@@ -41,6 +42,7 @@ const decisions: {
   "runtime-restarted": { reason: "r" },
   "model-unreachable": { server: "s", reason: "r" },
   "leftovers-ended": { runs: 1 },
+  "tool-server-failed": { server: "s", reason: "r" },
   "name-missing": { activity: "PROMPT_A", name: "X" },
   "script-skipped": { activity: "EXECUTE_A", reason: "r" },
   "limit-exceeded": {
@@ -146,6 +148,46 @@ const outcomes: readonly WorkOutcome[] = [
   { kind: "canceled", reason: "r" },
 ];
 
+const action = { id: "i", iteration: 1 };
+const actionEvents: {
+  readonly [Type in ActionEvent["type"]]: Omit<Extract<ActionEvent, { type: Type }>, "type">;
+} = {
+  "actions.accepted": {
+    iteration: 1,
+    claimedStatus: "EXECUTING",
+    thoughts: [{ type: "PLAN", content: "c" }],
+    variables: { set: ["s"], deleted: ["d"] },
+    actions: 1,
+    stop: true,
+    response: "r",
+  },
+  "actions.rejected": { iteration: 1, problems: [{ path: "/p", code: "c", message: "m" }] },
+  "actions.warning": { iteration: 0, text: "t" },
+  "action.waiting": {
+    ...action,
+    action: "a",
+    kind: "tool",
+    execution: "ASYNC",
+    group: "g",
+    inThought: true,
+    requires: ["r"],
+    display: { kind: "progress_bar", label: "l" },
+  },
+  "action.started": { ...action, params: "{}" },
+  "action.progress": { ...action, percent: 5, message: "m" },
+  "action.ended": {
+    ...action,
+    status: "skipped",
+    milliseconds: 1,
+    reason: "r",
+    cause: { id: "c", status: "timed_out" },
+    output: "o",
+    outputCharacters: 1,
+    replayed: true,
+  },
+  "card.ended": { id: "i", status: "timed_out", milliseconds: 1, reason: "r" },
+};
+
 const everyLimit: PlannedLimits = {
   ...planned(ref(0, "a")).limits,
   ...Object.fromEntries(workflowLimits.map((name) => [name, { value: 1, source: "default" }])),
@@ -181,6 +223,7 @@ export const everyEvent: readonly RunEventBody[] = [
       c: { shell: true },
     },
     userInput: "u",
+    actionTasks: ["a"],
   },
   {
     type: "run.ended",
@@ -242,6 +285,11 @@ export const everyEvent: readonly RunEventBody[] = [
     shell: { workingDirectory: "/w", variables: { A: "b" }, removed: ["C"], functions: "" },
     restored: true,
   },
+  ...Object.entries(actionEvents).map(([type, fields]): RunEventBody => ({
+    type: "action",
+    work,
+    action: JSON.parse(JSON.stringify({ type, ...fields })),
+  })),
   ...Object.entries(decisions).map(([kind, fields], index): RunEventBody => ({
     type: "decision",
     work: index % 2 === 0 ? work : null,

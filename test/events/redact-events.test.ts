@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import type { RunEvent } from "../../src/events/event.ts";
+import { parseJournal } from "../../src/journal/read.ts";
+import { sealed } from "../journal/rig.ts";
+import { actionEvent } from "../rig/action-events.ts";
 import { planned, ref } from "../rig/plan.ts";
 import { createRedactor } from "../../src/events/redact.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
@@ -269,7 +273,7 @@ test("a secret put anywhere into any event is gone afterwards, and doing it twic
     fc.property(samples.body, (body) => {
       const replacer = (key: string, value: unknown): unknown =>
         typeof value === "string" &&
-        !["type", "kind", "role", "purpose", "field", "outcome", "cause"].includes(key)
+        !/^(type|kind|role|purpose|field|outcome|cause|status|execution)$/.test(key)
           ? `${secret}${value}`
           : value;
       const event = redactor.event({ at: 1, ...JSON.parse(JSON.stringify(body, replacer)) });
@@ -278,4 +282,61 @@ test("a secret put anywhere into any event is gone afterwards, and doing it twic
     }),
     { numRuns: 500 },
   );
+});
+
+test("every text of documents and actions is masked, and the words of the protocol stay", () => {
+  const words = new Set(["type", "kind", "status", "execution"]);
+  const vocabulary = ["succeeded", "skipped", "running", "SYNC", "tool", "progress_bar"];
+  const masks = createRedactor([secret, ...vocabulary]);
+  fc.assert(
+    fc.property(actionEvent, (action) => {
+      const hidden = (value: unknown, inThought: boolean): unknown => {
+        if (typeof value === "string") return `${secret}${value}`;
+        if (Array.isArray(value)) return value.map((one) => hidden(one, inThought));
+        if (typeof value !== "object" || value === null) return value;
+        return Object.fromEntries(
+          Object.entries(value).map(([key, one]) => [
+            key,
+            // The `type` of a thought is a word of the model.
+            words.has(key) && !inThought ? one : hidden(one, inThought || key === "thoughts"),
+          ]),
+        );
+      };
+      const body: RunEvent = JSON.parse(
+        JSON.stringify({
+          at: 1,
+          runId: "run",
+          type: "action",
+          work,
+          action: hidden(action, false),
+        }),
+      );
+      const event = masks.event(body);
+      assert.ok(!JSON.stringify(event).includes(secret), JSON.stringify(event));
+      assert.deepEqual(masks.event(event), event);
+      // It is still an event of the same kind, with the same status.
+      assert.deepEqual(parseJournal(sealed([event]).join("")).problems, []);
+      for (const word of words) {
+        assert.equal(Reflect.get(Object(event), word), Reflect.get(body, word));
+        assert.equal(
+          Reflect.get(event.type === "action" ? event.action : {}, word),
+          Reflect.get(action, word),
+        );
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("a secret behind escapes in the params of an action is masked", () => {
+  const escaped = JSON.stringify(secret).replaceAll("-", "\\u002d");
+  const action = {
+    type: "action.started",
+    id: "a",
+    iteration: 1,
+    params: `{"k":${escaped}}`,
+  } as const;
+  const event = redactor.event({ at: 1, runId: "run", type: "action", work, action });
+  assert.ok(event.type === "action" && event.action.type === "action.started");
+  assert.equal(event.action.params, '{"k":"***"}');
 });

@@ -5,6 +5,7 @@ import type { RunEvent, RunEventBody, WorkRef } from "../../src/events/event.ts"
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import type { PlannedLeaf, PlannedTree } from "../../src/events/plan.ts";
 import type { EffectResult, StepInput } from "../../src/events/step.ts";
+import { actionEvent } from "../rig/action-events.ts";
 import { chart, flowTree } from "../rig/flow-events.ts";
 import { planned, plannedTasks, ref } from "../rig/plan.ts";
 
@@ -195,6 +196,7 @@ export const body: fc.Arbitrary<RunEventBody> = fc.oneof(
     work: tree,
   }),
   fc.record({ type: fc.constant("run.ended" as const), outcome: runOutcome }),
+  fc.record({ type: fc.constant("action" as const), work: workRef, action: actionEvent }),
   fc.record({ type: fc.constant("work.started" as const), work: workRef, modelId: text }),
   fc.record({
     type: fc.constant("work.ended" as const),

@@ -68,13 +68,16 @@ test("a field of another type is reported with its line, wherever it is, and all
 });
 
 const optional =
-  /^(entryFile|report|input|to|variables|effects|restored|finish|status|refusal|jobOutcome|unanswered|used|setBy|waitingFor|attempts?|advice|statusCode|errorType|retryAfterMs|detail|parentToolCallId|toolName|stopped|result|detailedContent|error|code|reasoning|id|modelId|message|arguments|modelOverride|atMost|atMostReached|preCondition|postCondition|trueWork|falseWork|preset|read|write|shell|url|tools|reason)$/;
+  /^(entryFile|actionTasks|report|input|to|variables|effects|restored|finish|status|refusal|jobOutcome|unanswered|used|setBy|waitingFor|attempts?|advice|statusCode|errorType|retryAfterMs|detail|parentToolCallId|toolName|stopped|result|detailedContent|error|code|reasoning|id|modelId|message|arguments|modelOverride|atMost|atMostReached|preCondition|postCondition|trueWork|falseWork|preset|read|write|shell|url|tools|reason)$/;
+
+const optionalOfActions =
+  /^action\.(response|group|inThought|requires|display|params|percent|cause|output|outputCharacters|replayed)$/;
 
 /** Journals of earlier versions don't have them. */
 const laterLimits = new RegExp(`^limits\\.(cost|${workflowLimits.join("|")})$`);
 
 test("a number that is negative, a count that is a fraction, and permissions of unknown fields are reported", () => {
-  const fractions = /^(milliseconds|retryAfterMs|cost|durationMs|value|used)$/;
+  const fractions = /^(milliseconds|retryAfterMs|cost|durationMs|value|used|percent)$/;
   let numbers = 0;
   for (const [index, event] of every.entries()) {
     for (const path of pathsOf(event)) {
@@ -147,7 +150,7 @@ test("a field that is missing is reported with its line", () => {
       )
         continue;
       if (path.some((name) => /^\d+$/.test(name)) || optional.test(path.at(-1) ?? "")) continue;
-      if (laterLimits.test(path.join("."))) continue;
+      if (laterLimits.test(path.join(".")) || optionalOfActions.test(path.join("."))) continue;
       const lines = sealed(every.with(index, JSON.parse(JSON.stringify(without(event, path)))));
       const { problems } = parseJournal(lines.join(""));
       assert.equal(problems[0]?.line, index + 2, `${event.type} without ${path.join(".")}`);

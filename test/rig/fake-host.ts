@@ -5,6 +5,7 @@ import type { JobSpec } from "../../src/engine/run-job.ts";
 import type { Limits, Task, Work } from "../../src/entry/model.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
 import type { RunEvent } from "../../src/events/event.ts";
+import { createRedactor } from "../../src/events/redact.ts";
 import type { SessionsOptions } from "../../src/sessions/sessions.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { FakeSessions, type Act, type Turn } from "./fake-sessions.ts";
@@ -70,6 +71,7 @@ export function jobSpec(
       workingDirectory: "/workspace",
       limits: resolveLimits(entry.limits, limits),
       permissions: "read-only",
+      tools: { environment: {}, redact: createRedactor([]).stream, clock: new FakeClock() },
     }),
     jobName: "job",
   };

@@ -1,6 +1,7 @@
 /** What the model is offered of a session whose tools are listed, on the real runtime, over its three wire APIs. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ownerOf } from "../../src/entry/reserved-names.ts";
 import type { SessionTool } from "../../src/engine/ports.ts";
 import { completed, denials, makeRig, turn } from "./rig.ts";
 
@@ -36,6 +37,17 @@ for (const wire of ["completions", "responses", "messages"] as const) {
     assert.deepEqual(
       first.messages.map(({ role, content }) => `${role}: ${content.replace(/<.*>\n\n/, "")}`),
       ["system: You are a clerk.", "user: Hello"],
+    );
+  });
+
+  test(`${wire}: no tool of an entry can have the name of one that the runtime offers`, async (t) => {
+    const rig = await makeRig(t, () => ({ text: "Yes" }), { wire });
+    completed(await turn(await rig.open({ permissions: "all" }), "Hello"));
+    const offered = rig.server.requests.at(-1)?.tools ?? [];
+    assert.ok(offered.includes("bash"));
+    assert.deepEqual(
+      offered.filter((name) => ownerOf(name) === undefined),
+      [],
     );
   });
 

@@ -39,6 +39,7 @@ export interface OpenOptions {
   readonly systemPrompt?: SessionRequest["systemPrompt"];
   readonly availableTools?: SessionRequest["availableTools"];
   readonly history?: SessionRequest["history"];
+  readonly readable?: SessionRequest["readable"];
   readonly signal?: AbortSignal;
 }
 
@@ -85,7 +86,7 @@ export async function makeRig(
     sessions,
     workspace,
     restarts,
-    async open({ tools, systemPrompt, availableTools, history, ...open } = {}) {
+    async open({ tools, systemPrompt, availableTools, history, readable, ...open } = {}) {
       const modelId = open.modelId ?? "claude-test";
       const opened = await sessions.factory.open(
         {
@@ -97,6 +98,7 @@ export async function makeRig(
           ...(systemPrompt === undefined ? {} : { systemPrompt }),
           ...(availableTools === undefined ? {} : { availableTools }),
           ...(history === undefined ? {} : { history }),
+          ...(readable === undefined ? {} : { readable }),
         },
         open.signal ?? neverAborted,
       );

@@ -31,3 +31,38 @@ export function readByUs(text: string): readonly string[] | undefined {
   if (faults.some(({ severity }) => severity === undefined)) return undefined;
   return edges.map(({ from, to, label }) => `${from} arrow_point ${to} ${label}`);
 }
+
+export interface GanttBar {
+  readonly section: string;
+  readonly task: string;
+  readonly start: number;
+  readonly end: number;
+  readonly tags: readonly string[];
+}
+
+/** The bars of a Gantt chart as Mermaid draws them. Throws if it refuses the text. */
+export async function ganttByMermaid(text: string): Promise<readonly GanttBar[]> {
+  assert.notEqual(await mermaid.parse(text, { suppressErrors: true }), false);
+  const { db } = await mermaid.mermaidAPI.getDiagramFromText(text);
+  assert.ok("getTasks" in db && typeof db.getTasks === "function");
+  const tasks: readonly (Record<string, unknown> & {
+    readonly section: string;
+    readonly task: string;
+    readonly startTime: Date;
+    readonly endTime: Date;
+  })[] = db.getTasks();
+  return tasks.map(({ section, task, startTime, endTime, ...flags }) => ({
+    section: decoded(section),
+    task: decoded(task).trimEnd(),
+    start: startTime.getTime(),
+    end: endTime.getTime(),
+    tags: ["active", "done", "crit", "milestone"].filter((tag) => flags[tag] === true),
+  }));
+}
+
+/** Mermaid keeps entities in a form of its own until the end. */
+function decoded(text: string): string {
+  return text.replace(/\uFB02\u00B0\u00B0(\d+)\u00B6\u00DF/g, (_, code) =>
+    String.fromCodePoint(Number(code)),
+  );
+}

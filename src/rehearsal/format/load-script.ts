@@ -5,26 +5,11 @@ import { formatOfFile, readDocument } from "../../document/read-document.ts";
 import { toDiagnostics, type Path, type Problem } from "../../document/problem.ts";
 import { compileSchema } from "../../document/schema-check.ts";
 import { toActivityName, type ActivityName } from "./activity-name.ts";
-import { expectedFields, fieldProblems } from "./decision-fields.ts";
-import type {
-  ConditionField,
-  DecisionFields,
-  DecisionLists,
-  RehearsalFile,
-  RuleFields,
-  TurnFields,
-} from "./rehearsal-file.ts";
+import { toExpectation } from "./expectation.ts";
+import type { ConditionField, RehearsalFile, RuleFields, TurnFields } from "./rehearsal-file.ts";
 import { replyProblems, toReply, withImpliedEnd } from "./replies.ts";
 import { rehearsalSchema } from "./rehearsal-schema.ts";
-import type {
-  ExpectedDecision,
-  Expectation,
-  ExpectedWork,
-  Rule,
-  Script,
-  Turn,
-  Workspace,
-} from "./script.ts";
+import type { Rule, Script, Turn, Workspace } from "./script.ts";
 import { toCondition, type TextCondition } from "./text-condition.ts";
 import { isBranchName, refusedName } from "./workspace-name.ts";
 
@@ -101,7 +86,13 @@ class Builder {
       ...(permissions === undefined ? {} : { permissions }),
       limits: value.limits ?? {},
       rules: value.sessions.map((rule, index) => this.#rule(rule, ["sessions", index])),
-      expect: this.#expectation(value),
+      expect: toExpectation(value.expect ?? {}, {
+        placeOf: this.#place,
+        problem: (path, reason, hint) => this.#problem(path, reason, hint),
+        condition: (field, path) => this.#condition(field, path),
+        activity: (text, path) => this.#activity(text, path),
+        names: (task, path) => this.namedTasks.push({ path, task }),
+      }),
     };
   }
 
@@ -232,16 +223,14 @@ class Builder {
       ),
     );
     const place = this.#place(path);
-    const condition = this.#condition(prompt, [...path, "prompt"]);
     return {
       place,
-      ...(condition === undefined ? {} : { prompt: condition }),
+      ...(prompt === undefined ? {} : { prompt: this.#condition(prompt, [...path, "prompt"]) }),
       replies: withImpliedEnd(built, place),
     };
   }
 
-  #condition(field: Parameters<typeof toCondition>[0] | undefined, path: Path) {
-    if (field === undefined) return undefined;
+  #condition(field: ConditionField, path: Path): TextCondition {
     const condition = toCondition(field);
     if ("problem" in condition) {
       this.#problem([...path, "matches"], condition.problem, condition.hint);
@@ -249,110 +238,4 @@ class Builder {
     }
     return condition;
   }
-
-  #expectation({ expect = {} }: RehearsalFile): Expectation {
-    const { result = "succeeded", reason, works, path, report, decisions = {} } = expect;
-    const failure = this.#condition(reason, ["expect", "reason"]);
-    const reported = this.#condition(report, ["expect", "report"]);
-    if (failure !== undefined && result === "succeeded") {
-      this.#problem(
-        ["expect", "reason"],
-        "A job that succeeds has no reason.",
-        'say "result: failed"',
-      );
-    }
-    const short = "length" in decisions;
-    const lists: DecisionLists = short ? { include: decisions } : decisions;
-    const list = (name: keyof DecisionLists): ExpectedDecision[] =>
-      (lists[name] ?? []).map((field, index) => {
-        const path = ["expect", "decisions", ...(short ? [] : [name]), index];
-        return { place: this.#place(path), expects: this.#decision(field, path) };
-      });
-    return {
-      place: this.#place(["expect"]),
-      result,
-      ...(failure === undefined ? {} : { reason: failure }),
-      ...(works === undefined
-        ? {}
-        : {
-            works: {
-              place: this.#place(["expect", "works"]),
-              items: works.map((work, index) => this.#work(work, ["expect", "works", index])),
-            },
-          }),
-      ...(path === undefined
-        ? {}
-        : {
-            path: {
-              place: this.#place(["expect", "path"]),
-              items: path.map((text, index) => {
-                const at = ["expect", "path", index];
-                return { place: this.#place(at), activity: this.#activity(text, at) };
-              }),
-            },
-          }),
-      ...(reported === undefined
-        ? {}
-        : { report: { place: this.#place(["expect", "report"]), condition: reported } }),
-      include: list("include"),
-      sequence: list("sequence"),
-      exclude: list("exclude"),
-    };
-  }
-
-  #decision(field: string | DecisionFields, path: Path): ExpectedDecision["expects"] {
-    const text = (condition: ConditionField, at: Path): TextCondition =>
-      this.#condition(condition, at) ?? { contains: [], excludes: [] };
-    if (typeof field === "string") return { by: "text", condition: text(field, path) };
-    const problems = fieldProblems(field);
-    for (const { name, reason, hint } of problems) this.#problem([...path, name], reason, hint);
-    const { kind, task, workId, iteration, contains, excludes, equals, matches } = field;
-    if (kind === undefined) {
-      const condition = {
-        ...(contains === undefined ? {} : { contains }),
-        ...(excludes === undefined ? {} : { excludes }),
-        ...(equals === undefined ? {} : { equals }),
-        ...(matches === undefined ? {} : { matches }),
-      };
-      return { by: "text", condition: text(condition, path) };
-    }
-    if (task !== undefined) this.namedTasks.push({ path: [...path, "task"], task });
-    const fields =
-      problems.length > 0
-        ? []
-        : expectedFields(field, (name, condition) => text(condition, [...path, name]));
-    return {
-      by: "fields",
-      kind,
-      ...(task === undefined ? {} : { task }),
-      ...(workId === undefined ? {} : { workId }),
-      ...(iteration === undefined ? {} : { iteration }),
-      fields,
-    };
-  }
-
-  #work({ outcome, ...rest }: WorkOf<RehearsalFile>, path: Path): ExpectedWork {
-    const { runs, attempts, retries, crashes } = rest;
-    if (outcome === "skipped") {
-      const stray = Object.entries({ runs, attempts, retries, crashes }).find(
-        ([, count]) => count !== undefined,
-      );
-      if (stray !== undefined) {
-        this.#problem([...path, stray[0]], `A skipped work has no "${stray[0]}".`);
-      }
-    }
-    if (typeof outcome !== "string" && runs !== undefined && runs !== outcome.length) {
-      this.#problem(
-        [...path, "runs"],
-        `"outcome" lists ${outcome.length} runs, but "runs" is ${runs}.`,
-        'leave "runs" out',
-      );
-    }
-    const place = this.#place(path);
-    if (outcome === "skipped") return { ...rest, place, outcome: { kind: "skipped" } };
-    if (typeof outcome === "string") return { ...rest, place, outcome: { kind: "last", outcome } };
-    return { ...rest, place, outcome: { kind: "each", outcomes: outcome } };
-  }
 }
-
-type WorkOf<T extends RehearsalFile> = NonNullable<NonNullable<T["expect"]>["works"]>[number];

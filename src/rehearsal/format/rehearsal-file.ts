@@ -1,5 +1,6 @@
 /** A rehearsal file as people write it and as a recording renders it. The schema describes every field. */
 import type { Limits } from "../../entry/model.ts";
+import type { EndedStatus } from "../../events/action.ts";
 
 export type ConditionField =
   | string
@@ -24,8 +25,19 @@ export interface ErrorField {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** A document of the action protocol. It is sent as it is, also where it is wrong. */
+export interface DocumentFields {
+  readonly status?: unknown;
+  readonly thoughts?: unknown;
+  readonly actions?: unknown;
+  readonly stop?: unknown;
+  readonly response?: unknown;
+  readonly [field: string]: unknown;
+}
+
 export interface ReplyFields {
   readonly text?: string;
+  readonly document?: DocumentFields;
   readonly reasoning?: string;
   readonly tools?: readonly ToolField[];
   readonly toolResults?: ConditionField;
@@ -72,6 +84,7 @@ export interface WorkFields {
   readonly attempts?: number;
   readonly retries?: number;
   readonly crashes?: number;
+  readonly rejected?: number;
 }
 
 /** By its kind and the fields of that kind; without a kind, a condition for its text. */
@@ -87,12 +100,26 @@ export interface DecisionFields {
   readonly [field: string]: ConditionField | readonly string[] | number | undefined;
 }
 
-export type DecisionList = readonly (string | DecisionFields)[];
+export interface ActionFields {
+  readonly id?: string;
+  readonly action?: string;
+  readonly status?: EndedStatus;
+  readonly params?: ConditionField;
+  readonly output?: ConditionField;
+  readonly reason?: ConditionField;
+  readonly document?: number;
+  readonly task?: string;
+  readonly workId?: number;
+  readonly iteration?: number;
+}
 
-export interface DecisionLists {
-  readonly include?: DecisionList;
-  readonly sequence?: DecisionList;
-  readonly exclude?: DecisionList;
+export type DecisionItem = string | DecisionFields;
+
+/** Items of a list that a run must contain in any order, must contain in this order, or must not contain. */
+export interface Lists<Item> {
+  readonly include?: readonly Item[];
+  readonly sequence?: readonly Item[];
+  readonly exclude?: readonly Item[];
 }
 
 export interface ExpectFields {
@@ -102,7 +129,9 @@ export interface ExpectFields {
   readonly path?: readonly string[];
   readonly report?: ConditionField;
   /** A list is short for `include`. */
-  readonly decisions?: DecisionList | DecisionLists;
+  readonly decisions?: readonly DecisionItem[] | Lists<DecisionItem>;
+  /** So is this one. */
+  readonly actions?: readonly ActionFields[] | Lists<ActionFields>;
 }
 
 export interface CommitFields {

@@ -1,34 +1,12 @@
 /** The JSON Schema of a rehearsal file, for editors and for the first check of the loader. */
 import { overridingLimits } from "../../entry/limits-schema.ts";
+import { action } from "./action-fields.ts";
 import { decisionProperties } from "./decision-fields.ts";
+import { documentSchema } from "./document-fields.ts";
+import { condition, text, whole } from "./schema-parts.ts";
 import { workspace } from "./workspace-schema.ts";
 
-const text = (description: string) => ({ type: "string", description });
-const whole = (minimum: number, description: string) => ({ type: "integer", minimum, description });
 const flag = (description: string) => ({ type: "boolean", const: true, description });
-const condition = (description: string) => ({
-  type: ["string", "object"],
-  description: `${description} A plain string is short for "contains".`,
-  minLength: 1,
-  minProperties: 1,
-  additionalProperties: false,
-  properties: {
-    contains: strings("What the text must contain: one string or several."),
-    excludes: strings("What the text must not contain: one string or several."),
-    equals: text("The whole text, apart from white space at its end."),
-    matches: text("A JavaScript regular expression that must match somewhere in the text."),
-  },
-});
-
-function strings(description: string) {
-  return {
-    type: ["string", "array"],
-    description,
-    minLength: 1,
-    minItems: 1,
-    items: { type: "string", minLength: 1 },
-  };
-}
 
 const tool = {
   type: "object",
@@ -58,6 +36,7 @@ const replyProperties = {
   text: text(
     'The text of the answer. An empty answer at the end of a turn is a crash. With "cut" and "hang": the text that arrives before.',
   ),
+  document: documentSchema,
   reasoning: text("The reasoning before the answer."),
   tools: {
     type: "array",
@@ -212,10 +191,14 @@ const work = {
     runs: whole(1, "The number of iterations."),
     attempts: whole(
       1,
-      "How often the prompt was sent, over all iterations, including retries and attempts after a crash.",
+      "How often the prompt was sent, over all iterations, including retries and attempts after a crash. With `protocol: actions`: the number of all prompts.",
     ),
     retries: whole(0, "The number of retries, over all iterations."),
     crashes: whole(0, "The number of crashes, over all iterations."),
+    rejected: whole(
+      0,
+      "With `protocol: actions`: the number of rejected documents, over all iterations.",
+    ),
   },
 };
 
@@ -231,19 +214,30 @@ const decision = {
   },
 };
 
-const decisions = (description: string) => ({
-  type: "array",
-  description,
-  minItems: 1,
-  items: { $ref: "#/$defs/decision" },
-});
+/** A list of items, or what the run must contain in which way. */
+function lists(item: string, description: string) {
+  const items = { $ref: `#/$defs/${item}` };
+  const list = (how: string) => ({ type: "array", description: how, minItems: 1, items });
+  return {
+    type: ["object", "array"],
+    description: `${description} A list is short for "include".`,
+    minItems: 1,
+    items,
+    additionalProperties: false,
+    properties: {
+      include: list("Each of these must occur, in any order."),
+      sequence: list("These must occur in this order, possibly with others in between."),
+      exclude: list("None of these may occur."),
+    },
+  };
+}
 
 export const rehearsalSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "agent-jobs rehearsal",
   description:
     "A run of a job in which a script plays the model, and its expectations. In the texts of the script and the expectations, `${workingDirectory}` is replaced by the absolute path of the working directory. `$${workingDirectory}` is literal.",
-  $defs: { text: asText, decision },
+  $defs: { text: asText, decision, action },
   type: "object",
   additionalProperties: false,
   required: ["entry", "sessions"],
@@ -316,18 +310,8 @@ export const rehearsalSchema = {
           items: { type: "string", minLength: 1 },
         },
         report: condition("RESULT at the end of the workflow. The job must have one workflow."),
-        decisions: {
-          type: ["object", "array"],
-          description: 'Decisions of the run. A list is short for "include".',
-          minItems: 1,
-          items: { $ref: "#/$defs/decision" },
-          additionalProperties: false,
-          properties: {
-            include: decisions("Each of these must occur, in any order."),
-            sequence: decisions("These must occur in this order, possibly with others in between."),
-            exclude: decisions("None of these may occur."),
-          },
-        },
+        decisions: lists("decision", "Decisions of the run."),
+        actions: lists("action", "Actions of the action protocol, in the order in which they end."),
       },
     },
   },

@@ -1,4 +1,5 @@
 /** The replies of a turn: what their fields mean together, and what can't be together. */
+import { completeDocument } from "./document-fields.ts";
 import type { ConditionField, ReplyFields, ToolField } from "./rehearsal-file.ts";
 import type { Play, Reply, ToolEnding } from "./script.ts";
 import type { TextCondition } from "./text-condition.ts";
@@ -56,15 +57,17 @@ function ownProblems(fields: ReplyFields, path: Path): ReplyProblem[] {
   };
   if (ending === undefined) {
     if (fields.times !== undefined) refuse("times", 'Only "error" and "cut" can have "times".');
-    const { text, reasoning, tools } = fields;
-    if (text === undefined && reasoning === undefined && tools === undefined) {
-      if (Object.keys(fields).length > 0) {
-        problems.push({
-          path,
-          reason: "This reply is empty.",
-          hint: 'give it a "text", "tools" or an "error"; an empty "text" is an empty answer',
-        });
-      }
+    const { text, document, reasoning, tools } = fields;
+    const isEmpty = [text, document, reasoning, tools].every((one) => one === undefined);
+    if (isEmpty && Object.keys(fields).length > 0) {
+      problems.push({
+        path,
+        reason: "This reply is empty.",
+        hint: 'give it a "text", "tools" or an "error"; an empty "text" is an empty answer',
+      });
+    }
+    if (text !== undefined && document !== undefined) {
+      refuse("document", 'A reply has either a "text" or a "document".');
     }
     for (const [index, tool] of (tools ?? []).entries()) {
       if (tool.denied === true && tool.fails !== undefined) {
@@ -78,7 +81,7 @@ function ownProblems(fields: ReplyFields, path: Path): ReplyProblem[] {
     return problems;
   }
   if (second !== undefined) refuse(second, `A reply is either "${ending}" or "${second}".`);
-  for (const name of ["tools", "finish", "usage"] as const) {
+  for (const name of ["document", "tools", "finish", "usage"] as const) {
     if (fields[name] !== undefined) {
       refuse(name, `A reply with "${ending}" never ends, so it has no "${name}".`);
     }
@@ -97,20 +100,20 @@ function ownProblems(fields: ReplyFields, path: Path): ReplyProblem[] {
 export function toReply(
   fields: ReplyFields,
   placeOf: (path: Path) => string,
-  condition: (field: ConditionField | undefined, name: string) => TextCondition | undefined,
+  condition: (field: ConditionField, name: string) => TextCondition,
 ): Reply {
-  const toolResults = condition(fields.toolResults, "toolResults");
+  const { toolResults } = fields;
   return {
     place: placeOf([]),
     implied: false,
-    ...(toolResults === undefined ? {} : { toolResults }),
+    ...(toolResults === undefined ? {} : { toolResults: condition(toolResults, "toolResults") }),
     delayMs: fields.delay ?? 0,
     play: toPlay(fields, placeOf),
   };
 }
 
 function toPlay(fields: ReplyFields, placeOf: (path: Path) => string): Play {
-  const { text = "", reasoning = "", error, cut, hang, die, times } = fields;
+  const { text = "", document, reasoning = "", error, cut, hang, die, times } = fields;
   const repeated = times === undefined ? {} : { times };
   if (error !== undefined) {
     const { status, message, headers = {} } = typeof error === "number" ? { status: error } : error;
@@ -137,7 +140,9 @@ function toPlay(fields: ReplyFields, placeOf: (path: Path) => string): Play {
   const { input = 0, output = 0 } = usage;
   return {
     kind: "answer",
-    text,
+    ...(document === undefined
+      ? { text }
+      : { text: JSON.stringify(completeDocument(document)), isDocument: true }),
     reasoning,
     tools,
     ...(finish === undefined ? {} : { finish }),

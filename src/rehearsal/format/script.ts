@@ -4,6 +4,7 @@
  */
 import type { Diagnostic } from "../../document/diagnostic.ts";
 import type { Limits } from "../../entry/model.ts";
+import type { EndedStatus } from "../../events/action.ts";
 import type { ActivityName } from "./activity-name.ts";
 import type { CommitFields, RunResult, WorkResult } from "./rehearsal-file.ts";
 import type { TextCondition } from "./text-condition.ts";
@@ -29,7 +30,7 @@ export interface Script {
   readonly limits: Limits;
   readonly rules: readonly Rule[];
   readonly expect: Expectation;
-  /** Tasks that expected decisions name, to be checked against the entry. */
+  /** Tasks that expected decisions and actions name, to be checked against the entry. */
   readonly namedTasks: readonly NamedTask[];
   /** Activities that rules, answers and expectations name, to be checked against the workflows of the job. */
   readonly namedActivities: readonly NamedActivity[];
@@ -111,6 +112,8 @@ export type Play =
 export interface Answer {
   readonly kind: "answer";
   readonly text: string;
+  /** The text is a document as JSON. */
+  readonly isDocument?: true;
   readonly reasoning: string;
   readonly tools: readonly ToolUse[];
   /** Why it ends early; absent: it is complete. */
@@ -149,9 +152,14 @@ export interface Expectation {
   readonly path?: { readonly place: Place; readonly items: readonly ExpectedActivity[] };
   /** What RESULT is at the end of that workflow. */
   readonly report?: { readonly place: Place; readonly condition: TextCondition };
-  readonly include: readonly ExpectedDecision[];
-  readonly sequence: readonly ExpectedDecision[];
-  readonly exclude: readonly ExpectedDecision[];
+  readonly decisions: ExpectedLists<ExpectedDecision>;
+  readonly actions: ExpectedLists<ExpectedAction>;
+}
+
+export interface ExpectedLists<Item> {
+  readonly include: readonly Item[];
+  readonly sequence: readonly Item[];
+  readonly exclude: readonly Item[];
 }
 
 export interface ExpectedActivity {
@@ -173,6 +181,7 @@ export interface ExpectedWork {
   readonly attempts?: number;
   readonly retries?: number;
   readonly crashes?: number;
+  readonly rejected?: number;
 }
 
 export interface ExpectedDecision {
@@ -194,3 +203,18 @@ export interface ExpectedField {
   /** A text meets a condition, a word or a number is this one. */
   readonly value: TextCondition | string | number;
 }
+
+/** An action that has ended. */
+export interface ExpectedAction {
+  readonly place: Place;
+  readonly id?: string;
+  readonly action?: string;
+  readonly status?: EndedStatus;
+  readonly document?: number;
+  readonly task?: string;
+  readonly workId?: number;
+  readonly iteration?: number;
+  readonly texts: readonly { readonly name: ActionText; readonly condition: TextCondition }[];
+}
+
+export type ActionText = "params" | "output" | "reason";

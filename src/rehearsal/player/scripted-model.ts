@@ -212,9 +212,9 @@ class Model implements ScriptedModel {
         }
         return encodeAnswer(chat, id, {
           ...play,
-          text: this.#fill(play.text),
+          text: play.isDocument === true ? this.#fillJson(play.text) : this.#fill(play.text),
           reasoning: this.#fill(play.reasoning),
-          tools: play.tools.map((tool) => ({ ...tool, input: this.#input(tool.input) })),
+          tools: play.tools.map((tool) => ({ ...tool, input: this.#fillJson(tool.input) })),
         });
       case "error": {
         const { status, message, headers } = play;
@@ -233,7 +233,7 @@ class Model implements ScriptedModel {
   }
 
   /** In JSON a path must be escaped, on Windows. */
-  #input(input: string): string {
+  #fillJson(input: string): string {
     if (!input.includes("${workingDirectory}")) return input;
     try {
       return JSON.stringify(JSON.parse(input), (_key, value: unknown) =>

@@ -12,7 +12,7 @@ const MAX_SAID = 2000;
 /** The last message of the agent, unchanged. */
 export function finalMessageSection(view: RunView): Section {
   const speaker = view.lastSpeaker === undefined ? undefined : view.works.get(view.lastSpeaker);
-  // The RESULT of a workflow is shown instead.
+  // The RESULT of a workflow, or the response of a task with actions, is shown instead.
   const said = speaker?.report === undefined ? speaker?.lastMessage : undefined;
   const message = harmless(said ?? "").trim();
   const render = (text: string): string =>

@@ -13,16 +13,15 @@ import { stepParts, stepSubject, type StepPart } from "../../report/step-text.ts
 import { harmless, plural } from "../text.ts";
 import { code, fenced, inline } from "./escape.ts";
 import { durationText, wholeItems } from "./layout.ts";
+import { reportSection } from "./report-section.ts";
 import { nameOf, worksOf, type Section } from "./section.ts";
 
 /** Of each text of a step. */
 const MAX_TEXT = 3000;
 const MAX_REASON = 500;
 const MAX_SUBJECT = 100;
-/** Larger charts are folded, as is a longer RESULT. */
+/** Larger charts are folded. */
 const MAX_OPEN_CHART = 40;
-const MAX_OPEN_LINES = 25;
-const MAX_OPEN_TEXT = 2000;
 
 /** Of every workflow of the run. */
 export function flowSections(view: RunView): Section[] {
@@ -31,7 +30,7 @@ export function flowSections(view: RunView): Section[] {
     if (flow === undefined || flow.last === undefined) return [];
     const heading = `### Workflow ${nameOf(work)}`;
     return [
-      resultSection(work, heading),
+      reportSection(work, heading, "RESULT"),
       pathSection(work, flow, heading),
       stepsSection(work, flow, heading),
     ].filter(({ empty }) => !empty);
@@ -42,31 +41,6 @@ export function flowSections(view: RunView): Section[] {
 export function isOneFlow({ plan, works }: RunView): boolean {
   if (plan?.work.kind !== "Flow") return false;
   return works.get(plan.work.workIdInJob)?.flow?.last !== undefined;
-}
-
-function resultSection(work: WorkView, heading: string): Section {
-  const report = harmless(work.report ?? "").trim();
-  const render = (text: string): string => {
-    const block = fenced(text, "text");
-    const isShort = text.length <= MAX_OPEN_TEXT && text.split("\n").length <= MAX_OPEN_LINES;
-    return isShort
-      ? `**RESULT**\n\n${block}`
-      : `<details>\n<summary><b>RESULT</b></summary>\n\n${block}\n\n</details>`;
-  };
-  return {
-    name: `the RESULT of ${nameOf(work)}`,
-    rank: 3,
-    heading,
-    empty: report === "",
-    render: (room) => {
-      const whole = render(report);
-      const left = room - Buffer.byteLength(heading) - 2;
-      if (Buffer.byteLength(whole) <= left) return { text: whole, whole: true };
-      // Every character has at most three bytes per unit; 1000 for what is around it.
-      const fits = Math.floor((left - 1000) / 5);
-      return { text: fits < 200 ? "" : render(`${report.slice(0, fits)}…`), whole: false };
-    },
-  };
 }
 
 function pathSection(work: WorkView, flow: FlowView, heading: string): Section {

@@ -9,7 +9,7 @@
  */
 import { outcomeText, type RunEvent, type WorkRef } from "../../events/event.ts";
 import type { RunView } from "../../events/view.ts";
-import { eventLines, isUrgent, startText } from "../event-line.ts";
+import { attemptsText, eventLines, isUrgent, startText } from "../event-line.ts";
 import type { GithubCore } from "./github-core.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
 import { resultText } from "./layout.ts";
@@ -100,7 +100,9 @@ export function createGithubLog(
           return;
         case "work.ended":
           printLive(event);
-          keep(keptOf(event.work), linesOf(event, view), time(event));
+          keep(keptOf(event.work), linesOf(event, view), time(event), event.work.taskId);
+          // The end of what was run on behalf of an action is not the end of the work.
+          if (event.work.taskId !== view.works.get(event.work.workId)?.taskId) return;
           flush(event.work.workId, ended(event, view));
           return;
         default: {
@@ -108,7 +110,8 @@ export function createGithubLog(
           if (event.type === "work.started") {
             print(event.work, event, startText(event));
           }
-          if (event.work !== null) keep(keptOf(event.work), linesOf(event, view), time(event));
+          if (event.work !== null)
+            keep(keptOf(event.work), linesOf(event, view), time(event), event.work.taskId);
         }
       }
     },
@@ -132,7 +135,7 @@ function ended(event: Extract<RunEvent, { type: "work.ended" }>, view: RunView):
         ? "answered no"
         : outcome.kind;
   if (work === undefined) return kind;
-  return `${kind} after ${clockText(work.finishedMs)}, ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}`;
+  return `${kind} after ${clockText(work.finishedMs)}, ${attemptsText(work)}, ${plural(work.modelCalls, "model call")}`;
 }
 
 /** The lines of an event in the group of its work. The first line follows the time, the others are indented. */
@@ -147,7 +150,10 @@ function linesOf(event: RunEvent, view: RunView): readonly string[] {
   return eventLines(event, view, "verbose").map(({ text }) => text);
 }
 
-function keep(kept: Kept, lines: readonly string[], time: string): void {
+/** `task`: whose lines these are. */
+function keep(kept: Kept, all: readonly string[], time: string, task: string): void {
+  // It was run on behalf of an action.
+  const lines = task === kept.work.taskId ? all : all.map((line) => `${task}: ${line}`);
   for (const [index, text] of lines.entries()) {
     // `| ` keeps a line of an agent from being the start of a line.
     const line = index === 0 ? `${time} ${logLine(text, LENGTH)}` : `      | ${cut(text)}`;

@@ -48,7 +48,7 @@ export function outputsOf(view: RunView, options: OutputsOptions = {}): Record<O
   };
 }
 
-/** Of the workflow that ended last. */
+/** Of the workflow, or the task with actions, that ended last. */
 function reportOf(view: RunView): string {
   const reports = [...view.works.values()].filter(({ report }) => report !== undefined);
   const [last] = reports.sort((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0));

@@ -4,6 +4,7 @@
  * escapes foreign text.
  */
 import type { RunView } from "../../events/view.ts";
+import { actionSections } from "./action-sections.ts";
 import { code, inline } from "./escape.ts";
 import { flowSections, isOneFlow } from "./flow-sections.ts";
 import type { Section } from "./section.ts";
@@ -47,6 +48,7 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
           worksSection(view),
           ...(isOneFlow(view) ? [] : [chartSection(view, options.chart)]),
           ...flowSections(view),
+          ...actionSections(view),
           denialsSection(view),
           finalMessageSection(view),
           ...decisionSections(view),

@@ -10,8 +10,8 @@
 import { Writable } from "node:stream";
 import { createLogUpdate } from "log-update";
 import stringWidth from "string-width";
-import type { RunView, WorkView } from "../../events/view.ts";
-import { busySession, doing, phaseOf, runningLabel, runningWorks } from "../doing.ts";
+import { runningActions, type OpenAction, type RunView, type WorkView } from "../../events/view.ts";
+import { actionDoing, busySession, doing, phaseOf, runningLabel, runningWorks } from "../doing.ts";
 import type { Paint } from "../paint.ts";
 import { clockText, countText, cutMiddle, cutTo, fitName, oneLine, plural } from "../text.ts";
 
@@ -186,14 +186,55 @@ export function frame(
     Math.max(8, Math.floor(width * 0.4)),
     Math.max(0, ...shown.map((work) => stringWidth(runningLabel(work)))),
   );
-  const lines = [
-    paint("faint", head),
-    ...shown.map((work) => workLine(work, now, width, label, mark, paint)),
-  ];
+  const lines = [paint("faint", head)];
+  // Works come first: their actions share what room is left.
+  let left = room - shown.length - (shown.length < running.length ? 1 : 0);
+  for (const work of shown) {
+    lines.push(workLine(work, now, width, label, mark, paint));
+    const actions = actionLines(work, now, width, Math.min(MAX_ACTIONS, left));
+    left -= actions.length;
+    lines.push(...actions.map((line) => paint("faint", line)));
+  }
   if (shown.length < running.length && room > 0) {
     lines.push(paint("faint", cutTo(`… and ${running.length - shown.length} more`, width)));
   }
   return lines;
+}
+
+/** Lines of actions below a work. */
+const MAX_ACTIONS = 6;
+const BAR = 20;
+
+/** The actions that run, those that show progress first; at most `room` lines. */
+function actionLines(
+  { actions }: WorkView,
+  now: number,
+  width: number,
+  room: number,
+): readonly string[] {
+  if (actions === undefined || room < 1) return [];
+  const running = [...runningActions(actions)].sort(
+    (a, b) => Number(b.percent !== undefined) - Number(a.percent !== undefined),
+  );
+  const shown = running.length <= room ? running : running.slice(0, Math.max(1, room - 1));
+  const name = Math.max(0, ...shown.map((action) => stringWidth(actionDoing(action))));
+  const lines = shown.map((action) => actionLine(action, now, width, name));
+  if (shown.length < running.length && room > 1)
+    lines.push(`    … and ${running.length - shown.length} more actions`);
+  return lines.map((line) => cutTo(line, width));
+}
+
+function actionLine(action: OpenAction, now: number, width: number, name: number): string {
+  const { percent, message = "", startedAt = now } = action;
+  const text = actionDoing(action);
+  const time = clockText(now - startedAt);
+  // On a narrow terminal the number is enough.
+  const hasRoom = percent !== undefined && width >= name + BAR + 16;
+  const filled = Math.round(((percent ?? 0) / 100) * BAR);
+  const bar = hasRoom ? ` ${"█".repeat(filled)}${"░".repeat(BAR - filled)}` : "";
+  const padding = hasRoom ? " ".repeat(name - stringWidth(text)) : "";
+  const said = message === "" ? "" : ` ${oneLine(message, 100)}`;
+  return `    ${text}${padding}${bar} ${time}${said}`;
 }
 
 function workLine(

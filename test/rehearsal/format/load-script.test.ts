@@ -74,7 +74,7 @@ test("every part knows its place", () => {
   );
   assert.equal(loaded.expect.works?.items[0]?.place, "expect.works[0] (tests/a.rehearsal.yml:8:7)");
   assert.equal(
-    loaded.expect.include[0]?.place,
+    loaded.expect.decisions.include[0]?.place,
     "expect.decisions.include[0] (tests/a.rehearsal.yml:10:15)",
   );
 });
@@ -92,7 +92,7 @@ expect: { works: [{ task: a, outcome: succeded }] }`),
       'tests/a.rehearsal.yml:4:13: rehearsal.sessions[0].repeat: Must be a whole number or "any", not the text "none".',
       "tests/a.rehearsal.yml:5:22: rehearsal.sessions[0].turns[0].error: Must be at least 400, not 200.",
       "tests/a.rehearsal.yml:5:39: rehearsal.sessions[0].turns[1].prompt: Must have at least one field.",
-      'tests/a.rehearsal.yml:5:53: rehearsal.sessions[0].turns[2].wait: Unknown field "wait". (known fields: prompt, replies, text, reasoning, tools, toolResults, delay, finish, usage, error, cut, hang, die, times)',
+      'tests/a.rehearsal.yml:5:53: rehearsal.sessions[0].turns[2].wait: Unknown field "wait". (known fields: prompt, replies, text, document, reasoning, tools, toolResults, delay, finish, usage, error, cut, hang, die, times)',
       'tests/a.rehearsal.yml:6:39: rehearsal.expect.works[0].outcome: Must be "succeeded", "failed", "crashed", "canceled" or "skipped", not the text "succeded". (did you mean "succeeded"?)',
     ],
   );
@@ -140,6 +140,21 @@ const contradictions: readonly (readonly [what: string, yaml: string, message: s
     "tools in an answer that never ends",
     "{ cut: true, tools: [{ name: bash }] }",
     '4:29: rehearsal.sessions[0].turns[0].tools: A reply with "cut" never ends, so it has no "tools".',
+  ],
+  [
+    "both a text and a document",
+    "{ text: a, document: {} }",
+    '4:30: rehearsal.sessions[0].turns[0].document: A reply has either a "text" or a "document".',
+  ],
+  [
+    "a document that never arrives",
+    "{ hang: true, document: {} }",
+    '4:33: rehearsal.sessions[0].turns[0].document: A reply with "hang" never ends, so it has no "document".',
+  ],
+  [
+    "a document that is a list",
+    "{ document: [] }",
+    "4:21: rehearsal.sessions[0].turns[0].document: Must be an object, not a list.",
   ],
   [
     "a text before an error",
@@ -228,6 +243,31 @@ const expectations: readonly (readonly [what: string, yaml: string, message: str
     "both the fields and the text of a decision",
     "{ decisions: [{ kind: note, contains: a }] }",
     '3:47: rehearsal.expect.decisions[0].contains: A decision is matched by its kind and fields or by its text ("contains"), not both.',
+  ],
+  [
+    "an action of no field",
+    "{ actions: [{}] }",
+    "3:21: rehearsal.expect.actions[0]: Must have at least one field.",
+  ],
+  [
+    "an action of an unknown status",
+    "{ actions: { exclude: [{ status: canceled }] } }",
+    '3:42: rehearsal.expect.actions.exclude[0].status: Must be "succeeded", "failed", "timed_out", "cancelled" or "skipped", not the text "canceled". (did you mean "cancelled"?)',
+  ],
+  [
+    "the output of an action that failed",
+    "{ actions: [{ status: failed, output: a }] }",
+    '3:47: rehearsal.expect.actions[0].output: Only an action that succeeded has an output. (use "reason")',
+  ],
+  [
+    "the reason of an action that succeeded",
+    "{ actions: { sequence: [{ status: succeeded, reason: a }] } }",
+    '3:62: rehearsal.expect.actions.sequence[0].reason: An action that succeeded has no reason. (use "output")',
+  ],
+  [
+    "rejected documents of a work that is skipped",
+    "{ works: [{ task: a, outcome: skipped, rejected: 1 }] }",
+    '3:58: rehearsal.expect.works[0].rejected: A skipped work has no "rejected".',
   ],
 ];
 

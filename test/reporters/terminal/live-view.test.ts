@@ -2,11 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import stringWidth from "string-width";
+import type { ActionEvent } from "../../../src/events/action.ts";
 import type { RunEventBody } from "../../../src/events/event.ts";
 import { applyEvent, createRunView, type RunView } from "../../../src/events/view.ts";
 import { createLiveView, frame, type LiveView } from "../../../src/reporters/terminal/live-view.ts";
+import { stillRunning } from "../../../src/reporters/doing.ts";
 import { createPaint } from "../../../src/reporters/paint.ts";
 import { ManualClock, Screen } from "./screen.ts";
+import { actionEvent } from "../../rig/action-events.ts";
 import { plannedTasks } from "../../rig/plan.ts";
 
 const plain = createPaint(false);
@@ -226,6 +229,54 @@ test("fifty works are folded to the terminal", () => {
   assert.match(lines[1] ?? "", /^⠋ #0 task-0 /);
 });
 
+test("the actions of a work are below it, with their progress, and no more than there is room for", () => {
+  const { view, emit } = rig(80, 24, 1);
+  const under = (id: string, label: string, percent?: number, message?: string): void => {
+    const one = { id, iteration: 1 };
+    const waiting = { action: "t", kind: "tool", execution: "ASYNC" } as const;
+    const display = { kind: "progress_bar", label } as const;
+    const act = (action: ActionEvent): void => emit({ type: "action", work: first, action });
+    act({ type: "action.waiting", ...one, ...waiting, display });
+    act({ type: "action.started", ...one });
+    if (percent !== undefined)
+      act({
+        type: "action.progress",
+        ...one,
+        percent,
+        ...(message === undefined ? {} : { message }),
+      });
+  };
+  under("lint", "Lint");
+  under("build", "Build\u001B[31m", 45, "compiling");
+  assert.deepEqual(frame(view, 2_000, 80, 24, 0, plain).slice(1), [
+    "⠋ #0 task-0 00:02 gpt-5, 0 calls, thinking, Lint +1",
+    "    Build 45 % █████████░░░░░░░░░░░ 00:02 compiling",
+    "    Lint 00:02",
+  ]);
+  // Not enough columns for a bar.
+  assert.match(frame(view, 2_000, 40, 24, 0, plain)[2] ?? "", /^ {4}Build 45 % 00:02 compiling$/);
+  for (let n = 0; n < 9; n += 1) under(`more${n}`, `More ${n}`);
+  assert.match(frame(view, 2_000, 80, 24, 0, plain).at(-1) ?? "", /^ {4}… and 6 more actions$/);
+  assert.equal(frame(view, 2_000, 80, 5, 0, plain).length, 3);
+  emit({
+    type: "turn.ended",
+    work: first,
+    sessionId: "s0",
+    turnId: "turn-1",
+    purpose: "prompt",
+    outcome: "completed",
+  });
+  assert.match(stillRunning(view, 2_000), /: #0 task-0 00:02 Lint \+10$/);
+});
+
+test("the turn of a task that an action runs has the name of that task", () => {
+  const { view, emit } = rig(80, 24, 1);
+  const work = { ...first, taskId: "docs" };
+  const turn = { work, sessionId: "d1", turnId: "turn-9", modelId: "gpt-5" };
+  emit({ type: "turn.started", ...turn, purpose: "criteria", retry: 0, attempt: 1, prompt: "p" });
+  assert.match(stillRunning(view, 0), /: #0 task-0 00:00 docs: checking criteria$/);
+});
+
 test("a frame fits every terminal", () => {
   const { view } = rig(80, 24, 30);
   fc.assert(
@@ -233,7 +284,10 @@ test("a frame fits every terminal", () => {
       fc.integer({ min: 1, max: 220 }),
       fc.integer({ min: 1, max: 60 }),
       fc.array(fc.string({ unit: "grapheme" }), { maxLength: 5 }),
-      (columns, rows, names) => {
+      fc.array(actionEvent, { maxLength: 20 }),
+      (columns, rows, names, actions) => {
+        for (const action of actions)
+          applyEvent(view, { at: 5, runId: "run", type: "action", work: first, action });
         for (const [index, name] of names.entries()) {
           applyEvent(view, {
             at: 5,

@@ -1,0 +1,152 @@
+/**
+ * What the entry of a run offers to its tasks: made with the first session that asks for it, and ended with the run.
+ * Tasks that call tools with function calls get them from `source`.
+ *
+ * Owns the folder of the run for results that are too long for a model. Agents may read it, and so may tools, which
+ * find it in `AGENT_JOBS_RESULTS`.
+ */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { McpHost } from "../calls/mcp-host.ts";
+import { ModelCalls } from "../calls/model-calls.ts";
+import type { Tool } from "../calls/tool.ts";
+import { createToolbox, type Toolbox } from "../calls/toolbox.ts";
+import type { SessionTool, ToolOffer, ToolSource } from "../engine/ports.ts";
+import type { Permissions, PreparedEntry } from "../entry/model.ts";
+import type { Clock } from "../events/clock.ts";
+import type { TextStream } from "../events/text-stream.ts";
+import type { Environment } from "../platform/environment.ts";
+import { removeDirectory } from "../platform/files.ts";
+import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
+import { within } from "../runtime/deadline.ts";
+
+/** What tools need of the host of a run. */
+export interface ToolSettings {
+  /** Of this process. */
+  readonly environment: Environment;
+  /** The names of it that tools may read. */
+  readonly env?: readonly string[] | undefined;
+  /** Of the processes of the run. */
+  readonly mark?: string | undefined;
+  readonly redact: () => TextStream;
+  readonly clock: Clock;
+  readonly servers?: McpHost | undefined;
+}
+
+export interface RunToolsOptions extends ToolSettings {
+  readonly entry: PreparedEntry;
+  /** Absolute. */
+  readonly workingDirectory: string;
+}
+
+const closeMs = 5_000;
+
+interface Opened {
+  readonly toolbox: Toolbox;
+  readonly folder: RunFolder;
+  readonly results: string;
+}
+
+export class RunTools {
+  readonly source: ToolSource;
+  readonly #options: RunToolsOptions;
+  readonly #calls: ModelCalls;
+  #opening: Promise<Opened> | undefined;
+  #closing: Promise<void> | undefined;
+  #kept = 0;
+
+  constructor(options: RunToolsOptions) {
+    this.#options = options;
+    const keep = (tool: string, text: string): Promise<string> => this.keep(tool, text);
+    this.#calls = new ModelCalls({ clock: options.clock, keep });
+    this.source = {
+      offer: (permissions, signal) => this.#offer(permissions, signal),
+      close: () => this.close(),
+    };
+  }
+
+  /** Rejects if the folder of the run can't be made. */
+  async toolbox(): Promise<Toolbox> {
+    return (await this.#open()).toolbox;
+  }
+
+  /** Where `keep` writes to. */
+  async results(): Promise<string> {
+    return (await this.#open()).results;
+  }
+
+  /** Keeps a text for agents and tools, and returns the path of its file. */
+  async keep(name: string, text: string): Promise<string> {
+    const { results } = await this.#open();
+    const plain = name.replaceAll(/[^A-Za-z0-9_-]+/g, "-").slice(0, 64);
+    const path = join(results, `${(this.#kept += 1)}-${plain}.txt`);
+    await writeFile(path, text, { flag: "wx", mode: 0o600 });
+    return path;
+  }
+
+  /** Idempotent, bounded in time, never rejects. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #offer(permissions: Permissions, signal: AbortSignal): Promise<ToolOffer> {
+    if (this.#closing !== undefined) return { tools: [], failures: [] };
+    const { toolbox, results } = await this.#open();
+    const { tools, failures } = await toolbox.toolsFor(permissions, signal);
+    return { tools: tools.map((tool) => this.#sessionTool(tool)), readable: [results], failures };
+  }
+
+  #sessionTool(tool: Tool): SessionTool {
+    const { name, description = "", parameters } = tool;
+    return {
+      name,
+      description,
+      parameters: { ...parameters },
+      // Of its own, which begins when the call does.
+      timeoutSeconds: Infinity,
+      run: (given, { toolCallId: id, signal, onProgress }) =>
+        this.#calls.call(tool, { id, given, signal, onProgress }),
+    };
+  }
+
+  #open(): Promise<Opened> {
+    this.#opening ??= this.#make();
+    return this.#opening;
+  }
+
+  async #make(): Promise<Opened> {
+    const { entry, env = [], environment, mark, servers, ...options } = this.#options;
+    const folder = await makeRunFolder("tools-", mark);
+    const results = join(folder.path, "results");
+    await mkdir(results, { mode: 0o700 });
+    const passed = env.flatMap((name): [string, string][] => {
+      const value = environment[name];
+      return value === undefined ? [] : [[name, value]];
+    });
+    const toolbox = createToolbox({
+      ...options,
+      declarations: entry,
+      environment,
+      variables: { ...Object.fromEntries(passed), AGENT_JOBS_RESULTS: results },
+      folder,
+      ...(servers === undefined ? {} : { servers }),
+    });
+    return { toolbox, folder, results };
+  }
+
+  async #close(): Promise<void> {
+    const opened = await this.#opening?.catch(() => undefined);
+    if (opened === undefined) return;
+    const { toolbox, folder } = opened;
+    await within(toolbox.close(), closeMs, this.#options.clock).catch(() => undefined);
+    await removeDirectory(folder.path).catch(() => undefined);
+  }
+}
+
+/** Undefined if the entry has nothing to call. */
+export function runTools(options: RunToolsOptions): RunTools | undefined {
+  const { tools, mcpServers } = options.entry;
+  const declared = { ...tools, ...mcpServers };
+  return Object.keys(declared).length === 0 ? undefined : new RunTools(options);
+}

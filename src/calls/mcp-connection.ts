@@ -1,0 +1,316 @@
+/**
+ * A connection to one MCP server. The client of the protocol is only loaded when a server is reached.
+ *
+ * Invariants: it is up from the moment that `connect` resolves until `ended` is set, and never again; every call
+ * settles at the latest when the connection ends; nothing of the server is left after `close`.
+ */
+import type * as Package from "@modelcontextprotocol/client";
+import type {
+  Client,
+  ProgressNotification,
+  Tool as ServerTool,
+} from "@modelcontextprotocol/client";
+import { startTimeLimit } from "../platform/time-limit.ts";
+import { boundedFetch } from "./mcp-http.ts";
+import { ServerProgram } from "./mcp-program.ts";
+import { outcomeOf } from "./mcp-result.ts";
+import type { ServerAddress } from "./mcp-variables.ts";
+import type { CallContext, ToolOutcome } from "./tool.ts";
+
+export interface ConnectOptions {
+  /** Of agent-jobs. */
+  readonly version: string;
+  /** Absolute. For a program. */
+  readonly cwd: string;
+  /** What a program is started with, besides its own `env`. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly graceMs: number;
+  /** For the start, and for reading the list of tools. */
+  readonly startMs: number;
+  readonly redact: (text: string) => string;
+  /** Aborts the start, and ends what was started. */
+  readonly signal: AbortSignal;
+  /** Called before anything is started. */
+  readonly onOpen: (connection: Connection) => void;
+}
+
+type ClientPackage = typeof Package;
+
+/** A call has a time limit of its own: this one is the longest that a timer can have. */
+const noTimeout = 2 ** 31 - 1;
+/** For a server that doesn't know the question which versions it knows. Programs answer what they don't know, or not. */
+const probeMs = 4_000;
+const mostPages = 100;
+/** Of stderr, in a reason. */
+const shownErrors = 2_000;
+const longestMessage = 1_000;
+
+export class Connection {
+  readonly #options: ConnectOptions;
+  readonly #address: ServerAddress;
+  readonly #package: ClientPackage;
+  #client: Client;
+  #program: ServerProgram | undefined;
+  /** Ends the session at an address. */
+  #leave: () => Promise<unknown> = () => Promise.resolve();
+  #ended: string | undefined;
+  #closing: Promise<void> | undefined;
+  #tools: Promise<readonly ServerTool[]> | undefined;
+  /** The list was read at the start, and not been asked for since. */
+  #isFresh = false;
+
+  private constructor(address: ServerAddress, options: ConnectOptions, loaded: ClientPackage) {
+    this.#address = address;
+    this.#options = options;
+    this.#package = loaded;
+    this.#client = this.#newClient("auto");
+  }
+
+  /** Rejects with an Error for people, after ending what was started. */
+  static async open(address: ServerAddress, options: ConnectOptions): Promise<Connection> {
+    const connection = new Connection(
+      address,
+      options,
+      await import("@modelcontextprotocol/client"),
+    );
+    options.onOpen(connection);
+    const limit = startTimeLimit(options.startMs, options.signal);
+    try {
+      const starting = connection.#start().then(() => connection.tools());
+      await Promise.race([starting, abortOf(limit.signal)]);
+      return connection;
+    } catch (error) {
+      const reason = limit.isOver
+        ? connection.#withErrors(`It did not start within ${options.startMs / 1000} s.`)
+        : connection.#described(error);
+      connection.#ended ??= reason;
+      await connection.close();
+      throw new Error(reason, { cause: error });
+    } finally {
+      limit.end();
+    }
+  }
+
+  /** Why it is of no use any more, as a sentence. */
+  get ended(): string | undefined {
+    return this.#ended;
+  }
+
+  /** All tools of the server. Rejects with an Error for people. */
+  async tools(): Promise<readonly ServerTool[]> {
+    // At an address nobody says when the list has changed.
+    const isKnown = this.#address.kind === "program" || this.#isFresh;
+    this.#isFresh = this.#tools === undefined;
+    const tools = (isKnown ? this.#tools : undefined) ?? this.#allTools();
+    this.#tools = tools;
+    try {
+      return await tools;
+    } catch (error) {
+      if (this.#tools === tools) this.#tools = undefined;
+      const reason = this.#described(error);
+      if (this.#isConnectionError(error)) this.#ended ??= reason;
+      throw new Error(reason, { cause: error });
+    }
+  }
+
+  /** Never rejects. */
+  async call(
+    tool: ServerTool,
+    params: Readonly<Record<string, unknown>>,
+    { signal, onProgress }: CallContext,
+  ): Promise<ToolOutcome> {
+    const { redact } = this.#options;
+    try {
+      const result = await this.#client.callTool(
+        { name: tool.name, arguments: params },
+        {
+          signal,
+          timeout: noTimeout,
+          toolDefinition: tool,
+          onprogress: (progress) => onProgress(progressOf(progress, redact)),
+        },
+      );
+      return outcomeOf(result, redact);
+    } catch (error) {
+      if (signal.aborted) return { kind: "timed_out" };
+      const isLost = this.#isConnectionError(error);
+      const reason = this.#described(error);
+      if (isLost) this.#ended ??= reason;
+      return { kind: "failed", reason };
+    }
+  }
+
+  /** Ends the server, within a few seconds. Idempotent, never rejects. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** At once, for a process that has no time left. */
+  kill(): void {
+    this.#program?.kill();
+  }
+
+  async #close(): Promise<void> {
+    this.#ended ??= "The server was ended.";
+    await this.#leave().catch(() => undefined);
+    await this.#program?.close();
+    await this.#client.close().catch(() => undefined);
+  }
+
+  async #start(): Promise<void> {
+    if (this.#address.kind === "url") return this.#connectTo(this.#address);
+    try {
+      await this.#startProgram(this.#address);
+    } catch (error) {
+      // Some servers exit when the first message is not the one that they expect.
+      const exited = this.#program?.ended?.startsWith("exit code") === true;
+      if (!exited || this.#closing !== undefined) throw error;
+      await this.#program?.close();
+      this.#client = this.#newClient("legacy");
+      await this.#startProgram(this.#address);
+    }
+  }
+
+  async #startProgram(address: Extract<ServerAddress, { kind: "program" }>): Promise<void> {
+    const { environment, cwd, graceMs } = this.#options;
+    const { command, args, env } = address;
+    const program = new ServerProgram({
+      command,
+      args,
+      cwd,
+      env: { ...environment, ...env },
+      graceMs,
+      parse: this.#package.deserializeMessage,
+    });
+    this.#program = program;
+    await this.#client.connect(program, { timeout: noTimeout });
+  }
+
+  async #connectTo({ url, headers }: Extract<ServerAddress, { kind: "url" }>): Promise<void> {
+    if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+      throw new Error("its url must be an http or https address");
+    }
+    const transport = new this.#package.StreamableHTTPClientTransport(new URL(url), {
+      requestInit: { headers },
+      fetch: boundedFetch,
+      reconnectionOptions: {
+        initialReconnectionDelay: 500,
+        maxReconnectionDelay: 2_000,
+        reconnectionDelayGrowFactor: 2,
+        maxRetries: 2,
+      },
+    });
+    this.#leave = async () => {
+      const limit = startTimeLimit(this.#options.graceMs, new AbortController().signal);
+      await Promise.race([transport.terminateSession(), abortOf(limit.signal)]);
+      limit.end();
+    };
+    await this.#client.connect(transport, { timeout: noTimeout });
+  }
+
+  #newClient(mode: "auto" | "legacy"): Client {
+    const { Client: ClientOfPackage } = this.#package;
+    const client = new ClientOfPackage(
+      { name: "agent-jobs", version: this.#options.version },
+      {
+        versionNegotiation: { mode, probe: { timeoutMs: probeMs } },
+        ...(this.#address.kind === "program"
+          ? {
+              listChanged: {
+                tools: {
+                  autoRefresh: false,
+                  debounceMs: 0,
+                  onChanged: () => (this.#tools = undefined),
+                },
+              },
+            }
+          : {}),
+      },
+    );
+    return Object.assign(client, {
+      onclose: () => {
+        if (client === this.#client) this.#ended ??= this.#endOfServer();
+      },
+    });
+  }
+
+  async #allTools(): Promise<readonly ServerTool[]> {
+    if (this.#client.getServerCapabilities()?.tools === undefined) return [];
+    const tools: ServerTool[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < mostPages; page += 1) {
+      // Not `listTools`: it prints what a server sends to our stderr.
+      const params = cursor === undefined ? {} : { cursor };
+      const list = await this.#client.request(
+        { method: "tools/list", params },
+        { timeout: this.#options.startMs },
+      );
+      tools.push(...list.tools);
+      cursor = list.nextCursor;
+      if (cursor === undefined) return tools;
+    }
+    throw new Error(`its list of tools has more than ${mostPages} pages`);
+  }
+
+  #isConnectionError(error: unknown): boolean {
+    // What the server answered, even an error, shows that it is there. The rest is about how to reach it.
+    const { ProtocolError, SdkError, SdkErrorCode } = this.#package;
+    if (error instanceof ProtocolError) return false;
+    if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) return false;
+    return this.#address.kind === "url" || this.#ended !== undefined;
+  }
+
+  /** A sentence about the server that has ended by itself. */
+  #endOfServer(): string {
+    const how = this.#program?.ended;
+    const reason = how === undefined ? "The connection was closed." : `The server ended: ${how}.`;
+    return this.#withErrors(reason);
+  }
+
+  #described(error: unknown): string {
+    if (this.#program?.ended !== undefined && this.#closing === undefined)
+      return this.#endOfServer();
+    const { redact } = this.#options;
+    const cause = error instanceof Error ? error.cause : undefined;
+    const message = [error, cause]
+      .map((one) => (one instanceof Error ? one.message : ""))
+      .filter((text, index, all) => text !== "" && all.indexOf(text) === index)
+      .join(": ");
+    return this.#withErrors(redact((message || String(error)).slice(0, longestMessage)));
+  }
+
+  #withErrors(reason: string): string {
+    const errors = this.#options.redact(this.#program?.errors ?? "").trim();
+    return errors === "" ? reason : `${reason}\n${errors.slice(-shownErrors)}`;
+  }
+}
+
+function progressOf(
+  {
+    progress,
+    total,
+    message,
+  }: Pick<ProgressNotification["params"], "progress" | "total" | "message">,
+  redact: (text: string) => string,
+): { readonly percent?: number; readonly message?: string } {
+  const percent =
+    total !== undefined && total > 0
+      ? Math.min(100, Math.max(0, (progress / total) * 100))
+      : undefined;
+  return {
+    ...(percent === undefined ? {} : { percent }),
+    ...(message === undefined ? {} : { message: redact(message.slice(0, longestMessage)) }),
+  };
+}
+
+/** A promise that rejects when a signal aborts. */
+function abortOf(signal: AbortSignal): Promise<never> {
+  const promise = new Promise<never>((_, reject) => {
+    const abort = (): void => reject(new Error(String(signal.reason)));
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+  });
+  promise.catch(() => undefined);
+  return promise;
+}

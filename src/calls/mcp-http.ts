@@ -1,0 +1,41 @@
+/** What goes between us and an MCP server at an address: requests that are answered, and bodies of a bounded size. */
+
+/** Bytes of one answer, and of one event of a stream. */
+const longestMessage = 64 * 1024 * 1024;
+
+/**
+ * `fetch` for a transport. It opens no stream that only waits for news: that would keep this process running, and the
+ * list of tools is read again for each session.
+ */
+export async function boundedFetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
+  const isStream = init.method === "GET" && !new Headers(init.headers).has("last-event-id");
+  if (isStream) return new Response(null, { status: 405 });
+  const response = await fetch(url, init);
+  if (response.body === null) return response;
+  const isEvents = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+  const { status, statusText, headers } = response;
+  const body = response.body.pipeThrough(limited(longestMessage, isEvents));
+  return new Response(body, { status, statusText, headers });
+}
+
+/** `byEvent`: the limit is for what comes between two empty lines. */
+function limited(most: number, byEvent: boolean): TransformStream<Uint8Array, Uint8Array> {
+  let length = 0;
+  return new TransformStream({
+    transform(piece, controller) {
+      length += piece.length;
+      if (
+        byEvent &&
+        Buffer.from(piece)
+          .toString("latin1")
+          .search(/\r?\n\r?\n/) !== -1
+      )
+        length = 0;
+      if (length > most) {
+        controller.error(
+          new Error(`The server sent more than ${most / (1024 * 1024)} MB at once.`),
+        );
+      } else controller.enqueue(piece);
+    },
+  });
+}

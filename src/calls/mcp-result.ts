@@ -1,0 +1,68 @@
+/** What an MCP server answers to a call, as the outcome of a tool: bounded, and without secrets. Pure. */
+import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
+import { redactedValue } from "./redacted-value.ts";
+import type { ToolOutcome } from "./tool.ts";
+
+/** UTF-16 units of a result. */
+export const longestResult = 10 * 1024 * 1024;
+/** Of the reason of a failure. */
+const longestReason = 8_192;
+
+/** Text parts are joined; what is no text is described. A structured result takes their place. */
+export function outcomeOf(result: CallToolResult, redact: (text: string) => string): ToolOutcome {
+  const { structuredContent, isError, content } = result;
+  // A result of the first protocol version may have none, and types don't reach a server.
+  const parts: readonly ContentBlock[] = Array.isArray(content) ? content : [];
+  if (isError === true) {
+    const text = redact(textOf(parts).slice(0, longestResult));
+    return { kind: "failed", reason: shortened(text) || "The tool failed without a reason." };
+  }
+  const size =
+    structuredContent === undefined
+      ? parts.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0)
+      : JSON.stringify(structuredContent).length;
+  if (size > longestResult) {
+    const reason = `The result has ${megabytes(size)} MB, more than ${megabytes(longestResult)} MB.`;
+    return { kind: "failed", reason };
+  }
+  const value = structuredContent === undefined ? textOf(parts) : structuredContent;
+  return { kind: "succeeded", value: redactedValue(value, redact) };
+}
+
+function textOf(parts: readonly ContentBlock[]): string {
+  return parts.map(partText).join("\n");
+}
+
+function partText(part: ContentBlock): string {
+  switch (part.type) {
+    case "text":
+      return part.text;
+    case "image":
+    case "audio":
+      return `[${part.type}: ${part.mimeType}, ${bytesOfBase64(part.data)} bytes]`;
+    case "resource_link":
+      return `[resource: ${described(part.uri, part.mimeType)}]`;
+    case "resource": {
+      const { resource } = part;
+      const bytes =
+        "text" in resource ? Buffer.byteLength(resource.text) : bytesOfBase64(resource.blob);
+      return `[resource: ${described(resource.uri, resource.mimeType)}, ${bytes} bytes]`;
+    }
+  }
+}
+
+function described(uri: string, mimeType: string | undefined): string {
+  return mimeType === undefined ? uri : `${uri}, ${mimeType}`;
+}
+
+function bytesOfBase64(data: string): number {
+  return Math.floor((data.replace(/=+$/, "").length * 3) / 4);
+}
+
+function shortened(text: string): string {
+  return text.length <= longestReason ? text : `${text.slice(0, longestReason)}…`;
+}
+
+function megabytes(size: number): string {
+  return (size / (1024 * 1024)).toFixed(size % (1024 * 1024) === 0 ? 0 : 1);
+}

@@ -1,0 +1,208 @@
+/** What a tool prints: lines that tell how far it is, the end of its log, and its result. */
+import { StringDecoder } from "node:string_decoder";
+import { stripVTControlCharacters } from "node:util";
+import { isRecord } from "../document/guards.ts";
+import type { Clock } from "../events/clock.ts";
+import type { TextStream } from "../events/text-stream.ts";
+import type { ToolProgress } from "./tool.ts";
+
+/** Bytes that a tool may print as its result. */
+export const longestResult = 10_000_000;
+/** Characters of the end of a log that are kept. */
+export const keptTail = 4_000;
+const longestLine = 1_000;
+/** Lists and objects inside one another, in a result that is JSON. */
+const deepest = 100;
+const linesPerSecond = 100;
+
+/** The redactor holds back what may be the beginning of a secret: in silence for no longer than this. */
+const silenceMs = 1_000;
+
+/** Reads one stream of a program: redacts it, keeps its end, and passes on its lines. */
+export class ToolLog {
+  readonly #decoder = new StringDecoder("utf8");
+  readonly #redact: () => TextStream;
+  readonly #clock: Clock;
+  readonly #onLine: (line: string) => void;
+  #redacted: TextStream;
+  #silence = new AbortController();
+  #tail = "";
+  #line = "";
+
+  constructor(redact: () => TextStream, clock: Clock, onLine: (line: string) => void) {
+    this.#redact = redact;
+    this.#redacted = redact();
+    this.#clock = clock;
+    this.#onLine = onLine;
+  }
+
+  push(piece: Buffer): void {
+    this.#silence.abort();
+    const text = this.#decoder.write(piece);
+    this.#add(this.#redacted.push(text));
+    // Only a whole line: half a secret may be followed by the other half.
+    if (/[\r\n]$/.test(text)) void this.#flushInSilence();
+  }
+
+  end(): void {
+    this.#silence.abort();
+    this.#flush(this.#decoder.end());
+    this.#pass(this.#line);
+    this.#line = "";
+  }
+
+  async #flushInSilence(): Promise<void> {
+    const silence = new AbortController();
+    this.#silence = silence;
+    await this.#clock.sleep(silenceMs, silence.signal);
+    if (!silence.signal.aborted) this.#flush("");
+  }
+
+  #flush(last: string): void {
+    this.#add((last === "" ? "" : this.#redacted.push(last)) + this.#redacted.end());
+    this.#redacted = this.#redact();
+  }
+
+  get tail(): string {
+    return tailOf(this.#tail);
+  }
+
+  #add(text: string): void {
+    if (text === "") return;
+    this.#tail = lastOf(this.#tail + text, keptTail);
+    // A carriage return begins a line again, as progress bars do.
+    const lines = (this.#line + text).split(/\r\n|\n|\r/);
+    this.#line = (lines.pop() ?? "").slice(0, longestLine);
+    for (const line of lines) this.#pass(line);
+  }
+
+  #pass(line: string): void {
+    const plain = stripVTControlCharacters(line).trimEnd();
+    if (plain.trim() === "") return;
+    this.#onLine(plain.length > longestLine ? `${plain.slice(0, longestLine)}…` : plain);
+  }
+}
+
+/** The end of a log, as plain text. */
+export function tailOf(text: string): string {
+  return stripVTControlCharacters(lastOf(text, keptTail)).trim();
+}
+
+/** The ends of two logs as one text of at most `keptTail` characters. Each may take what the other leaves. */
+export function joinTails(first: string, second: string): string {
+  const half = keptTail / 2;
+  const end = lastOf(second, Math.max(half, keptTail - first.length - 1));
+  const begin = lastOf(first, keptTail - end.length - 1);
+  return [begin, end].filter((text) => text !== "").join("\n");
+}
+
+/** Not inside of a character. */
+function lastOf(text: string, length: number): string {
+  if (text.length <= length) return text;
+  return text.slice(-length).replace(/^[\udc00-\udfff]/, "");
+}
+
+/** Passes on the progress of lines; of more than a hundred in a second, the last one. */
+export function lineProgress(
+  clock: Clock,
+  onProgress: (progress: ToolProgress) => void,
+): { readonly line: (line: string) => void; readonly end: () => void } {
+  let second = -Infinity;
+  let count = 0;
+  let late: string | undefined;
+  const pass = (line: string): void => {
+    late = undefined;
+    onProgress(progressOf(line));
+  };
+  return {
+    line: (line) => {
+      const now = clock.now();
+      if (now - second >= 1000) {
+        second = now;
+        count = 0;
+      }
+      count += 1;
+      if (count > linesPerSecond) late = line;
+      else {
+        if (late !== undefined) pass(late);
+        pass(line);
+      }
+    },
+    end: () => {
+      if (late !== undefined) pass(late);
+    },
+  };
+}
+
+/** `{"percent": 40, "message": "…"}`, or a line that begins or ends with a percentage. Else it is a message. */
+export function progressOf(line: string): ToolProgress {
+  const text = line.trim();
+  const told = text.startsWith("{") ? jsonProgress(text) : undefined;
+  if (told !== undefined) return told;
+  const [whole, atBegin, atEnd] =
+    /^[[(]?\s*(\d{1,3}(?:\.\d+)?)\s?%(?!\w)|(?<![\w.,])(\d{1,3}(?:\.\d+)?)\s?%[\])]?$/.exec(text) ??
+    [];
+  const percent = Number(atBegin ?? atEnd ?? Number.NaN);
+  if (!(percent <= 100)) return { message: line };
+  return whole === text ? { percent } : { percent, message: line };
+}
+
+function jsonProgress(text: string): ToolProgress | undefined {
+  const value = parsed(text);
+  if (!isRecord(value)) return undefined;
+  const { percent, message } = value;
+  if (typeof percent !== "number" || !Number.isFinite(percent)) return undefined;
+  return {
+    percent: Math.min(100, Math.max(0, percent)),
+    ...(typeof message === "string" ? { message } : {}),
+  };
+}
+
+/** Bytes up to a limit. */
+export class BoundedBytes {
+  #pieces: Buffer[] = [];
+  #length = 0;
+
+  /** False as soon as there are too many: nothing is kept then. */
+  push(piece: Buffer): boolean {
+    this.#length += piece.length;
+    if (this.#length <= longestResult) this.#pieces.push(piece);
+    else this.#pieces = [];
+    return this.#length <= longestResult;
+  }
+
+  text(redacted: TextStream): string {
+    const text = new TextDecoder().decode(Buffer.concat(this.#pieces));
+    return redacted.push(text) + redacted.end();
+  }
+}
+
+/**
+ * A result from its text, which is redacted: JSON, or the text itself without its last line break. A number that
+ * JavaScript can't hold, such as a long id, is a text.
+ */
+export function resultOf(text: string): unknown {
+  const value = parsed(text);
+  if (value === undefined || isInexact(value) || isDeep(value, deepest)) {
+    return text.replace(/\r?\n$/, "");
+  }
+  return value;
+}
+
+function isInexact(value: unknown): boolean {
+  if (typeof value !== "number") return false;
+  return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isDeep(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((one) => isDeep(one, levels - 1));
+}

@@ -1,0 +1,282 @@
+/**
+ * The checks of what agents may call (tools, MCP servers, relics, monuments) and of the names by which tasks refer to
+ * it. As in `check-entry.ts`: for the parts that the schema has accepted, without follow-up problems.
+ */
+import type { Path } from "../document/problem.ts";
+import type { Salvaged } from "../document/salvage.ts";
+import { schemaFaults } from "../document/schema-faults.ts";
+import type { EntryNames } from "./entry-names.ts";
+import { type Findings, type Hint, listed } from "./findings.ts";
+import { readGlob } from "./glob.ts";
+import {
+  availableTools,
+  type Entry,
+  type McpServer,
+  type MonumentDeclaration,
+  type RelicDeclaration,
+  type Task,
+  type ToolDeclaration,
+} from "./model.ts";
+import { ownerOf } from "./reserved-names.ts";
+
+type Names = readonly (string | undefined)[];
+
+/** Every session is told the parameters of its tools. In characters. */
+const longestParameters = 50_000;
+
+export function checkTools(entry: Salvaged<Entry>, names: EntryNames, findings: Findings): void {
+  const checker = new ToolChecker(entry, names, findings);
+  for (const [name, tool] of Object.entries(entry.tools ?? {})) {
+    if (tool !== undefined) checker.checkTool(name, tool);
+  }
+  for (const [name, server] of Object.entries(entry.mcpServers ?? {})) {
+    if (server !== undefined) checker.checkServer(name, server);
+  }
+  for (const [name, relic] of Object.entries(entry.relics ?? {})) {
+    if (relic !== undefined) checker.checkRelic(name, relic);
+  }
+  for (const [name, monument] of Object.entries(entry.monuments ?? {})) {
+    if (monument !== undefined) checker.checkMonument(name, monument);
+  }
+  for (const [name, task] of Object.entries(entry.tasks ?? {})) {
+    if (task !== undefined) checker.checkTask(name, task);
+  }
+}
+
+class ToolChecker {
+  readonly #entry: Salvaged<Entry>;
+  readonly #names: EntryNames;
+  readonly #findings: Findings;
+
+  constructor(entry: Salvaged<Entry>, names: EntryNames, findings: Findings) {
+    this.#entry = entry;
+    this.#names = names;
+    this.#findings = findings;
+  }
+
+  checkTool(name: string, tool: Salvaged<ToolDeclaration>): void {
+    const at = ["tools", name];
+    const owner = ownerOf(name);
+    if (owner !== undefined) this.#findings.add(at, `This name is reserved: it is ${owner}.`);
+    if (tool.parameters !== undefined) {
+      this.#checkParameters([...at, "parameters"], tool.parameters);
+    }
+    this.#checkGlobs([...at, "build", "inputs"], tool.build?.inputs, false);
+    if ("module" in tool && tool.module !== undefined) {
+      const outside =
+        leadsOutside(tool.module.split(/[\\/]/)) || /^[a-z][a-z\d+.-]*:/i.test(tool.module);
+      if (outside) {
+        const reason = "Must be a path within the working directory, relative to it.";
+        this.#findings.add([...at, "module"], reason);
+      }
+    }
+  }
+
+  #checkParameters(path: Path, parameters: object): void {
+    const schema: Readonly<Record<string, unknown>> = { ...parameters };
+    if (JSON.stringify(schema).length > longestParameters) {
+      this.#findings.add(path, `Must not be longer than ${longestParameters} characters.`);
+      return;
+    }
+    const { type } = schema;
+    const faults = schemaFaults(schema);
+    for (const { path: below, reason, hint } of faults) {
+      this.#findings.add([...path, ...below], reason, hint === undefined ? {} : { hint });
+    }
+    if (faults.length === 0 && type !== undefined && type !== "object") {
+      const reason = 'Must be "object", because the arguments of a tool are one object.';
+      this.#findings.add([...path, "type"], reason);
+    }
+  }
+
+  checkServer(name: string, server: Salvaged<McpServer>): void {
+    const at = ["mcpServers", name];
+    if (name === "delegate") {
+      const reason = "This name is reserved: in permissions, delegate/TASK means a task.";
+      this.#findings.add(at, reason);
+    }
+    if ("url" in server && server.url !== undefined) this.#checkUrl([...at, "url"], server.url);
+    if ("env" in server) this.#checkValues([...at, "env"], server.env, variable);
+    if ("headers" in server) this.#checkValues([...at, "headers"], server.headers, header);
+    server.tools?.forEach((tool, index) => {
+      if (tool === undefined) return;
+      const path = [...at, "tools", index];
+      if (tool.startsWith(`${name}/`)) {
+        const hint = `write ${JSON.stringify(tool.slice(name.length + 1))}`;
+        this.#findings.add(path, "Must be the name of the tool alone.", { hint });
+      } else this.#checkFunctionName(path, name, tool);
+    });
+  }
+
+  /** The model knows the tool of a server as `server-tool`. */
+  #checkFunctionName(path: Path, server: string, tool: string): void {
+    const known = `${server}-${tool}`;
+    const owner = this.#names.tools.has(known) ? "a tool of this entry" : ownerOf(known);
+    if (owner === undefined) return;
+    const reason = `The model would know this tool as ${JSON.stringify(known)}, which is ${owner}.`;
+    this.#findings.add(path, reason, { hint: "rename the server" });
+  }
+
+  #checkUrl(path: Path, url: string): void {
+    if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+      const reason = "Must be an address that starts with http:// or https://.";
+      this.#findings.add(path, reason);
+    }
+  }
+
+  #checkValues(
+    path: Path,
+    values: Salvaged<Readonly<Record<string, string>>> | undefined,
+    what: typeof variable | typeof header,
+  ): void {
+    for (const [name, value] of Object.entries(values ?? {})) {
+      const at = [...path, name];
+      if (!what.isName.test(name)) {
+        this.#findings.add(at, `${JSON.stringify(name)} can't be the name of ${what.is}.`);
+      } else if (value?.startsWith("env:") === true && !variable.isName.test(value.slice(4))) {
+        const reason = "env: must be followed by the name of an environment variable.";
+        this.#findings.add(at, reason, { hint: "such as env:DOCS_TOKEN" });
+      } else if (value !== undefined && !what.allows.test(value)) {
+        this.#findings.add(at, "Must not contain control characters.");
+      }
+    }
+  }
+
+  checkRelic(name: string, relic: Salvaged<RelicDeclaration>): void {
+    const path = ["relics", name, "files"];
+    this.#checkGlobs(path, relic.files, true);
+    const files = relic.files ?? [];
+    if (files.length > 0 && files.every((glob) => glob?.startsWith("!") === true)) {
+      const reason = "Must have a glob that doesn't start with !, which only excludes files.";
+      this.#findings.add(path, reason);
+    }
+  }
+
+  #checkGlobs(path: Path, globs: Names | undefined, inside: boolean): void {
+    for (const [index, glob] of (globs ?? []).entries()) {
+      if (glob === undefined) continue;
+      const read = readGlob(glob.replace(/^!/, ""));
+      if (typeof read === "string") {
+        this.#findings.add([...path, index], `Is not a valid glob: ${read}.`);
+      } else if (
+        inside &&
+        read.some(({ text, parts }) =>
+          leadsOutside([
+            text.split("/")[0] ?? "",
+            ...parts.map((part) => (part.kind === "text" ? part.text : "*")),
+          ]),
+        )
+      ) {
+        const reason = "Must be a glob of files within the working directory, relative to it.";
+        this.#findings.add([...path, index], reason);
+      }
+    }
+  }
+
+  checkMonument(name: string, { tools, relics }: Salvaged<MonumentDeclaration>): void {
+    const at = ["monuments", name];
+    tools?.forEach((tool, index) => this.#checkToolName([...at, "tools", index], tool, []));
+    this.#checkNames([...at, "relics"], relics, "relics", "relic");
+    relics?.forEach((relic, index) => {
+      if (relic === undefined || tools?.includes(relic) !== true) return;
+      const reason = `A tool of this monument is called ${JSON.stringify(relic)}, too. Members are addressed by name.`;
+      this.#findings.add([...at, "relics", index], reason);
+    });
+  }
+
+  checkTask(name: string, task: Salvaged<Task>): void {
+    const at = ["tasks", name];
+    task.criteria?.toolExecuted?.forEach((tool, index) => {
+      this.#checkToolName([...at, "criteria", "toolExecuted", index], tool, availableTools);
+    });
+    this.#checkNames([...at, "relics"], task.relics, "relics", "relic");
+    this.#checkNames([...at, "monuments"], task.monuments, "monuments", "monument");
+    if (task.protocol !== undefined || this.#findings.isBroken([...at, "protocol"])) return;
+    for (const field of ["iterations", "preThinking", "relics", "monuments"] as const) {
+      if (task[field] === undefined || task[field] === false) continue;
+      const reason = "Requires protocol.";
+      this.#findings.add([...at, field], reason, { hint: "add protocol: actions to the task" });
+    }
+  }
+
+  #checkNames(
+    path: Path,
+    names: Names | undefined,
+    field: "relics" | "monuments",
+    what: string,
+  ): void {
+    const known = this.#names[field];
+    if (this.#findings.isBroken([field])) return;
+    names?.forEach((name, index) => {
+      if (name === undefined || known.has(name)) return;
+      this.#findings.addMissing([...path, index], what, name, known);
+    });
+  }
+
+  /** A tool of the entry, `server/tool`, or one of `others`. */
+  #checkToolName(path: Path, name: string | undefined, others: readonly string[]): void {
+    if (name === undefined || others.includes(name) || this.#names.tools.has(name)) return;
+    const slash = name.indexOf("/");
+    const server = slash > 0 ? name.slice(0, slash) : undefined;
+    if (server !== undefined && this.#names.mcpServers.has(server)) {
+      this.#checkOffered(path, server, name.slice(slash + 1));
+      return;
+    }
+    // A name that would have been declared in the broken part.
+    if (this.#findings.isBroken([server === undefined ? "tools" : "mcpServers"])) return;
+    if (server !== undefined && this.#names.mcpServers.size > 0) {
+      this.#findings.addMissing(path, "MCP server", server, this.#names.mcpServers);
+      return;
+    }
+    this.#findings.add(
+      path,
+      `There is no tool ${JSON.stringify(name)}.`,
+      this.#possible(name, others),
+    );
+  }
+
+  #checkOffered(path: Path, server: string, tool: string): void {
+    const offered = this.#entry.mcpServers?.[server]?.tools;
+    if (tool !== "" && (offered === undefined || offered.includes(tool))) return;
+    const known = (offered ?? []).filter((one) => one !== undefined);
+    const reason =
+      tool === ""
+        ? `Must name a tool of the MCP server ${JSON.stringify(server)}.`
+        : `The tools of the MCP server ${JSON.stringify(server)} don't include ${JSON.stringify(tool)}.`;
+    const guess = this.#findings.suggest(tool, known);
+    const hint = guess.hint ?? (known.length > 0 ? `its tools are ${listed(known)}` : undefined);
+    this.#findings.add(path, reason, hint === undefined ? {} : { hint });
+  }
+
+  #possible(name: string, others: readonly string[]): Hint {
+    const possible = [
+      ...others,
+      ...this.#names.tools,
+      ...[...this.#names.mcpServers].map((server) => `${server}/…`),
+    ];
+    const { hint: guess } = this.#findings.suggest(name, [...others, ...this.#names.tools]);
+    const all = possible.length === 0 ? undefined : `possible names: ${listed(possible)}`;
+    const hint = [guess, all].filter((one) => one !== undefined).join(" ");
+    return hint === "" ? {} : { hint };
+  }
+}
+
+const variable = {
+  is: "an environment variable",
+  isName: /^[A-Za-z_][A-Za-z0-9_]*$/,
+  // Keys have several lines.
+  // eslint-disable-next-line no-control-regex
+  allows: /^[^\u0000]*$/,
+};
+const header = {
+  is: "a header",
+  isName: /^[\w!#$%&'*+.^`|~-]+$/,
+  // eslint-disable-next-line no-control-regex
+  allows: /^[^\u0000-\u0008\u000a-\u001f\u007f]*$/,
+};
+
+/** Whether a path, or a glob, is absolute or has a part that leads up. */
+function leadsOutside(parts: readonly string[]): boolean {
+  const [first = ""] = parts;
+  return first === "" || first === "~" || /^[A-Za-z]:/.test(first) || parts.includes("..");
+}

@@ -1,0 +1,42 @@
+/** Names that a tool of an entry can't have, because something else that agents call has them. */
+import { availableTools } from "./model.ts";
+
+/** What the action protocol itself offers. */
+export const protocolTools = ["task_manager", "trap_card", "delegate"] as const;
+
+/** Of the Copilot runtime, whatever the model and the system; it takes the name for its own tool. */
+export const runtimeTools: readonly string[] = [
+  "view",
+  "grep",
+  "rg",
+  "glob",
+  "create",
+  "edit",
+  "apply_patch",
+  "str_replace_editor",
+  "bash",
+  "read_bash",
+  "write_bash",
+  "stop_bash",
+  "list_bash",
+  "powershell",
+  "read_powershell",
+  "write_powershell",
+  "stop_powershell",
+  "list_powershell",
+  "web_fetch",
+  "web_search",
+  "sql",
+  "task",
+  "task_complete",
+  "read_agent",
+  "list_agents",
+  "write_agent",
+];
+
+/** Whose a name is, for a sentence; undefined if it is free. */
+export function ownerOf(name: string): string | undefined {
+  if ((availableTools as readonly string[]).includes(name)) return "a job tool";
+  if ((protocolTools as readonly string[]).includes(name)) return "a part of the action protocol";
+  return runtimeTools.includes(name) ? "a tool of the Copilot runtime" : undefined;
+}

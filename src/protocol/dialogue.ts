@@ -1,0 +1,263 @@
+/**
+ * The action protocol as the dialogue of a task: the prompts of a round, the execution of each answer, and how the
+ * round ends. It owns the executor of one run of the task; the sessions and the attempts are the engine's.
+ */
+import type { Relic, Tool } from "../calls/tool.ts";
+import type {
+  Dialogue,
+  DialogueContext,
+  RoundEnd,
+  SendTurn,
+  TurnSent,
+} from "../engine/dialogue.ts";
+import type { ToolCall } from "../engine/ports.ts";
+import type { ActionEvent } from "../events/action.ts";
+import type { Delegation, Monument } from "./catalogue.ts";
+import type { Delivery, Store } from "./delivery.ts";
+import { createActionExecutor, type ActionExecutor, type Turn } from "./executor.ts";
+import { limitsOf, type ExecutorLimits } from "./limits.ts";
+import type { ProtocolProblem } from "./model.ts";
+import { earlierText, newsText, roundText } from "./prompt.ts";
+import { Rounds, type NextRound } from "./rounds.ts";
+import { teachingText } from "./teaching.ts";
+
+export interface ActionDialogueOptions {
+  readonly tools: readonly Tool[];
+  readonly relics?: readonly Relic[];
+  readonly monuments?: readonly Monument[];
+  /** The tasks that may be delegated to. */
+  readonly delegates?: readonly string[];
+  readonly limits?: Partial<ExecutorLimits>;
+  /** Accepted documents in one round. */
+  readonly iterations: number;
+  /** Documents before the first. 0: none. */
+  readonly preThinking?: number;
+  /** For results that are too long for a prompt. */
+  readonly store?: Store;
+  /** Masks secrets in the answers of delegated tasks. */
+  readonly redact?: (text: string) => string;
+}
+
+/** Throws as `createActionExecutor` does. */
+export function createActionDialogue(
+  options: ActionDialogueOptions,
+): (context: DialogueContext) => Dialogue {
+  return (context) => new ActionDialogue(options, context);
+}
+
+type Ended = Extract<NextRound, { kind: "ended" }>;
+
+const nothing: Delivery = { results: [], handles: [], warnings: [] };
+
+class ActionDialogue implements Dialogue {
+  readonly session: Dialogue["session"];
+  readonly #options: ActionDialogueOptions;
+  readonly #context: DialogueContext;
+  readonly #executor: ActionExecutor;
+  readonly #closed = new AbortController();
+  #round = 0;
+  #calls: RoundCalls;
+  /** What the last round left undelivered. */
+  #late: Delivery = nothing;
+
+  constructor(options: ActionDialogueOptions, context: DialogueContext) {
+    const { tools, relics = [], monuments = [], delegates = [], store, iterations } = options;
+    const { preThinking = 0 } = options;
+    this.#options = options;
+    this.#context = context;
+    this.#calls = new RoundCalls(tools);
+    const limits = limitsOf(options.limits);
+    const delegation = delegates.length === 0 ? undefined : this.#delegation(delegates);
+    this.#executor = createActionExecutor({
+      tools,
+      relics,
+      monuments,
+      clock: context.clock,
+      limits,
+      emit: (event) => {
+        this.#calls.observe(event);
+        context.emit(event);
+      },
+      signal: AbortSignal.any([context.scope.signal, this.#closed.signal]),
+      ...(delegation === undefined ? {} : { delegation }),
+      ...(store === undefined ? {} : { store }),
+    });
+    const { parallel } = limits;
+    const taught = {
+      tools,
+      relics,
+      monuments,
+      tasks: delegates,
+      iterations,
+      preThinking,
+      parallel,
+    };
+    this.session = { systemPrompt: { mode: "append", text: teachingText(taught) } };
+  }
+
+  async round(prompt: string, send: SendTurn): Promise<RoundEnd> {
+    const { iterations, preThinking = 0 } = this.#options;
+    const isFirst = (this.#round += 1) === 1;
+    this.#calls = new RoundCalls(this.#options.tools);
+    const limits = { iterations, preThinking: isFirst ? preThinking : 0 };
+    const rounds = new Rounds(limits);
+    const { signal } = this.#context.scope;
+    const toolCalls: ToolCall[] = [];
+    let opening = isFirst ? prompt : `${prompt}${earlierText(this.#executor.tasks())}`;
+    let next = rounds.first();
+    let problem: ProtocolProblem | undefined;
+    while (next.kind === "prompt") {
+      const news = await this.#news();
+      const sent = await send(roundText(next, { prompt: opening, news, ...limits }));
+      opening = "";
+      if (sent.kind === "exhausted" || sent.kind === "stopped") return await this.#abandon(sent);
+      if (sent.kind === "completed") toolCalls.push(...sent.toolCalls);
+      const turn = await this.#execute(sent, rounds.mode);
+      problem = turn.kind === "rejected" ? turn.problems[0] : undefined;
+      next = rounds.next(turn);
+    }
+    await this.#finish(signal);
+    if (this.#context.scope.stopped !== undefined) return { kind: "stopped" };
+    return this.#end(next, [...toolCalls, ...this.#calls.succeeded], problem);
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort("closed");
+    await this.#executor.finish(this.#closed.signal);
+  }
+
+  async #news(): Promise<string> {
+    const standing = await this.#executor.standing(this.#context.scope.signal);
+    const { results, handles, warnings } = await this.#executor.collect();
+    const late = this.#late;
+    this.#late = nothing;
+    const delivery = {
+      results: [...late.results, ...results],
+      handles: [...late.handles, ...handles],
+      warnings: [...late.warnings, ...warnings],
+    };
+    return newsText(delivery, standing);
+  }
+
+  #execute(
+    sent: Extract<TurnSent, { kind: "completed" | "too long" }>,
+    mode: Rounds["mode"],
+  ): Promise<Turn> {
+    const { signal } = this.#context.scope;
+    const problem = unreadable(sent);
+    const text = sent.kind === "completed" ? sent.text : "";
+    return this.#executor.execute(text, {
+      signal,
+      mode,
+      ...(problem === undefined ? {} : { problem }),
+    });
+  }
+
+  /** No model is there to hear of what still goes on. */
+  async #abandon<End extends RoundEnd>(end: End): Promise<End> {
+    const abort = new AbortController();
+    abort.abort("abandoned");
+    await this.#finish(abort.signal);
+    return end;
+  }
+
+  async #finish(signal: AbortSignal): Promise<void> {
+    const { background, undelivered } = await this.#executor.finish(signal);
+    this.#late = undelivered;
+    for (const { id, action, status, reason = "" } of background) {
+      if (status === "succeeded") continue;
+      const text = `The background action "${id}" (${action}) is ${status}${reason === "" ? "" : `: ${reason}`}`;
+      this.#context.decide({ kind: "note", text });
+    }
+  }
+
+  #end(
+    { outcome, response }: Ended,
+    toolCalls: readonly ToolCall[],
+    problem: ProtocolProblem | undefined,
+  ): RoundEnd {
+    const text = response ?? "";
+    if (outcome === "stopped") {
+      if (this.#calls.claimedStatus === "ERROR") {
+        this.#context.decide({ kind: "note", text: "The model stopped with the status ERROR." });
+      }
+      return { kind: "completed", text, toolCalls };
+    }
+    const reason = this.#reason(outcome, problem);
+    return { kind: "failed", reason, ...(text === "" ? {} : { text }) };
+  }
+
+  #reason(
+    outcome: Exclude<Ended["outcome"], "stopped">,
+    problem: ProtocolProblem | undefined,
+  ): string {
+    switch (outcome) {
+      case "cap reached":
+        return `cap reached: the model did not stop within ${this.#options.iterations} documents (iterations)`;
+      case "nothing to do":
+        return "nothing to do: the model neither acted nor stopped, twice in a row";
+      case "protocol failure": {
+        const last = problem === undefined ? "" : `; the last: ${problem.code}: ${problem.message}`;
+        return `protocol failure: three answers in a row were rejected${last.slice(0, 500)}`;
+      }
+    }
+  }
+
+  #delegation(tasks: readonly string[]): Delegation {
+    const { redact = (text) => text } = this.#options;
+    return {
+      tasks,
+      run: async ({ task, input }, { signal }) => {
+        const end = await this.#context.delegate({ taskId: task, input }, signal);
+        if (end.kind === "succeeded") {
+          const { document } = end;
+          const named = document === undefined ? {} : { document: redact(document) };
+          return { kind: "succeeded", value: { text: redact(end.text), ...named } };
+        }
+        const tail = end.text === undefined ? {} : { tail: redact(end.text) };
+        return { kind: "failed", reason: redact(end.reason), ...tail };
+      },
+    };
+  }
+}
+
+/** What the executor tells about the calls of one round. */
+class RoundCalls {
+  readonly #tools: ReadonlySet<string>;
+  /** The tools that actions call, by the id of the action. */
+  readonly #called = new Map<string, string>();
+  readonly succeeded: ToolCall[] = [];
+  claimedStatus = "";
+
+  constructor(tools: readonly Tool[]) {
+    this.#tools = new Set(tools.map(({ name }) => name));
+  }
+
+  observe(event: ActionEvent): void {
+    if (event.type === "actions.accepted") this.claimedStatus = event.claimedStatus;
+    if (event.type === "action.waiting" && event.kind === "tool") {
+      this.#called.set(event.id, this.#toolOf(event.action));
+    }
+    if (event.type !== "action.ended" || event.status !== "succeeded") return;
+    const name = this.#called.get(event.id);
+    if (name !== undefined && event.replayed !== true) {
+      this.succeeded.push({ name, succeeded: true });
+    }
+  }
+
+  /** A member of a monument is called by its own name as well. */
+  #toolOf(action: string): string {
+    return this.#tools.has(action) ? action : action.slice(action.indexOf(".") + 1);
+  }
+}
+
+function unreadable(
+  sent: Extract<TurnSent, { kind: "completed" | "too long" }>,
+): ProtocolProblem | undefined {
+  if (sent.kind === "too long") {
+    return { path: "", code: "too_large", message: "The answer was cut off: it did not end." };
+  }
+  if (!sent.cut) return undefined;
+  const message = "The answer was cut at the model's output limit. Write a shorter document.";
+  return { path: "", code: "cut", message };
+}

@@ -1,0 +1,173 @@
+/** The lines of the documents and actions of a task with the action protocol in a log. */
+import type {
+  ActionEnded,
+  ActionEvent,
+  ActionStarted,
+  ActionWaiting,
+  CardEnded,
+  DocumentAccepted,
+  DocumentRejected,
+  EndedStatus,
+} from "../events/action.ts";
+import type { RunEvent } from "../events/event.ts";
+import {
+  actionOf,
+  delegateIn,
+  type ActionView,
+  type OpenAction,
+  type RunView,
+} from "../events/view.ts";
+import type { Candidate } from "./log-line.ts";
+import { oneLine, plural, tookText } from "./text.ts";
+
+/** Of a name, a path or a label. */
+const SHORT = 100;
+/** Of a reason, an answer or a problem. */
+const LONG = 300;
+const MAX_PROBLEMS = 3;
+const MAX_THOUGHTS = 20;
+
+type Line = Omit<Candidate, "work">;
+
+/** `view` must include the event already. */
+export function actionLines(event: RunEvent, view: RunView): readonly Candidate[] {
+  if (event.type !== "action") return [];
+  const work = view.works.get(event.work.workId);
+  if (work?.actions === undefined) return [];
+  const { action } = event;
+  const known =
+    action.type === "action.started" || action.type === "action.ended"
+      ? actionOf(work.actions, action, delegateIn(work, event.work))
+      : undefined;
+  return linesOf(action, known).map((line) => ({ work: event.work, ...line }));
+}
+
+function linesOf(event: ActionEvent, known: OpenAction | ActionView | undefined): readonly Line[] {
+  switch (event.type) {
+    case "actions.accepted":
+      return accepted(event);
+    case "actions.rejected":
+      return [{ tone: "warn", from: "normal", text: rejectedText(event) }];
+    case "actions.warning":
+      return [{ tone: "warn", from: "normal", text: `warning: ${oneLine(event.text, LONG)}` }];
+    case "action.waiting":
+      return [{ tone: "faint", from: "verbose", text: waitingText(event) }];
+    case "action.started":
+      return started(event, known);
+    // The live view shows it.
+    case "action.progress":
+      return [];
+    case "action.ended":
+      return ended(event, known);
+    case "card.ended":
+      return [card(event)];
+  }
+}
+
+function accepted({ iteration, thoughts, actions, stop, response = "" }: DocumentAccepted): Line[] {
+  const facts = [...(actions > 0 ? [plural(actions, "action")] : []), ...(stop ? ["stop"] : [])];
+  const text = `document ${iteration}: ${facts.length === 0 ? "nothing to do" : facts.join(", ")}`;
+  return [
+    { tone: "plain", from: "normal", text },
+    ...thoughts.slice(0, MAX_THOUGHTS).map(({ type, content }): Line => ({
+      tone: "faint",
+      from: "verbose",
+      text: `thought ${type}: ${content}`,
+    })),
+    ...(response.trim() === ""
+      ? []
+      : [{ tone: "plain", from: "normal", text: `said: ${oneLine(response, LONG)}` } as const]),
+  ];
+}
+
+/** The problems of a rejected document, the first ones of many. */
+export function rejectedText({
+  iteration,
+  problems,
+}: Pick<DocumentRejected, "iteration" | "problems">): string {
+  const shown = problems.slice(0, MAX_PROBLEMS).map(({ path, message }) => {
+    const where = path === "" ? "" : `${oneLine(path, SHORT)}: `;
+    return `${where}${oneLine(message, LONG).replace(/\.$/, "")}`;
+  });
+  if (shown.length < problems.length) shown.push(`${problems.length - shown.length} more`);
+  return `document ${iteration} rejected: ${shown.join("; ")}`;
+}
+
+function waitingText({ id, action, kind, execution, group, requires = [] }: ActionWaiting): string {
+  const needs = requires.slice(0, MAX_PROBLEMS).map((one) => oneLine(one, SHORT));
+  if (needs.length < requires.length) needs.push(`${requires.length - needs.length} more`);
+  const facts = [
+    ...(execution === "ASYNC" ? ["in the background"] : []),
+    ...(group === undefined ? [] : [`in ${oneLine(group, SHORT)}`]),
+    ...(needs.length === 0 ? [] : [`needs ${needs.join(", ")}`]),
+  ];
+  const name = actionName({ id, action, kind });
+  return `${name} accepted${facts.length === 0 ? "" : `: ${facts.join(", ")}`}`;
+}
+
+/** Its id, and what it calls if the id doesn't say it. */
+export function actionName({
+  id,
+  action,
+  kind,
+}: Pick<ActionView, "id" | "action" | "kind">): string {
+  const name = oneLine(id, SHORT);
+  if (action === "" || action === id) return name;
+  return `${name} (${kind === "group" ? "group " : ""}${oneLine(action, SHORT)})`;
+}
+
+function started(
+  { id, params }: ActionStarted,
+  known: OpenAction | ActionView | undefined,
+): readonly Line[] {
+  const name = known === undefined ? oneLine(id, SHORT) : actionName(known);
+  const background = known?.background === true && known.group === undefined;
+  return [
+    background
+      ? { tone: "plain", from: "normal", text: `${name} started in the background` }
+      : { tone: "faint", from: "verbose", text: `${name} started` },
+    ...(params === undefined || params === "{}"
+      ? []
+      : [{ tone: "faint", from: "verbose", text: `| params: ${params}` } as const]),
+  ];
+}
+
+function ended(event: ActionEnded, known: OpenAction | ActionView | undefined): readonly Line[] {
+  const { id, status, output } = event;
+  const name = known === undefined ? oneLine(id, SHORT) : actionName(known);
+  const internal = known?.kind === "task_manager" || known?.kind === "trap_card";
+  const went = status === "succeeded";
+  return [
+    {
+      tone: went ? "plain" : status === "cancelled" ? "plain" : "warn",
+      from: went && internal ? "verbose" : "normal",
+      text: `${name} ${endText(event)}`,
+    },
+    ...(output === undefined || known?.kind === "group"
+      ? []
+      : [{ tone: "faint", from: "verbose", text: `| ${output}` } as const]),
+  ];
+}
+
+/** Such as `failed after 1.2 s: REASON`. */
+function endText({ status, milliseconds, reason, replayed }: ActionEnded): string {
+  if (replayed === true) return `${statusWord(status)}: the result of the same action before`;
+  const took = milliseconds > 0 ? ` after ${tookText(milliseconds)}` : "";
+  // Its reason is its time.
+  const hasReason = reason !== undefined && status !== "timed_out";
+  return `${statusWord(status)}${took}${hasReason ? `: ${oneLine(reason, LONG)}` : ""}`;
+}
+
+/** For people. The words of the protocol are for the model. */
+export function statusWord(status: EndedStatus | "waiting" | "running"): string {
+  if (status === "timed_out") return "timed out";
+  return status === "cancelled" ? "canceled" : status;
+}
+
+function card({ id, status, milliseconds, reason }: CardEnded): Line {
+  const why = reason === undefined ? "" : `: ${oneLine(reason, LONG)}`;
+  const text = `card ${oneLine(id, SHORT)} ${statusWord(status)} after ${tookText(milliseconds)}${why}`;
+  return status === "succeeded"
+    ? { tone: "faint", from: "verbose", text }
+    : { tone: "warn", from: "normal", text };
+}

@@ -1,0 +1,116 @@
+/**
+ * Under which names the model of a session knows the tools that the engine gives it. A function has no slash, so the
+ * tool `search` of the server `docs` is `docs-search` there. Here the names are given, and here they are taken back:
+ * events, permission requests and all that follows from them have the tools' own names.
+ */
+import type {
+  PermissionRequest as RuntimeRequest,
+  SessionEvent,
+  Tool as SdkTool,
+} from "@github/copilot-sdk";
+import { createHash } from "node:crypto";
+import { availableTools } from "../entry/model.ts";
+
+const longestName = 64;
+const hashCharacters = 8;
+
+/** A session with a tool of such a name can't ask its model (docs/runtime-notes.md#tool-handlers). */
+const ofRuntime =
+  "bash read_bash stop_bash list_bash write_bash powershell read_powershell stop_powershell " +
+  "list_powershell write_powershell view create edit apply_patch str_replace_editor grep rg glob " +
+  "web_fetch web_search sql skill lsp task read_agent list_agents write_agent";
+
+export class ToolNames {
+  readonly #functions = new Map<string, string>();
+  readonly #tools = new Map<string, string>();
+
+  /** `others`: functions that the session has as well. The order of the tools doesn't matter. */
+  constructor(tools: readonly string[], others: readonly string[] = []) {
+    const reserved = new Set<string>([...ofRuntime.split(" "), ...availableTools, ...others]);
+    const names = tools.toSorted();
+    const shared = repeated(names.map(functionName));
+    const keepsName = (name: string): boolean => functionName(name) === name && !reserved.has(name);
+    for (const name of names) if (keepsName(name)) this.#add(name, name);
+    for (const name of names) {
+      const short = functionName(name);
+      const isFree = short.length <= longestName && !shared.has(short) && !reserved.has(short);
+      if (isFree && !keepsName(name)) this.#add(name, short);
+    }
+    for (const name of names) {
+      // A name that a server has made up to look like this one must not get its calls.
+      for (let salt = 0; !this.#functions.has(name); salt += 1) {
+        const known = hashed(name, salt);
+        if (!this.#tools.has(known) && !reserved.has(known)) this.#add(name, known);
+      }
+    }
+  }
+
+  #add(name: string, known: string): void {
+    this.#functions.set(name, known);
+    this.#tools.set(known, name);
+  }
+
+  /** The name that the model knows. */
+  functionOf(name: string): string {
+    return this.#functions.get(name) ?? name;
+  }
+
+  /** The tool's own name. */
+  toolOf(known: string): string {
+    return this.#tools.get(known) ?? known;
+  }
+
+  event(event: SessionEvent): SessionEvent {
+    switch (event.type) {
+      case "tool.execution_start":
+      case "assistant.tool_call_delta": {
+        const { toolName } = event.data;
+        const own = toolName === undefined ? undefined : this.#tools.get(toolName);
+        if (own === undefined || own === toolName) return event;
+        return withData(event, { toolName: own });
+      }
+      case "assistant.message": {
+        const { toolRequests } = event.data;
+        if (!toolRequests?.some(({ name }) => this.toolOf(name) !== name)) return event;
+        const named = toolRequests.map((one) => ({ ...one, name: this.toolOf(one.name) }));
+        return withData(event, { toolRequests: named });
+      }
+      default:
+        return event;
+    }
+  }
+
+  request(request: RuntimeRequest): RuntimeRequest {
+    return request.kind === "custom-tool"
+      ? { ...request, toolName: this.toolOf(request.toolName) }
+      : request;
+  }
+
+  /** A tool as the model is to know it. Where it has another name there, the description says its own. */
+  shown<T extends Pick<SdkTool, "name" | "description">>(tool: T): T {
+    const name = this.functionOf(tool.name);
+    if (name === tool.name) return tool;
+    const description = `${tool.description ?? ""}\n\nElsewhere it is called ${tool.name}.`.trim();
+    return { ...tool, name, description };
+  }
+}
+
+function withData<E extends { readonly data: object }>(event: E, data: Partial<E["data"]>): E {
+  return { ...event, data: { ...event.data, ...data } };
+}
+
+function functionName(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9_-]/g, "-");
+}
+
+function hashed(name: string, salt: number): string {
+  const hash = createHash("sha256")
+    .update(`${name}${"+".repeat(salt)}`)
+    .digest("hex");
+  const start = functionName(name).slice(0, longestName - hashCharacters - 1);
+  return `${start}-${hash.slice(0, hashCharacters)}`;
+}
+
+function repeated(names: readonly string[]): ReadonlySet<string> {
+  return new Set(names.filter((name, index) => names.indexOf(name) !== index));
+}

@@ -1,0 +1,290 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Tool } from "../../src/calls/tool.ts";
+import { sessionCrash } from "../rig/crashes.ts";
+import { modelUsed } from "../rig/fake-sessions.ts";
+import { stopped, talk } from "./dialogue-rig.ts";
+import { action, documentOf, internal, tool } from "./rig.ts";
+
+const never: Tool = tool("never", {
+  parallelSafe: true,
+  run: (_call, { signal }) =>
+    new Promise((resolve) =>
+      signal.addEventListener("abort", () => resolve({ kind: "failed", reason: "told to stop" })),
+    ),
+});
+
+describe("a task with the action protocol", () => {
+  it("goes on until the model stops, in one session, and reports the response", async () => {
+    const { outcome, prompts, sessions, report } = await talk({
+      task: { prompt: ["Ship $user-input."], requireUserInput: true },
+      userInput: "$user-input",
+      tools: [tool("build", { returns: { id: "$task-model" } })],
+      answers: [documentOf([action("build", { action_id: "b" })]), stopped("It is built.")],
+    });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.equal(prompts[0], "Ship $user-input.");
+    assert.match(
+      prompts[1] ?? "",
+      /^Action "b"|\n\nAction "b" \(build\) is succeeded:\n```\n\{"id":"\$task-model"\}\n```$/,
+    );
+    assert.equal(report, "It is built.");
+    assert.equal(sessions.opened.length, 1);
+    assert.match(sessions.opened[0]?.systemPrompt?.text ?? "", /"name":"build"/);
+    assert.equal(sessions.opened[0]?.systemPrompt?.mode, "append");
+  });
+
+  it("tells a new session the conversation, if one crashes in the middle", async () => {
+    const first = documentOf([action("build", { action_id: "a" })]);
+    const second = documentOf([action("build", { action_id: "b" })]);
+    const { outcome, prompts, sessions } = await talk({
+      tools: [tool("build")],
+      answers: [first, second, { crash: sessionCrash }, stopped()],
+    });
+    assert.equal(outcome.kind, "succeeded");
+    assert.equal(sessions.opened.length, 2);
+    assert.equal(sessions.opened[0]?.history, undefined);
+    const history = sessions.opened[1]?.history ?? [];
+    assert.deepEqual(
+      history.map(({ role }) => role),
+      ["user", "assistant", "user", "assistant"],
+    );
+    assert.deepEqual(
+      history.map(({ text }) => text),
+      [prompts[0], first, prompts[1], second],
+    );
+    assert.equal(
+      prompts[3],
+      `The session crashed, please redo and here is the last request:\n${prompts[2]}`,
+    );
+  });
+
+  it("fails at its cap, whatever the last answer says, without a retry", async () => {
+    const { outcome, prompts, report, endedActions } = await talk({
+      task: {
+        criteria: { toolExecuted: ["none"], failureAction: { retryTimes: 2 } },
+      },
+      tools: [tool("build")],
+      options: { iterations: 2 },
+      answers: [
+        documentOf([action("build", { action_id: "a" })]),
+        documentOf([action("build", { action_id: "b" })]),
+        stopped("All done.", { actions: [action("build", { action_id: "c" })] }),
+      ],
+    });
+    assert.equal(outcome.kind, "failed");
+    assert.match(outcome.kind === "failed" ? outcome.reason : "", /cap reached: .* 2 documents/);
+    assert.equal(prompts.length, 3);
+    assert.match(prompts[2] ?? "", /last answer/);
+    assert.deepEqual(endedActions, ["a succeeded", "b succeeded"]);
+    assert.equal(report, "All done.");
+  });
+
+  it("fails after two repairs, and says what was wrong", async () => {
+    const { outcome, prompts, endedActions } = await talk({
+      tools: [tool("build")],
+      answers: ["Sure!", documentOf([action("bild")]), { text: stopped(), cut: true }],
+    });
+    assert.match(outcome.kind === "failed" ? outcome.reason : "", /protocol failure: .*cut: /);
+    assert.match(prompts[1] ?? "", /"code": "not_json"/);
+    assert.match(prompts[2] ?? "", /did you mean .*build/);
+    assert.equal(prompts.length, 3);
+    assert.deepEqual(endedActions, []);
+  });
+
+  it("reminds a model that neither acts nor stops once", async () => {
+    const idle = documentOf(null);
+    const reminded = await talk({ answers: [idle, stopped()] });
+    assert.equal(reminded.outcome.kind, "succeeded");
+    assert.match(reminded.prompts[1] ?? "", /has no action and does not stop/);
+    const { outcome } = await talk({ answers: [idle] });
+    assert.match(outcome.kind === "failed" ? outcome.reason : "", /nothing to do: /);
+  });
+
+  it("goes on in a new session after an answer that was too long", async () => {
+    const crash = { cause: "answer-too-long", message: "The answer has more than 4 MB." } as const;
+    const { outcome, prompts, sessions, decisions } = await talk({
+      answers: [{ crash }, stopped()],
+    });
+    assert.equal(outcome.kind, "succeeded");
+    assert.match(prompts[1] ?? "", /"code": "too_large"/);
+    assert.equal(sessions.opened[1]?.history?.[0]?.text, "Ship it.");
+    assert.ok(!decisions.some((text) => text.includes("Giving up")), decisions.join("\n"));
+  });
+
+  it("thinks first if it may, with actions that only read", async () => {
+    const { outcome, prompts, endedActions } = await talk({
+      tools: [tool("build"), tool("read", { readOnly: true })],
+      options: { preThinking: 3 },
+      answers: [
+        documentOf([action("build")]),
+        documentOf([action("read", { action_id: "r" })]),
+        documentOf(null, { stop: true }),
+        documentOf([action("build", { action_id: "b" })]),
+        stopped(),
+      ],
+    });
+    assert.equal(outcome.kind, "succeeded");
+    assert.match(prompts[0] ?? "", /^Ship it\.\n\nThink first, in at most 3 documents/);
+    assert.match(prompts[1] ?? "", /not_read_only/);
+    assert.match(prompts[3] ?? "", /Now do the task/);
+    assert.deepEqual(endedActions, ["r succeeded", "b succeeded"]);
+  });
+
+  it("retries with the results of background actions that ended meanwhile", async () => {
+    const slow = { ...never, name: "slow", timeoutSeconds: 5 };
+    const { outcome, prompts, decisions } = await talk({
+      task: {
+        criteria: { toolExecuted: ["build"], failureAction: { retryTimes: 1 } },
+      },
+      tools: [slow, tool("build")],
+      answers: [
+        documentOf([action("slow", { action_id: "bg", execution: "ASYNC" })], {
+          status: "TASK_STARTED",
+          stop: true,
+          response: "Started.",
+        }),
+        documentOf([
+          internal("task_manager", { operation: "get_status", ids: ["bg"] }, { action_id: "ask" }),
+          action("build"),
+        ]),
+        stopped(),
+      ],
+    });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.match(
+      prompts[1] ?? "",
+      /^Ship it\.\n\n## Required Tool Not Called: build\n\nActions of earlier rounds/,
+    );
+    assert.match(prompts[1] ?? "", /Action "bg" \(slow\) is timed_out/);
+    assert.match(prompts[2] ?? "", /"ask".*\n```\n.*"timed_out"/);
+    assert.ok(decisions.some((text) => text.includes('"bg" (slow) is timed_out')));
+  });
+
+  it("counts the calls of all its turns for toolExecuted, members of monuments included", async () => {
+    const criteria = {
+      toolExecuted: ["job_prepare_document", "build"],
+      failureAction: { retryTimes: 0 },
+    } as const;
+    const options = { monuments: [{ name: "release", tools: ["build"], relics: [] }] };
+    const build = action("release.build", { type: "monument" });
+    const answers = [
+      { tools: [["job_prepare_document", "report.md"]], text: documentOf([build]) },
+      stopped(),
+    ] as const;
+    const done = await talk({ task: { criteria }, tools: [tool("build")], options, answers });
+    assert.deepEqual(done.outcome, { kind: "succeeded" });
+    const fails = tool("build", { run: () => Promise.resolve({ kind: "failed", reason: "no" }) });
+    const { outcome } = await talk({ task: { criteria }, tools: [fails], options, answers });
+    assert.match(outcome.kind === "failed" ? outcome.reason : "", /since the last retry: build/);
+  });
+
+  it("has one session for a round of a task with multiple models", async () => {
+    const { outcome, sessions } = await talk({
+      task: {
+        availability: { condition: ["CONDITION job_boolean_true one"] },
+        criteria: {
+          condition: ["CONDITION job_boolean_true two"],
+          runConditionInSameSession: false,
+          failureAction: { retryTimes: 1 },
+        },
+      },
+      tools: [tool("build")],
+      answers: [documentOf([action("build")]), stopped(), documentOf([action("build")]), stopped()],
+      others: ({ prompt, label }) => ({
+        tools: [
+          prompt.includes("two") && label.retry === 0 ? "job_boolean_false" : "job_boolean_true",
+        ],
+      }),
+    });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    const labels = sessions.turns.map(({ sessionId, label }) => `${sessionId} ${label.role}`);
+    assert.deepEqual(labels, [
+      "s1 driving",
+      "s2 task",
+      "s2 task",
+      "s3 driving",
+      "s4 task",
+      "s4 task",
+      "s5 driving",
+    ]);
+    assert.deepEqual(
+      sessions.opened.map(({ systemPrompt }) => systemPrompt !== undefined),
+      [false, true, false, true, false],
+    );
+  });
+
+  it("is taught in front of the first prompt in a session that was lent", async () => {
+    const { clock } = await talk({ answers: [stopped()] });
+    const { FakeSessions } = await import("../rig/fake-sessions.ts");
+    const lent: string[] = [];
+    const session = new FakeSessions(clock, ({ prompt }) => {
+      lent.push(prompt);
+      return { text: lent.length === 1 ? documentOf([action("build")]) : stopped() };
+    }).session({ modelId: "m", label: undefined }, "lent");
+    const { outcome } = await talk({
+      tools: [tool("build")],
+      answers: [],
+      single: { taskName: "ship", borrowed: session },
+    });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.match(lent[0] ?? "", /^# Action protocol[^]*\n\nShip it\.$/);
+    assert.doesNotMatch(lent[1] ?? "", /# Action protocol/);
+  });
+
+  for (const [name, setup, reason] of [
+    ["a limit of the task", { limits: { taskMinutes: 1 } }, /limits\.taskMinutes/],
+    ["a limit of the job", { limits: { jobMinutes: 1 } }, /limits\.jobMinutes/],
+  ] as const) {
+    it(`ends with ${name}, and cancels what runs`, async () => {
+      const { outcome, endedActions, clock, ended } = await talk({
+        ...setup,
+        tools: [never],
+        answers: [
+          documentOf([
+            action("never", { action_id: "bg", execution: "ASYNC" }),
+            action("never", { action_id: "fg" }),
+          ]),
+        ],
+      });
+      assert.equal(outcome.kind, "failed");
+      assert.match(outcome.kind === "failed" ? outcome.reason : "", reason);
+      assert.deepEqual(endedActions.toSorted(), ["bg cancelled", "fg cancelled"]);
+      assert.ok(clock.now() < 65_000, String(clock.now()));
+      assert.equal(ended.length, 1);
+    });
+  }
+
+  it("ends when it is canceled", async () => {
+    const abort = new AbortController();
+    const { outcome, endedActions } = await talk({
+      tools: [never],
+      signal: abort.signal,
+      onEvent: (event) => {
+        if (event.type === "action" && event.action.type === "action.started")
+          abort.abort("enough");
+      },
+      answers: [documentOf([action("never", { action_id: "fg" })])],
+    });
+    assert.deepEqual(outcome, { kind: "canceled", reason: "enough" });
+    assert.deepEqual(endedActions, ["fg cancelled"]);
+  });
+
+  it("counts each of its turns as a model call of the task", async () => {
+    const { outcome, prompts } = await talk({
+      limits: { modelCalls: 3 },
+      tools: [tool("build")],
+      answers: [{ acts: [modelUsed()], text: documentOf([action("build")]) }],
+    });
+    assert.match(outcome.kind === "failed" ? outcome.reason : "", /limits\.modelCalls/);
+    assert.equal(prompts.length, 3);
+  });
+
+  it("notes that the model stopped with an error, which is no verdict", async () => {
+    const { outcome, decisions } = await talk({
+      answers: [stopped("I can't.", { status: "ERROR" })],
+    });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.ok(decisions.includes("[MISC] The model stopped with the status ERROR."));
+  });
+});

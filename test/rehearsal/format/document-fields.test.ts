@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readMessage } from "../../../src/protocol/read-message.ts";
+import { completeDocument, shortDocument } from "../../../src/rehearsal/format/document-fields.ts";
+import type { DocumentFields } from "../../../src/rehearsal/format/rehearsal-file.ts";
+import { ask, play, prompt, system } from "../rig.ts";
+
+const action = { action: "build", type: "tool", params: {} };
+const rest = { thoughts: [], actions: null, response: null };
+
+const defaults: readonly (readonly [short: DocumentFields, whole: DocumentFields])[] = [
+  [{}, { status: "SUCCESS", ...rest, stop: true }],
+  [{ response: "Done." }, { status: "SUCCESS", ...rest, stop: true, response: "Done." }],
+  [{ actions: [] }, { status: "SUCCESS", ...rest, actions: [], stop: true }],
+  [{ stop: false }, { status: "EXECUTING", ...rest, stop: false }],
+  [{ actions: [action] }, { status: "EXECUTING", ...rest, actions: [action], stop: false }],
+  [
+    { actions: [action], stop: true, status: "TASK_STARTED" },
+    { status: "TASK_STARTED", ...rest, actions: [action], stop: true },
+  ],
+  [
+    { thoughts: [{ type: "PLAN", content: "Look", actions: [action] }] },
+    {
+      ...rest,
+      status: "EXECUTING",
+      thoughts: [{ type: "PLAN", content: "Look", actions: [action] }],
+      stop: false,
+    },
+  ],
+];
+
+for (const [short, whole] of defaults) {
+  test(`the document ${JSON.stringify(short)} gets what it leaves out`, () => {
+    assert.deepEqual(completeDocument(short), whole);
+    const { kind } = readMessage(JSON.stringify(whole));
+    assert.equal(kind, "read");
+    const again = shortDocument(whole);
+    assert.deepEqual(completeDocument(again), whole);
+    assert.ok(JSON.stringify(again).length <= JSON.stringify({ actions: [], ...short }).length);
+  });
+}
+
+test("a document is sent as JSON, with the paths in its texts", async () => {
+  const { model } = play(`
+  - turns:
+      - document:
+          actions:
+            - { action: build, type: tool, params: { path: "\${workingDirectory}/a", id: "\${{variables.id}}" } }
+          response: in $\${workingDirectory}`);
+  const { text } = await ask(model, [system, prompt("Begin")]);
+  assert.deepEqual(JSON.parse(text), {
+    status: "EXECUTING",
+    thoughts: [],
+    actions: [
+      { action: "build", type: "tool", params: { path: "/repo/a", id: "${{variables.id}}" } },
+    ],
+    stop: false,
+    response: "in ${workingDirectory}",
+  });
+});
+
+test("a wrong document is sent as it is", async () => {
+  const { model } = play(
+    "  - turns: [{ document: { status: 3, actions: none, thoughts: { actions: 1 }, extra: [] } }]",
+  );
+  const { text } = await ask(model, [system, prompt("Begin")]);
+  assert.deepEqual(JSON.parse(text), {
+    status: 3,
+    thoughts: { actions: 1 },
+    actions: "none",
+    stop: true,
+    response: null,
+    extra: [],
+  });
+});
+
+test("each turn of a session is a document", async () => {
+  const { model } = play(`
+  - turns:
+      - document: { stop: false, response: one }
+      - { prompt: { matches: "is (running|succeeded)" }, document: { response: two } }`);
+  const first = [system, prompt("Begin")];
+  const one = await ask(model, first);
+  const second = [
+    ...first,
+    { role: "assistant", content: one.text } as const,
+    prompt('Action "a" (b) is running.'),
+  ];
+  const two = await ask(model, second);
+  assert.deepEqual(
+    [one, two].map(({ text }): unknown => JSON.parse(text).response),
+    ["one", "two"],
+  );
+  assert.deepEqual([model.failures(), model.unused()], [[], []]);
+  const third = [
+    ...second,
+    { role: "assistant", content: two.text } as const,
+    prompt("Your answer was rejected"),
+  ];
+  await ask(model, third);
+  assert.match(
+    model.failures().join("\n"),
+    /sessions\[0\] .* has 2 turns, but its session got prompt number 3\. .*Your answer was rejected/,
+  );
+});
