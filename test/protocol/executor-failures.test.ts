@@ -222,7 +222,7 @@ describe("a card", () => {
       ],
     );
     assert.equal(clock.now(), 20_000);
-    assert.equal((await until(executor.standing())).cards.length, 4, "its tool is free again");
+    assert.deepEqual((await until(executor.standing())).cards, cards, "all tools are free again");
   });
 
   it("is told of cancellation, and the rest of the cards don't run", async () => {
