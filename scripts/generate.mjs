@@ -4,6 +4,7 @@
 //   settings-accepts.ts  the same for the front matter of a workflow
 //   action-manifest.ts   the inputs and outputs that action.yml declares
 //   example-entry.ts   the entry that `agent-jobs serve` starts with where none is named
+//   module-programs.ts the programs in which modules run as tools, as texts
 //   runtime-hashes.ts  the version of the runtime's packages and the SHA-512 of each, from package-lock.json
 import fs from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -21,6 +22,7 @@ const files = {
   "settings-accepts.ts": await schemaAccepts("workflow/settings-schema", "settingsSchema"),
   "action-manifest.ts": actionInputs(),
   "example-entry.ts": exampleEntry(),
+  "module-programs.ts": await modulePrograms(),
   "runtime-hashes.ts": runtimeHashes(),
 };
 
@@ -72,6 +74,29 @@ async function sources(contents) {
   return import(
     `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
   );
+}
+
+/** As texts, so that they come along into any bundle: they are written to a file where they run. */
+async function modulePrograms() {
+  const text = async (file) => {
+    const { outputFiles } = await build({
+      entryPoints: [fileURLToPath(new URL(file, root))],
+      bundle: true,
+      minify: true,
+      write: false,
+      format: "esm",
+      platform: "node",
+      target: "node20.19",
+      mainFields: ["module", "main"],
+      legalComments: "none",
+    });
+    return JSON.stringify(outputFiles[0].text);
+  };
+  return `
+export const moduleWorker: string = ${await text("src/calls/module-worker.ts")};
+
+export const moduleHooks: string = ${await text("src/calls/module-hooks.ts")};
+`;
 }
 
 function actionInputs() {

@@ -30,7 +30,12 @@ export const rooms = {
   },
   permissions: {
     holds: "what an agent may do: a pure policy over requests in our own words",
-    imports: ["entry/model.ts", "entry/glob.ts", "entry/tool-pattern.ts"],
+    imports: [
+      "entry/model.ts",
+      "entry/glob.ts",
+      "entry/reserved-names.ts",
+      "entry/tool-pattern.ts",
+    ],
     node: ["path", "os", "url"],
   },
   runtime: {
@@ -46,8 +51,8 @@ export const rooms = {
   calls: {
     holds:
       "what tasks may call: commands and modules of the repository, their builds, MCP servers; relics",
-    imports: ["document", "entry", "events", "permissions", "platform"],
-    packages: ["@modelcontextprotocol/client"],
+    imports: ["document", "entry", "events", "permissions", "platform", "generated"],
+    packages: ["@modelcontextprotocol/client", "sucrase"],
     node: true,
   },
   protocol: {
@@ -64,6 +69,7 @@ export const rooms = {
       "runtime",
       "platform",
       "entry/model.ts",
+      "entry/reserved-names.ts",
       "document/guards.ts",
     ],
     packages: ["@github/copilot-sdk"],

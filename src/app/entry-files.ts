@@ -8,7 +8,6 @@ import { didYouMean, suggest } from "../document/suggest.ts";
 import { loadEntry as loadFrom, type LoadedEntry } from "../entry/load-entry.ts";
 import type { PreparedEntry } from "../entry/model.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
-import { unmatchable } from "../permissions/patterns.ts";
 import { loadScript } from "../rehearsal/format/load-script.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import {
@@ -21,6 +20,7 @@ import {
 import { UsageError } from "./options.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/load-workflow.ts";
+import { warningChecks } from "./warning-checks.ts";
 import { isWorkflowFile, loadWorkflow, type WorkflowOptions } from "./workflow-files.ts";
 
 /** With the workflows that its jobs use. */
@@ -28,7 +28,7 @@ export type ReadEntry = ReadWorkflowEntry;
 
 /** The text of an entry file, prepared and with its warnings, or every problem at its line and column. */
 export function loadEntry(text: string | Uint8Array, file: string): LoadedEntry {
-  return loadFrom(text, file, { checkCommandPattern: unmatchable });
+  return loadFrom(text, file, { checks: warningChecks });
 }
 
 /**

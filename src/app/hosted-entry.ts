@@ -6,11 +6,12 @@ import type { RunSpec } from "../engine/plan.ts";
 import type { Entry, PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { prepareEntry } from "../entry/prepare.ts";
 import type { Clock } from "../events/clock.ts";
-import { unmatchable } from "../permissions/patterns.ts";
+import { warningChecks } from "./warning-checks.ts";
 import type { Asker } from "../workflow/ask.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { overrideModels, type ReadEntry } from "./entry-files.ts";
 import {
+  allowedOf,
   flowSpecs,
   loadFlows,
   modelNeed,
@@ -56,8 +57,13 @@ export interface HostOfEntry {
 }
 
 /** Checks an entry, and reads its workflows relative to the folder. Throws the diagnostics. */
-export function checkEntry(entry: Entry, folder: string, reading: FlowReading): CheckedEntry {
-  const result = prepareEntry(entry, { checkCommandPattern: unmatchable });
+export function checkEntry(
+  entry: Entry,
+  folder: string,
+  reading: FlowReading,
+  otherTools: readonly string[] = [],
+): CheckedEntry {
+  const result = prepareEntry(entry, { checks: { ...warningChecks, otherTools } });
   if (result.kind === "rejected") throw new DiagnosticsError(result.diagnostics);
   const { leaves } = result;
   const { flows, warnings } = loadFlows({ entry: result.entry, leaves, folder }, reading);
@@ -121,9 +127,12 @@ export class HostedEntry {
     });
   }
 
-  spec({ userInput, workingDirectory, whole, ask }: RunInputs): RunSpec {
+  spec({ userInput, workingDirectory: folder, whole, ask }: RunInputs): RunSpec {
     const { options, host, clock, permissions } = this.#host;
     const { env, answers, executors, rehearsal } = options;
+    const { environment } = host;
+    const workingDirectory = resolve(folder);
+    const variables = allowedOf({ environment, env });
     return runSpec({
       entry: this.entry,
       fingerprintOf: this.#checked.entry,
@@ -131,7 +140,7 @@ export class HostedEntry {
       specsOf: (run) =>
         flowSpecs(this.flows, {
           ...run,
-          environment: host.environment,
+          environment,
           env,
           answers: { ...rehearsal?.answers, ...answers },
           ask,
@@ -141,13 +150,14 @@ export class HostedEntry {
           whole,
         }),
       tools: {
-        environment: host.environment,
+        environment,
         env,
         redact: () => host.redactor.stream(),
         clock,
+        servers: host.mcp.forRun({ workingDirectory, variables }),
       },
       userInput,
-      workingDirectory: resolve(workingDirectory),
+      workingDirectory,
       limits: this.#limits,
       permissions,
     });

@@ -28,6 +28,8 @@ export interface ProgramsOptions {
   readonly workingDirectory: string;
   /** What each program is started with, but for marks. */
   readonly variables: Readonly<Record<string, string>>;
+  /** The part of `variables` that containers see, too. */
+  readonly container?: Readonly<Record<string, string>>;
   readonly redact: () => TextStream;
   readonly clock: Clock;
   /** Of the run, for `RUN_MARK`. */
@@ -63,6 +65,7 @@ export type ProgramResult =
 const CALL_MARK = "AGENT_JOBS_CALL";
 /** The same for all calls of a toolbox. */
 const TOOLBOX_MARK = "AGENT_JOBS_TOOLBOX";
+export const marks: readonly string[] = [RUN_MARK, TOOLBOX_MARK, CALL_MARK];
 
 export class Programs {
   readonly #options: ProgramsOptions;
@@ -191,6 +194,6 @@ const tooMuch = failed(
   `The tool returned more than ${longestResult / 1e6} MB. Let it write to a file and return the path.`,
 );
 
-function withTail<T extends ProgramResult | ToolOutcome>(outcome: T, tail: string): T {
+export function withTail<T extends ProgramResult | ToolOutcome>(outcome: T, tail: string): T {
   return outcome.kind === "failed" && tail !== "" ? { ...outcome, tail } : outcome;
 }

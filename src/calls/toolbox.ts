@@ -5,8 +5,11 @@ import type { TextStream } from "../events/text-stream.ts";
 import { allowsServer, allowsTool } from "../permissions/rules.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
+import { Builds } from "./builds.ts";
 import { runCommand } from "./command-tool.ts";
 import type { McpHost } from "./mcp-host.ts";
+import { ModuleRunner, runModule } from "./module-tool.ts";
+import { preparationOf, type Preparation } from "./preparation.ts";
 import { failed, Programs } from "./programs.ts";
 import type { CallContext, Relic, Tool, ToolCall, ToolOutcome } from "./tool.ts";
 
@@ -26,6 +29,12 @@ export interface Toolbox {
   relicsFor(names: readonly string[] | undefined, permissions: Permissions): readonly Relic[];
   /** Cancels builds and calls that are under way. Bounded in time, never throws. */
   close(): Promise<void>;
+}
+
+/** The toolbox of an entry, which can also prepare a tool without a call. */
+export interface EntryTools extends Toolbox {
+  /** `nothing`: the tool needs no build. */
+  build(name: string, context: CallContext): Promise<ToolOutcome | { readonly kind: "nothing" }>;
 }
 
 export interface ToolboxOptions {
@@ -50,30 +59,35 @@ export interface ToolboxOptions {
 }
 
 /** Starts nothing: processes and servers start with the first use. */
-export function createToolbox(options: ToolboxOptions): Toolbox {
+export function createToolbox(options: ToolboxOptions): EntryTools {
   return new EntryToolbox(options);
 }
 
 const defaultGraceMs = 2000;
 const defaultTimeoutSeconds = 600;
 
-class EntryToolbox implements Toolbox {
+class EntryToolbox implements EntryTools {
   readonly #options: ToolboxOptions;
   readonly #programs: Programs;
+  readonly #builds: Builds;
+  readonly #modules: ModuleRunner;
   readonly #tools: readonly Tool[];
 
   constructor(options: ToolboxOptions) {
     this.#options = options;
-    const { workingDirectory, environment, variables, redact, clock, folder } = options;
+    const { workingDirectory, environment, variables = {}, redact, clock, folder } = options;
     const { graceMs = defaultGraceMs } = options;
     this.#programs = new Programs({
       workingDirectory,
       variables: { ...childEnvironment(environment), ...variables },
+      container: variables,
       redact,
       clock,
       mark: folder.mark,
       graceMs,
     });
+    this.#builds = new Builds(this.#programs);
+    this.#modules = new ModuleRunner(folder);
     this.#tools = Object.entries(options.declarations.tools ?? {}).map(([name, declaration]) =>
       this.#tool(name, declaration),
     );
@@ -89,7 +103,10 @@ class EntryToolbox implements Toolbox {
           servers === undefined
             ? failed("This host has no MCP servers.")
             : await servers.toolsOf(server, declaration, signal);
-        if (found.kind === "ready") return found.tools;
+        if (found.kind === "ready") {
+          failures.push(...(found.problems ?? []).map((reason) => ({ server, reason })));
+          return found.tools;
+        }
         failures.push({ server, reason: found.reason });
         return [];
       }),
@@ -100,6 +117,15 @@ class EntryToolbox implements Toolbox {
 
   readonly relicsFor: Toolbox["relicsFor"] = (names, permissions) =>
     this.#options.relics?.(names, permissions) ?? [];
+
+  readonly build: EntryTools["build"] = async (name, context) => {
+    const declaration = this.#options.declarations.tools?.[name];
+    if (declaration === undefined) return failed(`The entry has no tool ${name}.`);
+    const prepared = await this.#prepare(name, declaration, context);
+    if (prepared.kind !== "prepared") return prepared;
+    const { plan } = prepared;
+    return plan === undefined ? { kind: "nothing" } : { kind: "succeeded", value: plan.key };
+  };
 
   readonly close = (): Promise<void> => this.#programs.close();
 
@@ -122,8 +148,25 @@ class EntryToolbox implements Toolbox {
     call: ToolCall,
     context: CallContext,
   ): Promise<ToolOutcome> {
-    if ("module" in declaration) return failed("Modules can't be called yet.");
-    const { command } = declaration;
-    return runCommand(this.#programs, { command, field: `tools.${name}.command` }, call, context);
+    const prepared = await this.#prepare(name, declaration, context);
+    if (prepared.kind !== "prepared") return prepared;
+    const { place } = prepared;
+    const field = `tools.${name}`;
+    if ("module" in declaration) {
+      const module = { ...declaration, place, field: `${field}.module` };
+      return runModule(this.#programs, this.#modules, module, call, context);
+    }
+    const command = { ...declaration, place, field: `${field}.command` };
+    return runCommand(this.#programs, command, call, context);
+  }
+
+  async #prepare(
+    name: string,
+    declaration: ToolDeclaration,
+    context: CallContext,
+  ): Promise<Preparation | ToolOutcome> {
+    const preparation = preparationOf(name, declaration, this.#options);
+    if (preparation.kind === "failed" || preparation.plan === undefined) return preparation;
+    return (await this.#builds.prepare(preparation.plan, context)) ?? preparation;
   }
 }

@@ -99,22 +99,11 @@ class ToolChecker {
     if ("env" in server) this.#checkValues([...at, "env"], server.env, variable);
     if ("headers" in server) this.#checkValues([...at, "headers"], server.headers, header);
     server.tools?.forEach((tool, index) => {
-      if (tool === undefined) return;
-      const path = [...at, "tools", index];
-      if (tool.startsWith(`${name}/`)) {
-        const hint = `write ${JSON.stringify(tool.slice(name.length + 1))}`;
-        this.#findings.add(path, "Must be the name of the tool alone.", { hint });
-      } else this.#checkFunctionName(path, name, tool);
+      if (tool?.startsWith(`${name}/`) !== true) return;
+      const hint = `write ${JSON.stringify(tool.slice(name.length + 1))}`;
+      const reason = "Must be the name of the tool, without its server.";
+      this.#findings.add([...at, "tools", index], reason, { hint });
     });
-  }
-
-  /** The model knows the tool of a server as `server-tool`. */
-  #checkFunctionName(path: Path, server: string, tool: string): void {
-    const known = `${server}-${tool}`;
-    const owner = this.#names.tools.has(known) ? "a tool of this entry" : ownerOf(known);
-    if (owner === undefined) return;
-    const reason = `The model would know this tool as ${JSON.stringify(known)}, which is ${owner}.`;
-    this.#findings.add(path, reason, { hint: "rename the server" });
   }
 
   #checkUrl(path: Path, url: string): void {
@@ -133,7 +122,7 @@ class ToolChecker {
       const at = [...path, name];
       if (!what.isName.test(name)) {
         this.#findings.add(at, `${JSON.stringify(name)} can't be the name of ${what.is}.`);
-      } else if (value?.startsWith("env:") === true && !variable.isName.test(value.slice(4))) {
+      } else if (what.references(value ?? "").some((one) => !variable.isName.test(one))) {
         const reason = "env: must be followed by the name of an environment variable.";
         this.#findings.add(at, reason, { hint: "such as env:DOCS_TOKEN" });
       } else if (value !== undefined && !what.allows.test(value)) {
@@ -264,6 +253,8 @@ class ToolChecker {
 const variable = {
   is: "an environment variable",
   isName: /^[A-Za-z_][A-Za-z0-9_]*$/,
+  references: (value: string): readonly string[] =>
+    value.startsWith("env:") ? [value.slice(4)] : [],
   // Keys have several lines.
   // eslint-disable-next-line no-control-regex
   allows: /^[^\u0000]*$/,
@@ -271,6 +262,9 @@ const variable = {
 const header = {
   is: "a header",
   isName: /^[\w!#$%&'*+.^`|~-]+$/,
+  // One of several words, as in `Bearer env:NAME`.
+  references: (value: string): readonly string[] =>
+    [...value.matchAll(/(?<=^|\s)env:(\S*)/g)].map(([, name = ""]) => name),
   // eslint-disable-next-line no-control-regex
   allows: /^[^\u0000-\u0008\u000a-\u001f\u007f]*$/,
 };

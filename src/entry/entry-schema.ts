@@ -53,7 +53,8 @@ const permissionRules = object(
     },
     tools: {
       ...names,
-      description: "Further tools that the agent may call: names, server/tool, server/* or *. A leading ! denies.",
+      description:
+        "Further tools that the agent may call: names, server/tool, server/* or *. A leading ! denies.",
     },
   },
   [],

@@ -45,6 +45,12 @@ export class Findings {
   }
 }
 
+/** What is valid, but probably not intended. */
+export function warning(path: Path, reason: string, hint?: string): Problem {
+  const codePath = entryCheck.codePath(path);
+  return { path, codePath, reason, severity: "warning", ...(hint === undefined ? {} : { hint }) };
+}
+
 /** Some names, short enough for a sentence. */
 export function listed(names: Iterable<string>): string {
   const all = [...names];

@@ -20,7 +20,7 @@ import { plainCopy } from "../document/plain.ts";
 import { type Place, type Problem, toDiagnostics } from "../document/problem.ts";
 import { PromptExpander } from "./prompt-expander.ts";
 import { salvage } from "../document/salvage.ts";
-import { type CommandPatternCheck, entryWarnings } from "./warnings.ts";
+import { entryWarnings, type WarningChecks } from "./warnings.ts";
 import { flowLeaves, type FlowLeaf } from "./work-paths.ts";
 import { assignWorkId, mapLeaves, simplifyWork, taskWorks } from "./work.ts";
 
@@ -38,8 +38,7 @@ export type PrepareResult =
 export interface PrepareOptions extends Place {
   /** Put before every expression. */
   readonly codePath?: string;
-  /** Finds command patterns that no command can match. Default: patterns are not checked. */
-  readonly checkCommandPattern?: CommandPatternCheck;
+  readonly checks?: WarningChecks;
 }
 
 /**
@@ -73,8 +72,7 @@ export function preparePlain(data: unknown, options: PrepareOptions): PrepareRes
   if (entryCheck.accepts(data)) {
     const problems = checkEntry(data, names, []);
     if (problems.length > 0) return rejected(problems, options);
-    const { checkCommandPattern = () => undefined } = options;
-    const warnings = diagnosticsOf(entryWarnings(data, checkCommandPattern), options);
+    const warnings = diagnosticsOf(entryWarnings(data, options.checks ?? {}), options);
     return { kind: "prepared", entry: build(data), warnings, leaves: flowLeaves(data) };
   }
   const { problems: found, complete } = entryCheck.inspect(data);

@@ -26,6 +26,8 @@ export const runtimeTools: readonly string[] = [
   "list_powershell",
   "web_fetch",
   "web_search",
+  "skill",
+  "lsp",
   "sql",
   "task",
   "task_complete",

@@ -2,19 +2,27 @@
 import type { Entry, Permissions, PreparedEntry, Prompt, Task, Work } from "./model.ts";
 import type { Path, Problem } from "../document/problem.ts";
 import { promptText, variablePattern } from "./prompt-expander.ts";
-import { entryCheck } from "./findings.ts";
+import { warning } from "./findings.ts";
+import { type ToolWarningChecks, toolWarnings } from "./tool-warnings.ts";
 import { flowLeaves, partsOf } from "./work-paths.ts";
 import { leafWorks, taskWorks } from "./work.ts";
 
 /** Why no command can match a pattern of `permissions.shell`; undefined if one can. */
 export type CommandPatternCheck = (pattern: string) => string | undefined;
 
-export function entryWarnings(entry: Entry, checkPattern: CommandPatternCheck): Problem[] {
+/** What other parts know. Without one of them, what it would find is not reported. */
+export interface WarningChecks extends ToolWarningChecks {
+  readonly checkCommandPattern?: CommandPatternCheck;
+}
+
+export function entryWarnings(entry: Entry, checks: WarningChecks): Problem[] {
+  const { checkCommandPattern: checkPattern = () => undefined } = checks;
   return [
     ...patternWarnings(["permissions"], entry.permissions, checkPattern),
     ...Object.entries(entry.tasks).flatMap(([name, task]) =>
       patternWarnings(["tasks", name, "permissions"], task.permissions, checkPattern),
     ),
+    ...toolWarnings(entry, checks),
     ...unusedTasks(entry),
     ...unusedVariables(entry),
     ...Object.entries(entry.jobs).flatMap(([name, { work }]) => [
@@ -38,11 +46,6 @@ export function unusedUserInput(
   return prompts.some((prompt) => variablesOf(prompt).includes("user-input"))
     ? undefined
     : `The user input is not used: no prompt of the job ${JSON.stringify(jobName)} contains $user-input.`;
-}
-
-function warning(path: Path, reason: string, hint?: string): Problem {
-  const codePath = entryCheck.codePath(path);
-  return { path, codePath, reason, severity: "warning", ...(hint === undefined ? {} : { hint }) };
 }
 
 function patternWarnings(

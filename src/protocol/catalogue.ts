@@ -40,7 +40,7 @@ export type Resolved =
   | { readonly kind: "resolved"; readonly target: Target }
   | { readonly kind: "unknown"; readonly code: ProblemCode; readonly message: string };
 
-const internals = ["task_manager", "trap_card", "delegate"] as const;
+const internals: readonly string[] = ["task_manager", "trap_card", "delegate"];
 
 export interface Catalogue {
   readonly relics: ReadonlyMap<string, Relic>;
@@ -140,6 +140,25 @@ export function createCatalogue(parts: CatalogueParts): Catalogue {
       return builtIn[target.kind];
     },
   };
+}
+
+/** Those that a catalogue accepts, and why it doesn't accept the others. */
+export function callable(tools: readonly Tool[]): {
+  readonly tools: readonly Tool[];
+  readonly refused: readonly string[];
+} {
+  const accepted = new Map<string, Tool>();
+  const refused: string[] = [];
+  for (const tool of tools) {
+    try {
+      const same = accepted.get(tool.name);
+      createCatalogue({ tools: same === undefined ? [tool] : [same, tool] });
+      accepted.set(tool.name, tool);
+    } catch (error) {
+      refused.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  return { tools: [...accepted.values()], refused };
 }
 
 /** Of a call of a tool, or of a member of a monument: whether it only reads. */

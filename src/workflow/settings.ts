@@ -75,7 +75,7 @@ function permissionProblems(
   };
   const prepared = preparePlain(entry, {
     ...place,
-    ...(checkCommandPattern === undefined ? {} : { checkCommandPattern }),
+    ...(checkCommandPattern === undefined ? {} : { checks: { checkCommandPattern } }),
   });
   return (prepared.kind === "prepared" ? prepared.warnings : prepared.diagnostics).map(withoutRoot);
 }

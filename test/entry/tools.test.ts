@@ -251,24 +251,17 @@ describe("an MCP server", () => {
     const header = (key: string, value: string): string[] =>
       serverProblems({ url: "http://x", headers: { [key]: value } });
     assert.deepEqual(header("X-Key", "env:KEY"), []);
+    assert.deepEqual(header("Authorization", "Bearer env:KEY"), []);
+    assert.match(header("Authorization", "Bearer env:A-B").join(), /: env: must be followed by/);
     assert.match(header("X Key", "x").join(), /"X Key" can't be the name of a header\.$/);
     assert.match(header("X", "a\r\nB: c").join(), /Must not contain control characters\.$/);
   });
 
-  it("has tools whose names the model can tell from others", () => {
-    const entry = entryWith({
-      tools: { "docs-search": build },
-      mcpServers: { docs: { ...docs, tools: ["search", "fetch"] } },
-    });
-    assert.deepEqual(problemsOf(entry), [
-      'entry.mcpServers["docs"].tools[0]: The model would know this tool as "docs-search", which is a tool of this entry.',
-    ]);
+  it("has tools that are named without the server", () => {
+    const tools = { docs: { ...docs, tools: ["search", "docs/a"] } };
     assert.match(
-      linesOf(
-        JSON.stringify(entryWith({ mcpServers: { docs: { ...docs, tools: ["docs/a"] } } })),
-        "e.json",
-      ).join(),
-      /Must be the name of the tool alone\. \(write "a"\)$/,
+      linesOf(JSON.stringify(entryWith({ mcpServers: tools })), "e.json").join("\n"),
+      /^[^\n]*tools\[1\]: Must be the name of the tool, without its server\. \(write "a"\)$/,
     );
   });
 });

@@ -1,0 +1,17 @@
+/** What the warnings of entries need to know about permissions and credentials. */
+import type { WarningChecks } from "../entry/warnings.ts";
+import { credentialSpans } from "../events/secret-patterns.ts";
+import { unmatchable } from "../permissions/patterns.ts";
+import { allowsServer, ruleSet, toolVerdict } from "../permissions/rules.ts";
+
+export const warningChecks: WarningChecks = {
+  checkCommandPattern: unmatchable,
+  toolPermissions: (permissions) => {
+    const rules = ruleSet(permissions);
+    return {
+      allowsTool: (name) => toolVerdict(rules, name) === "allowed",
+      allowsServer: (name) => allowsServer(permissions, name),
+    };
+  },
+  hasCredential: (text) => credentialSpans(text).length > 0,
+};

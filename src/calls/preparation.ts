@@ -1,0 +1,180 @@
+/** What a tool needs before it can run, and where it then runs: here, or in a container. */
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { diagnosticLine } from "../document/diagnostic.ts";
+import type { ToolDeclaration } from "../entry/model.ts";
+import { isUnder } from "../permissions/paths.ts";
+import type { Environment } from "../platform/environment.ts";
+import { runToEnd } from "../platform/programs.ts";
+import { findProgram } from "../platform/search-path.ts";
+import { buildPlan, defaultBuildMinutes, type BuildPlan } from "./builds.ts";
+import { dockerfileOf, imageOf, plainCommandsOf } from "./dockerfile.ts";
+import { failed, marks, type Program, type ProgramsOptions } from "./programs.ts";
+import { readRecipe, recipeFile, type Recipe } from "./recipe.ts";
+
+type Failure = ReturnType<typeof failed>;
+
+export interface Preparation {
+  readonly kind: "prepared";
+  /** Before the first call. */
+  readonly plan?: BuildPlan;
+  readonly place: Place;
+}
+
+export type Place =
+  | { readonly kind: "here"; readonly variables: Readonly<Record<string, string>> }
+  | { readonly kind: "container"; readonly image: string };
+
+export interface PreparationOptions {
+  readonly workingDirectory: string;
+  /** Of this process, whose `PATH` is searched for Docker. */
+  readonly environment: Environment;
+}
+
+export function preparationOf(
+  tool: string,
+  declaration: ToolDeclaration,
+  { workingDirectory, environment }: PreparationOptions,
+): Preparation | Failure {
+  const { build } = declaration;
+  const found = recipeOf(tool, declaration, workingDirectory);
+  if (found.kind === "failed") return found;
+  if (found.kind === "none") {
+    const place: Place = { kind: "here", variables: {} };
+    if (build === undefined) return { kind: "prepared", place };
+    return { kind: "prepared", plan: buildPlan(tool, build, workingDirectory), place };
+  }
+  const { file, recipe } = found;
+  if (build !== undefined) {
+    return failed(
+      `tools.${tool} has both build and ${file}. Remove one of them: a tool is prepared in one way.`,
+    );
+  }
+  if (findProgram("docker", environment) !== undefined) {
+    const dockerfile = dockerfileOf(recipe);
+    const image = imageOf(dockerfile);
+    const step: Program = {
+      command: ["docker", "build", "--tag", image, "-"],
+      field: file,
+      input: dockerfile,
+      result: "none",
+    };
+    const plan = planOf(tool, image, [step]);
+    return { kind: "prepared", plan, place: { kind: "container", image } };
+  }
+  const plain = plainCommandsOf(recipe);
+  if (plain.kind === "needs-docker") {
+    return failed(
+      `${file} needs ${plain.what}, and there is no Docker on this machine. Install Docker, or install what the tool needs by other means and remove from and packages.`,
+    );
+  }
+  const { env, commands } = plain;
+  const steps = commands.map((command): Program => ({
+    command,
+    field: file,
+    variables: env,
+    result: "none",
+  }));
+  const plan = planOf(tool, JSON.stringify([env, commands]), steps);
+  return { kind: "prepared", plan, place: { kind: "here", variables: env } };
+}
+
+/** Nothing but what it consists of can change it. */
+function planOf(tool: string, key: string, steps: readonly Program[]): BuildPlan {
+  return { tool, key, hash: () => Promise.resolve(key), steps, minutes: defaultBuildMinutes };
+}
+
+export type FoundRecipe =
+  | { readonly kind: "none" }
+  /** `file`: relative to the working directory. */
+  | { readonly kind: "found"; readonly file: string; readonly recipe: Recipe }
+  | Failure;
+
+/** The recipe in the folder of the tool's module, or of the first part of its command that is a file of the checkout. */
+export function recipeOf(
+  tool: string,
+  declaration: ToolDeclaration,
+  workingDirectory: string,
+): FoundRecipe {
+  const candidates = "module" in declaration ? [declaration.module] : declaration.command;
+  const first = candidates.find((one) => isFileIn(workingDirectory, one));
+  if (first === undefined) return { kind: "none" };
+  const path = join(dirname(resolve(workingDirectory, first)), recipeFile);
+  if (!existsSync(path)) return { kind: "none" };
+  const file = relative(workingDirectory, path);
+  if (!isFileIn(workingDirectory, path)) {
+    return failed(`tools.${tool}: ${file} is not a file of the working directory.`);
+  }
+  const read = readRecipe(readFileSync(path), file);
+  if (read.kind === "read") return { kind: "found", file, recipe: read.recipe };
+  return failed(read.diagnostics.map(diagnosticLine).join("\n"));
+}
+
+function isFileIn(workingDirectory: string, name: string): boolean {
+  try {
+    const path = resolve(workingDirectory, name);
+    if (!isUnder(path, workingDirectory) || !statSync(path).isFile()) return false;
+    return isUnder(realpathSync(path), realpathSync(workingDirectory));
+  } catch {
+    return false;
+  }
+}
+
+/** A command in a container of an image that has been built, with the working directory at the same path as here. */
+export function inContainer(
+  image: string,
+  [program = "", ...args]: readonly string[],
+  { workingDirectory, variables, container = {} }: ProgramsOptions,
+  files: readonly string[] = [],
+): Pick<Program, "command" | "cleanUp"> {
+  const name = `agent-jobs-${randomUUID()}`;
+  const { uid, gid } = ids();
+  const command = [
+    "docker",
+    "run",
+    "--rm",
+    "--interactive",
+    "--init",
+    "--name",
+    name,
+    ...(uid === undefined ? [] : ["--user", `${uid}:${gid}`]),
+    "--mount",
+    mount(workingDirectory, false),
+    ...files.flatMap((file) => ["--mount", mount(file, true)]),
+    "--workdir",
+    workingDirectory,
+    // Docker takes the values from its own environment: they are in nobody's list of processes.
+    ...[...Object.keys(container), ...marks].flatMap((variable) => ["--env", variable]),
+    "--env",
+    "HOME=/tmp",
+    "--entrypoint",
+    program,
+    image,
+    ...args,
+  ];
+  // Docker's client may be gone while the container runs on.
+  const cleanUp = async (): Promise<void> => {
+    const options = { cwd: workingDirectory, env: variables };
+    const signal = AbortSignal.timeout(10_000);
+    await runToEnd("docker", ["rm", "--force", name], { ...options, signal });
+  };
+  return { command, cleanUp };
+}
+
+function ids(): { readonly uid: number | undefined; readonly gid: number | undefined } {
+  return { uid: process.getuid?.(), gid: process.getgid?.() };
+}
+
+/** Docker reads the option as a line of CSV. */
+function mount(path: string, readOnly: boolean): string {
+  const fields = [
+    "type=bind",
+    `source=${path}`,
+    `target=${path}`,
+    ...(readOnly ? ["readonly"] : []),
+  ];
+  return fields
+    .map((field) => (/[",\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field))
+    .join(",");
+}

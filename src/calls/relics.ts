@@ -1,0 +1,329 @@
+/**
+ * Knowledge for tasks with the action protocol: files of the working directory, as far as the permissions of the task
+ * allow to read them. A text is never longer than the relic allows, and has been redacted before anything is
+ * taken from it. Everything is read anew each time: the files are those that agents work on.
+ */
+import { constants } from "node:fs";
+import { type FileHandle, open, realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import type { Permissions, RelicDeclaration } from "../entry/model.ts";
+import type { TextStream } from "../events/text-stream.ts";
+import { isUnder, type PathContext } from "../permissions/paths.ts";
+import { decidePermission } from "../permissions/policy.ts";
+import { matchingFiles } from "./matching-files.ts";
+import { type Passage, PassageSearch, wordsOf } from "./passages.ts";
+import type { CallContext, Relic, ToolOutcome } from "./tool.ts";
+import type { Toolbox } from "./toolbox.ts";
+
+export interface RelicOptions {
+  readonly declarations: Readonly<Record<string, RelicDeclaration>>;
+  /** Absolute. */
+  readonly workingDirectory: string;
+  /** How the permissions look at files. */
+  readonly files: Omit<PathContext, "workingDirectory">;
+  readonly redact: () => TextStream;
+}
+
+export const relicLimits = {
+  files: 1_000,
+  /** Names that are looked at to find the files. */
+  names: 50_000,
+  /** Of one file; the rest of it is not searched. In bytes. */
+  file: 512 * 1024,
+  /** Of all files that are searched. In bytes. */
+  total: 8 * 1024 * 1024,
+} as const;
+
+const defaultTokens = 2_000;
+const charactersPerToken = 4;
+/** Of the excerpt, for the table of files. */
+const tableShare = 1 / 4;
+/** A shorter beginning of a file, or of a passage, says nothing. */
+const shortest = 120;
+
+export function createRelics(options: RelicOptions): Toolbox["relicsFor"] {
+  return (names, permissions) => {
+    const chosen = new Set(names ?? Object.keys(options.declarations));
+    return Object.entries(options.declarations)
+      .filter(([name]) => chosen.has(name))
+      .map(([name, declaration]) => relicOf(name, declaration, permissions, options));
+  };
+}
+
+function relicOf(
+  name: string,
+  { description, files, maxTokens = defaultTokens }: RelicDeclaration,
+  permissions: Permissions,
+  options: RelicOptions,
+): Relic {
+  const read = async (query: string | undefined, { signal }: CallContext): Promise<ToolOutcome> => {
+    const source = new Source(files, permissions, options, signal);
+    const characters = maxTokens * charactersPerToken;
+    const words = wordsOf(query ?? "");
+    const text =
+      words.length === 0
+        ? await excerpt(source, characters)
+        : await search(source, words, characters);
+    if (signal.aborted) return { kind: "failed", reason: "The call was canceled." };
+    return { kind: "succeeded", value: text.slice(0, characters) };
+  };
+  return { name, description, maxTokens, read };
+}
+
+interface FoundFile {
+  /** Relative to the working directory. Redacted, and without control characters. */
+  readonly name: string;
+  readonly bytes: number;
+  /** At most the bytes asked for, redacted. Undefined: it is binary, or can't be read. */
+  readonly text: (bytes: number) => Promise<string | undefined>;
+}
+
+/** The files of a relic, and what is left out of them. */
+class Source {
+  readonly #globs: readonly string[];
+  readonly #permissions: Permissions;
+  readonly #options: RelicOptions;
+  readonly #signal: AbortSignal;
+  #denied = 0;
+  #binary = 0;
+  #cut = 0;
+  #complete = true;
+
+  constructor(
+    globs: readonly string[],
+    permissions: Permissions,
+    options: RelicOptions,
+    signal: AbortSignal,
+  ) {
+    this.#globs = globs;
+    this.#permissions = permissions;
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  async files(): Promise<readonly FoundFile[]> {
+    const { workingDirectory: folder } = this.#options;
+    const { files, complete } = await matchingFiles({
+      folder,
+      globs: this.#globs,
+      signal: this.#signal,
+      mostFiles: relicLimits.files,
+      mostNames: relicLimits.names,
+    });
+    this.#complete = complete;
+    const root = await realpath(folder).catch(() => folder);
+    const found: FoundFile[] = [];
+    for (const [index, path] of files.entries()) {
+      if (this.#signal.aborted) break;
+      // Permissions ask the file system at once.
+      if (index % 50 === 49) await setImmediate();
+      const file = await this.#found(path, root);
+      if (file !== undefined) found.push(file);
+    }
+    return found;
+  }
+
+  async #found(path: string, root: string): Promise<FoundFile | undefined> {
+    const { workingDirectory, files } = this.#options;
+    const at = join(workingDirectory, path);
+    const request = { kind: "read", paths: [at], deep: false } as const;
+    const context = { workingDirectory, ...files };
+    const real = await realpath(at).catch(() => undefined);
+    const isAllowed =
+      real !== undefined &&
+      // Permissions may allow more than the working directory; a relic is a part of it.
+      isUnder(real, root) &&
+      decidePermission(this.#permissions, request, context).kind === "allowed";
+    if (!isAllowed) {
+      this.#denied += 1;
+      return undefined;
+    }
+    const bytes = await sizeOf(real);
+    if (bytes === undefined) {
+      this.#denied += 1;
+      return undefined;
+    }
+    return { name: this.#shown(path), bytes, text: (most) => this.#text(real, bytes, most) };
+  }
+
+  async #text(real: string, bytes: number, most: number): Promise<string | undefined> {
+    const start = await startOf(real, most);
+    if (start === undefined || start.subarray(0, 8_000).includes(0)) {
+      this.#binary += 1;
+      return undefined;
+    }
+    const stream = this.#options.redact();
+    const text = stream.push(new TextDecoder().decode(start));
+    // What may be the first half of a secret stays in the stream.
+    return bytes > start.length ? text : text + stream.end();
+  }
+
+  /** That a file was not searched to its end. */
+  cut(): void {
+    this.#cut += 1;
+  }
+
+  /** What is not in the text, in one line; empty if all is. */
+  omissions(): string {
+    const counted = (number: number, what: string): string[] =>
+      number === 0 ? [] : [`${count(number, "file")} ${what}`];
+    const parts = [
+      ...counted(this.#denied, "that this task may not read"),
+      ...counted(this.#binary, "without text"),
+      ...counted(this.#cut, "not searched to the end"),
+      ...(this.#complete ? [] : [`files beyond the limit of ${relicLimits.files}`]),
+    ];
+    return parts.length === 0 ? "" : `Left out: ${parts.join(", ")}.`;
+  }
+
+  #shown(path: string): string {
+    const stream = this.#options.redact();
+    const redacted = stream.push(path) + stream.end();
+    // eslint-disable-next-line no-control-regex
+    return redacted.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, "?");
+  }
+}
+
+/** A table of the files, and the beginnings of as many of them as there is room for. */
+async function excerpt(source: Source, characters: number): Promise<string> {
+  const files = await source.files();
+  const table = tableOf(files, characters * tableShare);
+  const parts = [table];
+  // The line about what is left out is known at the end.
+  let room = characters - table.length - longestOmissions;
+  for (const [index, file] of files.entries()) {
+    const share = Math.max(shortest, Math.floor(room / (files.length - index)));
+    const head = `${file.name}:1\n`;
+    const space = Math.min(share, room) - head.length - separator.length;
+    if (space < shortest / 2) break;
+    // More than is shown, so that a secret at the end is recognized.
+    const text = await file.text(space * 4 + 64 * 1024);
+    if (text === undefined) continue;
+    const beginning = wholeLines(text.trimEnd(), space);
+    if (beginning === "") continue;
+    parts.push(head + beginning);
+    room -= head.length + beginning.length + separator.length;
+  }
+  return [...parts, source.omissions()].filter((part) => part !== "").join(separator);
+}
+
+/** The passages that match best, as many as there is room for. */
+async function search(
+  source: Source,
+  words: readonly string[],
+  characters: number,
+): Promise<string> {
+  const files = await source.files();
+  const passages = new PassageSearch(words);
+  let left: number = relicLimits.total;
+  for (const file of files) {
+    const most = Math.min(relicLimits.file, left);
+    const text = most > 0 ? await file.text(most) : "";
+    if (file.bytes > most) source.cut();
+    if (text === undefined) continue;
+    left -= Math.min(file.bytes, most);
+    passages.add(file.name, text);
+    // A search of everything must not keep the process from anything else.
+    await setImmediate();
+  }
+  const ranked = passages.ranked();
+  const omissions = source.omissions();
+  if (ranked.length === 0) {
+    const none = `No passage has any of the words ${words.join(", ")}.`.slice(0, characters / 4);
+    const table = tableOf(
+      files,
+      characters - none.length - omissions.length - 2 * separator.length,
+    );
+    return [none, table, omissions].filter((part) => part !== "").join(separator);
+  }
+  const shown = fitting(ranked, characters - omissions.length - separator.length);
+  return [...shown, omissions].filter((part) => part !== "").join(separator);
+}
+
+/** The first ones that have room; the first of all is cut if it has none. */
+function fitting(passages: readonly Passage[], characters: number): readonly string[] {
+  const parts: string[] = [];
+  let room = characters;
+  for (const { file, line, text } of passages) {
+    const head = `${file}:${line}\n`;
+    const space = room - head.length;
+    if (text.length > space && parts.length > 0) {
+      if (room < shortest * 2) break;
+      continue;
+    }
+    const part = head + wholeLines(text, Math.max(0, space));
+    parts.push(part);
+    room -= part.length + separator.length;
+  }
+  return parts;
+}
+
+const separator = "\n\n";
+const longestOmissions = 160;
+
+function tableOf(files: readonly FoundFile[], characters: number): string {
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  if (files.length === 0) return "There are no files.";
+  const lines = [`${count(files.length, "file")}, ${count(bytes, "byte")}:`];
+  let room = characters - (lines[0]?.length ?? 0) - 40;
+  for (const [index, { name, bytes: size }] of files.entries()) {
+    const line = `- ${name} (${count(size, "byte")})`;
+    room -= line.length + 1;
+    if (room < 0) {
+      lines.push(`- … and ${files.length - index} more`);
+      break;
+    }
+    lines.push(line);
+  }
+  return lines.join("\n");
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** The beginning of a text, up to the end of a line if one is near. */
+function wholeLines(text: string, characters: number): string {
+  if (text.length <= characters) return text;
+  const cut = text.slice(0, Math.max(0, characters - 2));
+  const end = cut.lastIndexOf("\n");
+  return `${end > cut.length / 2 ? cut.slice(0, end) : cut}\n…`;
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  const handle = await openFile(path);
+  try {
+    const found = await handle?.stat();
+    return found?.isFile() === true ? found.size : undefined;
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** Up to so many bytes of a regular file. Undefined: it is none any more. */
+async function startOf(path: string, bytes: number): Promise<Uint8Array | undefined> {
+  const handle = await openFile(path);
+  if (handle === undefined) return undefined;
+  try {
+    if (!(await handle.stat()).isFile()) return undefined;
+    const buffer = new Uint8Array(bytes);
+    let length = 0;
+    while (length < bytes) {
+      const { bytesRead } = await handle.read(buffer, length, bytes - length, length);
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    return buffer.subarray(0, length);
+  } catch {
+    return undefined;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A path that has been resolved: no link is followed any more, and a pipe without a writer is not waited for. */
+async function openFile(path: string): Promise<FileHandle | undefined> {
+  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+  return open(path, flags).catch(() => undefined);
+}

@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { symlinkSync } from "node:fs";
+import { test } from "node:test";
+import { callsRig, failureOf, secret } from "./rig.ts";
+
+test("a function of a module is called with the params, and returns the result", async (t) => {
+  const { call } = await callsRig(
+    t,
+    {
+      "tools/search.mjs": `
+        export default (params) => ({ params });
+        export async function search({ words }) { return words.toUpperCase(); }
+        export const nothing = () => {};
+      `,
+      "tools/common.cjs": `exports.add = ({ a, b }) => a + b;`,
+    },
+    {
+      whole: { module: "tools/search.mjs" },
+      search: { module: "./tools/search.mjs", export: "search" },
+      nothing: { module: "tools/search.mjs", export: "nothing" },
+      add: { module: "tools/common.cjs", export: "add" },
+    },
+  );
+  const outcomes = [
+    (await call("whole", { text: "ü" })).outcome,
+    (await call("search", { words: "a b" })).outcome,
+    (await call("nothing")).outcome,
+    (await call("add", { a: 1, b: 2 })).outcome,
+  ];
+  assert.deepEqual(
+    outcomes,
+    [{ params: { text: "ü" } }, "A B", null, 3].map((value) => ({ kind: "succeeded", value })),
+  );
+});
+
+test("a module can be TypeScript that imports other TypeScript", async (t) => {
+  const { call } = await callsRig(
+    t,
+    {
+      "tools/search.ts": `
+        import type { Params } from "./params.ts";
+        import { readFileSync, type PathLike } from "node:fs";
+        import { found } from "./lib/found.mts";
+        const path: PathLike = "data.txt";
+        export function search<T extends Params>({ words }: T): { hits: string[] } {
+          return { hits: found(words as string, readFileSync(path, "utf8")!) satisfies string[] };
+        }
+      `,
+      "tools/params.ts": `export interface Params { readonly words: string }`,
+      "tools/lib/found.mts": `
+        export const found = (words: string, text: string): string[] =>
+          text.split("\\n").filter((line: string) => line.includes(words));
+      `,
+      "tools/plain.js": `exports.ask = async () => (await import("./lib/found.mts")).found("a", "a");`,
+      "data.txt": "one a\ntwo\nthree a",
+    },
+    {
+      search: { module: "tools/search.ts", export: "search" },
+      plain: { module: "tools/plain.js", export: "ask" },
+    },
+  );
+  const { outcome } = await call("search", { words: "a" });
+  assert.deepEqual(outcome, { kind: "succeeded", value: { hits: ["one a", "three a"] } });
+  assert.deepEqual((await call("plain")).outcome, { kind: "succeeded", value: ["a"] });
+});
+
+test("what a module prints is progress and never part of the result", async (t) => {
+  const { call } = await callsRig(
+    t,
+    {
+      "talks.mjs": `
+        import { execSync } from "node:child_process";
+        console.log("loading");
+        export default (params, { progress }) => {
+          console.log("one");
+          console.error("two");
+          execSync("echo from a child", { stdio: "inherit" });
+          progress({ percent: 50, message: "half" });
+          progress("in words");
+          progress(75);
+          return "done";
+        };
+      `,
+    },
+    { talks: { module: "talks.mjs" } },
+  );
+  const { outcome, progress } = await call("talks");
+  assert.deepEqual(outcome, { kind: "succeeded", value: "done" });
+  const shown = progress.map(({ percent, message }) => `${percent ?? ""} ${message ?? ""}`.trim());
+  // stdout and stderr are two streams: only the order within each is certain.
+  assert.deepEqual(
+    shown.filter((line) => ["loading", "one", "from a child"].includes(line)),
+    ["loading", "one", "from a child"],
+  );
+  assert.deepEqual(
+    shown.filter((line) => !["loading", "one", "from a child"].includes(line)),
+    ["two", "50 half", "in words", "75"],
+  );
+});
+
+for (const { does, code, reason } of [
+  { does: "throws", code: "throw new Error('no such index')", reason: /^no such index$/ },
+  { does: "throws no error", code: "throw 'a text'", reason: /^a text$/ },
+  { does: "rejects", code: "return Promise.reject(new TypeError('bad'))", reason: /^bad$/ },
+  { does: "ends its process", code: "process.exit(0)", reason: /ended its process before/ },
+  { does: "ends its process with a code", code: "process.exit(4)", reason: /code 4/ },
+  { does: "never settles", code: "return new Promise(() => {})", reason: /never returns/ },
+  {
+    does: "returns what is not JSON",
+    code: "const a = {}; a.a = a; return a",
+    reason: /can't be written as JSON/,
+  },
+  { does: "returns a big integer", code: "return 1n", reason: /can't be written as JSON/ },
+  {
+    does: "fails outside of the function",
+    code: "setTimeout(() => { throw new Error('later') }); return new Promise(() => {})",
+    reason: /exited with code/,
+  },
+]) {
+  test(`a function that ${does} fails the call`, async (t) => {
+    const files = { "bad.mjs": `export default () => { console.log("before"); ${code} };` };
+    const { call } = await callsRig(t, files, { bad: { module: "bad.mjs" } });
+    const failure = failureOf((await call("bad")).outcome);
+    assert.match(failure.reason, reason);
+    assert.match(failure.tail, /before/);
+  });
+}
+
+test("a module that can't be loaded fails the call with the reason", async (t) => {
+  const { call } = await callsRig(
+    t,
+    {
+      "syntax.mjs": "export default () => {",
+      "syntax.ts": "export default (a: = 1) => {",
+      "other.mjs": "export const one = 1; export const two = () => {};",
+    },
+    {
+      missing: { module: "no/such.mjs" },
+      js: { module: "syntax.mjs" },
+      ts: { module: "syntax.ts" },
+      name: { module: "other.mjs", export: "one" },
+    },
+  );
+  const reason = async (name: string): Promise<string> =>
+    failureOf((await call(name)).outcome).reason;
+  assert.match(await reason("missing"), /tools\.missing\.module.*no file no\/such\.mjs/);
+  assert.match(await reason("js"), /Unexpected/);
+  assert.match(await reason("ts"), /syntax|expected|token/i);
+  assert.match(await reason("name"), /no function one\. It exports one, two/);
+});
+
+test("a module outside of the working directory is not loaded", async (t) => {
+  const { call, workspace } = await callsRig(
+    t,
+    { "inside/a.mjs": "export default () => 1" },
+    {
+      up: { module: "../../../../../../../../etc/hosts" },
+      absolute: { module: "/etc/hosts" },
+      link: { module: "link.mjs" },
+    },
+  );
+  symlinkSync("/etc/hosts", `${workspace}/link.mjs`);
+  for (const name of ["up", "absolute", "link"]) {
+    const { reason } = failureOf((await call(name)).outcome);
+    assert.match(
+      reason,
+      new RegExp(`tools\\.${name}\\.module: .* is outside of the working directory`),
+    );
+  }
+});
+
+test("an endless loop is ended at the time limit", async (t) => {
+  const files = { "loop.mjs": `export default () => { console.log("started !"); for (;;); }` };
+  const { start, clock, leftovers } = await callsRig(t, files, { loop: { module: "loop.mjs" } });
+  const call = await start("loop");
+  await call.said("started");
+  clock.pass(60_000);
+  assert.deepEqual(await call.ended, { kind: "timed_out" });
+  assert.deepEqual(await leftovers(), []);
+});
+
+test("the signal of a function aborts when the call is canceled", async (t) => {
+  const { start, workspace } = await callsRig(
+    t,
+    {
+      "tidy.mjs": `
+        import { writeFileSync } from "node:fs";
+        export default (params, { signal }) => new Promise((resolve, reject) => {
+          console.log("started !");
+          const timer = setInterval(() => {}, 1000);
+          signal.addEventListener("abort", () => {
+            clearInterval(timer);
+            writeFileSync("ended", signal.reason.message);
+            reject(signal.reason);
+          });
+        });
+      `,
+    },
+    { tidy: { module: "tidy.mjs" } },
+  );
+  const call = await start("tidy");
+  await call.said("started");
+  call.cancel("enough");
+  await call.ended;
+  const { readFileSync } = await import("node:fs");
+  assert.equal(readFileSync(`${workspace}/ended`, "utf8"), "The call was canceled.");
+});
+
+test("results and messages of a module are redacted", async (t) => {
+  const { call } = await callsRig(
+    t,
+    {
+      "leaks.mjs": `
+        export default () => ({ key: "${secret}" });
+        export const fails = () => { throw new Error("key ${secret}") };
+      `,
+    },
+    { leaks: { module: "leaks.mjs" }, fails: { module: "leaks.mjs", export: "fails" } },
+  );
+  assert.deepEqual((await call("leaks")).outcome, { kind: "succeeded", value: { key: "***" } });
+  const { reason, tail } = failureOf((await call("fails")).outcome);
+  assert.equal(reason, "key ***");
+  assert.ok(!tail.includes(secret));
+});
