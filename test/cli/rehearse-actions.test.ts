@@ -114,11 +114,12 @@ describe("the examples of the action protocol", () => {
   }
 
   it("show the progress of the deployment to people, not to the model", async (t) => {
-    const { path: cwd, read } = await copied(t);
+    const workspace = await copied(t);
+    const { path: cwd } = workspace;
     const args = ["run", "assistant.yml", "assist", "--rehearse", "deploy.rehearsal.yml"];
     const { code, stdout } = await runCli([...args, "--journal", "run.jsonl"], { cwd });
     assert.equal(code, 0, stdout);
-    const lines = (await read("run.jsonl")).trim().split("\n");
+    const lines = (await workspace.read("run.jsonl")).trim().split("\n");
     const actions = lines.map((line) => JSON.parse(line).action).filter(Boolean);
     const [waiting] = actions.filter(({ type }) => type === "action.waiting");
     const label = "Deploying api_gateway to production...";
@@ -136,11 +137,12 @@ describe("the examples of the action protocol", () => {
 
   for (const name of ["ask-for-status", "analyze-build", "report"]) {
     it(`are recorded: a run of ${name} replays to the same result`, async (t) => {
-      const { path: cwd, read } = await copied(t);
+      const workspace = await copied(t);
+      const { path: cwd } = workspace;
       const args = ["run", "assistant.yml", "assist", "--rehearse", `${name}.rehearsal.yml`];
       const run = await runCli([...args, "--record", "made.rehearsal.yml"], { cwd });
       assert.equal(run.code, 0, run.stdout);
-      const recording = await read("made.rehearsal.yml");
+      const recording = await workspace.read("made.rehearsal.yml");
       assert.match(recording, /^ {6}- document:$/m);
       assert.doesNotMatch(recording, /\btext:/);
       const replay = await runCli(["rehearse", "made.rehearsal.yml"], { cwd });
