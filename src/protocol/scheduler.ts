@@ -18,7 +18,7 @@ import type { PlannedAction } from "./preflight.ts";
 import { interpolate, type Names } from "./references.ts";
 import { signatureOf } from "./signature.ts";
 import { Slots } from "./slots.ts";
-import { contentOf, type Ended, endOf, isEnded, outputOf, reasonOf, Task } from "./task.ts";
+import { contentOf, type Ended, endOf, isEnded, outputOf, reasonOf, Task, verbOf } from "./task.ts";
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -299,7 +299,8 @@ export class Scheduler {
     for (const { id, state } of group.members) {
       if (!isEnded(state)) continue;
       if (state.status === "succeeded") values.push([id, state.output.value]);
-      else failures.push(`"${id}" is ${state.status}: ${(reasonOf(state) ?? "").slice(0, 200)}`);
+      else
+        failures.push(`"${id}" ${verbOf(state.status)}: ${(reasonOf(state) ?? "").slice(0, 200)}`);
     }
     const output = outputOf(Object.fromEntries(values)) ?? { value: {}, text: "{}" };
     if (group.cancelReason !== undefined) {

@@ -26,7 +26,7 @@ describe("a task with the action protocol", () => {
     assert.equal(prompts[0], "Ship $user-input.");
     assert.match(
       prompts[1] ?? "",
-      /^Action "b"|\n\nAction "b" \(build\) is succeeded:\n```\n\{"id":"\$task-model"\}\n```$/,
+      /^Action "b"|\n\nAction "b" \(build\) succeeded:\n```\n\{"id":"\$task-model"\}\n```$/,
     );
     assert.equal(report, "It is built.");
     assert.equal(sessions.opened.length, 1);
@@ -156,9 +156,9 @@ describe("a task with the action protocol", () => {
       prompts[1] ?? "",
       /^Ship it\.\n\n## Required Tool Not Called: build\n\nActions of earlier rounds/,
     );
-    assert.match(prompts[1] ?? "", /Action "bg" \(slow\) is timed_out/);
+    assert.match(prompts[1] ?? "", /Action "bg" \(slow\) timed out/);
     assert.match(prompts[2] ?? "", /"ask".*\n```\n.*"timed_out"/);
-    assert.ok(decisions.some((text) => text.includes('"bg" (slow) is timed_out')));
+    assert.ok(decisions.some((text) => text.includes('"bg" (slow) timed out')));
   });
 
   it("counts the calls of all its turns for toolExecuted, members of monuments included", async () => {
