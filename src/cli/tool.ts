@@ -1,4 +1,3 @@
-import type { ToolProgress } from "../calls/tool.ts";
 import { buildTool, printedBuild, tryTool, type TryOptions } from "../app/try-tool.ts";
 import { cancelFromTerminal, exitCode, output, type ExitCode } from "./process.ts";
 
@@ -70,7 +69,7 @@ async function withOptions(
   const signals = cancelFromTerminal();
   const { signal, lastCall } = signals;
   const shown = new Set<string>();
-  const onProgress = ({ percent, message }: ToolProgress): void => {
+  const onProgress: TryOptions["onProgress"] = ({ percent, message }) => {
     const share = percent === undefined ? "" : `${Math.round(percent)}%`;
     const line = [share, message ?? ""].filter((part) => part !== "").join(" ");
     shown.add(message ?? "");
