@@ -30,7 +30,12 @@ export const rooms = {
   },
   permissions: {
     holds: "what an agent may do: a pure policy over requests in our own words",
-    imports: ["entry/model.ts", "entry/glob.ts", "entry/tool-pattern.ts"],
+    imports: [
+      "entry/model.ts",
+      "entry/glob.ts",
+      "entry/reserved-names.ts",
+      "entry/tool-pattern.ts",
+    ],
     node: ["path", "os", "url"],
   },
   runtime: {
@@ -64,6 +69,7 @@ export const rooms = {
       "runtime",
       "platform",
       "entry/model.ts",
+      "entry/reserved-names.ts",
       "document/guards.ts",
     ],
     packages: ["@github/copilot-sdk"],
@@ -170,11 +176,13 @@ export const rooms = {
 /** What `src/index.ts`, which only re-exports, may name. */
 export const library = [
   "app",
+  "calls",
   "document",
   "engine",
   "entry",
   "events",
   "journal",
+  "protocol",
   "sessions",
   "workflow",
 ];

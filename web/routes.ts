@@ -20,6 +20,10 @@ export type RunPart =
   | { readonly kind: "decision"; readonly number: number }
   /** `number`: of the steps of workflows in the run, from 1. */
   | { readonly kind: "step"; readonly number: number }
+  /** `number`: of the documents of the action protocol in the run, from 1. */
+  | { readonly kind: "document"; readonly number: number }
+  /** `number`: of the actions in the run, from 1. */
+  | { readonly kind: "action"; readonly number: number }
   /** `node`: its number in the flowcharts of the workflow, from 0. */
   | { readonly kind: "activity"; readonly workId: number; readonly node: number };
 
@@ -72,7 +76,7 @@ function runPart(
   const number = rest === undefined ? undefined : wholeNumber(rest);
   if (
     rest !== undefined &&
-    (number === undefined || kind === "call" || kind === "decision" || kind === "step")
+    (number === undefined || /^(?:call|decision|step|document|action)$/.test(kind))
   )
     return undefined;
   switch (kind) {
@@ -85,7 +89,9 @@ function runPart(
     case "call":
       return { kind, toolCallId: id };
     case "decision":
-    case "step": {
+    case "step":
+    case "document":
+    case "action": {
       const which = wholeNumber(id);
       return which === undefined ? undefined : { kind, number: which };
     }
@@ -140,6 +146,8 @@ function partSegments(part: RunPart): readonly string[] {
       return ["call", part.toolCallId];
     case "decision":
     case "step":
+    case "document":
+    case "action":
       return [part.kind, String(part.number)];
     case "activity":
       return ["activity", String(part.workId), String(part.node)];

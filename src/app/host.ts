@@ -8,13 +8,12 @@
  * and nothing starts, and every reporter has been closed once.
  */
 import { setImmediate } from "node:timers/promises";
-import type { SessionFactory } from "../engine/ports.ts";
 import { RateLimit } from "../engine/rate-limit.ts";
 import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
 import type { Clock } from "../events/clock.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { RunEventBody, RunOutcome, WorkRef } from "../events/event.ts";
-import { createRedactor, type Redactor } from "../events/redact.ts";
+import type { Redactor } from "../events/redact.ts";
 import {
   createSink,
   newRunId,
@@ -35,9 +34,12 @@ import {
 } from "../sessions/sessions.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
+import { McpServers } from "../calls/mcp-servers.ts";
+import { announced } from "./announced-sessions.ts";
 import { createGate } from "./gate.ts";
 import { modelServer, type ModelAccess } from "./options-provider.ts";
-import { knownSecrets } from "./secrets.ts";
+import { version } from "./run-spec.ts";
+import { HostMasking } from "./host-masking.ts";
 
 export interface HostOptions extends ModelAccess {
   /** Answers every model request instead of a model server. */
@@ -110,7 +112,8 @@ export class Host {
   readonly #rateLimit: RateLimit;
   readonly #runs = new Map<string, ActiveRun>();
   readonly #lent = new Set<ICopilotSession>();
-  #redactor: Redactor | undefined;
+  readonly #masking: HostMasking;
+  #mcp: McpServers | undefined;
   #sessionsOfNoRun = 0;
   #sessions: Sessions | undefined;
   /** Runs and sessions that need the runtime. */
@@ -122,6 +125,7 @@ export class Host {
 
   constructor(options: HostOptions) {
     this.#options = options;
+    this.#masking = new HostMasking(options);
     this.#clock = options.clock ?? systemClock;
     this.#rateLimit = new RateLimit(this.#clock);
     this.#reporters = new ReporterSet({
@@ -134,8 +138,19 @@ export class Host {
 
   /** Masks what must not leave this process. While something runs it is the same one. */
   get redactor(): Redactor {
-    this.#redactor ??= createRedactor(knownSecrets(this.#options));
-    return this.#redactor;
+    return this.#masking.redactor;
+  }
+
+  /** Are masked from now on, until the host is closed. */
+  addSecrets(secrets: readonly string[]): void {
+    this.#masking.add(secrets);
+  }
+
+  /** The MCP servers of all runs. They are started when they are needed, and live as long as the host. */
+  get mcp(): McpServers {
+    const redact = (text: string): string => this.redactor.text(text);
+    this.#mcp ??= new McpServers({ ...this.#options, redact, version });
+    return this.#mcp;
   }
 
   /** In which the runtime and scripts run, and which has the secrets. */
@@ -199,7 +214,7 @@ export class Host {
         run.tell(this.#unreachable);
     };
     const ports = {
-      sessions: onSession === undefined ? sessions.factory : announced(sessions.factory, onSession),
+      sessions: announced(sessions.factory, onSession),
       clock: this.#clock,
       gate: this.#gate,
       rateLimit: this.#rateLimit,
@@ -300,6 +315,7 @@ export class Host {
   kill(): void {
     this.#sessions?.kill();
     for (const sessions of this.#ending.keys()) sessions.kill();
+    this.#mcp?.kill();
   }
 
   async #close(): Promise<readonly ReporterFailure[]> {
@@ -312,7 +328,7 @@ export class Host {
     );
     await this.#bounded(lent, SESSIONS_END_MS);
     this.#endSessions();
-    await Promise.all(this.#ending.values());
+    await Promise.all([...this.#ending.values(), this.#mcp?.close()]);
     return this.#reporters.close();
   }
 
@@ -372,23 +388,10 @@ export class Host {
     const sessions = this.#sessions;
     if (sessions === undefined) return;
     this.#sessions = undefined;
-    this.#redactor = undefined;
+    this.#masking.renew();
     const ended = sessions.stop().finally(() => this.#ending.delete(sessions));
     this.#ending.set(sessions, ended);
   }
-}
-
-function announced(
-  factory: SessionFactory,
-  onSession: (sessionId: string) => void,
-): SessionFactory {
-  return {
-    async open(request, signal) {
-      const opened = await factory.open(request, signal);
-      if (opened.kind === "opened") onSession(opened.session.id);
-      return opened;
-    },
-  };
 }
 
 function closed(): Error {

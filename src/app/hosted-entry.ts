@@ -11,6 +11,7 @@ import type { Asker } from "../workflow/ask.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { overrideModels, type ReadEntry } from "./entry-files.ts";
 import {
+  allowedOf,
   flowSpecs,
   loadFlows,
   modelNeed,
@@ -126,9 +127,12 @@ export class HostedEntry {
     });
   }
 
-  spec({ userInput, workingDirectory, whole, ask }: RunInputs): RunSpec {
+  spec({ userInput, workingDirectory: folder, whole, ask }: RunInputs): RunSpec {
     const { options, host, clock, permissions } = this.#host;
     const { env, answers, executors, rehearsal } = options;
+    const { environment } = host;
+    const workingDirectory = resolve(folder);
+    const variables = allowedOf({ environment, env });
     return runSpec({
       entry: this.entry,
       fingerprintOf: this.#checked.entry,
@@ -136,7 +140,7 @@ export class HostedEntry {
       specsOf: (run) =>
         flowSpecs(this.flows, {
           ...run,
-          environment: host.environment,
+          environment,
           env,
           answers: { ...rehearsal?.answers, ...answers },
           ask,
@@ -146,13 +150,14 @@ export class HostedEntry {
           whole,
         }),
       tools: {
-        environment: host.environment,
+        environment,
         env,
         redact: () => host.redactor.stream(),
         clock,
+        servers: host.mcp.forRun({ workingDirectory, variables }),
       },
       userInput,
-      workingDirectory: resolve(workingDirectory),
+      workingDirectory,
       limits: this.#limits,
       permissions,
     });

@@ -30,6 +30,12 @@ import type { JobHostOptions } from "./host-options.ts";
 import { gitHubTokenOf } from "./options-provider.ts";
 import { HostRehearsal, type Play, type WorkFolder } from "./rehearsal-of-host.ts";
 import { modelsNamedBy, OfferedModels } from "./offered-models.ts";
+import {
+  checkServersOfJob,
+  checkServersOfTasks,
+  serverSecrets,
+  type ServerStart,
+} from "./server-variables.ts";
 import { feedCallbacks, SessionFeeds, type FeedSource } from "./session-feeds.ts";
 
 /** Who follows a run. */
@@ -111,6 +117,7 @@ export class HostedRuns {
   use(checked: CheckedEntry): void {
     this.#ensureIdle();
     const { options, host, clock } = this;
+    host.addSecrets(serverSecrets(this.#serverStart(checked.entry)));
     this.#installed = new HostedEntry(checked, {
       options,
       host,
@@ -144,6 +151,11 @@ export class HostedRuns {
     return need === "needed" ? this.missingModel : noModelNamed(need.unnamed);
   }
 
+  #serverStart(entry: PreparedEntry): ServerStart {
+    const { environment } = this.host;
+    return { entry, permissions: this.#permissions, environment, env: this.options.env };
+  }
+
   get #reading(): FlowReading {
     return { environment: this.options.env, permissions: this.#permissions };
   }
@@ -168,6 +180,7 @@ export class HostedRuns {
     const { jobName, workingDirectory, asker = this.options.ask } = start;
     const installed = this.#ensureInstalled();
     const { whole, userInput = start.userInput } = (await installed.begin(start)) ?? {};
+    checkServersOfJob(this.#serverStart(installed.entry), jobName, asOption);
     const folder = await this.#rehearsal?.folderOfJob(
       resolve(workingDirectory),
       installed.entry,
@@ -186,6 +199,7 @@ export class HostedRuns {
     this.host.ensureOpen();
     const { taskName, userInput, workingDirectory, session, modelOverride } = start;
     const entry = this.installed;
+    checkServersOfTasks(this.#serverStart(entry), [taskName], asOption);
     const { clock } = this;
     const modelId =
       (session && (await modelOfSession(session, clock))) ?? modelOverride ?? entry.models.driving;
@@ -343,4 +357,8 @@ function journalName(jobName: string, runId: string, now: number): string {
   const [name = "job"] = /^.{1,40}/su.exec(named) ?? [];
   const start = new Date(now).toISOString().replaceAll(/[:]|\.\d+/g, "");
   return `${name}-${start}-${runId}.jsonl`;
+}
+
+function asOption(name: string): string {
+  return name;
 }

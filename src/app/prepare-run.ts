@@ -28,11 +28,13 @@ import { checkOutputs, checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { copyWorkingDirectory } from "./working-copy.ts";
 import { checkNames } from "./rehearsal-names.ts";
+import { checkServersOfJob } from "./server-variables.ts";
 import { readingOf, startOfWorkflow } from "./workflow-run.ts";
 import {
   checkEntryOptions,
   checkJobOptions,
   environmentWarnings,
+  hasFlow,
   type WorkflowRunOptions,
 } from "./workflow-options.ts";
 import { makeWorkspace } from "./workspace.ts";
@@ -148,6 +150,7 @@ async function prepareLoaded(
     { ...options.limits, setBy: options.limitNames },
   );
   const start = await startOfWorkflow(loaded, { options, script, entry, limits, permissions });
+  checkServersOfJob({ ...options, entry, permissions }, jobName, write);
   const userInput = start?.userInput ?? options.userInput ?? script?.userInput;
   if (entry.jobs[jobName]?.requireUserInput === true && userInput === undefined) {
     throw new UsageError(
@@ -184,7 +187,7 @@ async function prepareLoaded(
       ...loaded.warnings,
       ...(start?.warnings ?? []),
       ...(start === undefined ? userInputWarnings(loaded, jobName, userInput) : []),
-      ...environmentWarnings(options.env, options.environment),
+      ...environmentWarnings(options.env, options.environment, hasFlow(entry, jobName)),
     ],
     ...(start === undefined ? {} : { whole: start.whole }),
     answers: { ...script?.answers, ...options.answers },

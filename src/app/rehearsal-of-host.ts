@@ -8,7 +8,7 @@ import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/mode
 import type { Clock } from "../events/clock.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { Reporter } from "../events/sink.ts";
-import { createScriptedModel } from "../rehearsal/player/scripted-model.ts";
+import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { ModelRequest, ModelTransport } from "../sessions/transport.ts";
 import type { Flows } from "./flows.ts";
@@ -98,12 +98,14 @@ export class HostRehearsal implements ModelTransport {
   /** A task that runs in a session which belongs to others. */
   borrowed(workingDirectory: string, sessionId: string): Play {
     let label: ModelRequest["label"];
-    const play = this.#play(this.#shared(workingDirectory, () => label));
+    const model = this.#shared(workingDirectory, () => label);
+    const play = this.#play(model);
     play.onSession(sessionId);
     return {
       ...play,
       reporter: {
         report: (event) => {
+          model.observe(event);
           if (event.type !== "turn.started") return;
           const { work, modelId, retry, attempt, purpose } = event;
           const role: SessionRole = purpose === "prompt" ? "task" : "driving";
@@ -113,12 +115,12 @@ export class HostRehearsal implements ModelTransport {
     };
   }
 
-  #shared(workingDirectory: string, label: () => ModelRequest["label"]): ModelTransport {
+  #shared(workingDirectory: string, label: () => ModelRequest["label"]): ScriptedModel {
     const { script, clock } = this.#options;
     return createScriptedModel(script, { clock, workingDirectory, shared: { label } });
   }
 
-  #play(model: ModelTransport): Play {
+  #play(model: ScriptedModel): Play {
     const sessions = new Set<string>();
     const leave = (sessionId: string): void => {
       if (!sessions.delete(sessionId)) return;
@@ -133,6 +135,7 @@ export class HostRehearsal implements ModelTransport {
       },
       reporter: {
         report: (event) => {
+          model.observe(event);
           if (event.type === "session.ended") leave(event.sessionId);
         },
       },

@@ -4,6 +4,7 @@ import type { RunSpec } from "../engine/plan.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
+import { actionDialogues } from "./action-dialogues.ts";
 import { entryFingerprint } from "./fingerprint.ts";
 import type { FlowOptions, Flows } from "./flows.ts";
 import { runTools, type ToolSettings } from "./run-tools.ts";
@@ -46,13 +47,18 @@ export function permissionsOfTask(
 export function runSpec(spec: SpecOptions): RunSpec {
   const { fingerprintOf, permissions, flows = {}, specsOf, tools: settings, ...options } = spec;
   const { entry, limits, workingDirectory } = options;
+  const permissionsOf = (taskId: string): Permissions =>
+    permissionsOfTask(entry, taskId, permissions);
   const tools = runTools({ ...settings, entry, workingDirectory });
+  const { redact } = settings;
+  const dialogues = tools && actionDialogues({ entry, limits, permissionsOf, tools, redact });
   return {
     ...options,
     version,
     entryFingerprint: entryFingerprint(fingerprintOf ?? entry, flows),
     ...(specsOf === undefined ? {} : { flows: specsOf({ entry, limits, permissions }) }),
     ...(tools === undefined ? {} : { toolSource: tools.source }),
-    permissionsOf: (taskId) => permissionsOfTask(entry, taskId, permissions),
+    ...(dialogues === undefined ? {} : { dialogues }),
+    permissionsOf,
   };
 }

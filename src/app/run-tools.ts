@@ -9,6 +9,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { McpHost } from "../calls/mcp-host.ts";
 import { ModelCalls } from "../calls/model-calls.ts";
+import { createRelics } from "../calls/relics.ts";
 import type { Tool } from "../calls/tool.ts";
 import { createToolbox, type Toolbox } from "../calls/toolbox.ts";
 import type { SessionTool, ToolOffer, ToolSource } from "../engine/ports.ts";
@@ -19,6 +20,7 @@ import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import { within } from "../runtime/deadline.ts";
+import { realFiles } from "../sessions/permission-handler.ts";
 
 /** What tools need of the host of a run. */
 export interface ToolSettings {
@@ -47,7 +49,7 @@ interface Opened {
   readonly results: string;
 }
 
-export class RunTools {
+class RunTools {
   readonly source: ToolSource;
   readonly #options: RunToolsOptions;
   readonly #calls: ModelCalls;
@@ -131,6 +133,7 @@ export class RunTools {
       variables: { ...Object.fromEntries(passed), AGENT_JOBS_RESULTS: results },
       folder,
       ...(servers === undefined ? {} : { servers }),
+      relics: createRelics({ ...options, declarations: entry.relics ?? {}, files: realFiles }),
     });
     return { toolbox, folder, results };
   }
@@ -146,7 +149,8 @@ export class RunTools {
 
 /** Undefined if the entry has nothing to call. */
 export function runTools(options: RunToolsOptions): RunTools | undefined {
-  const { tools, mcpServers } = options.entry;
+  const { tools, mcpServers, tasks } = options.entry;
   const declared = { ...tools, ...mcpServers };
-  return Object.keys(declared).length === 0 ? undefined : new RunTools(options);
+  const hasProtocol = Object.values(tasks).some(({ protocol }) => protocol !== undefined);
+  return Object.keys(declared).length === 0 && !hasProtocol ? undefined : new RunTools(options);
 }

@@ -13,13 +13,14 @@ import { chartOf } from "../report/chart.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
-import { flowSpecs, modelNeed, noModelNamed } from "./flows.ts";
+import { allowedOf, flowSpecs, modelNeed, noModelNamed } from "./flows.ts";
 import { Host } from "./host.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare-run.ts";
 import { createHtmlReport } from "./html-report.ts";
 import { createRecording } from "./recording.ts";
+import { serverSecrets } from "./server-variables.ts";
 import { runSpec } from "./run-spec.ts";
 import { createStepHistory } from "./step-history.ts";
 import { createVerdict } from "./verdict.ts";
@@ -65,6 +66,7 @@ export async function executeRun(
     }
     const model = script && createScriptedModel(script, { clock: systemClock, workingDirectory });
     const host = openHost(options, model);
+    host.addSecrets(serverSecrets({ ...options, entry: prepared.entry }));
     const { lastCall } = signals;
     const kill = (): void => host.kill();
     lastCall?.addEventListener("abort", kill, { once: true });
@@ -148,6 +150,7 @@ async function runOn(
             mark: options.mark,
             redact: () => redactor.stream(),
             clock: systemClock,
+            servers: host.mcp.forRun({ workingDirectory, variables: allowedOf(options) }),
           },
           flows: loaded.flows,
           specsOf: (run) =>

@@ -40,6 +40,11 @@ export function knownSecrets({
   ].filter((value) => value !== undefined);
 }
 
+/** What is secret of a value that is one, whatever its variable is called. */
+export function secretsIn(value: string): readonly string[] {
+  return [value, ...partsOf(value)].filter((part) => isSecret(part, false));
+}
+
 /** Whether a variable of the environment has the name of a secret. */
 export function hasSecretName(name: string): boolean {
   return anywhere.test(name) || asWord.test(name);

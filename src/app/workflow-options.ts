@@ -16,7 +16,7 @@ export interface WorkflowRunOptions {
   readonly params?: Params;
   /** Come before those of a rehearsal and of the front matter. */
   readonly answers?: Answers;
-  /** Names of the environment that workflows may read. Default: none. */
+  /** Names of the environment that workflows may read, and that tools and MCP servers may be given. Default: none. */
   readonly env?: readonly string[];
   /** The folder in which each step of a workflow becomes a Markdown file. */
   readonly history?: string;
@@ -80,23 +80,39 @@ export function checkJobOptions(
   { answers, env, history }: WorkflowRunOptions,
   write: WriteName,
 ): void {
-  const job = entry.jobs[jobName];
-  if (job === undefined || leafWorks(job.work).some(({ kind }) => kind === "Flow")) return;
+  if (entry.jobs[jobName] === undefined || hasFlow(entry, jobName)) return;
+  const quoted = JSON.stringify(jobName);
+  if (env !== undefined && env.length > 0 && !declaresTools(entry)) {
+    throw new UsageError(
+      `${write("env")} is only for workflows, tools and MCP servers, and the job ${quoted} has none.`,
+    );
+  }
   const given = [
     answers === undefined || Object.keys(answers).length === 0 ? undefined : "answer",
-    env === undefined || env.length === 0 ? undefined : "env",
     history === undefined ? undefined : "history",
   ].find((option) => option !== undefined);
   if (given === undefined) return;
-  throw new UsageError(
-    `${write(given)} is only for workflows, and the job ${JSON.stringify(jobName)} has none.`,
-  );
+  throw new UsageError(`${write(given)} is only for workflows, and the job ${quoted} has none.`);
 }
 
-/** What is odd about the names of the environment that a run allows. */
+/** Whether a part of the job is a workflow. */
+export function hasFlow(entry: PreparedEntry, jobName: string): boolean {
+  const job = entry.jobs[jobName];
+  return job !== undefined && leafWorks(job.work).some(({ kind }) => kind === "Flow");
+}
+
+function declaresTools({ tools = {}, mcpServers = {} }: PreparedEntry): boolean {
+  return Object.keys(tools).length > 0 || Object.keys(mcpServers).length > 0;
+}
+
+/**
+ * What is odd about the names of the environment that a run allows. `forWorkflows`: their texts may end up in prompts;
+ * tools and MCP servers get the values as programs.
+ */
 export function environmentWarnings(
   names: readonly string[] = [],
   environment: Readonly<Record<string, string | undefined>>,
+  forWorkflows = true,
 ): readonly Diagnostic[] {
   return names.flatMap((name): Diagnostic[] => {
     const warning = { codePath: "", severity: "warning" } as const;
@@ -105,7 +121,7 @@ export function environmentWarnings(
       const reason = `The environment has no variable ${JSON.stringify(name)}.`;
       return [{ ...warning, reason, ...suggestion(name, set) }];
     }
-    if (!hasSecretName(name)) return [];
+    if (!forWorkflows || !hasSecretName(name)) return [];
     const reason = `Workflows may read ${name}, which has the name of a secret. A prompt that contains it goes to the model.`;
     return [{ ...warning, reason }];
   });

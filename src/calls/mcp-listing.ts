@@ -16,8 +16,8 @@ export interface OfferedTool {
   readonly offered: Omit<Tool, "run">;
 }
 
-/** Names of functions, to the models and in an action. */
-const offerable = /^[A-Za-z0-9_-]{1,64}$/;
+/** As the protocol asks for. A slash would be taken for another server. */
+const offerable = /^[A-Za-z0-9_.-]{1,128}$/;
 const mostTools = 2_000;
 /** UTF-16 units. */
 const longestDescription = 4_096;
@@ -46,7 +46,7 @@ export function listingOf(
       ? (tools.has(name) && "there is another one of the same name") ||
         (tools.size === mostTools && `at most ${mostTools} are offered`) ||
         schemaProblem(definition.inputSchema)
-      : "its name must consist of at most 64 letters, digits, _ and -";
+      : "its name must consist of at most 128 letters, digits, _, - and .";
     if (typeof why === "string") leave(why, name);
     else tools.set(name, { definition, offered: offered(server, definition, redact) });
   }

@@ -32,7 +32,7 @@ export function variablesOf(declaration: McpServer): readonly string[] {
   return [...new Set(names)];
 }
 
-/** `missing`: a variable that isn't set, or that the caller hasn't allowed. */
+/** `missing`: a variable that isn't set or is empty, or that the caller hasn't allowed. */
 export function addressOf(
   declaration: McpServer,
   variables: Variables,
@@ -62,7 +62,9 @@ function inWords(text: string, variables: Variables): string {
 }
 
 function valueOf(variables: Variables, name: string): string | undefined {
-  return Object.hasOwn(variables, name) ? variables[name] : undefined;
+  const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+  // A secret that a workflow doesn't have is an empty text.
+  return value === "" ? undefined : value;
 }
 
 function mapValues(

@@ -102,7 +102,10 @@ class EntryToolbox implements EntryTools {
           servers === undefined
             ? failed("This host has no MCP servers.")
             : await servers.toolsOf(server, declaration, signal);
-        if (found.kind === "ready") return found.tools;
+        if (found.kind === "ready") {
+          failures.push(...(found.problems ?? []).map((reason) => ({ server, reason })));
+          return found.tools;
+        }
         failures.push({ server, reason: found.reason });
         return [];
       }),

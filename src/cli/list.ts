@@ -1,4 +1,4 @@
-import { describeJobs, type JobDescription } from "../app/describe-jobs.ts";
+import { describeJobs, describeTools, type JobDescription } from "../app/describe-jobs.ts";
 import { readEntry, readWorkflow } from "../app/entry-files.ts";
 import { isWorkflowFile } from "../app/workflow-files.ts";
 import { describeWorkflow, promptsModels, type WorkflowDescription } from "../workflow/describe.ts";
@@ -18,8 +18,9 @@ export async function list(entryFile: string, json: boolean): Promise<ExitCode> 
   }
   const { entry, flows } = await readEntry(entryFile);
   const jobs = describeJobs(entry, flows);
-  if (json) output.printJson({ entry: entryFile, jobs });
-  else for (const line of table(jobs)) output.print(line);
+  const tools = describeTools(entry);
+  if (json) output.printJson({ entry: entryFile, jobs, ...tools });
+  else for (const line of [...jobTable(jobs), ...toolTable(tools)]) output.print(line);
   return exitCode.success;
 }
 
@@ -57,17 +58,37 @@ function runOf(
   ].join(" ");
 }
 
-function table(jobs: readonly JobDescription[]): readonly string[] {
+function jobTable(jobs: readonly JobDescription[]): readonly string[] {
   if (jobs.length === 0) return ["The entry has no jobs."];
-  const rows = jobs.map((job) => [
-    job.name,
-    job.requireUserInput ? "required" : "none",
-    job.tasks.join(", "),
-    job.models.join(", "),
+  const rows = jobs.map(({ name, requireUserInput, tasks, models, protocols = {} }) => [
+    name,
+    requireUserInput ? "required" : "none",
+    tasks.map((task) => (task in protocols ? `${task} (actions)` : task)).join(", "),
+    models.join(", "),
   ]);
-  const head = ["JOB", "USER INPUT", "TASKS", "MODELS"];
+  return table(["JOB", "USER INPUT", "TASKS", "MODELS"], rows);
+}
+
+function toolTable({
+  tools = [],
+  mcpServers = [],
+}: ReturnType<typeof describeTools>): readonly string[] {
+  const rows = [
+    ...tools.map(({ name, description, tasks }) => [name, tasks, description] as const),
+    ...mcpServers.map(({ name, source, tasks }) => [`${name}/*`, tasks, source] as const),
+  ].map(([name, tasks, text]) => [name, tasks.join(", ") || "none", shortened(text)]);
+  return rows.length === 0 ? [] : ["", ...table(["TOOL", "TASKS", "DESCRIPTION"], rows)];
+}
+
+/** The first line of a text, if it isn't too long for a table. */
+function shortened(text: string): string {
+  const [line = ""] = text.trim().split(/\r?\n/);
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const widths = head.map((title, column) =>
-    Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0), title.length),
+    Math.max(...rows.map((row) => row[column]?.length ?? 0), title.length),
   );
   return [head, ...rows].map((row) =>
     row

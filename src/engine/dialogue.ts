@@ -8,7 +8,7 @@ import type { Crash } from "../events/crash.ts";
 import type { MadeDecision } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
 import type { Permissions } from "../entry/model.ts";
-import type { SessionRequest, ToolCall } from "./ports.ts";
+import type { AnswerFormat, SessionRequest, ToolCall } from "./ports.ts";
 import type { Scope } from "./scope.ts";
 
 export interface DialogueSpec {
@@ -50,6 +50,8 @@ export interface Dialogue {
    * one stands in front of the first text that is sent.
    */
   readonly session: Pick<SessionRequest, "systemPrompt" | "tools" | "availableTools" | "readable">;
+  /** What its answers should be. */
+  readonly answerFormat?: AnswerFormat;
   /**
    * From a prompt of the task until the model is done with it. Never throws. When it resolves, all that it started
    * has ended. It resolves soon after the scope has stopped.

@@ -58,6 +58,16 @@ export interface SessionRequest {
   readonly history?: readonly PastMessage[];
   /** Folders that the session may read, and not write, whatever its permissions allow. Absolute. */
   readonly readable?: readonly string[];
+  /** Its turns may have an `answerFormat`. */
+  readonly answersFormatted?: boolean;
+}
+
+/** JSON that the model server is asked to answer with. Servers and models that can't are not. */
+export interface AnswerFormat {
+  /** `[A-Za-z0-9_-]{1,64}` */
+  readonly name: string;
+  /** JSON Schema. */
+  readonly schema: object;
 }
 
 export interface PastMessage {
@@ -147,6 +157,8 @@ export interface TurnOptions {
   readonly idleMs: number;
   /** The session's label has it during the turn. */
   readonly activity?: StepActivity;
+  /** What the answer should be. Nothing guarantees that it is. Sub-agents are not asked for it. */
+  readonly answerFormat?: AnswerFormat;
   readonly onActivity: (activity: SessionActivity) => void;
 }
 

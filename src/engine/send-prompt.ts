@@ -7,7 +7,7 @@ import { crashRemedy, type Crash, type Overload, type Remedy } from "../events/c
 import type { MadeDecision, Purpose } from "../events/decision.ts";
 import type { Attempts } from "./attempts.ts";
 import { exceeded, DenialStreak, minutes } from "./limits.ts";
-import type { Session, StepActivity, TurnOutcome } from "./ports.ts";
+import type { AnswerFormat, Session, StepActivity, TurnOutcome } from "./ports.ts";
 import { STOP_GRACE_MS, unlessStopped, type Scope } from "./scope.ts";
 import type { Sender } from "./sender.ts";
 import { TurnWatch } from "./turn-watch.ts";
@@ -32,6 +32,7 @@ export interface Prompt {
   readonly sessions: SessionSource;
   /** Of a workflow. */
   readonly activity?: StepActivity;
+  readonly answerFormat?: AnswerFormat | undefined;
   /** A crash that says something about the answer: the prompt is not sent again. */
   readonly isAnswer?: (crash: Crash) => boolean;
   /** Called after every turn, also one that crashed. */
@@ -180,7 +181,7 @@ async function enterTurn(sender: Sender, prompt: Prompt, attempt: Attempt): Prom
 
 async function runTurn(
   sender: Sender,
-  { purpose, retry, text, activity }: Prompt,
+  { purpose, retry, text, activity, answerFormat }: Prompt,
   { scope: turnScope, session, attempt }: Attempt,
 ): Promise<TurnOutcome> {
   const { scope, ports, limits, emit } = sender;
@@ -197,6 +198,7 @@ async function runTurn(
     turnMs: minutes(limits.turnMinutes),
     idleMs: minutes(limits.idleMinutes),
     ...(activity === undefined ? {} : { activity }),
+    ...(answerFormat === undefined ? {} : { answerFormat }),
     onActivity: (observed) => watch.observe(observed),
   });
   const result = await unlessStopped(turnScope, ports.clock, STOP_GRACE_MS, turn);

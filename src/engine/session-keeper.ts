@@ -49,9 +49,10 @@ export class SessionKeeper {
     if (this.#open !== undefined) return { kind: "ready", session: this.#open.session };
 
     const role: SessionRole = mode.kind === "single" ? "both" : request.role;
-    const dialogue = role === "driving" ? undefined : this.#dialogue;
     const own =
-      dialogue === undefined ? await this.#tools(request.signal) : await dialogue.session();
+      this.#dialogue === undefined || role === "driving"
+        ? await this.#tools(request.signal)
+        : await this.#dialogue.session();
     if (this.#context.scope.stopped !== undefined) return { kind: "canceled", toolCalls: [] };
     const acquired = await openSession(this.#context, {
       ...request,
@@ -64,7 +65,7 @@ export class SessionKeeper {
     return acquired;
   }
 
-  /** Of the entry. In a task with a protocol, its actions call them, and only sessions for conditions are given them. */
+  /** Sessions of a dialogue are not given the tools of the entry: the dialogue calls them. */
   async #tools(signal: AbortSignal): Promise<Pick<SessionRequest, "tools" | "readable">> {
     const { toolSource, permissions, scope, ports } = this.#context;
     if (toolSource === undefined) return {};

@@ -2,13 +2,16 @@
  * The dialogue of one run of a task, as its sessions need it: started when the first of them is opened, and known to
  * each that replaces another. It sends nothing itself.
  */
-import type { Dialogue, RoundEnd, SendTurn } from "./dialogue.ts";
-import type { PastMessage, SessionRequest } from "./ports.ts";
+import type { Dialogue, RoundEnd, SendTurn, TurnSent } from "./dialogue.ts";
+import type { AnswerFormat, PastMessage, SessionRequest } from "./ports.ts";
 import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
 import type { TaskContext } from "./task-context.ts";
 
 /** Of the conversation that a session is given; about 100,000 tokens. */
 const HISTORY_CHARACTERS = 400_000;
+
+/** As `SendTurn`. */
+export type SendFormatted = (text: string, format: AnswerFormat | undefined) => Promise<TurnSent>;
 
 export class TaskDialogue {
   readonly #context: TaskContext;
@@ -27,11 +30,12 @@ export class TaskDialogue {
     const dialogue = await this.#started();
     if (dialogue === undefined) return {};
     const history = historyOf(this.#conversation);
-    return { ...dialogue.session, ...(history.length === 0 ? {} : { history }) };
+    const answersFormatted = dialogue.answerFormat !== undefined;
+    return { ...dialogue.session, answersFormatted, ...(history.length === 0 ? {} : { history }) };
   }
 
   /** Undefined if the scope has stopped. */
-  async round(prompt: string, send: SendTurn): Promise<RoundEnd | undefined> {
+  async round(prompt: string, send: SendFormatted): Promise<RoundEnd | undefined> {
     const { mode, scope, ports } = this.#context;
     const dialogue = await this.#started();
     if (dialogue === undefined) return undefined;
@@ -44,7 +48,7 @@ export class TaskDialogue {
     this.#introduced = true;
     let before = introduction === undefined ? "" : `${introduction}\n\n`;
     const turn: SendTurn = async (text) => {
-      const sent = await send(before + text);
+      const sent = await send(before + text, dialogue.answerFormat);
       before = "";
       if (sent.kind === "completed") this.#record(text, sent.text);
       if (sent.kind === "too long") this.#record(text, "(This answer was too long, and is lost.)");

@@ -90,8 +90,13 @@ export class TaskPrompts {
       if ("text" in outcome) this.#text = outcome.text;
       return this.#judged(outcome, wentWell);
     }
-    const end = await this.#dialogue.round(variables.expand(prompt), async (text) => {
-      const outcome = await this.#send({ ...common, text, isAnswer: this.#isAnswer });
+    const end = await this.#dialogue.round(variables.expand(prompt), async (text, answerFormat) => {
+      const outcome = await this.#send({
+        ...common,
+        text,
+        answerFormat,
+        isAnswer: this.#isAnswer,
+      });
       return outcome.kind === "crashed" && this.#isAnswer(outcome.crash)
         ? { kind: "too long" }
         : asSent(outcome);
@@ -130,7 +135,7 @@ export class TaskPrompts {
   #send({
     role,
     ...prompt
-  }: Pick<Prompt, "purpose" | "retry" | "text" | "isAnswer"> & {
+  }: Pick<Prompt, "purpose" | "retry" | "text" | "isAnswer" | "answerFormat"> & {
     readonly role: "driving" | "task";
   }): Promise<TurnOutcome> {
     const { variables, mode } = this.#context;

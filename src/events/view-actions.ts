@@ -23,6 +23,8 @@ import type {
 } from "./action.ts";
 
 export interface ActionsView {
+  /** Of the latest turn that sent a prompt. */
+  sent: Sent | undefined;
   accepted: number;
   /** The latest; `accepted` counts all. */
   readonly documents: DocumentView[];
@@ -115,8 +117,20 @@ const MAX_TEXT = 500;
 /** The rest is up to the end. */
 const MAX_PERCENT = 95;
 
+/** Which criteria retry a turn belongs to, and which attempt it is. */
+export interface Sent {
+  readonly retry: number;
+  readonly attempt: number;
+}
+
+/** Whether a turn sends the prompt of the task (again), and is not one more turn of the same dialogue. */
+export function isSending(last: Sent | undefined, { retry, attempt }: Sent): boolean {
+  return last === undefined || retry !== last.retry || attempt > last.attempt;
+}
+
 export function createActionsView(): ActionsView {
   return {
+    sent: undefined,
     accepted: 0,
     documents: [],
     rejected: 0,

@@ -26,7 +26,7 @@ export interface Usage {
 export interface Counters extends Usage {
   /** How often the work was started: more than once in a loop. */
   runs: number;
-  /** Turns that sent the task's prompt: the first one, criteria retries, and further attempts. */
+  /** Turns that sent the task's prompt: the first one, criteria retries, and further attempts. Not the others of a dialogue. */
   attempts: number;
   /** Criteria retries. */
   retries: number;
@@ -186,16 +186,9 @@ export function createRunView(): RunView {
   };
 }
 
-/** Whether every prompt after the first one is a further attempt: not in a workflow, or in a task with actions. */
-export function hasOnePrompt({ flow, actions }: WorkView): boolean {
-  return flow === undefined && actions === undefined;
-}
-
-/** It succeeded, but not at once. */
-export function wasRetried(work: WorkView): boolean {
-  const { status, attempts, runs, crashes, retries } = work;
-  if (status !== "succeeded") return false;
-  return hasOnePrompt(work) ? attempts > runs : crashes > 0 || retries > 0;
+/** It succeeded, but not at once. A workflow sends many prompts without a retry. */
+export function wasRetried({ status, flow, attempts, runs, crashes }: WorkView): boolean {
+  return status === "succeeded" && (flow === undefined ? attempts > runs : crashes > 0);
 }
 
 export function noCounters(): Counters {

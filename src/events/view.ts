@@ -27,7 +27,7 @@ import {
   type WorkRef,
 } from "./event.ts";
 import { plannedWorks, type RunPlan } from "./plan.ts";
-import { applyAction, createActionsView } from "./view-actions.ts";
+import { applyAction, createActionsView, isSending } from "./view-actions.ts";
 import { applyActivity, keepMessage, MAX_MESSAGE } from "./view-activity.ts";
 import { createFlowView, bothEnds, endStep, printStep, startStep } from "./view-flow.ts";
 import {
@@ -48,13 +48,7 @@ import {
   workOf,
 } from "./view-works.ts";
 
-export {
-  createRunView,
-  KEPT_DECISIONS,
-  KEPT_DENIALS,
-  hasOnePrompt,
-  wasRetried,
-} from "./view-model.ts";
+export { createRunView, KEPT_DECISIONS, KEPT_DENIALS, wasRetried } from "./view-model.ts";
 export type {
   Counters,
   DecisionEntry,
@@ -87,6 +81,7 @@ export {
   type ActionView,
   type OpenAction,
 } from "./view-actions.ts";
+export { isSending, type Sent } from "./view-actions.ts";
 export { delegateIn, elapsedMs, hasProtocol } from "./view-works.ts";
 
 const MAX_DECISION_TEXT = 2000;
@@ -184,8 +179,10 @@ function applyItself(view: RunView, event: RunEvent): void {
       session.purpose = event.purpose;
       session.tools.clear();
       session.streamed = 0;
-      const isOwn = delegateIn(work, event.work) === undefined;
-      if (event.purpose === "prompt" && isOwn) count(view, work, "attempts", 1);
+      if (event.purpose !== "prompt" || delegateIn(work, event.work) !== undefined) return;
+      if (isSending(work.actions?.sent, event)) count(view, work, "attempts", 1);
+      if (work.actions !== undefined)
+        work.actions.sent = { retry: event.retry, attempt: event.attempt };
       return;
     }
     case "turn.ended": {

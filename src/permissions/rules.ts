@@ -2,6 +2,7 @@
 import { isAbsolute } from "node:path";
 import { readGlob } from "../entry/glob.ts";
 import type { PermissionPreset, PermissionRules, Permissions } from "../entry/model.ts";
+import { runtimeTools } from "../entry/reserved-names.ts";
 import { isToolWildcard, toolPatternMatches, toolPatternProblem } from "../entry/tool-pattern.ts";
 import { isPrivate } from "./private-files.ts";
 
@@ -97,9 +98,6 @@ export function ruleSet(permissions: Permissions): RuleSet {
     tools: wellFormed(split(rules.tools)),
   };
 }
-
-/** What we know of the runtime's own tools. */
-const runtimeTools: ReadonlySet<string> = new Set([...readTools, ...grants.all.tools]);
 
 /**
  * What holds for a task: its own permissions replace the entry's; the option (`--permissions`) applies
@@ -241,7 +239,7 @@ export function toolVerdict(
 ): "allowed" | "denied" | "unnamed" {
   if (tools.deny.some((pattern) => toolPatternMatches(pattern, name))) return "denied";
   if (everything) return "allowed";
-  const patterns = runtimeTools.has(name)
+  const patterns = runtimeTools.includes(name)
     ? tools.allow.filter((pattern) => !isToolWildcard(pattern))
     : tools.allow;
   return patterns.some((pattern) => toolPatternMatches(pattern, name)) ? "allowed" : "unnamed";

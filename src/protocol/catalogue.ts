@@ -5,9 +5,13 @@ import type { CallContext, Relic, Tool, ToolOutcome } from "../calls/tool.ts";
 import { messageSchema } from "./message-schema.ts";
 import type { ActionSpec, ProblemCode } from "./model.ts";
 
+/** A named bundle of tools and relics. A member is addressed as `bundle.member`. */
 export interface Monument {
+  /** Unique among monuments. */
   readonly name: string;
+  /** Names of tools. */
   readonly tools: readonly string[];
+  /** Names of relics. */
   readonly relics: readonly string[];
 }
 
@@ -15,7 +19,9 @@ export interface Monument {
 export interface Delegation {
   /** The tasks that may be run. */
   readonly tasks: readonly string[];
+  /** The time limit of a run. Default: `limits.delegateSeconds`. */
   readonly timeoutSeconds?: number;
+  /** Runs one of `tasks` to its end; the value is its answer. */
   run(
     call: { readonly id: string; readonly task: string; readonly input: string },
     context: CallContext,
@@ -34,7 +40,7 @@ export type Resolved =
   | { readonly kind: "resolved"; readonly target: Target }
   | { readonly kind: "unknown"; readonly code: ProblemCode; readonly message: string };
 
-const internals = ["task_manager", "trap_card", "delegate"] as const;
+const internals: readonly string[] = ["task_manager", "trap_card", "delegate"];
 
 export interface Catalogue {
   readonly relics: ReadonlyMap<string, Relic>;
@@ -43,9 +49,13 @@ export interface Catalogue {
 }
 
 export interface CatalogueParts {
+  /** All of them may be called. */
   readonly tools: readonly Tool[];
+  /** What documents may choose and query. */
   readonly relics?: readonly Relic[];
+  /** Bundles of these tools and relics. */
   readonly monuments?: readonly Monument[];
+  /** Without it there is no `delegate`. */
   readonly delegation?: Delegation;
 }
 
@@ -130,6 +140,25 @@ export function createCatalogue(parts: CatalogueParts): Catalogue {
       return builtIn[target.kind];
     },
   };
+}
+
+/** Those that a catalogue accepts, and why it doesn't accept the others. */
+export function callable(tools: readonly Tool[]): {
+  readonly tools: readonly Tool[];
+  readonly refused: readonly string[];
+} {
+  const accepted = new Map<string, Tool>();
+  const refused: string[] = [];
+  for (const tool of tools) {
+    try {
+      const same = accepted.get(tool.name);
+      createCatalogue({ tools: same === undefined ? [tool] : [same, tool] });
+      accepted.set(tool.name, tool);
+    } catch (error) {
+      refused.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  return { tools: [...accepted.values()], refused };
 }
 
 /** Of a call of a tool, or of a member of a monument: whether it only reads. */

@@ -12,10 +12,11 @@ import type {
 } from "../engine/dialogue.ts";
 import type { ToolCall } from "../engine/ports.ts";
 import type { ActionEvent } from "../events/action.ts";
-import type { Delegation, Monument } from "./catalogue.ts";
+import { callable, type Delegation, type Monument } from "./catalogue.ts";
 import type { Delivery, Store } from "./delivery.ts";
 import { createActionExecutor, type ActionExecutor, type Turn } from "./executor.ts";
 import { limitsOf, type ExecutorLimits } from "./limits.ts";
+import { messageSchema } from "./message-schema.ts";
 import type { ProtocolProblem } from "./model.ts";
 import { earlierText, newsText, roundText } from "./prompt.ts";
 import { Rounds, type NextRound } from "./rounds.ts";
@@ -34,15 +35,25 @@ export interface ActionDialogueOptions {
   readonly preThinking?: number;
   /** For results that are too long for a prompt. */
   readonly store?: Store;
+  /** Folders that its sessions may read, such as the one of the store. Absolute. */
+  readonly readable?: readonly string[];
   /** Masks secrets in the answers of delegated tasks. */
   readonly redact?: (text: string) => string;
 }
 
-/** Throws as `createActionExecutor` does. */
+/** The task goes on without tools that can't be called: their names or parameters may come from a server. */
 export function createActionDialogue(
   options: ActionDialogueOptions,
 ): (context: DialogueContext) => Dialogue {
-  return (context) => new ActionDialogue(options, context);
+  return (context) => {
+    try {
+      return new ActionDialogue(options, context);
+    } catch {
+      const { tools, refused } = callable(options.tools);
+      for (const text of refused) context.decide({ kind: "note", text });
+      return new ActionDialogue({ ...options, tools }, context);
+    }
+  };
 }
 
 type Ended = Extract<NextRound, { kind: "ended" }>;
@@ -50,6 +61,7 @@ type Ended = Extract<NextRound, { kind: "ended" }>;
 const nothing: Delivery = { results: [], handles: [], warnings: [] };
 
 class ActionDialogue implements Dialogue {
+  readonly answerFormat = { name: "action_document", schema: messageSchema };
   readonly session: Dialogue["session"];
   readonly #options: ActionDialogueOptions;
   readonly #context: DialogueContext;
@@ -62,7 +74,7 @@ class ActionDialogue implements Dialogue {
 
   constructor(options: ActionDialogueOptions, context: DialogueContext) {
     const { tools, relics = [], monuments = [], delegates = [], store, iterations } = options;
-    const { preThinking = 0 } = options;
+    const { preThinking = 0, readable = [] } = options;
     this.#options = options;
     this.#context = context;
     this.#calls = new RoundCalls(tools);
@@ -92,7 +104,7 @@ class ActionDialogue implements Dialogue {
       preThinking,
       parallel,
     };
-    this.session = { systemPrompt: { mode: "append", text: teachingText(taught) } };
+    this.session = { systemPrompt: { mode: "append", text: teachingText(taught) }, readable };
   }
 
   async round(prompt: string, send: SendTurn): Promise<RoundEnd> {

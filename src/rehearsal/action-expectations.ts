@@ -126,23 +126,22 @@ function keyOf(
   return JSON.stringify([workId, taskId, iteration, of.iteration, of.id]);
 }
 
+const texted = {
+  params: "params whose JSON",
+  output: "an output that",
+  reason: "a reason that",
+} satisfies Record<ActionText, string>;
+
 function describe(item: ExpectedAction): string {
   const { id, action, status, document, task, workId, iteration, texts } = item;
-  const has = Object.entries({
-    id,
-    name: action,
-    status,
-    document,
-    task,
-    workId,
-    iteration,
-  }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name} ${typeof value === "string" ? quote(value) : value}`],
+  const fields = { id, name: action, status, document, task, workId, iteration };
+  const has = Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined ? [] : [`the ${name} ${typeof value === "string" ? quote(value) : value}`],
   );
-  return [
-    ...(has.length === 0 ? [] : [`has the ${has.join(", the ")}`]),
-    ...texts.map(({ name, condition }) => `has ${name} whose text ${describeCondition(condition)}`),
-  ].join(" and ");
+  const having = texts.map(
+    ({ name, condition }) => `${texted[name]} ${describeCondition(condition)}`,
+  );
+  return `has ${[...has, ...having].join(" and ")}`;
 }
 
 /** With its reason, and with the texts of these names. */

@@ -85,18 +85,21 @@ function compare({ outcome, ...item }: ExpectedWork, work: WorkTally): string[] 
       );
     }
   }
-  const count = (names: string, wanted: number | undefined, actual: number): void => {
+  const count = (
+    [one, many]: readonly [string, string],
+    wanted: number | undefined,
+    actual: number,
+  ): void => {
     if (wanted !== undefined && wanted !== actual) {
-      const wish = wanted === 0 ? "no" : String(wanted);
-      const name = wanted === 1 ? names.slice(0, -1) : names;
-      problems.push(`should have had ${wish} ${name}, but it had ${actual || "none"}`);
+      const wish = `${wanted === 0 ? "no" : wanted} ${wanted === 1 ? one : many}`;
+      problems.push(`should have had ${wish}, but it had ${actual || "none"}`);
     }
   };
-  count("runs", item.runs, work.runs);
-  count("attempts", item.attempts, work.attempts);
-  count("retries", item.retries, work.retries);
-  count("crashes", item.crashes, work.crashes);
-  count("rejected documents", item.rejected, work.rejected);
+  count(["run", "runs"], item.runs, work.runs);
+  count(["attempt", "attempts"], item.attempts, work.attempts);
+  count(["retry", "retries"], item.retries, work.retries);
+  count(["crash", "crashes"], item.crashes, work.crashes);
+  count(["rejected document", "rejected documents"], item.rejected, work.rejected);
   return problems;
 }
 

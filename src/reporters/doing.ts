@@ -63,10 +63,19 @@ export function actionDoing(action: OpenAction): string {
   return `${oneLine(label ?? id, 100)}${progress}`;
 }
 
-/** The action that runs longest, and how many others do; empty if there is none. */
-function actionsDoing({ actions }: WorkView): string {
-  if (actions === undefined) return "";
-  const [first, ...others] = runningActions(actions);
+/** The actions of a work that run: those that tell their progress, then by age. */
+export function actionsUnderWay({ actions }: WorkView): readonly OpenAction[] {
+  if (actions === undefined) return [];
+  return [...runningActions(actions)].sort(
+    (a, b) =>
+      Number(b.percent !== undefined) - Number(a.percent !== undefined) ||
+      (a.startedAt ?? 0) - (b.startedAt ?? 0),
+  );
+}
+
+/** The first action, and how many others there are; empty if there is none. */
+function actionsDoing(work: WorkView): string {
+  const [first, ...others] = actionsUnderWay(work);
   if (first === undefined) return "";
   return `${actionDoing(first)}${others.length > 0 ? ` +${others.length}` : ""}`;
 }

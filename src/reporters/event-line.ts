@@ -163,12 +163,7 @@ function endOfWork(
 /** What all iterations of the work have used so far. */
 function soFar(work: WorkView): string {
   const iterations = work.runs > 1 ? ` in ${work.runs} iterations` : "";
-  return ` after ${clockText(work.finishedMs)}${iterations}: ${attemptsText(work)}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
-}
-
-/** A task with actions sends many prompts without a retry. */
-export function attemptsText({ attempts, actions }: WorkView): string {
-  return plural(attempts, actions === undefined ? "attempt" : "turn");
+  return ` after ${clockText(work.finishedMs)}${iterations}: ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}, tokens ${countText(work.inputTokens)} in, ${countText(work.outputTokens)} out`;
 }
 
 function activityText(activity: SessionActivity): string | undefined {

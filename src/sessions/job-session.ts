@@ -44,6 +44,7 @@ export class CopilotSessionFactory implements SessionFactory {
       conversations.delete(id);
       return opened;
     }
+    conversation.toolNames = opened.names.renamed;
     const { open } = this.#options;
     open.set(id, opened);
     const closed = (): void => {
@@ -106,6 +107,7 @@ class JobSession implements Session {
     if (label !== undefined && options.activity !== undefined) {
       conversation.label = { ...label, activity: options.activity };
     }
+    conversation.answerFormat = options.answerFormat;
     this.#running = runTurn(
       session,
       prompt,
@@ -120,6 +122,7 @@ class JobSession implements Session {
     } finally {
       for (const one of unsubscribe) one();
       conversation.label = label;
+      conversation.answerFormat = undefined;
       this.#running = undefined;
     }
   }

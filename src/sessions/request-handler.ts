@@ -4,10 +4,11 @@
  */
 import { CopilotRequestHandler } from "@github/copilot-sdk";
 import type { CopilotRequestContext } from "@github/copilot-sdk";
-import type { PastMessage, SessionLabel } from "../engine/ports.ts";
+import type { AnswerFormat, PastMessage, SessionLabel } from "../engine/ports.ts";
 import type { Environment } from "../platform/environment.ts";
+import { isRefusal, withAnswerFormat } from "./answer-format.ts";
 import { forward } from "./forward.ts";
-import { withHistory } from "./history.ts";
+import { withHistory, type WireRequest } from "./history.ts";
 import type { ModelTransport } from "./transport.ts";
 
 /** What a model request needs to know of its session. */
@@ -15,6 +16,10 @@ export interface Conversation {
   readonly history: readonly PastMessage[];
   /** That of the current turn. Undefined: the session belongs to no task. */
   label: SessionLabel | undefined;
+  /** As a `ModelRequest` has them. */
+  toolNames?: ReadonlyMap<string, string>;
+  /** Of the current turn. */
+  answerFormat?: AnswerFormat | undefined;
   /** A sentence, once a request was not sent because it can't carry the history. */
   refusal?: string;
 }
@@ -26,6 +31,8 @@ export interface RequestContext {
   readonly environment: Environment;
   readonly conversation: (sessionId: string) => Conversation | undefined;
   readonly killRuntime: () => void;
+  /** Servers and models that have refused a format of answers. */
+  readonly withoutFormats: Set<string>;
 }
 
 export class RequestHandler extends CopilotRequestHandler {
@@ -57,21 +64,45 @@ export class RequestHandler extends CopilotRequestHandler {
       return Response.json({ error: { message: sent.reason } }, { status: 400 });
     }
     const { body, added } = sent;
-    if (transport === undefined) {
-      const { environment } = this.#context;
-      return forward({ ...given, headers, body }, environment, context.signal);
-    }
-    return transport.send({
-      sessionId,
-      label: conversation?.label,
-      subAgent,
-      ...given,
-      headers: Object.fromEntries(headers),
-      body,
-      history: added,
-      signal: context.signal,
-      killRuntime,
-    });
+    const send = (written: string): Promise<Response> => {
+      if (transport === undefined) {
+        const { environment } = this.#context;
+        return forward({ ...given, headers, body: written }, environment, context.signal);
+      }
+      return transport.send({
+        sessionId,
+        label: conversation?.label,
+        subAgent,
+        ...given,
+        headers: Object.fromEntries(headers),
+        body: written,
+        history: added,
+        ...(conversation?.toolNames === undefined ? {} : { toolNames: conversation.toolNames }),
+        signal: context.signal,
+        killRuntime,
+      });
+    };
+    const isAsked = !subAgent && transport?.scripted !== true;
+    const format = isAsked ? conversation?.answerFormat : undefined;
+    return this.#sendFormatted({ ...given, body }, format, send);
+  }
+
+  /** A server that refuses the format gets the request without it, and further ones too. */
+  async #sendFormatted(
+    request: WireRequest,
+    format: AnswerFormat | undefined,
+    send: (body: string) => Promise<Response>,
+  ): Promise<Response> {
+    const { withoutFormats } = this.#context;
+    const formatted = format && withAnswerFormat(request, format);
+    if (formatted === undefined || withoutFormats.has(formatted.asked)) return send(request.body);
+    const response = await send(formatted.body);
+    if (!isRefusal(response.status)) return response;
+    await response.body?.cancel();
+    const second = await send(request.body);
+    // Otherwise the format was not the reason.
+    if (second.ok) withoutFormats.add(formatted.asked);
+    return second;
   }
 
   protected override openWebSocket(): Promise<never> {

@@ -80,7 +80,9 @@ export async function openCopilotSession(
   const { clock, pool, probe } = context;
   if (pool.pids.length === 0) probe?.watch();
   const guarded = context.guardsSearches && !mayReadPrivateFiles(request.permissions);
-  const handled = context.handlesRequests || (request.history ?? []).length > 0;
+  // Anthropic's API has no format that we could ask for.
+  const formatted = request.answersFormatted === true && context.provider?.type !== "anthropic";
+  const handled = context.handlesRequests || formatted || (request.history ?? []).length > 0;
   const kind: RuntimeKind = {
     searches: guarded ? "guarded" : "open",
     requests: handled ? "handled" : "direct",

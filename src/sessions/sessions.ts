@@ -96,6 +96,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   });
   const conversations = new Map<string, Conversation>();
   const open = new Map<string, OpenSession>();
+  const withoutFormats = new Set<string>();
   const guard = searchConfiguration(options.environment);
   const pool = new RuntimePool({
     clock,
@@ -118,6 +119,7 @@ export function createSessions(options: SessionsOptions): Sessions {
                 environment: options.environment,
                 conversation: (sessionId) => conversations.get(sessionId),
                 killRuntime,
+                withoutFormats,
               }),
     }),
   });

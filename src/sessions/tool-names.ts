@@ -10,15 +10,10 @@ import type {
 } from "@github/copilot-sdk";
 import { createHash } from "node:crypto";
 import { availableTools } from "../entry/model.ts";
+import { runtimeTools } from "../entry/reserved-names.ts";
 
 const longestName = 64;
 const hashCharacters = 8;
-
-/** A session with a tool of such a name can't ask its model (docs/runtime-notes.md#tool-handlers). */
-const ofRuntime =
-  "bash read_bash stop_bash list_bash write_bash powershell read_powershell stop_powershell " +
-  "list_powershell write_powershell view create edit apply_patch str_replace_editor grep rg glob " +
-  "web_fetch web_search sql skill lsp task read_agent list_agents write_agent";
 
 export class ToolNames {
   readonly #functions = new Map<string, string>();
@@ -26,7 +21,7 @@ export class ToolNames {
 
   /** `others`: functions that the session has as well. The order of the tools doesn't matter. */
   constructor(tools: readonly string[], others: readonly string[] = []) {
-    const reserved = new Set<string>([...ofRuntime.split(" "), ...availableTools, ...others]);
+    const reserved = new Set<string>([...runtimeTools, ...availableTools, ...others]);
     const names = tools.toSorted();
     const shared = repeated(names.map(functionName));
     const keepsName = (name: string): boolean => functionName(name) === name && !reserved.has(name);
@@ -53,6 +48,11 @@ export class ToolNames {
   /** The name that the model knows. */
   functionOf(name: string): string {
     return this.#functions.get(name) ?? name;
+  }
+
+  /** Known names → the tools' own, where they differ. */
+  get renamed(): ReadonlyMap<string, string> {
+    return new Map([...this.#tools].filter(([known, own]) => known !== own));
   }
 
   /** The tool's own name. */

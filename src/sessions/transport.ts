@@ -22,6 +22,8 @@ export interface ModelRequest {
   readonly body: string;
   /** How many messages of the body are the conversation before the session. Default: 0. */
   readonly history?: number;
+  /** Tools that the model knows under another name than their own, `server/tool`: the known name → their own. */
+  readonly toolNames?: ReadonlyMap<string, string>;
   /** Aborted when the runtime gives the request up. */
   readonly signal: AbortSignal;
   /** Ends the runtime process at once, as a crash would (SIGKILL). */

@@ -54,4 +54,22 @@ test("the fingerprint of an entry is that of what it says, not of how it is writ
     await of(entry.replace(/\bj:/, "k:")),
   ];
   assert.equal(new Set([own, ...others]).size, 5);
+
+  const tool = "tools: { t: { description: x, parameters: {}, command: [a, b] } }\n";
+  const parts = [
+    tool,
+    tool.replace("[a, b]", "[a, c]"),
+    tool.replace("command: [a, b]", "module: a"),
+    tool.replace("{},", "{ required: [a] },"),
+    "mcpServers: { s: { command: x } }\n",
+    "mcpServers: { s: { command: x, env: { A: env:B } } }\n",
+    "relics: { r: { description: x, files: [x] } }\n",
+    "relics: { r: { description: x, files: [y] } }\n",
+    "monuments: { m: {} }\n",
+  ];
+  const withParts = await Promise.all(parts.map((part) => of(entry + part)));
+  const actions = await of(entry.replace('prompt: ["Do', 'protocol: actions, prompt: ["Do'));
+  assert.equal(new Set([own, actions, ...withParts]).size, 2 + parts.length);
+  const withType = await of(entry + tool.replace("{}", "{ type: object }"));
+  assert.equal(withType, withParts[0]);
 });

@@ -179,10 +179,11 @@ describe("a file is left out, and counted", () => {
   it("if it is binary, or no file", async (t) => {
     const workspace = await makeWorkspace(t, { "a.md": "text", "b.md": "bin\0ary" });
     execFileSync("mkfifo", [join(workspace.path, "c.md")]);
+    await symlink("c.md", join(workspace.path, "e.md"));
     await mkdir(join(workspace.path, "d.md"));
     const text = await read(workspace, ["*.md"]);
     assert.ok(!text.includes("ary"), text);
-    assert.match(text, /Left out: 1 file without text\.$/);
+    assert.match(text, /Left out: 1 file that this task may not read, 1 file without text\.$/);
   });
 
   it("if it is private, part of git or of node_modules, unless it is named", async (t) => {
@@ -202,6 +203,8 @@ describe("a file is left out, and counted", () => {
     assert.ok(!text.includes("hidden"), text);
     const modules = await read(workspace, ["node_modules/**"]);
     assert.match(modules, /^1 file, 6 bytes:\n- node_modules\/x\/README\.md/);
+    // Another glob that names the folder doesn't open it for this one.
+    assert.match(await read(workspace, ["**/*.md", "node_modules/x/*.txt"]), /^1 file, 5 bytes:/);
     // Named by the relic, but not by the permissions.
     assert.match(await read(workspace, [".env"]), /^There are no files\.\n\nLeft out: 1 file that/);
     assert.match(await read(workspace, [".env"], { permissions: { read: [".env"] } }), /^1 file/);
@@ -246,6 +249,14 @@ describe("the text of a relic", () => {
         });
         assert.ok(!text.includes("correct-horse") && !text.includes("battery"), text);
       }
+    }
+    // Half of it is behind the end of what is read.
+    const before = "x\n".repeat((relicLimits.file - 14) / 2);
+    const cut = await makeWorkspace(t);
+    for (const shift of ["", "12", "1234"]) {
+      await cut.write("a.md", `${shift}${before.slice(20)}\nneedle ${secret}`);
+      const text = await read(cut, ["*.md"], { query: "needle" });
+      assert.ok(!/corr|horse/.test(text), text);
     }
     assert.match(await read(workspace, ["docs/*"]), /docs\/\*\*\*\.md:1\nThe password is \*\*\*\./);
   });

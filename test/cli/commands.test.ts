@@ -99,6 +99,56 @@ describe("agent-jobs list, chart, schema, help", () => {
     });
   });
 
+  it("lists the tools and servers of an entry with the tasks that may call them", async (t) => {
+    const entry = [
+      "models: { driving: m }",
+      "tools:",
+      "  build: { description: Builds., parameters: {}, command: [make] }",
+      '  test: { description: "Tests.\\nAll.", parameters: {}, module: t.ts }',
+      "mcpServers: { docs: { command: docs-server } }",
+      "tasks:",
+      '  ship: { protocol: actions, model: { category: driving }, prompt: x, permissions: { tools: ["docs/*", build] } }',
+      "  look: { model: { category: driving }, prompt: x, permissions: { tools: [build] } }",
+      "jobs:",
+      "  j: { work: { kind: Seq, works: [{ kind: Ref, taskId: look }, { kind: Ref, taskId: ship }] } }",
+    ].join("\n");
+    const workspace = await makeWorkspace(t, { "e.yml": entry });
+    const { stdout } = await runCli(["list", "e.yml"], { cwd: workspace.path });
+    assert.deepEqual(stdout.trimEnd().split("\n"), [
+      "JOB  USER INPUT  TASKS                 MODELS",
+      "j    none        look, ship (actions)  m",
+      "",
+      "TOOL    TASKS       DESCRIPTION",
+      "build   ship, look  Builds.",
+      "test    none        Tests.",
+      "docs/*  ship        docs-server",
+    ]);
+    const json = await runCli(["list", "e.yml", "--json"], { cwd: workspace.path });
+    assert.deepEqual(JSON.parse(json.stdout), {
+      entry: "e.yml",
+      jobs: [
+        {
+          name: "j",
+          requireUserInput: false,
+          tasks: ["look", "ship"],
+          models: ["m"],
+          protocols: { ship: "actions" },
+        },
+      ],
+      tools: [
+        { name: "build", description: "Builds.", tasks: ["ship", "look"] },
+        { name: "test", description: "Tests.\nAll.", tasks: [] },
+      ],
+      mcpServers: [{ name: "docs", source: "docs-server", tasks: ["ship"] }],
+    });
+    const warned = await runCli(["validate", "e.yml"], { cwd: workspace.path });
+    assert.equal(warned.code, 0);
+    assert.match(
+      warned.stdout,
+      /^e\.yml:4:9: warning: entry\.tools\["test"\]: No task may call this tool: /m,
+    );
+  });
+
   it("validates the parameters that a job gives its workflows", async (t) => {
     const flow = workflowText('PARAMS["REPO, BRANCH=main"]\nSTART --> SET_A[A=REPO]');
     const entry = (params: object): string =>

@@ -118,18 +118,30 @@ test("a task that was run on behalf of an action changes neither the name nor th
   assert.equal(ship.status, "running");
   assert.equal(ship.runs, 1);
   // The turn of `docs` is not one of its own.
-  assert.equal(ship.attempts, 4);
+  assert.equal(ship.attempts, 1);
   const last = ship.decisions.at(-1);
   assert.equal(last?.delegate, "docs");
   assert.match(last.text, /^docs: /);
 });
 
-test("its turns are no retries", async () => {
+test("its turns are no attempts; a criteria retry and a turn after a crash are", async () => {
   const done = await (await releaseStory()).finish();
-  const ship = done.view.works.get(0);
-  assert.ok(ship !== undefined && ship.attempts > ship.runs);
+  const { view } = done;
+  const ship = view.works.get(0);
+  assert.ok(ship !== undefined);
+  assert.equal(ship.attempts, 1);
   assert.equal(wasRetried(ship), false);
-  assert.equal(wasRetried({ ...ship, retries: 1 }), true);
+  const sent = (retry: number, attempt: number): number => {
+    const turn = { work, sessionId: "s1", turnId: "t", modelId: "m", prompt: "p" };
+    const stamp = { at: 1, runId: "run", type: "turn.started", purpose: "prompt" } as const;
+    applyEvent(view, { ...stamp, ...turn, retry, attempt });
+    return ship.attempts;
+  };
+  assert.deepEqual(
+    [sent(0, 1), sent(0, 2), sent(0, 1), sent(0, 2), sent(0, 2), sent(1, 1), sent(1, 1)],
+    [1, 2, 2, 3, 3, 4, 4],
+  );
+  assert.equal(wasRetried(ship), true);
 });
 
 test("an action of a delegate with the same id is another action", () => {

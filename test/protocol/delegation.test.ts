@@ -63,7 +63,7 @@ describe("delegate", () => {
     [
       "fails",
       () => ({ text: "No." }),
-      { criteria: { toolExecuted: ["x"], failureAction: { retryTimes: 0 } } },
+      { criteria: { toolExecuted: ["none"], failureAction: { retryTimes: 0 } } },
       /criteria not met/,
     ],
     ["crashes", () => ({ crash: sessionCrash }), {}, /Gave up after 5 attempts/],

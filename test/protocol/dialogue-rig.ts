@@ -29,6 +29,9 @@ export interface TalkSetup extends Omit<Setup, "tasks" | "play"> {
   readonly others?: (turn: Turn) => Act;
 }
 
+/** For the check of the entry: the tools of the dialogue are those of the setup. */
+const declared = { description: "A tool.", parameters: { type: "object" }, command: ["true"] };
+
 /** The dialogue of the task `ship`. */
 export async function talk(setup: TalkSetup): Promise<Talk> {
   const { task, tasks, tools = [], options, answers, others, ...rest } = setup;
@@ -39,6 +42,7 @@ export async function talk(setup: TalkSetup): Promise<Talk> {
   };
   const played = await play({
     dialogues: { ship: dialogue },
+    entry: { tools: Object.fromEntries(["build", "none"].map((name) => [name, declared])) },
     ...rest,
     tasks: { ship: { prompt: ["Ship it."], ...task }, ...tasks },
     play: (turn) => {

@@ -288,3 +288,22 @@ describe("a task with the action protocol", () => {
     assert.ok(decisions.includes("[MISC] The model stopped with the status ERROR."));
   });
 });
+
+describe("the tools of a task with the action protocol", () => {
+  it("are those that can be called; the task goes on without the others", async () => {
+    const { outcome, decisions, endedActions } = await talk({
+      tools: [
+        tool("srv/bad", { parameters: { type: "nonsense" } }),
+        tool("task_manager"),
+        tool("build", { returns: "first" }),
+        tool("build", { returns: "second" }),
+      ],
+      answers: [documentOf([action("build", { action_id: "b" })]), stopped()],
+    });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.deepEqual(endedActions, ["b succeeded"]);
+    const notes = decisions.filter((text) => text.startsWith("[MISC]"));
+    assert.equal(notes.length, 3, notes.join("\n"));
+    assert.match(notes[0] ?? "", /"srv\/bad" are no JSON Schema/);
+  });
+});

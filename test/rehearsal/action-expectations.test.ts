@@ -104,7 +104,7 @@ test("an action that is missing, with those that there were", () => {
 
 test("an action that has not ended is not the expected one", () => {
   assert.deepEqual(failures("{ actions: [{ id: docs, params: query }] }"), [
-    `expect.actions[0] ${at(21)}: no action has the id "docs" and has params whose text contains "query". There was "docs" (search, running, params "{\\"query\\":\\"q\\"}"), "app" (build, succeeded, params "{\\"path\\":\\"/repo/app\\"}"), "prod" (deploy, failed, reason "exit code 3", params "{}").`,
+    `expect.actions[0] ${at(21)}: no action has the id "docs" and params whose JSON contains "query". There was "docs" (search, running, params "{\\"query\\":\\"q\\"}"), "app" (build, succeeded, params "{\\"path\\":\\"/repo/app\\"}"), "prod" (deploy, failed, reason "exit code 3", params "{}").`,
   ]);
 });
 
@@ -114,7 +114,7 @@ test("the action that is most like the expected one is shown first", () => {
   );
   assert.match(
     failure,
-    /no action has the id "prod", the status "succeeded", the task "ship" and has output whose text contains "fine"\. There was "prod" \(deploy, failed/,
+    /no action has the id "prod" and the status "succeeded" and the task "ship" and an output that contains "fine"\. There was "prod" \(deploy, failed/,
   );
 });
 

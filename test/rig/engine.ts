@@ -40,9 +40,9 @@ export interface Setup {
   readonly onWork?: EnginePorts["onWork"];
   /** The workflows of the work. */
   readonly flows?: RunSpec["flows"];
-  readonly toolSource?: RunSpec["toolSource"];
   /** The front-ends of its tasks. */
   readonly dialogues?: RunSpec["dialogues"];
+  readonly toolSource?: RunSpec["toolSource"];
   /** Run this as `startTask` would, instead of a job. */
   readonly single?: Partial<TaskSpec> & { readonly taskName: string };
 }
@@ -96,8 +96,8 @@ export async function play(setup: Setup): Promise<Played> {
     ...identity,
     permissionsOf: () => "read-only" as const,
     ...(setup.flows === undefined ? {} : { flows: setup.flows }),
-    ...(setup.toolSource === undefined ? {} : { toolSource: setup.toolSource }),
     ...(setup.dialogues === undefined ? {} : { dialogues: setup.dialogues }),
+    ...(setup.toolSource === undefined ? {} : { toolSource: setup.toolSource }),
   };
   const running =
     setup.single === undefined

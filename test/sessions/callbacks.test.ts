@@ -153,6 +153,7 @@ test("startSession works on any client of the SDK", async (t) => {
       environment: {},
       conversation: () => undefined,
       killRuntime: () => undefined,
+      withoutFormats: new Set(),
     }),
   });
   t.after(async () => {

@@ -5,11 +5,9 @@ import type {
   Session,
   SessionLabel,
   SessionRequest,
-  SessionTool,
   TurnOptions,
   TurnOutcome,
 } from "../../src/engine/ports.ts";
-import type { Permissions } from "../../src/entry/model.ts";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import type { Clock } from "../../src/events/clock.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -31,15 +29,7 @@ export interface Rig {
   open(options?: OpenOptions): Promise<Session>;
 }
 
-export interface OpenOptions {
-  readonly modelId?: string;
-  readonly permissions?: Permissions;
-  readonly workingDirectory?: string;
-  readonly tools?: readonly SessionTool[];
-  readonly systemPrompt?: SessionRequest["systemPrompt"];
-  readonly availableTools?: SessionRequest["availableTools"];
-  readonly history?: SessionRequest["history"];
-  readonly readable?: SessionRequest["readable"];
+export interface OpenOptions extends Partial<Omit<SessionRequest, "label">> {
   readonly signal?: AbortSignal;
 }
 
@@ -86,21 +76,16 @@ export async function makeRig(
     sessions,
     workspace,
     restarts,
-    async open({ tools, systemPrompt, availableTools, history, readable, ...open } = {}) {
-      const modelId = open.modelId ?? "claude-test";
+    async open({ modelId = "claude-test", signal = neverAborted, ...request } = {}) {
       const opened = await sessions.factory.open(
         {
           label: label(modelId),
           modelId,
-          workingDirectory: open.workingDirectory ?? workspace.path,
-          permissions: open.permissions ?? "read-only",
-          ...(tools === undefined ? {} : { tools }),
-          ...(systemPrompt === undefined ? {} : { systemPrompt }),
-          ...(availableTools === undefined ? {} : { availableTools }),
-          ...(history === undefined ? {} : { history }),
-          ...(readable === undefined ? {} : { readable }),
+          workingDirectory: workspace.path,
+          permissions: "read-only",
+          ...request,
         },
-        open.signal ?? neverAborted,
+        signal,
       );
       if (opened.kind === "crashed") assert.fail(`no session: ${JSON.stringify(opened.crash)}`);
       return opened.session;

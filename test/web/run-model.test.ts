@@ -254,11 +254,11 @@ test("every sending of the prompt begins a new part of the iteration", () => {
   const [iteration] = model.works.get(0)?.iterations.values() ?? [];
   assert.equal(iteration?.sendings, 3);
   const entries = iteration?.entries.map((entry) =>
-    entry.kind === "step"
-      ? "step"
-      : entry.kind === "turn"
-        ? `${entry.sending} turn`
-        : `${entry.sending} ${entry.decision.kind}`,
+    entry.kind === "turn"
+      ? `${entry.sending} turn`
+      : entry.kind === "decision"
+        ? `${entry.sending} ${entry.decision.kind}`
+        : entry.kind,
   );
   assert.deepEqual(entries, [
     "1 turn",

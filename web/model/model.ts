@@ -5,6 +5,7 @@ import type {
   DecisionTraits,
   SessionRole,
 } from "../../src/events/decision.ts";
+import type { ActionEnded, ActionEvent, ActionWaiting } from "../../src/events/action.ts";
 import type { TurnEnded, TurnStarted, WorkOutcome } from "../../src/events/event.ts";
 import type {
   ModelFailed,
@@ -15,7 +16,7 @@ import type {
   ToolEnded,
 } from "../../src/events/session-activity.ts";
 import type { StepEnded, StepStarted } from "../../src/events/step.ts";
-import type { RunView, Usage } from "../../src/events/view.ts";
+import type { RunView, Sent, Usage } from "../../src/events/view.ts";
 
 export interface RunModel {
   /** Statuses and counters, as everywhere else. */
@@ -32,6 +33,10 @@ export interface RunModel {
   readonly decisions: DecisionItem[];
   /** All steps of workflows, in the order of their start. */
   readonly steps: StepModel[];
+  /** All documents of the action protocol, and what was said of them, in their order. */
+  readonly documents: DocumentModel[];
+  /** All actions, in the order of their documents. */
+  readonly actions: ActionModel[];
   /** The lane of the job, then those of each work: its own, and those of its sessions. */
   readonly jobLane: Lane;
   /** Those that have not ended. */
@@ -52,12 +57,20 @@ export interface WorkModel {
   readonly iterations: Map<number, IterationModel>;
   readonly lane: Lane;
   readonly sessionLanes: Lane[];
+  /** Of actions, one after the other on each. */
+  readonly actionLanes: Lane[];
+  /** How many actions had to share a lane. */
+  sharedActions: number;
   /** How many sessions were started. */
   sessionCount: number;
 }
 
 /** Anything that has a link of its own, and that a search or the timeline can lead to. */
-export type Place = IterationModel | TurnModel | Block | DecisionItem | StepModel;
+export type Place =
+  IterationModel | TurnModel | Block | DecisionItem | StepModel | DocumentModel | ActionModel;
+
+/** What an iteration consists of. */
+export type Entry = TurnModel | DecisionItem | StepModel | DocumentModel | ActionModel;
 
 /** One start of a work. */
 export interface IterationModel {
@@ -71,12 +84,16 @@ export interface IterationModel {
   answeredNo: boolean;
   modelId: string;
   readonly sessions: Map<string, SessionModel>;
-  /** Turns, decisions and steps in the order in which they happened. */
-  readonly entries: (TurnModel | DecisionItem | StepModel)[];
+  /** In the order in which they happened. */
+  readonly entries: Entry[];
   /** The steps that have not ended, the innermost last. */
   readonly openSteps: StepModel[];
+  /** The actions that have not ended, by document and id. */
+  readonly openActions: Map<string, ActionModel>;
   /** How often the prompt of the task was sent. */
   sendings: number;
+  /** By its latest turn. */
+  sent: Sent | undefined;
   readonly usage: Usage;
   readonly span: Span;
   /** The end of what happened last, for the time until the next turn. */
@@ -85,6 +102,8 @@ export interface IterationModel {
 
 export interface SessionModel {
   readonly sessionId: string;
+  /** The task that it works for, if that was run on behalf of an action. */
+  readonly task: string | undefined;
   readonly iteration: IterationModel;
   readonly role: SessionRole;
   readonly modelId: string;
@@ -120,8 +139,58 @@ export interface StepModel {
   readonly span: Span;
 }
 
+/** A document of the action protocol, or something that was said of one. */
+export interface DocumentModel {
+  readonly kind: "document";
+  /** Its number in the run, from 1. */
+  readonly number: number;
+  readonly iteration: IterationModel;
+  /** The task that was run on behalf of an action, if it is not from the work's own task. */
+  readonly task: string | undefined;
+  /** The sending of the prompt that it belongs to. */
+  readonly sending: number;
+  readonly at: number;
+  readonly event: Exclude<ActionEvent, { readonly type: `action.${string}` }>;
+}
+
+/** An action of the action protocol. */
+export interface ActionModel {
+  readonly kind: "action";
+  /** Its number in the run, from 1. */
+  readonly number: number;
+  readonly iteration: IterationModel;
+  readonly task: string | undefined;
+  /** The sending of the prompt that it belongs to. */
+  readonly sending: number;
+  readonly id: string;
+  /** The number of its document. */
+  readonly document: number;
+  /** What it calls; empty if the journal lacks it. */
+  readonly name: string;
+  readonly of: ActionWaiting["kind"];
+  readonly isBackground: boolean;
+  readonly group: string | undefined;
+  readonly isInThought: boolean;
+  readonly requires: readonly string[];
+  readonly label: string | undefined;
+  /** When it was accepted. */
+  readonly at: number;
+  /** Undefined: it has not started. */
+  since: number | undefined;
+  params: string | undefined;
+  /** 0 to 95. */
+  percent: number | undefined;
+  message: string | undefined;
+  end: ActionEnded | undefined;
+  endedAt: number | undefined;
+  /** Undefined if it never started, and for groups. */
+  span: Span | undefined;
+}
+
 export interface TurnModel {
   readonly kind: "turn";
+  /** Whether its answer is a document of the action protocol. */
+  readonly isProtocol: boolean;
   /** The step of a workflow that it belongs to. */
   readonly step: StepModel | undefined;
   readonly turnId: string;
@@ -209,7 +278,8 @@ export interface DecisionItem {
 }
 
 /** `queue`: until a turn could start (a free slot, a new session). `wait`: a wait that was decided. */
-export type SpanKind = "job" | "iteration" | "queue" | "wait" | "step" | "turn" | "model" | "tool";
+export type SpanKind =
+  "job" | "iteration" | "queue" | "wait" | "step" | "action" | "turn" | "model" | "tool";
 export type SpanStatus =
   "running" | "succeeded" | "failed" | "answered-no" | "canceled" | "neutral";
 
@@ -241,5 +311,7 @@ export interface Lane {
 
 /** The sessions of a work get a lane each, up to that many; from then on, lanes are used again. */
 export const SESSION_LANES = 6;
+/** Of a work. */
+export const ACTION_LANES = 12;
 /** So many at most, even if no session of a damaged journal ends. */
 export const MAX_SESSION_LANES = 48;

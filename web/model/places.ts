@@ -3,7 +3,15 @@ import { capitalized } from "../../src/events/decision-words.ts";
 import { purposeName } from "../../src/events/decision.ts";
 import type { FlowChart } from "../../src/events/plan.ts";
 import type { RunPart } from "../routes.ts";
-import type { Block, IterationModel, Place, RunModel, TurnModel, WorkModel } from "./model.ts";
+import type {
+  Block,
+  DocumentModel,
+  IterationModel,
+  Place,
+  RunModel,
+  TurnModel,
+  WorkModel,
+} from "./model.ts";
 
 /** What an address shows. */
 export interface Target {
@@ -43,6 +51,10 @@ export function targetOf(model: RunModel, part: RunPart): Target {
     }
     case "step":
       return targetOfPlace(model, model.steps[part.number - 1]);
+    case "document":
+      return targetOfPlace(model, model.documents[part.number - 1]);
+    case "action":
+      return targetOfPlace(model, model.actions[part.number - 1]);
     case "activity": {
       const work = model.works.get(part.workId);
       const chart = model.view.works.get(part.workId)?.flow?.chart;
@@ -114,6 +126,8 @@ export function iterationOfPlace(place: Place): IterationModel | undefined {
     case "turn":
     case "decision":
     case "step":
+    case "document":
+    case "action":
       return place.iteration;
     default:
       return place.turn.iteration;
@@ -128,6 +142,8 @@ export function sendingOf(place: Place): number | undefined {
       return undefined;
     case "turn":
     case "decision":
+    case "document":
+    case "action":
       return place.sending;
     default:
       return place.turn.sending;
@@ -143,6 +159,8 @@ export function partOf(place: Place): RunPart {
       return { kind: "turn", turnId: place.turnId, block: undefined };
     case "decision":
     case "step":
+    case "document":
+    case "action":
       return { kind: place.kind, number: place.number };
     case "call":
       if (place.first && place.callId !== "") return { kind: "call", toolCallId: place.callId };
@@ -171,15 +189,35 @@ export function titleOf(place: Place): string {
       return "Decision";
     case "step":
       return `Step ${place.step}, ${place.activity}`;
+    case "document":
+      return documentTitle(place);
+    case "action":
+      return `Action ${place.task === undefined ? "" : `${place.task}: `}${place.id}`;
     default:
       return blockTitle(place);
   }
 }
 
-export function turnTitle({ start }: TurnModel): string {
-  if (start === undefined) return "Turn";
+export function documentTitle({ event, task }: DocumentModel): string {
+  const whose = task === undefined ? "" : `${task}: `;
+  switch (event.type) {
+    case "actions.accepted":
+      return `${whose}Document ${event.iteration}`;
+    case "actions.rejected":
+      return `${whose}Document ${event.iteration} rejected`;
+    case "actions.warning":
+      return `${whose}Warning`;
+    case "card.ended":
+      return `${whose}Standing action ${event.id}`;
+  }
+}
+
+/** With the name of its task, if that was run on behalf of an action. */
+export function turnTitle({ start, session }: TurnModel): string {
+  const whose = session.task === undefined ? "" : `${session.task}: `;
+  if (start === undefined) return `${whose}Turn`;
   const { purpose, retry, attempt } = start;
-  const name = capitalized(purposeName(purpose));
+  const name = `${whose}${capitalized(purposeName(purpose))}`;
   return [
     name,
     ...(retry > 0 ? [`retry ${retry}`] : []),

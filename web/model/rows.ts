@@ -1,8 +1,11 @@
 /** One iteration of a work as a flat list of rows, as a virtual list needs it. */
 import type {
+  ActionModel,
   Block,
   DecisionItem,
+  DocumentModel,
   IterationModel,
+  Place,
   SessionModel,
   StepModel,
   TurnModel,
@@ -22,7 +25,9 @@ export type Row =
   | { readonly kind: "block"; readonly block: Block; readonly key: string }
   | { readonly kind: "end"; readonly turn: TurnModel; readonly key: string }
   | { readonly kind: "decision"; readonly decision: DecisionItem; readonly key: string }
-  | { readonly kind: "step"; readonly step: StepModel; readonly key: string };
+  | { readonly kind: "step"; readonly step: StepModel; readonly key: string }
+  | { readonly kind: "document"; readonly document: DocumentModel; readonly key: string }
+  | { readonly kind: "action"; readonly action: ActionModel; readonly key: string };
 
 /**
  * In the order in which things happened. Turns of a session that follow one another are below one row of their
@@ -42,6 +47,17 @@ export function rowsOf(
   let turns = 0;
   for (const entry of iteration.entries) {
     if (entry.kind === "turn") turns += 1;
+    if (entry.kind === "document" || entry.kind === "action") {
+      // A workflow has none. They belong to the turn above, so its session goes on below them.
+      if (activity !== undefined) continue;
+      if (sending !== undefined && entry.sending !== sending) continue;
+      rows.push(
+        entry.kind === "document"
+          ? { kind: "document", document: entry, key: `o${entry.number}` }
+          : { kind: "action", action: entry, key: `a${entry.number}` },
+      );
+      continue;
+    }
     const step = entry.kind === "step" ? entry : entry.step;
     if (activity !== undefined && !(step !== undefined && isOf(step, activity))) continue;
     if (entry.kind === "step") {
@@ -86,10 +102,7 @@ function isShown(block: Block): boolean {
 }
 
 /** The row of a place, or the one that it is closed in; -1: there is none. */
-export function rowOf(
-  rows: readonly Row[],
-  place: TurnModel | Block | DecisionItem | StepModel,
-): number {
+export function rowOf(rows: readonly Row[], place: Exclude<Place, IterationModel>): number {
   return rows.findIndex((row) => {
     switch (row.kind) {
       case "session":
@@ -104,6 +117,10 @@ export function rowOf(
         return row.decision === place;
       case "step":
         return row.step === place;
+      case "document":
+        return row.document === place;
+      case "action":
+        return row.action === place;
     }
   });
 }

@@ -17,7 +17,8 @@ import {
 } from "../../src/events/decision.ts";
 import { decisionOf } from "../../src/events/decision-of.ts";
 import type { RunEvent, SessionActed, WorkOutcome, WorkRef } from "../../src/events/event.ts";
-import { applyEvent, createRunView } from "../../src/events/view.ts";
+import { applyEvent, createRunView, hasProtocol, isSending } from "../../src/events/view.ts";
+import { applyAction, closeActions } from "./actions.ts";
 import { addMark, addSpan, endSpan, freeLane, markOf, newLane } from "./lanes.ts";
 import type {
   Block,
@@ -45,6 +46,8 @@ export function createRunModel(): RunModel {
     callsById: new Map(),
     decisions: [],
     steps: [],
+    documents: [],
+    actions: [],
     jobLane: newLane(),
     running: new Set(),
     firstAt: undefined,
@@ -90,6 +93,7 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
       for (const span of model.jobLane.spans) endSpan(span, at, event.outcome.kind);
       return undefined;
     case "work.started": {
+      if (delegateOf(model, event.work) !== undefined) return undefined;
       // A further start ends what a damaged journal has left open.
       for (const iteration of model.running) {
         if (iteration.work.workId === event.work.workId)
@@ -99,6 +103,7 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
       return undefined;
     }
     case "work.ended":
+      if (delegateOf(model, event.work) !== undefined) return undefined;
       endIteration(model, iterationOf(model, event.work, at), at, event.outcome);
       return undefined;
     case "decision":
@@ -130,6 +135,13 @@ function applyItself(model: RunModel, event: RunEvent): Block | undefined {
       endStep(model, iterationOf(model, event.work, at), event, at);
       return undefined;
     case "action":
+      applyAction(
+        model,
+        iterationOf(model, event.work, at),
+        event.action,
+        delegateOf(model, event.work),
+        at,
+      );
       return undefined;
   }
 }
@@ -143,10 +155,17 @@ function workOf(model: RunModel, { workId, taskId }: Omit<WorkRef, "iteration">)
     iterations: new Map(),
     lane: newLane(),
     sessionLanes: [],
+    actionLanes: [],
+    sharedActions: 0,
     sessionCount: 0,
   };
   model.works.set(workId, work);
   return work;
+}
+
+/** The task of an event, if it was run on behalf of an action. */
+function delegateOf(model: RunModel, ref: WorkRef): string | undefined {
+  return workOf(model, ref).taskId === ref.taskId ? undefined : ref.taskId;
 }
 
 function iterationOf(model: RunModel, ref: WorkRef, at: number): IterationModel {
@@ -165,7 +184,9 @@ function iterationOf(model: RunModel, ref: WorkRef, at: number): IterationModel 
     sessions: new Map(),
     entries: [],
     openSteps: [],
+    openActions: new Map(),
     sendings: 0,
+    sent: undefined,
     usage: noUsage(),
     span: addSpan(work.lane, "iteration", at),
     idleSince: at,
@@ -188,6 +209,7 @@ function endIteration(
   model.running.delete(iteration);
   for (const session of iteration.sessions.values()) endSession(session, at);
   for (const step of iteration.openSteps.splice(0)) closeStep(step, at);
+  closeActions(iteration, at);
   for (const entry of iteration.entries) if (entry.kind === "turn") endTurn(entry, at);
   iteration.answeredNo =
     outcome !== undefined && model.view.works.get(iteration.work.workId)?.status === "answered-no";
@@ -230,6 +252,7 @@ function sessionOf(model: RunModel, ref: SessionRef, at: number): SessionModel {
   const lane = freeLane(work);
   const session: SessionModel = {
     sessionId: ref.sessionId,
+    task: delegateOf(model, ref.work),
     iteration,
     role: ref.role ?? "both",
     modelId: ref.modelId ?? "",
@@ -257,7 +280,11 @@ function startTurn(
 ): void {
   const session = sessionOf(model, event, at);
   const { iteration } = session;
-  if (event.purpose === "prompt") iteration.sendings += 1;
+  if (event.purpose === "prompt" && session.task === undefined) {
+    const isDialogue = hasProtocol(model.view, event.work);
+    if (!isDialogue || isSending(iteration.sent, event)) iteration.sendings += 1;
+    iteration.sent = event;
+  }
   const turn = addTurn(model, session, event.turnId, event, at);
   openModelCall(turn, at);
   if (at > iteration.idleSince) {
@@ -277,6 +304,7 @@ function addTurn(
   const { iteration } = session;
   const turn: TurnModel = {
     kind: "turn",
+    isProtocol: isProtocol(model, session, start),
     step: iteration.openSteps.at(-1),
     turnId,
     session,
@@ -299,6 +327,15 @@ function addTurn(
   if (!model.turnsById.has(turnId)) model.turnsById.set(turnId, turn);
   iteration.entries.push(turn);
   return turn;
+}
+
+function isProtocol(
+  { view }: RunModel,
+  { iteration: { work, iteration }, task = work.taskId }: SessionModel,
+  start: TurnModel["start"],
+): boolean {
+  if (start?.purpose !== "prompt") return false;
+  return hasProtocol(view, { workId: work.workId, taskId: task, iteration });
 }
 
 /** The turn that an event belongs to: the last one of its session with this id. */
@@ -330,6 +367,7 @@ function addDecision(
   block: Block | undefined,
 ): void {
   const iteration = ref === null ? undefined : iterationOf(model, ref, at);
+  const task = ref === null ? undefined : delegateOf(model, ref);
   const traits = decisionTraits(decision.kind);
   const condition =
     iteration !== undefined && model.view.works.get(iteration.work.workId)?.condition === true;
@@ -344,7 +382,7 @@ function addDecision(
     category: decisionCategory(decision),
     severity: traits.severity,
     answer: condition && traits.answer === true,
-    text: decisionMessage(withoutDetail(decision)),
+    text: `${task === undefined ? "" : `${task}: `}${decisionMessage(withoutDetail(decision))}`,
     block,
   };
   model.decisions.push(item);

@@ -1,6 +1,15 @@
 /** Search over everything of a run: a scan without an index, which costs nothing while nobody searches. */
 import { stepParts } from "../../src/report/step-text.ts";
-import type { Block, DecisionItem, Place, RunModel, StepModel, TurnModel } from "./model.ts";
+import type {
+  ActionModel,
+  Block,
+  DecisionItem,
+  DocumentModel,
+  Place,
+  RunModel,
+  StepModel,
+  TurnModel,
+} from "./model.ts";
 import { timeOf } from "./places.ts";
 
 export interface Hits {
@@ -23,6 +32,8 @@ export function search(model: RunModel, query: string, max = MAX_HITS): Hits {
       ({ block, text, category }) => block === undefined && (contains(text) || contains(category)),
     ),
     ...model.steps.filter((step) => textsOfStep(step).some(contains)),
+    ...model.documents.filter((document) => textsOfDocument(document).some(contains)),
+    ...model.actions.filter((action) => textsOfAction(action).some(contains)),
   ].sort((a, b) => timeOf(a) - timeOf(b));
   let next = 0;
   for (const turn of model.turns) {
@@ -90,6 +101,10 @@ function textsOf(place: Place): readonly string[] {
       return textsOfDecision(place);
     case "step":
       return textsOfStep(place);
+    case "document":
+      return textsOfDocument(place);
+    case "action":
+      return textsOfAction(place);
     default:
       return textsOfBlock(place);
   }
@@ -106,6 +121,27 @@ function textsOfStep({ activity, start, end, output }: StepModel): readonly stri
   const isPrompt = start?.input?.kind === "prompt";
   const parts = isPrompt ? [] : stepParts({ ...end, input: start?.input, printed: output });
   return [activity, end?.reason ?? "", ...parts.map(({ text }) => text)];
+}
+
+function textsOfDocument({ event }: DocumentModel): readonly string[] {
+  switch (event.type) {
+    case "actions.accepted": {
+      const { thoughts, response = "", variables } = event;
+      const texts = thoughts.flatMap(({ type, content }) => [type, content]);
+      return [response, ...texts, ...variables.set, ...variables.deleted];
+    }
+    case "actions.rejected":
+      return event.problems.flatMap(({ path, message }) => [path, message]);
+    case "actions.warning":
+      return [event.text];
+    case "card.ended":
+      return [event.id, event.reason ?? ""];
+  }
+}
+
+function textsOfAction(action: ActionModel): readonly string[] {
+  const { id, name, label = "", params = "", message = "", end } = action;
+  return [id, name, label, params, message, end?.reason ?? "", end?.output ?? ""];
 }
 
 function textsOfDecision({ text, category }: DecisionItem): readonly string[] {

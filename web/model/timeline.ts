@@ -5,7 +5,7 @@ export interface LaneRow {
   readonly lane: Lane;
   /** Undefined: the lane of the job. */
   readonly work: WorkModel | undefined;
-  /** Of sessions, below the lane of their work. */
+  /** Of sessions or actions, below the lane of their work. */
   readonly isSession: boolean;
   readonly label: string;
   /** What tells lanes with the same label apart. */
@@ -36,10 +36,13 @@ export function laneRows(model: RunModel, withSessions: boolean): readonly LaneR
   for (const work of model.works.values()) {
     const { taskId: label, workId } = work;
     add({ lane: work.lane, work, isSession: false, label, note: `#${workId}`, height: WORK_LANE });
-    if (!withSessions) continue;
-    for (const lane of work.sessionLanes) {
+    for (const lane of withSessions ? work.sessionLanes : []) {
       const session = laneLabel(lane.sessions);
       add({ lane, work, isSession: true, label: session, note: "", height: SESSION_LANE });
+    }
+    for (const [index, lane] of work.actionLanes.entries()) {
+      const label = index === 0 ? "actions" : "";
+      add({ lane, work, isSession: true, label, note: "", height: SESSION_LANE });
     }
   }
   return rows;
@@ -49,7 +52,8 @@ function laneLabel(sessions: readonly SessionModel[]): string {
   const [first] = sessions;
   if (first === undefined) return "";
   if (sessions.length > 1) return `${sessions.length} sessions`;
-  const name = first.role === "both" ? "session" : `${first.role} session`;
+  const whose = first.task === undefined ? "" : `${first.task} `;
+  const name = `${whose}${first.role === "both" ? "session" : `${first.role} session`}`;
   return first.attempt > 1 ? `${name}, attempt ${first.attempt}` : name;
 }
 

@@ -64,11 +64,25 @@ export function workFigures(
       }),
       format: formatDuration,
     },
+    ...actionFigures(of),
     { name: "Tokens", values: of((work) => work.inputTokens + work.outputTokens), format: count },
     { name: "Cost", values: of((work) => work.cost), format: formatCost },
     { name: "Attempts", values: of((work) => work.attempts), format: count },
     { name: "Retries", values: of((work) => work.retries), format: count },
     { name: "Crashes", values: of((work) => work.crashes), format: count },
+  ];
+}
+
+/** Of a task with the action protocol. */
+function actionFigures(of: (value: (work: WorkView) => number) => Pair<number>): readonly Figure[] {
+  const actions = of((work) => work.actions?.actionCount ?? 0);
+  if (actions.every((count) => count === 0)) return [];
+  const failed = of(({ actions: all }) =>
+    all === undefined ? 0 : all.counts.failed + all.counts.timed_out,
+  );
+  return [
+    { name: "Actions", values: actions, format: count },
+    { name: "Failed actions", values: failed, format: count },
   ];
 }
 

@@ -11,6 +11,7 @@ import { formatCost, formatCount, formatDuration, formatExact, plural } from "..
 import { Icon } from "../parts/icon.tsx";
 import { looks, StatusBadge, type Status } from "../parts/status.tsx";
 import { ClockTime } from "../parts/time.tsx";
+import { ActionRow, DocumentRow } from "./action-rows.tsx";
 import { CallRow } from "./call-row.tsx";
 import { CategoryLabel, DecisionMark } from "./decisions.tsx";
 import { PlaceLink } from "./place-link.tsx";
@@ -31,6 +32,10 @@ export function RowView({ row, opened }: { row: Row; opened: Opened }) {
       return <DecisionRow decision={row.decision} />;
     case "step":
       return <StepRow step={row.step} opened={opened} />;
+    case "document":
+      return <DocumentRow document={row.document} opened={opened} />;
+    case "action":
+      return <ActionRow action={row.action} opened={opened} />;
   }
 }
 
@@ -44,7 +49,7 @@ function SessionRow({
   opened: Opened;
 }) {
   const open = opened.isOpen(session, true);
-  const { role, modelId, attempt, sessionId, endedAt } = session;
+  const { role, modelId, attempt, sessionId, endedAt, task } = session;
   return (
     <div class="row-session">
       <button
@@ -56,6 +61,7 @@ function SessionRow({
         <Chevron />
         <Icon name={role === "driving" ? "gavel" : "chat"} size={14} />
         <strong>{roleName(role)}</strong>
+        {task === undefined ? null : <span class="tag">task {task}</span>}
         {first ? null : <span class="muted">continued</span>}
         {modelId === "" ? null : <span class="tag">{modelId}</span>}
         {attempt > 1 ? <span class="tag">attempt {attempt}</span> : null}
@@ -141,7 +147,9 @@ function BlockRow({ block, opened }: { block: Block; opened: Opened }) {
     case "reasoning":
       return <ReasoningRow block={block} opened={opened} />;
     case "message":
-      return (
+      return block.turn.isProtocol ? (
+        <AnswerRow block={block} opened={opened} />
+      ) : (
         <Entry icon="spark" block={block} class="row-message">
           <Prose text={block.text} />
           {block.complete ? null : <Writing block={block} />}
@@ -196,6 +204,35 @@ function BlockRow({ block, opened }: { block: Block; opened: Opened }) {
         </Entry>
       );
   }
+}
+
+/** A document of the action protocol as the model wrote it. Its own row says what is in it. */
+function AnswerRow({ block, opened }: { block: TextBlock; opened: Opened }) {
+  const open = opened.isOpen(block, false);
+  return (
+    <div class="row-entry row-reasoning">
+      <div class="row-body">
+        <button
+          type="button"
+          class="row-toggle"
+          aria-expanded={open}
+          onClick={() => opened.toggle(block, !open)}
+        >
+          <Chevron />
+          <Icon name="spark" size={14} />
+          <span class="muted">Answer</span>
+          {open ? null : <span class="muted mono truncate preview">{oneLine(block.text)}</span>}
+        </button>
+        {open ? (
+          <div class="call-details">
+            <Cut text={pretty(block.text)} label="the answer" />
+          </div>
+        ) : null}
+        {block.complete ? null : <Writing block={block} />}
+      </div>
+      <PlaceLink place={block} />
+    </div>
+  );
 }
 
 function ReasoningRow({ block, opened }: { block: TextBlock; opened: Opened }) {

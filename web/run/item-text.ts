@@ -1,5 +1,5 @@
 /** What is said of an item of the timeline. */
-import type { Span } from "../model/model.ts";
+import type { Place, Span } from "../model/model.ts";
 import { iterationOfPlace, timeOf, titleOf } from "../model/places.ts";
 import { placeOfItem, type Item } from "../model/timeline.ts";
 import { formatDuration } from "../parts/format.ts";
@@ -40,10 +40,22 @@ export function itemDetail(item: Item, now: number, live: boolean): string {
   }
   const { kind, end } = item.span;
   const status = end === undefined && !live ? "incomplete" : item.span.status;
-  const words = [formatDuration(lengthOf(item.span, now))];
+  const words = [formatDuration(lengthOf(item.span, now)), ...actionFacts(placeOfItem(item))];
   if (status !== "neutral" && !(kind === "model" && status === "succeeded"))
     words.push(status.replace("-", " "));
   return words.join(", ");
+}
+
+/** What it calls, what it is for, and its progress while it runs. */
+function actionFacts(place: Place | undefined): readonly string[] {
+  if (place?.kind !== "action") return [];
+  const { name, id, label, percent, endedAt, isBackground } = place;
+  return [
+    ...(name === "" || name === id ? [] : [name]),
+    ...(label === undefined ? [] : [label]),
+    ...(isBackground ? ["background"] : []),
+    ...(percent === undefined || endedAt !== undefined ? [] : [`${Math.floor(percent)} %`]),
+  ];
 }
 
 function lengthOf({ start, end }: Span, now: number): number {

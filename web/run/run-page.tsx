@@ -172,6 +172,8 @@ function Missing({ route, target }: { route: RunPart; target: Target }) {
     call: "tool call",
     decision: "decision",
     step: "step",
+    document: "document",
+    action: "action",
     activity: "activity",
   };
   return (

@@ -195,6 +195,11 @@ function drawSpan(
       context.fillStyle = solid;
       bar(context, left, top + height - 9, Math.max(1, width - 1), 3, 1);
       return;
+    case "action":
+      context.fillStyle = solid;
+      // A gap between two that follow one another.
+      bar(context, left, top + 5, Math.max(1, width - 1), height - 10, 2);
+      return;
     case "model":
       context.fillStyle = status === "failed" || status === "canceled" ? solid : colors.accent;
       bar(context, left, top + 5, width, height / 2 - 6, 1.5);

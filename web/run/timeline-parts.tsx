@@ -27,7 +27,7 @@ export function ToolButton({
   );
 }
 
-export function Key({ withSteps }: { withSteps: boolean }) {
+export function Key({ withSteps, withActions }: { withSteps: boolean; withActions: boolean }) {
   return (
     <ul class="legend" aria-label="What the colors mean">
       <li>
@@ -36,6 +36,11 @@ export function Key({ withSteps }: { withSteps: boolean }) {
       {withSteps ? (
         <li>
           <span class="key key-step" aria-hidden="true" /> step
+        </li>
+      ) : null}
+      {withActions ? (
+        <li>
+          <span class="key key-action" aria-hidden="true" /> action
         </li>
       ) : null}
       <li>

@@ -182,7 +182,7 @@ export function Timeline({
   return (
     <div class="timeline">
       <div class="timeline-bar">
-        <Key withSteps={model.steps.length > 0} />
+        <Key withSteps={model.steps.length > 0} withActions={model.actions.length > 0} />
         <div class="timeline-buttons">
           <button
             type="button"
@@ -228,7 +228,7 @@ export function Timeline({
                 style={{ width: `${size.width}px`, height: `${size.height}px` }}
                 tabIndex={0}
                 role="application"
-                aria-label="Timeline. Arrow keys move between turns, calls and lanes, Enter opens, plus and minus zoom, 0 shows the whole run."
+                aria-label="Timeline. Arrow keys move between turns, calls, actions and lanes, Enter opens, plus and minus zoom, 0 shows the whole run."
                 onKeyDown={onKeyDown}
                 onBlur={() => setFocused(undefined)}
                 {...pointer}

@@ -1,7 +1,7 @@
 /** The chosen work: a tab for each iteration and each attempt, and in it everything that happened. */
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { outcomeReason } from "../../src/events/view.ts";
+import { outcomeReason, type WorkView } from "../../src/events/view.ts";
 import type { IterationModel, RunModel, TurnModel, WorkModel } from "../model/model.ts";
 import { sendingOf, type Target } from "../model/places.ts";
 import { rowOf, rowsOf, type Row } from "../model/rows.ts";
@@ -13,6 +13,7 @@ import { Tabs } from "../parts/tabs.tsx";
 import { useVirtualRows } from "../parts/virtual-list.tsx";
 import { RowView, usageText } from "./block-rows.tsx";
 import { Cut, type Opened } from "./row-parts.tsx";
+import { ActionsUnderWay } from "./actions-under-way.tsx";
 import { FlowPath } from "./flow-path.tsx";
 import { useRunContext } from "./context.ts";
 import { workStatus } from "./status-of.ts";
@@ -74,10 +75,11 @@ export function WorkDetail({
         </Collapsible>
       )}
       {view?.report === undefined ? null : (
-        <Collapsible summary="RESULT" class="work-result">
-          <Cut text={view.report} label="RESULT" />
+        <Collapsible summary={reportTitle(view)} class="work-result">
+          <Cut text={view.report} label={reportTitle(view)} />
         </Collapsible>
       )}
+      {iteration === undefined ? null : <ActionsUnderWay model={model} iteration={iteration} />}
       {iteration === undefined ? (
         <EmptyState
           title={view?.status === "skipped" ? "It was never started" : "It has not started yet"}
@@ -99,6 +101,10 @@ export function WorkDetail({
       )}
     </div>
   );
+}
+
+function reportTitle({ flow }: WorkView): string {
+  return flow === undefined ? "Response" : "RESULT";
 }
 
 function Iterations({
@@ -255,7 +261,7 @@ function Rows({
     if (place === undefined) return;
     follows.current = false;
     if (place.kind === "decision") return;
-    if (place.kind === "step") {
+    if (place.kind === "step" || place.kind === "document" || place.kind === "action") {
       opened.toggle(place, true);
       return;
     }
@@ -345,7 +351,16 @@ function Rows({
   );
 }
 
-const estimates = { session: 40, turn: 110, block: 44, end: 36, decision: 36, step: 36 } as const;
+const estimates = {
+  session: 40,
+  turn: 110,
+  block: 44,
+  end: 36,
+  decision: 36,
+  step: 36,
+  document: 44,
+  action: 36,
+} as const;
 
 function useOpened(): { readonly opened: Opened; readonly changes: number } {
   const touched = useRef(new WeakMap<object, boolean>());

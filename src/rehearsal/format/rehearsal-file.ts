@@ -41,6 +41,7 @@ export interface ReplyFields {
   readonly reasoning?: string;
   readonly tools?: readonly ToolField[];
   readonly toolResults?: ConditionField;
+  readonly after?: string | readonly string[];
   readonly delay?: number;
   readonly finish?: "length" | "content_filter";
   readonly usage?: { readonly input?: number; readonly output?: number };

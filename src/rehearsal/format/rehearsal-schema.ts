@@ -48,6 +48,14 @@ const replyProperties = {
   toolResults: condition(
     "The results of the tools called by the previous reply, joined with line breaks.",
   ),
+  after: {
+    type: ["string", "array"],
+    description:
+      "With `protocol: actions`: the ids of earlier actions. The reply waits until all of them have ended.",
+    minLength: 1,
+    minItems: 1,
+    items: { type: "string", minLength: 1 },
+  },
   delay: {
     type: "number",
     minimum: 0,

@@ -107,6 +107,7 @@ export function toReply(
     place: placeOf([]),
     implied: false,
     ...(toolResults === undefined ? {} : { toolResults: condition(toolResults, "toolResults") }),
+    after: [fields.after ?? []].flat(),
     delayMs: fields.delay ?? 0,
     play: toPlay(fields, placeOf),
   };
@@ -167,5 +168,5 @@ export function withImpliedEnd(replies: readonly Reply[], place: string): readon
     tools: [],
     usage: { input: 0, output: 0 },
   };
-  return [...replies, { place, implied: true, delayMs: 0, play }];
+  return [...replies, { place, implied: true, after: [], delayMs: 0, play }];
 }

@@ -91,6 +91,8 @@ export interface Reply {
   /** Added after tool calls that no reply follows. The rehearsal does not fail if it is not sent. */
   readonly implied: boolean;
   readonly toolResults?: TextCondition;
+  /** Ids of actions that must have ended before. */
+  readonly after: readonly string[];
   readonly delayMs: number;
   readonly play: Play;
 }

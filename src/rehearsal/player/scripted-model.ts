@@ -8,9 +8,10 @@
  */
 import type { RunEventBody } from "../../events/event.ts";
 import type { ModelRequest, ModelTransport } from "../../sessions/transport.ts";
+import { ActionEnds } from "./action-ends.ts";
 import { chooseRule, describeRequest } from "./matching.ts";
 import type { Reply, Script, Turn } from "../format/script.ts";
-import { fillIn, mismatch } from "../format/text-condition.ts";
+import { fillIn, mismatch, quote } from "../format/text-condition.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import { playsActivity, unusedParts, use, type PlayedRule } from "./usage.ts";
 import {
@@ -21,6 +22,7 @@ import {
   encodeError,
   encodeHang,
   never,
+  offeredTool,
   type ChatRequest,
 } from "./wire.ts";
 
@@ -29,7 +31,7 @@ export interface ScriptedModel extends ModelTransport {
   failures(): readonly string[];
   /** Parts of the script that no request has used. Complete after the run. */
   unused(): readonly string[];
-  /** Every event of the run: how the calls of its tools ended. */
+  /** Every event of the run: how the calls of its tools ended, and its actions. */
   observe(event: RunEventBody): void;
   /** Tool calls that did not end as the script expects, one sentence each. Complete after the run. */
   toolFailures(): readonly string[];
@@ -68,9 +70,12 @@ class Model implements ScriptedModel {
   readonly #rules: readonly PlayedRule[];
   readonly #clock: ScriptedModelOptions["clock"];
   readonly #fill: (template: string) => string;
+  /** The working directory in a text of JSON: its path must be escaped, on Windows. */
+  readonly #escaped: string;
   readonly #conversations = new Map<string, Conversation>();
   readonly #failures = new Set<string>();
   readonly #calls: ToolCalls;
+  readonly #actions = new ActionEnds();
   readonly #shared: ScriptedModelOptions["shared"];
   #conversationsBegun = 0;
 
@@ -85,6 +90,7 @@ class Model implements ScriptedModel {
     this.#clock = clock;
     this.#shared = shared;
     this.#fill = (template) => fillIn(template, workingDirectory);
+    this.#escaped = JSON.stringify(workingDirectory).slice(1, -1);
     this.#calls = new ToolCalls(this.#fill);
   }
 
@@ -98,6 +104,7 @@ class Model implements ScriptedModel {
 
   observe(event: RunEventBody): void {
     if (event.type === "activity") this.#calls.observe(event.activity);
+    this.#actions.observe(event);
   }
 
   toolFailures(): readonly string[] {
@@ -106,7 +113,7 @@ class Model implements ScriptedModel {
 
   async send(given: ModelRequest): Promise<Response> {
     const request = this.#shared === undefined ? given : { ...given, label: this.#shared.label() };
-    const decoded = decodeRequest(request.url, request.method, request.body, request.history);
+    const decoded = decodeRequest(request);
     if (decoded.kind === "other") return this.#fail(`${decoded.reason}.`);
     const { chat } = decoded;
     for (const { callId, text } of chat.toolResults) this.#calls.returned(callId, text);
@@ -187,6 +194,10 @@ class Model implements ScriptedModel {
         );
       }
     }
+    const [stranger] = this.#actions.unknown(request.label, reply.after);
+    if (stranger !== undefined) {
+      return refuse(`${reply.place} is after the action ${quote(stranger)}, which doesn't exist`);
+    }
     return notOffered(reply, chat) ?? { reply };
   }
 
@@ -203,6 +214,9 @@ class Model implements ScriptedModel {
     played.given.set(reply, Math.max(times, played.given.get(reply) ?? 0));
 
     const id = `rehearsal_${conversation.number}_${chat.prompts.length}_${chat.answered + 1}`;
+    if (request.label !== undefined) {
+      await this.#actions.ended(request.label, reply.after, request.signal);
+    }
     if (reply.delayMs > 0) await this.#clock.sleep(reply.delayMs, request.signal);
     const { play } = reply;
     switch (play.kind) {
@@ -232,16 +246,15 @@ class Model implements ScriptedModel {
     }
   }
 
-  /** In JSON a path must be escaped, on Windows. */
+  /** Of JSON, and of the input of a freeform tool. */
   #fillJson(input: string): string {
     if (!input.includes("${workingDirectory}")) return input;
     try {
-      return JSON.stringify(JSON.parse(input), (_key, value: unknown) =>
-        typeof value === "string" ? this.#fill(value) : value,
-      );
+      JSON.parse(input);
     } catch {
       return this.#fill(input);
     }
+    return fillIn(input, this.#escaped);
   }
 }
 
@@ -264,11 +277,13 @@ function nextReply(turn: Turn, answered: number, { given }: Conversation): Reply
   return undefined;
 }
 
-function notOffered({ place, play }: Reply, { offeredTools }: ChatRequest): Choice | undefined {
+function notOffered({ place, play }: Reply, chat: ChatRequest): Choice | undefined {
   if (play.kind !== "answer") return undefined;
-  const stranger = play.tools.find(({ name, unknown }) => !unknown && !offeredTools.has(name));
+  const stranger = play.tools.find(
+    ({ name, unknown }) => !unknown && offeredTool(chat, name) === undefined,
+  );
   if (stranger === undefined) return undefined;
-  const names = [...offeredTools.keys()].join(", ");
+  const names = [...chat.offeredTools.keys()].join(", ");
   return {
     problem: `${place} calls the tool ${JSON.stringify(stranger.name)}, which this session doesn't offer. It offers: ${names === "" ? "none" : names}. (To rehearse a mistake of the model, add "unknown: true" to the call.)`,
   };

@@ -4,6 +4,7 @@
  */
 import type { Answer, Partial } from "../format/script.ts";
 import { isRecord } from "../../document/guards.ts";
+import type { ModelRequest } from "../../sessions/transport.ts";
 
 export interface ChatRequest {
   readonly model: string;
@@ -16,20 +17,28 @@ export interface ChatRequest {
   readonly answered: number;
   /** What the tools of the last answer returned, in the order in which they ended. */
   readonly toolResults: readonly { readonly callId: string; readonly text: string }[];
-  readonly offeredTools: ReadonlyMap<string, "function" | "custom">;
+  /** By their own names. */
+  readonly offeredTools: ReadonlyMap<string, OfferedTool>;
+}
+
+export interface OfferedTool {
+  readonly type: "function" | "custom";
+  /** The name that the model knows. */
+  readonly known: string;
 }
 
 export type DecodedRequest =
   | { readonly kind: "chat"; readonly chat: ChatRequest }
   | { readonly kind: "other"; readonly reason: string };
 
-/** `history`: how many messages after those of the system are older than the session. They are passed over. */
-export function decodeRequest(
-  url: string,
-  method: string,
-  body: string,
+/** The messages of a history are passed over. */
+export function decodeRequest({
+  url,
+  method,
+  body,
   history = 0,
-): DecodedRequest {
+  toolNames,
+}: Pick<ModelRequest, "url" | "method" | "body" | "history" | "toolNames">): DecodedRequest {
   const request = method === "GET" || method === "HEAD" ? undefined : parsed(body);
   const messages = isRecord(request) ? request["messages"] : undefined;
   if (!isRecord(request) || !Array.isArray(messages)) {
@@ -67,7 +76,7 @@ export function decodeRequest(
           callId: stringOf(message["tool_call_id"]),
           text: textOf(message["content"]),
         })),
-      offeredTools: offeredTools(request["tools"]),
+      offeredTools: offeredTools(request["tools"], toolNames),
     },
   };
 }
@@ -90,22 +99,36 @@ function promptOf(message: string): string {
   return message.replace(PROMPT_TIME, "");
 }
 
-function offeredTools(tools: unknown): Map<string, "function" | "custom"> {
-  const offered = new Map<string, "function" | "custom">();
+function offeredTools(tools: unknown, names: ModelRequest["toolNames"]): Map<string, OfferedTool> {
+  const offered = new Map<string, OfferedTool>();
+  const add = (type: OfferedTool["type"], name: unknown): void => {
+    const known = stringOf(name);
+    offered.set(names?.get(known) ?? known, { type, known });
+  };
   for (const tool of Array.isArray(tools) ? tools : []) {
     if (!isRecord(tool)) continue;
     const { function: plain, custom } = tool;
-    if (isRecord(plain)) offered.set(stringOf(plain["name"]), "function");
-    if (isRecord(custom)) offered.set(stringOf(custom["name"]), "custom");
+    if (isRecord(plain)) add("function", plain["name"]);
+    if (isRecord(custom)) add("custom", custom["name"]);
   }
   return offered;
 }
 
+/** By its own name, or by the one that the model knows. */
+export function offeredTool(
+  { offeredTools: offered }: ChatRequest,
+  name: string,
+): OfferedTool | undefined {
+  return offered.get(name) ?? [...offered.values()].find(({ known }) => known === name);
+}
+
 /** The id of an answer also names its tool calls, so it must be unique within a session. */
 export function encodeAnswer(chat: ChatRequest, id: string, answer: Answer): Response {
-  const calls = answer.tools.map(({ name, input }, index) => {
+  const calls = answer.tools.map(({ name: own, input }, index) => {
     const callId = callIdOf(id, index);
-    return chat.offeredTools.get(name) === "custom"
+    const offered = offeredTool(chat, own);
+    const name = offered?.known ?? own;
+    return offered?.type === "custom"
       ? { id: callId, type: "custom", custom: { name, input } }
       : { id: callId, type: "function", function: { name, arguments: input } };
   });

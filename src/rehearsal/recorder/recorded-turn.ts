@@ -7,9 +7,11 @@ import { isRecord } from "../../document/guards.ts";
 import { MASK } from "../../events/text-stream.ts";
 
 const LONGEST_LINE = 200;
-/** What stands where a secret stood. A replay knows the secret, or another one. */
 
-/** Its first and its last line: the crash prefix, the task, and what a retry adds. */
+/**
+ * Its first and its last line: the crash prefix, the task, and what a retry adds. What stands where a secret stood is
+ * left out: a replay knows the secret, or another one.
+ */
 export function recordedPrompt(
   prompt: string,
   workingDirectory: string,

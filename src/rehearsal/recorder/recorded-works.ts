@@ -9,7 +9,9 @@ interface RecordedWork {
   readonly outcomes: WorkResult[];
   retries: number;
   crashes: number;
-  /** Another work ran at the same time. */
+  /** Documents of the action protocol. */
+  rejected: number;
+  /** Another work or task ran at the same time. */
   overlapped: boolean;
 }
 
@@ -20,7 +22,7 @@ export class RecordedWorks {
   report(event: RunEvent): void {
     if (event.type === "run.started") {
       for (const { workId, taskId } of plannedWorks(event.work)) {
-        const counters = { retries: 0, crashes: 0, overlapped: false };
+        const counters = { retries: 0, crashes: 0, rejected: 0, overlapped: false };
         this.#works.set(workId, { workId, taskId, outcomes: [], ...counters });
       }
       return;
@@ -32,12 +34,17 @@ export class RecordedWorks {
       this.#running.add(work);
       if (this.#running.size > 1) for (const one of this.#running) one.overlapped = true;
     }
+    // A task that it delegates to runs beside it.
+    if (event.type === "session.started" && event.work.taskId !== work.taskId) {
+      work.overlapped = true;
+    }
     if (event.type === "work.ended") {
       this.#running.delete(work);
       work.outcomes.push(event.outcome.kind);
     }
     if (event.type === "decision" && event.decision.kind === "criteria-retry") work.retries += 1;
     if (event.type === "decision" && event.decision.kind === "session-crashed") work.crashes += 1;
+    if (event.type === "action" && event.action.type === "actions.rejected") work.rejected += 1;
   }
 
   /** The works beside which others ran. */
@@ -49,19 +56,22 @@ export class RecordedWorks {
   /** Undefined where works may differ. */
   expectation(): readonly WorkFields[] | undefined {
     if (this.torn()) return undefined;
-    return [...this.#works.values()].map(({ taskId, workId, outcomes, retries, crashes }) => {
-      const [first] = outcomes;
-      if (first === undefined) return { task: taskId, workId, outcome: "skipped" };
-      const uniform = outcomes.every((outcome) => outcome === first);
-      return {
-        task: taskId,
-        workId,
-        outcome: uniform ? first : outcomes,
-        ...(uniform && outcomes.length > 1 ? { runs: outcomes.length } : {}),
-        ...(retries > 0 ? { retries } : {}),
-        ...(crashes > 0 ? { crashes } : {}),
-      };
-    });
+    return [...this.#works.values()].map(
+      ({ taskId, workId, outcomes, retries, crashes, rejected }) => {
+        const [first] = outcomes;
+        if (first === undefined) return { task: taskId, workId, outcome: "skipped" };
+        const uniform = outcomes.every((outcome) => outcome === first);
+        return {
+          task: taskId,
+          workId,
+          outcome: uniform ? first : outcomes,
+          ...(uniform && outcomes.length > 1 ? { runs: outcomes.length } : {}),
+          ...(retries > 0 ? { retries } : {}),
+          ...(crashes > 0 ? { crashes } : {}),
+          ...(rejected > 0 ? { rejected } : {}),
+        };
+      },
+    );
   }
 
   /**

@@ -15,6 +15,7 @@ import type { StepEnded } from "../../events/step.ts";
 import type { ModelReplied, SessionActivity, ToolEnded } from "../../events/session-activity.ts";
 import { recordedRules, type RecordedSession, type RecordedTurn } from "./recorded-session.ts";
 import { markFailed, recordedReply, type RecordedReply } from "./recorded-turn.ts";
+import { keyOf, RecordedActions } from "./recorded-actions.ts";
 import { RecordedWorkflows, type RecordedStep } from "./recorded-workflows.ts";
 import { RecordedWorks } from "./recorded-works.ts";
 import type { Limits } from "../../entry/model.ts";
@@ -55,14 +56,15 @@ class Recording implements Recorder {
   readonly #options: RecorderOptions;
   readonly #works = new RecordedWorks();
   readonly #workflows = new RecordedWorkflows();
+  readonly #actions = new RecordedActions();
   readonly #sessions: RecordedSession[] = [];
   readonly #open = new Map<string, RecordedSession>();
-  /** By work: the session whose turn crashed last, until the decision with the reason. */
-  readonly #crashed = new Map<number, RecordedSession>();
+  /** By task: the session whose turn crashed last, until the decision with the reason. */
+  readonly #crashed = new Map<string, RecordedSession>();
   /** By work: the prompt that an earlier run has sent. */
   readonly #earlier = new Map<number, RecordedTurn>();
-  /** By work: the current criteria retry. */
-  readonly #retries = new Map<number, number>();
+  /** By task: the current criteria retry. */
+  readonly #retries = new Map<string, number>();
   /** The longest limit in minutes, of a job or a task, that was exceeded. */
   #waitedMinutes = 0;
   #workingDirectory = "";
@@ -75,6 +77,7 @@ class Recording implements Recorder {
   report(event: RunEvent): void {
     this.#works.report(event);
     this.#workflows.report(event);
+    this.#actions.report(event);
     switch (event.type) {
       case "run.started":
         this.#workingDirectory = event.workingDirectory;
@@ -83,8 +86,8 @@ class Recording implements Recorder {
         this.#outcome = event.jobOutcome ?? event.outcome;
         break;
       case "work.started":
-        this.#retries.delete(event.work.workId);
-        this.#crashed.delete(event.work.workId);
+        this.#retries.delete(keyOf(event.work));
+        this.#crashed.delete(keyOf(event.work));
         break;
       case "session.started":
         this.#start(event.sessionId, event);
@@ -97,7 +100,11 @@ class Recording implements Recorder {
         const session =
           this.#open.get(event.sessionId) ??
           this.#start(event.sessionId, { ...event, role: undefined });
-        session.turns.push(newTurn(event.prompt, this.#workflows.step(event.work.workId)));
+        const { work, purpose } = event;
+        const prompt = this.#actions.lastingPrompt(event);
+        const turn = newTurn(prompt, this.#workflows.step(work.workId));
+        session.turns.push(turn);
+        if (purpose === "prompt") this.#actions.prompted(work, turn);
         break;
       }
       case "turn.ended": {
@@ -106,7 +113,7 @@ class Recording implements Recorder {
         if (session === undefined || turn === undefined) break;
         turn.state = event.outcome;
         session.usage = undefined;
-        if (event.outcome === "crashed") this.#crashed.set(event.work.workId, session);
+        if (event.outcome === "crashed") this.#crashed.set(keyOf(event.work), session);
         break;
       }
       case "activity":
@@ -139,6 +146,7 @@ class Recording implements Recorder {
     const torn = this.#works.torn();
     const path = torn ? undefined : this.#workflows.path();
     const answers = this.#workflows.answers();
+    const actions = torn ? undefined : this.#actions.expectation();
     const params = job === undefined ? this.#workflows.params() : undefined;
     const context = {
       isWorkflow: job === undefined,
@@ -161,6 +169,7 @@ class Recording implements Recorder {
         result: outcome.kind,
         ...(works === undefined ? {} : { works }),
         ...(path === undefined ? {} : { path }),
+        ...(actions === undefined ? {} : { actions }),
       },
     };
   }
@@ -222,7 +231,9 @@ class Recording implements Recorder {
         if (activity.subAgent) {
           this.#subAgentReplied(session, activity);
         } else {
-          turn.replies.push(recordedReply(activity, session.usage, this.#workingDirectory));
+          const reply = recordedReply(activity, session.usage, this.#workingDirectory);
+          reply.fields = { ...this.#actions.after(session.work), ...reply.fields };
+          turn.replies.push(reply);
           session.usage = undefined;
         }
         break;
@@ -263,17 +274,17 @@ class Recording implements Recorder {
       this.#waitedMinutes = Math.max(this.#waitedMinutes, decision.value);
     }
     if (work === null) return;
-    if (decision.kind === "criteria-retry") this.#retries.set(work.workId, decision.retry);
+    if (decision.kind === "criteria-retry") this.#retries.set(keyOf(work), decision.retry);
     if (decision.kind !== "session-crashed") return;
     const { crash, attempt } = decision;
-    const turn = this.#crashed.get(work.workId)?.turns.at(-1);
-    this.#crashed.delete(work.workId);
+    const turn = this.#crashed.get(keyOf(work))?.turns.at(-1);
+    this.#crashed.delete(keyOf(work));
     if (turn !== undefined) {
       turn.crash = crash;
       return;
     }
     // The session did not even start. In a replay it starts, and crashes on its first prompt.
-    const retry = this.#retries.get(work.workId) ?? 0;
+    const retry = this.#retries.get(keyOf(work)) ?? 0;
     const failed = newSession({ work, role: undefined, retry, attempt });
     const step = this.#workflows.step(work.workId);
     failed.turns.push({ ...newTurn("", step), state: "crashed", crash });
@@ -290,8 +301,8 @@ class Recording implements Recorder {
     const hangs = this.#sessions.some(({ turns }) =>
       turns.some(({ crash }) => crash?.cause === "deadline"),
     );
-    // Nothing else in a replay is silent for so long, so a hang can be shorter than in the run.
-    return hangs ? { ...limits, idleMinutes: 0.1 } : limits;
+    // Unless a reply waits, nothing else in a replay is silent for so long, so a hang can be shorter than in the run.
+    return hangs && !this.#actions.wait ? { ...limits, idleMinutes: 0.1 } : limits;
   }
 }
 

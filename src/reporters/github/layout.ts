@@ -1,5 +1,5 @@
 /** Numbers, words and tables of the job summary. */
-import { hasOnePrompt, wasRetried, type RunView, type WorkView } from "../../events/view.ts";
+import { wasRetried, type RunView, type WorkView } from "../../events/view.ts";
 import { countText, plural } from "../text.ts";
 
 /** How a work ended, as a sign and a word. */
@@ -30,7 +30,7 @@ export function chartDetail(view: RunView, workId: number): string | undefined {
   if (work === undefined) return undefined;
   const { sign, word } = result(work);
   const often =
-    work.attempts > 1 && hasOnePrompt(work) ? `, ${plural(work.attempts, "attempt")}` : "";
+    work.attempts > 1 && work.flow === undefined ? `, ${plural(work.attempts, "attempt")}` : "";
   return `${sign} ${word}${often}`;
 }
 

@@ -2,7 +2,7 @@
  * The sections of the job summary. Each can be rendered into a limited space. All text of an agent, a tool or
  * an entry goes through `inline`, `code` or `fenced`.
  */
-import { elapsedMs, hasOnePrompt, type RunView, type WorkView } from "../../events/view.ts";
+import { elapsedMs, type RunView, type WorkView } from "../../events/view.ts";
 import { isDrawable } from "../../report/flow-chart.ts";
 import { code, fenced, inline } from "./escape.ts";
 import {
@@ -121,7 +121,7 @@ function failureItem(all: number): (works: readonly WorkView[]) => string {
     const reason = inline(first.reason ?? "no reason given", MAX_REASON);
     if (works.length === 1) {
       const attempts =
-        first.attempts > 1 && hasOnePrompt(first) ? ` after ${first.attempts} attempts` : "";
+        first.attempts > 1 && first.flow === undefined ? ` after ${first.attempts} attempts` : "";
       return `- ${nameOf(first)} ${first.status}${attempts}: ${reason}\n`;
     }
     const names = works.slice(0, MAX_NAMES).map(nameOf);

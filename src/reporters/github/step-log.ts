@@ -9,7 +9,7 @@
  */
 import { outcomeText, type RunEvent, type WorkRef } from "../../events/event.ts";
 import type { RunView } from "../../events/view.ts";
-import { attemptsText, eventLines, isUrgent, startText } from "../event-line.ts";
+import { eventLines, isUrgent, startText } from "../event-line.ts";
 import type { GithubCore } from "./github-core.ts";
 import { breakOldMarker, logLine } from "./escape.ts";
 import { resultText } from "./layout.ts";
@@ -135,7 +135,7 @@ function ended(event: Extract<RunEvent, { type: "work.ended" }>, view: RunView):
         ? "answered no"
         : outcome.kind;
   if (work === undefined) return kind;
-  return `${kind} after ${clockText(work.finishedMs)}, ${attemptsText(work)}, ${plural(work.modelCalls, "model call")}`;
+  return `${kind} after ${clockText(work.finishedMs)}, ${plural(work.attempts, "attempt")}, ${plural(work.modelCalls, "model call")}`;
 }
 
 /** The lines of an event in the group of its work. The first line follows the time, the others are indented. */

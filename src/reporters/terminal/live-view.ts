@@ -10,8 +10,16 @@
 import { Writable } from "node:stream";
 import { createLogUpdate } from "log-update";
 import stringWidth from "string-width";
-import { runningActions, type OpenAction, type RunView, type WorkView } from "../../events/view.ts";
-import { actionDoing, busySession, doing, phaseOf, runningLabel, runningWorks } from "../doing.ts";
+import type { OpenAction, RunView, WorkView } from "../../events/view.ts";
+import {
+  actionDoing,
+  actionsUnderWay,
+  busySession,
+  doing,
+  phaseOf,
+  runningLabel,
+  runningWorks,
+} from "../doing.ts";
 import type { Paint } from "../paint.ts";
 import { clockText, countText, cutMiddle, cutTo, fitName, oneLine, plural } from "../text.ts";
 
@@ -205,17 +213,10 @@ export function frame(
 const MAX_ACTIONS = 6;
 const BAR = 20;
 
-/** The actions that run, those that show progress first; at most `room` lines. */
-function actionLines(
-  { actions }: WorkView,
-  now: number,
-  width: number,
-  room: number,
-): readonly string[] {
-  if (actions === undefined || room < 1) return [];
-  const running = [...runningActions(actions)].sort(
-    (a, b) => Number(b.percent !== undefined) - Number(a.percent !== undefined),
-  );
+/** The actions that run; at most `room` lines. */
+function actionLines(work: WorkView, now: number, width: number, room: number): readonly string[] {
+  if (room < 1) return [];
+  const running = actionsUnderWay(work);
   const shown = running.length <= room ? running : running.slice(0, Math.max(1, room - 1));
   const name = Math.max(0, ...shown.map((action) => stringWidth(actionDoing(action))));
   const lines = shown.map((action) => actionLine(action, now, width, name));

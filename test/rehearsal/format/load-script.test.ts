@@ -92,7 +92,7 @@ expect: { works: [{ task: a, outcome: succeded }] }`),
       'tests/a.rehearsal.yml:4:13: rehearsal.sessions[0].repeat: Must be a whole number or "any", not the text "none".',
       "tests/a.rehearsal.yml:5:22: rehearsal.sessions[0].turns[0].error: Must be at least 400, not 200.",
       "tests/a.rehearsal.yml:5:39: rehearsal.sessions[0].turns[1].prompt: Must have at least one field.",
-      'tests/a.rehearsal.yml:5:53: rehearsal.sessions[0].turns[2].wait: Unknown field "wait". (known fields: prompt, replies, text, document, reasoning, tools, toolResults, delay, finish, usage, error, cut, hang, die, times)',
+      'tests/a.rehearsal.yml:5:53: rehearsal.sessions[0].turns[2].wait: Unknown field "wait". (known fields: prompt, replies, text, document, reasoning, tools, toolResults, after, delay, finish, usage, error, cut, hang, die, times)',
       'tests/a.rehearsal.yml:6:39: rehearsal.expect.works[0].outcome: Must be "succeeded", "failed", "crashed", "canceled" or "skipped", not the text "succeded". (did you mean "succeeded"?)',
     ],
   );
@@ -278,6 +278,17 @@ for (const [what, yaml, message] of expectations) {
     ]);
   });
 }
+
+test("tasks that expected decisions and actions name are to be checked against the entry", () => {
+  const rest = "expect: { decisions: [{ kind: note, task: a }], actions: [{ id: x, task: b }] }";
+  assert.deepEqual(
+    script("  []", rest).namedTasks.map(({ task, at: { codePath } }) => [task, codePath]),
+    [
+      ["a", "rehearsal.expect.decisions[0].task"],
+      ["b", "rehearsal.expect.actions[0].task"],
+    ],
+  );
+});
 
 test("a misspelled kind of decision is refused with a guess", () => {
   const [message = ""] = refused(

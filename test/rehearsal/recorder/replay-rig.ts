@@ -1,5 +1,6 @@
 /** Records a run of the real engine with a model that does as it likes, and replays it. */
 import { diagnosticLine } from "../../../src/document/diagnostic.ts";
+import type { DialogueSpec } from "../../../src/engine/dialogue.ts";
 import type { FlowSpec } from "../../../src/engine/flow.ts";
 import type { PreparedEntry } from "../../../src/entry/model.ts";
 import { resolveLimits } from "../../../src/engine/limits.ts";
@@ -49,13 +50,21 @@ export const behaviors = [
   "think",
 ] as const;
 export type Behavior = (typeof behaviors)[number];
+/** A document of the action protocol; `after`: how long the model thinks about it, in milliseconds. */
+export interface DocumentBehavior {
+  readonly document: (next: number) => unknown;
+  readonly after: number;
+}
 
 /** A model that does the next thing on the list, whoever asks; when the list is over it says yes. */
-function capriciousModel(list: readonly Behavior[]): ModelTransport {
+function capriciousModel(
+  list: readonly (Behavior | DocumentBehavior)[],
+  clock: FakeClock,
+): ModelTransport {
   let next = 0;
   return {
-    send(request) {
-      const decoded = decodeRequest(request.url, request.method, request.body, request.history);
+    async send(request) {
+      const decoded = decodeRequest(request);
       if (decoded.kind === "other") throw new Error(decoded.reason);
       const { chat } = decoded;
       const behavior = list[next] ?? (chat.answered > 0 ? "text" : "true");
@@ -83,33 +92,39 @@ function capriciousModel(list: readonly Behavior[]): ModelTransport {
           tools: [],
           usage: { input: next, output: 1 },
         });
+      if (typeof behavior === "object") {
+        const text = JSON.stringify(behavior.document(next));
+        const { after } = behavior;
+        if (after > 0) await clock.sleep(after, request.signal).catch(() => undefined);
+        return say(text);
+      }
       switch (behavior) {
         case "text":
-          return Promise.resolve(say(`answer ${next}`));
+          return say(`answer ${next}`);
         case "think":
-          return Promise.resolve(say(`answer ${next}\nin /repo/there`, "Hm: # - '\""));
+          return say(`answer ${next}\nin /repo/there`, "Hm: # - '\"");
         case "empty":
-          return Promise.resolve(say(""));
+          return say("");
         case "true":
-          return Promise.resolve(call("job_boolean_true"));
+          return call("job_boolean_true");
         case "false":
-          return Promise.resolve(call("job_boolean_false"));
+          return call("job_boolean_false");
         case "document":
-          return Promise.resolve(call("job_prepare_document"));
+          return call("job_prepare_document");
         case "both":
-          return Promise.resolve(call("job_boolean_false", "job_boolean_true"));
+          return call("job_boolean_false", "job_boolean_true");
         case "e400":
-          return Promise.resolve(encodeError(400, "no"));
+          return encodeError(400, "no");
         case "e408":
-          return Promise.resolve(encodeError(408, "no", { "x-should-retry": "false" }));
+          return encodeError(408, "no", { "x-should-retry": "false" });
         case "e503":
-          return Promise.resolve(encodeError(503, "no", { "x-should-retry": "false" }));
+          return encodeError(503, "no", { "x-should-retry": "false" });
         case "once":
-          return Promise.resolve(encodeError(503, "no"));
+          return encodeError(503, "no");
         case "cut":
-          return Promise.resolve(encodeCut(chat, `id${next}`, partial));
+          return encodeCut(chat, `id${next}`, partial);
         case "hang":
-          return Promise.resolve(encodeHang(chat, `id${next}`, partial, request.signal));
+          return encodeHang(chat, `id${next}`, partial, request.signal);
         case "die":
           request.killRuntime();
           return never(request.signal);
@@ -126,6 +141,7 @@ interface Played {
 async function run(
   entry: PreparedEntry,
   flows: Readonly<Record<string, FlowSpec>>,
+  dialogues: Readonly<Record<string, DialogueSpec>>,
   transport: ModelTransport,
   clock: FakeClock,
   limits: Script["limits"],
@@ -137,6 +153,7 @@ async function run(
       {
         entry,
         flows,
+        dialogues,
         jobName: "job",
         userInput: "",
         workingDirectory: "/repo",
@@ -169,16 +186,19 @@ export type FlowsOf = (
 /** Records a run and replays it. What differs is in the result. */
 export async function recordAndReplay(
   entry: PreparedEntry,
-  list: readonly Behavior[],
+  list: readonly (Behavior | DocumentBehavior)[],
   flowsOf: FlowsOf = () => ({}),
   answers: Readonly<Record<string, readonly string[]>> = {},
+  dialoguesOf: (clock: FakeClock) => Readonly<Record<string, DialogueSpec>> = () => ({}),
 ): Promise<{ problems: readonly string[]; recording: string; log: string }> {
   const recorder = createRecorder({ entry: "a.yml", job: "job" });
+  const first = new FakeClock();
   const recorded = await run(
     entry,
     flowsOf(answers),
-    capriciousModel(list),
-    new FakeClock(),
+    dialoguesOf(first),
+    capriciousModel(list, first),
+    first,
     {},
     (event) => recorder.report(event),
   );
@@ -191,8 +211,17 @@ export async function recordAndReplay(
   const clock = new FakeClock();
   const model = createScriptedModel(script, { clock, workingDirectory: "/repo" });
   const expectations = createExpectations(script.expect);
-  const replayed = await run(entry, flowsOf(script.answers), model, clock, script.limits, (event) =>
-    expectations.report(event),
+  const replayed = await run(
+    entry,
+    flowsOf(script.answers),
+    dialoguesOf(clock),
+    model,
+    clock,
+    script.limits,
+    (event) => {
+      model.observe(event);
+      expectations.report(event);
+    },
   );
   const problems = [...model.failures(), ...expectations.failures(), ...model.unused()];
   if (replayed.outcome !== recorded.outcome)
@@ -205,6 +234,9 @@ function line(event: RunEvent): string[] {
   const told = decisionOf(event);
   if (told !== undefined) return [`${told.work?.taskId ?? "job"} ${decisionText(told.decision)}`];
   if (event.type === "work.ended") return [`${event.work.taskId} ended: ${event.outcome.kind}`];
+  if (event.type === "action" && event.action.type === "action.ended") {
+    return [`${event.action.id} ${event.action.status}`];
+  }
   if (event.type === "turn.started") return [`${event.work.taskId} prompt: ${event.prompt}`];
   return [];
 }

@@ -249,7 +249,7 @@ test("the actions of a work are below it, with their progress, and no more than 
   under("lint", "Lint");
   under("build", "Build\u001B[31m", 45, "compiling");
   assert.deepEqual(frame(view, 2_000, 80, 24, 0, plain).slice(1), [
-    "⠋ #0 task-0 00:02 gpt-5, 0 calls, thinking, Lint +1",
+    "⠋ #0 task-0 00:02 gpt-5, 0 calls, thinking, Build 45 % +1",
     "    Build 45 % █████████░░░░░░░░░░░ 00:02 compiling",
     "    Lint 00:02",
   ]);
@@ -266,7 +266,7 @@ test("the actions of a work are below it, with their progress, and no more than 
     purpose: "prompt",
     outcome: "completed",
   });
-  assert.match(stillRunning(view, 2_000), /: #0 task-0 00:02 Lint \+10$/);
+  assert.match(stillRunning(view, 2_000), /: #0 task-0 00:02 Build 45 % \+10$/);
 });
 
 test("the turn of a task that an action runs has the name of that task", () => {

@@ -1,0 +1,86 @@
+/** The tasks of an entry with `protocol: actions`, as the engine runs them. */
+import type { Toolbox } from "../calls/toolbox.ts";
+import type { Dialogue, DialogueContext, DialogueSpec } from "../engine/dialogue.ts";
+import type { ResolvedLimits } from "../engine/limits.ts";
+import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
+import type { TextStream } from "../events/text-stream.ts";
+import { mayDelegate } from "../permissions/delegation.ts";
+import type { Monument } from "../protocol/catalogue.ts";
+import { createActionDialogue } from "../protocol/dialogue.ts";
+
+export interface DialoguesOptions {
+  readonly entry: PreparedEntry;
+  readonly limits: ResolvedLimits;
+  readonly permissionsOf: (taskId: string) => Permissions;
+  readonly tools: DialogueTools;
+  readonly redact: () => TextStream;
+}
+
+/** Of the run. */
+export interface DialogueTools {
+  toolbox(): Promise<Toolbox>;
+  /** The folder of `keep`, which agents may read. */
+  results(): Promise<string>;
+  /** Returns the path of a file with the text. */
+  keep(name: string, text: string): Promise<string>;
+}
+
+/** Of a task that a task of the job delegates to, that one delegates to, and so on. */
+const deepest = 3;
+const daySeconds = 86_400;
+const defaultIterations = 20;
+
+export function actionDialogues(
+  options: DialoguesOptions,
+): Readonly<Record<string, DialogueSpec>> | undefined {
+  const specs = Object.entries(options.entry.tasks).flatMap(([name, task]) =>
+    task.protocol === undefined
+      ? []
+      : [[name, { start: (context: DialogueContext) => start(options, task, context) }] as const],
+  );
+  return specs.length === 0 ? undefined : Object.fromEntries(specs);
+}
+
+async function start(
+  { entry, limits, permissionsOf, tools, redact }: DialoguesOptions,
+  { iterations, preThinking, relics, monuments }: PreparedTask,
+  context: DialogueContext,
+): Promise<Dialogue> {
+  const { permissions, scope, work, depth } = context;
+  const masked = (text: string): string => {
+    const stream = redact();
+    return stream.push(text) + stream.end();
+  };
+  const toolbox = await tools.toolbox();
+  const offer = await toolbox.toolsFor(permissions, scope.signal);
+  for (const { server, reason } of offer.failures) {
+    context.decide({ kind: "tool-server-failed", server, reason });
+  }
+  const delegates = Object.keys(entry.tasks).filter(
+    (name) =>
+      depth < deepest &&
+      name !== work.taskId &&
+      mayDelegate(permissions, name, permissionsOf(name)),
+  );
+  const { taskMinutes, parallel } = limits;
+  const delegateSeconds = Math.min(taskMinutes * 60, daySeconds);
+  const make = createActionDialogue({
+    tools: offer.tools,
+    relics: toolbox.relicsFor(relics, permissions),
+    monuments: monumentsOf(entry, monuments),
+    delegates,
+    limits: { parallel, delegateSeconds },
+    iterations: iterations ?? defaultIterations,
+    preThinking: preThinking === undefined || preThinking === false ? 0 : preThinking.iterations,
+    store: (id, text) => tools.keep(id, text),
+    readable: [await tools.results()],
+    redact: masked,
+  });
+  return make(context);
+}
+
+function monumentsOf(entry: PreparedEntry, names: readonly string[] | undefined): Monument[] {
+  return Object.entries(entry.monuments ?? {})
+    .filter(([name]) => names?.includes(name) ?? true)
+    .map(([name, { tools = [], relics = [] }]) => ({ name, tools, relics }));
+}

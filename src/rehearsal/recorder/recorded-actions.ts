@@ -1,0 +1,166 @@
+/** What a recording keeps of the action protocol: which turns are documents, and how the actions ended. */
+import { isList, isRecord } from "../../document/guards.ts";
+import type { EndedStatus } from "../../events/action.ts";
+import type { RunEvent, TurnStarted, WorkRef } from "../../events/event.ts";
+import { completeDocument, shortDocument } from "../format/document-fields.ts";
+import type { ActionFields, DocumentFields, ReplyFields } from "../format/rehearsal-file.ts";
+import type { RecordedTurn } from "./recorded-session.ts";
+
+interface Dialogue {
+  /** The newest turn of the task's prompt. */
+  turn: RecordedTurn | undefined;
+  /** A document was answered since the prompt of the task was sent: the next prompt is about its actions. */
+  continues: boolean;
+  /** A document was answered in this run of the task. */
+  hasActed: boolean;
+  /** Ids of actions that ended while the model was answering. */
+  ended: string[];
+}
+
+interface EndedAction {
+  readonly work: WorkRef;
+  readonly id: string;
+  readonly document: number;
+  readonly status: EndedStatus;
+}
+
+export class RecordedActions {
+  readonly #dialogues = new Map<string, Dialogue>();
+  readonly #ended: EndedAction[] = [];
+  #wait = false;
+
+  report(event: RunEvent): void {
+    switch (event.type) {
+      case "work.started":
+        this.#dialogues.delete(keyOf(event.work));
+        break;
+      case "turn.started":
+        if (event.purpose !== "prompt") this.#of(event.work).continues = false;
+        break;
+      case "decision":
+        if (event.decision.kind === "criteria-retry" && event.work !== null) {
+          this.#of(event.work).continues = false;
+        }
+        break;
+      case "action":
+        this.#act(event.work, event.action);
+        break;
+      default:
+        break;
+    }
+  }
+
+  /** The part of a prompt that is the same in a replay: results differ in order, durations and paths. */
+  lastingPrompt({ work, purpose, prompt }: TurnStarted): string {
+    const { continues, hasActed } = this.#of(work);
+    if (purpose !== "prompt" || !hasActed) return prompt;
+    // After a retry, news follow the prompt of the task.
+    return continues ? "" : (prompt.split("\n", 1)[0] ?? "");
+  }
+
+  /** Whether a reply waits for actions. */
+  get wait(): boolean {
+    return this.#wait;
+  }
+
+  prompted(work: WorkRef, turn: RecordedTurn): void {
+    this.#of(work).turn = turn;
+  }
+
+  /** What the next reply of the model has to wait for: a replay is faster than the run, its actions are not. */
+  after(work: WorkRef): Pick<ReplyFields, "after"> {
+    const { ended } = this.#of(work);
+    const after = ended.splice(0);
+    if (after.length === 0) return {};
+    this.#wait = true;
+    return { after };
+  }
+
+  /** Undefined if there were none. */
+  expectation(): readonly ActionFields[] | undefined {
+    const works = new Set(this.#ended.map(({ work }) => work.workId));
+    const count = new Map<string, number>();
+    const keys = this.#ended.map(({ work, id }) => JSON.stringify([keyOf(work), id]));
+    for (const key of keys) count.set(key, (count.get(key) ?? 0) + 1);
+    const looped = this.#ended.some(({ work }) => work.iteration > 1);
+    const fields = this.#ended.map(({ work, id, document, status }, index) => ({
+      ...(works.size > 1 ? { task: work.taskId, workId: work.workId } : {}),
+      ...(looped ? { iteration: work.iteration } : {}),
+      id,
+      ...((count.get(keys[index] ?? "") ?? 0) > 1 ? { document } : {}),
+      status,
+    }));
+    return fields.length === 0 ? undefined : fields;
+  }
+
+  #act(work: WorkRef, action: Extract<RunEvent, { type: "action" }>["action"]): void {
+    const dialogue = this.#of(work);
+    const { turn } = dialogue;
+    switch (action.type) {
+      case "actions.accepted": {
+        dialogue.continues = true;
+        dialogue.hasActed = true;
+        const reply = turn?.replies.at(-1);
+        if (reply !== undefined) reply.fields = withDocument(reply.fields);
+        break;
+      }
+      case "actions.rejected":
+        dialogue.continues = true;
+        dialogue.hasActed = true;
+        break;
+      case "action.ended": {
+        const { id, iteration: document, status } = action;
+        this.#ended.push({ work, id, document, status });
+        if (turn?.state === "open") dialogue.ended.push(id);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+
+  #of(work: WorkRef): Dialogue {
+    const key = keyOf(work);
+    const dialogue = this.#dialogues.get(key) ?? {
+      turn: undefined,
+      continues: false,
+      hasActed: false,
+      ended: [],
+    };
+    this.#dialogues.set(key, dialogue);
+    return dialogue;
+  }
+}
+
+/** Of one run of a task: of a work, or one that a work delegates to. */
+export function keyOf({ workId, taskId, iteration }: WorkRef): string {
+  return JSON.stringify([workId, taskId, iteration]);
+}
+
+/** Deeper documents stay texts: a file is not read to any depth. */
+const DEEPEST = 80;
+
+/** With the text of the answer as a document, if that says the same. */
+function withDocument(fields: ReplyFields): ReplyFields {
+  const { text, ...rest } = fields;
+  const document = documentOf(text);
+  return document === undefined ? fields : { ...rest, document: shortDocument(document) };
+}
+
+function documentOf(text: string | undefined): DocumentFields | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    if (!isRecord(value) || depthOf(value) > DEEPEST) return undefined;
+    const isComplete = Object.keys(completeDocument({})).every((name) =>
+      Object.hasOwn(value, name),
+    );
+    return isComplete ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function depthOf(value: unknown): number {
+  const inner = isList(value) ? value : isRecord(value) ? Object.values(value) : [];
+  return inner.reduce((deepest: number, one) => Math.max(deepest, 1 + depthOf(one)), 0);
+}

@@ -1,0 +1,258 @@
+/** Tools that an entry declares, called in an ordinary task: the real process, the real runtime, real commands. */
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { runCli, type CliResult } from "../rig/cli.ts";
+import { startModelServer, type RecordedRequest, type Script } from "../rig/model-server.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+
+const parameters = {
+  type: "object",
+  properties: { words: { type: "array", items: { type: "string" } } },
+  required: ["words"],
+  additionalProperties: false,
+};
+
+const node = (script: string): readonly string[] => [process.execPath, "-e", script];
+
+const echo = {
+  description: "Joins words.",
+  parameters,
+  command: node(
+    `let text = ""; process.stdin.on("data", (part) => (text += part)).on("end", () => {
+       console.error("joining");
+       console.log(JSON.stringify({ joined: JSON.parse(text).words.join(" ") }));
+     });`,
+  ),
+};
+
+interface Setup {
+  readonly tools?: object;
+  readonly task?: object;
+  readonly permissions?: unknown;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+}
+
+interface Ran extends CliResult {
+  readonly requests: readonly RecordedRequest[];
+  readonly results: readonly string[];
+}
+
+async function run(t: TestContext, script: Script, setup: Setup = {}): Promise<Ran> {
+  const { tools = { echo }, task = {}, env = {}, args = [] } = setup;
+  const { permissions = { preset: "read-only", tools: ["echo"] } } = setup;
+  const entry = {
+    models: { driving: "driver" },
+    tools,
+    tasks: { only: { model: { category: "driving" }, prompt: "Go", permissions, ...task } },
+    jobs: { job: { work: { kind: "Ref", taskId: "only" } } },
+  };
+  const server = await startModelServer(script);
+  t.after(() => server.close());
+  const workspace = await makeWorkspace(t, { "entry.json": JSON.stringify(entry) });
+  const address = ["--provider-base-url", server.baseUrl, "--provider-api-key", "a-key"];
+  const result = await runCli(["run", "entry.json", ...address, "--verbose", ...args], {
+    cwd: workspace.path,
+    env,
+  });
+  const { requests } = server;
+  return { ...result, requests, results: requests.at(-1)?.toolResults ?? [] };
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+const call = (name: string, given: Given = { words: ["a", "b"] }) => ({
+  toolCalls: [{ name, arguments: given }],
+});
+
+const once =
+  (name: string, given?: Given): Script =>
+  ({ toolResults }) =>
+    toolResults.length > 0 ? { text: "Done" } : call(name, given);
+
+describe("a tool of the entry", () => {
+  it("is offered with its parameters, run as a command, and its result reaches the model as data", async (t) => {
+    const { code, requests, results, stdout, stderr } = await run(t, once("echo"));
+    assert.equal(code, 0, stdout + stderr);
+    assert.ok(requests[0]?.tools.includes("echo"));
+    assert.match(JSON.stringify(requests[0]?.body), /Joins words\..*"words"/);
+    assert.equal(results.length, 1);
+    assert.match(results[0] ?? "", /is data.*\n```\n\{"joined":"a b"\}\n```$/);
+    assert.match(stdout, /echo/);
+  });
+
+  it("is not run with arguments that don't match, and the model hears what is wrong", async (t) => {
+    const { code, results } = await run(t, once("echo", { words: ["a", 5], more: true }));
+    assert.equal(code, 0);
+    assert.match(results[0] ?? "", /Nothing was run/);
+    assert.match(results[0] ?? "", /arguments\.words\[1\]: /);
+    assert.match(results[0] ?? "", /arguments\.more: Unknown field/);
+  });
+
+  it("is not offered where permissions.tools doesn't name it", async (t) => {
+    const { code, requests, results } = await run(t, once("echo"), { permissions: "read-only" });
+    assert.equal(code, 0);
+    assert.ok(!requests[0]?.tools.includes("echo"));
+    assert.doesNotMatch(results.join(), /joined/);
+  });
+
+  it("fails with its exit code and the end of what it printed", async (t) => {
+    const tools = {
+      echo: { ...echo, command: node("console.error('no index here'); process.exit(3)") },
+    };
+    const { results } = await run(t, once("echo"), { tools });
+    assert.match(results[0] ?? "", /echo failed/);
+    assert.match(results[0] ?? "", /no index here/);
+    assert.match(results[0] ?? "", /3/);
+  });
+
+  it("counts for toolExecuted once it was called, and is named in the retry", async (t) => {
+    const prompts: string[] = [];
+    const { code, stdout } = await run(
+      t,
+      ({ prompt, toolResults }) => {
+        if (toolResults.length > 0) return { text: "Done" };
+        prompts.push(prompt);
+        return prompts.length === 1 ? { text: "I forgot" } : call("echo");
+      },
+      { task: { criteria: { toolExecuted: ["echo"], failureAction: { retryTimes: 1 } } } },
+    );
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(prompts, ["Go", "Go\n\n## Required Tool Not Called: echo"]);
+  });
+
+  it("does not count for toolExecuted if its call failed", async (t) => {
+    const tools = { echo: { ...echo, command: node("process.exit(1)") } };
+    const { code, stdout } = await run(t, once("echo"), {
+      tools,
+      task: { criteria: { toolExecuted: ["echo"], failureAction: { retryTimes: 0 } } },
+    });
+    assert.equal(code, 1);
+    assert.match(stdout, /not called successfully in the last turn: echo/);
+  });
+
+  it("sees what --env names of the environment, and its secrets are masked before the model sees them", async (t) => {
+    const secret = "hunter2-but-much-longer";
+    const print = "console.error(process.env.API_TOKEN); console.log(`${process.env.API_TOKEN}`)";
+    for (const [args, told] of [
+      [["--env", "API_TOKEN"], "***"],
+      [[], "undefined"],
+    ] as const) {
+      const { results, requests, stdout, stderr, code } = await run(t, once("echo"), {
+        tools: { echo: { ...echo, command: node(print) } },
+        env: { API_TOKEN: secret },
+        args,
+      });
+      assert.equal(code, 0, stdout + stderr);
+      assert.ok((results[0] ?? "").includes(told), results[0]);
+      const all = requests.map(({ body }) => JSON.stringify(body)).join("") + stdout + stderr;
+      assert.ok(!all.includes(secret), "the secret is in a request or in the log");
+    }
+  });
+
+  it("keeps a long result in a file that the agent may read, and that is gone after the run", async (t) => {
+    const tools = { echo: { ...echo, command: node("console.log('line\\n'.repeat(20_000))") } };
+    let path = "";
+    const { code, results } = await run(
+      t,
+      ({ toolResults }) => {
+        if (toolResults.length === 0) return call("echo");
+        path = /"(\/[^"]+\.txt)"/.exec(toolResults[0] ?? "")?.[1] ?? path;
+        if (toolResults.length > 1) return { text: "Done" };
+        return { toolCalls: [{ name: "view", arguments: { path, view_range: [19_000, 19_001] } }] };
+      },
+      { tools },
+    );
+    assert.equal(code, 0);
+    assert.match(results[0] ?? "", /the first 8000 of \d+ characters/);
+    assert.match(results[1] ?? "", /line/);
+    assert.doesNotMatch(results[1] ?? "", /Denied/);
+    const left = (await readdir(tmpdir())).filter((name) => path.includes(`/${name}/`));
+    assert.deepEqual(left, []);
+    assert.ok(path.startsWith(join(tmpdir(), "agent-jobs-tools-")), path);
+  });
+
+  it("is rehearsed: the script calls it by its name, and the command really runs", async (t) => {
+    const entry = {
+      models: { driving: "driver" },
+      permissions: { preset: "read-only", tools: ["*"] },
+      tools: { echo },
+      tasks: {
+        only: {
+          model: { category: "driving" },
+          prompt: "Go",
+          criteria: { toolExecuted: ["echo"], failureAction: { retryTimes: 0 } },
+        },
+      },
+      jobs: { job: { work: { kind: "Ref", taskId: "only" } } },
+    };
+    const tools = [{ name: "echo", arguments: { words: ["x", "y"] } }];
+    const workspace = await makeWorkspace(t, {
+      "e.json": JSON.stringify(entry),
+      "r.json": JSON.stringify({
+        entry: "e.json",
+        sessions: [{ turns: [{ replies: [{ tools }, "Done"] }] }],
+      }),
+    });
+    const { code, stdout, stderr } = await runCli(["run", "e.json", "--rehearse", "r.json"], {
+      cwd: workspace.path,
+    });
+    assert.equal(code, 0, stdout + stderr);
+  });
+});
+
+describe("a task with a protocol", () => {
+  const document = JSON.stringify({
+    status: "SUCCESS",
+    thoughts: [],
+    actions: [],
+    stop: true,
+    response: "Done.",
+  });
+  const isFormatted = ({ body }: RecordedRequest): boolean =>
+    JSON.stringify(body).includes('"name":"action_document"');
+
+  it("asks the model for a document in JSON, and for nothing of the kind in its conditions", async (t) => {
+    const yes = { toolCalls: [{ name: "job_boolean_true", arguments: { argument: "yes" } }] };
+    const { code, requests, stdout } = await run(
+      t,
+      ({ prompt, toolResults }) => {
+        if (prompt.includes("Is it?")) return toolResults.length > 0 ? { text: "Yes" } : yes;
+        return { text: document };
+      },
+      {
+        task: {
+          protocol: "actions",
+          criteria: {
+            condition: "Is it? job_boolean_true",
+            failureAction: { retryTimes: 0 },
+          },
+        },
+      },
+    );
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(
+      requests.map((request) => [request.prompt.includes("Is it?"), isFormatted(request)]),
+      [
+        [false, true],
+        [true, false],
+        [true, false],
+      ],
+    );
+    // Its actions call the tools of the entry, not the model.
+    assert.ok(!requests[0]?.tools.includes("echo"));
+  });
+
+  it("goes on with a server that takes no format", async (t) => {
+    const { code, requests, stdout } = await run(
+      t,
+      (request) => (isFormatted(request) ? { status: 400 } : { text: document }),
+      { task: { protocol: "actions" } },
+    );
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(requests.map(isFormatted), [true, false]);
+  });
+});

@@ -1,0 +1,191 @@
+/** MCP servers of an entry in whole runs of the command line, on the real runtime. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it, test, type TestContext } from "node:test";
+import { isRunning, sendSignal, waitUntilGone } from "../../src/platform/processes.ts";
+import { reapDeadRuns } from "../../src/platform/run-folder.ts";
+import { everything, fixture, until } from "../calls/mcp-rig.ts";
+import { runCli, startCli } from "../rig/cli.ts";
+import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
+
+const node = process.execPath;
+
+interface Parts {
+  readonly mcpServers: object;
+  readonly tools: readonly string[];
+  readonly calls?: readonly object[];
+  readonly criteria?: object;
+  /** The text of the last answer. */
+  readonly answer?: object | string;
+}
+
+async function workspaceWith(
+  t: TestContext,
+  { mcpServers, tools, calls = [], answer = "Done.", ...task }: Parts,
+): Promise<Workspace> {
+  const entry = {
+    models: { driving: "gpt-5-mini" },
+    mcpServers,
+    tasks: {
+      a: {
+        model: { category: "driving" },
+        prompt: "Ask the docs.",
+        permissions: { tools },
+        ...task,
+      },
+      b: { model: { category: "driving" }, prompt: "Say B." },
+    },
+    jobs: {
+      job: { work: { kind: "Ref", taskId: "a" } },
+      other: { work: { kind: "Ref", taskId: "b" } },
+    },
+  };
+  const replies = [...(calls.length === 0 ? [] : [{ tools: calls }]), answer];
+  return makeWorkspace(t, {
+    "e.json": JSON.stringify(entry),
+    "r.json": JSON.stringify({ entry: "e.json", sessions: [{ turns: [{ replies }] }] }),
+    "other.json": JSON.stringify({ entry: "e.json", job: "other", sessions: [{ turns: ["B"] }] }),
+  });
+}
+
+const run = ["run", "e.json", "job", "--rehearse", "r.json", "--verbose", "--journal", "j.jsonl"];
+
+test("an ordinary task calls a tool of a published server by its function", async (t) => {
+  const workspace = await workspaceWith(t, {
+    mcpServers: { all: { command: node, args: [everything, "stdio"] } },
+    tools: ["all/echo"],
+    calls: [
+      { name: "all/echo", arguments: { message: "hello from the run" } },
+      // The name that the model knows.
+      { name: "all-echo", arguments: { message: "once more" } },
+    ],
+    criteria: { toolExecuted: ["all/echo"], failureAction: { retryTimes: 0 } },
+  });
+  const { code, stdout, stderr } = await runCli(run, { cwd: workspace.path });
+  assert.equal(code, 0, stdout + stderr);
+  const journal = readFileSync(join(workspace.path, "j.jsonl"), "utf8");
+  assert.match(journal, /Echo: hello from the run/);
+  assert.match(journal, /Echo: once more/);
+  assert.match(journal, /"toolName":"all\/echo"/);
+  assert.doesNotMatch(journal, /"toolName":"all-echo"/);
+});
+
+test("a server that can't be started is reported, and the run goes on without it", async (t) => {
+  const workspace = await workspaceWith(t, {
+    mcpServers: { docs: { command: node, args: [fixture, "exits"] } },
+    tools: ["docs/*"],
+  });
+  const { code, stdout, stderr } = await runCli(run, { cwd: workspace.path });
+  assert.equal(code, 0, stdout + stderr);
+  assert.match(stdout, /docs.*exit code 7/);
+});
+
+describe("a variable of an MCP server", () => {
+  const secret = "s3cr3t-of-the-docs";
+  const docs = { command: node, args: [fixture, "secret"], env: { GIVEN: "env:DOCS_VALUE" } };
+  const parts: Parts = {
+    mcpServers: { docs },
+    tools: ["docs/call"],
+    calls: [{ name: "docs-call", arguments: {} }],
+  };
+
+  it("must be allowed, or there is no run", async (t) => {
+    const { path: cwd } = await workspaceWith(t, parts);
+    const { code, stderr } = await runCli(run, { cwd, env: { DOCS_VALUE: secret } });
+    assert.equal(code, 2);
+    assert.match(stderr, /The MCP server "docs" needs .* DOCS_VALUE\. Allow it with --env\./);
+    assert.equal(existsSync(join(cwd, "j.jsonl")), false);
+  });
+
+  for (const env of [{}, { DOCS_VALUE: "" }]) {
+    it(`must be set, and not just be allowed: ${JSON.stringify(env)}`, async (t) => {
+      const { path: cwd } = await workspaceWith(t, parts);
+      const { code, stderr } = await runCli([...run, "--env", "DOCS_VALUE"], { cwd, env });
+      assert.equal(code, 2);
+      assert.match(stderr, /server "docs" needs .* DOCS_VALUE, which --env allows, but it is/);
+    });
+  }
+
+  it("is not asked for by a job that can't call the server, nor under a ceiling without servers", async (t) => {
+    const { path: cwd } = await workspaceWith(t, parts);
+    const other = await runCli(["run", "e.json", "other", "--rehearse", "other.json"], { cwd });
+    assert.equal(other.code, 0, other.stderr);
+    const under = await runCli([...run, "--permissions", "workspace"], { cwd });
+    assert.doesNotMatch(under.stderr, /DOCS_VALUE/);
+  });
+
+  it("reaches the server, and is masked in everything that leaves the run", async (t) => {
+    const { path: cwd } = await workspaceWith(t, parts);
+    const env = { DOCS_VALUE: secret };
+    const { code, stdout, stderr } = await runCli([...run, "--env", "DOCS_VALUE"], { cwd, env });
+    assert.equal(code, 0, stdout + stderr);
+    const journal = readFileSync(join(cwd, "j.jsonl"), "utf8");
+    assert.match(journal, /docs-call|docs\/call/);
+    assert.doesNotMatch(journal, /none/);
+    for (const text of [stdout, stderr, journal]) assert.doesNotMatch(text, /s3cr3t/);
+    // An entry may be given variables for its servers without a warning about prompts.
+    assert.doesNotMatch(stdout + stderr, /Workflows may read/);
+  });
+});
+
+describe("a server that ignores SIGTERM", () => {
+  const started = async (t: TestContext, signal: NodeJS.Signals) => {
+    // The run works in a copy of its folder.
+    const file = join((await makeWorkspace(t)).path, "log");
+    const { path: cwd } = await workspaceWith(t, {
+      mcpServers: { docs: { command: node, args: [fixture, "stubborn", file] } },
+      tools: ["docs/*"],
+      answer: { hang: true },
+    });
+    const child = startCli(run, { cwd });
+    t.after(() => child.kill());
+    const log = (): string => (existsSync(file) ? readFileSync(file, "utf8") : "");
+    await until(() => log().includes("child"));
+    const pids = [...log().matchAll(/^(?:start|child) (\d+)$/gm)].map(([, pid]) => Number(pid));
+    t.after(() => {
+      for (const pid of pids) sendSignal(pid, "SIGKILL");
+    });
+    assert.equal(pids.length, 2);
+    child.signal(signal);
+    await child.ended;
+    return pids;
+  };
+
+  it("is ended with its children when the run is canceled", async (t) => {
+    assert.ok(await waitUntilGone(await started(t, "SIGTERM"), 5_000));
+  });
+
+  it("outlives SIGKILL of the run, and is ended by the next start", async (t) => {
+    const pids = await started(t, "SIGKILL");
+    assert.ok(pids.some(isRunning));
+    await reapDeadRuns();
+    assert.ok(await waitUntilGone(pids, 5_000));
+  });
+});
+
+test("a program that never closes its host ends, and so does its server", async (t) => {
+  const { path: cwd } = await makeWorkspace(t);
+  const servers = new URL("../../src/calls/mcp-servers.js", import.meta.url).href;
+  const log = join(cwd, "log");
+  const program = `
+    import { McpServers } from ${JSON.stringify(servers)};
+    const options = { environment: process.env, redact: (text) => text, version: "1" };
+    const run = new McpServers(options).forRun({ workingDirectory: ".", variables: {} });
+    const declaration = ${JSON.stringify({ command: node, args: [fixture, "stubborn", log] })};
+    const found = await run.toolsOf("docs", declaration, new AbortController().signal);
+    console.log(found.kind);`;
+  const child = spawn(node, ["--input-type=module", "-e", program], { cwd });
+  t.after(() => child.kill("SIGKILL"));
+  await once(child, "exit");
+  const pids = [...readFileSync(log, "utf8").matchAll(/^(?:start|child) (\d+)$/gm)];
+  assert.equal(pids.length, 2);
+  assert.ok(
+    await waitUntilGone(
+      pids.map(([, pid]) => Number(pid)),
+      5_000,
+    ),
+  );
+});

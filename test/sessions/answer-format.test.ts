@@ -1,0 +1,184 @@
+/** What a model server gets of a turn that asks for an answer in JSON, on the real runtime, over its three wire APIs. */
+import assert from "node:assert/strict";
+import { describe, it, test } from "node:test";
+import type { AnswerFormat } from "../../src/engine/ports.ts";
+import { isRecord } from "../../src/document/guards.ts";
+import { withAnswerFormat } from "../../src/sessions/answer-format.ts";
+import { parseRequest, streamedBody, type RecordedRequest } from "../rig/model-server.ts";
+import { completed, crashOf, makeRig, turn } from "./rig.ts";
+
+const answerFormat: AnswerFormat = {
+  name: "action_document",
+  schema: { type: "object", properties: { stop: { type: "boolean" } }, required: ["stop"] },
+};
+const described = { ...answerFormat, strict: false };
+
+function fields(request: RecordedRequest | undefined): Readonly<Record<string, unknown>> {
+  return fieldsOf(request?.body);
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
+}
+
+/** The format that the request asks for, wherever its API has it. */
+function asked(request: RecordedRequest | undefined): unknown {
+  const { response_format: ofChat, text } = fields(request);
+  return ofChat ?? fieldsOf(text)["format"];
+}
+
+const json = { text: '{"stop":true}' };
+
+describe("a turn with a format of its answer", () => {
+  it("asks for it over chat completions, in each request of the turn and in no other", async (t) => {
+    const rig = await makeRig(t, ({ toolResults, prompt }) =>
+      prompt === "First" && toolResults.length === 0
+        ? { toolCalls: [{ name: "job_boolean_true", arguments: { argument: "yes" } }] }
+        : json,
+    );
+    const session = await rig.open({ answersFormatted: true });
+    assert.equal(completed(await turn(session, "First", { answerFormat })).text, json.text);
+    completed(await turn(session, "Second"));
+    const format = { type: "json_schema", json_schema: described };
+    assert.deepEqual(rig.server.requests.map(asked), [format, format, undefined]);
+  });
+
+  it("asks for it over responses, beside what the runtime says about texts", async (t) => {
+    const rig = await makeRig(t, () => json, { wire: "responses" });
+    const session = await rig.open({ answersFormatted: true });
+    completed(await turn(session, "First", { answerFormat }));
+    completed(await turn(session, "Second"));
+    const format = { type: "json_schema", ...described };
+    assert.deepEqual(rig.server.requests.map(asked), [format, undefined]);
+    const [formatted, plain] = rig.server.requests.map((request) =>
+      fieldsOf(fields(request)["text"]),
+    );
+    const { format: _, ...rest } = formatted ?? {};
+    assert.deepEqual(rest, plain);
+  });
+
+  it("is an ordinary one over Anthropic's messages, and needs no handler", async (t) => {
+    const rig = await makeRig(t, () => json, { wire: "messages" });
+    completed(await turn(await rig.open(), "First"));
+    const session = await rig.open({ answersFormatted: true });
+    assert.equal(completed(await turn(session, "First", { answerFormat })).text, json.text);
+    const [plain, formatted] = rig.server.requests.map(fields);
+    assert.deepEqual(Object.keys(formatted ?? {}), Object.keys(plain ?? {}));
+    assert.equal(rig.sessions.runtimePids.length, 1);
+  });
+
+  it("has the history of its session as well", async (t) => {
+    const rig = await makeRig(t, () => json);
+    const history = [{ role: "user", text: "Where are you?" }] as const;
+    const session = await rig.open({ answersFormatted: true, history });
+    completed(await turn(session, "First", { answerFormat }));
+    const [request] = rig.server.requests;
+    assert.ok(asked(request));
+    assert.ok(request?.messages.some(({ content }) => content === "Where are you?"));
+  });
+});
+
+describe("a server that refuses the format", () => {
+  for (const status of [400, 422]) {
+    it(`with ${status} is asked without it at once, and no more`, async (t) => {
+      const rig = await makeRig(t, (request) => (asked(request) === undefined ? json : { status }));
+      for (let open = 0; open < 2; open += 1) {
+        const session = await rig.open({ answersFormatted: true });
+        completed(await turn(session, "First", { answerFormat }));
+        completed(await turn(session, "Second", { answerFormat }));
+      }
+      const all = rig.server.requests.map((request) => asked(request) !== undefined);
+      assert.deepEqual(all, [true, false, false, false, false]);
+    });
+  }
+
+  it("is remembered with its model: another model is asked for it", async (t) => {
+    const rig = await makeRig(t, (request) =>
+      request.model === "old" && asked(request) !== undefined ? { status: 400 } : json,
+    );
+    for (const modelId of ["old", "new", "old"]) {
+      const session = await rig.open({ answersFormatted: true, modelId });
+      completed(await turn(session, "First", { answerFormat }));
+    }
+    assert.deepEqual(
+      rig.server.requests.map((request) => [request.model, asked(request) !== undefined]),
+      [
+        ["old", true],
+        ["old", false],
+        ["new", true],
+        ["old", false],
+      ],
+    );
+  });
+
+  it("is not meant by a refusal that has another reason", async (t) => {
+    const rig = await makeRig(t, ({ prompt }) => (prompt === "Bad" ? { status: 400 } : json));
+    const session = await rig.open({ answersFormatted: true });
+    const crash = crashOf(await turn(session, "Bad", { answerFormat }));
+    assert.match(JSON.stringify(crash), /400/);
+    const next = await rig.open({ answersFormatted: true });
+    completed(await turn(next, "Good", { answerFormat }));
+    assert.ok(asked(rig.server.requests.at(-1)));
+  });
+});
+
+test("a sub-agent is not asked for the format", async (t) => {
+  const args = { name: "helper", description: "d", prompt: "Help", agent_type: "explore" };
+  const task = { name: "task", arguments: { ...args, mode: "sync" } };
+  const rig = await makeRig(t, ({ prompt, messages }) => {
+    if (prompt !== "Delegate") return { text: "Helped" };
+    return messages.at(-1)?.role === "tool" ? json : { toolCalls: [task] };
+  });
+  const session = await rig.open({
+    answersFormatted: true,
+    permissions: "all",
+    availableTools: ["task"],
+  });
+  completed(await turn(session, "Delegate", { answerFormat }));
+  assert.deepEqual(
+    rig.server.requests.map((request) => [
+      request.prompt.includes("Help") ? "Help" : request.prompt,
+      asked(request) !== undefined,
+    ]),
+    [
+      ["Delegate", true],
+      ["Help", false],
+      ["Delegate", true],
+    ],
+  );
+});
+
+test("a rehearsal is asked nothing new; an application's transport is", async (t) => {
+  for (const scripted of [true, false]) {
+    const requests: RecordedRequest[] = [];
+    const rig = await makeRig(t, () => ({}), {
+      provider: undefined,
+      transport: {
+        scripted,
+        send: ({ url, headers, body }) => {
+          requests.push(parseRequest(0, url, headers, body));
+          return Promise.resolve(new Response(streamedBody("m", json)));
+        },
+      },
+    });
+    const session = await rig.open({ answersFormatted: true });
+    completed(await turn(session, "First", { answerFormat }));
+    assert.deepEqual(
+      requests.map((request) => asked(request) !== undefined),
+      [!scripted],
+    );
+  }
+});
+
+test("a request that has a format, or none that is understood, stays as it is", () => {
+  const url = "http://host/v1/chat/completions";
+  const post = (body: unknown) => ({ url, method: "POST", body: JSON.stringify(body) });
+  const own = post({ messages: [], response_format: { type: "text" } });
+  assert.equal(withAnswerFormat(own, answerFormat), undefined);
+  assert.equal(withAnswerFormat({ url, method: "POST", body: "no json" }, answerFormat), undefined);
+  assert.equal(withAnswerFormat({ ...post({}), method: "GET" }, answerFormat), undefined);
+  const other = { ...post({}), url: "http://host/v1/embeddings" };
+  assert.equal(withAnswerFormat(other, answerFormat), undefined);
+  const nothing = post({ messages: [], response_format: null });
+  assert.ok(withAnswerFormat(nothing, answerFormat));
+});

@@ -1,0 +1,290 @@
+/** The rows of the action protocol: documents with their thoughts, and actions with what they got and returned. */
+import type { ComponentChildren } from "preact";
+import type { ActionModel, DocumentModel } from "../model/model.ts";
+import { documentTitle } from "../model/places.ts";
+import { formatCount, formatDuration, plural } from "../parts/format.ts";
+import { Icon } from "../parts/icon.tsx";
+import { StatusMark, type Status } from "../parts/status.tsx";
+import { useRunContext } from "./context.ts";
+import { PlaceLink } from "./place-link.tsx";
+import { Chevron, Cut, oneLine, Prose, type Opened } from "./row-parts.tsx";
+
+type EventOf<Type extends DocumentModel["event"]["type"]> = Extract<
+  DocumentModel["event"],
+  { readonly type: Type }
+>;
+
+export function DocumentRow({ document, opened }: { document: DocumentModel; opened: Opened }) {
+  const { event } = document;
+  switch (event.type) {
+    case "actions.accepted":
+      return <AcceptedRow document={document} event={event} opened={opened} />;
+    case "actions.rejected":
+      return <RejectedRow document={document} event={event} />;
+    case "actions.warning":
+      return (
+        <Note document={document} tone="warn">
+          <p>{event.text}</p>
+        </Note>
+      );
+    case "card.ended": {
+      const { status, reason, milliseconds } = event;
+      return (
+        <Note document={document} tone={status === "succeeded" ? undefined : "warn"}>
+          <p>
+            {documentTitle(document)}: {actionWord(status)} after {formatDuration(milliseconds)}
+          </p>
+          {reason === undefined ? null : <p class="small">{reason}</p>}
+        </Note>
+      );
+    }
+  }
+}
+
+function Note({
+  document,
+  tone,
+  children,
+}: {
+  document: DocumentModel;
+  tone: "warn" | "fail" | undefined;
+  children: ComponentChildren;
+}) {
+  return (
+    <div class="row-entry row-note" data-tone={tone ?? "skip"}>
+      <span class="row-icon">
+        <Icon name={tone === undefined ? "dot" : "alert"} size={14} />
+      </span>
+      <div class="row-body">{children}</div>
+      <PlaceLink place={document} />
+    </div>
+  );
+}
+
+function AcceptedRow({
+  document,
+  event,
+  opened,
+}: {
+  document: DocumentModel;
+  event: EventOf<"actions.accepted">;
+  opened: Opened;
+}) {
+  const { thoughts, response = "", actions, stop, variables } = event;
+  const open = opened.isOpen(document, false);
+  const changed = [
+    ...variables.set.map((name) => `${name} set`),
+    ...variables.deleted.map((name) => `${name} deleted`),
+  ];
+  const isEmpty = thoughts.length === 0 && changed.length === 0;
+  const [first] = thoughts;
+  const heading = (
+    <>
+      <Icon name="list" size={14} />
+      <strong class="document-title">{documentTitle(document)}</strong>
+      <span class="tag">{plural(actions, "action")}</span>
+      {stop ? <span class="tag">stop</span> : null}
+      {first === undefined ? null : (
+        <>
+          <span class="muted small document-thoughts">{plural(thoughts.length, "thought")}</span>
+          {open ? null : (
+            <span class="muted truncate preview document-preview">{oneLine(first.content)}</span>
+          )}
+        </>
+      )}
+    </>
+  );
+  return (
+    <div class="row-entry row-document">
+      <div class="row-body">
+        {isEmpty ? (
+          <div class="row-toggle row-plain">{heading}</div>
+        ) : (
+          <button
+            type="button"
+            class="row-toggle"
+            aria-expanded={open}
+            onClick={() => opened.toggle(document, !open)}
+          >
+            <Chevron />
+            {heading}
+          </button>
+        )}
+        {open ? (
+          <div class="reasoning">
+            {thoughts.map(({ type, content }, index) => (
+              <div key={index} class="thought">
+                <h4>{type}</h4>
+                <Prose text={content} />
+              </div>
+            ))}
+            {changed.length === 0 ? null : <p class="small">Variables: {changed.join(", ")}</p>}
+          </div>
+        ) : null}
+        {response.trim() === "" ? null : (
+          <div class="document-response">
+            <Prose text={response} />
+          </div>
+        )}
+      </div>
+      <PlaceLink place={document} />
+    </div>
+  );
+}
+
+const MAX_PROBLEMS = 50;
+
+function RejectedRow({
+  document,
+  event: { problems },
+}: {
+  document: DocumentModel;
+  event: EventOf<"actions.rejected">;
+}) {
+  return (
+    <Note document={document} tone="fail">
+      <p>
+        {documentTitle(document)}: {plural(problems.length, "problem")}
+      </p>
+      <ul class="problems small">
+        {problems.slice(0, MAX_PROBLEMS).map(({ path, message }, index) => (
+          <li key={index}>
+            {path === "" ? null : <code>{path}</code>} {message}
+          </li>
+        ))}
+      </ul>
+      {problems.length > MAX_PROBLEMS ? (
+        <p class="small">{plural(problems.length - MAX_PROBLEMS, "further problem")}</p>
+      ) : null}
+    </Note>
+  );
+}
+
+export function ActionRow({ action, opened }: { action: ActionModel; opened: Opened }) {
+  const { live } = useRunContext();
+  const { id, name, of, label, group, since, endedAt, end, params, requires } = action;
+  const open = opened.isOpen(action, false);
+  const status = statusOf(action, live);
+  const { output, outputCharacters = output?.length ?? 0, reason, replayed } = end ?? {};
+  const isEmpty = params === undefined && output === undefined && requires.length === 0;
+  const heading = (
+    <>
+      <StatusMark status={status} />
+      <span class="mono call-name truncate">{id}</span>
+      {name === "" || name === id ? null : (
+        <span class="tag">{of === "group" ? `group ${name}` : name}</span>
+      )}
+      {action.isBackground ? <span class="tag action-detail">background</span> : null}
+      {action.isInThought ? <span class="tag action-detail">in a thought</span> : null}
+      {replayed === true ? <span class="tag action-detail">earlier result</span> : null}
+      {label === undefined ? (
+        <span class="muted mono truncate preview">{oneLine(params ?? "")}</span>
+      ) : (
+        <span class="muted truncate preview">{label}</span>
+      )}
+      <span class="hidden-text">{wordOf(action, status)}</span>
+      {status === "succeeded" || status === "running" ? null : (
+        <span class="muted small action-word" aria-hidden="true">
+          {wordOf(action, status)}
+        </span>
+      )}
+      {since === undefined || endedAt === undefined ? null : (
+        <span class="muted small number">{formatDuration(endedAt - since)}</span>
+      )}
+    </>
+  );
+  return (
+    <div class={`row-entry row-call row-action ${group === undefined ? "" : "row-nested"}`}>
+      <div class="row-body">
+        {isEmpty ? (
+          <div class="row-toggle row-plain">{heading}</div>
+        ) : (
+          <button
+            type="button"
+            class="row-toggle"
+            aria-expanded={open}
+            onClick={() => opened.toggle(action, !open)}
+          >
+            <Chevron />
+            {heading}
+          </button>
+        )}
+        {status === "running" ? <ActionProgress action={action} /> : null}
+        {reason === undefined ? null : (
+          <p class="call-error small" data-tone={status === "failed" ? "fail" : "skip"}>
+            {reason}
+          </p>
+        )}
+        {open && !isEmpty ? (
+          <div class="call-details">
+            {requires.length === 0 ? null : <p class="small">Needs {requires.join(", ")}</p>}
+            {params === undefined ? null : (
+              <>
+                <h4>Params</h4>
+                <Cut text={params} label={`params of ${id}`} />
+              </>
+            )}
+            {output === undefined ? null : (
+              <>
+                <h4>
+                  Result
+                  {outputCharacters > output.length
+                    ? `, the beginning of ${formatCount(outputCharacters)} characters`
+                    : ""}
+                </h4>
+                <Cut text={output} label={`result of ${id}`} />
+              </>
+            )}
+          </div>
+        ) : null}
+      </div>
+      <PlaceLink place={action} />
+    </div>
+  );
+}
+
+/** Nothing if it tells no progress. */
+export function ActionProgress({ action }: { action: ActionModel }) {
+  const { percent, message, label, id } = action;
+  if (percent === undefined && message === undefined) return null;
+  return (
+    <div class="action-progress small">
+      {percent === undefined ? null : (
+        <>
+          <progress max={100} value={percent} aria-label={`Progress of ${label ?? id}`} />
+          <span class="number">{Math.floor(percent)} %</span>
+        </>
+      )}
+      {message === undefined ? null : <span class="muted truncate">{message}</span>}
+    </div>
+  );
+}
+
+function statusOf({ since, end, endedAt }: ActionModel, live: boolean): Status {
+  if (end === undefined) {
+    if (endedAt !== undefined) return "canceled";
+    if (!live) return "incomplete";
+    return since === undefined ? "pending" : "running";
+  }
+  switch (end.status) {
+    case "succeeded":
+    case "skipped":
+      return end.status;
+    case "failed":
+    case "timed_out":
+      return "failed";
+    case "cancelled":
+      return "canceled";
+  }
+}
+
+function wordOf({ end }: ActionModel, status: Status): string {
+  if (end !== undefined) return actionWord(end.status);
+  return status === "pending" ? "waiting" : status;
+}
+
+/** For people. The words of the protocol are for the model. */
+function actionWord(status: NonNullable<ActionModel["end"]>["status"]): string {
+  if (status === "timed_out") return "timed out";
+  return status === "cancelled" ? "canceled" : status;
+}
