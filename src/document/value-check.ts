@@ -43,6 +43,8 @@ export function compileValueCheck(schema: object): CompiledCheck {
       ownProperties: true,
       validateFormats: false,
       logger: false,
+      // Optimizing the generated code takes longer than running it a few times.
+      code: { optimize: false },
     }).compile(rules);
     const check: ValueCheck = (value) =>
       validate(value)

@@ -402,6 +402,31 @@ describe("a rehearsal on a server", () => {
     assert.doesNotMatch(JSON.stringify(session?.read(0)), /sessionError/);
   });
 
+  it("waits for actions before it replies, in a job and in a borrowed session", async (t) => {
+    const entry: Entry = {
+      ...entryOf({ t: { ...plain, protocol: "actions" } }, ref("t")),
+      permissions: { tools: ["echo"] },
+      tools: {
+        echo: {
+          description: "Says it.",
+          parameters: { type: "object" },
+          command: [process.execPath, "-e", "console.log('the echo')"],
+        },
+      },
+    };
+    const action = { action_id: "a", action: "echo", type: "tool", params: {}, execution: "ASYNC" };
+    const turns = [
+      { document: { actions: [action] } },
+      { after: "a", document: { stop: false } },
+      { prompt: "the echo", document: { response: "Heard." } },
+    ];
+    const rig = await makeLive(t, entry, [{ task: "t", turns }, { turns: ["Hello."] }]);
+    assert.equal((await story(rig, await run(rig))).at(-2), "jobSucceeded");
+    const { sessionId } = started(await rig.live.startSession("worker", rig.folder));
+    const { taskId } = started(rig.live.startTask("t", "", sessionId));
+    assert.match(JSON.stringify(await drain(rig.live, "task", taskId)), /taskSucceeded/);
+  });
+
   it("plays a task in a borrowed session in the workspace of this session", async (t) => {
     const looks = {
       tools: [{ name: "view", arguments: { path: "${workingDirectory}/made.txt" } }],

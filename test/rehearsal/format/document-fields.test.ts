@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { readMessage } from "../../../src/protocol/read-message.ts";
 import { completeDocument, shortDocument } from "../../../src/rehearsal/format/document-fields.ts";
 import type { DocumentFields } from "../../../src/rehearsal/format/rehearsal-file.ts";
-import { ask, play, prompt, system } from "../rig.ts";
+import { createScriptedModel } from "../../../src/rehearsal/player/scripted-model.ts";
+import { ask, play, prompt, script, system } from "../rig.ts";
 
 const action = { action: "build", type: "tool", params: {} };
 const rest = { thoughts: [], actions: null, response: null };
@@ -102,4 +103,17 @@ test("each turn of a session is a document", async () => {
     model.failures().join("\n"),
     /sessions\[0\] .* has 2 turns, but its session got prompt number 3\. .*Your answer was rejected/,
   );
+});
+
+test("a path is escaped in a document, as in the arguments of a tool", async () => {
+  const sessions = `  - turns:
+      - document: { response: "in \${workingDirectory}" }
+        tools: [{ name: view, arguments: { path: "\${workingDirectory}" } }]`;
+  const model = createScriptedModel(script(sessions), {
+    clock: { sleep: () => Promise.resolve() },
+    workingDirectory: "C:\\repo",
+  });
+  const { text, tools } = await ask(model, [system, prompt("Begin")]);
+  assert.equal(JSON.parse(text).response, "in C:\\repo");
+  assert.deepEqual(JSON.parse(tools[0]?.input ?? ""), { path: "C:\\repo" });
 });

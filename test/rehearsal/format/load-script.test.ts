@@ -279,6 +279,17 @@ for (const [what, yaml, message] of expectations) {
   });
 }
 
+test("tasks that expected decisions and actions name are to be checked against the entry", () => {
+  const rest = "expect: { decisions: [{ kind: note, task: a }], actions: [{ id: x, task: b }] }";
+  assert.deepEqual(
+    script("  []", rest).namedTasks.map(({ task, at: { codePath } }) => [task, codePath]),
+    [
+      ["a", "rehearsal.expect.decisions[0].task"],
+      ["b", "rehearsal.expect.actions[0].task"],
+    ],
+  );
+});
+
 test("a misspelled kind of decision is refused with a guess", () => {
   const [message = ""] = refused(
     "entry: a.yml\nsessions: []\nexpect: { decisions: [{ kind: criteria-fail }] }",

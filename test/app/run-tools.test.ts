@@ -1,0 +1,36 @@
+/** What a run makes of the declarations of its entry. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runTools } from "../../src/app/run-tools.ts";
+import { createRedactor } from "../../src/events/redact.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { entryWith, entryWithTask, prepared } from "../entry/rig.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+
+test("the relics of an entry read the working directory of the run, redacted", async (t) => {
+  const { path: workingDirectory } = await makeWorkspace(t, {
+    "docs/a.md": "The password is hunter2hunter2.\n",
+    "docs/b.md": "Denied.\n",
+  });
+  const options = {
+    workingDirectory,
+    environment: {},
+    redact: () => createRedactor(["hunter2hunter2"]).stream(),
+    clock: systemClock,
+  };
+  assert.equal(runTools({ ...options, entry: prepared(entryWith()) }), undefined);
+  const relics = { docs: { description: "x", files: ["docs/*"] } };
+  const tools = runTools({
+    ...options,
+    entry: prepared(entryWithTask({ protocol: "actions" }, { relics })),
+  });
+  assert.ok(tools !== undefined);
+  t.after(() => tools.close());
+  const [relic] = (await tools.toolbox()).relicsFor(["docs"], { read: ["!docs/b.md"] });
+  const signal = new AbortController().signal;
+  const outcome = await relic?.read("password", { signal, onProgress: () => {} });
+  assert.deepEqual(outcome, {
+    kind: "succeeded",
+    value: "docs/a.md:1\nThe password is ***.\n\nLeft out: 1 file that this task may not read.",
+  });
+});
