@@ -35,7 +35,7 @@ export interface ModelCallsOptions {
 }
 
 /** Of a tool without a limit of its own. */
-const toolSeconds = 600;
+export const toolSeconds = 600;
 /** How long a stopped call may take to settle. */
 export const graceSeconds = 10;
 /** The runtime replaces a longer result by a file that the agent may not read (docs/runtime-notes.md#tool-handlers). */
