@@ -25,7 +25,7 @@ const analyze: ActionTool = {
   readOnly: true,
   run: async ({ params }) => ({
     kind: "succeeded",
-    value: `The build ${params["build"]} is fine.`,
+    value: `The build ${String(params["build"])} is fine.`,
   }),
 };
 
