@@ -69,7 +69,7 @@ async function withOptions(
   const signals = cancelFromTerminal();
   const { signal, lastCall } = signals;
   const shown = new Set<string>();
-  const onProgress = ({ percent, message }: Parameters<TryOptions["onProgress"]>[0]): void => {
+  const onProgress: TryOptions["onProgress"] = ({ percent, message }) => {
     const share = percent === undefined ? "" : `${Math.round(percent)}%`;
     const line = [share, message ?? ""].filter((part) => part !== "").join(" ");
     shown.add(message ?? "");
