@@ -53,14 +53,20 @@ export async function tryTool(
   }
   return withTools(entry, workingDirectory, options, async (tools) => {
     const { signal, onProgress } = options;
-    const allowed = await tools.toolsFor({ preset: "read-only", tools: [name] }, signal);
-    const [failure] = allowed.failures;
-    if (failure !== undefined) return { kind: "failed", reason: failure.reason };
+    const pattern = server === undefined ? name : `${server}/*`;
+    const allowed = await tools.toolsFor({ preset: "read-only", tools: [pattern] }, signal);
     const tool = allowed.tools.find((one) => one.name === name);
-    if (tool === undefined) throw new UsageError(`There is no tool ${JSON.stringify(name)}.`);
+    if (tool === undefined) {
+      const [failure] = allowed.failures;
+      if (failure !== undefined) return { kind: "failed", reason: failure.reason };
+      const names = allowed.tools.map((one) => one.name);
+      throw unknownTool(`The MCP server ${JSON.stringify(server)}`, name, names);
+    }
     const compiled = compileValueCheck(tool.parameters);
     if (compiled.kind === "invalid") {
-      throw new UsageError(`The parameters of ${name} are no JSON Schema: ${compiled.reason}`);
+      throw new UsageError(
+        `The parameters of ${name} are not a valid JSON Schema: ${compiled.reason}`,
+      );
     }
     const problems = compiled.check(given);
     if (problems.length > 0) throw new UsageError(problems.map(problemText).join("\n"));
@@ -141,12 +147,18 @@ function declared(entry: PreparedEntry, name: string): ToolDeclaration {
   const tools = new Map(Object.entries(entry.tools ?? {}));
   const declaration = tools.get(name);
   if (declaration !== undefined) return declaration;
-  const names = [...tools.keys()];
-  if (names.length === 0) throw new UsageError("The entry has no tools.");
+  if (entry.mcpServers?.[name] !== undefined) {
+    throw new UsageError(`${name} is an MCP server. Name one of its tools: ${name}/TOOL.`);
+  }
+  throw unknownTool("The entry", name, [...tools.keys()]);
+}
+
+function unknownTool(owner: string, name: string, names: readonly string[]): UsageError {
+  if (names.length === 0) return new UsageError(`${owner} has no tools.`);
   const meant = suggest(name, names);
   const hint = meant === undefined ? "" : ` (${didYouMean(meant)})`;
-  throw new UsageError(
-    `The entry has no tool ${JSON.stringify(name)}${hint}. Its tools: ${names.join(", ")}.`,
+  return new UsageError(
+    `${owner} has no tool ${JSON.stringify(name)}${hint}. Its tools: ${names.join(", ")}.`,
   );
 }
 

@@ -8,6 +8,7 @@
 import type { ActionEvent } from "../events/action.ts";
 import { beginningOf } from "../events/cut.ts";
 import type { Clock } from "../events/clock.ts";
+import { cut } from "../events/cut.ts";
 import { startCall } from "../calls/call.ts";
 import type { CallContext, ToolOutcome } from "../calls/tool.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -189,7 +190,7 @@ export class Scheduler {
       params = { ...params, ...Object(result.value) };
       const [problem] = checkFinal(catalogue.check(target), target, params);
       if (problem !== undefined) {
-        const reason = `Wrong params: ${["params", ...problem.path].join(".")}: ${problem.reason}`;
+        const reason = `Invalid params: ${["params", ...problem.path].join(".")}: ${problem.reason}`;
         this.#settle(task, { status: "failed", reason });
         return;
       }
@@ -299,8 +300,7 @@ export class Scheduler {
     for (const { id, state } of group.members) {
       if (!isEnded(state)) continue;
       if (state.status === "succeeded") values.push([id, state.output.value]);
-      else
-        failures.push(`"${id}" ${verbOf(state.status)}: ${(reasonOf(state) ?? "").slice(0, 200)}`);
+      else failures.push(`"${id}" ${verbOf(state.status)}: ${cut(reasonOf(state) ?? "", 200)}`);
     }
     const output = outputOf(Object.fromEntries(values)) ?? { value: {}, text: "{}" };
     if (group.cancelReason !== undefined) {

@@ -137,7 +137,7 @@ describe("a task with protocol: actions", () => {
       answers: [
         documentOf([action("text", { action_id: "t", params: { length: 20_000 } })]),
         ({ prompt }) => {
-          path = /the file "([^"]+)" has all of it/.exec(prompt)?.[1] ?? "";
+          path = /the whole result is in the file "([^"]+)"/.exec(prompt)?.[1] ?? "";
           return documentOf([
             action("size", { action_id: "s", params: { path } }),
             action("env", { action_id: "where", params: { name: "AGENT_JOBS_RESULTS" } }),

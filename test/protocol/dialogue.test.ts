@@ -109,7 +109,7 @@ describe("a task with the action protocol", () => {
     const idle = documentOf(null);
     const reminded = await talk({ answers: [idle, stopped()] });
     assert.equal(reminded.outcome.kind, "succeeded");
-    assert.match(reminded.prompts[1] ?? "", /has no action and does not stop/);
+    assert.match(reminded.prompts[1] ?? "", /has no actions and does not stop/);
     const { outcome } = await talk({ answers: [idle] });
     assert.match(outcome.kind === "failed" ? outcome.reason : "", /nothing to do: /);
   });
@@ -321,6 +321,6 @@ describe("the tools of a task with the action protocol", () => {
     assert.deepEqual(endedActions, ["b succeeded"]);
     const notes = decisions.filter((text) => text.startsWith("[MISC]"));
     assert.equal(notes.length, 3, notes.join("\n"));
-    assert.match(notes[0] ?? "", /"srv\/bad" are no JSON Schema/);
+    assert.match(notes[0] ?? "", /"srv\/bad" are not a valid JSON Schema/);
   });
 });

@@ -36,7 +36,7 @@ describe("the next prompt", () => {
     for (const part of [
       `Note: There is no relic "none".`,
       `Action "b" (slow) is running.`,
-      `the first 5 of 10 characters; the file "results/a.txt" has all of it`,
+      `the first 5 of 10 characters; the whole result is in the file "results/a.txt"`,
       "\n01234\n",
       `Card "now":\n\`\`\`\n12:00\n`,
       `Relic "docs":\n\`\`\`\nRead me.\n`,

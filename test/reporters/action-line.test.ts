@@ -36,7 +36,7 @@ test("the log has documents with their response, what goes on in the background,
     "ship: document 3: 1 action, stop",
     "ship: said: Deployed to **staging**. Two end-to-end tests fail.",
     "ship: deploy started in the background",
-    "ship: warning: The status was SUCCESS, but it is TASK_STARTED.",
+    "ship: warning: The document claims the status SUCCESS, but it is TASK_STARTED.",
     "ship: deploy succeeded after 8.0 s",
   ]);
 });
