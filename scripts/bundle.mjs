@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { build as esbuild } from "esbuild";
 import { minify } from "terser";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -101,7 +102,7 @@ async function build({ entries, executable }) {
     fs.chmodSync(index, 0o755);
   }
   const [main] = Object.values(entries);
-  fs.writeFileSync(join(scratch, main, "licenses.txt"), licenses());
+  fs.writeFileSync(join(scratch, main, "licenses.txt"), await licenses());
 }
 
 /** Not ncc's own minifier: that leaves what is loaded later as it is, and to parse it is a part of every start. */
@@ -143,11 +144,33 @@ function filesOf(folder) {
     .sort();
 }
 
-/** The licenses of everything that the bundle may hold: every package that is not for development only. */
-function licenses() {
+/** What scripts/generate.mjs makes a text of. */
+async function packagesInTexts() {
+  const { metafile } = await esbuild({
+    entryPoints: [join(root, "src", "calls", "module-hooks.ts")],
+    absWorkingDir: root,
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform: "node",
+    mainFields: ["module", "main"],
+  });
+  return new Set(
+    Object.keys(metafile.inputs).flatMap(
+      (file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? [],
+    ),
+  );
+}
+
+/** The licenses of everything that the bundle may hold: every package that is not for development only, or in a text. */
+async function licenses() {
   const { packages } = JSON.parse(fs.readFileSync(join(root, "package-lock.json"), "utf8"));
+  const inTexts = await packagesInTexts();
   return Object.entries(packages)
-    .filter(([path, { dev, optional }]) => path !== "" && dev !== true && optional !== true)
+    .filter(
+      ([path, { dev, optional }]) =>
+        (path !== "" && dev !== true && optional !== true) || inTexts.has(path),
+    )
     .map(([path, { version, license }]) => {
       const folder = join(root, path);
       const file = fs.readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));

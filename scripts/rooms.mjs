@@ -176,11 +176,13 @@ export const rooms = {
 /** What `src/index.ts`, which only re-exports, may name. */
 export const library = [
   "app",
+  "calls",
   "document",
   "engine",
   "entry",
   "events",
   "journal",
+  "protocol",
   "sessions",
   "workflow",
 ];

@@ -44,6 +44,34 @@ export type { ProviderOptions } from "./app/options-provider.ts";
 export type { JobResult, RunJobOptions } from "./app/job-result.ts";
 export { runWorkflow, type RunWorkflowOptions, type WorkflowResult } from "./app/run-workflow.ts";
 export type { OpenQuestion } from "./app/questions.ts";
+export { createActionExecutor, type ActionExecutorOptions } from "./app/action-executor.ts";
+export type {
+  ActionExecutor,
+  ExecuteOptions as ActionExecuteOptions,
+  RunEnd as ActionRunEnd,
+  Standing as ActionStanding,
+  Turn as ActionTurn,
+} from "./protocol/executor.ts";
+export type { CardOutput } from "./protocol/cards.ts";
+export type { Delegation, Monument } from "./protocol/catalogue.ts";
+export type {
+  DeliveredResult,
+  Delivery as ActionDelivery,
+  Handle as ActionHandle,
+} from "./protocol/delivery.ts";
+export type { ExecutorLimits as ActionLimits } from "./protocol/limits.ts";
+export type { ProblemCode, ProtocolProblem } from "./protocol/model.ts";
+export { newsText, problemsText } from "./protocol/prompt.ts";
+export type { TaskView as ActionView } from "./protocol/task.ts";
+export type {
+  CallContext,
+  Relic,
+  Tool as ActionTool,
+  ToolCall,
+  ToolOutcome,
+  ToolProgress,
+} from "./calls/tool.ts";
+export type { ActionEvent } from "./events/action.ts";
 export type { Answer, Answers, Asker, Question } from "./workflow/ask.ts";
 export type { Executor, ScriptContext, ScriptEnd } from "./workflow/executor.ts";
 export type { LoadedWorkflow } from "./workflow/load-workflow.ts";

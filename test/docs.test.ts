@@ -81,6 +81,79 @@ describe("docs/workflows.md", () => {
   });
 });
 
+describe("docs/action-protocol.md", () => {
+  /** The items of the notes that the protocol was made from, and the rules for what they leave open. */
+  const features = [
+    "Long-running actions",
+    "Task ids and asking for the status",
+    "`build.tool.yml`",
+    "Internal variables",
+    "Expansion of the context",
+    "`depends_on` and `execution`",
+    "Sub-actions",
+    "`display`",
+    "Actions in thoughts",
+    "Trap cards",
+    "The model chooses how much to think",
+    "Pre-thinking that can be switched off",
+    "Thinking in the background",
+    "Delegation",
+    "Preflight",
+    "Repairs",
+    "States",
+    "The order of siblings",
+    "Bounded parallelism",
+    "Duplicate ids",
+    "Cycles, self, unknown",
+    "The end of a group",
+    "Delivery",
+    "Results are data",
+    "`task_manager`",
+    "Cancellation",
+    "Interpolation",
+    "Knowledge relics",
+    "Relics and monuments as actions",
+    "`security_level`",
+    "Thoughts",
+    "`stop: true`",
+    "Nothing to do",
+    "`status`",
+    "The iteration cap",
+    "The end of a run",
+    "Tools that misbehave",
+    "Builders",
+    "The six prototypes",
+    "Without a job",
+  ];
+  const section = read("docs/action-protocol.md").split("\n## Features and their tests\n")[1] ?? "";
+  const rows = (section.split("\n## ")[0] ?? "")
+    .split("\n")
+    .filter((line) => /^\|.*\]\(/.test(line))
+    .map((line) => line.split(" | ").map((cell) => cell.replace(/^\| |\s*\|?$/g, "").trim()));
+
+  it("has a row with tests for every feature", () => {
+    assert.deepEqual(
+      rows.map(([feature]) => feature),
+      features,
+    );
+    for (const [feature, text = "", tests = ""] of rows) {
+      assert.ok(text.length > 5 && tests.includes("](../test/"), feature);
+    }
+  });
+
+  it("names tests that exist", () => {
+    const links = rows.flatMap(([, , tests = ""]) => [
+      ...tests.matchAll(/\[([^\]]+)\]\(\.\.\/(test\/[\w./-]+)\)/g),
+    ]);
+    assert.ok(links.length >= 60);
+    const missing = links.filter(([, name = "", file = ""]) => !testsOf(file).includes(name));
+    assert.deepEqual(
+      missing.map(([link]) => link),
+      [],
+    );
+  });
+});
+
 describe("the pages about the action", () => {
   it("have the inputs and outputs of action.yml", async () => {
     const script = new URL("../scripts/write-action-docs.js", import.meta.url);

@@ -62,7 +62,10 @@ export interface JobHostOptions extends Partial<ModelAccess> {
   readonly answers?: Answers;
   /** Asks a person what `answers` doesn't answer. Default: such an ASK fails; in a run of `live`, it waits. */
   readonly ask?: Asker;
-  /** The names of the variables of `environment` that workflows and their scripts may read. Default: none. */
+  /**
+   * The names of the variables of `environment` that workflows and their scripts may read, and that tools and MCP
+   * servers of the entry may be given. Default: none.
+   */
   readonly env?: readonly string[];
   /** Run code fences of workflows with further tags, or those with `sh` or `python` in another way. */
   readonly executors?: readonly Executor[];

@@ -74,10 +74,15 @@ export function plainCommandsOf({
 export function scriptOf({ env, commands }: Extract<PlainCommands, { kind: "commands" }>): string {
   return [
     ...Object.entries(env).map(([name, value]) => `export ${name}=${singleQuoted(value)}`),
-    ...commands.map((command) => command.map(asWord).join(" ")),
+    ...commands.map(wordsOf),
   ]
     .map((line) => `${line}\n`)
     .join("");
+}
+
+/** A command as a line for a shell. */
+export function wordsOf(command: readonly string[]): string {
+  return command.map(asWord).join(" ");
 }
 
 function asWord(text: string): string {

@@ -11,7 +11,7 @@ import type {
   Tool as ServerTool,
 } from "@modelcontextprotocol/client";
 import { startTimeLimit } from "../platform/time-limit.ts";
-import { boundedFetch } from "./mcp-http.ts";
+import { boundedFetch, failBrokenStreams } from "./mcp-http.ts";
 import { ServerProgram } from "./mcp-program.ts";
 import { outcomeOf } from "./mcp-result.ts";
 import type { ServerAddress } from "./mcp-variables.ts";
@@ -68,11 +68,9 @@ export class Connection {
 
   /** Rejects with an Error for people, after ending what was started. */
   static async open(address: ServerAddress, options: ConnectOptions): Promise<Connection> {
-    const connection = new Connection(
-      address,
-      options,
-      await import("@modelcontextprotocol/client"),
-    );
+    const loaded = await import("@modelcontextprotocol/client");
+    if (options.signal.aborted) throw new Error(String(options.signal.reason));
+    const connection = new Connection(address, options, loaded);
     options.onOpen(connection);
     const limit = startTimeLimit(options.startMs, options.signal);
     try {
@@ -201,6 +199,7 @@ export class Connection {
         maxRetries: 2,
       },
     });
+    failBrokenStreams(transport);
     this.#leave = async () => {
       const limit = startTimeLimit(this.#options.graceMs, new AbortController().signal);
       await Promise.race([transport.terminateSession(), abortOf(limit.signal)]);
@@ -272,12 +271,7 @@ export class Connection {
     if (this.#program?.ended !== undefined && this.#closing === undefined)
       return this.#endOfServer();
     const { redact } = this.#options;
-    const cause = error instanceof Error ? error.cause : undefined;
-    const message = [error, cause]
-      .map((one) => (one instanceof Error ? one.message : ""))
-      .filter((text, index, all) => text !== "" && all.indexOf(text) === index)
-      .join(": ");
-    return this.#withErrors(redact((message || String(error)).slice(0, longestMessage)));
+    return this.#withErrors(redact(messageOf(error).slice(0, longestMessage)));
   }
 
   #withErrors(reason: string): string {
@@ -302,6 +296,19 @@ function progressOf(
     ...(percent === undefined ? {} : { percent }),
     ...(message === undefined ? {} : { message: redact(message.slice(0, longestMessage)) }),
   };
+}
+
+/** With its causes, where the reason is: `fetch failed` alone says nothing. */
+function messageOf(error: unknown): string {
+  const texts: string[] = [];
+  let one = error;
+  for (let depth = 0; depth < 5 && one instanceof Error; depth += 1) {
+    const code = "code" in one && typeof one.code === "string" ? one.code : "";
+    const text = one.message === "" ? code : one.message;
+    if (!texts.some((known) => known.includes(text))) texts.push(text);
+    one = one.cause;
+  }
+  return texts.join(": ") || String(error);
 }
 
 /** A promise that rejects when a signal aborts. */

@@ -1,5 +1,7 @@
 /** What goes between us and an MCP server at an address: requests that are answered, and bodies of a bounded size. */
 
+import type { Transport } from "@modelcontextprotocol/client";
+
 /** Bytes of one answer, and of one event of a stream. */
 const longestMessage = 64 * 1024 * 1024;
 
@@ -17,6 +19,28 @@ export async function boundedFetch(url: string | URL, init: RequestInit = {}): P
   const body = response.body.pipeThrough(limited(longestMessage, isEvents));
   return new Response(body, { status, statusText, headers });
 }
+
+/**
+ * The client waits for ever for the answer that was to come in a stream which broke. This answers in its place; an
+ * answer that nobody waits for is ignored.
+ */
+export function failBrokenStreams(transport: Transport): void {
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) =>
+    send(message, {
+      ...options,
+      onRequestStreamEnd: () => {
+        options?.onRequestStreamEnd?.();
+        if (!("method" in message) || !("id" in message)) return;
+        const error = { code: streamBroken, message: brokenOff };
+        transport.onmessage?.({ jsonrpc: "2.0", id: message.id, error });
+      },
+    });
+}
+
+/** Of the codes that are free for implementations. */
+const streamBroken = -32_000;
+const brokenOff = `The answer of the server broke off, or was longer than ${longestMessage / (1024 * 1024)} MB.`;
 
 /** `byEvent`: the limit is for what comes between two empty lines. */
 function limited(most: number, byEvent: boolean): TransformStream<Uint8Array, Uint8Array> {

@@ -75,7 +75,7 @@ export class McpServers {
       return await orAborted(start.connection, signal);
     } finally {
       start.waiting -= 1;
-      if (start.waiting === 0) start.abort.abort("The start was canceled.");
+      if (start.waiting === 0) this.#abandon(key, start);
     }
   }
 
@@ -95,12 +95,20 @@ export class McpServers {
     const connection = this.#connect(key, abort.signal);
     const start: Start = { connection, abort, waiting: 0 };
     this.#starting.set(key.id, start);
-    const forget = (): void => void this.#starting.delete(key.id);
+    const forget = (): void => {
+      if (this.#starting.get(key.id) === start) this.#starting.delete(key.id);
+    };
     connection.then((one) => {
       forget();
       this.#running.set(key.id, one);
     }, forget);
     return start;
+  }
+
+  /** Nobody waits for it any more. If it isn't done, it ends, and the next one who asks starts it anew. */
+  #abandon({ id }: ServerKey, start: Start): void {
+    if (this.#starting.get(id) === start) this.#starting.delete(id);
+    start.abort.abort("The start was canceled.");
   }
 
   async #connect({ address, cwd }: ServerKey, signal: AbortSignal): Promise<Connection> {

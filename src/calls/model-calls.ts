@@ -35,9 +35,9 @@ export interface ModelCallsOptions {
 }
 
 /** Of a tool without a limit of its own. */
-const toolSeconds = 600;
+export const toolSeconds = 600;
 /** How long a stopped call may take to settle. */
-const graceSeconds = 10;
+export const graceSeconds = 10;
 /** The runtime replaces a longer result by a file that the agent may not read (docs/runtime-notes.md#tool-handlers). */
 const wholeBytes = 16_000;
 const beginningCharacters = 8_000;
@@ -163,7 +163,7 @@ function rejected({ name }: Tool, problems: readonly string[]): ModelAnswer {
   return { succeeded: false, text };
 }
 
-function problemText({ path, reason }: ValueProblem): string {
+export function problemText({ path, reason }: ValueProblem): string {
   const keys = path.map((key) => (/^\d+$/.test(String(key)) ? Number(key) : key));
   return `${codePathOf({}, "arguments", keys)}: ${reason}`;
 }

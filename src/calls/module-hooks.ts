@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { transform } from "sucrase";
 
-export const load: LoadHook = async (url, context, nextLoad) => {
+const load: LoadHook = async (url, context, nextLoad) => {
   const [, extension] = /^file:.*(\.[mc]?ts)(?:[?#]|$)/.exec(url) ?? [];
   if (extension === undefined || url.includes("/node_modules/")) return nextLoad(url, context);
   const path = fileURLToPath(url);
@@ -43,3 +43,6 @@ function packageType(folder: string): "module" | "commonjs" | undefined {
   const parent = dirname(folder);
   return parent === folder ? undefined : packageType(parent);
 }
+
+// For Node, which finds it by this name.
+export { load };

@@ -89,11 +89,10 @@ export async function runModule(
   return withTail(failed(`${module} ended its process before the function returned.`), tail);
 }
 
-export type Located =
-  { readonly kind: "located"; readonly path: string } | ReturnType<typeof failed>;
+type Located = { readonly kind: "located"; readonly path: string } | ReturnType<typeof failed>;
 
 /** The real path of a file in the working directory. */
-export function locateModule(workingDirectory: string, module: string, field: string): Located {
+function locateModule(workingDirectory: string, module: string, field: string): Located {
   const path = resolve(workingDirectory, module);
   const outside = failed(`${field}: ${module} is outside of the working directory.`);
   if (!isUnder(path, workingDirectory)) return outside;

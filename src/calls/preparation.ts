@@ -121,6 +121,9 @@ function isFileIn(workingDirectory: string, name: string): boolean {
   }
 }
 
+/** The variable with the folder of long results, which tools may read. */
+const RESULTS = "AGENT_JOBS_RESULTS";
+
 /** A command in a container of an image that has been built, with the working directory at the same path as here. */
 export function inContainer(
   image: string,
@@ -130,6 +133,7 @@ export function inContainer(
 ): Pick<Program, "command" | "cleanUp"> {
   const name = `agent-jobs-${randomUUID()}`;
   const { uid, gid } = ids();
+  const results = container[RESULTS];
   const command = [
     "docker",
     "run",
@@ -141,7 +145,10 @@ export function inContainer(
     ...(uid === undefined ? [] : ["--user", `${uid}:${gid}`]),
     "--mount",
     mount(workingDirectory, false),
-    ...files.flatMap((file) => ["--mount", mount(file, true)]),
+    ...[...files, ...(results === undefined ? [] : [results])].flatMap((path) => [
+      "--mount",
+      mount(path, true),
+    ]),
     "--workdir",
     workingDirectory,
     // Docker takes the values from its own environment: they are in nobody's list of processes.

@@ -22,7 +22,7 @@ export const defaultImage = "debian:13-slim";
 /** A longer line of a Dockerfile is refused by Docker (64 KB), and escaping makes lines longer. */
 const longest = 10_000;
 
-export const recipeSchema = object(
+const recipeSchema = object(
   {
     from: {
       type: "string",

@@ -9,7 +9,7 @@ import type { ToolProgress } from "./tool.ts";
 /** Bytes that a tool may print as its result. */
 export const longestResult = 10_000_000;
 /** Characters of the end of a log that are kept. */
-export const keptTail = 4_000;
+const keptTail = 4_000;
 const longestLine = 1_000;
 /** Lists and objects inside one another, in a result that is JSON. */
 const deepest = 100;
@@ -72,7 +72,7 @@ export class ToolLog {
     this.#tail = lastOf(this.#tail + text, keptTail);
     // A carriage return begins a line again, as progress bars do.
     const lines = (this.#line + text).split(/\r\n|\n|\r/);
-    this.#line = (lines.pop() ?? "").slice(0, longestLine);
+    this.#line = (lines.pop() ?? "").slice(0, longestLine + 1);
     for (const line of lines) this.#pass(line);
   }
 
@@ -135,7 +135,7 @@ export function lineProgress(
 }
 
 /** `{"percent": 40, "message": "…"}`, or a line that begins or ends with a percentage. Else it is a message. */
-export function progressOf(line: string): ToolProgress {
+function progressOf(line: string): ToolProgress {
   const text = line.trim();
   const told = text.startsWith("{") ? jsonProgress(text) : undefined;
   if (told !== undefined) return told;

@@ -1,21 +1,28 @@
 /** What a task can call, wherever it comes from: a command or a module of the repository, an MCP server, a host. */
 
+/** One call of a tool. */
 export interface ToolCall {
   /** The id of the action. */
   readonly id: string;
+  /** The name of the tool. */
   readonly tool: string;
   /** Plain data with ordinary prototypes, checked against the schema of the tool. */
   readonly params: Readonly<Record<string, unknown>>;
 }
 
+/** What a call reports while it runs, for people. The model never sees it. */
 export interface ToolProgress {
+  /** 0 to 100. It is shown rounded down, never goes back, and stays at 95 until the end. */
   readonly percent?: number;
+  /** One line; what is longer than 200 characters is cut. */
   readonly message?: string;
 }
 
+/** What a call is given besides its params. */
 export interface CallContext {
   /** Aborts on cancellation, and at the end of the time limit. The promise should then settle soon. */
   readonly signal: AbortSignal;
+  /** Reports progress. Never throws. */
   readonly onProgress: (progress: ToolProgress) => void;
   /**
    * Stops the time limit until the returned function is called: a build that a call has to wait for is no part of it.
@@ -24,34 +31,42 @@ export interface CallContext {
   readonly pauseTimeLimit?: () => () => void;
 }
 
+/** How a call ended. What a call throws, and an outcome that is none of these, counts as failed. */
 export type ToolOutcome =
   | { readonly kind: "succeeded"; readonly value: unknown }
   | { readonly kind: "failed"; readonly reason: string; readonly tail?: string }
   | { readonly kind: "timed_out" };
 
+/** Something that can be called. */
 export interface Tool {
   /** `[A-Za-z0-9_-]{1,64}`; of an MCP server, `server/tool`. */
   readonly name: string;
+  /** What it does, for the model. */
   readonly description?: string;
-  /** JSON Schema of the params. */
+  /** JSON Schema of the params (draft 2020-12). */
   readonly parameters: object;
-  /** Default: false. */
+  /** Whether it changes nothing: only then thoughts and cards can call it. Default: false. */
   readonly readOnly?: boolean;
-  /** Default: false. */
+  /** Whether calls may overlap with other calls. Default: false. */
   readonly parallelSafe?: boolean;
-  /** Default: `limits.toolSeconds`. */
+  /** The time limit of a call. Default: `limits.toolSeconds`. */
   readonly timeoutSeconds?: number;
   /**
+   * The result must be JSON data of at most 1,000,000 values, nested at most 100 levels deep.
+   *
    * Doesn't check the params: who lets a model call has checked them with `compileValueCheck` (the executor of actions,
    * the tools of a session, the command line).
    */
   run(call: ToolCall, context: CallContext): Promise<ToolOutcome>;
 }
 
+/** A knowledge source that a model can choose and query. */
 export interface Relic {
+  /** Unique among relics. */
   readonly name: string;
+  /** What it is about, for the model. */
   readonly description?: string;
-  /** Of an excerpt. */
+  /** The length of the excerpt that a prompt has. Default: `limits.relicTokens`. */
   readonly maxTokens?: number;
   /** The text to show: for a query, or of the whole source. */
   read(query: string | undefined, context: CallContext): Promise<ToolOutcome>;

@@ -64,7 +64,6 @@ export function createToolbox(options: ToolboxOptions): EntryTools {
 }
 
 const defaultGraceMs = 2000;
-const defaultTimeoutSeconds = 600;
 
 class EntryToolbox implements EntryTools {
   readonly #options: ToolboxOptions;
@@ -137,7 +136,7 @@ class EntryToolbox implements EntryTools {
       parameters,
       ...(readOnly === undefined ? {} : { readOnly }),
       ...(parallelSafe === undefined ? {} : { parallelSafe }),
-      timeoutSeconds: timeoutSeconds ?? defaultTimeoutSeconds,
+      ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
       run: (call, context) => this.#run(name, declaration, call, context),
     };
   }

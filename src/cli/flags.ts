@@ -89,7 +89,7 @@ export function addServedOptions(command: Command): Command {
 export function addEnvironmentOption(command: Command): Command {
   return command.option(
     "--env <name>",
-    "a variable of the environment that workflows may read (repeatable)",
+    "a variable of the environment for workflows, tools and MCP servers (repeatable)",
     more(parseEnvName),
   );
 }

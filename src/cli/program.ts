@@ -22,6 +22,7 @@ import { rehearse, type RehearseFlags } from "./rehearse.ts";
 import { run, type RunFlags } from "./run.ts";
 import { schema } from "./schema.ts";
 import { DEFAULT_PORT, LOOPBACK, serve, type ServeFlags } from "./serve.ts";
+import { buildToolOf, callTool, type ToolBuildFlags, type ToolFlags } from "./tool.ts";
 import { validate, validateFormats } from "./validate.ts";
 
 /** Runs one command; never rejects. */
@@ -151,9 +152,42 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
     .argument("[kind]", "entry or rehearsal", "entry")
     .action((kind: string) => end(schema(kind)));
 
+  addToolCommands(program.command("tool").description("build or call a tool of an entry"), end);
+
   for (const command of program.commands)
     command.showHelpAfterError(`(run agent-jobs ${command.name()} --help for its options)`);
   return program;
+}
+
+function addToolCommands(tool: Command, end: (code: ExitCode) => void): void {
+  addToolOptions(tool.command("build"))
+    .argument("<name>", "name of the tool")
+    .description("build a tool, as before its first call")
+    .option("--print", "print the Dockerfile of its recipe, or its command, and build nothing")
+    .addOption(
+      new Option("--plain", "with --print: commands for a machine without Docker").implies({
+        print: true,
+      }),
+    )
+    .action(async (name: string, flags: ToolBuildFlags) => end(await buildToolOf(name, flags)));
+  addToolOptions(tool.command("call"))
+    .argument("<name>", "name of the tool, or SERVER/TOOL")
+    .argument("[arguments]", "its arguments, a JSON object (default: {})")
+    .description("call a tool, and print its result")
+    .action(async (name: string, params: string | undefined, flags: ToolFlags) =>
+      end(await callTool(name, params, flags)),
+    );
+  for (const command of tool.commands)
+    command.showHelpAfterError(`(run agent-jobs tool ${command.name()} --help for its options)`);
+}
+
+function addToolOptions(command: Command): Command {
+  return addEnvironmentOption(command)
+    .option("--entry <file>", "entry file (default: the only one in the current folder)")
+    .option(
+      "--working-directory <dir>",
+      "folder in which the tool works (default: the current directory)",
+    );
 }
 
 function addRunOptions(command: Command): Command {

@@ -80,7 +80,7 @@ export class TaskDialogue {
 }
 
 /** The task itself and the latest of the conversation: the rest of a very long one is left out. */
-export function historyOf(
+function historyOf(
   conversation: readonly PastMessage[],
   most = HISTORY_CHARACTERS,
 ): readonly PastMessage[] {

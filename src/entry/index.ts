@@ -1,6 +1,6 @@
 /**
  * `import { loadEntry } from "agent-jobs/entry"`: entries as data. Reads, checks and draws them, and loads neither
- * the Copilot SDK nor, for an entry without faults, a compiler of schemas. Re-exports only.
+ * the Copilot SDK nor, for an entry without faults and without tools, a compiler of schemas. Re-exports only.
  */
 import "./bundled.ts";
 
@@ -11,12 +11,16 @@ export {
   type Entry,
   type Job,
   type Limits,
+  type McpServer,
   type Model,
+  type MonumentDeclaration,
   type Permissions,
   type PermissionPreset,
   type PreparedEntry,
   type Prompt,
+  type RelicDeclaration,
   type Task,
+  type ToolDeclaration,
   type Work,
 } from "./model.ts";
 export { DiagnosticsError, diagnosticLine, type Diagnostic } from "../document/diagnostic.ts";

@@ -188,17 +188,21 @@ export type McpServer = {
 
 /** A source of knowledge. */
 export interface RelicDeclaration {
+  /** What it is about, for the model. */
   readonly description: string;
-  /** Globs, relative to the working directory. */
+  /** Globs within the working directory. One that starts with `!` excludes. */
   readonly files: readonly string[];
-  /** Of an excerpt. Default: 2,000. */
+  /** Of an excerpt, or of the answer to a query. Default: 2,000. */
   readonly maxTokens?: number;
 }
 
 /** A bundle of tools and relics under a name. Its members are addressed as `name.member`. */
 export interface MonumentDeclaration {
+  /** What it is for, for the model. */
   readonly description?: string;
+  /** Names of tools of the entry, or `server/tool`. */
   readonly tools?: readonly string[];
+  /** Names of relics of the entry. */
   readonly relics?: readonly string[];
 }
 

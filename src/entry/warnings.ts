@@ -73,6 +73,8 @@ function unusedTasks(entry: Entry): Problem[] {
   // An application may start tasks by their names.
   if (jobs.length === 0) return [];
   const used = new Set(jobs.flatMap(({ work }) => taskWorks(work).map(({ taskId }) => taskId)));
+  // Its documents may delegate to other tasks.
+  if ([...used].some((name) => entry.tasks[name]?.protocol !== undefined)) return [];
   return Object.keys(entry.tasks)
     .filter((name) => !used.has(name))
     .map((name) => warning(["tasks", name], "No job uses this task."));

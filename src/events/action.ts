@@ -106,6 +106,7 @@ export interface CardEnded {
   readonly reason?: string;
 }
 
+/** One transition of a document, an action or a card. */
 export type ActionEvent =
   | DocumentAccepted
   | DocumentRejected

@@ -12,9 +12,13 @@ import { checkFinal, ordinary } from "./params.ts";
 import { interpolate, type Names } from "./references.ts";
 import { contentOf, endOf } from "./task.ts";
 
+/** What a standing action returned. */
 export interface CardOutput {
+  /** Of the card. */
   readonly id: string;
+  /** What was called. */
   readonly action: string;
+  /** Whether `text` is its result. */
   readonly succeeded: boolean;
   /** The result, or why there is none. At most `cardTokens`. */
   readonly text: string;

@@ -5,9 +5,13 @@ import type { CallContext, Relic, Tool, ToolOutcome } from "../calls/tool.ts";
 import { messageSchema } from "./message-schema.ts";
 import type { ActionSpec, ProblemCode } from "./model.ts";
 
+/** A named bundle of tools and relics. A member is addressed as `bundle.member`. */
 export interface Monument {
+  /** Unique among monuments. */
   readonly name: string;
+  /** Names of tools. */
   readonly tools: readonly string[];
+  /** Names of relics. */
   readonly relics: readonly string[];
 }
 
@@ -15,7 +19,9 @@ export interface Monument {
 export interface Delegation {
   /** The tasks that may be run. */
   readonly tasks: readonly string[];
+  /** The time limit of a run. Default: `limits.delegateSeconds`. */
   readonly timeoutSeconds?: number;
+  /** Runs one of `tasks` to its end; the value is its answer. */
   run(
     call: { readonly id: string; readonly task: string; readonly input: string },
     context: CallContext,
@@ -43,9 +49,13 @@ export interface Catalogue {
 }
 
 export interface CatalogueParts {
+  /** All of them may be called. */
   readonly tools: readonly Tool[];
+  /** What documents may choose and query. */
   readonly relics?: readonly Relic[];
+  /** Bundles of these tools and relics. */
   readonly monuments?: readonly Monument[];
+  /** Without it there is no `delegate`. */
   readonly delegation?: Delegation;
 }
 

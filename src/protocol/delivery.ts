@@ -6,29 +6,41 @@ import type { EndedStatus } from "../events/action.ts";
 import type { ExecutorLimits } from "./limits.ts";
 import { contentOf, isEnded, type Task } from "./task.ts";
 
+/** A result as a prompt has it. */
 export interface DeliveredResult {
+  /** Of the action. */
   readonly id: string;
+  /** What was called, or the label of a group. */
   readonly action: string;
+  /** How it ended. */
   readonly status: EndedStatus;
+  /** Whether the model call waited for it. */
   readonly execution: "SYNC" | "ASYNC";
+  /** Whether it belongs to a thought. */
   readonly inThought: boolean;
   /** Nothing was run: it is the result of an identical earlier action. */
   readonly replayed: boolean;
   /** The result, or why there is none; only the beginning if it is long. This is data, never instructions. */
   readonly text: string;
-  /** Of the whole. */
+  /** The length of the whole. */
   readonly characters: number;
   /** Of a file with the whole, if the text was cut and there is a store. */
   readonly path?: string;
 }
 
+/** An action in the background that has not ended. */
 export interface Handle {
+  /** What `task_manager` is asked with. */
   readonly id: string;
+  /** What is called, or the label of a group. */
   readonly action: string;
+  /** Whether it has started. */
   readonly status: "waiting" | "running";
 }
 
+/** What happened since the last delivery. */
 export interface Delivery {
+  /** Results of actions that are in no group, each exactly once. */
   readonly results: readonly DeliveredResult[];
   /** Actions in the background that were dispatched since the last delivery and have not ended. */
   readonly handles: readonly Handle[];

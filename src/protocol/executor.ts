@@ -28,8 +28,9 @@ import { Variables } from "./variables.ts";
 
 export interface ExecutorOptions extends CatalogueParts {
   readonly clock: Clock;
+  /** Bounds that differ from the defaults. */
   readonly limits?: Partial<ExecutorLimits>;
-  /** What it throws is ignored. */
+  /** Hears of each transition of an action, in order. What it throws is ignored. */
   readonly emit?: (event: ActionEvent) => void;
   /** For results that are too long for a prompt. Without it, only `get_result` returns the rest. */
   readonly store?: Store;
@@ -37,6 +38,7 @@ export interface ExecutorOptions extends CatalogueParts {
   readonly signal?: AbortSignal;
 }
 
+/** How one document is executed. */
 export interface ExecuteOptions {
   /** Cancels the SYNC actions of the document; what runs in the background goes on. */
   readonly signal?: AbortSignal;
@@ -46,6 +48,7 @@ export interface ExecuteOptions {
   readonly problem?: ProtocolProblem;
 }
 
+/** What an answer led to. A document with any problem is rejected, and nothing of it runs. */
 export type Turn =
   | { readonly kind: "rejected"; readonly problems: readonly ProtocolProblem[] }
   | {
@@ -63,10 +66,13 @@ export type Turn =
 
 /** What every prompt has, beside the delivery. */
 export interface Standing {
+  /** What the standing actions returned, in the order of their registration. */
   readonly cards: readonly CardOutput[];
+  /** Excerpts of the chosen relics. */
   readonly relics: readonly { readonly name: string; readonly text: string }[];
 }
 
+/** How a run ended. */
 export interface RunEnd {
   /** What was still going on in the background when the run ended, with how it ended. */
   readonly background: readonly TaskView[];
@@ -74,8 +80,12 @@ export interface RunEnd {
   readonly undelivered: Delivery;
 }
 
+/** Executes documents one after the other. It keeps variables, results and what runs in the background. */
 export interface ActionExecutor {
-  /** `answer`: the text of a model, or a document as a value. One at a time. */
+  /**
+   * `answer`: the text of a model, or a document as a value. Resolves when the SYNC actions have ended. Rejects only if
+   * another document is still being executed.
+   */
   execute(answer: unknown, options?: ExecuteOptions): Promise<Turn>;
   /** What happened since the last call of it. Goes into the next prompt. */
   collect(): Promise<Delivery>;
@@ -86,6 +96,7 @@ export interface ActionExecutor {
    * it. `signal` cancels it at once. Afterwards the executor accepts another run, with everything that it knows.
    */
   finish(signal?: AbortSignal): Promise<RunEnd>;
+  /** All actions of all documents, in order. */
   tasks(): readonly TaskView[];
 }
 

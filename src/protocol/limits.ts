@@ -1,31 +1,34 @@
 /** The bounds of an executor. All have defaults. */
 export interface ExecutorLimits {
-  /** Calls at once. */
+  /** Calls at once, at least 1. Default: 8. */
   readonly parallel: number;
-  /** Of a call, where its tool has no limit of its own. */
+  /** Of a call, where its tool has no limit of its own. Default: 600. */
   readonly toolSeconds: number;
+  /** Of another task, where the delegation has no limit of its own. Default: 1,800. */
   readonly delegateSeconds: number;
-  /** How long a canceled call may take to stop before the executor goes on without it. */
+  /** How long a canceled call may take to stop before the executor goes on without it. Default: 10. */
   readonly graceSeconds: number;
-  /** The longest `wait` of the task manager. */
+  /** The longest `wait` of the task manager. Default: 600. */
   readonly waitSeconds: number;
-  /** A `wait` without `timeoutSeconds`. */
+  /** A `wait` without `timeoutSeconds`. Default: 60. */
   readonly defaultWaitSeconds: number;
-  /** Of one result in a prompt. */
+  /** Of one result in a prompt. Default: 8,000. */
   readonly resultCharacters: number;
-  /** Of all results in a prompt together. */
+  /** Of all results in a prompt together; each has at least 200. Default: 40,000. */
   readonly deliveryCharacters: number;
-  /** Of the params of an action, after references were replaced. */
+  /** Of the params of an action, after references were replaced. Default: 1,000,000. */
   readonly paramsCharacters: number;
-  /** Of all variables, as JSON. */
+  /** Of all variables, as JSON. Default: 1,000,000. */
   readonly variablesCharacters: number;
-  /** Of params and results in events. */
+  /** Of params, results and reasons in events. Default: 2,000. */
   readonly eventCharacters: number;
-  /** Standing actions. */
+  /** Standing actions. Default: 8. */
   readonly cards: number;
+  /** Of a standing action, and of the excerpt of a relic. Default: 10. */
   readonly cardSeconds: number;
+  /** Of the output of a standing action. Default: 500. */
   readonly cardTokens: number;
-  /** Of the excerpt of a relic that has no `maxTokens`. */
+  /** Of the excerpt of a relic that has no `maxTokens`. Default: 2,000. */
   readonly relicTokens: number;
 }
 

@@ -42,6 +42,7 @@ export interface ActionDocument {
   readonly response: string | null;
 }
 
+/** What kind of problem it is. */
 export type ProblemCode =
   /** The text is longer than `maxCharacters`, or has more than `maxValues` values. */
   | "too_large"
@@ -78,10 +79,13 @@ export type ProblemCode =
   /** All variables together would be larger than the limit. */
   | "variables_too_large";
 
+/** Something wrong with a document, as the model is told. At most 20 are listed, and how many more there are. */
 export interface ProtocolProblem {
-  /** A JSON pointer into the document. Empty for the document as a whole. */
+  /** A JSON pointer into the document, at most 300 characters long. Empty for the document as a whole. */
   readonly path: string;
+  /** For programs. */
   readonly code: ProblemCode;
+  /** For the model, at most 500 characters long. */
   readonly message: string;
 }
 

@@ -66,6 +66,7 @@ export function earlierText(tasks: readonly TaskView[]): string {
   return `\n\nActions of earlier rounds, which task_manager knows: ${latest.join(", ")}`;
 }
 
+/** What happened since the last answer, for the next prompt. Empty if nothing did. */
 export function newsText({ results, handles, warnings }: Delivery, standing: Standing): string {
   const { cards, relics } = standing;
   const parts = [
@@ -79,6 +80,7 @@ export function newsText({ results, handles, warnings }: Delivery, standing: Sta
   return [...(hasData ? [dataNotice] : []), ...parts].join("\n\n");
 }
 
+/** What was wrong with the last answer, for the next prompt. */
 export function problemsText(problems: readonly ProtocolProblem[]): string {
   const list = JSON.stringify(problems, null, 1);
   return `Your answer was rejected, and nothing of it was run. Answer again with the whole document.\n${fenced(list)}`;

@@ -168,10 +168,6 @@ export class Scheduler {
   }
 
   #dispatch(task: Task): void {
-    if (task.cancelReason !== undefined) {
-      this.#settle(task, { status: "cancelled", reason: task.cancelReason });
-      return;
-    }
     try {
       this.#prepare(task);
     } catch (error) {
@@ -288,7 +284,6 @@ export class Scheduler {
   }
 
   #skip(task: Task, cause: Task): void {
-    if (task.state.status !== "waiting") return;
     if (task.cancelReason !== undefined) {
       this.#settle(task, { status: "cancelled", reason: task.cancelReason });
       return;

@@ -154,13 +154,19 @@ export function reasonOf(ended: Ended): string | undefined {
 
 /** A summary for the model and for callers. */
 export interface TaskView {
+  /** Unique among all actions of the executor. */
   readonly id: string;
+  /** What is called, or the label of a group. */
   readonly action: string;
+  /** Where it is. */
   readonly status: ActionStatus;
+  /** Whether the model call waits for it. */
   readonly execution: "SYNC" | "ASYNC";
+  /** The accepted document that it came with, from 1 on. */
   readonly iteration: number;
-  /** Since its start, to its end. */
+  /** Since its start, to its end, in tenths. Absent if it never started. */
   readonly seconds?: number;
+  /** Why it did not succeed. */
   readonly reason?: string;
 }
 

@@ -98,7 +98,7 @@ function whole(time: number): string {
  * Text of a task or a section. The grammar has no quotes: whatever could mean something to it, to the preprocessor of
  * Mermaid, or in SVG is an entity of Mermaid.
  */
-export function escapeGantt(text: string): string {
+function escapeGantt(text: string): string {
   const cut = text.length <= MAX_LABEL ? text : `${text.slice(0, MAX_LABEL - 1)}…`;
   return cut
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\s]+/gu, " ")

@@ -106,7 +106,7 @@ function waitingText({ id, action, kind, execution, group, requires = [] }: Acti
 }
 
 /** Its id, and what it calls if the id doesn't say it. */
-export function actionName({
+function actionName({
   id,
   action,
   kind,

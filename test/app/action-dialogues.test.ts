@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, it } from "node:test";
 import { dirname } from "node:path";
+import type { Entry } from "../../src/entry/model.ts";
 import { isRunning } from "../../src/platform/processes.ts";
 import { stopped } from "../protocol/dialogue-rig.ts";
 import { action, documentOf, group, internal } from "../protocol/rig.ts";
 import { runActions, verdict } from "./actions-rig.ts";
+import { makeHost, taskLog } from "./host-rig.ts";
 
 describe("a task with protocol: actions", () => {
   it("runs what the documents say, in five turns", async (t) => {
@@ -46,17 +48,11 @@ describe("a task with protocol: actions", () => {
     });
     assert.deepEqual(outcome, { kind: "succeeded" });
     assert.equal(report, "It is shipped.");
-    assert.deepEqual(ended, [
-      "e succeeded",
-      "go succeeded",
-      "b succeeded",
-      "w succeeded",
-      "use succeeded",
-      "f failed",
-      "never skipped",
-      "in succeeded",
-      "g succeeded",
-    ]);
+    const all =
+      "b succeeded,e succeeded,f failed,g succeeded,go succeeded,in succeeded,never skipped";
+    assert.equal(ended.toSorted().join(), `${all},use succeeded,w succeeded`);
+    assert.ok(ended.indexOf("b succeeded") < ended.indexOf("w succeeded"));
+    assert.ok(ended.indexOf("in succeeded") < ended.indexOf("g succeeded"));
     assert.equal(requests.length, 5);
     assert.match(JSON.stringify(requests[0]?.messages[0]), /# Action protocol/);
     assert.ok(!requests[0]?.tools.includes("echo"), "a tool of the entry is a function");
@@ -272,5 +268,85 @@ describe("a task with protocol: actions", () => {
       (event) => event.type === "session.started" && event.work.taskId === "review",
     );
     assert.equal(delegated.length, 2);
+  });
+
+  it("masks secrets in what a delegated task answers", async (t) => {
+    const secret = "hunter2-hunter2-hunter2";
+    const { outcome, prompts } = await runActions(t, {
+      options: { environment: { ...process.env, DEPLOY_TOKEN: secret } },
+      entry: { tasks: { review: { prompt: "OTHER: review", model: { category: "driving" } } } },
+      answers: [
+        documentOf([internal("delegate", { task: "review", input: "" }, { action_id: "d" })]),
+        stopped(),
+      ],
+      others: () => ({ text: `It is ${secret}.` }),
+    });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.match(prompts[1] ?? "", /\{"text":"It is \*\*\*\."\}/);
+  });
+
+  it("has the relics and monuments of the entry that its permissions allow", async (t) => {
+    const { outcome, prompts, requests, calls } = await runActions(t, {
+      files: { "docs/log.md": "# Logging\n\nLogging is set in log.yml.", ".env": "A=1" },
+      entry: {
+        relics: { docs: { description: "The docs.", files: ["docs/*.md", ".env"] } },
+        monuments: { kit: { tools: ["echo"], relics: ["docs"] }, other: { tools: ["echo"] } },
+      },
+      task: {
+        monuments: ["kit"],
+        permissions: { tools: ["echo"] },
+        criteria: { toolExecuted: ["echo"], failureAction: { retryTimes: 0 } },
+      },
+      answers: [
+        documentOf([action("touch", { params: { file: "x" } })]),
+        documentOf([action("other.echo", { type: "monument" })]),
+        documentOf(
+          [
+            action("kit.echo", { type: "monument", params: { a: 1 } }),
+            action("docs", { type: "relic", params: { query: "logging" } }),
+          ],
+          { context: { knowledge_relics: ["docs"] } },
+        ),
+        stopped(),
+      ],
+    });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.match(prompts[1] ?? "", /unknown_tool/);
+    assert.match(prompts[2] ?? "", /unknown_monument/);
+    assert.match(prompts[3] ?? "", /Relic "docs":[^]*log\.yml/);
+    assert.ok(!JSON.stringify(requests).includes("A=1"), "a private file");
+    assert.deepEqual(await calls(), ["echo"]);
+  });
+
+  it("takes place in a session that the caller lends, if it is told how", async (t) => {
+    const prompts: string[] = [];
+    const entry: Entry = {
+      models: { driving: "m" },
+      permissions: { tools: ["say"] },
+      tools: {
+        say: {
+          description: "Says it.",
+          parameters: { type: "object" },
+          command: [process.execPath, "-e", "console.log('said')"],
+        },
+      },
+      tasks: { ship: { prompt: "Ship it.", protocol: "actions", model: { id: "m" } } },
+      jobs: {},
+    };
+    const { host, folder, events } = await makeHost(t, entry, ({ prompt }) => {
+      prompts.push(prompt);
+      return { text: prompts.length === 1 ? documentOf([action("say")]) : stopped("Done.") };
+    });
+    const [session] = await host.helperSessionStart("lent", folder);
+    t.after(() => session.stop());
+    const { log, callback, ended } = taskLog();
+    await host.startTask("ship", "", session, true, callback, undefined, folder, () => undefined);
+    await ended;
+    assert.equal(log.at(-1), "taskSucceeded");
+    assert.match(prompts[0] ?? "", /^# Action protocol\n[^]*"name":"say"[^]*\n\nShip it\.$/);
+    assert.match(prompts[1] ?? "", /\(say\) is succeeded:\n```\nsaid/);
+    assert.doesNotMatch(prompts[1] ?? "", /# Action protocol/);
+    const report = events.find((event) => event.type === "work.ended");
+    assert.ok(report?.type === "work.ended" && report.report === "Done.");
   });
 });

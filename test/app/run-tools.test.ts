@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { runTools } from "../../src/app/run-tools.ts";
 import { createRedactor } from "../../src/events/redact.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { entryWith, prepared } from "../entry/rig.ts";
+import { entryWith, entryWithTask, prepared } from "../entry/rig.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 test("the relics of an entry read the working directory of the run, redacted", async (t) => {
@@ -20,7 +20,10 @@ test("the relics of an entry read the working directory of the run, redacted", a
   };
   assert.equal(runTools({ ...options, entry: prepared(entryWith()) }), undefined);
   const relics = { docs: { description: "x", files: ["docs/*"] } };
-  const tools = runTools({ ...options, entry: prepared(entryWith({ relics })) });
+  const tools = runTools({
+    ...options,
+    entry: prepared(entryWithTask({ protocol: "actions" }, { relics })),
+  });
   assert.ok(tools !== undefined);
   t.after(() => tools.close());
   const [relic] = (await tools.toolbox()).relicsFor(["docs"], { read: ["!docs/b.md"] });

@@ -45,7 +45,7 @@ async function dockerRig(
   if (withDocker) writeFiles(bin, { docker: standIn });
   const rig = await callsRig(t, files, tools, {
     environment: { PATH: bin, GITHUB_TOKEN: "ghp_x" },
-    variables: { ALLOWED: "yes" },
+    variables: { ALLOWED: "yes", AGENT_JOBS_RESULTS: "/tmp/a,b" },
   });
   const asked = (): Asked[] =>
     existsSync(`${bin}/asked`)
@@ -98,11 +98,18 @@ test("where there is Docker, a command with a recipe runs in a container of its 
     `${process.getuid?.()}:${process.getgid?.()}`,
     "--mount",
     `type=bind,source=${workspace},target=${workspace}`,
+    "--mount",
+    `type=bind,"source=/tmp/a,b","target=/tmp/a,b",readonly`,
     "--workdir",
     workspace,
-    ...["ALLOWED", "AGENT_JOBS_RUN", "AGENT_JOBS_TOOLBOX", "AGENT_JOBS_CALL", "HOME=/tmp"].flatMap(
-      (variable) => ["--env", variable],
-    ),
+    ...[
+      "ALLOWED",
+      "AGENT_JOBS_RESULTS",
+      "AGENT_JOBS_RUN",
+      "AGENT_JOBS_TOOLBOX",
+      "AGENT_JOBS_CALL",
+      "HOME=/tmp",
+    ].flatMap((variable) => ["--env", variable]),
     "--entrypoint",
     "node",
     image,
@@ -133,7 +140,7 @@ test("a module with a recipe runs in a container, and its output is no part of t
   const mounts = args.filter((_, index) => args[index - 1] === "--mount");
   assert.deepEqual(
     mounts.map((mount) => mount.endsWith(",readonly")),
-    [false, true, true],
+    [false, true, true, true],
   );
 });
 

@@ -131,7 +131,32 @@ function called(id: number | string, message: Message): void {
   }
 }
 
+/** Knows only the versions of the protocol without a handshake. */
+function receivedNow({ id, method }: Message): void {
+  log(String(method));
+  const complete = { resultType: "complete", ttlMs: 0, cacheScope: "private" };
+  switch (method) {
+    case "server/discover":
+      return send({
+        id,
+        result: {
+          ...complete,
+          supportedVersions: ["2026-07-28"],
+          capabilities: { tools: {} },
+          serverInfo: { name: "fixture", version: "1" },
+        },
+      });
+    case "tools/list":
+      return send({ id, result: { ...complete, ...listed(undefined) } });
+    case "tools/call":
+      return send({ id, result: { ...complete, ...text("done") } });
+    default:
+      if (id !== undefined) send({ id, error: { code: -32_601, message: "Method not found" } });
+  }
+}
+
 function received(message: Message): void {
+  if (behavior === "modern") return receivedNow(message);
   const { id, method } = message;
   if (method === "notifications/cancelled") log("cancelled");
   if (id === undefined) return;

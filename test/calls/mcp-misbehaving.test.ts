@@ -60,6 +60,23 @@ test("a server that exits at a question it doesn't know is started in the old wa
   assert.equal(rig.log().filter((line) => line.startsWith("start")).length, 2);
 });
 
+test("a server that only knows the newest version is asked which ones it knows, and needs no handshake", async (t) => {
+  const rig = await makeMcpRig(t);
+  const found = await rig.run().toolsOf("docs", rig.misbehaving("modern"), never);
+  assert.equal(value(await call(toolNamed(found, "docs/call"))), "done");
+  assert.deepEqual(rig.log().slice(1), ["server/discover", "tools/list", "tools/call"]);
+});
+
+test("a start that was canceled doesn't stand in the way of the next", async (t) => {
+  const rig = await makeMcpRig(t);
+  const abort = new AbortController();
+  const run = rig.run();
+  const canceled = run.toolsOf("docs", rig.misbehaving("none"), abort.signal);
+  abort.abort();
+  assert.equal(reasonOf(await canceled), "The start was canceled.");
+  ready(await run.toolsOf("docs", rig.misbehaving("none"), never));
+});
+
 test("garbage on stdout is ignored", async (t) => {
   const rig = await makeMcpRig(t);
   const found = await rig.run().toolsOf("docs", rig.misbehaving("garbage"), never);

@@ -192,6 +192,7 @@ describe("a call", () => {
           }),
       ),
     );
+    await setImmediate();
     stop.abort();
     const { text } = await running;
     assert.match(text, /docs\/search was stopped: its turn ended/);

@@ -62,12 +62,14 @@ async function run(t: TestContext, script: Script, setup: Setup = {}): Promise<R
   return { ...result, requests, results: requests.at(-1)?.toolResults ?? [] };
 }
 
-const call = (name: string, given: Readonly<Record<string, unknown>> = { words: ["a", "b"] }) => ({
+type Given = Readonly<Record<string, unknown>>;
+
+const call = (name: string, given: Given = { words: ["a", "b"] }) => ({
   toolCalls: [{ name, arguments: given }],
 });
 
 const once =
-  (name: string, given?: Readonly<Record<string, unknown>>): Script =>
+  (name: string, given?: Given): Script =>
   ({ toolResults }) =>
     toolResults.length > 0 ? { text: "Done" } : call(name, given);
 
@@ -199,5 +201,58 @@ describe("a tool of the entry", () => {
       cwd: workspace.path,
     });
     assert.equal(code, 0, stdout + stderr);
+  });
+});
+
+describe("a task with a protocol", () => {
+  const document = JSON.stringify({
+    status: "SUCCESS",
+    thoughts: [],
+    actions: [],
+    stop: true,
+    response: "Done.",
+  });
+  const isFormatted = ({ body }: RecordedRequest): boolean =>
+    JSON.stringify(body).includes('"name":"action_document"');
+
+  it("asks the model for a document in JSON, and for nothing of the kind in its conditions", async (t) => {
+    const yes = { toolCalls: [{ name: "job_boolean_true", arguments: { argument: "yes" } }] };
+    const { code, requests, stdout } = await run(
+      t,
+      ({ prompt, toolResults }) => {
+        if (prompt.includes("Is it?")) return toolResults.length > 0 ? { text: "Yes" } : yes;
+        return { text: document };
+      },
+      {
+        task: {
+          protocol: "actions",
+          criteria: {
+            condition: "Is it? job_boolean_true",
+            failureAction: { retryTimes: 0 },
+          },
+        },
+      },
+    );
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(
+      requests.map((request) => [request.prompt.includes("Is it?"), isFormatted(request)]),
+      [
+        [false, true],
+        [true, false],
+        [true, false],
+      ],
+    );
+    // Its actions call the tools of the entry, not the model.
+    assert.ok(!requests[0]?.tools.includes("echo"));
+  });
+
+  it("goes on with a server that takes no format", async (t) => {
+    const { code, requests, stdout } = await run(
+      t,
+      (request) => (isFormatted(request) ? { status: 400 } : { text: document }),
+      { task: { protocol: "actions" } },
+    );
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(requests.map(isFormatted), [true, false]);
   });
 });

@@ -6,7 +6,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, test, type TestContext } from "node:test";
 import { isRunning, sendSignal, waitUntilGone } from "../../src/platform/processes.ts";
-import { reapDeadRuns } from "../../src/platform/run-folder.ts";
 import { everything, fixture, until } from "../calls/mcp-rig.ts";
 import { runCli, startCli } from "../rig/cli.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
@@ -133,38 +132,44 @@ describe("a variable of an MCP server", () => {
 
 describe("a server that ignores SIGTERM", () => {
   const started = async (t: TestContext, signal: NodeJS.Signals) => {
-    // The run works in a copy of its folder.
-    const file = join((await makeWorkspace(t)).path, "log");
+    // The run works in a copy of its folder. Nobody else looks for leftovers in its temporary folder.
+    const { path: TMPDIR } = await makeWorkspace(t);
+    const file = join(TMPDIR, "log");
     const { path: cwd } = await workspaceWith(t, {
       mcpServers: { docs: { command: node, args: [fixture, "stubborn", file] } },
       tools: ["docs/*"],
       answer: { hang: true },
     });
-    const child = startCli(run, { cwd });
+    const child = startCli(run, { cwd, env: { TMPDIR } });
     t.after(() => child.kill());
-    const log = (): string => (existsSync(file) ? readFileSync(file, "utf8") : "");
-    await until(() => log().includes("child"));
-    const pids = [...log().matchAll(/^(?:start|child) (\d+)$/gm)].map(([, pid]) => Number(pid));
+    await until(() => existsSync(file) && readFileSync(file, "utf8").includes("child"));
+    const pids = pidsIn(file);
     t.after(() => {
       for (const pid of pids) sendSignal(pid, "SIGKILL");
     });
     assert.equal(pids.length, 2);
     child.signal(signal);
     await child.ended;
-    return pids;
+    return { pids, options: { cwd, env: { TMPDIR } } };
   };
 
   it("is ended with its children when the run is canceled", async (t) => {
-    assert.ok(await waitUntilGone(await started(t, "SIGTERM"), 5_000));
+    const { pids } = await started(t, "SIGTERM");
+    assert.ok(await waitUntilGone(pids, 5_000));
   });
 
-  it("outlives SIGKILL of the run, and is ended by the next start", async (t) => {
-    const pids = await started(t, "SIGKILL");
-    assert.ok(pids.some(isRunning));
-    await reapDeadRuns();
+  it("outlives SIGKILL of the run, and is ended by the next run", async (t) => {
+    const { pids, options } = await started(t, "SIGKILL");
+    assert.ok(pids.every(isRunning));
+    await runCli(["run", "e.json", "other", "--rehearse", "other.json"], options);
     assert.ok(await waitUntilGone(pids, 5_000));
   });
 });
+
+function pidsIn(file: string): readonly number[] {
+  const lines = readFileSync(file, "utf8").matchAll(/^(?:start|child) (\d+)$/gm);
+  return [...lines].map(([, pid]) => Number(pid));
+}
 
 test("a program that never closes its host ends, and so does its server", async (t) => {
   const { path: cwd } = await makeWorkspace(t);
@@ -177,15 +182,15 @@ test("a program that never closes its host ends, and so does its server", async 
     const declaration = ${JSON.stringify({ command: node, args: [fixture, "stubborn", log] })};
     const found = await run.toolsOf("docs", declaration, new AbortController().signal);
     console.log(found.kind);`;
-  const child = spawn(node, ["--input-type=module", "-e", program], { cwd });
+  // Where nobody else looks for leftovers.
+  const env = { PATH: process.env["PATH"], TMPDIR: cwd };
+  const child = spawn(node, ["--input-type=module", "-e", program], { cwd, env });
   t.after(() => child.kill("SIGKILL"));
   await once(child, "exit");
-  const pids = [...readFileSync(log, "utf8").matchAll(/^(?:start|child) (\d+)$/gm)];
+  const pids = pidsIn(log);
+  t.after(() => {
+    for (const pid of pids) sendSignal(pid, "SIGKILL");
+  });
   assert.equal(pids.length, 2);
-  assert.ok(
-    await waitUntilGone(
-      pids.map(([, pid]) => Number(pid)),
-      5_000,
-    ),
-  );
+  assert.ok(await waitUntilGone(pids, 5_000));
 });

@@ -78,6 +78,11 @@ describe("what nothing uses", () => {
       /^e\.json:1:\d+: warning: entry\.tasks\["b"\]: No job uses this task\.$/,
     );
     assert.deepEqual(warningsOf({ ...entryOf(both), jobs: {} }), [], "an entry for startTask");
+    const delegating = {
+      a: { prompt: "a", model, protocol: "actions" },
+      b: { prompt: "b", model },
+    };
+    assert.deepEqual(warningsOf(entryOf(ref("a"), {}, delegating)), [], "it may be delegated to");
   });
   it("is a variable, also one that only such a variable uses", () => {
     const promptVariables = { used: "$deep", deep: "x", lone: "$deeper", deeper: "y", lit: "z" };

@@ -110,6 +110,7 @@ describe("delegate", () => {
     });
     assert.deepEqual(canceled.outcome, { kind: "succeeded" });
     assert.ok(canceled.endedActions.includes("d cancelled"));
+    assert.ok(canceled.clock.now() < 5_000, "the task went on");
     assert.deepEqual(canceled.sessions.closed.toSorted(), ["s1", "s2"]);
     const stop = new AbortController();
     const { outcome, endedActions, sessions } = await delegating({

@@ -80,6 +80,19 @@ describe("a task with the action protocol", () => {
     assert.equal(report, "All done.");
   });
 
+  it("is not retried again if a retry fails at its cap", async () => {
+    const { outcome, prompts } = await talk({
+      task: {
+        criteria: { toolExecuted: ["none"], failureAction: { retryTimes: 3 } },
+      },
+      tools: [tool("build")],
+      options: { iterations: 1 },
+      answers: [stopped(), documentOf([action("build")])],
+    });
+    assert.match(outcome.kind === "failed" ? outcome.reason : "", /failed: cap reached/);
+    assert.equal(prompts.length, 3);
+  });
+
   it("fails after two repairs, and says what was wrong", async () => {
     const { outcome, prompts, endedActions } = await talk({
       tools: [tool("build")],
@@ -212,6 +225,8 @@ describe("a task with the action protocol", () => {
       sessions.opened.map(({ systemPrompt }) => systemPrompt !== undefined),
       [false, true, false, true, false],
     );
+    // The session of a retry begins anew, as in any task with multiple models.
+    assert.equal(sessions.opened[3]?.history, undefined);
   });
 
   it("is taught in front of the first prompt in a session that was lent", async () => {
@@ -220,16 +235,18 @@ describe("a task with the action protocol", () => {
     const lent: string[] = [];
     const session = new FakeSessions(clock, ({ prompt }) => {
       lent.push(prompt);
-      return { text: lent.length === 1 ? documentOf([action("build")]) : stopped() };
+      return { text: lent.length === 2 ? documentOf([action("build")]) : stopped() };
     }).session({ modelId: "m", label: undefined }, "lent");
     const { outcome } = await talk({
+      task: { criteria: { toolExecuted: ["build"], failureAction: { retryTimes: 1 } } },
       tools: [tool("build")],
       answers: [],
       single: { taskName: "ship", borrowed: session },
     });
     assert.deepEqual(outcome, { kind: "succeeded" });
     assert.match(lent[0] ?? "", /^# Action protocol[^]*\n\nShip it\.$/);
-    assert.doesNotMatch(lent[1] ?? "", /# Action protocol/);
+    assert.match(lent[1] ?? "", /^Ship it\.\n\n## Required Tool/);
+    assert.equal(lent.length, 3);
   });
 
   for (const [name, setup, reason] of [

@@ -222,7 +222,7 @@ describe("a card", () => {
       ],
     );
     assert.equal(clock.now(), 20_000);
-    assert.equal((await until(executor.standing())).cards.length, 4, "its tool is free again");
+    assert.deepEqual((await until(executor.standing())).cards, cards, "all tools are free again");
   });
 
   it("is told of cancellation, and the rest of the cards don't run", async () => {
@@ -298,6 +298,27 @@ describe("cancellation", () => {
       (event) => event.type === "action.started" && ["b", "c"].includes(event.id),
     );
     assert.deepEqual(startedLate, []);
+  });
+
+  it("of an action and of what needs it cancels both, also if neither has started", async () => {
+    const run = new AbortController();
+    const rig = bench({ limits: { parallel: 1 }, signal: run.signal });
+    const needs = slow("c", {}, { execution: "ASYNC", depends_on: "b" });
+    await rig.execute(documentOf([background("a"), background("b"), needs]));
+    run.abort();
+    await rig.until(rig.executor.finish());
+    assert.deepEqual(statuses(rig), ["a cancelled", "b cancelled", "c cancelled"]);
+  });
+
+  it("counts once: what is canceled is not skipped as well when its producer fails", async () => {
+    const rig = bench();
+    const needs = slow("b", {}, { execution: "ASYNC", depends_on: "a" });
+    await rig.execute(documentOf([background("a", { fails: "no" }), needs]));
+    await rig.execute(documentOf([manage({ operation: "cancel", ids: ["b"] })]));
+    await rig.until(rig.executor.finish());
+    const ends = rig.events.filter((event) => event.type === "action.ended" && event.id === "b");
+    assert.equal(ends.length, 1);
+    assert.equal(rig.executor.tasks()[1]?.status, "cancelled");
   });
 
   it("ends a wait at once", async () => {

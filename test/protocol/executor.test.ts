@@ -179,6 +179,17 @@ describe("depends_on", () => {
     assert.deepEqual(started, ["a"]);
   });
 
+  it("runs what follows a skipped action once, also if it has to wait for a slot", async () => {
+    const { execute, executor, started, until } = bench({ limits: { parallel: 1 } });
+    await execute(documentOf([safe("a", { fails: "broken" })]));
+    const skipped = unsafe("b", {}, { depends_on: "a" });
+    const next = action("unsafe2", { action_id: "c", execution: "ASYNC" });
+    await execute(documentOf([slow("bg")]));
+    await execute(documentOf([skipped, next, slow("d")]));
+    await until(executor.finish());
+    assert.deepEqual(started, ["a", "bg", "c", "d"]);
+  });
+
   it("is implied by a reference to a sibling", async () => {
     const { results } = bench();
     const answer = documentOf([

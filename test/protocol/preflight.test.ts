@@ -260,6 +260,21 @@ describe("preflight", () => {
       "not_read_only /actions/0/params/action/action",
     ],
     [
+      "a card that asks about actions",
+      [card({ action: action("task_manager", { params: { operation: "list" } }) })],
+      "not_read_only /actions/0/params/action/action",
+    ],
+    [
+      "a card in the background",
+      [card({ action: action("look", { execution: "ASYNC" }) })],
+      "not_sync /actions/0/params/action/execution",
+    ],
+    [
+      "a card with what is no reference",
+      [card({ action: action("look", { params: { p: "${{now}}" } }) })],
+      "invalid_reference /actions/0/params/action/params/p",
+    ],
+    [
       "a card that is a group",
       [card({ action: group("g", [a]) })],
       "invalid_params /actions/0/params/action",

@@ -23,9 +23,18 @@ export function declarationsOf(file: string, only?: ReadonlySet<string>): Declar
   for (const [, list = "", specifier = ""] of text.matchAll(
     /^export (?:type )?\{([^}]*)\} from "(.+)";/gm,
   )) {
-    const names = list.split(",").map((one) => one.replace(/^\s*type\s+/, "").trim());
-    const here = names.filter((name) => name !== "" && wanted(name));
-    if (here.length > 0) found.push(...declarationsOf(at(specifier), new Set(here)));
+    const names = list.split(",").map((one) =>
+      one
+        .trim()
+        .replace(/^type\s+/, "")
+        .split(" as "),
+    );
+    const here = names.filter(([name = "", as = name]) => name !== "" && wanted(as));
+    if (here.length === 0) continue;
+    const asNamed = new Map(here.map(([name = "", as = name]) => [name, as]));
+    for (const one of declarationsOf(at(specifier), new Set(asNamed.keys()))) {
+      found.push({ ...one, name: asNamed.get(one.name) ?? one.name });
+    }
   }
   const declaration =
     /^export (?:declare )?(?:abstract )?(?:class|function|const|interface|type|enum) (\w+)/gm;

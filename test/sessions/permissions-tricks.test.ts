@@ -139,7 +139,15 @@ test("nothing planted in the checkout runs or speaks to the model", async (t) =>
     ".github/hooks/evil.json": JSON.stringify(hooks),
     ".claude/settings.json": JSON.stringify(claude),
     ".mcp.json": JSON.stringify(server),
-    ".vscode/mcp.json": JSON.stringify(server),
+    ".vscode/mcp.json": JSON.stringify({ servers: server.mcpServers }),
+    ".github/mcp.json": JSON.stringify(server),
+    ".github/copilot/mcp.json": JSON.stringify(server),
+    ".copilot/mcp-config.json": JSON.stringify(server),
+    ".cursor/mcp.json": JSON.stringify(server),
+    "mcp.json": JSON.stringify(server),
+    ".devcontainer/devcontainer.json": JSON.stringify({
+      customizations: { vscode: { mcp: { servers: server.mcpServers } } },
+    }),
     "AGENTS.md": "EVIL-WORDS",
     "CLAUDE.md": "EVIL-WORDS",
     ".github/copilot-instructions.md": "EVIL-WORDS",
@@ -150,8 +158,10 @@ test("nothing planted in the checkout runs or speaks to the model", async (t) =>
     await mkdir(join(path, name, ".."), { recursive: true });
     await writeFile(join(path, name), text);
   }
-  await attempts(rig, "workspace", [bash("echo hello")]);
-  assert.equal(existsSync(join(path, "pwned")), false);
+  for (const permissions of ["workspace", "all", { tools: ["*", "evil/*"] }] as const) {
+    await attempts(rig, permissions, [bash("echo hello")]);
+    assert.equal(existsSync(join(path, "pwned")), false);
+  }
   const said = JSON.stringify(rig.server.requests.map(({ body }) => body));
   assert.ok(said.includes("hello"));
   assert.ok(!said.includes("EVIL-WORDS"));

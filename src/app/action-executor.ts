@@ -1,0 +1,26 @@
+/** The executor of action documents for applications: with the real clock, unless they bring their own. */
+import type { Clock } from "../events/clock.ts";
+import { systemClock } from "../platform/clock.ts";
+import {
+  type ActionExecutor,
+  createActionExecutor as createWithClock,
+  type ExecutorOptions,
+} from "../protocol/executor.ts";
+
+/** What an executor can call, its bounds, and who listens. */
+export interface ActionExecutorOptions extends Omit<ExecutorOptions, "clock"> {
+  /** Where time comes from, for tests. Default: the system's clock. */
+  readonly clock?: Clock;
+}
+
+/**
+ * Executes documents of the action protocol without a job: document in, results out. Everything in `tools`, `relics`
+ * and `delegation` may be called: rights are up to the caller. See `docs/library.md`.
+ *
+ * Throws if names are used twice or reserved (`task_manager`, `trap_card`, `delegate`), if the `parameters` of a tool
+ * are no JSON Schema, or if a limit is no number.
+ */
+export function createActionExecutor(options: ActionExecutorOptions): ActionExecutor {
+  const { clock = systemClock, ...rest } = options;
+  return createWithClock({ ...rest, clock });
+}

@@ -1,0 +1,201 @@
+/** One tool of an entry, built or called without a task. */
+import { resolve } from "node:path";
+import { startCall, type CallEnd } from "../calls/call.ts";
+import { dockerfileOf, plainCommandsOf, scriptOf, wordsOf } from "../calls/dockerfile.ts";
+import { McpServers } from "../calls/mcp-servers.ts";
+import { graceSeconds, problemText, toolSeconds } from "../calls/model-calls.ts";
+import { recipeOf } from "../calls/preparation.ts";
+import type { CallContext, ToolProgress } from "../calls/tool.ts";
+import { createToolbox, type EntryTools } from "../calls/toolbox.ts";
+import { isRecord } from "../document/guards.ts";
+import { didYouMean, suggest } from "../document/suggest.ts";
+import { compileValueCheck } from "../document/value-check.ts";
+import type { PreparedEntry, ToolDeclaration } from "../entry/model.ts";
+import { createRedactor } from "../events/redact.ts";
+import { systemClock } from "../platform/clock.ts";
+import type { Environment } from "../platform/environment.ts";
+import { removeDirectory } from "../platform/files.ts";
+import { killMarkedProcesses } from "../platform/processes.ts";
+import { makeRunFolder, RUN_MARK } from "../platform/run-folder.ts";
+import { readEntry } from "./entry-files.ts";
+import { findEntries } from "./find-entries.ts";
+import { UsageError } from "./options.ts";
+import { checkWorkingDirectory } from "./options-paths.ts";
+import { version } from "./run-spec.ts";
+import { knownSecrets } from "./secrets.ts";
+
+export interface TryOptions {
+  /** Default: the only entry of the current folder. */
+  readonly entryFile?: string | undefined;
+  /** Default: the current folder. */
+  readonly workingDirectory?: string | undefined;
+  /** Variables of the environment that tools may read. */
+  readonly env?: readonly string[] | undefined;
+  readonly environment: Environment;
+  readonly signal: AbortSignal;
+  /** Aborts when the process is about to exit. */
+  readonly lastCall: AbortSignal;
+  readonly onProgress: (progress: ToolProgress) => void;
+}
+
+/** Throws `UsageError` for a tool that doesn't exist, and for params that don't fit. */
+export async function tryTool(
+  name: string,
+  params: string | undefined,
+  options: TryOptions,
+): Promise<CallEnd> {
+  const { entry, workingDirectory } = await read(options);
+  const given = parsedParams(params);
+  const [server] = name.includes("/") ? name.split("/") : [];
+  if (server === undefined) declared(entry, name);
+  else if (entry.mcpServers?.[server] === undefined) {
+    throw new UsageError(`The entry has no MCP server ${JSON.stringify(server)}.`);
+  }
+  return withTools(entry, workingDirectory, options, async (tools) => {
+    const { signal, onProgress } = options;
+    const allowed = await tools.toolsFor({ preset: "read-only", tools: [name] }, signal);
+    const [failure] = allowed.failures;
+    if (failure !== undefined) return { kind: "failed", reason: failure.reason };
+    const tool = allowed.tools.find((one) => one.name === name);
+    if (tool === undefined) throw new UsageError(`There is no tool ${JSON.stringify(name)}.`);
+    const compiled = compileValueCheck(tool.parameters);
+    if (compiled.kind === "invalid") {
+      throw new UsageError(`The parameters of ${name} are no JSON Schema: ${compiled.reason}`);
+    }
+    const problems = compiled.check(given);
+    if (problems.length > 0) throw new UsageError(problems.map(problemText).join("\n"));
+    const call = startCall(
+      (context) => tool.run({ id: name, tool: name, params: given }, context),
+      {
+        clock: systemClock,
+        seconds: tool.timeoutSeconds ?? toolSeconds,
+        graceSeconds,
+        onProgress,
+      },
+    );
+    const cancel = (): void => call.cancel("canceled");
+    if (signal.aborted) cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    return call.ended;
+  });
+}
+
+/** `nothing`: the tool needs no build. */
+export async function buildTool(
+  name: string,
+  options: TryOptions,
+): Promise<Awaited<ReturnType<EntryTools["build"]>>> {
+  const { entry, workingDirectory } = await read(options);
+  declared(entry, name);
+  const { signal, onProgress } = options;
+  const context: CallContext = { signal, onProgress };
+  return withTools(entry, workingDirectory, options, (tools) => tools.build(name, context));
+}
+
+/** What a build does, as text: the Dockerfile of the recipe, or commands for a shell. */
+export async function printedBuild(
+  name: string,
+  plain: boolean,
+  options: Pick<TryOptions, "entryFile" | "workingDirectory">,
+): Promise<string> {
+  const { entry, workingDirectory } = await read(options);
+  const declaration = declared(entry, name);
+  const found = recipeOf(name, declaration, workingDirectory);
+  if (found.kind === "failed") throw new UsageError(found.reason);
+  if (found.kind === "none") {
+    if (declaration.build === undefined) {
+      throw new UsageError(`${name} needs no build: it has no build and no build.tool.yml.`);
+    }
+    return wordsOf(declaration.build.command);
+  }
+  if (!plain) return dockerfileOf(found.recipe).trimEnd();
+  const commands = plainCommandsOf(found.recipe);
+  if (commands.kind === "commands") return scriptOf(commands).trimEnd();
+  throw new UsageError(`${found.file} needs ${commands.what}, which only Docker provides.`);
+}
+
+async function read({
+  entryFile,
+  workingDirectory = ".",
+}: Pick<TryOptions, "entryFile" | "workingDirectory">): Promise<{
+  readonly entry: PreparedEntry;
+  readonly workingDirectory: string;
+}> {
+  await checkWorkingDirectory(workingDirectory);
+  const { entry } = await readEntry(entryFile ?? (await onlyEntry()));
+  return { entry, workingDirectory: resolve(workingDirectory) };
+}
+
+async function onlyEntry(): Promise<string> {
+  const entries = await findEntries(".", 0);
+  const [only] = entries;
+  if (only !== undefined && entries.length === 1) return only;
+  throw new UsageError(
+    only === undefined
+      ? "The current folder has no entry. Name one with --entry FILE."
+      : `The current folder has several entries: ${entries.join(", ")}. Name one with --entry FILE.`,
+  );
+}
+
+function declared(entry: PreparedEntry, name: string): ToolDeclaration {
+  const tools = new Map(Object.entries(entry.tools ?? {}));
+  const declaration = tools.get(name);
+  if (declaration !== undefined) return declaration;
+  const names = [...tools.keys()];
+  if (names.length === 0) throw new UsageError("The entry has no tools.");
+  const meant = suggest(name, names);
+  const hint = meant === undefined ? "" : ` (${didYouMean(meant)})`;
+  throw new UsageError(
+    `The entry has no tool ${JSON.stringify(name)}${hint}. Its tools: ${names.join(", ")}.`,
+  );
+}
+
+function parsedParams(text = "{}"): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`The arguments are not JSON: ${reason}`);
+  }
+  if (!isRecord(value)) throw new UsageError("The arguments must be a JSON object.");
+  return value;
+}
+
+async function withTools<T>(
+  entry: PreparedEntry,
+  workingDirectory: string,
+  { env = [], environment, lastCall }: TryOptions,
+  use: (tools: EntryTools) => Promise<T>,
+): Promise<T> {
+  const folder = await makeRunFolder("tools-");
+  const kill = (): void => killMarkedProcesses(RUN_MARK, folder.mark);
+  lastCall.addEventListener("abort", kill, { once: true });
+  const redactor = createRedactor(knownSecrets({ environment }));
+  const variables = Object.fromEntries(
+    env.flatMap((name) => {
+      const value = environment[name];
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+  const { mark } = folder;
+  const servers = new McpServers({ environment, redact: redactor.text, version, mark });
+  const tools = createToolbox({
+    declarations: entry,
+    workingDirectory,
+    environment,
+    variables,
+    redact: redactor.stream,
+    clock: systemClock,
+    folder,
+    servers: servers.forRun({ workingDirectory, variables }),
+  });
+  try {
+    return await use(tools);
+  } finally {
+    await tools.close();
+    await servers.close();
+    await removeDirectory(folder.path).catch(() => undefined);
+    lastCall.removeEventListener("abort", kill);
+  }
+}

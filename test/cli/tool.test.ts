@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { realpathSync } from "node:fs";
+import { test, type TestContext } from "node:test";
+import { makeTemporaryDirectory, removeDirectory } from "../../src/platform/files.ts";
+import { writeFiles } from "../calls/rig.ts";
+import { startCli, type CliResult } from "../rig/cli.ts";
+
+const node = process.execPath;
+const entry = JSON.stringify({
+  models: { driving: "gpt-5-mini" },
+  tasks: { a: { model: { category: "driving" }, prompt: ["Hi"] } },
+  jobs: { main: { work: { kind: "Ref", taskId: "a" } } },
+  tools: {
+    greet: {
+      description: "Greets",
+      parameters: {
+        type: "object",
+        properties: { name: { type: "string" } },
+        required: ["name"],
+        additionalProperties: false,
+      },
+      module: "tools/greet.mjs",
+    },
+    text: tool({ command: [node, "-e", "console.error('50% half'); console.log('plain')"] }),
+    broken: tool({
+      command: [node, "-e", "console.log('a'); console.error('b'); process.exit(3)"],
+    }),
+    slow: tool({
+      command: [node, "-e", "console.error('started !'); setInterval(() => {}, 1000)"],
+    }),
+    env: tool({ command: [node, "-p", "JSON.stringify([process.env.GIVEN, process.env.OTHER])"] }),
+    built: tool({
+      command: [node, "-p", "'used'"],
+      build: { command: [node, "-e", "console.log('built !')"], inputs: [] },
+    }),
+    recipe: tool({ command: ["./tools/own/run.sh"] }),
+    needy: tool({ command: ["./tools/needy/run.sh"] }),
+  },
+});
+
+function tool(fields: object): object {
+  return { description: "A tool", parameters: { type: "object" }, ...fields };
+}
+
+const files = {
+  "entry.json": entry,
+  "tools/greet.mjs": "export default ({ name }) => ({ hello: name })",
+  "tools/own/run.sh": "#!/bin/sh\necho $A",
+  "tools/own/build.tool.yml": 'run: ["echo it\'s > made"]\nenv: { A: $B }\n',
+  "tools/needy/run.sh": "#!/bin/sh\n",
+  "tools/needy/build.tool.yml": "from: node:24-slim\npackages: [jq]\n",
+};
+
+async function cli(
+  t: TestContext,
+  more: Readonly<Record<string, string>> = {},
+): Promise<(...args: string[]) => Promise<CliResult>> {
+  const cwd = realpathSync(await makeTemporaryDirectory("tool-"));
+  t.after(() => removeDirectory(cwd));
+  writeFiles(cwd, { ...files, ...more });
+  return (...args) =>
+    startCli(["tool", ...args], { cwd, env: { GIVEN: "yes", OTHER: "no" } }).ended;
+}
+
+test("tool call prints the result: JSON, or a text as it is", async (t) => {
+  const run = await cli(t);
+  const greeted = await run("call", "greet", '{"name": "Ada"}');
+  assert.deepEqual([greeted.code, JSON.parse(greeted.stdout)], [0, { hello: "Ada" }]);
+  const text = await run("call", "text", "--entry", "entry.json");
+  assert.deepEqual([text.code, text.stdout, text.stderr], [0, "plain\n", "50% 50% half\n"]);
+});
+
+test("arguments that don't fit are wrong usage", async (t) => {
+  const run = await cli(t);
+  for (const [args, reason] of [
+    ["{}", /arguments\.name: .*required/i],
+    ['{"name": 1}', /arguments\.name: /],
+    ["{", /not JSON/],
+    ["[]", /must be a JSON object/],
+  ] as const) {
+    const { code, stderr, stdout } = await run("call", "greet", args);
+    assert.deepEqual([code, stdout], [2, ""]);
+    assert.match(stderr, reason);
+  }
+});
+
+test("a tool that fails exits with 1, and prints the reason and the end of its log once", async (t) => {
+  const run = await cli(t);
+  const { code, stdout, stderr } = await run("call", "broken");
+  assert.deepEqual([code, stdout], [1, ""]);
+  assert.match(stderr, /^b\na\nagent-jobs: .* exited with code 3\.\n$/);
+});
+
+test("a tool that the entry doesn't have is named, with a guess", async (t) => {
+  const run = await cli(t);
+  for (const command of ["call", "build"]) {
+    const { code, stderr } = await run(command, "great");
+    assert.equal(code, 2);
+    assert.match(stderr, /no tool "great" \(did you mean "greet"\?\)/);
+  }
+});
+
+test("without --entry the current folder must have one entry", async (t) => {
+  const several = await (await cli(t, { "other.json": entry }))("call", "text");
+  assert.equal(several.code, 2);
+  assert.match(several.stderr, /several entries: entry\.json, other\.json.*--entry FILE/);
+  const none = await (await cli(t, { "entry.json": "{}" }))("call", "text");
+  assert.equal(none.code, 2);
+  assert.match(none.stderr, /has no entry.*--entry FILE/);
+});
+
+test("a tool sees only the variables that --env names", async (t) => {
+  const { stdout } = await (await cli(t))("call", "env", "--env", "GIVEN");
+  assert.deepEqual(JSON.parse(stdout), ["yes", null]);
+});
+
+test("tool build builds, and says when there is nothing to build", async (t) => {
+  const run = await cli(t);
+  const built = await run("build", "built");
+  assert.deepEqual([built.code, built.stdout], [0, "built is built.\n"]);
+  assert.match(built.stderr, /built !\n$/);
+  assert.deepEqual((await run("build", "text")).stdout, "text needs no build.\n");
+});
+
+test("tool build --print prints the Dockerfile of a recipe, and --plain the commands", async (t) => {
+  const run = await cli(t);
+  const dockerfile = await run("build", "recipe", "--print");
+  assert.deepEqual(
+    [dockerfile.code, dockerfile.stdout],
+    [0, `FROM debian:13-slim\nENV A="\\$B"\nRUN ["/bin/sh", "-ec", "echo it's > made"]\n`],
+  );
+  const plain = await run("build", "recipe", "--print", "--plain");
+  assert.deepEqual(
+    [plain.code, plain.stdout],
+    [0, `export A='$B'\n/bin/sh -ec 'echo it'\\''s > made'\n`],
+  );
+  const command = await run("build", "built", "--print");
+  assert.equal(command.stdout, `${node} -e 'console.log('\\''built !'\\'')'\n`);
+  const needy = await run("build", "needy", "--plain");
+  assert.equal(needy.code, 2);
+  assert.match(needy.stderr, /needs the image node:24-slim and the packages jq/);
+  assert.equal((await run("build", "text", "--print")).code, 2);
+});
+
+test("Ctrl-C cancels a call, ends the tool, and exits with 130", async (t) => {
+  const cwd = realpathSync(await makeTemporaryDirectory("tool-"));
+  t.after(() => removeDirectory(cwd));
+  writeFiles(cwd, files);
+  const child = startCli(["tool", "call", "slow"], { cwd });
+  await child.printed("started");
+  child.signal("SIGINT");
+  assert.equal((await child.ended).code, 130);
+});
