@@ -23,6 +23,7 @@ import { UsageError } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
 import { version } from "./run-spec.ts";
 import { knownSecrets } from "./secrets.ts";
+import { serverSecrets } from "./server-variables.ts";
 
 export interface TryOptions {
   /** Default: the only entry of the current folder. */
@@ -54,9 +55,11 @@ export async function tryTool(
   return withTools(entry, workingDirectory, options, async (tools) => {
     const { signal, onProgress } = options;
     const allowed = await tools.toolsFor({ preset: "read-only", tools: [name] }, signal);
-    const [failure] = allowed.failures;
-    if (failure !== undefined) return { kind: "failed", reason: failure.reason };
     const tool = allowed.tools.find((one) => one.name === name);
+    const [failure] = allowed.failures;
+    if (tool === undefined && failure !== undefined) {
+      return { kind: "failed", reason: failure.reason };
+    }
     if (tool === undefined) throw new UsageError(`There is no tool ${JSON.stringify(name)}.`);
     const compiled = compileValueCheck(tool.parameters);
     if (compiled.kind === "invalid") {
@@ -171,7 +174,10 @@ async function withTools<T>(
   const folder = await makeRunFolder("tools-");
   const kill = (): void => killMarkedProcesses(RUN_MARK, folder.mark);
   lastCall.addEventListener("abort", kill, { once: true });
-  const redactor = createRedactor(knownSecrets({ environment }));
+  const redactor = createRedactor([
+    ...knownSecrets({ environment }),
+    ...serverSecrets({ entry, environment, env }),
+  ]);
   const variables = Object.fromEntries(
     env.flatMap((name) => {
       const value = environment[name];
