@@ -14,7 +14,7 @@ import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { decidePermission } from "../permissions/policy.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
-import type { Environment } from "../platform/environment.ts";
+import { allowedVariables, type Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
@@ -234,7 +234,7 @@ function flowSpec({ workflow, files }: LoadedFlow, options: FlowOptions): FlowSp
         const reason = bound.diagnostics.map((one) => one.reason).join(" ");
         return { kind: "failed", reason, answer: false };
       }
-      const environment = allowedOf(options);
+      const environment = allowedVariables(options);
       return withScripts(options, { permissions, limits, environment, context }, (scripts) =>
         runFlow(
           {
@@ -296,19 +296,6 @@ export function modelNeed(entry: PreparedEntry, jobName: string, flows: Flows): 
 
 export function noModelNamed(file: string): string {
   return `${file} names no model. Write one into its front matter (model: ID), or give one with --model driving=ID.`;
-}
-
-/** What the caller has allowed of the environment, as far as it is there. */
-export function allowedOf({
-  environment,
-  env = [],
-}: Pick<FlowOptions, "environment" | "env">): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    env.flatMap((name) => {
-      const value = environment[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
 }
 
 interface ScriptsOf {

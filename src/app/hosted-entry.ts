@@ -6,12 +6,12 @@ import type { RunSpec } from "../engine/plan.ts";
 import type { Entry, PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { prepareEntry } from "../entry/prepare.ts";
 import type { Clock } from "../events/clock.ts";
+import { allowedVariables } from "../platform/environment.ts";
 import { warningChecks } from "./warning-checks.ts";
 import type { Asker } from "../workflow/ask.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { overrideModels, type ReadEntry } from "./entry-files.ts";
 import {
-  allowedOf,
   flowSpecs,
   loadFlows,
   modelNeed,
@@ -132,7 +132,7 @@ export class HostedEntry {
     const { env, answers, executors, rehearsal } = options;
     const { environment } = host;
     const workingDirectory = resolve(folder);
-    const variables = allowedOf({ environment, env });
+    const variables = allowedVariables({ environment, env });
     return runSpec({
       entry: this.entry,
       fingerprintOf: this.#checked.entry,

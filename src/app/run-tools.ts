@@ -16,7 +16,7 @@ import type { SessionTool, ToolOffer, ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
-import type { Environment } from "../platform/environment.ts";
+import { allowedVariables, type Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import { within } from "../runtime/deadline.ts";
@@ -118,19 +118,15 @@ class RunTools {
   }
 
   async #make(): Promise<Opened> {
-    const { entry, env = [], environment, mark, servers, ...options } = this.#options;
+    const { entry, env, environment, mark, servers, ...options } = this.#options;
     const folder = await makeRunFolder("tools-", mark);
     const results = join(folder.path, "results");
     await mkdir(results, { mode: 0o700 });
-    const passed = env.flatMap((name): [string, string][] => {
-      const value = environment[name];
-      return value === undefined ? [] : [[name, value]];
-    });
     const toolbox = createToolbox({
       ...options,
       declarations: entry,
       environment,
-      variables: { ...Object.fromEntries(passed), AGENT_JOBS_RESULTS: results },
+      variables: { ...allowedVariables({ environment, env }), AGENT_JOBS_RESULTS: results },
       folder,
       ...(servers === undefined ? {} : { servers }),
       relics: createRelics({ ...options, declarations: entry.relics ?? {}, files: realFiles }),

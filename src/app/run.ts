@@ -8,12 +8,13 @@ import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { openJournal, type JournalReporter } from "../journal/write.ts";
 import { systemClock } from "../platform/clock.ts";
+import { allowedVariables } from "../platform/environment.ts";
 import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import { chartOf } from "../report/chart.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
-import { allowedOf, flowSpecs, modelNeed, noModelNamed } from "./flows.ts";
+import { flowSpecs, modelNeed, noModelNamed } from "./flows.ts";
 import { Host } from "./host.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import type { ModelAccess } from "./options-provider.ts";
@@ -150,7 +151,7 @@ async function runOn(
             mark: options.mark,
             redact: () => redactor.stream(),
             clock: systemClock,
-            servers: host.mcp.forRun({ workingDirectory, variables: allowedOf(options) }),
+            servers: host.mcp.forRun({ workingDirectory, variables: allowedVariables(options) }),
           },
           flows: loaded.flows,
           specsOf: (run) =>

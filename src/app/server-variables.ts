@@ -3,8 +3,7 @@ import { variablesOf } from "../calls/mcp-variables.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import { allowsServer } from "../permissions/rules.ts";
-import type { Environment } from "../platform/environment.ts";
-import { allowedOf } from "./flows.ts";
+import { allowedVariables, type Environment } from "../platform/environment.ts";
 import { UsageError, type WriteName } from "./options.ts";
 import { permissionsOfTask } from "./run-spec.ts";
 import { secretsIn } from "./secrets.ts";
@@ -62,7 +61,7 @@ export function serverSecrets({
   entry,
   ...allowed
 }: Omit<ServerStart, "permissions">): readonly string[] {
-  const values = allowedOf(allowed);
+  const values = allowedVariables(allowed);
   return Object.values(entry.mcpServers ?? {})
     .flatMap((declaration) => variablesOf(declaration))
     .flatMap((name) => (Object.hasOwn(values, name) ? secretsIn(values[name] ?? "") : []));

@@ -13,7 +13,7 @@ import { compileValueCheck } from "../document/value-check.ts";
 import type { PreparedEntry, ToolDeclaration } from "../entry/model.ts";
 import { createRedactor } from "../events/redact.ts";
 import { systemClock } from "../platform/clock.ts";
-import type { Environment } from "../platform/environment.ts";
+import { allowedVariables, type Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { killMarkedProcesses } from "../platform/processes.ts";
 import { makeRunFolder, RUN_MARK } from "../platform/run-folder.ts";
@@ -23,6 +23,7 @@ import { UsageError } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
 import { version } from "./run-spec.ts";
 import { knownSecrets } from "./secrets.ts";
+import { serverSecrets } from "./server-variables.ts";
 
 export interface TryOptions {
   /** Default: the only entry of the current folder. */
@@ -177,19 +178,17 @@ function parsedParams(text = "{}"): Readonly<Record<string, unknown>> {
 async function withTools<T>(
   entry: PreparedEntry,
   workingDirectory: string,
-  { env = [], environment, lastCall }: TryOptions,
+  { env, environment, lastCall }: TryOptions,
   use: (tools: EntryTools) => Promise<T>,
 ): Promise<T> {
   const folder = await makeRunFolder("tools-");
   const kill = (): void => killMarkedProcesses(RUN_MARK, folder.mark);
   lastCall.addEventListener("abort", kill, { once: true });
-  const redactor = createRedactor(knownSecrets({ environment }));
-  const variables = Object.fromEntries(
-    env.flatMap((name) => {
-      const value = environment[name];
-      return value === undefined ? [] : [[name, value] as const];
-    }),
-  );
+  const redactor = createRedactor([
+    ...knownSecrets({ environment }),
+    ...serverSecrets({ entry, environment, env }),
+  ]);
+  const variables = allowedVariables({ environment, env });
   const { mark } = folder;
   const servers = new McpServers({ environment, redact: redactor.text, version, mark });
   const tools = createToolbox({

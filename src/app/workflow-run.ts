@@ -9,14 +9,13 @@ import type { StepEnded, StepStarted } from "../events/step.ts";
 import { readJournalFile, type JournalCondition } from "../journal/file.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import type { Environment } from "../platform/environment.ts";
+import { allowedVariables, type Environment } from "../platform/environment.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { bindParameters } from "../workflow/parameters.ts";
 import { isWhole, restoreRun, type Restored } from "../workflow/restore.ts";
 import { scriptTags } from "../workflow/script-runner.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
 import {
-  allowedOf,
   given,
   type FlowReading,
   type LoadedFlow,
@@ -220,7 +219,11 @@ function restoredOf(
       permissions,
     ),
   });
-  const found = restoreRun(workflow, { environment: allowedOf(options), limits, tags }, earlier);
+  const found = restoreRun(
+    workflow,
+    { environment: allowedVariables(options), limits, tags },
+    earlier,
+  );
   switch (found.kind) {
     case "refused":
       throw refuse(found.reason);
