@@ -9,6 +9,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { McpHost } from "../calls/mcp-host.ts";
 import { ModelCalls } from "../calls/model-calls.ts";
+import { RESULTS } from "../calls/preparation.ts";
 import { createRelics } from "../calls/relics.ts";
 import type { Tool } from "../calls/tool.ts";
 import { createToolbox, type Toolbox } from "../calls/toolbox.ts";
@@ -126,7 +127,7 @@ class RunTools {
       ...options,
       declarations: entry,
       environment,
-      variables: { ...allowedVariables({ environment, env }), AGENT_JOBS_RESULTS: results },
+      variables: { ...allowedVariables({ environment, env }), [RESULTS]: results },
       folder,
       ...(servers === undefined ? {} : { servers }),
       relics: createRelics({ ...options, declarations: entry.relics ?? {}, files: realFiles }),

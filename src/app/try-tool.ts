@@ -1,9 +1,9 @@
 /** One tool of an entry, built or called without a task. */
 import { resolve } from "node:path";
-import { startCall, type CallEnd } from "../calls/call.ts";
+import { graceSeconds, startCall, toolSeconds, type CallEnd } from "../calls/call.ts";
 import { dockerfileOf, plainCommandsOf, scriptOf, wordsOf } from "../calls/dockerfile.ts";
 import { McpServers } from "../calls/mcp-servers.ts";
-import { graceSeconds, problemText, toolSeconds } from "../calls/model-calls.ts";
+import { problemText } from "../calls/model-calls.ts";
 import { recipeOf } from "../calls/preparation.ts";
 import type { CallContext, ToolProgress } from "../calls/tool.ts";
 import { createToolbox, type EntryTools } from "../calls/toolbox.ts";

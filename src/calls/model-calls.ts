@@ -11,7 +11,7 @@ import { isRecord } from "../document/guards.ts";
 import { compileValueCheck, type ValueCheck, type ValueProblem } from "../document/value-check.ts";
 import type { Clock } from "../events/clock.ts";
 import { cut } from "../events/cut.ts";
-import { startCall, type CallEnd } from "./call.ts";
+import { graceSeconds, startCall, toolSeconds, type CallEnd } from "./call.ts";
 import type { Tool, ToolProgress } from "./tool.ts";
 
 /** Keeps a text for the agent and the tools, and returns its path. */
@@ -35,10 +35,6 @@ export interface ModelCallsOptions {
   readonly keep: KeepResult;
 }
 
-/** Of a tool without a limit of its own. */
-export const toolSeconds = 600;
-/** How long a stopped call may take to settle. */
-export const graceSeconds = 10;
 /** The runtime replaces a longer result by a file that the agent may not read (docs/runtime-notes.md#tool-handlers). */
 const wholeBytes = 16_000;
 const beginningCharacters = 8_000;

@@ -6,9 +6,8 @@
  * all of its members. Costs nothing per action that waits: each end looks only at its dependents.
  */
 import type { ActionEvent } from "../events/action.ts";
-import { beginningOf } from "../events/cut.ts";
 import type { Clock } from "../events/clock.ts";
-import { cut } from "../events/cut.ts";
+import { beginningOf, cut } from "../events/cut.ts";
 import { startCall } from "../calls/call.ts";
 import type { CallContext, ToolOutcome } from "../calls/tool.ts";
 import type { Catalogue } from "./catalogue.ts";
