@@ -23,6 +23,7 @@ import { UsageError } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
 import { version } from "./run-spec.ts";
 import { knownSecrets } from "./secrets.ts";
+import { allowedForPrograms, allowedOf } from "./allowed-variables.ts";
 import { serverSecrets } from "./server-variables.ts";
 
 export interface TryOptions {
@@ -178,23 +179,20 @@ async function withTools<T>(
     ...knownSecrets({ environment }),
     ...serverSecrets({ entry, environment, env }),
   ]);
-  const variables = Object.fromEntries(
-    env.flatMap((name) => {
-      const value = environment[name];
-      return value === undefined ? [] : [[name, value] as const];
-    }),
-  );
   const { mark } = folder;
   const servers = new McpServers({ environment, redact: redactor.text, version, mark });
   const tools = createToolbox({
     declarations: entry,
     workingDirectory,
     environment,
-    variables,
+    variables: allowedForPrograms(entry, { environment, env }),
     redact: redactor.stream,
     clock: systemClock,
     folder,
-    servers: servers.forRun({ workingDirectory, variables }),
+    servers: servers.forRun({
+      workingDirectory,
+      variables: allowedOf({ environment, env }),
+    }),
   });
   try {
     return await use(tools);

@@ -85,6 +85,35 @@ describe("agent-jobs run, when something ends it", () => {
     });
   }
 
+  it("leaves no process of a tool after a second signal, which ends it at once", async (t) => {
+    const stubborn =
+      "process.on('SIGTERM', () => {}); console.error('begun'); setTimeout(() => {}, 300_000)";
+    const server = await startModelServer(() => ({ toolCalls: [{ name: "wait", arguments: {} }] }));
+    t.after(() => server.close());
+    const entry = {
+      models: { driving: "driver" },
+      permissions: { tools: ["wait"] },
+      tools: {
+        wait: { description: "x", parameters: {}, command: [process.execPath, "-e", stubborn] },
+      },
+      tasks: { t: { prompt: "Wait", model: { category: "driving" } } },
+      jobs: { j: { work: { kind: "Ref", taskId: "t" } } },
+    };
+    const { path: cwd } = await makeWorkspace(t, { "entry.json": JSON.stringify(entry) });
+    const mark = `mark-${process.pid}-second`;
+    const args = ["run", "entry.json", "--provider-base-url", server.baseUrl, "--env", "MARK"];
+    const child = startCli([...args, "--verbose"], { cwd, env: { USER: mark, MARK: mark } });
+    await child.printed("tool wait");
+    await waitFor(async () => (await processesMarked("MARK", mark)).length >= 2);
+    child.signal("SIGTERM");
+    await waitFor(() =>
+      Promise.resolve(child.output.stderr.length + child.output.stdout.length > 0),
+    );
+    child.signal("SIGTERM");
+    assert.equal((await child.ended).code, 130);
+    await waitFor(async () => (await processesMarked("MARK", mark)).length === 0);
+  });
+
   it("goes on in a new runtime after the old one was killed in mid-turn, with the prefix before the prompt", async (t) => {
     const mark = `mark-${process.pid}-kill`;
     const server = await startModelServer(async ({ index }) => {
