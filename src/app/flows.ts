@@ -1,4 +1,5 @@
 /** The workflows of an entry: read from their files, and as the engine runs them. */
+import { allowedForPrograms } from "./allowed-variables.ts";
 import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Diagnostic } from "../document/diagnostic.ts";
@@ -14,7 +15,7 @@ import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { decidePermission } from "../permissions/policy.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
-import { allowedVariables, type Environment } from "../platform/environment.ts";
+import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
@@ -234,7 +235,7 @@ function flowSpec({ workflow, files }: LoadedFlow, options: FlowOptions): FlowSp
         const reason = bound.diagnostics.map((one) => one.reason).join(" ");
         return { kind: "failed", reason, answer: false };
       }
-      const environment = allowedVariables(options);
+      const environment = allowedForPrograms(entry, options);
       return withScripts(options, { permissions, limits, environment, context }, (scripts) =>
         runFlow(
           {

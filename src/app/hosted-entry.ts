@@ -6,11 +6,11 @@ import type { RunSpec } from "../engine/plan.ts";
 import type { Entry, PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { prepareEntry } from "../entry/prepare.ts";
 import type { Clock } from "../events/clock.ts";
-import { allowedVariables } from "../platform/environment.ts";
 import { warningChecks } from "./warning-checks.ts";
 import type { Asker } from "../workflow/ask.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { overrideModels, type ReadEntry } from "./entry-files.ts";
+import { allowedOf } from "./allowed-variables.ts";
 import {
   flowSpecs,
   loadFlows,
@@ -132,7 +132,7 @@ export class HostedEntry {
     const { env, answers, executors, rehearsal } = options;
     const { environment } = host;
     const workingDirectory = resolve(folder);
-    const variables = allowedVariables({ environment, env });
+    const variables = allowedOf({ environment, env });
     return runSpec({
       entry: this.entry,
       fingerprintOf: this.#checked.entry,
@@ -146,12 +146,14 @@ export class HostedEntry {
           ask,
           executors,
           clock,
+          mark: host.mark,
           redact: () => host.redactor.stream(),
           whole,
         }),
       tools: {
         environment,
         env,
+        mark: host.mark,
         redact: () => host.redactor.stream(),
         clock,
         servers: host.mcp.forRun({ workingDirectory, variables }),

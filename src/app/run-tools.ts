@@ -17,9 +17,10 @@ import type { SessionTool, ToolOffer, ToolSource } from "../engine/ports.ts";
 import type { Permissions, PreparedEntry } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
-import { allowedVariables, type Environment } from "../platform/environment.ts";
+import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
+import { allowedForPrograms } from "./allowed-variables.ts";
 import { within } from "../runtime/deadline.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 
@@ -27,7 +28,7 @@ import { realFiles } from "../sessions/permission-handler.ts";
 export interface ToolSettings {
   /** Of this process. */
   readonly environment: Environment;
-  /** The names of it that tools may read. */
+  /** The names of it that tools may read, but for those that MCP servers of the entry name. */
   readonly env?: readonly string[] | undefined;
   /** Of the processes of the run. */
   readonly mark?: string | undefined;
@@ -127,7 +128,10 @@ class RunTools {
       ...options,
       declarations: entry,
       environment,
-      variables: { ...allowedVariables({ environment, env }), [RESULTS]: results },
+      variables: {
+        ...allowedForPrograms(entry, { environment, env }),
+        [RESULTS]: results,
+      },
       folder,
       ...(servers === undefined ? {} : { servers }),
       relics: createRelics({ ...options, declarations: entry.relics ?? {}, files: realFiles }),

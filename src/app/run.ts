@@ -8,12 +8,12 @@ import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../events/view.ts";
 import { openJournal, type JournalReporter } from "../journal/write.ts";
 import { systemClock } from "../platform/clock.ts";
-import { allowedVariables } from "../platform/environment.ts";
 import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
 import { chartOf } from "../report/chart.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
+import { allowedOf } from "./allowed-variables.ts";
 import { flowSpecs, modelNeed, noModelNamed } from "./flows.ts";
 import { Host } from "./host.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
@@ -148,10 +148,10 @@ async function runOn(
           tools: {
             environment: options.environment,
             env: options.env,
-            mark: options.mark,
+            mark: host.mark,
             redact: () => redactor.stream(),
             clock: systemClock,
-            servers: host.mcp.forRun({ workingDirectory, variables: allowedVariables(options) }),
+            servers: host.mcp.forRun({ workingDirectory, variables: allowedOf(options) }),
           },
           flows: loaded.flows,
           specsOf: (run) =>
@@ -163,7 +163,7 @@ async function runOn(
               ask: options.asker,
               executors: options.executors,
               clock: systemClock,
-              mark: options.mark,
+              mark: host.mark,
               redact: () => redactor.stream(),
               whole: prepared.whole,
             }),

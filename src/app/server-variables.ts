@@ -3,7 +3,8 @@ import { variablesOf } from "../calls/mcp-variables.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import { allowsServer } from "../permissions/rules.ts";
-import { allowedVariables, type Environment } from "../platform/environment.ts";
+import type { Environment } from "../platform/environment.ts";
+import { allowedOf } from "./allowed-variables.ts";
 import { UsageError, type WriteName } from "./options.ts";
 import { permissionsOfTask } from "./run-spec.ts";
 import { secretsIn } from "./secrets.ts";
@@ -61,7 +62,7 @@ export function serverSecrets({
   entry,
   ...allowed
 }: Omit<ServerStart, "permissions">): readonly string[] {
-  const values = allowedVariables(allowed);
+  const values = allowedOf(allowed);
   return Object.values(entry.mcpServers ?? {})
     .flatMap((declaration) => variablesOf(declaration))
     .flatMap((name) => (Object.hasOwn(values, name) ? secretsIn(values[name] ?? "") : []));

@@ -13,7 +13,7 @@ import { compileValueCheck } from "../document/value-check.ts";
 import type { PreparedEntry, ToolDeclaration } from "../entry/model.ts";
 import { createRedactor } from "../events/redact.ts";
 import { systemClock } from "../platform/clock.ts";
-import { allowedVariables, type Environment } from "../platform/environment.ts";
+import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { killMarkedProcesses } from "../platform/processes.ts";
 import { makeRunFolder, RUN_MARK } from "../platform/run-folder.ts";
@@ -23,6 +23,7 @@ import { UsageError } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
 import { version } from "./run-spec.ts";
 import { knownSecrets } from "./secrets.ts";
+import { allowedForPrograms, allowedOf } from "./allowed-variables.ts";
 import { serverSecrets } from "./server-variables.ts";
 
 export interface TryOptions {
@@ -188,18 +189,20 @@ async function withTools<T>(
     ...knownSecrets({ environment }),
     ...serverSecrets({ entry, environment, env }),
   ]);
-  const variables = allowedVariables({ environment, env });
   const { mark } = folder;
   const servers = new McpServers({ environment, redact: redactor.text, version, mark });
   const tools = createToolbox({
     declarations: entry,
     workingDirectory,
     environment,
-    variables,
+    variables: allowedForPrograms(entry, { environment, env }),
     redact: redactor.stream,
     clock: systemClock,
     folder,
-    servers: servers.forRun({ workingDirectory, variables }),
+    servers: servers.forRun({
+      workingDirectory,
+      variables: allowedOf({ environment, env }),
+    }),
   });
   try {
     return await use(tools);

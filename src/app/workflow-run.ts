@@ -9,7 +9,7 @@ import type { StepEnded, StepStarted } from "../events/step.ts";
 import { readJournalFile, type JournalCondition } from "../journal/file.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import type { Script } from "../rehearsal/format/script.ts";
-import { allowedVariables, type Environment } from "../platform/environment.ts";
+import type { Environment } from "../platform/environment.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { bindParameters } from "../workflow/parameters.ts";
 import { isWhole, restoreRun, type Restored } from "../workflow/restore.ts";
@@ -22,6 +22,7 @@ import {
   type ReadWorkflowEntry,
   type WholeFlow,
 } from "./flows.ts";
+import { allowedForPrograms } from "./allowed-variables.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import type { WorkflowRunOptions } from "./workflow-options.ts";
 
@@ -221,7 +222,7 @@ function restoredOf(
   });
   const found = restoreRun(
     workflow,
-    { environment: allowedVariables(options), limits, tags },
+    { environment: allowedForPrograms(entry, options), limits, tags },
     earlier,
   );
   switch (found.kind) {

@@ -95,19 +95,3 @@ function withoutPassword(name: string, value: string): string {
 export function isProxy(name: string): boolean {
   return /_PROXY$/i.test(name) && !/^NO_PROXY$/i.test(name);
 }
-
-/** The variables that the caller has allowed by name (`--env NAME`), as far as they are set. */
-export function allowedVariables({
-  environment,
-  env = [],
-}: {
-  readonly environment: Environment;
-  readonly env?: readonly string[] | undefined;
-}): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    env.flatMap((name) => {
-      const value = environment[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
-}

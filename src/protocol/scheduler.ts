@@ -178,9 +178,9 @@ export class Scheduler {
 
   #prepare(task: Task): void {
     const { catalogue, limits, names } = this.#ports;
-    const { target, hasReferences } = task.planned;
+    const { target, isTemplate } = task.planned;
     let params = ordinary(task.planned.params);
-    if (hasReferences) {
+    if (isTemplate) {
       const result = interpolate(templateOf(target, params), names, limits.paramsCharacters);
       if (result.kind === "unresolved") {
         this.#settle(task, { status: "failed", reason: result.reason });

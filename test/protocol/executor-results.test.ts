@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, test } from "node:test";
 import { action, bench, documentOf, group, internal, type Json, tool, valueOf } from "./rig.ts";
 
 const safe = (id: string, params: Json = {}, fields: Json = {}): Json =>
@@ -9,6 +9,15 @@ const slow = (id: string, params: Json = {}, fields: Json = {}): Json =>
 const manage = (params: Json, fields: Json = {}): string =>
   documentOf([internal("task_manager", params, { action_id: `m${counter++}`, ...fields })]);
 let counter = 0;
+
+test("an escape becomes literal in params without any reference, too", async () => {
+  const rig = bench();
+  const params = { returns: { text: "say $${{results.a}}", list: ["$${{"] } };
+  assert.deepEqual(await valueOf(rig, documentOf([safe("a", params)])), {
+    text: "say ${{results.a}}",
+    list: ["${{"],
+  });
+});
 
 describe("task_manager", () => {
   it("tells the status of actions of earlier documents, as the prototype asks", async () => {
