@@ -27,9 +27,9 @@ import { allowedForPrograms, allowedOf } from "./allowed-variables.ts";
 import { serverSecrets } from "./server-variables.ts";
 
 export interface TryOptions {
-  /** Default: the only entry of the current folder. */
+  /** Default: the only entry of the current directory. */
   readonly entryFile?: string | undefined;
-  /** Default: the current folder. */
+  /** Default: the current directory. */
   readonly workingDirectory?: string | undefined;
   /** Variables of the environment that tools may read. */
   readonly env?: readonly string[] | undefined;
@@ -61,8 +61,9 @@ export async function tryTool(
     if (tool === undefined) {
       const [failure] = allowed.failures;
       if (failure !== undefined) return { kind: "failed", reason: failure.reason };
-      const names = allowed.tools.map((one) => one.name);
-      throw unknownTool(`The MCP server ${JSON.stringify(server)}`, name, names);
+      const plain = (one: string): string => one.slice(one.indexOf("/") + 1);
+      const names = allowed.tools.map((one) => plain(one.name));
+      throw unknownTool(`The MCP server ${JSON.stringify(server)}`, plain(name), names);
     }
     const compiled = compileValueCheck(tool.parameters);
     if (compiled.kind === "invalid") {
@@ -140,8 +141,8 @@ async function onlyEntry(): Promise<string> {
   if (only !== undefined && entries.length === 1) return only;
   throw new UsageError(
     only === undefined
-      ? "The current folder has no entry. Name one with --entry FILE."
-      : `The current folder has several entries: ${entries.join(", ")}. Name one with --entry FILE.`,
+      ? "The current directory has no entry. Name one with --entry FILE."
+      : `The current directory has several entries: ${entries.join(", ")}. Name one with --entry FILE.`,
   );
 }
 

@@ -183,7 +183,7 @@ function addToolCommands(tool: Command, end: (code: ExitCode) => void): void {
 
 function addToolOptions(command: Command): Command {
   return addEnvironmentOption(command)
-    .option("--entry <file>", "entry file (default: the only one in the current folder)")
+    .option("--entry <file>", "entry file (default: the only one in the current directory)")
     .option(
       "--working-directory <dir>",
       "folder in which the tool works (default: the current directory)",

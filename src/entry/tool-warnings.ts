@@ -292,7 +292,7 @@ function valueWarnings(
 /** A program is started without a shell, which would take a line apart. */
 function shellWarnings(path: Path, command: string): Problem[] {
   if (!/^[\w.-]+\s+\S/.test(command)) return [];
-  const reason = "This is the name of one program, because no shell takes the line apart.";
+  const reason = "This is taken as the name of one program: no shell splits it into words.";
   return [warning(path, reason, "list its arguments separately")];
 }
 

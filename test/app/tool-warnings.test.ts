@@ -224,11 +224,11 @@ describe("a declaration with a likely mistake", () => {
   it("is a line for a shell", () => {
     assert.match(
       lines({ tools: { build: { ...build, command: ["npm run build"] } } }),
-      /command\[0\]: This is the name of one program/,
+      /command\[0\]: This is taken as the name of one program/,
     );
     assert.match(
       lines({ mcpServers: { docs: { command: "npx -y docs" } } }),
-      /command: This is the name of one program/,
+      /command: This is taken as the name of one program/,
     );
     assert.equal(lines({ mcpServers: { docs: { command: "C:\\Program Files\\docs.exe" } } }), "");
   });

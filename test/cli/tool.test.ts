@@ -100,7 +100,7 @@ test("a tool that the entry doesn't have is named, with a guess", async (t) => {
   }
 });
 
-test("without --entry the current folder must have one entry", async (t) => {
+test("without --entry the current directory must have one entry", async (t) => {
   const several = await (await cli(t, { "other.json": entry }))("call", "text");
   assert.equal(several.code, 2);
   assert.match(several.stderr, /several entries: entry\.json, other\.json.*--entry FILE/);
