@@ -9,6 +9,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { McpHost } from "../calls/mcp-host.ts";
 import { ModelCalls } from "../calls/model-calls.ts";
+import { RESULTS } from "../calls/preparation.ts";
 import { createRelics } from "../calls/relics.ts";
 import type { Tool } from "../calls/tool.ts";
 import { createToolbox, type Toolbox } from "../calls/toolbox.ts";
@@ -129,7 +130,7 @@ class RunTools {
       environment,
       variables: {
         ...allowedForPrograms(entry, { environment, env }),
-        AGENT_JOBS_RESULTS: results,
+        [RESULTS]: results,
       },
       folder,
       ...(servers === undefined ? {} : { servers }),

@@ -1,9 +1,9 @@
 /** One tool of an entry, built or called without a task. */
 import { resolve } from "node:path";
-import { startCall, type CallEnd } from "../calls/call.ts";
+import { graceSeconds, startCall, toolSeconds, type CallEnd } from "../calls/call.ts";
 import { dockerfileOf, plainCommandsOf, scriptOf, wordsOf } from "../calls/dockerfile.ts";
 import { McpServers } from "../calls/mcp-servers.ts";
-import { graceSeconds, problemText, toolSeconds } from "../calls/model-calls.ts";
+import { problemText } from "../calls/model-calls.ts";
 import { recipeOf } from "../calls/preparation.ts";
 import type { CallContext, ToolProgress } from "../calls/tool.ts";
 import { createToolbox, type EntryTools } from "../calls/toolbox.ts";
@@ -55,16 +55,20 @@ export async function tryTool(
   }
   return withTools(entry, workingDirectory, options, async (tools) => {
     const { signal, onProgress } = options;
-    const allowed = await tools.toolsFor({ preset: "read-only", tools: [name] }, signal);
+    const pattern = server === undefined ? name : `${server}/*`;
+    const allowed = await tools.toolsFor({ preset: "read-only", tools: [pattern] }, signal);
     const tool = allowed.tools.find((one) => one.name === name);
-    const [failure] = allowed.failures;
-    if (tool === undefined && failure !== undefined) {
-      return { kind: "failed", reason: failure.reason };
+    if (tool === undefined) {
+      const [failure] = allowed.failures;
+      if (failure !== undefined) return { kind: "failed", reason: failure.reason };
+      const names = allowed.tools.map((one) => one.name);
+      throw unknownTool(`The MCP server ${JSON.stringify(server)}`, name, names);
     }
-    if (tool === undefined) throw new UsageError(`There is no tool ${JSON.stringify(name)}.`);
     const compiled = compileValueCheck(tool.parameters);
     if (compiled.kind === "invalid") {
-      throw new UsageError(`The parameters of ${name} are no JSON Schema: ${compiled.reason}`);
+      throw new UsageError(
+        `The parameters of ${name} are not a valid JSON Schema: ${compiled.reason}`,
+      );
     }
     const problems = compiled.check(given);
     if (problems.length > 0) throw new UsageError(problems.map(problemText).join("\n"));
@@ -145,12 +149,18 @@ function declared(entry: PreparedEntry, name: string): ToolDeclaration {
   const tools = new Map(Object.entries(entry.tools ?? {}));
   const declaration = tools.get(name);
   if (declaration !== undefined) return declaration;
-  const names = [...tools.keys()];
-  if (names.length === 0) throw new UsageError("The entry has no tools.");
+  if (entry.mcpServers?.[name] !== undefined) {
+    throw new UsageError(`${name} is an MCP server. Name one of its tools: ${name}/TOOL.`);
+  }
+  throw unknownTool("The entry", name, [...tools.keys()]);
+}
+
+function unknownTool(owner: string, name: string, names: readonly string[]): UsageError {
+  if (names.length === 0) return new UsageError(`${owner} has no tools.`);
   const meant = suggest(name, names);
   const hint = meant === undefined ? "" : ` (${didYouMean(meant)})`;
-  throw new UsageError(
-    `The entry has no tool ${JSON.stringify(name)}${hint}. Its tools: ${names.join(", ")}.`,
+  return new UsageError(
+    `${owner} has no tool ${JSON.stringify(name)}${hint}. Its tools: ${names.join(", ")}.`,
   );
 }
 
@@ -169,7 +179,7 @@ function parsedParams(text = "{}"): Readonly<Record<string, unknown>> {
 async function withTools<T>(
   entry: PreparedEntry,
   workingDirectory: string,
-  { env = [], environment, lastCall }: TryOptions,
+  { env, environment, lastCall }: TryOptions,
   use: (tools: EntryTools) => Promise<T>,
 ): Promise<T> {
   const folder = await makeRunFolder("tools-");

@@ -165,7 +165,7 @@ describe("task_manager", () => {
     assert.match(JSON.stringify(value), /"a":\{"id":"a"/);
     assert.match(
       String(await valueOf(rig, manage({ operation: "wait", timeoutSeconds: "${{variables.t}}" }))),
-      /^failed Wrong params: params.timeoutSeconds: /,
+      /^failed Invalid params: params.timeoutSeconds: /,
     );
   });
 });
@@ -281,7 +281,7 @@ describe("variables", () => {
       );
     assert.deepEqual(await results(use(1)), ["v-1 succeeded count done"]);
     assert.deepEqual(await results(use("x")), [
-      'v-x failed Wrong params: params.n: Must be a whole number, not the text "x".',
+      'v-x failed Invalid params: params.n: Must be a whole number, not the text "x".',
     ]);
   });
 });
