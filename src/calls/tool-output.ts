@@ -1,6 +1,7 @@
 /** What a tool prints: lines that tell how far it is, the end of its log, and its result. */
 import { StringDecoder } from "node:string_decoder";
 import { stripVTControlCharacters } from "node:util";
+import { plainCopy } from "../document/plain.ts";
 import { isRecord } from "../document/guards.ts";
 import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
@@ -11,8 +12,6 @@ export const longestResult = 10_000_000;
 /** Characters of the end of a log that are kept. */
 const keptTail = 4_000;
 const longestLine = 1_000;
-/** Lists and objects inside one another, in a result that is JSON. */
-const deepest = 100;
 const linesPerSecond = 100;
 
 /** The redactor holds back what may be the beginning of a secret: in silence for no longer than this. */
@@ -183,7 +182,7 @@ export class BoundedBytes {
  */
 export function resultOf(text: string): unknown {
   const value = parsed(text);
-  if (value === undefined || isInexact(value) || isDeep(value, deepest)) {
+  if (value === undefined || plainCopy(value).kind === "rejected" || isInexact(value)) {
     return text.replace(/\r?\n$/, "");
   }
   return value;
@@ -200,9 +199,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isDeep(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((one) => isDeep(one, levels - 1));
 }
