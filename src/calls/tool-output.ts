@@ -1,8 +1,8 @@
 /** What a tool prints: lines that tell how far it is, the end of its log, and its result. */
 import { StringDecoder } from "node:string_decoder";
-import { stripVTControlCharacters } from "node:util";
 import { isRecord } from "../document/guards.ts";
 import type { Clock } from "../events/clock.ts";
+import { withoutSequences } from "../events/hidden-text.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import type { ToolProgress } from "./tool.ts";
 
@@ -77,7 +77,7 @@ export class ToolLog {
   }
 
   #pass(line: string): void {
-    const plain = stripVTControlCharacters(line).trimEnd();
+    const plain = withoutSequences(line).trimEnd();
     if (plain.trim() === "") return;
     this.#onLine(plain.length > longestLine ? `${plain.slice(0, longestLine)}…` : plain);
   }
@@ -85,7 +85,7 @@ export class ToolLog {
 
 /** The end of a log, as plain text. */
 export function tailOf(text: string): string {
-  return stripVTControlCharacters(lastOf(text, keptTail)).trim();
+  return withoutSequences(lastOf(text, keptTail)).trim();
 }
 
 /** The ends of two logs as one text of at most `keptTail` characters. Each may take what the other leaves. */
