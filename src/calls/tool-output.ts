@@ -4,6 +4,7 @@ import { isRecord } from "../document/guards.ts";
 import type { Clock } from "../events/clock.ts";
 import { withoutSequences } from "../events/hidden-text.ts";
 import type { TextStream } from "../events/text-stream.ts";
+import { redactedValue } from "./redacted-value.ts";
 import type { ToolProgress } from "./tool.ts";
 
 /** Bytes that a tool may print as its result. */
@@ -178,15 +179,19 @@ export class BoundedBytes {
 }
 
 /**
- * A result from its text, which is redacted: JSON, or the text itself without its last line break. A number that
+ * A result from its text, which was redacted: JSON, or the text itself without its last line break. A number that
  * JavaScript can't hold, such as a long id, is a text.
  */
-export function resultOf(text: string): unknown {
+export function resultOf(text: string, redact: () => TextStream): unknown {
   const value = parsed(text);
   if (value === undefined || isInexact(value) || isDeep(value, deepest)) {
     return text.replace(/\r?\n$/, "");
   }
-  return value;
+  // What was escaped is seen now.
+  return redactedValue(value, (part) => {
+    const stream = redact();
+    return stream.push(part) + stream.end();
+  });
 }
 
 function isInexact(value: unknown): boolean {

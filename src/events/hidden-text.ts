@@ -11,27 +11,36 @@ import type { Span } from "./secret-patterns.ts";
 
 const character = String.raw`[\0-\x08\v\f\x0e-\x1f\x7f-\x9f\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]`;
 /** As JSON and other languages write them. */
-const spelled = String.raw`(?<!\\)\\+(?:u(?:00(?:[0189]\p{AHex}|7[fF]|[aA][dD])|061[cC]|180[b-fB-F]|20(?:0[b-fB-F]|2[89a-eA-E]|6\p{AHex})|[fF][eE](?:0\p{AHex}|[fF]{2}))|x(?:[0189]\p{AHex}|7[fF])|0(?:33)?|[bevf])`;
+const spelled = String.raw`(?<!\\)\\+(?:u(?:00(?:[0189]\p{AHex}|7[fF]|[aA][dD])|061[cC]|180[b-fB-F]|20(?:0[b-fB-F]|2[89a-eA-E]|6\p{AHex})|[fF][eE](?:0\p{AHex}|[fF]{2})|[dD][89a-fA-F]\p{AHex}{2})|x(?:[0189]\p{AHex}|7[fF])|0(?:33)?|[bevf])`;
 const spelledEscape = String.raw`(?<!\\)\\+(?:u001[bB]|x1[bB]|033|e)`;
 
-/** Whatever is left behind holds no beginning of a sequence, so no second removal finds more. */
-function sequence(escape: string): string {
+/**
+ * Whatever is left behind holds no beginning of a sequence, so no second removal finds more.
+ * `short`: what else an escape character may stand before.
+ */
+function sequence(escape: string, short: string): string {
   const controls = String.raw`(?:${escape}\[|\x9b)(?:[0-?]*[ -\/]*[@-~])?`;
   const body = String.raw`[^\n\r\x07\x1b\x90-\x9f\\]{0,2000}`;
   const texts = String.raw`${escape}[\]PX^_]${body}(?:\x07|\x9c|\\+u0007|${escape}\\+)`;
   const eightBit = String.raw`[\x90\x98\x9d-\x9f](?:${body}(?:\x07|\x9c|${escape}\\+))?`;
-  return String.raw`${controls}|${texts}|${eightBit}|${escape}(?:[!-\/]*[0-~])?`;
+  return String.raw`${controls}|${texts}|${eightBit}|${escape}(?:${short})?`;
 }
 
-const sequences = new RegExp(sequence(String.raw`\x1b+`), "gu");
+const twoCharacters = String.raw`[!-\/]*[0-~]`;
+const sequences = new RegExp(sequence(String.raw`\x1b+`, twoCharacters), "gu");
 const someHidden = new RegExp(`${character}|${spelled}`, "u");
 const escapeBefore = new RegExp(String.raw`[\x1b\x90\x98\x9b\x9d-\x9f]|${spelledEscape}`, "u");
 const characters = new RegExp(`(?:${character}|${spelled})+`, "gu");
-const everything = new RegExp(
-  `(?:${sequence(String.raw`(?:\x1b|${spelledEscape})+`)}|${character}|${spelled})+`,
-  "gu",
-);
+const everything = all(twoCharacters);
+/** An escape character by mistake hides nothing that follows. */
+const loneEscapes = all("");
+const loneEscape = new RegExp(String.raw`(?:\x1b|${spelledEscape})[!-Z\\-~]`, "u");
 const oneCharacter = new RegExp(`^${character}$`, "u");
+
+function all(short: string): RegExp {
+  const escape = String.raw`(?:\x1b|${spelledEscape})+`;
+  return new RegExp(`(?:${sequence(escape, short)}|${character}|${spelled})+`, "gu");
+}
 
 /** Without what tells a terminal something. */
 export function withoutSequences(text: string): string {
@@ -49,6 +58,7 @@ export function spansInSight(text: string, find: (text: string) => readonly Span
   if (!someHidden.test(text)) return spans;
   spans.push(...spansWithout(characters, text, find));
   if (escapeBefore.test(text)) spans.push(...spansWithout(everything, text, find));
+  if (loneEscape.test(text)) spans.push(...spansWithout(loneEscapes, text, find));
   return spans;
 }
 
