@@ -1,10 +1,11 @@
 /** What a tool prints: lines that tell how far it is, the end of its log, and its result. */
 import { StringDecoder } from "node:string_decoder";
-import { stripVTControlCharacters } from "node:util";
 import { plainCopy } from "../document/plain.ts";
 import { isRecord } from "../document/guards.ts";
 import type { Clock } from "../events/clock.ts";
+import { withoutSequences } from "../events/hidden-text.ts";
 import type { TextStream } from "../events/text-stream.ts";
+import { redactedValue } from "./redacted-value.ts";
 import type { ToolProgress } from "./tool.ts";
 
 /** Bytes that a tool may print as its result. */
@@ -76,7 +77,7 @@ export class ToolLog {
   }
 
   #pass(line: string): void {
-    const plain = stripVTControlCharacters(line).trimEnd();
+    const plain = withoutSequences(line).trimEnd();
     if (plain.trim() === "") return;
     this.#onLine(plain.length > longestLine ? `${plain.slice(0, longestLine)}…` : plain);
   }
@@ -84,7 +85,7 @@ export class ToolLog {
 
 /** The end of a log, as plain text. */
 export function tailOf(text: string): string {
-  return stripVTControlCharacters(lastOf(text, keptTail)).trim();
+  return withoutSequences(lastOf(text, keptTail)).trim();
 }
 
 /** The ends of two logs as one text of at most `keptTail` characters. Each may take what the other leaves. */
@@ -177,15 +178,19 @@ export class BoundedBytes {
 }
 
 /**
- * A result from its text, which is redacted: JSON, or the text itself without its last line break. A number that
+ * A result from its text, which was redacted: JSON, or the text itself without its last line break. A number that
  * JavaScript can't hold, such as a long id, is a text.
  */
-export function resultOf(text: string): unknown {
+export function resultOf(text: string, redact: () => TextStream): unknown {
   const value = parsed(text);
   if (value === undefined || plainCopy(value).kind === "rejected" || isInexact(value)) {
     return text.replace(/\r?\n$/, "");
   }
-  return value;
+  // What was escaped is seen now.
+  return redactedValue(value, (part) => {
+    const stream = redact();
+    return stream.push(part) + stream.end();
+  });
 }
 
 function isInexact(value: unknown): boolean {

@@ -3,7 +3,7 @@
  *
  * A place is safe when nothing that the redactor looks for can begin before it and end behind it, whatever comes:
  *
- * - no known secret: the last bytes are no inner part of one. A word in which something is escaped or
+ * - no known secret: the last bytes are no inner part of one. A word in which something is hidden, escaped or
  *   percent-encoded could stand for anything, so there is no cut in it or right behind it;
  * - no base64 or hex: the run ends before the place. Line breaks do not end one, nor do separators between
  *   digits of hex;
@@ -13,6 +13,7 @@
  * Whether a place is safe is decided by what stands before it alone, so it does not depend on the pieces in which
  * a text arrives. The memory is the last hundred characters.
  */
+import { HiddenReader } from "./hidden-text.ts";
 import { hexValue } from "./plain-bytes.ts";
 
 export interface Unfinished {
@@ -58,7 +59,11 @@ for (const sign of "()[]{}<>;|!?#&*^$@") endsPatterns[sign.charCodeAt(0)] = 1;
 
 export class CutFinder {
   readonly #unfinished: () => Unfinished;
+  readonly #hidden = new HiddenReader();
   #recent = "";
+  /** The last characters that are seen, for as long as something is hidden among them. */
+  #seen: string | undefined;
+  #sinceHidden = 0;
   /** Of the current word, or the last one. */
   #inWord = false;
   #escaped = false;
@@ -99,6 +104,35 @@ export class CutFinder {
   }
 
   #next(code: number, text: string, at: number): boolean {
+    const isPair = code >= 0xdc00 && code <= 0xdfff;
+    // The first half of a pair without the second one is hidden: that is known now.
+    if (!isPair && isHigh(text.charCodeAt(at - 1))) this.#conceal(text, at);
+    if (this.#hidden.hides(code)) {
+      this.#conceal(text, at);
+      this.#dash(code, text, at);
+      return false;
+    }
+    const isSafe = this.#see(code, text, at);
+    if (this.#seen !== undefined) {
+      this.#sinceHidden += 1;
+      this.#seen = this.#sinceHidden > RECENT ? undefined : this.#seen + text.charAt(at);
+    }
+    return isSafe;
+  }
+
+  /** What is hidden ends no word, and makes one. */
+  #conceal(text: string, at: number): void {
+    this.#seen = (this.#seen ?? text.slice(0, at)).slice(-RECENT);
+    this.#sinceHidden = 0;
+    if (!this.#inWord) {
+      this.#inWord = true;
+      this.#hasScheme = false;
+    }
+    this.#indented = false;
+    this.#escaped = true;
+  }
+
+  #see(code: number, text: string, at: number): boolean {
     this.#sinceDashes += 1;
     if (this.#key !== undefined) {
       this.#key += 1;
@@ -147,11 +181,8 @@ export class CutFinder {
       this.#escaped = false;
     }
     this.#indented = false;
-    this.#dashes = code === DASH ? this.#dashes + 1 : 0;
-    if (this.#dashes === 5) {
-      this.#sinceDashes = 0;
-      this.#marker(text.slice(Math.max(0, at + 1 - RECENT), at + 1));
-    }
+    if (code !== DASH) this.#dashes = 0;
+    this.#dash(code, text, at);
     if (code === SLASH && this.#slashes === 1) this.#hasScheme = true;
     this.#slashes = code === SLASH ? this.#slashes + 1 : 0;
     if (code === 0x5c || code === 0x25) this.#escaped = true;
@@ -175,8 +206,20 @@ export class CutFinder {
 
   /** Whether a pattern goes on with what follows `at`. Most words end in another way. */
   #isScheme(text: string, at: number): boolean {
-    if (this.#sinceDashes > RECENT && !schemeEnd.test(text.charAt(at - 1))) return false;
-    return schemeBefore.test(text.slice(Math.max(0, at - RECENT), at));
+    const end = this.#seen?.at(-1) ?? text.charAt(at - 1);
+    if (this.#sinceDashes > RECENT && !schemeEnd.test(end) && !schemeEnd.test(text.charAt(at - 1)))
+      return false;
+    if (schemeBefore.test(text.slice(Math.max(0, at - RECENT), at))) return true;
+    return this.#seen !== undefined && schemeBefore.test(this.#seen);
+  }
+
+  #dash(code: number, text: string, at: number): void {
+    if (code !== DASH) return;
+    this.#dashes += 1;
+    if (this.#dashes < 5) return;
+    this.#sinceDashes = 0;
+    this.#marker(text.slice(Math.max(0, at + 1 - RECENT), at + 1));
+    if (this.#seen !== undefined) this.#marker(`${this.#seen}-`);
   }
 
   #marker(recent: string): void {
@@ -197,4 +240,8 @@ export class CutFinder {
       !this.#unfinished().goesOn(this.#bytes, this.#count)
     );
   }
+}
+
+function isHigh(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff;
 }

@@ -5,6 +5,7 @@
  * - It masks known values in every encoding (`secret-search.ts`), and whatever `credentialSpans` recognizes.
  * - Both look at the same text and their finds are united before anything is replaced: a known secret
  *   inside a longer token does not hide the rest of the token from its pattern.
+ * - It masks them also where something that nobody sees stands between their characters (`hidden-text.ts`).
  * - The time is linear in the text and does not depend on the number of secrets; `text(text(s)) === text(s)`.
  * - Text that streams is redacted as a stream: a suffix that may become a secret is held back until it can't
  *   (`text-stream.ts`). A whole text is a stream of one piece, so the deltas of a text, joined, are its redaction.
@@ -15,6 +16,7 @@
 import { permissionPresets } from "../entry/model.ts";
 import type { RunEvent } from "./event.ts";
 import { MAX_KEY } from "./cut-finder.ts";
+import { spansInSight } from "./hidden-text.ts";
 import { isDelta, OpenTexts } from "./open-texts.ts";
 import { credentialSpans } from "./secret-patterns.ts";
 import { createSecretSearch } from "./secret-search.ts";
@@ -113,7 +115,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
 function createMasking(known: ReadonlySet<string>): Masking {
   const { spans, goesOn, longest } = createSecretSearch(known);
   return {
-    spans: (text) => [...spans(text), ...credentialSpans(text)],
+    spans: (text) => spansInSight(text, (seen) => [...spans(seen), ...credentialSpans(seen)]),
     goesOn,
     reach: Math.min(MIN_REACH + ENCODED_TIMES * longest, CUT_EDGE),
   };

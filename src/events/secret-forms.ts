@@ -1,5 +1,6 @@
 /** What of a known secret is looked for; `secret-search.ts` looks for it in every encoding. */
 import { createByteAutomaton } from "./byte-automaton.ts";
+import { visibleText } from "./hidden-text.ts";
 import { plainBytes } from "./plain-bytes.ts";
 
 /** Shorter values are ignored: masking `1` or `yes` would destroy every text and tell the value. */
@@ -24,6 +25,8 @@ export function secretNeedles(secret: string): readonly Uint8Array[] {
   if (/^gh[pousr]_/.test(value) && value.length >= OLD_TOKEN + MIN_LINE) {
     pieces.push(value.slice(OLD_TOKEN));
   }
+  // As it is seen.
+  pieces.push(...pieces.map(visibleText));
   // As a form is sent: a plus for each space.
   pieces.push(...pieces.map((piece) => piece.replaceAll(" ", "+")));
   return pieces

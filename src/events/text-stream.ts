@@ -109,8 +109,8 @@ class Stream implements TextStream {
     const masking = this.#masking();
     if (this.#length < masking.reach * 2) return "";
     const text = this.#held.join("");
-    // Not inside of a character.
-    if (isHighSurrogate(text, text.length - 1)) return "";
+    // Not inside of a character; but more than one half in a row is none.
+    if (text.length === masking.reach * 2 && isHighSurrogate(text, text.length - 1)) return "";
     let cut = text.length - masking.reach;
     if (isHighSurrogate(text, cut - 1)) cut += 1;
     const spans = united(masking.spans(text));

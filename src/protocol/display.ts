@@ -1,5 +1,7 @@
 /** What people see of an action while it runs. Nothing of it reaches the model. */
 import type { ActionDisplay } from "../events/action.ts";
+import { beginningOf } from "../events/cut.ts";
+import { withoutSequences } from "../events/hidden-text.ts";
 import type { ToolProgress } from "../calls/tool.ts";
 import type { ActionSpec } from "./model.ts";
 
@@ -10,14 +12,16 @@ const stepPercent = 5;
 /** Between messages. */
 const pauseMs = 200;
 
-/** One line: without control characters, line breaks and what changes the direction of text. */
+/**
+ * One line: without control characters, line breaks and what changes the direction of text. Nothing takes the place
+ * of what is hidden, and no word is cut: it is redacted later.
+ */
 export function labelOf(text: string): string {
-  return text
-    .slice(0, 10 * longestLabel)
-    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
-    .replaceAll(/[\p{Cf}\p{Cs}\p{Co}]/gu, "")
-    .trim()
-    .slice(0, longestLabel);
+  const line = withoutSequences(text.slice(0, 10 * longestLabel))
+    .replaceAll(/[\t\n\v\f\r\u0085\p{Zl}\p{Zp}]+/gu, " ")
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}]/gu, "")
+    .trim();
+  return beginningOf(line, longestLabel).trimEnd();
 }
 
 export function displayOf({ display, action }: ActionSpec): ActionDisplay | undefined {

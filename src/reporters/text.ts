@@ -1,6 +1,6 @@
 /** Makes foreign text fit on one line of a terminal. */
-import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
+import { withoutSequences } from "../events/hidden-text.ts";
 
 /** C0, DEL and C1 controls, bidirectional controls, invisible and tag characters, lone surrogates. */
 const unsafe =
@@ -8,7 +8,7 @@ const unsafe =
 
 /** The result doesn't move the cursor, and doesn't color, hide or reorder anything. Keeps LF. */
 export function harmless(text: string): string {
-  return stripVTControlCharacters(text.replace(/\r\n?|\u0085|\u2028|\u2029/g, "\n"))
+  return withoutSequences(text.replace(/\r\n?|\u0085|\u2028|\u2029/g, "\n"))
     .replaceAll("\t", " ")
     .replace(unsafe, (character) => (character === "\n" ? "\n" : "\uFFFD"));
 }

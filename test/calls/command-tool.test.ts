@@ -236,6 +236,29 @@ test("results, progress and failures are redacted, also where a secret is printe
   assert.deepEqual(failed.progress, [{ message: "key ***" }, { message: "more" }]);
 });
 
+test("a secret is masked where a color, a control character or an invisible one stands in it", async (t) => {
+  const splits = ["\\u001b[0m", "\\u0000", "\\u001b[01;31m\\u001b[K", "\\b", "\\u200b"];
+  for (const split of splits) {
+    const printed = `"key ${secret.slice(0, 6)}${split}${secret.slice(6)} after\\n"`;
+    const { call } = await callsRig(
+      t,
+      {},
+      {
+        result: js(`process.stdout.write(${printed})`),
+        json: js(`process.stdout.write(JSON.stringify({ a: ${printed} }))`),
+        fails: js(`process.stderr.write(${printed}, () => process.exit(1))`),
+      },
+    );
+    const { outcome } = await call("result");
+    assert.deepEqual(outcome, { kind: "succeeded", value: "key *** after" });
+    const json = await call("json");
+    assert.deepEqual(json.outcome, { kind: "succeeded", value: { a: "key *** after\n" } });
+    const failed = await call("fails");
+    assert.equal(failureOf(failed.outcome).tail, "key *** after");
+    assert.deepEqual(failed.progress, [{ message: "key *** after" }]);
+  }
+});
+
 test("a result of more than 10 MB ends the tool and fails the call", async (t) => {
   const { call, leftovers } = await callsRig(
     t,

@@ -150,6 +150,15 @@ test("secrets are masked in results, names of fields included", async (t) => {
   assert.match(told, /^\{"\*+":\["\*+"\]\}$/);
 });
 
+test("secrets are masked in results also where they are colored", async (t) => {
+  const rig = await makeMcpRig(t, { secrets: ["hunter2hunter2"] });
+  const env = { GIVEN: "env:KEY" };
+  const run = rig.run({ KEY: "hunter2\u001b[0mhunter2" });
+  const found = await run.toolsOf("docs", rig.misbehaving("secret", { env }), never);
+  const told = JSON.stringify(value(await call(toolNamed(found, "docs/call"))));
+  assert.match(told, /^\{"\*+":\["\*+"\]\}$/);
+});
+
 test("a tool that says it failed is a failure with its text", async (t) => {
   const rig = await makeMcpRig(t);
   const found = await rig.run().toolsOf("docs", rig.misbehaving("fails"), never);

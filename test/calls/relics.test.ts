@@ -250,6 +250,9 @@ describe("the text of a relic", () => {
         assert.ok(!text.includes("correct-horse") && !text.includes("battery"), text);
       }
     }
+    const colored = `The password is correct-\u001b[1mhorse\u001b[0m-battery-staple.\n`;
+    const shown = await read(await makeWorkspace(t, { "a.md": colored }), ["*.md"]);
+    assert.match(shown, /The password is \*\*\*\./);
     // Half of it is behind the end of what is read.
     const before = "x\n".repeat((relicLimits.file - 14) / 2);
     const cut = await makeWorkspace(t);

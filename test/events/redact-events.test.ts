@@ -170,6 +170,24 @@ test("of a delta alone no text passes: a secret may be split over two", () => {
   }
 });
 
+test("a secret with colors in it is masked in what a tool prints, and in its result", () => {
+  const colored = "a correct-\u001b[1mhorse\u001b[0m-bat\0tery b";
+  const { activities } = createRedactor([secret]);
+  const one = { toolCallId: "1" };
+  const shown = [
+    ...Array.from(colored).flatMap((text) => activities("s", { kind: "tool.delta", ...one, text })),
+    ...activities("s", {
+      kind: "tool.ended",
+      ...one,
+      succeeded: true,
+      result: { content: colored },
+    }),
+  ];
+  assert.equal(shown.map((each) => ("text" in each ? each.text : "")).join(""), "a *** b");
+  const ended = shown.at(-1);
+  assert.equal(ended?.kind === "tool.ended" && ended.result?.content, "a *** b");
+});
+
 test("every text in progress has a stream of its own, and nothing of it is kept when it is over", () => {
   const texts = createRedactor([secret]);
   const act = (sessionId: string, activity: SessionActivity): readonly string[] =>

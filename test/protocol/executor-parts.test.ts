@@ -186,7 +186,7 @@ describe("events", () => {
       event.type === "action.waiting" ? [event.display] : [],
     );
     assert.deepEqual(waiting, [
-      { kind: "progress_bar", label: "De [31mploy" },
+      { kind: "progress_bar", label: "Deploy" },
       { kind: "status_message", label: "safe" },
     ]);
     const percents = (of: string): unknown[] =>

@@ -181,3 +181,15 @@ test("pieces of output come while the script runs, redacted; a secret in two of 
   assert.equal(shown.join(""), `${lines}***\n`);
   assert.equal(executed.runs[0]?.output, `${lines}correct-horse-battery\n`);
 });
+
+test("a secret is masked in the pieces also where it is colored", async (t) => {
+  const redactor = createRedactor(["correct-horse-battery"]);
+  const rig = await scriptsRig(t, { redact: redactor.stream });
+  const shown: string[] = [];
+  const code = String.raw`printf 'a correct-\033[1mhorse'; printf '\033[0m-bat\000tery b\n'`;
+  await rig.runner.execute([{ tag: "bash", code }], {
+    signal: new AbortController().signal,
+    onOutput: ({ text }) => void shown.push(text),
+  });
+  assert.equal(shown.join(""), "a *** b\n");
+});
