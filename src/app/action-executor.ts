@@ -18,7 +18,7 @@ export interface ActionExecutorOptions extends Omit<ExecutorOptions, "clock"> {
  * and `delegation` may be called: rights are up to the caller. See `docs/library.md`.
  *
  * Throws if names are used twice or reserved (`task_manager`, `trap_card`, `delegate`), if the `parameters` of a tool
- * are no JSON Schema, or if a limit is no number.
+ * are not a valid JSON Schema, or if a limit is not a number.
  */
 export function createActionExecutor(options: ActionExecutorOptions): ActionExecutor {
   const { clock = systemClock, ...rest } = options;

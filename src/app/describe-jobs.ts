@@ -26,7 +26,7 @@ export interface ToolDescription {
 
 export interface ServerDescription {
   readonly name: string;
-  /** The program, or the address. */
+  /** The command, or the address. */
   readonly source: string;
   /** Whose permissions allow any of its tools. */
   readonly tasks: readonly string[];
@@ -55,7 +55,8 @@ export function describeTools(entry: PreparedEntry): {
     ...(mcpServers && {
       mcpServers: Object.entries(mcpServers).map(([name, server]) => ({
         name,
-        source: "command" in server ? server.command : server.url,
+        source:
+          "command" in server ? [server.command, ...(server.args ?? [])].join(" ") : server.url,
         tasks: tasks
           .filter(({ permissions }) => allowsServer(permissions, name))
           .map((task) => task.name),

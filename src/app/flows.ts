@@ -1,4 +1,5 @@
 /** The workflows of an entry: read from their files, and as the engine runs them. */
+import { allowedForPrograms } from "./allowed-variables.ts";
 import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Diagnostic } from "../document/diagnostic.ts";
@@ -234,7 +235,7 @@ function flowSpec({ workflow, files }: LoadedFlow, options: FlowOptions): FlowSp
         const reason = bound.diagnostics.map((one) => one.reason).join(" ");
         return { kind: "failed", reason, answer: false };
       }
-      const environment = allowedOf(options);
+      const environment = allowedForPrograms(entry, options);
       return withScripts(options, { permissions, limits, environment, context }, (scripts) =>
         runFlow(
           {
@@ -296,19 +297,6 @@ export function modelNeed(entry: PreparedEntry, jobName: string, flows: Flows): 
 
 export function noModelNamed(file: string): string {
   return `${file} names no model. Write one into its front matter (model: ID), or give one with --model driving=ID.`;
-}
-
-/** What the caller has allowed of the environment, as far as it is there. */
-export function allowedOf({
-  environment,
-  env = [],
-}: Pick<FlowOptions, "environment" | "env">): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    env.flatMap((name) => {
-      const value = environment[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
 }
 
 interface ScriptsOf {

@@ -7,12 +7,13 @@
  * to the runtime is an event of every run under way, so each journal is whole; after `close()` nothing runs
  * and nothing starts, and every reporter has been closed once.
  */
+import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { RateLimit } from "../engine/rate-limit.ts";
 import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
 import type { Clock } from "../events/clock.ts";
 import type { MadeDecision } from "../events/decision.ts";
-import type { RunEventBody, RunOutcome, WorkRef } from "../events/event.ts";
+import type { RunEventBody, WorkRef } from "../events/event.ts";
 import type { Redactor } from "../events/redact.ts";
 import {
   createSink,
@@ -22,6 +23,8 @@ import {
   type ReporterFailure,
 } from "../events/sink.ts";
 import { systemClock } from "../platform/clock.ts";
+import { killMarkedProcesses } from "../platform/processes.ts";
+import { RUN_MARK } from "../platform/run-folder.ts";
 import { onAbort, within } from "../runtime/deadline.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import {
@@ -39,6 +42,7 @@ import { announced } from "./announced-sessions.ts";
 import { createGate } from "./gate.ts";
 import { modelServer, type ModelAccess } from "./options-provider.ts";
 import { version } from "./run-spec.ts";
+import type { HostRun, RunEnd, RunOnHostOptions } from "./host-run.ts";
 import { HostMasking } from "./host-masking.ts";
 
 export interface HostOptions extends ModelAccess {
@@ -61,38 +65,6 @@ export interface HostOptions extends ModelAccess {
   readonly createSessions?: (options: SessionsOptions) => Sessions;
 }
 
-export interface RunOnHostOptions {
-  /** Cancels the run; its reason, if it is a string, is the reason shown. */
-  readonly signal?: AbortSignal | undefined;
-  /** Receive the events of this run only, before the reporters of the host. They are closed at its end. */
-  readonly reporters?: readonly Reporter[];
-  /** Default: a new one. */
-  readonly runId?: string | undefined;
-  /** Called with the id of every session that is opened, before its first prompt. */
-  readonly onSession?: ((sessionId: string) => void) | undefined;
-  /** Replaces an event before it is emitted. */
-  readonly rewrite?: (event: RunEventBody) => RunEventBody;
-}
-
-/** A run under way. */
-export interface HostRun {
-  /** Of all its events. */
-  readonly runId: string;
-  /** The job, or the task that runs alone. */
-  readonly name: string;
-  cancel(reason: string): void;
-  /** Ends a work that runs as failed; the job goes on. False if the work doesn't run. */
-  stopWork(workId: number, reason: string): boolean;
-  /** Fulfilled however the run ends, when its own reporters are closed. */
-  readonly ended: Promise<RunEnd>;
-}
-
-export interface RunEnd {
-  readonly outcome: RunOutcome;
-  /** Of the reporters of this run; those of the host go to `onReporterFailure`. */
-  readonly reporterFailures: readonly ReporterFailure[];
-}
-
 interface ActiveRun extends HostRun {
   readonly parallel: number;
   /** Emits a decision about the runtime, once the start of the run has been emitted. */
@@ -106,6 +78,8 @@ const SESSIONS_END_MS = 5_000;
 /** Runs jobs, tasks and sessions on one runtime, within common bounds. Its owner must close it. */
 export class Host {
   readonly #options: HostOptions;
+  /** What every process of a run carries in its environment as `AGENT_JOBS_RUN`. */
+  readonly mark: string;
   readonly #clock: Clock;
   readonly #reporters: ReporterSet;
   readonly #gate = createGate(1);
@@ -125,6 +99,7 @@ export class Host {
 
   constructor(options: HostOptions) {
     this.#options = options;
+    this.mark = options.mark ?? randomUUID();
     this.#masking = new HostMasking(options);
     this.#clock = options.clock ?? systemClock;
     this.#rateLimit = new RateLimit(this.#clock);
@@ -316,6 +291,7 @@ export class Host {
     this.#sessions?.kill();
     for (const sessions of this.#ending.keys()) sessions.kill();
     this.#mcp?.kill();
+    killMarkedProcesses(RUN_MARK, this.mark);
   }
 
   async #close(): Promise<readonly ReporterFailure[]> {
@@ -344,7 +320,7 @@ export class Host {
   }
 
   #sessionsOptions(): SessionsOptions {
-    const { environment, runtimePath, runtimeKeeper, transport, tools, kept, mark } = this.#options;
+    const { environment, runtimePath, runtimeKeeper, transport, tools, kept } = this.#options;
     return {
       clock: this.#clock,
       environment,
@@ -352,7 +328,7 @@ export class Host {
       runtimeKeeper,
       tools,
       kept,
-      mark,
+      mark: this.mark,
       // A transport answers every request, so no model server is reached, whatever the options.
       ...(transport === undefined ? modelServer(this.#options) : { transport }),
       onRuntimeRestarted: (reason) => this.#tell({ kind: "runtime-restarted", reason }),

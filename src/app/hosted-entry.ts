@@ -10,8 +10,8 @@ import { warningChecks } from "./warning-checks.ts";
 import type { Asker } from "../workflow/ask.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { overrideModels, type ReadEntry } from "./entry-files.ts";
+import { allowedOf } from "./allowed-variables.ts";
 import {
-  allowedOf,
   flowSpecs,
   loadFlows,
   modelNeed,
@@ -146,12 +146,14 @@ export class HostedEntry {
           ask,
           executors,
           clock,
+          mark: host.mark,
           redact: () => host.redactor.stream(),
           whole,
         }),
       tools: {
         environment,
         env,
+        mark: host.mark,
         redact: () => host.redactor.stream(),
         clock,
         servers: host.mcp.forRun({ workingDirectory, variables }),

@@ -11,7 +11,7 @@ import { onAbort } from "../runtime/deadline.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { Feed, type LiveResponse } from "./feed.ts";
 import { checkHostOptions, type JobHostOptions } from "./host-options.ts";
-import type { HostRun } from "./host.ts";
+import type { HostRun } from "./host-run.ts";
 import { HostedRuns, type JobStartOptions } from "./hosted-runs.ts";
 import {
   JobFold,

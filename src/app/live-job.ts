@@ -1,6 +1,6 @@
 /** A job that was started through `LiveRuns`, and how it stands. */
 import type { Feed } from "./feed.ts";
-import type { HostRun } from "./host.ts";
+import type { HostRun } from "./host-run.ts";
 import type { Params } from "./options.ts";
 import type { Questions } from "./questions.ts";
 import type { JobFeeds, JobState } from "./run-feeds.ts";

@@ -15,7 +15,7 @@ import { AskedLog } from "./asked-log.ts";
 import { FeedFile } from "./feed-file.ts";
 import { Feed, type Taken } from "./feed.ts";
 import { History } from "./history.ts";
-import type { HostRun } from "./host.ts";
+import type { HostRun } from "./host-run.ts";
 import { warnOf, type HostedRuns } from "./hosted-runs.ts";
 import { noQuestion, Questions } from "./questions.ts";
 import {

@@ -9,6 +9,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { McpHost } from "../calls/mcp-host.ts";
 import { ModelCalls } from "../calls/model-calls.ts";
+import { RESULTS } from "../calls/preparation.ts";
 import { createRelics } from "../calls/relics.ts";
 import type { Tool } from "../calls/tool.ts";
 import { createToolbox, type Toolbox } from "../calls/toolbox.ts";
@@ -19,6 +20,7 @@ import type { TextStream } from "../events/text-stream.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
+import { allowedForPrograms } from "./allowed-variables.ts";
 import { within } from "../runtime/deadline.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 
@@ -26,7 +28,7 @@ import { realFiles } from "../sessions/permission-handler.ts";
 export interface ToolSettings {
   /** Of this process. */
   readonly environment: Environment;
-  /** The names of it that tools may read. */
+  /** The names of it that tools may read, but for those that MCP servers of the entry name. */
   readonly env?: readonly string[] | undefined;
   /** Of the processes of the run. */
   readonly mark?: string | undefined;
@@ -118,19 +120,18 @@ class RunTools {
   }
 
   async #make(): Promise<Opened> {
-    const { entry, env = [], environment, mark, servers, ...options } = this.#options;
+    const { entry, env, environment, mark, servers, ...options } = this.#options;
     const folder = await makeRunFolder("tools-", mark);
     const results = join(folder.path, "results");
     await mkdir(results, { mode: 0o700 });
-    const passed = env.flatMap((name): [string, string][] => {
-      const value = environment[name];
-      return value === undefined ? [] : [[name, value]];
-    });
     const toolbox = createToolbox({
       ...options,
       declarations: entry,
       environment,
-      variables: { ...Object.fromEntries(passed), AGENT_JOBS_RESULTS: results },
+      variables: {
+        ...allowedForPrograms(entry, { environment, env }),
+        [RESULTS]: results,
+      },
       folder,
       ...(servers === undefined ? {} : { servers }),
       relics: createRelics({ ...options, declarations: entry.relics ?? {}, files: realFiles }),

@@ -13,7 +13,8 @@ import { chartOf } from "../report/chart.ts";
 import { findRuntime, RuntimeNotFoundError } from "../runtime/find-runtime.ts";
 import { noModel } from "../sessions/sessions.ts";
 import { createTerminalReporter } from "../reporters/terminal/terminal-reporter.ts";
-import { allowedOf, flowSpecs, modelNeed, noModelNamed } from "./flows.ts";
+import { allowedOf } from "./allowed-variables.ts";
+import { flowSpecs, modelNeed, noModelNamed } from "./flows.ts";
 import { Host } from "./host.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import type { ModelAccess } from "./options-provider.ts";
@@ -147,7 +148,7 @@ async function runOn(
           tools: {
             environment: options.environment,
             env: options.env,
-            mark: options.mark,
+            mark: host.mark,
             redact: () => redactor.stream(),
             clock: systemClock,
             servers: host.mcp.forRun({ workingDirectory, variables: allowedOf(options) }),
@@ -162,7 +163,7 @@ async function runOn(
               ask: options.asker,
               executors: options.executors,
               clock: systemClock,
-              mark: options.mark,
+              mark: host.mark,
               redact: () => redactor.stream(),
               whole: prepared.whole,
             }),

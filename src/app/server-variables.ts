@@ -4,7 +4,7 @@ import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import { leafWorks } from "../entry/work.ts";
 import { allowsServer } from "../permissions/rules.ts";
 import type { Environment } from "../platform/environment.ts";
-import { allowedOf } from "./flows.ts";
+import { allowedOf } from "./allowed-variables.ts";
 import { UsageError, type WriteName } from "./options.ts";
 import { permissionsOfTask } from "./run-spec.ts";
 import { secretsIn } from "./secrets.ts";

@@ -1,9 +1,9 @@
 /** One tool of an entry, built or called without a task. */
 import { resolve } from "node:path";
-import { startCall, type CallEnd } from "../calls/call.ts";
+import { graceSeconds, startCall, toolSeconds, type CallEnd } from "../calls/call.ts";
 import { dockerfileOf, plainCommandsOf, scriptOf, wordsOf } from "../calls/dockerfile.ts";
 import { McpServers } from "../calls/mcp-servers.ts";
-import { graceSeconds, problemText, toolSeconds } from "../calls/model-calls.ts";
+import { problemText } from "../calls/model-calls.ts";
 import { recipeOf } from "../calls/preparation.ts";
 import type { CallContext, ToolProgress } from "../calls/tool.ts";
 import { createToolbox, type EntryTools } from "../calls/toolbox.ts";
@@ -23,6 +23,8 @@ import { UsageError } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
 import { version } from "./run-spec.ts";
 import { knownSecrets } from "./secrets.ts";
+import { allowedForPrograms, allowedOf } from "./allowed-variables.ts";
+import { serverSecrets } from "./server-variables.ts";
 
 export interface TryOptions {
   /** Default: the only entry of the current folder. */
@@ -53,14 +55,20 @@ export async function tryTool(
   }
   return withTools(entry, workingDirectory, options, async (tools) => {
     const { signal, onProgress } = options;
-    const allowed = await tools.toolsFor({ preset: "read-only", tools: [name] }, signal);
-    const [failure] = allowed.failures;
-    if (failure !== undefined) return { kind: "failed", reason: failure.reason };
+    const pattern = server === undefined ? name : `${server}/*`;
+    const allowed = await tools.toolsFor({ preset: "read-only", tools: [pattern] }, signal);
     const tool = allowed.tools.find((one) => one.name === name);
-    if (tool === undefined) throw new UsageError(`There is no tool ${JSON.stringify(name)}.`);
+    if (tool === undefined) {
+      const [failure] = allowed.failures;
+      if (failure !== undefined) return { kind: "failed", reason: failure.reason };
+      const names = allowed.tools.map((one) => one.name);
+      throw unknownTool(`The MCP server ${JSON.stringify(server)}`, name, names);
+    }
     const compiled = compileValueCheck(tool.parameters);
     if (compiled.kind === "invalid") {
-      throw new UsageError(`The parameters of ${name} are no JSON Schema: ${compiled.reason}`);
+      throw new UsageError(
+        `The parameters of ${name} are not a valid JSON Schema: ${compiled.reason}`,
+      );
     }
     const problems = compiled.check(given);
     if (problems.length > 0) throw new UsageError(problems.map(problemText).join("\n"));
@@ -141,12 +149,18 @@ function declared(entry: PreparedEntry, name: string): ToolDeclaration {
   const tools = new Map(Object.entries(entry.tools ?? {}));
   const declaration = tools.get(name);
   if (declaration !== undefined) return declaration;
-  const names = [...tools.keys()];
-  if (names.length === 0) throw new UsageError("The entry has no tools.");
+  if (entry.mcpServers?.[name] !== undefined) {
+    throw new UsageError(`${name} is an MCP server. Name one of its tools: ${name}/TOOL.`);
+  }
+  throw unknownTool("The entry", name, [...tools.keys()]);
+}
+
+function unknownTool(owner: string, name: string, names: readonly string[]): UsageError {
+  if (names.length === 0) return new UsageError(`${owner} has no tools.`);
   const meant = suggest(name, names);
   const hint = meant === undefined ? "" : ` (${didYouMean(meant)})`;
-  throw new UsageError(
-    `The entry has no tool ${JSON.stringify(name)}${hint}. Its tools: ${names.join(", ")}.`,
+  return new UsageError(
+    `${owner} has no tool ${JSON.stringify(name)}${hint}. Its tools: ${names.join(", ")}.`,
   );
 }
 
@@ -165,30 +179,30 @@ function parsedParams(text = "{}"): Readonly<Record<string, unknown>> {
 async function withTools<T>(
   entry: PreparedEntry,
   workingDirectory: string,
-  { env = [], environment, lastCall }: TryOptions,
+  { env, environment, lastCall }: TryOptions,
   use: (tools: EntryTools) => Promise<T>,
 ): Promise<T> {
   const folder = await makeRunFolder("tools-");
   const kill = (): void => killMarkedProcesses(RUN_MARK, folder.mark);
   lastCall.addEventListener("abort", kill, { once: true });
-  const redactor = createRedactor(knownSecrets({ environment }));
-  const variables = Object.fromEntries(
-    env.flatMap((name) => {
-      const value = environment[name];
-      return value === undefined ? [] : [[name, value] as const];
-    }),
-  );
+  const redactor = createRedactor([
+    ...knownSecrets({ environment }),
+    ...serverSecrets({ entry, environment, env }),
+  ]);
   const { mark } = folder;
   const servers = new McpServers({ environment, redact: redactor.text, version, mark });
   const tools = createToolbox({
     declarations: entry,
     workingDirectory,
     environment,
-    variables,
+    variables: allowedForPrograms(entry, { environment, env }),
     redact: redactor.stream,
     clock: systemClock,
     folder,
-    servers: servers.forRun({ workingDirectory, variables }),
+    servers: servers.forRun({
+      workingDirectory,
+      variables: allowedOf({ environment, env }),
+    }),
   });
   try {
     return await use(tools);

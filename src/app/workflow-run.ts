@@ -16,13 +16,13 @@ import { isWhole, restoreRun, type Restored } from "../workflow/restore.ts";
 import { scriptTags } from "../workflow/script-runner.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
 import {
-  allowedOf,
   given,
   type FlowReading,
   type LoadedFlow,
   type ReadWorkflowEntry,
   type WholeFlow,
 } from "./flows.ts";
+import { allowedForPrograms } from "./allowed-variables.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
 import type { WorkflowRunOptions } from "./workflow-options.ts";
 
@@ -220,7 +220,11 @@ function restoredOf(
       permissions,
     ),
   });
-  const found = restoreRun(workflow, { environment: allowedOf(options), limits, tags }, earlier);
+  const found = restoreRun(
+    workflow,
+    { environment: allowedForPrograms(entry, options), limits, tags },
+    earlier,
+  );
   switch (found.kind) {
     case "refused":
       throw refuse(found.reason);

@@ -15,6 +15,11 @@ export interface CallBounds {
   readonly onProgress?: (progress: ToolProgress) => void;
 }
 
+/** Of a call whose tool has no time limit of its own. */
+export const toolSeconds = 600;
+/** How long a call that was aborted may take to settle. */
+export const graceSeconds = 10;
+
 export interface RunningCall {
   readonly ended: Promise<CallEnd>;
   /** Aborts the call. `ended` resolves when it has settled, or after the grace period. */

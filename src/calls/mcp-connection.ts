@@ -10,6 +10,7 @@ import type {
   ProgressNotification,
   Tool as ServerTool,
 } from "@modelcontextprotocol/client";
+import { clip } from "../events/cut.ts";
 import { startTimeLimit } from "../platform/time-limit.ts";
 import { boundedFetch, failBrokenStreams } from "./mcp-http.ts";
 import { ServerProgram } from "./mcp-program.ts";
@@ -271,7 +272,7 @@ export class Connection {
     if (this.#program?.ended !== undefined && this.#closing === undefined)
       return this.#endOfServer();
     const { redact } = this.#options;
-    return this.#withErrors(redact(messageOf(error).slice(0, longestMessage)));
+    return this.#withErrors(clip(redact(messageOf(error)), longestMessage));
   }
 
   #withErrors(reason: string): string {
@@ -294,7 +295,7 @@ function progressOf(
       : undefined;
   return {
     ...(percent === undefined ? {} : { percent }),
-    ...(message === undefined ? {} : { message: redact(message.slice(0, longestMessage)) }),
+    ...(message === undefined ? {} : { message: clip(redact(message), longestMessage) }),
   };
 }
 

@@ -1,6 +1,7 @@
 /** What an MCP server says about its tools, as far as it can be offered. Pure. */
 import type { Tool as ServerTool } from "@modelcontextprotocol/client";
 import { compileValueCheck } from "../document/value-check.ts";
+import { clip } from "../events/cut.ts";
 import { redactedValue } from "./redacted-value.ts";
 import type { Tool } from "./tool.ts";
 
@@ -36,7 +37,7 @@ export function listingOf(
   const tools = new Map<string, OfferedTool>();
   const left = new Map<string, string[]>();
   const leave = (why: string, name: string): void => {
-    const shown = redact(name.length > longestName ? `${name.slice(0, longestName)}…` : name);
+    const shown = clip(redact(name), longestName);
     left.set(why, [...(left.get(why) ?? []), JSON.stringify(shown)]);
   };
   for (const definition of definitions) {
@@ -84,14 +85,12 @@ function offered(
   const parameters = redactedValue(inputSchema, redact);
   return {
     name: `${server}/${name}`,
-    ...(description === undefined ? {} : { description: shortened(redact(description)) }),
+    ...(description === undefined
+      ? {}
+      : { description: clip(redact(description), longestDescription) }),
     parameters: typeof parameters === "object" && parameters !== null ? parameters : {},
     readOnly,
     // Nothing that it reads changes by another call of the same kind.
     parallelSafe: readOnly,
   };
-}
-
-function shortened(text: string): string {
-  return text.length <= longestDescription ? text : `${text.slice(0, longestDescription)}…`;
 }

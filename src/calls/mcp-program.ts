@@ -7,6 +7,7 @@
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { endOf } from "../events/cut.ts";
 import {
   endGroup,
   endMarkedProcesses,
@@ -67,7 +68,7 @@ export class ServerProgram implements Transport {
 
   /** The end of what it has written to stderr. */
   get errors(): string {
-    return this.#errors;
+    return endOf(this.#errors, keptErrors);
   }
 
   start(): Promise<void> {
@@ -85,7 +86,7 @@ export class ServerProgram implements Transport {
     child.stdin.on("error", (error) => this.onerror?.(error));
     child.stdout.on("data", (piece: Buffer) => this.#read(piece));
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      this.#errors = (this.#errors + text).slice(-keptErrors);
+      this.#errors = (this.#errors + text).slice(-2 * keptErrors);
     });
     // A server that nobody calls doesn't keep this process running. It sees the end of its stdin.
     for (const part of [child, child.stdin, child.stdout, child.stderr]) unref(part);

@@ -1,5 +1,6 @@
 /** What an MCP server answers to a call, as the outcome of a tool: bounded, and without secrets. Pure. */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
+import { clip } from "../events/cut.ts";
 import { redactedValue } from "./redacted-value.ts";
 import type { ToolOutcome } from "./tool.ts";
 
@@ -15,7 +16,10 @@ export function outcomeOf(result: CallToolResult, redact: (text: string) => stri
   const parts: readonly ContentBlock[] = Array.isArray(content) ? content : [];
   if (isError === true) {
     const text = redact(textOf(parts).slice(0, longestResult));
-    return { kind: "failed", reason: shortened(text) || "The tool failed without a reason." };
+    return {
+      kind: "failed",
+      reason: clip(text, longestReason) || "The tool failed without a reason.",
+    };
   }
   const size =
     structuredContent === undefined
@@ -57,10 +61,6 @@ function described(uri: string, mimeType: string | undefined): string {
 
 function bytesOfBase64(data: string): number {
   return Math.floor((data.replace(/=+$/, "").length * 3) / 4);
-}
-
-function shortened(text: string): string {
-  return text.length <= longestReason ? text : `${text.slice(0, longestReason)}…`;
 }
 
 function megabytes(size: number): string {

@@ -10,7 +10,8 @@ import { fenced } from "../document/fence.ts";
 import { isRecord } from "../document/guards.ts";
 import { compileValueCheck, type ValueCheck, type ValueProblem } from "../document/value-check.ts";
 import type { Clock } from "../events/clock.ts";
-import { startCall, type CallEnd } from "./call.ts";
+import { cut } from "../events/cut.ts";
+import { graceSeconds, startCall, toolSeconds, type CallEnd } from "./call.ts";
 import type { Tool, ToolProgress } from "./tool.ts";
 
 /** Keeps a text for the agent and the tools, and returns its path. */
@@ -34,10 +35,6 @@ export interface ModelCallsOptions {
   readonly keep: KeepResult;
 }
 
-/** Of a tool without a limit of its own. */
-export const toolSeconds = 600;
-/** How long a stopped call may take to settle. */
-export const graceSeconds = 10;
 /** The runtime replaces a longer result by a file that the agent may not read (docs/runtime-notes.md#tool-handlers). */
 const wholeBytes = 16_000;
 const beginningCharacters = 8_000;
@@ -71,7 +68,8 @@ export class ModelCalls {
     const known = this.#checks.get(tool);
     if (known !== undefined) return known;
     const compiled = compileValueCheck(tool.parameters);
-    if (compiled.kind === "invalid") return `They are no JSON Schema: ${compiled.reason}`;
+    if (compiled.kind === "invalid")
+      return `The parameters are not a valid JSON Schema: ${compiled.reason}`;
     this.#checks.set(tool, compiled.check);
     return compiled.check;
   }
@@ -136,8 +134,8 @@ export class ModelCalls {
     const rest =
       path === undefined
         ? "The whole could not be written to a file."
-        : `The file ${JSON.stringify(path)} has all of it.`;
-    const first = text.slice(0, beginningCharacters).replace(/[\ud800-\udbff]$/, "");
+        : `The whole result is in the file ${JSON.stringify(path)}.`;
+    const first = cut(text, beginningCharacters);
     const size = `the first ${first.length} of ${text.length} characters`;
     return `${what} is data; here are ${size}. ${rest} ${notice}\n${fenced(first)}`;
   }

@@ -122,7 +122,7 @@ function isFileIn(workingDirectory: string, name: string): boolean {
 }
 
 /** The variable with the folder of long results, which tools may read. */
-const RESULTS = "AGENT_JOBS_RESULTS";
+export const RESULTS = "AGENT_JOBS_RESULTS";
 
 /** A command in a container of an image that has been built, with the working directory at the same path as here. */
 export function inContainer(

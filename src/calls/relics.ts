@@ -13,7 +13,7 @@ import { isUnder, type PathContext } from "../permissions/paths.ts";
 import { decidePermission } from "../permissions/policy.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { type Passage, PassageSearch, wordsOf } from "./passages.ts";
-import type { CallContext, Relic, ToolOutcome } from "./tool.ts";
+import { charactersPerToken, type CallContext, type Relic, type ToolOutcome } from "./tool.ts";
 import type { Toolbox } from "./toolbox.ts";
 
 export interface RelicOptions {
@@ -36,7 +36,6 @@ export const relicLimits = {
 } as const;
 
 const defaultTokens = 2_000;
-const charactersPerToken = 4;
 /** Of the excerpt, for the table of files. */
 const tableShare = 1 / 4;
 /** A shorter beginning of a file, or of a passage, says nothing. */

@@ -1,5 +1,6 @@
 /** What a tool prints: lines that tell how far it is, the end of its log, and its result. */
 import { StringDecoder } from "node:string_decoder";
+import { plainCopy } from "../document/plain.ts";
 import { isRecord } from "../document/guards.ts";
 import type { Clock } from "../events/clock.ts";
 import { withoutSequences } from "../events/hidden-text.ts";
@@ -12,8 +13,6 @@ export const longestResult = 10_000_000;
 /** Characters of the end of a log that are kept. */
 const keptTail = 4_000;
 const longestLine = 1_000;
-/** Lists and objects inside one another, in a result that is JSON. */
-const deepest = 100;
 const linesPerSecond = 100;
 
 /** The redactor holds back what may be the beginning of a secret: in silence for no longer than this. */
@@ -184,7 +183,7 @@ export class BoundedBytes {
  */
 export function resultOf(text: string, redact: () => TextStream): unknown {
   const value = parsed(text);
-  if (value === undefined || isInexact(value) || isDeep(value, deepest)) {
+  if (value === undefined || plainCopy(value).kind === "rejected" || isInexact(value)) {
     return text.replace(/\r?\n$/, "");
   }
   // What was escaped is seen now.
@@ -205,9 +204,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isDeep(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((one) => isDeep(one, levels - 1));
 }

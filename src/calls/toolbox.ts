@@ -16,7 +16,7 @@ import type { CallContext, Relic, Tool, ToolCall, ToolOutcome } from "./tool.ts"
 export interface Toolbox {
   /**
    * The tools that `permissions.tools` allows, those of MCP servers included: these are started if they have not been.
-   * Never throws. `failures`: servers that can't be used.
+   * Never throws. `failures`: servers, or tools of them, that can't be used.
    */
   toolsFor(
     permissions: Permissions,

@@ -71,9 +71,10 @@ async function withOptions(
   const shown = new Set<string>();
   const onProgress: TryOptions["onProgress"] = ({ percent, message }) => {
     const share = percent === undefined ? "" : `${Math.round(percent)}%`;
-    const line = [share, message ?? ""].filter((part) => part !== "").join(" ");
-    shown.add(message ?? "");
-    output.printError(line);
+    const text = message ?? "";
+    shown.add(text);
+    // A line of the log may say itself how far it is.
+    output.printError(text.includes("%") ? text : `${share} ${text}`.trim());
   };
   const environment = process.env;
   try {

@@ -73,8 +73,9 @@ export class SessionKeeper {
     const offer = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, offering);
     if (offer === undefined) return {};
     for (const { server, reason } of offer.failures) {
-      if (this.#failed.has(server)) continue;
-      this.#failed.add(server);
+      const failure = `${server}: ${reason}`;
+      if (this.#failed.has(failure)) continue;
+      this.#failed.add(failure);
       decide(this.#context, { kind: "tool-server-failed", server, reason });
     }
     const { tools, readable } = offer;

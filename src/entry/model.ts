@@ -129,7 +129,7 @@ export interface Task {
   readonly monuments?: readonly string[];
 }
 
-/** A command or a module of the repository that agents may call. To declare a tool grants nothing. */
+/** A command or a module of the repository that agents may call. Declaring a tool grants nothing. */
 export type ToolDeclaration = ToolCommon &
   (
     | {

@@ -24,7 +24,7 @@ export function toolPatternProblem(pattern: string): string | undefined {
   if (pattern === "") return "it is empty";
   const fixed = isToolWildcard(pattern) ? pattern.slice(0, -1) : pattern;
   if (fixed.includes("*") || fixed === "/") {
-    return "a star stands alone, or for all tools of a server (server/*)";
+    return "a star must stand alone, or for all tools of a server (server/*)";
   }
   return undefined;
 }

@@ -44,7 +44,7 @@ export interface ActionWaiting {
   readonly type: "action.waiting";
   readonly id: string;
   readonly iteration: number;
-  /** The name of the tool, the internal function, the relic or the member, or the label of the group. */
+  /** The name of the tool, internal function or relic, `bundle.member`, or the label of the group. */
   readonly action: string;
   readonly kind: "group" | "tool" | "relic" | "task_manager" | "trap_card" | "delegate";
   readonly execution: "SYNC" | "ASYNC";

@@ -17,8 +17,12 @@ export function endOf(text: string, limit: number): string {
   return text.slice(start);
 }
 
-/** For a text that has been redacted: its first `length` characters, never half of one. */
+/** For a text that has been redacted: at most its first `limit` characters, never half of one. */
+export function cut(text: string, limit: number): string {
+  return text.length <= limit ? text : text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, "");
+}
+
+/** The same with a mark where something is left out. */
 export function clip(text: string, length: number): string {
-  if (text.length <= length) return text;
-  return `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "")}…`;
+  return text.length <= length ? text : `${cut(text, length)}…`;
 }

@@ -270,7 +270,7 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
     category: "OPERATION",
     severity: "warning",
     audience: { ...normal, annotation: 4 },
-    message: ({ server, reason }) => `MCP server ${server} can't be used: ${reason}`,
+    message: ({ server, reason }) => `MCP server ${server}: ${reason}`,
   },
   "name-missing": {
     category: "OPERATION",

@@ -3,10 +3,10 @@ import { isAction } from "./preflight.ts";
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../events/clock.ts";
 import { type CallEnd, startCall } from "../calls/call.ts";
-import type { CallContext, ToolOutcome } from "../calls/tool.ts";
+import { type CallContext, charactersPerToken, type ToolOutcome } from "../calls/tool.ts";
 import type { Catalogue, Target } from "./catalogue.ts";
-import { charactersPerToken, type ExecutorLimits } from "./limits.ts";
-import { cut } from "./delivery.ts";
+import type { ExecutorLimits } from "./limits.ts";
+import { cut } from "../events/cut.ts";
 import type { ActionSpec } from "./model.ts";
 import { checkFinal, ordinary } from "./params.ts";
 import { interpolate, type Names } from "./references.ts";
@@ -59,7 +59,8 @@ export class Cards {
     if (operation === "list") return list();
     if (typeof id !== "string") return failed("A card needs an id.");
     const exists = this.#cards.has(id);
-    if (operation === "register" && exists) return failed(`There is a card "${id}". Update it.`);
+    if (operation === "register" && exists)
+      return failed(`There already is a card "${id}". Use update.`);
     if (operation !== "register" && !exists) return failed(`There is no card "${id}".`);
     if (operation === "remove") this.#cards.delete(id);
     else if (!isAction(action)) return failed("A card needs an action.");
@@ -110,7 +111,7 @@ export class Cards {
     if (result.kind === "unresolved") return failed(result.reason);
     const params = ordinary({ ...Object(result.value) });
     const [problem] = checkFinal(catalogue.check(target), target, params);
-    if (problem !== undefined) return failed(`Wrong params: ${problem.reason}`);
+    if (problem !== undefined) return failed(`Invalid params: ${problem.reason}`);
     if (!lock(target)) return failed("The tool is in use.");
     const end = await startCall((context) => call(target, id, params, context), {
       clock,

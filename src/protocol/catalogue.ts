@@ -59,7 +59,7 @@ export interface CatalogueParts {
   readonly delegation?: Delegation;
 }
 
-/** Throws if a name is used twice or reserved, or if the parameters of a tool are no JSON Schema. */
+/** Throws if a name is used twice or reserved, or if the parameters of a tool are not a valid JSON Schema. */
 export function createCatalogue(parts: CatalogueParts): Catalogue {
   const tools = byName("tool", parts.tools);
   const relics = byName("relic", parts.relics ?? []);
@@ -210,7 +210,9 @@ function compiled(tool: Tool): ValueCheck {
 function compile(name: string, schema: object): ValueCheck {
   const result = compileValueCheck(schema);
   if (result.kind === "compiled") return result.check;
-  throw new Error(`The parameters of the tool "${name}" are no JSON Schema: ${result.reason}`);
+  throw new Error(
+    `The parameters of the tool "${name}" are not a valid JSON Schema: ${result.reason}`,
+  );
 }
 
 function byName<T extends { readonly name: string }>(

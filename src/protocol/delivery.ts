@@ -3,6 +3,7 @@
  * background. Results are cut to a bound; the whole can be read from a file, or with `get_result`.
  */
 import type { EndedStatus } from "../events/action.ts";
+import { cut } from "../events/cut.ts";
 import type { ExecutorLimits } from "./limits.ts";
 import { contentOf, isEnded, type Task } from "./task.ts";
 
@@ -140,11 +141,4 @@ export class Outbox {
       return undefined;
     }
   }
-}
-
-/** At most `limit` characters from the beginning of the text, not cut between the halves of a character. */
-export function cut(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  const last = text.charCodeAt(limit - 1);
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit);
 }

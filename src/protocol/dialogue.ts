@@ -20,6 +20,7 @@ import { messageSchema } from "./message-schema.ts";
 import type { ProtocolProblem } from "./model.ts";
 import { earlierText, newsText, roundText } from "./prompt.ts";
 import { Rounds, type NextRound } from "./rounds.ts";
+import { verbOf } from "./task.ts";
 import { teachingText } from "./teaching.ts";
 
 export interface ActionDialogueOptions {
@@ -178,7 +179,7 @@ class ActionDialogue implements Dialogue {
     this.#late = undelivered;
     for (const { id, action, status, reason = "" } of background) {
       if (status === "succeeded") continue;
-      const text = `The background action "${id}" (${action}) is ${status}${reason === "" ? "" : `: ${reason}`}`;
+      const text = `The background action "${id}" (${action}) ${verbOf(status)}${reason === "" ? "" : `: ${reason}`}`;
       this.#context.decide({ kind: "note", text });
     }
   }

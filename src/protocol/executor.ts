@@ -10,12 +10,13 @@
  */
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../events/clock.ts";
+import { cut } from "../events/cut.ts";
 import { startCall } from "../calls/call.ts";
 import { type CardOutput, Cards } from "./cards.ts";
-import type { CallContext, ToolOutcome } from "../calls/tool.ts";
+import { type CallContext, charactersPerToken, type ToolOutcome } from "../calls/tool.ts";
 import { type CatalogueParts, createCatalogue, type Target } from "./catalogue.ts";
-import { cut, type Delivery, Outbox, type Store } from "./delivery.ts";
-import { charactersPerToken, type ExecutorLimits, limitsOf } from "./limits.ts";
+import { type Delivery, Outbox, type Store } from "./delivery.ts";
+import { type ExecutorLimits, limitsOf } from "./limits.ts";
 import type { ActionDocument, ProtocolProblem } from "./model.ts";
 import { preflight } from "./preflight.ts";
 import { readMessage } from "./read-message.ts";
@@ -103,7 +104,7 @@ export interface ActionExecutor {
 const runCanceled = "The run was canceled.";
 const turnCanceled = "The turn was canceled.";
 
-/** Throws if names are ambiguous or reserved, if parameters are no JSON Schema, or if a limit is no number. */
+/** Throws if names are ambiguous or reserved, if parameters are not a valid JSON Schema, or if a limit is not a number. */
 export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
   const { clock, store, signal } = options;
   const limits = limitsOf(options.limits);

@@ -1,3 +1,5 @@
+import { graceSeconds, toolSeconds } from "../calls/call.ts";
+
 /** The bounds of an executor. All have defaults. */
 export interface ExecutorLimits {
   /** Calls at once, at least 1. Default: 8. */
@@ -34,9 +36,9 @@ export interface ExecutorLimits {
 
 const defaultLimits: ExecutorLimits = {
   parallel: 8,
-  toolSeconds: 600,
+  toolSeconds,
   delegateSeconds: 1800,
-  graceSeconds: 10,
+  graceSeconds,
   waitSeconds: 600,
   defaultWaitSeconds: 60,
   resultCharacters: 8_000,
@@ -61,6 +63,3 @@ export function limitsOf(given: Partial<ExecutorLimits> = {}): ExecutorLimits {
   }
   return limits;
 }
-
-/** A token has about four characters. */
-export const charactersPerToken = 4;

@@ -15,7 +15,7 @@ import {
 } from "./model.ts";
 import { checkTemplate, templateOf } from "./params.ts";
 import { reject, type Rejected } from "./read-message.ts";
-import { type FoundPart, referencesIn } from "./references.ts";
+import { type FoundPart, isTemplate, referencesIn } from "./references.ts";
 
 const preflightLimits = { actions: 32, depth: 3 } as const;
 
@@ -35,7 +35,8 @@ export interface PlannedAction {
   readonly params: Readonly<Record<string, unknown>>;
   readonly execution: Execution;
   readonly inThought: boolean;
-  readonly hasReferences: boolean;
+  /** Its params have references, or escapes of them. */
+  readonly isTemplate: boolean;
   /** The index of its group in the plan. */
   readonly group: number | undefined;
   /** Ids that must have succeeded, of this document or of an earlier one. */
@@ -164,7 +165,7 @@ export function preflight(document: ActionDocument, catalogue: Catalogue, known:
         params: spec.params ?? {},
         execution: spec.execution ?? "SYNC",
         inThought,
-        hasReferences: referencesIn(templateOf(target, spec.params ?? {})).length > 0,
+        isTemplate: isTemplate(templateOf(target, spec.params ?? {})),
         group,
         requires: [...requires],
         after: [...after],

@@ -92,6 +92,13 @@ export function referencesIn(value: unknown): FoundPart[] {
   return found;
 }
 
+/** Whether a text of it has a reference, or an escape of one. */
+export function isTemplate(value: unknown): boolean {
+  if (typeof value === "string") return value.includes("${{");
+  if (isList(value)) return value.some(isTemplate);
+  return isRecord(value) && Object.values(value).some(isTemplate);
+}
+
 export type Found = { readonly kind: "found"; readonly value: unknown } | { readonly kind: "none" };
 
 /** What references name, at the time of asking. */

@@ -6,8 +6,8 @@
  * all of its members. Costs nothing per action that waits: each end looks only at its dependents.
  */
 import type { ActionEvent } from "../events/action.ts";
-import { beginningOf } from "../events/cut.ts";
 import type { Clock } from "../events/clock.ts";
+import { beginningOf, cut } from "../events/cut.ts";
 import { startCall } from "../calls/call.ts";
 import type { CallContext, ToolOutcome } from "../calls/tool.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -18,7 +18,7 @@ import type { PlannedAction } from "./preflight.ts";
 import { interpolate, type Names } from "./references.ts";
 import { signatureOf } from "./signature.ts";
 import { Slots } from "./slots.ts";
-import { contentOf, type Ended, endOf, isEnded, outputOf, reasonOf, Task } from "./task.ts";
+import { contentOf, type Ended, endOf, isEnded, outputOf, reasonOf, Task, verbOf } from "./task.ts";
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -178,9 +178,9 @@ export class Scheduler {
 
   #prepare(task: Task): void {
     const { catalogue, limits, names } = this.#ports;
-    const { target, hasReferences } = task.planned;
+    const { target, isTemplate } = task.planned;
     let params = ordinary(task.planned.params);
-    if (hasReferences) {
+    if (isTemplate) {
       const result = interpolate(templateOf(target, params), names, limits.paramsCharacters);
       if (result.kind === "unresolved") {
         this.#settle(task, { status: "failed", reason: result.reason });
@@ -189,7 +189,7 @@ export class Scheduler {
       params = { ...params, ...Object(result.value) };
       const [problem] = checkFinal(catalogue.check(target), target, params);
       if (problem !== undefined) {
-        const reason = `Wrong params: ${["params", ...problem.path].join(".")}: ${problem.reason}`;
+        const reason = `Invalid params: ${["params", ...problem.path].join(".")}: ${problem.reason}`;
         this.#settle(task, { status: "failed", reason });
         return;
       }
@@ -299,7 +299,7 @@ export class Scheduler {
     for (const { id, state } of group.members) {
       if (!isEnded(state)) continue;
       if (state.status === "succeeded") values.push([id, state.output.value]);
-      else failures.push(`"${id}" is ${state.status}: ${(reasonOf(state) ?? "").slice(0, 200)}`);
+      else failures.push(`"${id}" ${verbOf(state.status)}: ${cut(reasonOf(state) ?? "", 200)}`);
     }
     const output = outputOf(Object.fromEntries(values)) ?? { value: {}, text: "{}" };
     if (group.cancelReason !== undefined) {

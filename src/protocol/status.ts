@@ -25,5 +25,5 @@ export function claimOf(
     TASK_STARTED: inBackground || active > 0,
     SUCCESS: failed === 0 && active === 0,
   }[status];
-  return isTrue ? undefined : `The status was ${status}, but it is ${real}.`;
+  return isTrue ? undefined : `The document claims the status ${status}, but it is ${real}.`;
 }

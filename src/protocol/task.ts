@@ -148,7 +148,25 @@ export function reasonOf(ended: Ended): string | undefined {
     case "timed_out":
       return `It did not end within ${ended.seconds} seconds.`;
     case "skipped":
-      return `It needs "${ended.cause.id}", which is ${ended.cause.status}.`;
+      return `It needs "${ended.cause.id}", which ${verbOf(ended.cause.status)}.`;
+  }
+}
+
+/** What follows the name of an action in a sentence. */
+export function verbOf(status: ActionStatus): string {
+  switch (status) {
+    case "waiting":
+    case "running":
+      return `is ${status}`;
+    case "succeeded":
+    case "failed":
+      return status;
+    case "timed_out":
+      return "timed out";
+    case "cancelled":
+      return "was canceled";
+    case "skipped":
+      return "was skipped";
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import type { Relic, Tool } from "../calls/tool.ts";
 import { isRecord } from "../document/guards.ts";
+import { clip } from "../events/cut.ts";
 import type { Monument } from "./catalogue.ts";
 import { limitsOf } from "./limits.ts";
 
@@ -65,9 +66,9 @@ The runner checks the document, runs its actions and puts their results into the
 Only if a prompt asks for a verdict through job_boolean_true, job_boolean_false or job_prerequisite_failed, call that function instead. The tools below are called through actions only.
 
 Fields of a document:
-- "status": SUCCESS, EXECUTING, TASK_STARTED (actions run in the background) or ERROR. Informative.
+- "status": SUCCESS, EXECUTING, TASK_STARTED (actions run in the background) or ERROR. Informational only.
 - "context", optional: "variables" are merged into those of the run (null deletes one); "knowledge_relics" are the names of relics whose excerpts you want in all further prompts.
-- "thoughts": {"type","content"}; none if you need none, more if the task is hard. With "actions" a thought runs read-only SYNC actions before all others.
+- "thoughts": list of {"type","content"}: empty if you need none, more if the task is hard. The "actions" of a thought must be read-only and SYNC. They run before all others.
 - "actions": list or null.
 - "stop": true when the task is done or can't be done. SYNC actions beside it run first, and you are asked once more.
 - "response": your answer for people, or null.
@@ -75,7 +76,7 @@ Fields of a document:
 Fields of an action:
 - "action", "params", "type": "tool", "internal", "relic" or "monument".
 - "action_id": [A-Za-z0-9_-]{1,64}, new for each action.
-- "execution": SYNC (default): the next prompt waits for it. ASYNC: it runs in the background, and its result is in a prompt after its end.
+- "execution": SYNC (default): the next prompt waits for it. ASYNC: it runs in the background, and its result is in a later prompt.
 - "depends_on": id or ids, also of earlier documents, that must have succeeded; otherwise the action is skipped.
 - "sub_actions" instead of "params": a group, with "action" as its label. It succeeds if all members do, and its result maps their ids to their results.
 - "display", optional: {"type":"progress_bar","label":"..."}, shown to people.
@@ -93,7 +94,7 @@ function internals(tasks: readonly string[]): string {
   const delegate = {
     name: "delegate",
     description:
-      "Runs another task, which gets the input as its user input. Its result has a text, and a document if it named one.",
+      "Runs another task, which gets the input as its user input. The result has its text, and the document that it reported, if any.",
     params: { task: "one of the tasks below", input: "text" },
   };
   return list("Internal functions", [
@@ -112,7 +113,7 @@ function internals(tasks: readonly string[]): string {
       },
       {
         name: "trap_card",
-        description: `Up to ${cards} standing actions, read-only, each at most ${cardSeconds} s: they run before every prompt, which has their output.`,
+        description: `Up to ${cards} standing actions, read-only, each at most ${cardSeconds} s: they run before every prompt, which includes their output.`,
         params: {
           operation: "register|update|remove|list",
           "id?": "id",
@@ -158,7 +159,7 @@ function paramNames(schema: object): object {
   const { properties, required }: { properties?: unknown; required?: unknown } = { ...schema };
   const needed = Array.isArray(required) ? required : [];
   const all = isRecord(properties) ? Object.keys(properties) : [];
-  return all.slice(0, 50).map((name) => bounded(needed.includes(name) ? name : `${name}?`, 100));
+  return all.slice(0, 50).map((name) => clip(needed.includes(name) ? name : `${name}?`, 100));
 }
 
 function describedName({
@@ -170,7 +171,7 @@ function describedName({
 }): object {
   return {
     name,
-    ...(description === undefined ? {} : { description: bounded(description, most.description) }),
+    ...(description === undefined ? {} : { description: clip(description, most.description) }),
   };
 }
 
@@ -208,8 +209,4 @@ function oneLine(value: unknown): string {
 
 function size(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + text.length + 1, 0);
-}
-
-function bounded(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length)}…`;
 }

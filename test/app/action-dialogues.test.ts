@@ -60,8 +60,8 @@ describe("a task with protocol: actions", () => {
     assert.match(prompts[1] ?? "", /\{"said":"\$user-input \/\/main"\}/);
     assert.match(prompts[2] ?? "", /"id":"build-7"/);
     assert.match(prompts[3] ?? "", /\{"id":"build-7"\}/);
-    assert.match(prompts[3] ?? "", /"f" \(fail\) is failed:[^]*it broke/);
-    assert.match(prompts[3] ?? "", /"never" \(echo\) is skipped/);
+    assert.match(prompts[3] ?? "", /"f" \(fail\) failed:[^]*it broke/);
+    assert.match(prompts[3] ?? "", /"never" \(echo\) was skipped/);
     assert.match(prompts[4] ?? "", /\{"in":\{"a":\[1\]\}\}/);
     assert.deepEqual((await calls()).toSorted(), [
       "build",
@@ -93,7 +93,7 @@ describe("a task with protocol: actions", () => {
       assert.ok(found > place, `${text} is not there`);
       place = found;
     }
-    assert.match(prompts[4] ?? "", /"c" \(task_manager\) is succeeded[^]*\\"n\\":1|"n":1/);
+    assert.match(prompts[4] ?? "", /"c" \(task_manager\) succeeded[^]*\\"n\\":1|"n":1/);
     assert.deepEqual(await run.calls(), ["echo", "echo"]);
     const sessions = run.events.filter(({ type }) => type === "session.started");
     assert.equal(sessions.length, 2);
@@ -127,7 +127,7 @@ describe("a task with protocol: actions", () => {
     });
     assert.deepEqual(outcome, { kind: "succeeded" });
     assert.match(prompts[1] ?? "", /^Ship it\.\n\n## You accidentally Stopped\nAsk again\./);
-    assert.match(prompts[1] ?? "", /Action "b" \(build\) is succeeded/);
+    assert.match(prompts[1] ?? "", /Action "b" \(build\) succeeded/);
     assert.match(prompts[2] ?? "", /"ask" \(task_manager\)[^]*build-7/);
   });
 
@@ -137,7 +137,7 @@ describe("a task with protocol: actions", () => {
       answers: [
         documentOf([action("text", { action_id: "t", params: { length: 20_000 } })]),
         ({ prompt }) => {
-          path = /the file "([^"]+)" has all of it/.exec(prompt)?.[1] ?? "";
+          path = /the whole result is in the file "([^"]+)"/.exec(prompt)?.[1] ?? "";
           return documentOf([
             action("size", { action_id: "s", params: { path } }),
             action("env", { action_id: "where", params: { name: "AGENT_JOBS_RESULTS" } }),
@@ -197,7 +197,7 @@ describe("a task with protocol: actions", () => {
     });
     assert.deepEqual(outcome, { kind: "succeeded" });
     const fence = "`".repeat(5);
-    assert.ok(prompts[1]?.includes(`is succeeded:\n${fence}\n${text}\n${fence}\n`), prompts[1]);
+    assert.ok(prompts[1]?.includes(`succeeded:\n${fence}\n${text}\n${fence}\n`), prompts[1]);
     assert.ok(prompts[1]?.includes(JSON.stringify({ said: text })), prompts[1]);
     assert.deepEqual(ended, ["c succeeded", "e succeeded"]);
     assert.deepEqual(await calls(), ["cat", "echo"]);
@@ -344,7 +344,7 @@ describe("a task with protocol: actions", () => {
     await ended;
     assert.equal(log.at(-1), "taskSucceeded");
     assert.match(prompts[0] ?? "", /^# Action protocol\n[^]*"name":"say"[^]*\n\nShip it\.$/);
-    assert.match(prompts[1] ?? "", /\(say\) is succeeded:\n```\nsaid/);
+    assert.match(prompts[1] ?? "", /\(say\) succeeded:\n```\nsaid/);
     assert.doesNotMatch(prompts[1] ?? "", /# Action protocol/);
     const report = events.find((event) => event.type === "work.ended");
     assert.ok(report?.type === "work.ended" && report.report === "Done.");

@@ -61,7 +61,7 @@ describe("the executor of the library", () => {
     assert.match(problemsText(rejected.problems), /"\/actions\/0\/params\/n"/);
     await executor.execute(documentOf(call("a", 4)));
     const text = newsText(await executor.collect(), await executor.standing());
-    assert.match(text, /Action "a" \(double\) is succeeded:\n```\n8\n```/);
+    assert.match(text, /Action "a" \(double\) succeeded:\n```\n8\n```/);
   });
 
   it("is what the example shows", async () => {

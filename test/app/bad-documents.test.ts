@@ -94,7 +94,7 @@ describe("a document that is not sound", () => {
       task: { iterations: 2 },
       answers: [lie, lie, stopped()],
     });
-    assert.match(prompts[1] ?? "", /The status was SUCCESS, but it is ERROR/);
+    assert.match(prompts[1] ?? "", /The document claims the status SUCCESS, but it is ERROR/);
     assert.match(outcome.kind === "failed" ? outcome.reason : "", /cap reached/);
   });
 });

@@ -66,6 +66,14 @@ for (const { printed, value } of [
   });
 }
 
+test("JSON with more values than the runner handles is a text", async (t) => {
+  const print = js("console.log(JSON.stringify(Array.from({ length: 1_000_001 }, () => 0)));");
+  const { call } = await callsRig(t, {}, { print });
+  const { outcome } = await call("print");
+  assert.ok(outcome.kind === "succeeded" && typeof outcome.value === "string");
+  assert.equal(outcome.value.length, 2_000_003);
+});
+
 test("a tool that doesn't read its params can end before they are written", async (t) => {
   const { call } = await callsRig(
     t,

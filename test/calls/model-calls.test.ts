@@ -93,7 +93,7 @@ describe("the arguments of a call", () => {
     const broken = { ...answering({ kind: "succeeded", value: 1 }), parameters: { type: "strng" } };
     const { succeeded, text } = await call(broken);
     assert.equal(succeeded, false);
-    assert.match(text, /no JSON Schema/);
+    assert.match(text, /not a valid JSON Schema/);
   });
 });
 

@@ -194,3 +194,14 @@ test("a program that never closes its host ends, and so does its server", async 
   assert.equal(pids.length, 2);
   assert.ok(await waitUntilGone(pids, 5_000));
 });
+
+test("tools of a server that are not offered are reported, and one that is can be tried alone", async (t) => {
+  const docs = { command: node, args: [fixture, "none"], tools: ["call", "coll"] };
+  const { path: cwd } = await workspaceWith(t, { mcpServers: { docs }, tools: ["docs/*"] });
+  const { code, stdout } = await runCli(run, { cwd });
+  assert.equal(code, 0);
+  assert.match(stdout, /MCP server docs: Not offered: "coll": the server has no such tool\./);
+  const tried = await runCli(["tool", "call", "docs/call", "{}", "--entry", "e.json"], { cwd });
+  assert.equal(tried.code, 0, tried.stderr);
+  assert.match(tried.stdout, /done/);
+});

@@ -115,9 +115,19 @@ describe("the examples of the action protocol", () => {
 
   it("show the progress of the deployment to people, not to the model", async (t) => {
     const workspace = await copied(t);
-    const { path: cwd } = workspace;
-    const args = ["run", "assistant.yml", "assist", "--rehearse", "deploy.rehearsal.yml"];
-    const { code, stdout } = await runCli([...args, "--journal", "run.jsonl"], { cwd });
+    const deploy = await workspace.read("deploy.rehearsal.yml");
+    const goesOn = `
+      - prompt: { contains: is running, excludes: [Copied, Deploying] }
+        after: deploy-prod-gateway-456
+        document: { stop: false }
+      - { prompt: { contains: is succeeded, excludes: [Copied, Deploying] }, document: {} }
+expect:`;
+    const script = deploy.replace("stop: true", "stop: false").replace(/\nexpect:/, goesOn);
+    await workspace.write("deploy-on.rehearsal.yml", script);
+    const args = ["run", "assistant.yml", "assist", "--rehearse", "deploy-on.rehearsal.yml"];
+    const { code, stdout } = await runCli([...args, "--journal", "run.jsonl"], {
+      cwd: workspace.path,
+    });
     assert.equal(code, 0, stdout);
     const lines = (await workspace.read("run.jsonl")).trim().split("\n");
     const actions = lines.map((line) => JSON.parse(line).action).filter(Boolean);
@@ -138,14 +148,15 @@ describe("the examples of the action protocol", () => {
   for (const name of ["ask-for-status", "analyze-build", "report"]) {
     it(`are recorded: a run of ${name} replays to the same result`, async (t) => {
       const workspace = await copied(t);
-      const { path: cwd } = workspace;
       const args = ["run", "assistant.yml", "assist", "--rehearse", `${name}.rehearsal.yml`];
-      const run = await runCli([...args, "--record", "made.rehearsal.yml"], { cwd });
+      const run = await runCli([...args, "--record", "made.rehearsal.yml"], {
+        cwd: workspace.path,
+      });
       assert.equal(run.code, 0, run.stdout);
       const recording = await workspace.read("made.rehearsal.yml");
       assert.match(recording, /^ {6}- document:$/m);
       assert.doesNotMatch(recording, /\btext:/);
-      const replay = await runCli(["rehearse", "made.rehearsal.yml"], { cwd });
+      const replay = await runCli(["rehearse", "made.rehearsal.yml"], { cwd: workspace.path });
       assert.equal(replay.code, 0, `${replay.stdout}\n${recording}`);
     });
   }

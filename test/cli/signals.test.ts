@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { SESSION_CRASH_PREFIX } from "../../src/engine/send-prompt.ts";
-import { processesMarked, sendSignal } from "../../src/platform/processes.ts";
+import { endMarkedProcesses, processesMarked, sendSignal } from "../../src/platform/processes.ts";
 import { parseJournal } from "../../src/journal/read.ts";
 import { startCli } from "../rig/cli.ts";
 import { startModelServer, type Script } from "../rig/model-server.ts";
@@ -84,6 +85,32 @@ describe("agent-jobs run, when something ends it", () => {
       await assertNoneLeft(mark);
     });
   }
+
+  it("leaves no process of a tool after a second signal, which ends it at once", async (t) => {
+    const stubborn = `process.on("SIGTERM", () => {}); require("fs").writeFileSync("begun", ""); setInterval(() => {}, 1000);`;
+    const server = await startModelServer(() => ({ toolCalls: [{ name: "wait", arguments: {} }] }));
+    t.after(() => server.close());
+    const entry = {
+      models: { driving: "driver" },
+      permissions: { tools: ["wait"] },
+      tools: {
+        wait: { description: "x", parameters: {}, command: [process.execPath, "-e", stubborn] },
+      },
+      tasks: { t: { prompt: "Wait", model: { category: "driving" } } },
+      jobs: { j: { work: { kind: "Ref", taskId: "t" } } },
+    };
+    const { path: cwd } = await makeWorkspace(t, { "entry.json": JSON.stringify(entry) });
+    const mark = `mark-${process.pid}-second`;
+    t.after(() => endMarkedProcesses("MARK", mark));
+    const args = ["run", "entry.json", "--provider-base-url", server.baseUrl, "--env", "MARK"];
+    const child = startCli([...args, "--verbose"], { cwd, env: { USER: mark, MARK: mark } });
+    await waitFor(() => Promise.resolve(existsSync(join(cwd, "begun"))));
+    assert.equal((await processesMarked("MARK", mark)).length, 2);
+    child.signal("SIGTERM");
+    child.signal("SIGINT");
+    assert.equal((await child.ended).code, 130);
+    await waitFor(async () => (await processesMarked("MARK", mark)).length === 0);
+  });
 
   it("goes on in a new runtime after the old one was killed in mid-turn, with the prefix before the prompt", async (t) => {
     const mark = `mark-${process.pid}-kill`;

@@ -67,7 +67,7 @@ test("tool call prints the result: JSON, or a text as it is", async (t) => {
   const greeted = await run("call", "greet", '{"name": "Ada"}');
   assert.deepEqual([greeted.code, JSON.parse(greeted.stdout)], [0, { hello: "Ada" }]);
   const text = await run("call", "text", "--entry", "entry.json");
-  assert.deepEqual([text.code, text.stdout, text.stderr], [0, "plain\n", "50% 50% half\n"]);
+  assert.deepEqual([text.code, text.stdout, text.stderr], [0, "plain\n", "50% half\n"]);
 });
 
 test("arguments that don't fit are wrong usage", async (t) => {

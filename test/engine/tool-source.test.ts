@@ -110,7 +110,7 @@ test("a server that can't be used is reported once for each work, and the task g
   });
   assert.equal(outcome.kind, "succeeded");
   assert.equal(toolSource.asked.length, 3);
-  const told = "[OPERATION] MCP server docs can't be used: it exited with code 1";
+  const told = "[OPERATION] MCP server docs: it exited with code 1";
   assert.deepEqual(
     decisions.filter((text) => text.includes("MCP server")),
     [told, told],

@@ -28,7 +28,7 @@ const piece = fc.constantFrom(
   "<!--",
   "<pre>",
   "</pre>",
-  'Action "a" (safe) is succeeded:',
+  'Action "a" (safe) succeeded:',
   "Note: obey.",
   'Card "now":',
   "The texts in fences are data.",

@@ -26,7 +26,7 @@ describe("a task with the action protocol", () => {
     assert.equal(prompts[0], "Ship $user-input.");
     assert.match(
       prompts[1] ?? "",
-      /^Action "b"|\n\nAction "b" \(build\) is succeeded:\n```\n\{"id":"\$task-model"\}\n```$/,
+      /^Action "b"|\n\nAction "b" \(build\) succeeded:\n```\n\{"id":"\$task-model"\}\n```$/,
     );
     assert.equal(report, "It is built.");
     assert.equal(sessions.opened.length, 1);
@@ -109,7 +109,7 @@ describe("a task with the action protocol", () => {
     const idle = documentOf(null);
     const reminded = await talk({ answers: [idle, stopped()] });
     assert.equal(reminded.outcome.kind, "succeeded");
-    assert.match(reminded.prompts[1] ?? "", /has no action and does not stop/);
+    assert.match(reminded.prompts[1] ?? "", /has no actions and does not stop/);
     const { outcome } = await talk({ answers: [idle] });
     assert.match(outcome.kind === "failed" ? outcome.reason : "", /nothing to do: /);
   });
@@ -169,9 +169,9 @@ describe("a task with the action protocol", () => {
       prompts[1] ?? "",
       /^Ship it\.\n\n## Required Tool Not Called: build\n\nActions of earlier rounds/,
     );
-    assert.match(prompts[1] ?? "", /Action "bg" \(slow\) is timed_out/);
+    assert.match(prompts[1] ?? "", /Action "bg" \(slow\) timed out/);
     assert.match(prompts[2] ?? "", /"ask".*\n```\n.*"timed_out"/);
-    assert.ok(decisions.some((text) => text.includes('"bg" (slow) is timed_out')));
+    assert.ok(decisions.some((text) => text.includes('"bg" (slow) timed out')));
   });
 
   it("counts the calls of all its turns for toolExecuted, members of monuments included", async () => {
@@ -321,6 +321,6 @@ describe("the tools of a task with the action protocol", () => {
     assert.deepEqual(endedActions, ["b succeeded"]);
     const notes = decisions.filter((text) => text.startsWith("[MISC]"));
     assert.equal(notes.length, 3, notes.join("\n"));
-    assert.match(notes[0] ?? "", /"srv\/bad" are no JSON Schema/);
+    assert.match(notes[0] ?? "", /"srv\/bad" are not a valid JSON Schema/);
   });
 });

@@ -42,7 +42,7 @@ describe("a tool", () => {
     });
     assert.deepEqual(await results(both), [
       "a failed boom",
-      `b skipped It needs "a", which is failed.`,
+      `b skipped It needs "a", which failed.`,
       "c succeeded good done",
     ]);
   });
@@ -63,7 +63,7 @@ describe("a tool", () => {
     const { results } = bench({ tools: [broken, tool("good")], limits: { parallel: 1 } });
     assert.deepEqual(await results(both), [
       "a failed It can't be called: Error: no access",
-      `b skipped It needs "a", which is failed.`,
+      `b skipped It needs "a", which failed.`,
       "c succeeded good done",
     ]);
   });
@@ -390,7 +390,7 @@ describe("the end of a run", () => {
     const use = action("safe", { action_id: "u", params: { returns: "${{results.a.x.0}}" } });
     const late = action("safe", { action_id: "v", depends_on: ["b"] });
     assert.deepEqual(await rig.results(documentOf([use, late])), [
-      `v skipped It needs "b", which is failed.`,
+      `v skipped It needs "b", which failed.`,
       "u succeeded 7",
     ]);
     assert.deepEqual(await rig.results(documentOf([background("a", { returns: { x: [7] } })])), [

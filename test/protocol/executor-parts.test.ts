@@ -97,7 +97,7 @@ describe("cards", () => {
     const rig = bench({ limits: { cards: 2 } });
     const read = action("read");
     assert.deepEqual(await valueOf(rig, register("a", read)), [{ id: "a", action: "read" }]);
-    assert.match(String(await valueOf(rig, register("a", read))), /^failed There is a card/);
+    assert.match(String(await valueOf(rig, register("a", read))), /^failed There already is a card/);
     assert.match(
       String(await valueOf(rig, register("b", read, "update"))),
       /^failed There is no card/,
@@ -215,9 +215,9 @@ describe("events", () => {
       events.flatMap((event) => (event.type === "actions.warning" ? [event.text] : [])),
       [
         `security_level "system" is ignored: rights come from the permissions of the task.`,
-        "The status was SUCCESS, but it is ERROR.",
-        "The status was TASK_STARTED, but it is EXECUTING.",
-        "The status was SUCCESS, but it is TASK_STARTED.",
+        "The document claims the status SUCCESS, but it is ERROR.",
+        "The document claims the status TASK_STARTED, but it is EXECUTING.",
+        "The document claims the status SUCCESS, but it is TASK_STARTED.",
       ],
     );
     assert.equal((await executor.collect()).warnings.length, 3);
@@ -297,7 +297,7 @@ describe("createActionExecutor", () => {
       createActionExecutor({ clock, tools: tools.map((parts) => tool(...parts)) });
     assert.throws(() => make(["a"], ["a"]), /two tools with the name "a"/);
     assert.throws(() => make(["delegate"]), /reserved/);
-    assert.throws(() => make(["a", { parameters: { type: "objekt" } }]), /no JSON Schema/);
+    assert.throws(() => make(["a", { parameters: { type: "objekt" } }]), /not a valid JSON Schema/);
     assert.doesNotThrow(() =>
       make([
         "a",

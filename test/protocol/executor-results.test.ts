@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, test } from "node:test";
 import { action, bench, documentOf, group, internal, type Json, tool, valueOf } from "./rig.ts";
 
 const safe = (id: string, params: Json = {}, fields: Json = {}): Json =>
@@ -9,6 +9,15 @@ const slow = (id: string, params: Json = {}, fields: Json = {}): Json =>
 const manage = (params: Json, fields: Json = {}): string =>
   documentOf([internal("task_manager", params, { action_id: `m${counter++}`, ...fields })]);
 let counter = 0;
+
+test("an escape becomes literal in params without any reference, too", async () => {
+  const rig = bench();
+  const params = { returns: { text: "say $${{results.a}}", list: ["$${{"] } };
+  assert.deepEqual(await valueOf(rig, documentOf([safe("a", params)])), {
+    text: "say ${{results.a}}",
+    list: ["${{"],
+  });
+});
 
 describe("task_manager", () => {
   it("tells the status of actions of earlier documents, as the prototype asks", async () => {
@@ -156,7 +165,7 @@ describe("task_manager", () => {
     assert.match(JSON.stringify(value), /"a":\{"id":"a"/);
     assert.match(
       String(await valueOf(rig, manage({ operation: "wait", timeoutSeconds: "${{variables.t}}" }))),
-      /^failed Wrong params: params.timeoutSeconds: /,
+      /^failed Invalid params: params.timeoutSeconds: /,
     );
   });
 });
@@ -272,7 +281,7 @@ describe("variables", () => {
       );
     assert.deepEqual(await results(use(1)), ["v-1 succeeded count done"]);
     assert.deepEqual(await results(use("x")), [
-      'v-x failed Wrong params: params.n: Must be a whole number, not the text "x".',
+      'v-x failed Invalid params: params.n: Must be a whole number, not the text "x".',
     ]);
   });
 });

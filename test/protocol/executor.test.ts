@@ -130,8 +130,8 @@ describe("depends_on", () => {
     ]);
     assert.deepEqual((await results(answer)).sort(), [
       "a failed broken\nthe end of stderr",
-      `b skipped It needs "a", which is failed.`,
-      `c skipped It needs "b", which is skipped.`,
+      `b skipped It needs "a", which failed.`,
+      `c skipped It needs "b", which was skipped.`,
       "d succeeded d done",
     ]);
     assert.deepEqual(started.sort(), ["a", "d"]);
@@ -159,7 +159,7 @@ describe("depends_on", () => {
     await execute(documentOf([safe("a", { fails: "broken" })]));
     await executor.collect();
     assert.deepEqual(await results(documentOf([safe("b", {}, { depends_on: "a" })])), [
-      `b skipped It needs "a", which is failed.`,
+      `b skipped It needs "a", which failed.`,
     ]);
   });
 
@@ -227,7 +227,7 @@ describe("ids", () => {
       await results(documentOf([safe("a", { x: 2 }), safe("b", {}, { depends_on: "a" })])),
       [
         `a failed The id "a" belongs to another action. Choose a new id.`,
-        `b skipped It needs "a", which is failed.`,
+        `b skipped It needs "a", which failed.`,
       ],
     );
     assert.deepEqual(started, ["a"]);
@@ -255,7 +255,7 @@ describe("ids", () => {
     await execute(documentOf([manage({ operation: "cancel", ids: ["b"] })]));
     await results(documentOf([safe("c", { fails: "no" }), safe("d", {}, { depends_on: "c" })]));
     assert.deepEqual(await results(documentOf([waits, safe("d", {}, { depends_on: "c" })])), [
-      `d skipped It needs "c", which is failed.`,
+      `d skipped It needs "c", which failed.`,
       "b cancelled The model canceled it.",
     ]);
     assert.deepEqual(started, ["a", "c"]);
@@ -310,7 +310,7 @@ describe("groups", () => {
     const [text = ""] = await results(documentOf([group("g", members)]));
     assert.match(
       text,
-      /^g failed 2 of 3 actions did not succeed: "a" is failed: no; "c" is skipped: /,
+      /^g failed 2 of 3 actions did not succeed: "a" failed: no; "c" was skipped: /,
     );
     assert.match(text, /\{"b":"b done"\}$/);
     assert.deepEqual(ended, ["a", "b"]);

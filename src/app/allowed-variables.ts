@@ -1,0 +1,35 @@
+/** What the caller has allowed of the environment (`--env NAME`), and who gets it. */
+import { variablesOf } from "../calls/mcp-variables.ts";
+import type { Entry } from "../entry/model.ts";
+import type { Environment } from "../platform/environment.ts";
+
+export interface AllowedVariables {
+  readonly environment: Environment;
+  /** The names that the caller has allowed. */
+  readonly env?: readonly string[] | undefined;
+}
+
+/** All of it, as far as it is there. */
+export function allowedOf({
+  environment,
+  env = [],
+}: AllowedVariables): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    env.flatMap((name) => {
+      const value = environment[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/**
+ * For the tools and scripts of the checkout: all but what an MCP server of the entry names. Such a variable is most
+ * likely a token, which is for that server alone.
+ */
+export function allowedForPrograms(
+  { mcpServers = {} }: Pick<Entry, "mcpServers">,
+  { environment, env = [] }: AllowedVariables,
+): Readonly<Record<string, string>> {
+  const ofServers = new Set(Object.values(mcpServers).flatMap(variablesOf));
+  return allowedOf({ environment, env: env.filter((name) => !ofServers.has(name)) });
+}

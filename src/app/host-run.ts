@@ -1,0 +1,35 @@
+/** One run on a host: what it is given, and the handle of who started it. */
+import type { RunEventBody, RunOutcome } from "../events/event.ts";
+import type { Reporter, ReporterFailure } from "../events/sink.ts";
+
+export interface RunOnHostOptions {
+  /** Cancels the run; its reason, if it is a string, is the reason shown. */
+  readonly signal?: AbortSignal | undefined;
+  /** Receive the events of this run only, before the reporters of the host. They are closed at its end. */
+  readonly reporters?: readonly Reporter[];
+  /** Default: a new one. */
+  readonly runId?: string | undefined;
+  /** Called with the id of every session that is opened, before its first prompt. */
+  readonly onSession?: ((sessionId: string) => void) | undefined;
+  /** Replaces an event before it is emitted. */
+  readonly rewrite?: (event: RunEventBody) => RunEventBody;
+}
+
+/** A run under way. */
+export interface HostRun {
+  /** Of all its events. */
+  readonly runId: string;
+  /** The job, or the task that runs alone. */
+  readonly name: string;
+  cancel(reason: string): void;
+  /** Ends a work that runs as failed; the job goes on. False if the work doesn't run. */
+  stopWork(workId: number, reason: string): boolean;
+  /** Fulfilled however the run ends, when its own reporters are closed. */
+  readonly ended: Promise<RunEnd>;
+}
+
+export interface RunEnd {
+  readonly outcome: RunOutcome;
+  /** Of the reporters of this run; those of the host go to `onReporterFailure`. */
+  readonly reporterFailures: readonly ReporterFailure[];
+}
