@@ -106,11 +106,7 @@ function waitingText({ id, action, kind, execution, group, requires = [] }: Acti
 }
 
 /** Its id, and what it calls if the id doesn't say it. */
-function actionName({
-  id,
-  action,
-  kind,
-}: Pick<ActionView, "id" | "action" | "kind">): string {
+function actionName({ id, action, kind }: Pick<ActionView, "id" | "action" | "kind">): string {
   const name = oneLine(id, SHORT);
   if (action === "" || action === id) return name;
   return `${name} (${kind === "group" ? "group " : ""}${oneLine(action, SHORT)})`;

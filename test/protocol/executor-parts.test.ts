@@ -97,7 +97,10 @@ describe("cards", () => {
     const rig = bench({ limits: { cards: 2 } });
     const read = action("read");
     assert.deepEqual(await valueOf(rig, register("a", read)), [{ id: "a", action: "read" }]);
-    assert.match(String(await valueOf(rig, register("a", read))), /^failed There already is a card/);
+    assert.match(
+      String(await valueOf(rig, register("a", read))),
+      /^failed There already is a card/,
+    );
     assert.match(
       String(await valueOf(rig, register("b", read, "update"))),
       /^failed There is no card/,
