@@ -99,39 +99,58 @@ const parts = {
     type: "internal",
     params: { operation: "wait", timeoutSeconds: 10 },
   }),
-  // Not canceled by others: in a replay, a delegated task ends sooner than in the run.
-  delegate: (id: string) => ({
-    action_id: `${id}-task`,
-    action: "delegate",
-    type: "internal",
-    params: { task: "plain", input: "now" },
-    execution: "ASYNC",
-  }),
 } satisfies Readonly<Record<string, (id: string, earlier: string) => object>>;
 
-const documents = fc
-  .record({
-    names: fc.array(fc.constantFrom(...Object.values(parts)), { maxLength: 3 }),
-    stop: fc.boolean(),
-    after: fc.constantFrom(0, 0, 1, 4_000, 50_000),
-  })
-  .map(({ names, stop, after }): DocumentBehavior => ({
-    after,
-    document: (next) => ({
-      status: "EXECUTING",
-      thoughts: [],
-      actions: names.map((part, index) =>
-        part(`a${next}-${index}`, index > 0 ? `a${next}-0` : `a${next - 1}-0`),
-      ),
-      stop,
-      response: null,
-    }),
-  }));
+/** Not canceled by others: in a replay, a delegated task ends sooner than in the run. */
+const delegate = (id: string): object => ({
+  action_id: `${id}-task`,
+  action: "delegate",
+  type: "internal",
+  params: { task: "plain", input: "now" },
+  execution: "ASYNC",
+});
+
+type Part = (id: string, earlier: string) => object;
+
+function documentsOf(actions: fc.Arbitrary<readonly Part[]>): fc.Arbitrary<DocumentBehavior> {
+  return fc
+    .record({ actions, stop: fc.boolean(), after: fc.constantFrom(0, 0, 1, 4_000, 50_000) })
+    .map(({ actions: made, stop, after }) => ({
+      after,
+      document: (next) => ({
+        status: "EXECUTING",
+        thoughts: [],
+        actions: made.map((part, index) =>
+          part(`a${next}-${index}`, index > 0 ? `a${next}-0` : `a${next - 1}-0`),
+        ),
+        stop,
+        response: null,
+      }),
+    }));
+}
+
+const anyParts = fc.array(fc.constantFrom<Part>(...Object.values(parts)), { maxLength: 3 });
+const documents = documentsOf(anyParts);
 
 const steps: fc.Arbitrary<Behavior | DocumentBehavior> = fc.oneof(
   { weight: 6, arbitrary: documents },
   { weight: 1, arbitrary: fc.constantFrom(...behaviors) },
 );
+
+/** One delegation at most: the sessions of two that run at once can't be told apart. */
+const scripts = fc
+  .record({
+    list: fc.array(steps, { maxLength: 14 }),
+    delegation: fc.option(
+      fc.record({
+        document: documentsOf(anyParts.map((made) => [...made, delegate])),
+        at: fc.nat(14),
+      }),
+    ),
+  })
+  .map(({ list, delegation }) =>
+    delegation === null ? list : list.toSpliced(delegation.at, 0, delegation.document),
+  );
 
 const jobs: fc.Arbitrary<Work> = fc.constantFrom<Work>(
   ref("ship"),
@@ -141,7 +160,7 @@ const jobs: fc.Arbitrary<Work> = fc.constantFrom<Work>(
 
 test("whatever documents a model writes, the recording replays to the same result", async () => {
   await fc.assert(
-    fc.asyncProperty(jobs, fc.array(steps, { maxLength: 15 }), async (work, list) => {
+    fc.asyncProperty(jobs, scripts, async (work, list) => {
       const { problems, recording, log } = await recordAndReplay(
         entryOf(work),
         list,
