@@ -78,7 +78,7 @@ const SESSIONS_END_MS = 5_000;
 /** Runs jobs, tasks and sessions on one runtime, within common bounds. Its owner must close it. */
 export class Host {
   readonly #options: HostOptions;
-  /** What every process of a run carries in its environment as `AGENT_JOBS_RUN`. */
+  /** What the tools and scripts of runs carry in their environment as `AGENT_JOBS_RUN`. */
   readonly mark: string;
   readonly #clock: Clock;
   readonly #reporters: ReporterSet;
@@ -320,7 +320,7 @@ export class Host {
   }
 
   #sessionsOptions(): SessionsOptions {
-    const { environment, runtimePath, runtimeKeeper, transport, tools, kept } = this.#options;
+    const { environment, runtimePath, runtimeKeeper, transport, tools, kept, mark } = this.#options;
     return {
       clock: this.#clock,
       environment,
@@ -328,7 +328,8 @@ export class Host {
       runtimeKeeper,
       tools,
       kept,
-      mark: this.mark,
+      // Not `this.mark`: the runtime that ends takes along whatever carries its mark, and the next one may have started.
+      mark,
       // A transport answers every request, so no model server is reached, whatever the options.
       ...(transport === undefined ? modelServer(this.#options) : { transport }),
       onRuntimeRestarted: (reason) => this.#tell({ kind: "runtime-restarted", reason }),

@@ -120,7 +120,7 @@ describe("the examples of the action protocol", () => {
       - prompt: { contains: is running, excludes: [Copied, Deploying] }
         after: deploy-prod-gateway-456
         document: { stop: false }
-      - { prompt: { contains: is succeeded, excludes: [Copied, Deploying] }, document: {} }
+      - { prompt: { contains: (deploy_tool) succeeded, excludes: [Copied, Deploying] }, document: {} }
 expect:`;
     const script = deploy.replace("stop: true", "stop: false").replace(/\nexpect:/, goesOn);
     await workspace.write("deploy-on.rehearsal.yml", script);
