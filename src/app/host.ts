@@ -25,7 +25,7 @@ import {
 import { systemClock } from "../platform/clock.ts";
 import { killMarkedProcesses } from "../platform/processes.ts";
 import { RUN_MARK } from "../platform/run-folder.ts";
-import { onAbort, within } from "../runtime/deadline.ts";
+import { onAbort, within } from "../events/waiting.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import {
   createSessions,
@@ -199,7 +199,7 @@ export class Host {
       emit,
     };
     const start = async (): Promise<RunEnd> => {
-      const unsubscribe = signal && onAbort(signal, () => abort.abort(signal.reason));
+      const release = onAbort(signal, () => abort.abort(signal?.reason));
       try {
         // The caller gets the handle before the first event.
         await setImmediate();
@@ -209,7 +209,7 @@ export class Host {
             : await runSingleTask(spec, ports, abort.signal);
         return { outcome, reporterFailures: await sink.close() };
       } finally {
-        unsubscribe?.();
+        release();
         this.#leave(run);
         await sink.close();
       }

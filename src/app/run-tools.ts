@@ -21,7 +21,7 @@ import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import { allowedForPrograms } from "./allowed-variables.ts";
-import { within } from "../runtime/deadline.ts";
+import { within } from "../events/waiting.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 
 /** What tools need of the host of a run. */

@@ -12,6 +12,7 @@ import { didYouMean, suggest } from "../document/suggest.ts";
 import { compileValueCheck } from "../document/value-check.ts";
 import type { PreparedEntry, ToolDeclaration } from "../entry/model.ts";
 import { createRedactor } from "../events/redact.ts";
+import { onAbort } from "../events/waiting.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
@@ -82,10 +83,7 @@ export async function tryTool(
         onProgress,
       },
     );
-    const cancel = (): void => call.cancel("canceled");
-    if (signal.aborted) cancel();
-    signal.addEventListener("abort", cancel, { once: true });
-    return call.ended;
+    return call.ended.finally(onAbort(signal, () => call.cancel("canceled")));
   });
 }
 
@@ -184,8 +182,7 @@ async function withTools<T>(
   use: (tools: EntryTools) => Promise<T>,
 ): Promise<T> {
   const folder = await makeRunFolder("tools-");
-  const kill = (): void => killMarkedProcesses(RUN_MARK, folder.mark);
-  lastCall.addEventListener("abort", kill, { once: true });
+  const release = onAbort(lastCall, () => killMarkedProcesses(RUN_MARK, folder.mark));
   const redactor = createRedactor([
     ...knownSecrets({ environment }),
     ...serverSecrets({ entry, environment, env }),
@@ -211,6 +208,6 @@ async function withTools<T>(
     await tools.close();
     await servers.close();
     await removeDirectory(folder.path).catch(() => undefined);
-    lastCall.removeEventListener("abort", kill);
+    release();
   }
 }

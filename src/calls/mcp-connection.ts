@@ -11,7 +11,8 @@ import type {
   Tool as ServerTool,
 } from "@modelcontextprotocol/client";
 import { clip } from "../events/cut.ts";
-import { startTimeLimit } from "../platform/time-limit.ts";
+import { startTimeLimit, unlessAborted, within } from "../events/waiting.ts";
+import { systemClock } from "../platform/clock.ts";
 import { boundedFetch, failBrokenStreams } from "./mcp-http.ts";
 import { ServerProgram } from "./mcp-program.ts";
 import { outcomeOf } from "./mcp-result.ts";
@@ -73,10 +74,11 @@ export class Connection {
     if (options.signal.aborted) throw new Error(String(options.signal.reason));
     const connection = new Connection(address, options, loaded);
     options.onOpen(connection);
-    const limit = startTimeLimit(options.startMs, options.signal);
+    const limit = startTimeLimit(systemClock, options.startMs, options.signal);
     try {
       const starting = connection.#start().then(() => connection.tools());
-      await Promise.race([starting, abortOf(limit.signal)]);
+      if ((await unlessAborted(starting, limit.signal)) === undefined)
+        throw new Error(String(limit.signal.reason));
       return connection;
     } catch (error) {
       const reason = limit.isOver
@@ -202,9 +204,7 @@ export class Connection {
     });
     failBrokenStreams(transport);
     this.#leave = async () => {
-      const limit = startTimeLimit(this.#options.graceMs, new AbortController().signal);
-      await Promise.race([transport.terminateSession(), abortOf(limit.signal)]);
-      limit.end();
+      await within(transport.terminateSession(), this.#options.graceMs, systemClock);
     };
     await this.#client.connect(transport, { timeout: noTimeout });
   }
@@ -310,15 +310,4 @@ function messageOf(error: unknown): string {
     one = one.cause;
   }
   return texts.join(": ") || String(error);
-}
-
-/** A promise that rejects when a signal aborts. */
-function abortOf(signal: AbortSignal): Promise<never> {
-  const promise = new Promise<never>((_, reject) => {
-    const abort = (): void => reject(new Error(String(signal.reason)));
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
-  });
-  promise.catch(() => undefined);
-  return promise;
 }

@@ -5,6 +5,7 @@
  * it at once; a run starts a server at most three times, so one that keeps ending can't hold it up; after `close` there
  * is no server, and none is started.
  */
+import { unlessAborted } from "../events/waiting.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
@@ -72,7 +73,9 @@ export class McpServers {
     const start = this.#starting.get(key.id) ?? this.#start(key);
     start.waiting += 1;
     try {
-      return await orAborted(start.connection, signal);
+      const started = await unlessAborted(start.connection, signal);
+      if (started === undefined) throw new Error("The start was canceled.");
+      return started.value;
     } finally {
       start.waiting -= 1;
       if (start.waiting === 0) this.#abandon(key, start);
@@ -138,19 +141,5 @@ export class McpServers {
     process.off("exit", this.#kill);
     const folder = await this.#folder?.catch(() => undefined);
     if (folder !== undefined) await removeDirectory(folder.path).catch(() => undefined);
-  }
-}
-
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  let abort = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(new Error("The start was canceled."));
-  });
-  if (signal.aborted) abort();
-  else signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }

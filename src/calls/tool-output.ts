@@ -3,6 +3,7 @@ import { StringDecoder } from "node:string_decoder";
 import { plainCopy } from "../document/plain.ts";
 import { isRecord } from "../document/guards.ts";
 import type { Clock } from "../events/clock.ts";
+import { startTimer, type Release } from "../events/waiting.ts";
 import { withoutSequences } from "../events/hidden-text.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { redactedValue } from "./redacted-value.ts";
@@ -25,7 +26,8 @@ export class ToolLog {
   readonly #clock: Clock;
   readonly #onLine: (line: string) => void;
   #redacted: TextStream;
-  #silence = new AbortController();
+  /** Flushes what is held back when nothing more comes. */
+  #silence: Release = () => {};
   #tail = "";
   #line = "";
 
@@ -37,25 +39,19 @@ export class ToolLog {
   }
 
   push(piece: Buffer): void {
-    this.#silence.abort();
+    this.#silence();
     const text = this.#decoder.write(piece);
     this.#add(this.#redacted.push(text));
     // Only a whole line: half a secret may be followed by the other half.
-    if (/[\r\n]$/.test(text)) void this.#flushInSilence();
+    if (/[\r\n]$/.test(text))
+      this.#silence = startTimer(this.#clock, silenceMs, () => this.#flush(""));
   }
 
   end(): void {
-    this.#silence.abort();
+    this.#silence();
     this.#flush(this.#decoder.end());
     this.#pass(this.#line);
     this.#line = "";
-  }
-
-  async #flushInSilence(): Promise<void> {
-    const silence = new AbortController();
-    this.#silence = silence;
-    await this.#clock.sleep(silenceMs, silence.signal);
-    if (!silence.signal.aborted) this.#flush("");
   }
 
   #flush(last: string): void {

@@ -13,6 +13,7 @@ import { checkRuntime, missingModel } from "../app/run.ts";
 import { withoutSecrets } from "../app/secrets.ts";
 import { environmentWarnings } from "../app/workflow-options.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
+import { onAbort } from "../events/waiting.ts";
 import { exampleEntry } from "../generated/example-entry.ts";
 import type { PortalRehearsal } from "../report/boot.ts";
 import { JournalFolder } from "../report/journals.ts";
@@ -53,10 +54,8 @@ export async function serve(flags: ServeFlags): Promise<ExitCode> {
   try {
     const server = await start(flags);
     const { signal } = signals;
-    const stop = (): void => void server.stop();
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop);
-    signals.lastCall.addEventListener("abort", server.kill);
+    onAbort(signal, () => void server.stop());
+    onAbort(signals.lastCall, server.kill);
     announce(server, flags);
     await server.ended;
     return exitCode.success;
