@@ -86,7 +86,7 @@ export interface RunEnd {
 export interface ActionExecutor {
   /**
    * `answer`: the text of a model, or a document as a value. Resolves when the SYNC actions have ended. Rejects only if
-   * another document is still being executed.
+   * another document is still being executed, or for an unknown `mode`.
    */
   execute(answer: unknown, options?: ExecuteOptions): Promise<Turn>;
   /** What happened since the last call of it. Goes into the next prompt. */
@@ -102,6 +102,11 @@ export interface ActionExecutor {
   tasks(): readonly TaskView[];
 }
 
+const modes: ReadonlySet<string> = new Set<NonNullable<ExecuteOptions["mode"]>>([
+  "normal",
+  "thinking",
+  "refused",
+]);
 const runCanceled = "The run was canceled.";
 const turnCanceled = "The turn was canceled.";
 
@@ -301,6 +306,9 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
   return {
     async execute(answer, executeOptions = {}) {
       if (isBusy) throw new Error("The executor executes one document at a time.");
+      const { mode = "normal" } = executeOptions;
+      // Types don't reach a program in JavaScript: an unknown one must not run what a known one refuses.
+      if (!modes.has(mode)) throw new TypeError(`There is no mode "${mode}".`);
       isBusy = true;
       try {
         return await execute(answer, executeOptions);
