@@ -8,6 +8,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { endOf } from "../events/cut.ts";
+import { readCalmly } from "../platform/breath.ts";
 import {
   endGroup,
   endMarkedProcesses,
@@ -32,8 +33,8 @@ export interface ProgramOptions {
 
 /** All processes of one server have it in their environment. */
 const SERVER_MARK = "AGENT_JOBS_SERVER";
-/** Bytes of a message: a result of the size that is allowed, whatever its encoding. */
-const longestMessage = 64 * 1024 * 1024;
+/** Bytes of a message: a result of the size that is allowed, with room for what is escaped. */
+export const longestMessage = 32 * 1024 * 1024;
 /** Characters of stderr that are kept, from its end. */
 const keptErrors = 16_384;
 /** How long its last output is waited for when it has exited: its children may hold the pipes open. */
@@ -84,7 +85,7 @@ export class ServerProgram implements Transport {
     this.#child = child;
     this.pid = child.pid ?? null;
     child.stdin.on("error", (error) => this.onerror?.(error));
-    child.stdout.on("data", (piece: Buffer) => this.#read(piece));
+    readCalmly(child.stdout, (piece) => this.#read(piece));
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#errors = (this.#errors + text).slice(-2 * keptErrors);
     });
@@ -156,13 +157,13 @@ export class ServerProgram implements Transport {
 
   #read(piece: Buffer): void {
     if (this.#ended !== undefined) return;
-    const lines = this.#lines.push(piece);
-    if (lines === undefined) {
-      this.#end(`it sent a message of more than ${longestMessage / (1024 * 1024)} MB`);
+    const read = this.#lines.push(piece);
+    if (read.kind === "too-large") {
+      this.#end(`it sent a message of more than ${read.more}`);
       void this.close();
       return;
     }
-    for (const line of lines) {
+    for (const line of read.lines) {
       try {
         const message = this.#options.parse(line);
         this.onmessage?.(message);

@@ -1,11 +1,11 @@
 /** What a tool prints: lines that tell how far it is, the end of its log, and its result. */
 import { StringDecoder } from "node:string_decoder";
-import { plainCopy } from "../document/plain.ts";
 import { isRecord } from "../document/guards.ts";
 import type { Clock } from "../events/clock.ts";
 import { withoutSequences } from "../events/hidden-text.ts";
 import type { TextStream } from "../events/text-stream.ts";
-import { redactedValue } from "./redacted-value.ts";
+import { JsonSize } from "./json-size.ts";
+import { redactedData, redactedText } from "./redacted-value.ts";
 import type { ToolProgress } from "./tool.ts";
 
 /** Bytes that a tool may print as its result. */
@@ -171,26 +171,27 @@ export class BoundedBytes {
     return this.#length <= longestResult;
   }
 
-  text(redacted: TextStream): string {
-    const text = new TextDecoder().decode(Buffer.concat(this.#pieces));
-    return redacted.push(text) + redacted.end();
+  text(redact: () => TextStream): Promise<string> {
+    return redactedText(new TextDecoder().decode(Buffer.concat(this.#pieces)), redact);
   }
 }
 
 /**
  * A result from its text, which was redacted: JSON, or the text itself without its last line break. A number that
- * JavaScript can't hold, such as a long id, is a text.
+ * JavaScript can't hold, such as a long id, is a text, and so is JSON with too many values.
  */
-export function resultOf(text: string, redact: () => TextStream): unknown {
-  const value = parsed(text);
-  if (value === undefined || plainCopy(value).kind === "rejected" || isInexact(value)) {
-    return text.replace(/\r?\n$/, "");
-  }
+export async function resultOf(text: string, redact: () => TextStream): Promise<unknown> {
+  const value = isModest(text) ? parsed(text) : undefined;
+  if (value === undefined || isInexact(value)) return text.replace(/\r?\n$/, "");
   // What was escaped is seen now.
-  return redactedValue(value, (part) => {
-    const stream = redact();
-    return stream.push(part) + stream.end();
-  });
+  return redactedData(value, redact);
+}
+
+function isModest(text: string): boolean {
+  if (!/^\s*[[{"\dtfn-]/.test(text)) return false;
+  const size = new JsonSize();
+  size.add(Buffer.from(text));
+  return !size.isTooLarge && !size.isTooDeep;
 }
 
 function isInexact(value: unknown): boolean {

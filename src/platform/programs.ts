@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { Readable } from "node:stream";
+import { readCalmly } from "./breath.ts";
 import { signalGroup } from "./processes.ts";
 import { errorCode, errorMessage } from "./system-error.ts";
 
@@ -52,6 +53,8 @@ export interface StartedProgram {
 const keptCharacters = 16_384;
 /** A killed process may take a moment to exit. This is the longest wait for it. */
 const graceMilliseconds = 2000;
+/** Of an exited program: after so long without output, there is no more. */
+const quietMilliseconds = 500;
 
 /** Without a shell. */
 export function startProgram(
@@ -88,6 +91,7 @@ export function startProgram(
     return notStarted(new Promise((resolve) => child.once("error", resolve)));
   }
   let stderr = "";
+  let lastOutput = -Infinity;
   const third = child.stdio[3];
   if (onOutput === undefined) {
     stdout?.resume();
@@ -95,10 +99,17 @@ export function startProgram(
       stderr = (stderr + text).slice(-keptCharacters);
     });
   } else {
-    stdout?.on("data", (piece: Buffer) => onOutput(piece, "stdout"));
-    errors?.on("data", (piece: Buffer) => onOutput(piece, "stderr"));
+    const read = (stream: Readable | null, name: OutputStream): void => {
+      if (stream === null) return;
+      readCalmly(stream, (piece) => {
+        lastOutput = performance.now();
+        onOutput(piece, name);
+      });
+    };
+    read(stdout, "stdout");
+    read(errors, "stderr");
     if (third instanceof Readable) {
-      third.on("data", (piece: Buffer) => onOutput(piece, "messages"));
+      read(third, "messages");
       third.on("error", () => {});
     }
   }
@@ -112,7 +123,15 @@ export function startProgram(
     };
     child.once("error", (error) => finish(failedStart(error)));
     child.once("exit", (code, by) => {
-      // The last of its output is read after `exit`; a child that holds the pipe open is not waited for.
+      // The last of its output is read after `exit`. A child that holds the pipe open is not waited for, unless it
+      // prints, and then not for long.
+      const exited = performance.now();
+      const check = (): void => {
+        const now = performance.now();
+        const quiet = now - Math.max(lastOutput, exited);
+        if (quiet >= quietMilliseconds || now - exited >= graceMilliseconds) done();
+        else wait = setTimeout(check, quietMilliseconds - quiet);
+      };
       const done = (): void => {
         clearTimeout(wait);
         finish(
@@ -121,7 +140,7 @@ export function startProgram(
             : { kind: "exited", code, stderr },
         );
       };
-      const wait = setTimeout(done, 500);
+      let wait = setTimeout(check, quietMilliseconds);
       child.once("close", done);
     });
   });
