@@ -33,31 +33,25 @@ export class JsonSize {
   }
 
   add(bytes: Uint8Array): void {
-    for (const byte of bytes) {
-      if (this.#inString) {
-        if (this.#isEscaped) this.#isEscaped = false;
-        else if (byte === backslash) this.#isEscaped = true;
-        else if (byte === quote) this.#inString = false;
-        continue;
-      }
-      switch (byte) {
-        case quote:
-          this.#inString = true;
-          break;
-        case comma:
-          this.values += 1;
-          break;
-        case openList:
-        case openObject:
-          this.values += 1;
-          this.#depth += 1;
-          this.#deepest = Math.max(this.#deepest, this.#depth);
-          break;
-        case closeList:
-        case closeObject:
-          this.#depth -= 1;
-          break;
-      }
+    const { length } = bytes;
+    let inString = this.#inString;
+    let isEscaped = this.#isEscaped;
+    // Not an iterator: it takes ten times as long.
+    for (let index = 0; index < length; index += 1) {
+      const byte = bytes[index] ?? 0;
+      if (inString) {
+        if (isEscaped) isEscaped = false;
+        else if (byte === backslash) isEscaped = true;
+        else if (byte === quote) inString = false;
+      } else if (byte === quote) inString = true;
+      else if (byte === comma) this.values += 1;
+      else if (byte === openList || byte === openObject) {
+        this.values += 1;
+        this.#depth += 1;
+        this.#deepest = Math.max(this.#deepest, this.#depth);
+      } else if (byte === closeList || byte === closeObject) this.#depth -= 1;
     }
+    this.#inString = inString;
+    this.#isEscaped = isEscaped;
   }
 }

@@ -4,6 +4,7 @@ import { isRecord } from "../document/guards.ts";
 import type { Clock } from "../events/clock.ts";
 import { withoutSequences } from "../events/hidden-text.ts";
 import type { TextStream } from "../events/text-stream.ts";
+import { Breath } from "../platform/breath.ts";
 import { JsonSize } from "./json-size.ts";
 import { redactedData, redactedText } from "./redacted-value.ts";
 import type { ToolProgress } from "./tool.ts";
@@ -14,6 +15,8 @@ export const longestResult = 10_000_000;
 const keptTail = 4_000;
 const longestLine = 1_000;
 const linesPerSecond = 100;
+/** Bytes of a result whose values are counted before everything else has its turn. */
+const countedAtOnce = 1_000_000;
 
 /** The redactor holds back what may be the beginning of a secret: in silence for no longer than this. */
 const silenceMs = 1_000;
@@ -181,17 +184,23 @@ export class BoundedBytes {
  * JavaScript can't hold, such as a long id, is a text, and so is JSON with too many values.
  */
 export async function resultOf(text: string, redact: () => TextStream): Promise<unknown> {
-  const value = isModest(text) ? parsed(text) : undefined;
+  const value = (await isModest(text)) ? parsed(text) : undefined;
   if (value === undefined || isInexact(value)) return text.replace(/\r?\n$/, "");
   // What was escaped is seen now.
   return redactedData(value, redact);
 }
 
-function isModest(text: string): boolean {
+async function isModest(text: string): Promise<boolean> {
   if (!/^\s*[[{"\dtfn-]/.test(text)) return false;
+  const bytes = Buffer.from(text);
   const size = new JsonSize();
-  size.add(Buffer.from(text));
-  return !size.isTooLarge && !size.isTooDeep;
+  const breath = new Breath();
+  for (let from = 0; from < bytes.length; from += countedAtOnce) {
+    size.add(bytes.subarray(from, from + countedAtOnce));
+    if (size.isTooLarge || size.isTooDeep) return false;
+    if (breath.isDue) await breath.take();
+  }
+  return true;
 }
 
 function isInexact(value: unknown): boolean {
