@@ -56,7 +56,7 @@ export function realPathOf(path: string): string {
   }
 }
 
-const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 /** A pipe without a writer is not waited for. */
 const plainly = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 
