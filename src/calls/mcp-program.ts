@@ -14,6 +14,8 @@ import {
   killMarkedProcesses,
   signalGroup,
 } from "../platform/processes.ts";
+import { notFound } from "../platform/programs.ts";
+import { resolveCommand } from "../platform/search-path.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { Lines } from "./mcp-lines.ts";
 
@@ -74,8 +76,14 @@ export class ServerProgram implements Transport {
   start(): Promise<void> {
     const { command, args, env, cwd } = this.#options;
     // Its own process group, so that its children are ended with it, and Ctrl-C doesn't reach it before us.
-    const child = spawn(command, args, {
+    const path = resolveCommand(command, cwd, env);
+    if (path === undefined) {
+      this.#end(notFound(command).message);
+      return Promise.reject(notFound(command));
+    }
+    const child = spawn(path, args, {
       cwd,
+      argv0: command,
       env: { ...env, [SERVER_MARK]: this.#mark },
       detached: process.platform !== "win32",
       windowsHide: true,

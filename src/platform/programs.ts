@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { Readable } from "node:stream";
 import { signalGroup } from "./processes.ts";
+import { resolveCommand } from "./search-path.ts";
 import { errorCode, errorMessage } from "./system-error.ts";
 
 export type ProgramEnd =
@@ -53,7 +54,7 @@ const keptCharacters = 16_384;
 /** A killed process may take a moment to exit. This is the longest wait for it. */
 const graceMilliseconds = 2000;
 
-/** Without a shell. */
+/** Without a shell. The program of a bare name is the one of `env`'s `PATH`, never one of the folder it starts in. */
 export function startProgram(
   command: string,
   args: readonly string[],
@@ -64,15 +65,19 @@ export function startProgram(
   const files: number[] = [];
   const stdio: (number | "pipe" | "ignore")[] = [input === undefined ? "ignore" : "pipe"];
   let child: ChildProcess;
+  const path = resolveCommand(command, cwd, env);
+  if (path === undefined) return notStarted(Promise.resolve(notFound(command)));
   try {
     for (const path of output === undefined ? [] : [output.stdout, output.stderr]) {
       files.push(openSync(path, constants.O_WRONLY | constants.O_APPEND));
     }
     stdio.push(files[0] ?? "pipe", files[1] ?? "pipe");
     if (messages) stdio.push("pipe");
-    child = spawn(command, args, {
+    child = spawn(path, args, {
       cwd,
       env,
+      // A program may look at its own name, as the system would pass it on.
+      argv0: command,
       detached: grouped,
       windowsHide: true,
       stdio,
@@ -130,6 +135,11 @@ export function startProgram(
     ended,
     signal: (signal) => (grouped ? signalGroup(pid, signal) : void child.kill(signal)),
   };
+}
+
+/** As the system reports a program that is in no folder of `PATH`. */
+export function notFound(command: string): Error {
+  return Object.assign(new Error(`spawn ${command} ENOENT`), { code: "ENOENT" });
 }
 
 function notStarted(cause: Promise<unknown>): StartedProgram {
