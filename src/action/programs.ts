@@ -1,6 +1,6 @@
 /**
  * Whether the programs that an entry declares may be started in this checkout. Tools work with the files of the
- * checkout, and whatever their command is (`node scripts/x.js`, `npm test`), those files decide what it does: they are
+ * checkout, and whatever their command is (`node` with a script, `npm test`), those files decide what it does: they are
  * only started at the commit that the entry comes from. A server is no part of the checkout unless it is one of its
  * files, and it starts in an empty folder where the checkout is elsewhere.
  */
