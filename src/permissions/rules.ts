@@ -282,6 +282,13 @@ export function mayReadPrivateFiles(permissions: Permissions): boolean {
   return everything || read.allow.some(isPrivate);
 }
 
+/** Whether agents or workflows with these permissions may run any command. */
+export function allowsCommands(permissions: Permissions): boolean {
+  return toolsFor(permissions).some(
+    (name) => name === "builtin:*" || shellTools.some((tool) => name === `builtin:${tool}`),
+  );
+}
+
 /** Whether a session with these permissions has a tool that can start a process. */
 export function canStartProcesses(permissions: Permissions): boolean {
   const harmless = new Set([...readTools, ...writeTools].map((name) => `builtin:${name}`));

@@ -1,6 +1,6 @@
 /** An MCP server over stdio that misbehaves as its arguments say. Speaks the protocol by hand. */
 import { spawn } from "node:child_process";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readdirSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 interface Message {
@@ -104,6 +104,8 @@ function called(id: number | string, message: Message): void {
       );
     case "environment":
       return answer(text(JSON.stringify(process.env)));
+    case "where":
+      return answer(text(`entries=${readdirSync(".").length}`));
     case "fails":
       return answer(text("It is closed on Sundays.", { isError: true }));
     case "nested": {
