@@ -49,10 +49,9 @@ export type {
   ActionExecutor,
   ExecuteOptions as ActionExecuteOptions,
   RunEnd as ActionRunEnd,
-  Standing as ActionStanding,
   Turn as ActionTurn,
 } from "./protocol/executor.ts";
-export type { CardOutput } from "./protocol/cards.ts";
+export type { CardOutput, Standing as ActionStanding } from "./protocol/standing.ts";
 export type { Delegation, Monument } from "./protocol/catalogue.ts";
 export type {
   DeliveredResult,
