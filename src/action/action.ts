@@ -59,9 +59,13 @@ export async function runAction(cancellation: Cancellation): Promise<Ending> {
   const redactor = createRedactor([...knownSecrets({ environment }), ...secretInputs(environment)]);
   const step = new Step(environment, core, redactor, cancellation);
   cancellation.onLastCall = () => step.saveWhatIsKnown();
+  // Node would print it as it is.
+  const onUncaught = (error: unknown): void => void step.endAtOnce(error);
+  process.on("uncaughtException", onUncaught);
   try {
     return await step.run();
   } finally {
+    process.off("uncaughtException", onUncaught);
     cancellation.dispose();
   }
 }
@@ -227,6 +231,15 @@ class Step {
       await this.#summarize(summaryWithoutRun(result, reasons, problems));
     }
     return result === "skipped" && written ? "passed" : "failed";
+  }
+
+  /** Nothing that is under way ends by itself. */
+  async endAtOnce(error: unknown): Promise<never> {
+    try {
+      await this.#endWithoutRun(error);
+    } finally {
+      process.exit(1);
+    }
   }
 
   async #summarize(markdown: string): Promise<void> {

@@ -5,6 +5,7 @@ import { dockerfileOf, plainCommandsOf, scriptOf, wordsOf } from "../calls/docke
 import { McpServers } from "../calls/mcp-servers.ts";
 import { problemText } from "../calls/model-calls.ts";
 import { recipeOf } from "../calls/preparation.ts";
+import { RESULTS } from "../calls/programs.ts";
 import type { CallContext, ToolProgress } from "../calls/tool.ts";
 import { createToolbox, type EntryTools } from "../calls/toolbox.ts";
 import { isRecord } from "../document/guards.ts";
@@ -22,6 +23,7 @@ import { readEntry } from "./entry-files.ts";
 import { findEntries } from "./find-entries.ts";
 import { UsageError } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
+import { makeResults } from "./run-tools.ts";
 import { version } from "./run-spec.ts";
 import { knownSecrets } from "./secrets.ts";
 import { allowedForPrograms, allowedOf } from "./allowed-variables.ts";
@@ -54,7 +56,7 @@ export async function tryTool(
   else if (entry.mcpServers?.[server] === undefined) {
     throw new UsageError(`The entry has no MCP server ${JSON.stringify(server)}.`);
   }
-  return withTools(entry, workingDirectory, options, async (tools) => {
+  return withTools(entry, workingDirectory, options, async (tools, redact) => {
     const { signal, onProgress } = options;
     const pattern = server === undefined ? name : `${server}/*`;
     const allowed = await tools.toolsFor({ preset: "read-only", tools: [pattern] }, signal);
@@ -62,7 +64,7 @@ export async function tryTool(
     if (tool === undefined) {
       const [failure] = allowed.failures;
       if (failure !== undefined) return { kind: "failed", reason: failure.reason };
-      const plain = (one: string): string => one.slice(one.indexOf("/") + 1);
+      const plain = (one: string): string => redact(one.slice(one.indexOf("/") + 1));
       const names = allowed.tools.map((one) => plain(one.name));
       throw unknownTool(`The MCP server ${JSON.stringify(server)}`, plain(name), names);
     }
@@ -179,7 +181,7 @@ async function withTools<T>(
   entry: PreparedEntry,
   workingDirectory: string,
   { env, environment, lastCall }: TryOptions,
-  use: (tools: EntryTools) => Promise<T>,
+  use: (tools: EntryTools, redact: (text: string) => string) => Promise<T>,
 ): Promise<T> {
   const folder = await makeRunFolder("tools-");
   const release = onAbort(lastCall, () => killMarkedProcesses(RUN_MARK, folder.mark));
@@ -193,7 +195,10 @@ async function withTools<T>(
     declarations: entry,
     workingDirectory,
     environment,
-    variables: allowedForPrograms(entry, { environment, env }),
+    variables: {
+      ...allowedForPrograms(entry, { environment, env }),
+      [RESULTS]: await makeResults(folder),
+    },
     redact: redactor.stream,
     clock: systemClock,
     folder,
@@ -203,7 +208,7 @@ async function withTools<T>(
     }),
   });
   try {
-    return await use(tools);
+    return await use(tools, redactor.text);
   } finally {
     await tools.close();
     await servers.close();

@@ -46,7 +46,7 @@ export function listingOf(
     const why = offerable.test(name)
       ? (tools.has(name) && "there is another one of the same name") ||
         (tools.size === mostTools && `at most ${mostTools} are offered`) ||
-        schemaProblem(definition.inputSchema)
+        schemaProblem(definition.inputSchema, redact)
       : "its name must consist of at most 128 letters, digits, _, - and .";
     if (typeof why === "string") leave(why, name);
     else tools.set(name, { definition, offered: offered(server, definition, redact) });
@@ -67,13 +67,13 @@ function told(why: string, names: readonly string[]): string {
   return `Not offered: ${shown}${more}: ${why}.`;
 }
 
-function schemaProblem(schema: object): string | undefined {
+function schemaProblem(schema: object, redact: (text: string) => string): string | undefined {
   const { length } = JSON.stringify(schema);
   if (length > longestSchema)
     return `its schema has ${length} characters, more than ${longestSchema}`;
   const compiled = compileValueCheck(schema);
   if (compiled.kind === "compiled") return undefined;
-  return `its schema is invalid (${compiled.reason.slice(0, 200)})`;
+  return `its schema is invalid (${clip(redact(compiled.reason), 200)})`;
 }
 
 function offered(

@@ -191,12 +191,14 @@ function decideCommand(
   }
   const { shellDirectory = context.workingDirectory, workingDirectory } = context;
   const isElsewhere = shellDirectory !== workingDirectory;
-  const leadsOut = (path: string): boolean => {
+  const someReason = (path: string, of: RuleSet): boolean => {
     // The command may change the directory once more: both must be fine.
     const places = isElsewhere && !isAbsolute(path) ? [path, `${shellDirectory}/${path}`] : [path];
-    return places.some((one) => fileReason("read", rules, one, context, false) !== undefined);
+    return places.some((one) => fileReason("read", of, one, context, false) !== undefined);
   };
-  const verdict = decideShell(line, allow, deny, context.platform, leadsOut);
+  const leadsOut = (path: string): boolean => someReason(path, rules);
+  const isDenied = (path: string): boolean => someReason(path, { ...rules, everything: true });
+  const verdict = decideShell(line, allow, deny, context.platform, leadsOut, isDenied);
   return verdict.allowed ? { kind: "allowed" } : denied("shell", line, verdict.reason);
 }
 

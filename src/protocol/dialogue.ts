@@ -241,7 +241,7 @@ class ActionDialogue implements Dialogue {
 /** What the executor tells about the calls of one round. */
 class RoundCalls {
   readonly #tools: ReadonlySet<string>;
-  /** The tools that actions call, by the id of the action. */
+  /** The tools that actions call, by their key. */
   readonly #called = new Map<string, string>();
   readonly succeeded: ToolCall[] = [];
   claimedStatus = "";
@@ -253,10 +253,10 @@ class RoundCalls {
   observe(event: ActionEvent): void {
     if (event.type === "actions.accepted") this.claimedStatus = event.claimedStatus;
     if (event.type === "action.waiting" && event.kind === "tool") {
-      this.#called.set(event.id, this.#toolOf(event.action));
+      this.#called.set(keyOf(event), this.#toolOf(event.action));
     }
     if (event.type !== "action.ended" || event.status !== "succeeded") return;
-    const name = this.#called.get(event.id);
+    const name = this.#called.get(keyOf(event));
     if (name !== undefined && event.replayed !== true) {
       this.succeeded.push({ name, succeeded: true });
     }
@@ -266,6 +266,11 @@ class RoundCalls {
   #toolOf(action: string): string {
     return this.#tools.has(action) ? action : action.slice(action.indexOf(".") + 1);
   }
+}
+
+/** A later document may use the id of an action that still runs. It fails, and that one may succeed. */
+function keyOf({ id, iteration }: { readonly id: string; readonly iteration: number }): string {
+  return `${iteration} ${id}`;
 }
 
 function unreadable(

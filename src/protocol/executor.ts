@@ -76,7 +76,7 @@ export interface RunEnd {
 export interface ActionExecutor {
   /**
    * `answer`: the text of a model, or a document as a value. Resolves when the SYNC actions have ended. Rejects only if
-   * another document is still being executed.
+   * another document is still being executed, or for an unknown `mode`.
    */
   execute(answer: unknown, options?: ExecuteOptions): Promise<Turn>;
   /** What happened since the last call of it. Goes into the next prompt. */
@@ -97,6 +97,11 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
   return new Executor(options);
 }
 
+const modes: ReadonlySet<string> = new Set<NonNullable<ExecuteOptions["mode"]>>([
+  "normal",
+  "thinking",
+  "refused",
+]);
 const runCanceled = "The run was canceled.";
 const turnCanceled = "The turn was canceled.";
 
@@ -162,6 +167,9 @@ class Executor implements ActionExecutor {
 
   async execute(answer: unknown, options: ExecuteOptions = {}): Promise<Turn> {
     if (this.#isBusy) throw new Error("The executor executes one document at a time.");
+    const { mode = "normal" } = options;
+    // Types don't reach a program in JavaScript: an unknown one must not run what a known one refuses.
+    if (!modes.has(mode)) throw new TypeError(`There is no mode "${mode}".`);
     this.#isBusy = true;
     try {
       return await this.#execute(answer, options);

@@ -1,6 +1,6 @@
 /** How the rows of a work look: sessions, turns, and what happened in them. */
 import { useState } from "preact/hooks";
-import type { ModelUsed } from "../../src/events/session-activity.ts";
+import type { AnswerFinish, ModelUsed } from "../../src/events/session-activity.ts";
 import type { Usage } from "../../src/events/view.ts";
 import type { Block, DecisionItem, SessionModel, TextBlock, TurnModel } from "../model/model.ts";
 import { roleName } from "../../src/events/decision.ts";
@@ -280,12 +280,18 @@ function UsageRow({ used }: { used: ModelUsed }) {
       <span class="key key-model" aria-hidden="true" /> {words.join(" · ")}
       {used.finish === undefined ? null : (
         <span class="tag" data-tone="warn">
-          {used.finish === "length" ? "cut off at the output limit" : "content filter"}
+          {finishText[used.finish]}
         </span>
       )}
     </p>
   );
 }
+
+const finishText = {
+  length: "cut off at the output limit",
+  content_filter: "content filter",
+  error: "broken off",
+} satisfies Record<AnswerFinish, string>;
 
 function DecisionRow({ decision }: { decision: DecisionItem }) {
   const { decision: made } = decision;
