@@ -6,6 +6,7 @@ import type { Clock } from "../events/clock.ts";
 import { startTimer, type Release } from "../events/waiting.ts";
 import { withoutSequences } from "../events/hidden-text.ts";
 import type { TextStream } from "../events/text-stream.ts";
+import { progressOf } from "./progress.ts";
 import { redactedValue } from "./redacted-value.ts";
 import type { ToolProgress } from "./tool.ts";
 
@@ -108,7 +109,7 @@ export function lineProgress(
   let late: string | undefined;
   const pass = (line: string): void => {
     late = undefined;
-    onProgress(progressOf(line));
+    onProgress(progressIn(line));
   };
   return {
     line: (line) => {
@@ -130,17 +131,10 @@ export function lineProgress(
   };
 }
 
-/** `{"percent": 40, "message": "…"}`, or a line that begins or ends with a percentage. Else it is a message. */
-function progressOf(line: string): ToolProgress {
+/** `{"percent": 40, "message": "…"}`, or a line as people write it. */
+function progressIn(line: string): ToolProgress {
   const text = line.trim();
-  const told = text.startsWith("{") ? jsonProgress(text) : undefined;
-  if (told !== undefined) return told;
-  const [whole, atBegin, atEnd] =
-    /^[[(]?\s*(\d{1,3}(?:\.\d+)?)\s?%(?!\w)|(?<![\w.,])(\d{1,3}(?:\.\d+)?)\s?%[\])]?$/.exec(text) ??
-    [];
-  const percent = Number(atBegin ?? atEnd ?? Number.NaN);
-  if (!(percent <= 100)) return { message: line };
-  return whole === text ? { percent } : { percent, message: line };
+  return (text.startsWith("{") ? jsonProgress(text) : undefined) ?? progressOf(line);
 }
 
 function jsonProgress(text: string): ToolProgress | undefined {
