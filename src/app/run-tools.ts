@@ -9,7 +9,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { McpHost } from "../calls/mcp-host.ts";
 import { ModelCalls } from "../calls/model-calls.ts";
-import { RESULTS } from "../calls/preparation.ts";
+import { RESULTS } from "../calls/programs.ts";
 import { createRelics } from "../calls/relics.ts";
 import type { Tool } from "../calls/tool.ts";
 import { createToolbox, type Toolbox } from "../calls/toolbox.ts";

@@ -4,7 +4,8 @@ import { graceSeconds, startCall, toolSeconds, type CallEnd } from "../calls/cal
 import { dockerfileOf, plainCommandsOf, scriptOf, wordsOf } from "../calls/dockerfile.ts";
 import { McpServers } from "../calls/mcp-servers.ts";
 import { problemText } from "../calls/model-calls.ts";
-import { recipeOf, RESULTS } from "../calls/preparation.ts";
+import { recipeOf } from "../calls/preparation.ts";
+import { RESULTS } from "../calls/programs.ts";
 import type { CallContext, ToolProgress } from "../calls/tool.ts";
 import { createToolbox, type EntryTools } from "../calls/toolbox.ts";
 import { isRecord } from "../document/guards.ts";

@@ -8,6 +8,7 @@ import {
   type Occasion,
   type Release,
 } from "../events/waiting.ts";
+import { saidOnce } from "./progress.ts";
 import type { CallContext, ToolOutcome, ToolProgress } from "./tool.ts";
 
 export type CallEnd = ToolOutcome | { readonly kind: "cancelled"; readonly reason: string };
@@ -51,7 +52,7 @@ export function startCall(
   const context: CallContext = {
     signal: controller.signal,
     onProgress: (progress) => {
-      if (!settled && stopped === undefined) onProgress?.(progress);
+      if (!settled && stopped === undefined) onProgress?.(saidOnce(progress));
     },
     pauseTimeLimit: () => limit.pause(),
   };

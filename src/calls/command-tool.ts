@@ -1,5 +1,6 @@
 /** Tools that are commands: JSON on stdin, the result on stdout. */
-import { inContainer, type Place } from "./preparation.ts";
+import { inContainer } from "./container.ts";
+import type { Place } from "./preparation.ts";
 import { failedExit, type Programs } from "./programs.ts";
 import { resultOf } from "./tool-output.ts";
 import type { CallContext, ToolCall, ToolOutcome } from "./tool.ts";

@@ -62,6 +62,9 @@ export type ProgramResult =
     }
   | Extract<ToolOutcome, { kind: "failed" }>;
 
+/** The variable with the folder of long results, which tools may read. */
+export const RESULTS = "AGENT_JOBS_RESULTS";
+
 /** All processes of one call have it in their environment. */
 const CALL_MARK = "AGENT_JOBS_CALL";
 /** The same for all calls of a toolbox. */

@@ -8,6 +8,7 @@ import type { TextStream } from "../events/text-stream.ts";
 import { Breath } from "../platform/breath.ts";
 import { JsonSize } from "./json-size.ts";
 import { redactedData, redactedText } from "./redacted-value.ts";
+import { progressOf } from "./progress.ts";
 import type { ToolProgress } from "./tool.ts";
 
 /** Bytes that a tool may print as its result. */
@@ -111,7 +112,7 @@ export function lineProgress(
   let late: string | undefined;
   const pass = (line: string): void => {
     late = undefined;
-    onProgress(progressOf(line));
+    onProgress(progressIn(line));
   };
   return {
     line: (line) => {
@@ -133,17 +134,10 @@ export function lineProgress(
   };
 }
 
-/** `{"percent": 40, "message": "…"}`, or a line that begins or ends with a percentage. Else it is a message. */
-function progressOf(line: string): ToolProgress {
+/** `{"percent": 40, "message": "…"}`, or a line as people write it. */
+function progressIn(line: string): ToolProgress {
   const text = line.trim();
-  const told = text.startsWith("{") ? jsonProgress(text) : undefined;
-  if (told !== undefined) return told;
-  const [whole, atBegin, atEnd] =
-    /^[[(]?\s*(\d{1,3}(?:\.\d+)?)\s?%(?!\w)|(?<![\w.,])(\d{1,3}(?:\.\d+)?)\s?%[\])]?$/.exec(text) ??
-    [];
-  const percent = Number(atBegin ?? atEnd ?? Number.NaN);
-  if (!(percent <= 100)) return { message: line };
-  return whole === text ? { percent } : { percent, message: line };
+  return (text.startsWith("{") ? jsonProgress(text) : undefined) ?? progressOf(line);
 }
 
 function jsonProgress(text: string): ToolProgress | undefined {

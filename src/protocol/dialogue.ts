@@ -84,31 +84,25 @@ class ActionDialogue implements Dialogue {
     const limits = limitsOf(options.limits);
     const delegation = delegates.length === 0 ? undefined : this.#delegation(delegates);
     this.#stop = linkSignals([context.scope.signal, this.#closed.signal]);
-    this.#executor = createActionExecutor({
+    const offered = {
       tools,
       relics,
       monuments,
-      clock: context.clock,
       limits,
+      ...(delegation === undefined ? {} : { delegation }),
+    };
+    this.#executor = createActionExecutor({
+      ...offered,
+      clock: context.clock,
       emit: (event) => {
         this.#calls.observe(event);
         context.emit(event);
       },
       signal: this.#stop.signal,
-      ...(delegation === undefined ? {} : { delegation }),
       ...(store === undefined ? {} : { store }),
     });
-    const { parallel } = limits;
-    const taught = {
-      tools,
-      relics,
-      monuments,
-      tasks: delegates,
-      iterations,
-      preThinking,
-      parallel,
-    };
-    this.session = { systemPrompt: { mode: "append", text: teachingText(taught) }, readable };
+    const text = teachingText({ ...offered, iterations, preThinking, verdicts: true });
+    this.session = { systemPrompt: { mode: "append", text }, readable };
   }
 
   async round(prompt: string, send: SendTurn): Promise<RoundEnd> {
