@@ -38,7 +38,9 @@ export function listingOf(
   const left = new Map<string, string[]>();
   const leave = (why: string, name: string): void => {
     const shown = clip(redact(name), longestName);
-    left.set(why, [...(left.get(why) ?? []), JSON.stringify(shown)]);
+    const names = left.get(why);
+    if (names === undefined) left.set(why, [JSON.stringify(shown)]);
+    else names.push(JSON.stringify(shown));
   };
   for (const definition of definitions) {
     const { name } = definition;
@@ -71,7 +73,7 @@ function schemaProblem(schema: object): string | undefined {
   const { length } = JSON.stringify(schema);
   if (length > longestSchema)
     return `its schema has ${length} characters, more than ${longestSchema}`;
-  const compiled = compileValueCheck(schema);
+  const compiled = compileValueCheck(schema, { lenient: true });
   if (compiled.kind === "compiled") return undefined;
   return `its schema is invalid (${compiled.reason.slice(0, 200)})`;
 }
@@ -89,6 +91,7 @@ function offered(
       ? {}
       : { description: clip(redact(description), longestDescription) }),
     parameters: typeof parameters === "object" && parameters !== null ? parameters : {},
+    checksParams: true,
     readOnly,
     // Nothing that it reads changes by another call of the same kind.
     parallelSafe: readOnly,

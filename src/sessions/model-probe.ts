@@ -92,7 +92,7 @@ export class ModelProbe {
 
   async #problemNow(): Promise<string | undefined> {
     const { clock, provider, address } = this.#options;
-    const base = address.replace(/\/+$/, "");
+    const base = address.replace(/(?<!\/)\/+$/, "");
     const end = new AbortController();
     const stop = (): void => end.abort();
     this.#stopped.signal.addEventListener("abort", stop, { once: true });
