@@ -289,6 +289,11 @@ export function allowsCommands(permissions: Permissions): boolean {
   );
 }
 
+/** Whether patterns, and nothing else, decide which commands may run. */
+export function listsCommands(permissions: Permissions): boolean {
+  return ruleSet(permissions).shell.allow !== true;
+}
+
 /** Whether a session with these permissions has a tool that can start a process. */
 export function canStartProcesses(permissions: Permissions): boolean {
   const harmless = new Set([...readTools, ...writeTools].map((name) => `builtin:${name}`));
