@@ -4,6 +4,8 @@ import { setImmediate as nextRound } from "node:timers/promises";
 
 /** For how long long work may keep the event loop, in milliseconds. */
 const longest = 10;
+/** Bytes. To mask and to split it takes milliseconds, whatever it is. */
+const longestPiece = 16 * 1024;
 
 /** Long work asks between its parts whether it has kept the event loop long enough. */
 export class Breath {
@@ -21,13 +23,20 @@ export class Breath {
 }
 
 /**
- * Passes on what a stream reads, one piece in each round of the event loop. By itself, a stream passes on megabytes
- * at once if a program writes them faster than they are read.
+ * Passes on what a stream reads, one small piece in each round of the event loop. By itself, a stream passes on
+ * megabytes at once if a program writes them faster than they are read.
  */
 export function readCalmly(stream: Readable, take: (piece: Buffer) => void): void {
   stream.on("data", (piece: Buffer) => {
     stream.pause();
-    take(piece);
-    setImmediate(() => stream.resume());
+    const pass = (from: number): void => {
+      // Nobody expects anything of a stream that was given up.
+      if (stream.destroyed) return;
+      const to = from + longestPiece;
+      take(piece.subarray(from, to));
+      if (to < piece.length) setImmediate(pass, to);
+      else setImmediate(() => stream.resume());
+    };
+    pass(0);
   });
 }
