@@ -10,6 +10,7 @@ interface Message {
     readonly name?: string;
     readonly cursor?: string;
     readonly arguments?: object;
+    readonly _meta?: { readonly progressToken?: unknown };
   };
 }
 
@@ -81,6 +82,15 @@ const text = (value: string, more: object = {}): object => ({
   ...more,
 });
 
+/** As fast as it is read. */
+function progressForEver(progressToken: unknown): void {
+  const params = { progressToken, progress: 1, total: 3, message: "at it" };
+  const one = JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params });
+  const many = `${one}\n`.repeat(500);
+  while (process.stdout.write(many));
+  process.stdout.once("drain", () => progressForEver(progressToken));
+}
+
 function called(id: number | string, message: Message): void {
   log(`call ${JSON.stringify(message.params?.arguments ?? {})}`);
   const answer = (result: object): void => send({ id, result });
@@ -94,6 +104,8 @@ function called(id: number | string, message: Message): void {
       return;
     case "silent":
       return;
+    case "progress":
+      return progressForEver(message.params?._meta?.progressToken);
     case "big":
       return answer(text("x".repeat(20 * 1024 * 1024)));
     case "secret":
