@@ -37,7 +37,7 @@ import {
 } from "../sessions/sessions.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
-import { McpServers } from "../calls/mcp-servers.ts";
+import { McpServers, type McpServersOptions } from "../calls/mcp-servers.ts";
 import { announced } from "./announced-sessions.ts";
 import { createGate } from "./gate.ts";
 import { modelServer, type ModelAccess } from "./options-provider.ts";
@@ -123,8 +123,11 @@ export class Host {
 
   /** The MCP servers of all runs. They are started when they are needed, and live as long as the host. */
   get mcp(): McpServers {
-    const redact = (text: string): string => this.redactor.text(text);
-    this.#mcp ??= new McpServers({ ...this.#options, redact, version });
+    const redactor: McpServersOptions["redactor"] = {
+      text: (text) => this.redactor.text(text),
+      stream: () => this.redactor.stream(),
+    };
+    this.#mcp ??= new McpServers({ ...this.#options, redactor, version });
     return this.#mcp;
   }
 

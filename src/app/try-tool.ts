@@ -190,7 +190,7 @@ async function withTools<T>(
     ...serverSecrets({ entry, environment, env }),
   ]);
   const { mark } = folder;
-  const servers = new McpServers({ environment, redact: redactor.text, version, mark });
+  const servers = new McpServers({ environment, redactor, version, mark });
   const tools = createToolbox({
     declarations: entry,
     workingDirectory,

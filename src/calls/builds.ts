@@ -6,13 +6,13 @@
  * that is canceled stops waiting, and the build goes on for others.
  */
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { realpath, stat } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { ToolBuild } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
 import { startTimeLimit, unlessAborted } from "../events/waiting.ts";
 import { isUnder } from "../permissions/paths.ts";
+import { openJudged } from "../platform/files.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { canceled, failed, failedExit, withTail, type Program, type Programs } from "./programs.ts";
 import type { CallContext, ToolOutcome, ToolProgress } from "./tool.ts";
@@ -182,8 +182,10 @@ async function contentHash(path: string, root: string): Promise<string | undefin
   const hash = createHash("sha256");
   try {
     const real = await realpath(path);
-    if (!isUnder(real, root) || !(await stat(real)).isFile()) return undefined;
-    for await (const piece of createReadStream(real)) hash.update(piece);
+    const file = isUnder(real, root) ? await openJudged(real) : undefined;
+    if (file === undefined) return undefined;
+    // Closes it.
+    for await (const piece of file.createReadStream()) hash.update(piece);
   } catch {
     return undefined;
   }

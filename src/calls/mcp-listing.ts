@@ -1,8 +1,9 @@
-/** What an MCP server says about its tools, as far as it can be offered. Pure. */
+/** What an MCP server says about its tools, as far as it can be offered. */
 import type { Tool as ServerTool } from "@modelcontextprotocol/client";
 import { compileValueCheck } from "../document/value-check.ts";
 import { clip } from "../events/cut.ts";
-import { redactedValue } from "./redacted-value.ts";
+import { Breath } from "../platform/breath.ts";
+import { redactedBeginning, redactedValue } from "./redacted-value.ts";
 import type { Tool } from "./tool.ts";
 
 export interface Listing {
@@ -28,19 +29,23 @@ const longestName = 80;
 const mostNamed = 10;
 
 /** `only`: the declaration's `tools`. */
-export function listingOf(
+export async function listingOf(
   server: string,
   definitions: readonly ServerTool[],
   only: readonly string[] | undefined,
   redact: (text: string) => string,
-): Listing {
+): Promise<Listing> {
   const tools = new Map<string, OfferedTool>();
   const left = new Map<string, string[]>();
   const leave = (why: string, name: string): void => {
-    const shown = clip(redact(name), longestName);
-    left.set(why, [...(left.get(why) ?? []), JSON.stringify(shown)]);
+    const names = left.get(why) ?? [];
+    left.set(why, names);
+    names.push(JSON.stringify(redactedBeginning(name, longestName, redact)));
   };
+  const breath = new Breath();
   for (const definition of definitions) {
+    // To compile a schema takes milliseconds.
+    if (breath.isDue) await breath.take();
     const { name } = definition;
     if (only !== undefined && !only.includes(name)) continue;
     const why = offerable.test(name)
@@ -87,7 +92,7 @@ function offered(
     name: `${server}/${name}`,
     ...(description === undefined
       ? {}
-      : { description: clip(redact(description), longestDescription) }),
+      : { description: redactedBeginning(description, longestDescription, redact) }),
     parameters: typeof parameters === "object" && parameters !== null ? parameters : {},
     readOnly,
     // Nothing that it reads changes by another call of the same kind.

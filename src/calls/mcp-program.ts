@@ -29,8 +29,8 @@ export interface ProgramOptions {
 
 /** All processes of one server have it in their environment. */
 const SERVER_MARK = "AGENT_JOBS_SERVER";
-/** Bytes of a message: a result of the size that is allowed, whatever its encoding. */
-const longestMessage = 64 * 1024 * 1024;
+/** Bytes of a message: a result of the size that is allowed, with room for what is escaped. */
+export const longestMessage = 32 * 1024 * 1024;
 /** Characters of stderr that are kept, from its end. */
 const keptErrors = 16_384;
 /** How long the exit of a server is waited for that doesn't read any more. */
@@ -131,13 +131,13 @@ export class ServerProgram implements Transport {
 
   #read(piece: Buffer): void {
     if (this.#ended !== undefined) return;
-    const lines = this.#lines.push(piece);
-    if (lines === undefined) {
-      this.#end(`it sent a message of more than ${longestMessage / (1024 * 1024)} MB`);
+    const read = this.#lines.push(piece);
+    if (read.kind === "too-large") {
+      this.#end(`it sent a message of more than ${read.more}`);
       void this.close();
       return;
     }
-    for (const line of lines) {
+    for (const line of read.lines) {
       try {
         const message = this.#options.parse(line);
         this.onmessage?.(message);

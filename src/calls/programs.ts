@@ -151,7 +151,8 @@ export class Programs {
     await ending;
     for (const log of Object.values(logs)) log.end();
     progress.end();
-    const text = bytes.text(redact());
+    // Of a call that was stopped, nobody needs it.
+    const text = stopped === undefined ? await bytes.text(redact) : "";
     const printed = result === "stdout" ? tailOf(text) : logs.stdout.tail;
     const tail = joinTails(printed, logs.stderr.tail);
     if (stopped !== undefined) return withTail(stopped, tail);

@@ -1,13 +1,14 @@
 /** What a tool prints: lines that tell how far it is, the end of its log, and its result. */
 import { StringDecoder } from "node:string_decoder";
-import { plainCopy } from "../document/plain.ts";
 import { isRecord } from "../document/guards.ts";
 import type { Clock } from "../events/clock.ts";
 import { startTimer, type Release } from "../events/waiting.ts";
 import { withoutSequences } from "../events/hidden-text.ts";
 import type { TextStream } from "../events/text-stream.ts";
+import { Breath } from "../platform/breath.ts";
+import { JsonSize } from "./json-size.ts";
 import { progressOf } from "./progress.ts";
-import { redactedValue } from "./redacted-value.ts";
+import { redactedData, redactedText } from "./redacted-value.ts";
 import type { ToolProgress } from "./tool.ts";
 
 /** Bytes that a tool may print as its result. */
@@ -16,6 +17,8 @@ export const longestResult = 10_000_000;
 const keptTail = 4_000;
 const longestLine = 1_000;
 const linesPerSecond = 100;
+/** Bytes of a result whose values are counted before everything else has its turn. */
+const countedAtOnce = 1_000_000;
 
 /** The redactor holds back what may be the beginning of a secret: in silence for no longer than this. */
 const silenceMs = 1_000;
@@ -161,26 +164,33 @@ export class BoundedBytes {
     return this.#length <= longestResult;
   }
 
-  text(redacted: TextStream): string {
-    const text = new TextDecoder().decode(Buffer.concat(this.#pieces));
-    return redacted.push(text) + redacted.end();
+  text(redact: () => TextStream): Promise<string> {
+    return redactedText(new TextDecoder().decode(Buffer.concat(this.#pieces)), redact);
   }
 }
 
 /**
  * A result from its text, which was redacted: JSON, or the text itself without its last line break. A number that
- * JavaScript can't hold, such as a long id, is a text.
+ * JavaScript can't hold, such as a long id, is a text, and so is JSON with too many values.
  */
-export function resultOf(text: string, redact: () => TextStream): unknown {
-  const value = parsed(text);
-  if (value === undefined || plainCopy(value).kind === "rejected" || isInexact(value)) {
-    return text.replace(/\r?\n$/, "");
-  }
+export async function resultOf(text: string, redact: () => TextStream): Promise<unknown> {
+  const value = (await isModest(text)) ? parsed(text) : undefined;
+  if (value === undefined || isInexact(value)) return text.replace(/\r?\n$/, "");
   // What was escaped is seen now.
-  return redactedValue(value, (part) => {
-    const stream = redact();
-    return stream.push(part) + stream.end();
-  });
+  return redactedData(value, redact);
+}
+
+async function isModest(text: string): Promise<boolean> {
+  if (!/^\s*[[{"\dtfn-]/.test(text)) return false;
+  const bytes = Buffer.from(text);
+  const size = new JsonSize();
+  const breath = new Breath();
+  for (let from = 0; from < bytes.length; from += countedAtOnce) {
+    size.add(bytes.subarray(from, from + countedAtOnce));
+    if (size.isTooLarge || size.isTooDeep) return false;
+    if (breath.isDue) await breath.take();
+  }
+  return true;
 }
 
 function isInexact(value: unknown): boolean {

@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { Readable, type Writable } from "node:stream";
 import { onAbort, unlessStuck, within, type Occasion } from "../events/waiting.ts";
+import { readCalmly } from "./breath.ts";
 import { systemClock } from "./clock.ts";
 import { signalGroup } from "./processes.ts";
 import { errorCode, errorMessage } from "./system-error.ts";
@@ -60,8 +61,8 @@ export interface StartedProgram {
 const keptCharacters = 16_384;
 /** A killed process may take a moment to exit. This is the longest wait for it. */
 const graceMilliseconds = 2000;
-/** How long the last output of a program that has exited is waited for. */
-const drainMilliseconds = 500;
+/** Of an exited program: after so long without output, there is no more. */
+const quietMilliseconds = 500;
 
 /** Without a shell. */
 export function startProgram(
@@ -101,6 +102,7 @@ export function startProgram(
     return notStarted(new Promise((resolve) => child.once("error", resolve)));
   }
   let stderr = "";
+  let lastOutput = -Infinity;
   const third = child.stdio[3];
   if (onOutput === undefined) {
     stdout?.resume();
@@ -108,10 +110,17 @@ export function startProgram(
       stderr = (stderr + text).slice(-keptCharacters);
     });
   } else {
-    stdout?.on("data", (piece: Buffer) => onOutput(piece, "stdout"));
-    errors?.on("data", (piece: Buffer) => onOutput(piece, "stderr"));
+    const read = (stream: Readable | null, name: OutputStream): void => {
+      if (stream === null) return;
+      readCalmly(stream, (piece) => {
+        lastOutput = performance.now();
+        onOutput(piece, name);
+      });
+    };
+    read(stdout, "stdout");
+    read(errors, "stderr");
     if (third instanceof Readable) {
-      third.on("data", (piece: Buffer) => onOutput(piece, "messages"));
+      read(third, "messages");
       third.on("error", () => {});
     }
   }
@@ -131,9 +140,8 @@ export function startProgram(
         code === null
           ? { kind: "killed", signal: by ?? undefined }
           : { kind: "exited", code, stderr };
-      // The last of its output is read after `exit`; a child that holds the pipe open is not waited for.
-      const closed = new Promise((done) => child.once("close", done));
-      void within(closed, drainMilliseconds, systemClock).then(() => finish(end()));
+      const closed = new Promise<void>((done) => child.once("close", () => done()));
+      void drained(closed, () => lastOutput).then(() => finish(end()));
     });
   });
   return {
@@ -142,6 +150,20 @@ export function startProgram(
     ...(conversation && stdin !== null ? { stdin } : {}),
     signal: (signal) => (grouped ? signalGroup(pid, signal) : void child.kill(signal)),
   };
+}
+
+/**
+ * The last output of a program is read after its exit. A child that holds the pipes open is not waited for, unless it
+ * prints, and then not for long.
+ */
+async function drained(closed: Promise<void>, lastOutput: () => number): Promise<void> {
+  const exited = performance.now();
+  for (;;) {
+    const now = performance.now();
+    const quiet = now - Math.max(lastOutput(), exited);
+    if (quiet >= quietMilliseconds || now - exited >= graceMilliseconds) return;
+    if ((await within(closed, quietMilliseconds - quiet, systemClock)) !== undefined) return;
+  }
 }
 
 /** Of the streams of a child, the ones for pipes have the method. */
