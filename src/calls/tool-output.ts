@@ -7,8 +7,8 @@ import { withoutSequences } from "../events/hidden-text.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { Breath } from "../platform/breath.ts";
 import { JsonSize } from "./json-size.ts";
-import { redactedData, redactedText } from "./redacted-value.ts";
 import { progressOf } from "./progress.ts";
+import { redactedData, redactedText } from "./redacted-value.ts";
 import type { ToolProgress } from "./tool.ts";
 
 /** Bytes that a tool may print as its result. */
