@@ -170,9 +170,7 @@ async function foldersOf(files: readonly string[]): Promise<string[]> {
 }
 
 /** The commits that files are checked out at. */
-export async function commitsOfFiles(
-  files: readonly string[],
-): Promise<readonly (string | undefined)[]> {
+async function commitsOfFiles(files: readonly string[]): Promise<readonly (string | undefined)[]> {
   return commitsOf(await foldersOf(files));
 }
 

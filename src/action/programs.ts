@@ -4,24 +4,26 @@
  * only started at the commit that the entry comes from. A server is no part of the checkout unless it is one of its
  * files, and it starts in an empty folder where the checkout is elsewhere.
  */
-import { relative } from "node:path";
+import { realpath } from "node:fs/promises";
+import { dirname, relative } from "node:path";
 import {
   declaredPrograms,
   mayRunCommands,
   type DeclaredProgram,
+  type PreparedJob,
 } from "../app/declared-programs.ts";
-import type { PreparedRun } from "../app/prepare-run.ts";
 import { findProgram } from "../platform/search-path.ts";
-import { commitsOfFiles, type Setting, type WorkTree } from "./preparation.ts";
+import { checkoutOf } from "./checkout.ts";
+import type { Setting, WorkTree } from "./preparation.ts";
 import { Stop } from "./stop.ts";
 import { areAt } from "./trust.ts";
-import { isBelow, isInside } from "./workspace-paths.ts";
+import { isBelow } from "./workspace-paths.ts";
 
 /** Throws a `Stop` with every program that may not be started. Returns what a person should know. */
 export async function checkPrograms(
   { workspace, environment }: Pick<Setting, "workspace" | "environment">,
   workTree: WorkTree,
-  prepared: PreparedRun,
+  prepared: PreparedJob,
 ): Promise<readonly string[]> {
   if (workTree.kind === "own") return [];
   const { commit } = workTree;
@@ -58,15 +60,27 @@ export async function checkPrograms(
   /** A second checkout in the workspace, or a link into it, is data: the first file is the program, others may be there. */
   async function refusedAt(program: DeclaredProgram): Promise<string | undefined> {
     const file = await fileOfCheckout(program);
-    if (file === undefined || areAt(await commitsOfFiles([file]), commit)) return undefined;
+    if (file === undefined) return undefined;
+    const checkouts = await Promise.all(
+      (await placesOf(file)).map((place) => checkoutOf(dirname(place))),
+    );
+    const commits = checkouts.map((checkout) => checkout?.commit);
+    if (areAt(commits, commit)) return undefined;
     return `\`${program.field}\` runs ${relative(workspace, file)}, which is in a checkout that is not at ${commit}, so it may be an untrusted file and is not run. Name a file of the event's own checkout.`;
   }
 
   async function fileOfCheckout({ files }: DeclaredProgram): Promise<string | undefined> {
-    for (const file of files) {
-      if (isBelow(workspace, file) || (await isInside(workspace, file))) return file;
-    }
+    for (const file of files) if ((await placesOf(file)).length > 0) return file;
     return undefined;
+  }
+
+  /** Where a file is in the workspace, by its name and through links. */
+  async function placesOf(file: string): Promise<readonly string[]> {
+    const real = await realpath(file);
+    return [
+      ...(isBelow(workspace, file) ? [file] : []),
+      ...(isBelow(await realpath(workspace), real) ? [real] : []),
+    ];
   }
 }
 

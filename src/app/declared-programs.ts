@@ -17,9 +17,13 @@ export interface DeclaredProgram {
   readonly files: readonly string[];
 }
 
-type Job = Pick<PreparedRun, "entry" | "jobName" | "permissions" | "loaded" | "namedDirectory">;
+/** A run that is prepared, as far as it matters for its programs. */
+export type PreparedJob = Pick<
+  PreparedRun,
+  "entry" | "jobName" | "permissions" | "loaded" | "namedDirectory"
+>;
 
-export function declaredPrograms(job: Job): readonly DeclaredProgram[] {
+export function declaredPrograms(job: PreparedJob): readonly DeclaredProgram[] {
   const { tools = {}, mcpServers = {} } = job.entry;
   const granted = grantedTo(job);
   const program = (
@@ -52,11 +56,11 @@ export function declaredPrograms(job: Job): readonly DeclaredProgram[] {
 }
 
 /** Whether agents or workflows of the job may run commands. */
-export function mayRunCommands(job: Job): boolean {
+export function mayRunCommands(job: PreparedJob): boolean {
   return grantedTo(job).some(allowsCommands);
 }
 
-function grantedTo({ entry, jobName, permissions, loaded }: Job): readonly Permissions[] {
+function grantedTo({ entry, jobName, permissions, loaded }: PreparedJob): readonly Permissions[] {
   return permissionsOfJob(entry, jobName, permissions, loaded.flows);
 }
 
