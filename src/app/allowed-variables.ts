@@ -22,14 +22,19 @@ export function allowedOf({
   );
 }
 
+/** What the MCP servers of an entry name. */
+export function namedByServers({ mcpServers = {} }: Pick<Entry, "mcpServers">): readonly string[] {
+  return Object.values(mcpServers).flatMap(variablesOf);
+}
+
 /**
  * For the tools and scripts of the checkout: all but what an MCP server of the entry names. Such a variable is most
  * likely a token, which is for that server alone.
  */
 export function allowedForPrograms(
-  { mcpServers = {} }: Pick<Entry, "mcpServers">,
+  entry: Pick<Entry, "mcpServers">,
   { environment, env = [] }: AllowedVariables,
 ): Readonly<Record<string, string>> {
-  const ofServers = new Set(Object.values(mcpServers).flatMap(variablesOf));
+  const ofServers = new Set(namedByServers(entry));
   return allowedOf({ environment, env: env.filter((name) => !ofServers.has(name)) });
 }

@@ -7,7 +7,7 @@ import type { Entry } from "../entry/model.ts";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
 import type { Reporter } from "../events/sink.ts";
-import { onAbort } from "../runtime/deadline.ts";
+import { onAbort } from "../events/waiting.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { Feed, type LiveResponse } from "./feed.ts";
 import { checkHostOptions, checkJobOptions, type JobHostOptions } from "./host-options.ts";
@@ -105,8 +105,8 @@ export class JobHost {
     const fold = new ResultFold();
     const start = { jobName, userInput, workingDirectory, params };
     const { job, run } = await this.#startJob(start, noCallbacks, [fold]);
-    const unsubscribe = signal && onAbort(signal, () => job.stop());
-    const { reporterFailures } = await run.ended.finally(unsubscribe);
+    const release = onAbort(signal, () => job.stop());
+    const { reporterFailures } = await run.ended.finally(release);
     return fold.result(run.runId, reporterFailures);
   }
 

@@ -4,7 +4,7 @@ import type { Diagnostic } from "../document/diagnostic.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { RunView } from "../events/view.ts";
 import { openJournal } from "../journal/write.ts";
-import { onAbort } from "../runtime/deadline.ts";
+import { onAbort } from "../events/waiting.ts";
 import type { Workflow } from "../workflow/model.ts";
 import type { FlowResult } from "../workflow/run-flow.ts";
 import { entryOfWorkflow } from "./flows.ts";
@@ -95,8 +95,8 @@ export async function runWorkflow(
         for (const file of events) file.abandon();
         throw error;
       });
-    const unsubscribe = signal && onAbort(signal, () => run.cancel("stopped by the caller"));
-    const { reporterFailures } = await run.ended.finally(unsubscribe);
+    const release = onAbort(signal, () => run.cancel("stopped by the caller"));
+    const { reporterFailures } = await run.ended.finally(release);
     const { runId, outcome, view } = fold.result(run.runId, reporterFailures);
     const { result = "", variables = {} } = end ?? {};
     // What was asked for is missing: a run that went well otherwise is no success.

@@ -30,5 +30,5 @@ export async function runCommand(
   );
   if (ended.kind === "failed") return ended;
   if (ended.code !== 0) return failedExit(command[0] ?? "", ended.code, ended.tail);
-  return { kind: "succeeded", value: resultOf(ended.result, programs.options.redact) };
+  return { kind: "succeeded", value: await resultOf(ended.result, programs.options.redact) };
 }

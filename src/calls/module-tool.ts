@@ -81,7 +81,7 @@ export async function runModule(
   const { code, result, tail } = ended;
   const [, kind, text = ""] = /^(returned|threw)\n([^]*)$/.exec(result) ?? [];
   if (kind === "returned")
-    return { kind: "succeeded", value: resultOf(text, programs.options.redact) };
+    return { kind: "succeeded", value: await resultOf(text, programs.options.redact) };
   if (kind === "threw") return withTail(failed(text), tail);
   if (code === unsettled) {
     return withTail(failed("The function never returns: nothing can settle its promise."), tail);

@@ -4,7 +4,9 @@ import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import type { ToolDeclaration } from "../entry/model.ts";
+import { startTimeLimit } from "../events/waiting.ts";
 import { isUnder } from "../permissions/paths.ts";
+import { systemClock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
 import { runToEnd } from "../platform/programs.ts";
 import { findProgram } from "../platform/search-path.ts";
@@ -163,8 +165,9 @@ export function inContainer(
   // Docker's client may be gone while the container runs on.
   const cleanUp = async (): Promise<void> => {
     const options = { cwd: workingDirectory, env: variables };
-    const signal = AbortSignal.timeout(10_000);
+    const { signal, end } = startTimeLimit(systemClock, 10_000);
     await runToEnd("docker", ["rm", "--force", name], { ...options, signal });
+    end();
   };
   return { command, cleanUp };
 }

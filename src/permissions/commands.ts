@@ -31,6 +31,7 @@ export function decideShell(
   deny: readonly string[],
   platform: NodeJS.Platform = process.platform,
   leadsOut: LeadsOut = byWords,
+  isDenied: LeadsOut = () => false,
 ): ShellVerdict {
   if (allow === true && deny.length === 0) return { allowed: true };
   // PowerShell reads quotes, backslashes and separators in its own way.
@@ -62,7 +63,7 @@ export function decideShell(
   const denials = deny.map(readDenial);
   const patterns = allow === true ? undefined : allow.map(readPattern);
   const paths = new AskedPaths(leadsOut);
-  const judge: Judge = { leadsOut: (path) => paths.leadOut(path), expanded };
+  const judge: Judge = { leadsOut: (path) => paths.leadOut(path), isDenied, expanded };
   for (const command of commands) {
     const denial = findDenial(command, denials);
     if (denial !== undefined) {
@@ -128,7 +129,7 @@ function readPattern(text: string): Pattern {
 export function matches(
   command: readonly string[],
   pattern: string,
-  judge: Judge = { leadsOut: byWords, expanded: new Set() },
+  judge: Judge = { leadsOut: byWords, isDenied: () => false, expanded: new Set() },
 ): boolean {
   return refusal(command, [readPattern(pattern)], judge) === undefined;
 }
@@ -187,7 +188,8 @@ function uncovered(
       if (index > 0 && !spelledOut(command, index, pattern, objection, judge)) return index;
     }
   }
-  return undefined;
+  // A word that is missing: `cd` alone.
+  return rest === "judged" && objections.has(command.length) ? command.length : undefined;
 }
 
 /** Whether a word of a pattern that has a wildcard still names what speaks against the word that it matches. */
@@ -212,7 +214,8 @@ function spelledOut(
       return (
         fixed.includes("/") &&
         anywhereObjection(fixedFolder(pattern), judge) !== undefined &&
-        (!isPrivate(word) || isPrivate(pattern))
+        (!isPrivate(word) || isPrivate(pattern)) &&
+        !judge.isDenied(word)
       );
     case "option":
       return (
@@ -242,7 +245,7 @@ function explain(
   pattern: Pattern,
   objection: Objection | undefined,
 ): string {
-  const word = command[index] ?? "";
+  const word = command[index] ?? "no argument";
   const why = objection?.reason ?? "which the shell would expand";
   const spelled = command.join(" ");
   const ways =

@@ -13,9 +13,10 @@ const globals: Options = {
 /** Known, but not harmless. */
 const valuesOfGlobals = new Set(["--git-dir", "--work-tree", "--namespace", "--config-env"]);
 
-const diffShort = "puszU:B?M?C?DS:G:abwWRtl:";
+// `-U` and `--unified` take a number only from their own word.
+const diffShort = "puszU?B?M?C?DS:G:abwWRtl:";
 const diffLong =
-  "patch no-patch unified= raw patch-with-raw patch-with-stat stat stat-width= compact-summary numstat " +
+  "patch no-patch unified raw patch-with-raw patch-with-stat stat stat-width= compact-summary numstat " +
   "shortstat dirstat cumulative summary name-only name-status submodule color no-color color-moved " +
   "no-color-moved color-moved-ws= word-diff word-diff-regex= color-words no-renames find-renames " +
   "find-copies find-copies-harder break-rewrites irreversible-delete check ws-error-highlight= full-index " +
@@ -32,7 +33,7 @@ const commitLong =
   "min-parents= max-parents= first-parent not all branches tags remotes glob= exclude= reflog " +
   "walk-reflogs boundary simplify-by-decoration full-history dense sparse simplify-merges ancestry-path " +
   "date-order author-date-order topo-order reverse no-walk pretty format= abbrev-commit no-abbrev-commit " +
-  "oneline encoding= notes no-notes show-signature relative-date date= parents children left-right " +
+  "oneline encoding= notes no-notes relative-date date= parents children left-right " +
   "left-only right-only cherry-pick cherry-mark cherry graph no-graph count decorate no-decorate " +
   "decorate-refs= decorate-refs-exclude= source follow full-diff log-size mailmap no-mailmap use-mailmap " +
   "cc combined-all-paths show-pulls objects header timestamp";

@@ -21,6 +21,8 @@ export type LeadsOut = (path: string) => boolean;
 
 export interface Judge {
   readonly leadsOut: LeadsOut;
+  /** Whether a rule denies to read the path. */
+  readonly isDenied: LeadsOut;
   /** Words that have a wildcard of the shell's. */
   readonly expanded: ReadonlySet<string>;
 }
@@ -33,6 +35,7 @@ const outside: Objection = {
   kind: "path",
   reason: "which can lead outside the working directory and read other files",
 };
+const home: Objection = { kind: "path", reason: "which leads to the home folder" };
 const expanded: Objection = {
   kind: "program",
   reason: "which the shell would expand to names that can't be checked",
@@ -47,6 +50,7 @@ export function objectionsTo(command: readonly string[], judge: Judge): Objectio
   const name = baseName(command[0] ?? "");
   const program = programs.get(name);
   if (name === "git") judgeGit(command, judge, found);
+  else if (name === "cd") judgeFolder(command, judge, found);
   else if (program === undefined) judgeUnknown(command, judge, found);
   else judgeKnown(command, program, judge, found);
   return found;
@@ -92,6 +96,22 @@ function judgeKnown(words: readonly string[], program: Program, judge: Judge, fo
       found.set(index, { kind: "program", reason: "which would be written" }),
     );
   }
+  if (!text) rejectExpanded(words, judge, found);
+}
+
+/** Also a pattern or a number that the shell replaces by several names: all but the first of them are files. */
+function rejectExpanded(words: readonly string[], judge: Judge, found: Found): void {
+  for (const [index, word] of words.entries()) {
+    if (judge.expanded.has(word) && !found.has(index)) found.set(index, expanded);
+  }
+}
+
+/** Without a folder, `cd` goes to the home folder, and `cd -` to where the shell came from. */
+function judgeFolder(words: readonly string[], judge: Judge, found: Found): void {
+  judgeUnknown(words, judge, found);
+  const first = words.findIndex((word, index) => index > 0 && !/^-./.test(word));
+  if (first === -1) found.set(words.length, home);
+  else if (["", "-"].includes(words[first] ?? "")) found.set(first, outside);
 }
 
 /** Values of options that are not harmless, and the archive of `tar`. */
@@ -113,10 +133,29 @@ function judgeGit(words: readonly string[], judge: Judge, found: Found): void {
   }
   const given = readArguments(words, at + 1, options ?? {});
   given.unknown.forEach((index) => found.set(index, option));
+  words.forEach((word, index) => {
+    if (index > at && runsGpg.test(word)) found.set(index, option);
+  });
+  // What is the value of an option to one version may be a path to another.
+  for (const index of given.values.keys()) {
+    const word = words[index] ?? "";
+    const objection = judge.expanded.has(word)
+      ? expanded
+      : sub.name === "diff"
+        ? fileObjection(word, judge)
+        : undefined;
+    if (objection !== undefined && !found.has(index)) found.set(index, objection);
+  }
+  const [remote = 0] = given.operands;
+  // Any other name can also be a folder of the checkout, whose hooks run.
+  if (remotes.has(sub.name) && remote > 0 && words[remote] !== "origin") {
+    found.set(remote, repository);
+  }
   for (const index of gitPaths(sub.name, given)) {
     const word = words[index] ?? "";
-    // The files that it adds or compares may be outside the repository. All others are inside.
-    const reads = ["diff", "difftool", "add", "stash"].includes(sub.name);
+    // The files that these add, compare or move may be outside the repository, or none of its files. What is
+    // known of the others is that they only look inside.
+    const reads = options === undefined || ["diff", "add", "stash", "mv"].includes(sub.name);
     const objection = reads
       ? fileObjection(word, judge)
       : leavesFolder(word, judge)
@@ -125,6 +164,15 @@ function judgeGit(words: readonly string[], judge: Judge, found: Found): void {
     if (objection !== undefined && !found.has(index)) found.set(index, objection);
   }
 }
+
+/** The first argument of these is a repository. */
+const remotes = new Set(["fetch", "pull", "push"]);
+const repository: Objection = {
+  kind: "program",
+  reason: "which could be a repository that runs programs, or an address",
+};
+/** The signature of a commit in a format (`%G?`, `%(signature)`): the configured program checks it. */
+const runsGpg = /%[-+ ]?G|%\(signature/;
 
 function gitPaths(name: string, given: Arguments): readonly number[] {
   const hasPattern = name === "grep" && given.exact && !given.seen.has("e");
@@ -147,7 +195,11 @@ const maxPieces = 32;
 
 /** Also `x=/etc/passwd`, `host:path`, `a,b`. */
 export function anywhereObjection(word: string, judge: Judge): Objection | undefined {
-  if (/^https?:\/\//i.test(word) && !/\s/.test(word)) return undefined;
+  if (/^https?:\/\//i.test(word) && !/\s/.test(word)) {
+    // To a program that takes files, it is a path in a folder named `https:`.
+    if (judge.expanded.has(word)) return expanded;
+    return judge.leadsOut(word) ? outside : undefined;
+  }
   const pieces = word.split(/[=:,@]/, maxPieces + 1);
   if (pieces.length > maxPieces) return outside;
   const all = pieces.length === 1 ? pieces : [word, ...pieces.filter((piece) => piece !== "")];

@@ -127,6 +127,9 @@ class ShellReader {
       case "{":
         this.#brace();
         return;
+      case "~":
+        this.#tilde();
+        return;
       default:
         this.#literal(char);
     }
@@ -189,8 +192,10 @@ class ShellReader {
       }
       if (char === "\\") {
         const next = this.#text[at + 1] ?? "";
-        // Inside double quotes a backslash escapes only these; before a line break both vanish.
-        if (next !== "\n") content += '$`"\\'.includes(next) && next !== "" ? next : `\\${next}`;
+        // Both would vanish, and what is around them could become one `$(`.
+        if (next === "\n") throw new Opaque("a line is continued inside quotes");
+        // Inside double quotes a backslash escapes only these.
+        content += '$`"\\'.includes(next) && next !== "" ? next : `\\${next}`;
         at += 2;
       } else {
         content += char;
@@ -205,7 +210,19 @@ class ShellReader {
     const next = this.#text[this.#at + 1];
     if (next === undefined) throw new Opaque("it ends with a backslash");
     if (next !== "\n") this.#quote(next);
+    // Inside a word, it would join what means more together: `$` and a name, or the two dots of `{a..z}`.
+    else if (this.#word !== undefined && !/^[ \t\n]?$/.test(this.#text.charAt(this.#at + 2))) {
+      throw new Opaque("a line is continued inside a word");
+    }
     this.#at += 2;
+  }
+
+  /** bash expands it also where a word looks like an assignment: `x=~/y`, `x=a:~/y`. */
+  #tilde(): void {
+    if (/[=:]$/.test(this.#word?.tail ?? "")) {
+      throw new Opaque("the shell could replace a ~ inside a word");
+    }
+    this.#literal("~");
   }
 
   #expansion(): void {
@@ -244,6 +261,10 @@ class ShellReader {
   /** Only redirections that don't read or write a file: to /dev/null, or between descriptors. */
   #redirection(): void {
     const descriptor = this.#word;
+    // `{PATH}>/dev/null` sets the variable to the number of a descriptor.
+    if (descriptor?.first === "{" && descriptor.tail.endsWith("}")) {
+      throw new Opaque("it redirects a descriptor with a name");
+    }
     if (
       descriptor !== undefined &&
       !descriptor.quoted &&

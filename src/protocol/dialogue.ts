@@ -11,6 +11,7 @@ import type {
   TurnSent,
 } from "../engine/dialogue.ts";
 import type { ToolCall } from "../engine/ports.ts";
+import { linkSignals, type LinkedSignal } from "../events/waiting.ts";
 import type { ActionEvent } from "../events/action.ts";
 import { callable, type Delegation, type Monument } from "./catalogue.ts";
 import type { Delivery, Store } from "./delivery.ts";
@@ -68,6 +69,7 @@ class ActionDialogue implements Dialogue {
   readonly #context: DialogueContext;
   readonly #executor: ActionExecutor;
   readonly #closed = new AbortController();
+  readonly #stop: LinkedSignal;
   #round = 0;
   #calls: RoundCalls;
   /** What the last round left undelivered. */
@@ -81,6 +83,7 @@ class ActionDialogue implements Dialogue {
     this.#calls = new RoundCalls(tools);
     const limits = limitsOf(options.limits);
     const delegation = delegates.length === 0 ? undefined : this.#delegation(delegates);
+    this.#stop = linkSignals([context.scope.signal, this.#closed.signal]);
     this.#executor = createActionExecutor({
       tools,
       relics,
@@ -91,7 +94,7 @@ class ActionDialogue implements Dialogue {
         this.#calls.observe(event);
         context.emit(event);
       },
-      signal: AbortSignal.any([context.scope.signal, this.#closed.signal]),
+      signal: this.#stop.signal,
       ...(delegation === undefined ? {} : { delegation }),
       ...(store === undefined ? {} : { store }),
     });
@@ -137,6 +140,7 @@ class ActionDialogue implements Dialogue {
   async close(): Promise<void> {
     this.#closed.abort("closed");
     await this.#executor.finish(this.#closed.signal);
+    this.#stop.end();
   }
 
   async #news(): Promise<string> {

@@ -11,6 +11,7 @@
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../events/clock.ts";
 import { cut } from "../events/cut.ts";
+import { linkSignals, onAbort, startTimer } from "../events/waiting.ts";
 import { startCall } from "../calls/call.ts";
 import { type CardOutput, Cards } from "./cards.ts";
 import { type CallContext, charactersPerToken, type ToolOutcome } from "../calls/tool.ts";
@@ -197,7 +198,7 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
     unlock: (target) => scheduler.slots.unlock(target),
   });
   const cancelAll = (): void => scheduler.cancel(scheduler.active, runCanceled);
-  signal?.addEventListener("abort", cancelAll, { once: true });
+  onAbort(signal, cancelAll);
 
   const warn = (text: string): void => {
     emit({ type: "actions.warning", iteration, text });
@@ -272,9 +273,9 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
     for (const task of tasks) if (task.inBackground) outbox.addDispatched(task);
     const waited = tasks.filter((task) => !task.inBackground);
     const cancel = (): void => scheduler.cancel(waited, turnCanceled);
-    stop?.addEventListener("abort", cancel, { once: true });
+    const release = onAbort(stop, cancel);
     await Promise.all(waited.map((task) => task.ended));
-    stop?.removeEventListener("abort", cancel);
+    release();
 
     const claim = claimOf(document, tasks, scheduler.active.size);
     if (claim !== undefined) warn(claim);
@@ -317,29 +318,27 @@ export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
     },
     collect: () => outbox.collect(),
     standing: async (stop) => {
-      const signals = [stop, signal].filter((one) => one !== undefined);
-      const either = AbortSignal.any(signals);
-      return {
-        cards: await cards.run(either),
-        relics: await Promise.all(relics.map((name) => excerpt(name, either))),
+      const either = linkSignals([stop, signal]);
+      const shown = {
+        cards: await cards.run(either.signal),
+        relics: await Promise.all(relics.map((name) => excerpt(name, either.signal))),
       };
+      either.end();
+      return shown;
     },
     finish: async (stop) => {
       const open = [...scheduler.active];
-      const timers = new AbortController();
-      stop?.addEventListener("abort", cancelAll, { once: true });
-      if (stop?.aborted === true) cancelAll();
+      const releases = [onAbort(stop, cancelAll)];
       const calls = open.filter((task) => !task.isGroup);
       for (const seconds of new Set(calls.map((task) => secondsOf(task, limits)))) {
-        void clock.sleep(seconds * 1000, timers.signal).then(() => {
-          if (timers.signal.aborted) return;
+        const cancelLate = (): void => {
           const late = calls.filter((task) => secondsOf(task, limits) === seconds);
           scheduler.cancel(late, "The run ended.");
-        });
+        };
+        releases.push(startTimer(clock, seconds * 1000, cancelLate));
       }
       await Promise.all(open.map((task) => task.ended));
-      timers.abort();
-      stop?.removeEventListener("abort", cancelAll);
+      for (const release of releases) release();
       const now = clock.now();
       const background = open.filter((task) => task.group === undefined && isEnded(task.state));
       return {

@@ -11,7 +11,7 @@ import { wildcardMatches, wordMatches } from "../../src/permissions/wildcard.ts"
 import { holds } from "../rig/fuzz.ts";
 import { linearInTime } from "../rig/growth.ts";
 
-const judge = { leadsOut: () => false, expanded: new Set<string>() };
+const judge = { leadsOut: () => false, isDenied: () => false, expanded: new Set<string>() };
 const times =
   (text: string) =>
   (size: number): string =>

@@ -367,6 +367,25 @@ describe("properties", () => {
     assertReadAsByBash(simple);
   });
 
+  it("nor is what bash joins, replaces or redirects before it runs a line", () => {
+    const alphabet = "$,\\\n,HOME,{,},..,a,=,:,~,/,\",',>/dev/null,2>&1,{x}, ,(,<,.,&".split(",");
+    const lines = fc
+      .array(fc.constantFrom(...alphabet), { maxLength: 8 })
+      .map((parts) => `x a${parts.join("")}`);
+    const readable: Readable[] = [];
+    fc.assert(
+      fc.property(lines, (line) => {
+        const reading = readShell(line);
+        if (reading.kind !== "commands" || reading.background) return;
+        readable.push({ line, commands: reading.commands });
+      }),
+      { numRuns: 20_000 },
+    );
+    const simple = readable.filter(({ commands }) => commands.length === 1);
+    assert.ok(simple.length > 500, `${simple.length} readable lines`);
+    assertReadAsByBash(simple.slice(0, 2_000));
+  });
+
   it("nor is a brace ever more to bash than to the reader", () => {
     const alphabet = ["{", "}", "{", "}", ",", "..", "a", "1", "-", "@", "'", '"', "\\", " "];
     const lines = fc
@@ -391,20 +410,24 @@ describe("properties", () => {
       .map(({ line, commands }) => {
         const name = commands[0]?.[0] ?? "";
         const shown = line.replace(/^(?:[ \t\n]|\\\n)*/, "");
-        return name === "" ? "" : `set -f; p ${shown}\nprintf '\\036'`;
+        return name === "" ? "" : `set -f; p ${shown}\nprintf '\\036' >&9`;
       })
       .join("\n");
-    const output = execFileSync("bash", ["-c", `p() { printf '%s\\037' "$@"; }\n${script}`], {
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "ignore"],
-      env: { PATH: process.env["PATH"], HOME: "/" },
-    });
+    const output = execFileSync(
+      "bash",
+      ["-c", `exec 9>&1\np() { printf '%s\\037' "$@" >&9; }\n${script}`],
+      {
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "ignore"],
+        env: { PATH: process.env["PATH"], HOME: "/" },
+      },
+    );
     const printed = output.split("\u001e").slice(0, -1);
     const named = simple.filter(({ commands }) => (commands[0]?.[0] ?? "") !== "");
     assert.equal(printed.length, named.length);
     named.forEach(({ line, commands }, index) => {
       // A tilde at the beginning of a word is bash's to expand; it can't make a command of it.
-      if (/~/.test(line)) return;
+      if (/(?:^|[\s'"\\])~/.test(line)) return;
       assert.deepEqual(
         (printed[index] ?? "").split("\u001f").slice(0, -1),
         commands[0],

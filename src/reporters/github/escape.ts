@@ -11,9 +11,9 @@ import { oneLine } from "../text.ts";
 
 /**
  * The runner compares with the rules of a language, which overlook characters that are not seen; so they
- * may stand inside a marker.
+ * may stand inside a marker. Half of a surrogate pair is written as U+FFFD.
  */
-const overlooked = String.raw`[\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\uFFFD]*`;
+const overlooked = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\uFFFD]*`;
 const oldMarker = new RegExp(`(?<=#${overlooked}#${overlooked})\\[`, "gu");
 
 /** One line that may follow other text in the log. */
