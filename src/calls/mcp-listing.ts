@@ -24,6 +24,8 @@ const mostTools = 2_000;
 /** UTF-16 units. */
 const longestDescription = 4_096;
 const longestSchema = 64 * 1024;
+/** Of all tools together: each schema is compiled. */
+const longestSchemas = 1024 * 1024;
 /** Of what a server calls a tool, in a problem. */
 const longestName = 80;
 const mostNamed = 10;
@@ -37,10 +39,20 @@ export async function listingOf(
 ): Promise<Listing> {
   const tools = new Map<string, OfferedTool>();
   const left = new Map<string, string[]>();
+  let characters = 0;
   const leave = (why: string, name: string): void => {
     const names = left.get(why) ?? [];
     left.set(why, names);
     names.push(JSON.stringify(redactedBeginning(name, longestName, redact)));
+  };
+  const sizeProblem = (length: number): string | false => {
+    if (length > longestSchema)
+      return `its schema has ${length} characters, more than ${longestSchema}`;
+    characters += length;
+    return (
+      characters > longestSchemas &&
+      `the schemas of the tools before it have about ${longestSchemas} characters`
+    );
   };
   const breath = new Breath();
   for (const definition of definitions) {
@@ -51,6 +63,7 @@ export async function listingOf(
     const why = offerable.test(name)
       ? (tools.has(name) && "there is another one of the same name") ||
         (tools.size === mostTools && `at most ${mostTools} are offered`) ||
+        sizeProblem(JSON.stringify(definition.inputSchema).length) ||
         schemaProblem(definition.inputSchema, redact)
       : "its name must consist of at most 128 letters, digits, _, - and .";
     if (typeof why === "string") leave(why, name);
@@ -73,9 +86,6 @@ function told(why: string, names: readonly string[]): string {
 }
 
 function schemaProblem(schema: object, redact: (text: string) => string): string | undefined {
-  const { length } = JSON.stringify(schema);
-  if (length > longestSchema)
-    return `its schema has ${length} characters, more than ${longestSchema}`;
   const compiled = compileValueCheck(schema, { lenient: true });
   if (compiled.kind === "compiled") return undefined;
   return `its schema is invalid (${clip(redact(compiled.reason), 200)})`;

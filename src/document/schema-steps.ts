@@ -7,7 +7,7 @@
  * (`expression.ts`), and `uniqueItems` compares by texts: both count the characters that they see.
  */
 import type { Ajv2020 } from "ajv/dist/2020.js";
-import { compileExpression } from "./expression.ts";
+import { compileExpression, type CompiledExpression } from "./expression.ts";
 import { isList, isRecord, isText } from "./guards.ts";
 import { schemaPlaces } from "./schema-places.ts";
 
@@ -20,6 +20,11 @@ interface Matcher {
 }
 
 const keyword = "steps:";
+
+/** Compiling takes the square of their number. */
+const mostParts = 2_000;
+/** Of all regular expressions of a schema together. */
+const mostInstructions = 10_000;
 
 /** What a schema takes, in steps of a regular expression. */
 const schemaSteps = 10;
@@ -41,8 +46,16 @@ export class Steps {
 
   /** `lenient`: an expression that can't be matched in linear time matches everything. */
   readonly expressions = (lenient: boolean): ((source: string) => Matcher) & { code: string } => {
+    const known = new Map<string, CompiledExpression>();
+    let instructions = 0;
     const engine = (source: string): Matcher => {
-      const compiled = compileExpression(source);
+      const compiled = known.get(source) ?? compileExpression(source);
+      if (!known.has(source) && compiled.kind === "compiled") {
+        instructions += compiled.expression.size;
+        if (instructions > mostInstructions)
+          throw new Error("its regular expressions are too large");
+      }
+      known.set(source, compiled);
       if (compiled.kind === "refused") {
         if (lenient && isExpression(source)) return { test: () => true, toString: () => source };
         const { reason, hint } = compiled;
@@ -104,6 +117,7 @@ export function counting(schema: object): object {
     if (isList(one)) for (const item of one) left.push(item);
     if (!isRecord(one) || counted.has(one)) continue;
     counted.add(one);
+    if (counted.size > mostParts) throw new Error(`it has more than ${mostParts} parts`);
     let weight = 1;
     for (const [name, value] of Object.entries(one)) {
       // An older name, which ajv still knows: of schemas, or of lists of names.
@@ -149,7 +163,7 @@ function pointed(root: unknown, reference: string): unknown {
 function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length >> 6;
   if (isList(value)) return value.length >> 6;
-  return isRecord(value) ? Object.keys(value).length >> 3 : 0;
+  return isRecord(value) ? Object.keys(value).length >> 1 : 0;
 }
 
 function canonical(value: unknown): string {

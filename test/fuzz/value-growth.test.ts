@@ -109,7 +109,7 @@ for (const [name, { schema, make }] of Object.entries(attacks)) {
   test(`${name}: checked in linear time, or refused`, () => {
     const check = checkOf(schema);
     linearInTime({ name, make, run: check, sizes: [20, 40] });
-    linearInTime({ name, make, run: check, sizes: [500, 16_000] });
+    linearInTime({ name, make, run: check, sizes: [2_000, 16_000] });
   });
 }
 
@@ -161,7 +161,7 @@ test("ordinary large arguments are checked", () => {
   assert.equal(check({ rows: [...rows, { id: 3 }] })[0]?.keyword, "uniqueItems");
 });
 
-test("schemas of 64 kB compile in linear time", () => {
+test("schemas compile in linear time, or are refused", () => {
   const schemas: Readonly<Record<string, (size: number) => object>> = {
     references: (size) => ({
       $defs: { a: { enum: times(size / 20, (at) => at) } },
@@ -192,7 +192,7 @@ test("schemas of 64 kB compile in linear time", () => {
       name,
       make,
       run: (schema) => compileValueCheck(schema),
-      sizes: [4_000, 64_000],
+      sizes: [4_000, 16_000],
     });
   }
 });
@@ -208,52 +208,55 @@ const value = fc.letrec<{ value: unknown }>((tie) => ({
     { maxDepth: 4 },
     leaf,
     fc.array(tie("value"), { maxLength: 3 }),
-    fc.dictionary(fc.constantFrom("a", "ab", "b", "c"), tie("value"), { maxKeys: 3 }),
+    fc.dictionary(fc.constantFrom("a", "ab", "b", "c"), tie("value"), { maxKeys: 3, noNullPrototype: true }),
   ),
 })).value;
 const names = fc.constantFrom("a", "ab", "b", "c");
 const schemas = fc.letrec<{ schema: object | boolean }>((tie) => {
   const schema = tie("schema");
   const list = fc.array(schema, { minLength: 1, maxLength: 2 });
+  const keywords: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+    type: fc.constantFrom("object", "array", "string", "integer", ["string", "null"]),
+    enum: fc.array(value, { minLength: 1, maxLength: 3 }),
+    const: value,
+    pattern: fc.constantFrom("^a", "b$", "^(a|b)+$"),
+    minLength: fc.nat(2),
+    maximum: fc.integer({ min: -1, max: 1 }),
+    uniqueItems: fc.boolean(),
+    required: fc.uniqueArray(names, { maxLength: 2 }),
+    properties: fc.dictionary(names, schema, { maxKeys: 2 }),
+    patternProperties: fc.dictionary(fc.constantFrom("^a", "b$"), schema, { maxKeys: 2 }),
+    additionalProperties: schema,
+    propertyNames: schema,
+    dependentSchemas: fc.dictionary(names, schema, { maxKeys: 1 }),
+    dependencies: fc.dictionary(names, fc.oneof(schema, fc.constant(["b"])), { maxKeys: 1 }),
+    items: schema,
+    prefixItems: list,
+    contains: schema,
+    allOf: list,
+    anyOf: list,
+    oneOf: list,
+    not: schema,
+    if: schema,
+    // eslint-disable-next-line unicorn/no-thenable
+    then: schema,
+    else: schema,
+    unevaluatedProperties: schema,
+    unevaluatedItems: schema,
+    $ref: fc.constantFrom("#/$defs/a", "#/$defs/b", "#b"),
+    default: value,
+    unknown: schema,
+  };
+  const field = fc.oneof(
+    { maxDepth: 3 },
+    ...Object.entries(keywords).map(([name, drawn]) => drawn.map((one) => ({ [name]: one }))),
+  );
+  const several = fc.array(field, { minLength: 1, maxLength: 3 });
   return {
     schema: fc.oneof(
-      { maxDepth: 4 },
+      { maxDepth: 3 },
       fc.boolean(),
-      fc.record(
-        {
-          type: fc.constantFrom("object", "array", "string", "integer", ["string", "null"]),
-          enum: fc.array(value, { minLength: 1, maxLength: 3 }),
-          const: value,
-          pattern: fc.constantFrom("^a", "b$", "^(a|b)+$"),
-          minLength: fc.nat(2),
-          maximum: fc.integer({ min: -1, max: 1 }),
-          uniqueItems: fc.boolean(),
-          required: fc.uniqueArray(names, { maxLength: 2 }),
-          properties: fc.dictionary(names, schema, { maxKeys: 2 }),
-          patternProperties: fc.dictionary(fc.constantFrom("^a", "b$"), schema, { maxKeys: 2 }),
-          additionalProperties: schema,
-          propertyNames: schema,
-          dependentSchemas: fc.dictionary(names, schema, { maxKeys: 1 }),
-          dependencies: fc.dictionary(names, fc.oneof(schema, fc.constant(["b"])), { maxKeys: 1 }),
-          items: schema,
-          prefixItems: list,
-          contains: schema,
-          allOf: list,
-          anyOf: list,
-          oneOf: list,
-          not: schema,
-          if: schema,
-          // oxlint-disable-next-line no-thenable -- a keyword of JSON Schema
-          then: schema,
-          else: schema,
-          unevaluatedProperties: schema,
-          unevaluatedItems: schema,
-          $ref: fc.constantFrom("#/$defs/a", "#/$defs/b", "#b"),
-          default: value,
-          unknown: schema,
-        },
-        { requiredKeys: [] },
-      ),
+      several.map((fields) => Object.assign({}, ...fields) as object),
     ),
   };
 }).schema;
@@ -274,5 +277,5 @@ test("accepts what the JSON Schema accepts", async (t) => {
     for (const one of values)
       assert.equal(check(one).length === 0, validate(one), JSON.stringify(one));
   });
-  await holds(t, property, 200);
+  await holds(t, property, 100);
 });
