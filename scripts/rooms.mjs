@@ -11,7 +11,6 @@ export const rooms = {
     holds: "what the build makes: the compiled check of an entry, action.yml, the runtime's hashes",
     imports: [],
   },
-  platform: { holds: "clock, files, processes, environment", imports: [], node: true },
   document: {
     holds:
       "text to a value with positions (JSON, YAML, Markdown), schemas, expressions, diagnostics",
@@ -25,8 +24,15 @@ export const rooms = {
     node: ["module"],
   },
   events: {
-    holds: "the union of events, decisions, crashes, redaction, the sink, the view of a run",
+    holds:
+      "the union of events, decisions, crashes, redaction, the sink, the view of a run; waiting",
     imports: ["entry", "document/guards.ts"],
+    node: ["events"],
+  },
+  platform: {
+    holds: "clock, files, processes, environment",
+    imports: ["events/clock.ts", "events/waiting.ts"],
+    node: true,
   },
   permissions: {
     holds: "what an agent may do: a pure policy over requests in our own words",

@@ -44,15 +44,18 @@ export type { ProviderOptions } from "./app/options-provider.ts";
 export type { JobResult, RunJobOptions } from "./app/job-result.ts";
 export { runWorkflow, type RunWorkflowOptions, type WorkflowResult } from "./app/run-workflow.ts";
 export type { OpenQuestion } from "./app/questions.ts";
-export { createActionExecutor, type ActionExecutorOptions } from "./app/action-executor.ts";
+export {
+  actionDocumentSchema,
+  createActionExecutor,
+  type ActionExecutorOptions,
+} from "./app/action-executor.ts";
 export type {
   ActionExecutor,
   ExecuteOptions as ActionExecuteOptions,
   RunEnd as ActionRunEnd,
-  Standing as ActionStanding,
   Turn as ActionTurn,
 } from "./protocol/executor.ts";
-export type { CardOutput } from "./protocol/cards.ts";
+export type { CardOutput, Standing as ActionStanding } from "./protocol/standing.ts";
 export type { Delegation, Monument } from "./protocol/catalogue.ts";
 export type {
   DeliveredResult,
@@ -62,6 +65,7 @@ export type {
 export type { ExecutorLimits as ActionLimits } from "./protocol/limits.ts";
 export type { ProblemCode, ProtocolProblem } from "./protocol/model.ts";
 export { newsText, problemsText } from "./protocol/prompt.ts";
+export { teachingText, type TeachingOptions } from "./protocol/teaching.ts";
 export type { TaskView as ActionView } from "./protocol/task.ts";
 export type {
   CallContext,

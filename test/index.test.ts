@@ -9,6 +9,7 @@ describe("the library", () => {
     assert.deepEqual(Object.keys(library).sort(), [
       "DiagnosticsError",
       "JobHost",
+      "actionDocumentSchema",
       "applyEvent",
       "assignWorkId",
       "availableTools",
@@ -46,6 +47,7 @@ describe("the library", () => {
       "startSession",
       "startTask",
       "takeSessionResponse",
+      "teachingText",
       "validateEntry",
     ]);
   });

@@ -18,6 +18,7 @@ import {
   type GithubRun,
   type Outputs,
 } from "../app/github.ts";
+import { namedByServers } from "../app/allowed-variables.ts";
 import { prepareRun } from "../app/prepare-run.ts";
 import { executeRun, type RunReport } from "../app/run.ts";
 import { RuntimeNotFoundError } from "../runtime/find-runtime.ts";
@@ -41,9 +42,11 @@ import {
   userInputOf,
   type Setting,
 } from "./preparation.ts";
+import { checkPrograms } from "./programs.ts";
 import { isInside } from "./workspace-paths.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
 import { ensureRuntime, keeperOf } from "../runtime/provide-runtime.ts";
+import { watchStepFiles } from "./step-files.ts";
 import { Stop } from "./stop.ts";
 import { modelKey } from "./tokens.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -59,9 +62,13 @@ export async function runAction(cancellation: Cancellation): Promise<Ending> {
   const redactor = createRedactor([...knownSecrets({ environment }), ...secretInputs(environment)]);
   const step = new Step(environment, core, redactor, cancellation);
   cancellation.onLastCall = () => step.saveWhatIsKnown();
+  // Node would print it as it is.
+  const onUncaught = (error: unknown): void => void step.endAtOnce(error);
+  process.on("uncaughtException", onUncaught);
   try {
     return await step.run();
   } finally {
+    process.off("uncaughtException", onUncaught);
     cancellation.dispose();
   }
 }
@@ -146,6 +153,7 @@ class Step {
     const options = { ...runOptions(setting, paths, sources, userInput), mark, checkFolder };
     const prepared = await prepareRun(options);
     try {
+      for (const text of await checkPrograms(setting, sources.workTree, prepared)) this.#warn(text);
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));
       const { annotations } = inputs;
       reportWarnings(core, warnings, { annotations, entryFile: paths.entry });
@@ -171,7 +179,11 @@ class Step {
         ...(paths.journal === undefined ? {} : { journal: paths.journal }),
         ...(paths.rehearse === undefined ? {} : { rehearsal: paths.rehearse }),
       });
-      const { reporters } = this.#githubRun;
+      const stepFiles = watchStepFiles(
+        this.#environment,
+        new Set([...inputs.env, ...namedByServers(prepared.entry)]),
+      );
+      const reporters = [stepFiles.reporter, ...this.#githubRun.reporters];
       const ready = {
         ...options,
         runtimePath,
@@ -184,10 +196,13 @@ class Step {
       const failures = report.reporterFailures.map(
         ({ reporter, message }) => `The ${reporter} is incomplete: ${message}`,
       );
+      const foreign = stepFiles.problem();
+      if (foreign !== undefined) failures.push(foreign);
       for (const failure of failures) this.#warn(failure);
       const outputs = this.#githubRun.outputs();
-      // What was asked for is missing: a run that went well otherwise is no success.
-      const incomplete = report.outcome.kind === "succeeded" && !report.complete;
+      // What was asked for is missing, or can't be trusted: a run that went well otherwise is no success.
+      const isWhole = report.complete && foreign === undefined;
+      const incomplete = report.outcome.kind === "succeeded" && !isWhole;
       if (paths.rehearse !== undefined) this.#tellRehearsal(paths.rehearse, report);
       const written = this.#setOutputs(
         incomplete ? { ...outputs, result: "failure", reason: failures.join("\n") } : outputs,
@@ -227,6 +242,15 @@ class Step {
       await this.#summarize(summaryWithoutRun(result, reasons, problems));
     }
     return result === "skipped" && written ? "passed" : "failed";
+  }
+
+  /** Nothing that is under way ends by itself. */
+  async endAtOnce(error: unknown): Promise<never> {
+    try {
+      await this.#endWithoutRun(error);
+    } finally {
+      process.exit(1);
+    }
   }
 
   async #summarize(markdown: string): Promise<void> {

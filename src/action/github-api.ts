@@ -4,6 +4,7 @@
  * fails is sent again, a few times, and after the wait that GitHub asks for: one bad moment refuses no run.
  */
 import { isRecord } from "../document/guards.ts";
+import { startTimeLimit } from "../events/waiting.ts";
 import { systemClock } from "../platform/clock.ts";
 
 export interface GithubApi {
@@ -48,13 +49,14 @@ export function createGithubApi(options: GithubApiOptions): GithubApi {
   ): Promise<{ readonly data: unknown } | { readonly failure: Failure }> => {
     client ??= createClient(options);
     const { request, owner, repo } = await client;
-    const limit = AbortSignal.timeout(LIMIT_MS);
-    const signals = [limit, options.signal].filter((one) => one !== undefined);
-    const signal = AbortSignal.any(signals);
+    const limit = startTimeLimit(clock, LIMIT_MS, options.signal);
+    const { signal } = limit;
     try {
       return { data: (await request(route, { owner, repo, ...values, request: { signal } })).data };
     } catch (error) {
-      return { failure: failureOf(error, limit.aborted, clock.now()) };
+      return { failure: failureOf(error, limit.isOver, clock.now()) };
+    } finally {
+      limit.end();
     }
   };
   const ask = async (route: string, values: Readonly<Record<string, string>>): Promise<unknown> => {

@@ -7,7 +7,7 @@
  * place `{ callback: "onResponsesDropped", count }`; nothing that happens to the file is an exception.
  */
 import type { Clock } from "../events/clock.ts";
-import { onAbort } from "../runtime/deadline.ts";
+import { onAbort, startTimeLimit } from "../events/waiting.ts";
 import type { FeedFile, Place } from "./feed-file.ts";
 
 type Json =
@@ -168,11 +168,11 @@ export class Feed {
     await new Promise<void>((resolve) => {
       const done = (): void => {
         this.#waiting.delete(done);
-        unsubscribe?.();
+        release();
         resolve();
       };
       this.#waiting.add(done);
-      const unsubscribe = signal && onAbort(signal, done);
+      const release = onAbort(signal, done);
     });
   }
 
@@ -200,17 +200,13 @@ export class Feed {
   }
 
   async #wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-    const waiting = new AbortController();
-    const unsubscribe = signal && onAbort(signal, () => waiting.abort(true));
+    const limit = startTimeLimit(this.#options.clock, milliseconds, signal);
     this.#taking = true;
     try {
-      const { clock } = this.#options;
-      void clock.sleep(milliseconds, waiting.signal).then(() => waiting.abort(true));
-      await this.changed(this.#taken, waiting.signal);
+      await this.changed(this.#taken, limit.signal);
     } finally {
       this.#taking = false;
-      waiting.abort(true);
-      unsubscribe?.();
+      limit.end();
     }
   }
 

@@ -1,4 +1,5 @@
 import pLimit from "p-limit";
+import { onAbort } from "../events/waiting.ts";
 import type { TurnGate } from "../engine/ports.ts";
 
 /** At most `parallel` turns at once; the others wait in the order in which they came. */
@@ -19,14 +20,9 @@ export function createGate(parallel: number): AdjustableGate {
     run: <T>(turn: () => Promise<T>, signal: AbortSignal) =>
       new Promise<T | undefined>((resolve, reject) => {
         // A turn that waits for a slot leaves at once. A turn that has begun ends in its own way.
-        const leave = (): void => resolve(undefined);
-        if (signal.aborted) {
-          leave();
-          return;
-        }
-        signal.addEventListener("abort", leave, { once: true });
+        const release = onAbort(signal, () => resolve(undefined));
         limit(async () => {
-          signal.removeEventListener("abort", leave);
+          release();
           return signal.aborted ? undefined : turn();
         }).then(resolve, reject);
       }),

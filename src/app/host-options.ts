@@ -20,6 +20,7 @@ import {
   type ProviderOptions,
 } from "./options-provider.ts";
 import { isRecord, isText } from "../document/guards.ts";
+import type { RunJobOptions } from "./job-result.ts";
 
 /** The options of an application for its own host. */
 export interface JobHostOptions extends Partial<ModelAccess> {
@@ -138,6 +139,23 @@ export function checkHostOptions(options: unknown): void {
   const problems = problemsOf(options, "", hostFields, []);
   if (problems.length === 0) return;
   throw new TypeError(`Invalid options of JobHost: ${problems.join("; ")}.`);
+}
+
+const jobFields: Readonly<Record<keyof RunJobOptions, Check>> = {
+  userInput: text,
+  params: must(
+    (value) => isRecord(value) && Object.values(value).every(isText),
+    "be an object of texts",
+  ),
+  workingDirectory: filledText,
+  signal: must((value) => value instanceof AbortSignal, "be an AbortSignal"),
+};
+
+/** As `checkHostOptions`, of the options of a job. */
+export function checkJobOptions(options: unknown): void {
+  const problems = problemsOf(options, "", jobFields, []);
+  if (problems.length === 0) return;
+  throw new TypeError(`Invalid options of runJob: ${problems.join("; ")}.`);
 }
 
 function problemsOf(

@@ -25,7 +25,7 @@ import {
 import { systemClock } from "../platform/clock.ts";
 import { killMarkedProcesses } from "../platform/processes.ts";
 import { RUN_MARK } from "../platform/run-folder.ts";
-import { onAbort, within } from "../runtime/deadline.ts";
+import { onAbort, within } from "../events/waiting.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import {
   createSessions,
@@ -37,7 +37,7 @@ import {
 } from "../sessions/sessions.ts";
 import type { OfferedModel } from "../sessions/offered-models.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
-import { McpServers } from "../calls/mcp-servers.ts";
+import { McpServers, type McpServersOptions } from "../calls/mcp-servers.ts";
 import { announced } from "./announced-sessions.ts";
 import { createGate } from "./gate.ts";
 import { modelServer, type ModelAccess } from "./options-provider.ts";
@@ -123,8 +123,11 @@ export class Host {
 
   /** The MCP servers of all runs. They are started when they are needed, and live as long as the host. */
   get mcp(): McpServers {
-    const redact = (text: string): string => this.redactor.text(text);
-    this.#mcp ??= new McpServers({ ...this.#options, redact, version });
+    const redactor: McpServersOptions["redactor"] = {
+      text: (text) => this.redactor.text(text),
+      stream: () => this.redactor.stream(),
+    };
+    this.#mcp ??= new McpServers({ ...this.#options, redactor, version });
     return this.#mcp;
   }
 
@@ -199,7 +202,7 @@ export class Host {
       emit,
     };
     const start = async (): Promise<RunEnd> => {
-      const unsubscribe = signal && onAbort(signal, () => abort.abort(signal.reason));
+      const release = onAbort(signal, () => abort.abort(signal?.reason));
       try {
         // The caller gets the handle before the first event.
         await setImmediate();
@@ -209,7 +212,7 @@ export class Host {
             : await runSingleTask(spec, ports, abort.signal);
         return { outcome, reporterFailures: await sink.close() };
       } finally {
-        unsubscribe?.();
+        release();
         this.#leave(run);
         await sink.close();
       }

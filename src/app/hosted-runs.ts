@@ -29,6 +29,7 @@ import { Host } from "./host.ts";
 import type { HostRun } from "./host-run.ts";
 import type { JobHostOptions } from "./host-options.ts";
 import { gitHubTokenOf } from "./options-provider.ts";
+import { incompleteText } from "./job-result.ts";
 import { HostRehearsal, type Play, type WorkFolder } from "./rehearsal-of-host.ts";
 import { modelsNamedBy, OfferedModels } from "./offered-models.ts";
 import {
@@ -326,8 +327,10 @@ export class HostedRuns {
     try {
       return openJournal(join(journals, journalName(jobName, runId, this.clock.now())));
     } catch (error) {
-      warnOf({ reporter: "journal", message: errorMessage(error), count: 1 });
-      return undefined;
+      const report = (): never => {
+        throw new Error(errorMessage(error), { cause: error });
+      };
+      return { name: "journal", essential: true, report };
     }
   }
 
@@ -347,8 +350,8 @@ interface Owned extends Watch {
   readonly play: Play | undefined;
 }
 
-export function warnOf({ reporter, message }: ReporterFailure): void {
-  process.emitWarning(`The ${reporter} is incomplete: ${message}`, "AgentJobsWarning");
+export function warnOf(failure: ReporterFailure): void {
+  process.emitWarning(incompleteText(failure), "AgentJobsWarning");
 }
 
 /** In the folder of journals. */

@@ -7,10 +7,10 @@ import type { Entry } from "../entry/model.ts";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { unusedUserInput } from "../entry/warnings.ts";
 import type { Reporter } from "../events/sink.ts";
-import { onAbort } from "../runtime/deadline.ts";
+import { onAbort } from "../events/waiting.ts";
 import type { ICopilotSession } from "../sessions/callbacks.ts";
 import { Feed, type LiveResponse } from "./feed.ts";
-import { checkHostOptions, type JobHostOptions } from "./host-options.ts";
+import { checkHostOptions, checkJobOptions, type JobHostOptions } from "./host-options.ts";
 import type { HostRun } from "./host-run.ts";
 import { HostedRuns, type JobStartOptions } from "./hosted-runs.ts";
 import {
@@ -97,20 +97,17 @@ export class JobHost {
 
   /**
    * Runs a job of the installed entry to its end, without callbacks. Rejects only for what `startJob`
-   * rejects: a job that fails or is canceled is a result too.
+   * rejects, and with a `TypeError` for invalid options: a job that fails or is canceled is a result too.
    */
   async runJob(jobName: string, options: RunJobOptions = {}): Promise<JobResult> {
+    checkJobOptions(options);
     const { userInput = "", workingDirectory = ".", params = {}, signal } = options;
     const fold = new ResultFold();
     const start = { jobName, userInput, workingDirectory, params };
     const { job, run } = await this.#startJob(start, noCallbacks, [fold]);
-    const unsubscribe = signal && onAbort(signal, () => job.stop());
-    try {
-      await run.ended;
-    } finally {
-      unsubscribe?.();
-    }
-    return fold.result(run.runId);
+    const release = onAbort(signal, () => job.stop());
+    const { reporterFailures } = await run.ended.finally(release);
+    return fold.result(run.runId, reporterFailures);
   }
 
   async #startJob(

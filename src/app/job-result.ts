@@ -1,5 +1,6 @@
 /** A job as a promise: the options and the result of `JobHost.runJob`. */
 import type { RunEvent, RunOutcome } from "../events/event.ts";
+import type { ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView, type WorkView } from "../events/view.ts";
 import type { ICopilotJobCallback } from "./job-callbacks.ts";
 
@@ -25,6 +26,8 @@ export interface JobResult {
   readonly works: readonly WorkView[];
   /** Everything that is shown of a run: totals, decisions, denials. */
   readonly view: RunView;
+  /** What could not be kept of the job, such as its journal, and why. */
+  readonly incomplete: readonly string[];
 }
 
 /** Folds the events of a job into its result. */
@@ -37,10 +40,15 @@ export class ResultFold {
     if (event.type === "run.ended") this.#outcome = event.outcome;
   }
 
-  result(runId: string): JobResult {
+  result(runId: string, failures: readonly ReporterFailure[]): JobResult {
     const outcome = this.#outcome ?? { kind: "failed", reason: "The job has not ended." };
-    return { runId, outcome, works: [...this.#view.works.values()], view: this.#view };
+    const incomplete = failures.map(incompleteText);
+    return { runId, outcome, works: [...this.#view.works.values()], view: this.#view, incomplete };
   }
+}
+
+export function incompleteText({ reporter, message }: ReporterFailure): string {
+  return `The ${reporter} is incomplete: ${message}`;
 }
 
 /** For a job without listeners. */

@@ -2,13 +2,19 @@
  * Everything that the command line prints goes through here.
  *
  * - The reader of stdout may stall: memory stays bounded, and the end waits for the reader.
+ * - Secrets of the environment are masked, and no control sequence reaches a terminal. Reporters do both by
+ *   themselves, since they color what they write.
  * - In a step of GitHub Actions both streams are searched for commands. No line printed here is one, whatever
  *   an agent, an entry or a server wrote.
  */
+import { redactedValue } from "../calls/redacted-value.ts";
+import { createRedactor } from "../events/redact.ts";
 import { systemClock } from "../platform/clock.ts";
 import { BoundedOutput, type OutputStream } from "../reporters/terminal/bounded-output.ts";
 import { breakOldMarker, withoutCommands } from "../reporters/github/escape.ts";
 import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
+import { harmless, unsafeCharacters } from "../reporters/text.ts";
+import { knownSecrets } from "./secrets.ts";
 
 export interface Looks {
   readonly colors: boolean;
@@ -20,8 +26,11 @@ export interface Output {
   readonly terminal: TerminalStream;
   /** Whether to color, and whether to redraw, as the terminal and the environment want it. */
   readonly looks: Looks;
+  /** Lines for people. */
   print(text: string): void;
-  /** The same JSON in a form that contains no command. */
+  /** A text for programs, which keep its control characters: not on a terminal. */
+  printData(text: string): void;
+  /** The same JSON in a form that contains no command and no control character. */
   printJson(value: unknown): void;
   /** A file's content in parts, to the byte; nothing else should be printed. Waits for the reader. */
   printFile(parts: Iterable<string>): Promise<void>;
@@ -40,6 +49,12 @@ export function createOutput(
   const inActions = (environment["GITHUB_ACTIONS"] ?? "") !== "";
   const shown = (lines: string): string => (inActions ? withoutCommands(lines) : lines);
   const bounded = new BoundedOutput(stdout);
+  let redactor: ReturnType<typeof createRedactor> | undefined;
+  const masked = (text: string): string => {
+    redactor ??= createRedactor(knownSecrets({ environment }));
+    return redactor.text(text);
+  };
+  const lines = (text: string): string => shown(`${harmless(masked(text))}\n`);
   return {
     terminal: {
       write: (lines) => bounded.write(shown(lines)),
@@ -54,21 +69,36 @@ export function createOutput(
       },
     },
     looks: looksOf(stdout.isTTY === true, environment),
-    print: (text) => bounded.write(shown(`${text}\n`)),
+    print: (text) => bounded.write(lines(text)),
+    printData(text) {
+      bounded.write(stdout.isTTY === true ? lines(text) : shown(`${masked(text)}\n`));
+    },
     printJson(value) {
-      const text = JSON.stringify(value, null, 2);
+      const text = JSON.stringify(redactedValue(value, masked), null, 2).replace(
+        unsafeCharacters,
+        (one) => (one === "\n" ? one : escaped(one)),
+      );
       bounded.write(`${inActions ? breakOldMarker(text, "\\u005b") : text}\n`);
     },
     async printFile(parts) {
       for (const part of parts) {
         if (stdout.destroyed) return;
-        await new Promise<void>((done) => stdout.write(part, () => done()));
+        const piece = stdout.isTTY === true ? harmless(part) : part;
+        await new Promise<void>((done) => stdout.write(piece, () => done()));
       }
     },
-    printCommand: (command) => bounded.write(`${breakOldMarker(command)}\n`),
-    printError: (text) => void stderr.write(shown(`${text}\n`)),
+    printCommand: (command) => bounded.write(`${breakOldMarker(harmless(masked(command)))}\n`),
+    printError: (text) => void stderr.write(lines(text)),
     end: (patienceMs) => bounded.end(patienceMs, systemClock),
   };
+}
+
+/** As JSON spells it. */
+function escaped(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
+  ).join("");
 }
 
 /** `FORCE_COLOR` decides where it is set, as in Node; `TERM=dumb` can neither color nor move the cursor. */

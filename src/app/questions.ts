@@ -6,7 +6,7 @@
  * a late answer never goes to the next one.
  */
 import type { Clock } from "../events/clock.ts";
-import { onAbort } from "../runtime/deadline.ts";
+import { onAbort } from "../events/waiting.ts";
 import type { Answer, Asker } from "../workflow/ask.ts";
 import { refused, type Refused } from "./refusals.ts";
 
@@ -58,12 +58,12 @@ export class Questions {
     return new Promise((resolve) => {
       const end = (answer: Answer): void => {
         this.#waiting.delete(id);
-        unsubscribe();
+        release();
         resolve(answer);
       };
       this.#waiting.set(id, { shown, answer: (text) => end({ kind: "answered", text }) });
-      let unsubscribe = (): void => undefined;
-      unsubscribe = onAbort(signal, () =>
+      let release = (): void => undefined;
+      release = onAbort(signal, () =>
         end({ kind: "unanswered", reason: `Nobody has answered ${activity}.` }),
       );
     });

@@ -9,7 +9,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { McpHost } from "../calls/mcp-host.ts";
 import { ModelCalls } from "../calls/model-calls.ts";
-import { RESULTS } from "../calls/preparation.ts";
+import { RESULTS } from "../calls/programs.ts";
 import { createRelics } from "../calls/relics.ts";
 import type { Tool } from "../calls/tool.ts";
 import { createToolbox, type Toolbox } from "../calls/toolbox.ts";
@@ -21,7 +21,7 @@ import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import { allowedForPrograms } from "./allowed-variables.ts";
-import { within } from "../runtime/deadline.ts";
+import { within } from "../events/waiting.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 
 /** What tools need of the host of a run. */
@@ -122,8 +122,7 @@ class RunTools {
   async #make(): Promise<Opened> {
     const { entry, env, environment, mark, servers, ...options } = this.#options;
     const folder = await makeRunFolder("tools-", mark);
-    const results = join(folder.path, "results");
-    await mkdir(results, { mode: 0o700 });
+    const results = await makeResults(folder);
     const toolbox = createToolbox({
       ...options,
       declarations: entry,
@@ -146,6 +145,13 @@ class RunTools {
     await within(toolbox.close(), closeMs, this.#options.clock).catch(() => undefined);
     await removeDirectory(folder.path).catch(() => undefined);
   }
+}
+
+/** The folder of long results, for `AGENT_JOBS_RESULTS`. */
+export async function makeResults(folder: RunFolder): Promise<string> {
+  const results = join(folder.path, "results");
+  await mkdir(results, { mode: 0o700 });
+  return results;
 }
 
 /** Undefined if the entry has nothing to call. */

@@ -4,14 +4,14 @@ import type { Diagnostic } from "../document/diagnostic.ts";
 import type { RunOutcome } from "../events/event.ts";
 import type { RunView } from "../events/view.ts";
 import { openJournal } from "../journal/write.ts";
-import { onAbort } from "../runtime/deadline.ts";
+import { onAbort } from "../events/waiting.ts";
 import type { Workflow } from "../workflow/model.ts";
 import type { FlowResult } from "../workflow/run-flow.ts";
 import { entryOfWorkflow } from "./flows.ts";
 import { Feed } from "./feed.ts";
 import { checkHostOptions, type JobHostOptions } from "./host-options.ts";
 import { HostedRuns } from "./hosted-runs.ts";
-import { ResultFold, type RunJobOptions } from "./job-result.ts";
+import { incompleteText, ResultFold, type RunJobOptions } from "./job-result.ts";
 import { checkOutputs } from "./options-paths.ts";
 import { createStepHistory } from "./step-history.ts";
 import { filesAround } from "./workflow-files.ts";
@@ -51,7 +51,8 @@ export interface WorkflowResult {
 /**
  * Runs a workflow of `loadWorkflow` to its end, as `agent-jobs run` does. A workflow that fails or is canceled is a
  * result too. Rejects with a `TypeError` for invalid options, with a `DiagnosticsError` if a parameter has no value,
- * and with an `Error` if no model is named, or if the journal can't be written or resumed.
+ * and with an `Error` if no model is named, or if the journal can't be started or resumed. A run whose journal or
+ * history is incomplete has failed.
  */
 export async function runWorkflow(
   workflow: Workflow,
@@ -94,13 +95,19 @@ export async function runWorkflow(
         for (const file of events) file.abandon();
         throw error;
       });
-    const unsubscribe = signal && onAbort(signal, () => run.cancel("stopped by the caller"));
-    await run.ended.finally(unsubscribe);
-    const { runId, outcome, view } = fold.result(run.runId);
+    const release = onAbort(signal, () => run.cancel("stopped by the caller"));
+    const { reporterFailures } = await run.ended.finally(release);
+    const { runId, outcome, view } = fold.result(run.runId, reporterFailures);
     const { result = "", variables = {} } = end ?? {};
+    // What was asked for is missing: a run that went well otherwise is no success.
+    const missing = reporterFailures.filter(({ essential }) => essential).map(incompleteText);
+    const incomplete = outcome.kind === "succeeded" && missing.length > 0;
+    const { kind: status, reason } = incomplete
+      ? { kind: "failed" as const, reason: missing.join("\n") }
+      : { reason: undefined, ...outcome };
     return {
-      status: outcome.kind,
-      ...("reason" in outcome ? { reason: outcome.reason } : {}),
+      status,
+      ...(reason === undefined ? {} : { reason }),
       result,
       variables,
       runId,

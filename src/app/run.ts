@@ -6,6 +6,7 @@ import type { RunOutcome } from "../events/event.ts";
 import type { Redactor } from "../events/redact.ts";
 import type { Reporter, ReporterFailure } from "../events/sink.ts";
 import { applyEvent, createRunView, type RunView } from "../events/view.ts";
+import { onAbort } from "../events/waiting.ts";
 import { openJournal, type JournalReporter } from "../journal/write.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createScriptedModel, type ScriptedModel } from "../rehearsal/player/scripted-model.ts";
@@ -69,13 +70,12 @@ export async function executeRun(
     const host = openHost(options, model);
     host.addSecrets(serverSecrets({ ...options, entry: prepared.entry }));
     const { lastCall } = signals;
-    const kill = (): void => host.kill();
-    lastCall?.addEventListener("abort", kill, { once: true });
+    const release = onAbort(lastCall, () => host.kill());
     try {
       return await runOn(host, { prepared, model, options, signals });
     } finally {
       await host.close();
-      lastCall?.removeEventListener("abort", kill);
+      release();
     }
   } finally {
     await prepared.cleanUp();
@@ -151,7 +151,10 @@ async function runOn(
             mark: host.mark,
             redact: () => redactor.stream(),
             clock: systemClock,
-            servers: host.mcp.forRun({ workingDirectory, variables: allowedOf(options) }),
+            servers: host.mcp.forRun({
+              workingDirectory: options.serversApart === true ? undefined : workingDirectory,
+              variables: allowedOf(options),
+            }),
           },
           flows: loaded.flows,
           specsOf: (run) =>

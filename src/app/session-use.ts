@@ -1,6 +1,6 @@
 /** One thing at a time in a session: a prompt of its owner, or a task that borrows it. */
 import type { Clock } from "../events/clock.ts";
-import { within } from "../runtime/deadline.ts";
+import { within } from "../events/waiting.ts";
 
 /** What has reported its end may take a moment more to be over. */
 const MOMENT_MS = 1_000;

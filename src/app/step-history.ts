@@ -1,13 +1,18 @@
+import { createHash } from "node:crypto";
 import {
   closeSync,
   constants,
   createReadStream,
   createWriteStream,
+  fstatSync,
   openSync,
   readdirSync,
+  readFileSync,
+  type Stats,
+  statSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { RunEvent, WorkRef } from "../events/event.ts";
 import { plannedWorks, type FlowChart } from "../events/plan.ts";
@@ -31,12 +36,13 @@ interface Begun {
  */
 export function createStepHistory(folder: string, redactor: Pick<Redactor, "stream">): Reporter {
   prepareFolder(folder);
+  const pages = new WrittenPages(folder);
   const begun = new Map<string, Map<number, Begun>>();
   const copies: Promise<void>[] = [];
   let charts: ReadonlyMap<number, FlowChart> = new Map();
   let isOneFlow = true;
 
-  const placeOf = (work: WorkRef): string => {
+  const folderOf = (work: WorkRef): string => {
     if (isOneFlow) return folder;
     const iteration = work.iteration > 1 ? `-iteration-${work.iteration}` : "";
     const path = join(folder, `${stepPageName(work.workId, work.taskId)}${iteration}`);
@@ -56,7 +62,7 @@ export function createStepHistory(folder: string, redactor: Pick<Redactor, "stre
       chart !== undefined && Object.hasOwn(chart.files, step.file)
         ? chart.files[step.file]
         : undefined;
-    const path = placeOf(work);
+    const path = folderOf(work);
     const name = stepPageName(step.step, step.activity);
     const outputs = new Map<number, string>();
     // A journal of an earlier run may name any file.
@@ -81,7 +87,7 @@ export function createStepHistory(folder: string, redactor: Pick<Redactor, "stre
       file: file?.file ?? step.file,
       outputs,
     });
-    writeFileSync(join(path, `${name}.md`), page, { flag: "wx" });
+    pages.write(join(path, `${name}.md`), page);
   };
   const endAll = (key: string, work: WorkRef, at: number): void => {
     const open = begun.get(key);
@@ -125,8 +131,75 @@ export function createStepHistory(folder: string, redactor: Pick<Redactor, "stre
         if (first !== undefined) endAll(key, first.event.work, first.at);
       }
       await Promise.all(copies);
+      pages.check();
     },
   };
+}
+
+/** Pages that lie where an agent may be able to write. Each is kept in mind with what it takes to recognize it. */
+class WrittenPages {
+  readonly #folder: string;
+  readonly #place: string;
+  readonly #written = new Map<string, string>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#place = placeOf(statSync(folder));
+  }
+
+  /** Throws if something is there, or if the folder is not the same any more. */
+  write(path: string, page: string): void {
+    if (!this.#isThere()) throw this.#error("the folder was moved or replaced");
+    const file = openSync(path, "wx");
+    try {
+      writeFileSync(file, page);
+      this.#written.set(path, `${placeOf(fstatSync(file))} ${hashOf(page)}`);
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  /** Throws if a page is not what was written. */
+  check(): void {
+    const changed = [...this.#written].filter(([path, known]) => found(path) !== known);
+    const [first] = changed;
+    if (first === undefined) return;
+    const more = changed.length === 1 ? "" : ` and ${changed.length - 1} more`;
+    throw this.#error(`${relative(this.#folder, first[0])}${more} changed or disappeared`);
+  }
+
+  #isThere(): boolean {
+    const now = statSync(this.#folder, { throwIfNoEntry: false });
+    return now !== undefined && placeOf(now) === this.#place;
+  }
+
+  #error(what: string): Error {
+    return new Error(
+      `In the history ${this.#folder}, ${what} during the run. Don't rely on its contents.`,
+    );
+  }
+}
+
+function placeOf({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`;
+}
+
+function hashOf(page: string | Uint8Array): string {
+  return createHash("sha256").update(page).digest("base64");
+}
+
+function found(path: string): string | undefined {
+  try {
+    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const now = fstatSync(file);
+      return now.isFile() ? `${placeOf(now)} ${hashOf(readFileSync(file))}` : undefined;
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return undefined;
+  }
 }
 
 function keyOf({ workId, iteration }: WorkRef): string {

@@ -6,6 +6,7 @@
 import { createInterface } from "node:readline";
 import type { ReadStream } from "node:tty";
 import { setImmediate } from "node:timers/promises";
+import { onAbort } from "../events/waiting.ts";
 import { TerminalPause } from "../reporters/terminal/terminal-pause.ts";
 import { harmless, oneLine } from "../reporters/text.ts";
 import type { Answer, Asker, Question } from "../workflow/ask.ts";
@@ -70,12 +71,12 @@ async function ask(
       historySize: 0,
       crlfDelay: Infinity,
     });
-    const cancel = (): void => end(canceled);
     let ended = false;
+    let release = (): void => {};
     const end = (answer: Answer): void => {
       if (ended) return;
       ended = true;
-      signal.removeEventListener("abort", cancel);
+      release();
       editor.close();
       if (answer.kind === "unanswered") output.write("\n");
       resolve(answer);
@@ -105,7 +106,7 @@ async function ask(
           : { kind: "unanswered", reason: `The person gave no answer to ${activity} (Ctrl-D).` },
       ),
     );
-    signal.addEventListener("abort", cancel, { once: true });
+    release = onAbort(signal, () => end(canceled));
     editor.prompt();
   });
 }

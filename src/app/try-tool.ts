@@ -5,6 +5,7 @@ import { dockerfileOf, plainCommandsOf, scriptOf, wordsOf } from "../calls/docke
 import { McpServers } from "../calls/mcp-servers.ts";
 import { problemText } from "../calls/model-calls.ts";
 import { recipeOf } from "../calls/preparation.ts";
+import { RESULTS } from "../calls/programs.ts";
 import type { CallContext, ToolProgress } from "../calls/tool.ts";
 import { createToolbox, type EntryTools } from "../calls/toolbox.ts";
 import { isRecord } from "../document/guards.ts";
@@ -12,6 +13,7 @@ import { didYouMean, suggest } from "../document/suggest.ts";
 import { compileValueCheck } from "../document/value-check.ts";
 import type { PreparedEntry, ToolDeclaration } from "../entry/model.ts";
 import { createRedactor } from "../events/redact.ts";
+import { onAbort } from "../events/waiting.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
@@ -21,6 +23,7 @@ import { readEntry } from "./entry-files.ts";
 import { findEntries } from "./find-entries.ts";
 import { UsageError } from "./options.ts";
 import { checkWorkingDirectory } from "./options-paths.ts";
+import { makeResults } from "./run-tools.ts";
 import { version } from "./run-spec.ts";
 import { knownSecrets } from "./secrets.ts";
 import { allowedForPrograms, allowedOf } from "./allowed-variables.ts";
@@ -53,7 +56,7 @@ export async function tryTool(
   else if (entry.mcpServers?.[server] === undefined) {
     throw new UsageError(`The entry has no MCP server ${JSON.stringify(server)}.`);
   }
-  return withTools(entry, workingDirectory, options, async (tools) => {
+  return withTools(entry, workingDirectory, options, async (tools, redact) => {
     const { signal, onProgress } = options;
     const pattern = server === undefined ? name : `${server}/*`;
     const allowed = await tools.toolsFor({ preset: "read-only", tools: [pattern] }, signal);
@@ -61,11 +64,11 @@ export async function tryTool(
     if (tool === undefined) {
       const [failure] = allowed.failures;
       if (failure !== undefined) return { kind: "failed", reason: failure.reason };
-      const plain = (one: string): string => one.slice(one.indexOf("/") + 1);
+      const plain = (one: string): string => redact(one.slice(one.indexOf("/") + 1));
       const names = allowed.tools.map((one) => plain(one.name));
       throw unknownTool(`The MCP server ${JSON.stringify(server)}`, plain(name), names);
     }
-    const compiled = compileValueCheck(tool.parameters);
+    const compiled = compileValueCheck(tool.parameters, { lenient: tool.checksParams ?? false });
     if (compiled.kind === "invalid") {
       throw new UsageError(
         `The parameters of ${name} are not a valid JSON Schema: ${compiled.reason}`,
@@ -82,10 +85,7 @@ export async function tryTool(
         onProgress,
       },
     );
-    const cancel = (): void => call.cancel("canceled");
-    if (signal.aborted) cancel();
-    signal.addEventListener("abort", cancel, { once: true });
-    return call.ended;
+    return call.ended.finally(onAbort(signal, () => call.cancel("canceled")));
   });
 }
 
@@ -181,22 +181,24 @@ async function withTools<T>(
   entry: PreparedEntry,
   workingDirectory: string,
   { env, environment, lastCall }: TryOptions,
-  use: (tools: EntryTools) => Promise<T>,
+  use: (tools: EntryTools, redact: (text: string) => string) => Promise<T>,
 ): Promise<T> {
   const folder = await makeRunFolder("tools-");
-  const kill = (): void => killMarkedProcesses(RUN_MARK, folder.mark);
-  lastCall.addEventListener("abort", kill, { once: true });
+  const release = onAbort(lastCall, () => killMarkedProcesses(RUN_MARK, folder.mark));
   const redactor = createRedactor([
     ...knownSecrets({ environment }),
     ...serverSecrets({ entry, environment, env }),
   ]);
   const { mark } = folder;
-  const servers = new McpServers({ environment, redact: redactor.text, version, mark });
+  const servers = new McpServers({ environment, redactor, version, mark });
   const tools = createToolbox({
     declarations: entry,
     workingDirectory,
     environment,
-    variables: allowedForPrograms(entry, { environment, env }),
+    variables: {
+      ...allowedForPrograms(entry, { environment, env }),
+      [RESULTS]: await makeResults(folder),
+    },
     redact: redactor.stream,
     clock: systemClock,
     folder,
@@ -206,11 +208,11 @@ async function withTools<T>(
     }),
   });
   try {
-    return await use(tools);
+    return await use(tools, redactor.text);
   } finally {
     await tools.close();
     await servers.close();
     await removeDirectory(folder.path).catch(() => undefined);
-    lastCall.removeEventListener("abort", kill);
+    release();
   }
 }

@@ -1,9 +1,10 @@
 /** Workflows from their files: what they call and include stays within the repository of the first one. */
-import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { documentLimits } from "../document/read-document.ts";
 import { isPrivate } from "../permissions/private-files.ts";
 import { unmatchable } from "../permissions/patterns.ts";
+import { readJudged } from "../platform/files.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
 import {
@@ -68,12 +69,11 @@ export function filesAround(
         const reason = `${quoted} has ${found.size} bytes. The maximum is ${documentLimits.bytes}.`;
         return { kind: "unreadable", reason };
       }
-      return {
-        kind: "found",
-        id: idOf(target),
-        file: nameOf(target),
-        content: readFileSync(target),
-      };
+      const content = readJudged(target, documentLimits.bytes);
+      if (content === undefined) {
+        return { kind: "unreadable", reason: `${quoted} was replaced while it was read.` };
+      }
+      return { kind: "found", id: idOf(target), file: nameOf(target), content };
     } catch (error) {
       const code = error instanceof Error && "code" in error ? error.code : undefined;
       if (code === "ENOENT" || code === "ENOTDIR") return missing();

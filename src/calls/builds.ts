@@ -6,12 +6,13 @@
  * that is canceled stops waiting, and the build goes on for others.
  */
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { realpath, stat } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { ToolBuild } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
+import { startTimeLimit, unlessAborted } from "../events/waiting.ts";
 import { isUnder } from "../permissions/paths.ts";
+import { openJudged } from "../platform/files.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { canceled, failed, failedExit, withTail, type Program, type Programs } from "./programs.ts";
 import type { CallContext, ToolOutcome, ToolProgress } from "./tool.ts";
@@ -73,9 +74,10 @@ export class Builds {
       const [first] = plan.steps;
       if (first !== undefined) context.onProgress(buildingWith(plan.tool, first));
       build.listeners.add(listen);
-      const outcome = await unlessAborted(build.ended, context.signal);
+      const ended = await unlessAborted(build.ended, context.signal);
       build.listeners.delete(listen);
-      if (outcome === canceled || build.hash === hash) return outcome;
+      if (ended === undefined) return canceled;
+      if (build.hash === hash) return ended.value;
     }
   }
 
@@ -99,16 +101,12 @@ export class Builds {
     { tool, steps, minutes }: BuildPlan,
     onProgress: (progress: ToolProgress) => void,
   ): Promise<ToolOutcome | undefined> {
-    const late = new AbortController();
-    const over = new AbortController();
-    void this.#clock.sleep(minutes * 60_000, over.signal).then(() => {
-      if (!over.signal.aborted) late.abort();
-    });
+    const limit = startTimeLimit(this.#clock, minutes * 60_000);
     try {
       for (const [index, step] of steps.entries()) {
         if (index > 0) onProgress(buildingWith(tool, step));
-        const ended = await this.#programs.run(step, { signal: late.signal, onProgress });
-        if (late.signal.aborted) {
+        const ended = await this.#programs.run(step, { signal: limit.signal, onProgress });
+        if (limit.isOver) {
           const tail = ended.tail ?? "";
           return withTail(
             failed(`The build of ${tool} took longer than ${minutes} minutes.`),
@@ -125,7 +123,7 @@ export class Builds {
       }
       return undefined;
     } finally {
-      over.abort();
+      limit.end();
     }
   }
 }
@@ -139,23 +137,6 @@ function ofBuild(tool: string, outcome: ToolOutcome): ToolOutcome {
   return outcome.kind === "failed"
     ? { ...outcome, reason: `The build of ${tool} failed. ${outcome.reason}` }
     : outcome;
-}
-
-async function unlessAborted(
-  ended: RunningBuild["ended"],
-  signal: AbortSignal,
-): Promise<ToolOutcome | undefined> {
-  if (signal.aborted) return canceled;
-  let abort: () => void = () => {};
-  const aborted = new Promise<ToolOutcome>((resolve) => {
-    abort = () => resolve(canceled);
-    signal.addEventListener("abort", abort);
-  });
-  try {
-    return await Promise.race([ended, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }
 
 const mostInputs = 20_000;
@@ -201,8 +182,10 @@ async function contentHash(path: string, root: string): Promise<string | undefin
   const hash = createHash("sha256");
   try {
     const real = await realpath(path);
-    if (!isUnder(real, root) || !(await stat(real)).isFile()) return undefined;
-    for await (const piece of createReadStream(real)) hash.update(piece);
+    const file = isUnder(real, root) ? await openJudged(real) : undefined;
+    if (file === undefined) return undefined;
+    // Closes it.
+    for await (const piece of file.createReadStream()) hash.update(piece);
   } catch {
     return undefined;
   }

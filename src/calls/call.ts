@@ -1,6 +1,14 @@
 /** One call of something outside: bounded in time, cancelable, and settled exactly once. */
 import { isRecord } from "../document/guards.ts";
 import type { Clock } from "../events/clock.ts";
+import {
+  onAbort,
+  startTimer,
+  unlessStuck,
+  type Occasion,
+  type Release,
+} from "../events/waiting.ts";
+import { saidOnce } from "./progress.ts";
 import type { CallContext, ToolOutcome, ToolProgress } from "./tool.ts";
 
 export type CallEnd = ToolOutcome | { readonly kind: "cancelled"; readonly reason: string };
@@ -31,72 +39,95 @@ export function startCall(
   { clock, seconds, graceSeconds, signal, onProgress }: CallBounds,
 ): RunningCall {
   const controller = new AbortController();
-  const timers = new AbortController();
   let stopped: CallEnd | undefined;
   let settled = false;
-  let resolve: (end: CallEnd) => void = () => {};
-  const ended = new Promise<CallEnd>((done) => (resolve = done));
-  const settle = (end: CallEnd): void => {
-    settled = true;
-    timers.abort();
-    signal?.removeEventListener("abort", abort);
-    resolve(end);
-  };
   const stop = (end: CallEnd): void => {
     if (settled || stopped !== undefined) return;
     stopped = end;
     controller.abort(end.kind);
-    void clock.sleep(graceSeconds * 1000, timers.signal).then(() => settle(end));
   };
   const cancel = (reason: string): void => stop({ kind: "cancelled", reason });
-  const abort = (): void => cancel("It was canceled.");
-  signal?.addEventListener("abort", abort, { once: true });
-  if (signal?.aborted === true) abort();
-  let left = seconds * 1000;
-  let paused = 0;
-  /** Runs while the time limit does. */
-  let limit = new AbortController();
-  let since = 0;
-  const startLimit = (): void => {
-    const current = new AbortController();
-    limit = current;
-    since = clock.now();
-    void clock.sleep(left, AbortSignal.any([timers.signal, current.signal])).then(() => {
-      if (!timers.signal.aborted && !current.signal.aborted) stop({ kind: "timed_out" });
-    });
-  };
-  const pauseTimeLimit = (): (() => void) => {
-    paused += 1;
-    if (paused === 1) {
-      limit.abort();
-      left = Math.max(0, left - (clock.now() - since));
-    }
-    let resumed = false;
-    return () => {
-      if (resumed) return;
-      resumed = true;
-      paused -= 1;
-      if (paused === 0 && !settled) startLimit();
-    };
-  };
-  startLimit();
+  const limit = new PausableLimit(clock, seconds * 1000, () => stop({ kind: "timed_out" }));
+  const release = onAbort(signal, () => cancel("It was canceled."));
   const context: CallContext = {
     signal: controller.signal,
     onProgress: (progress) => {
-      if (!settled && stopped === undefined) onProgress?.(progress);
+      if (!settled && stopped === undefined) onProgress?.(saidOnce(progress));
     },
-    pauseTimeLimit,
+    pauseTimeLimit: () => limit.pause(),
   };
-  Promise.resolve()
-    .then((): ToolOutcome | Promise<ToolOutcome> =>
-      // Canceled before it began: then it must not begin.
-      stopped === undefined ? run(context) : { kind: "timed_out" },
-    )
-    .then(
-      (outcome) => settle(stopped ?? checked(outcome)),
-      (error: unknown) => settle(stopped ?? { kind: "failed", reason: messageOf(error) }),
-    );
-  return { ended, cancel };
+  const call = async (): Promise<CallEnd> => {
+    const outcome = await outcomeOf(() => run(context));
+    settled = true;
+    return outcome;
+  };
+  const isStopped: Occasion = (listener) => onAbort(controller.signal, listener);
+  const settle = async (): Promise<CallEnd> => {
+    // It begins when the caller can cancel it. If it is canceled before, it must not begin.
+    await Promise.resolve();
+    const ended =
+      stopped === undefined
+        ? await unlessStuck(call(), isStopped, graceSeconds * 1000, clock)
+        : undefined;
+    limit.end();
+    release();
+    return stopped ?? ended?.value ?? { kind: "timed_out" };
+  };
+  return { ended: settle(), cancel };
+}
+
+/** A time limit that stands still while something pauses it. */
+class PausableLimit {
+  readonly #clock: Clock;
+  readonly #onOver: () => void;
+  /** The rest of the time, when it was last started. */
+  #left: number;
+  #since = 0;
+  #pauses = 0;
+  #isEnded = false;
+  #stop: Release = () => {};
+
+  constructor(clock: Clock, milliseconds: number, onOver: () => void) {
+    this.#clock = clock;
+    this.#left = milliseconds;
+    this.#onOver = onOver;
+    this.#start();
+  }
+
+  /** Returns the way to go on. Of several pauses at once, the last to end counts. */
+  pause(): () => void {
+    this.#pauses += 1;
+    if (this.#pauses === 1) {
+      this.#stop();
+      this.#left = Math.max(0, this.#left - (this.#clock.now() - this.#since));
+    }
+    let isPaused = true;
+    return () => {
+      if (!isPaused) return;
+      isPaused = false;
+      this.#pauses -= 1;
+      if (this.#pauses === 0 && !this.#isEnded) this.#start();
+    };
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#stop();
+  }
+
+  #start(): void {
+    this.#since = this.#clock.now();
+    this.#stop = startTimer(this.#clock, this.#left, this.#onOver);
+  }
+}
+
+/** Never rejects. */
+async function outcomeOf(run: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+  try {
+    return checked(await run());
+  } catch (error) {
+    return { kind: "failed", reason: messageOf(error) };
+  }
 }
 
 /** What a host's tool returned, which may be written without types. */

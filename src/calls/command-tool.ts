@@ -1,5 +1,6 @@
 /** Tools that are commands: JSON on stdin, the result on stdout. */
-import { inContainer, type Place } from "./preparation.ts";
+import { inContainer } from "./container.ts";
+import type { Place } from "./preparation.ts";
 import { failedExit, type Programs } from "./programs.ts";
 import { resultOf } from "./tool-output.ts";
 import type { CallContext, ToolCall, ToolOutcome } from "./tool.ts";
@@ -30,5 +31,5 @@ export async function runCommand(
   );
   if (ended.kind === "failed") return ended;
   if (ended.code !== 0) return failedExit(command[0] ?? "", ended.code, ended.tail);
-  return { kind: "succeeded", value: resultOf(ended.result, programs.options.redact) };
+  return { kind: "succeeded", value: await resultOf(ended.result, programs.options.redact) };
 }

@@ -10,12 +10,14 @@ import type {
   ProgressNotification,
   Tool as ServerTool,
 } from "@modelcontextprotocol/client";
-import { clip } from "../events/cut.ts";
-import { startTimeLimit } from "../platform/time-limit.ts";
+import type { Redactor } from "../events/redact.ts";
+import { startTimeLimit, unlessAborted, within } from "../events/waiting.ts";
+import { systemClock } from "../platform/clock.ts";
 import { boundedFetch, failBrokenStreams } from "./mcp-http.ts";
 import { ServerProgram } from "./mcp-program.ts";
 import { outcomeOf } from "./mcp-result.ts";
 import type { ServerAddress } from "./mcp-variables.ts";
+import { redactedBeginning } from "./redacted-value.ts";
 import type { CallContext, ToolOutcome } from "./tool.ts";
 
 export interface ConnectOptions {
@@ -28,7 +30,7 @@ export interface ConnectOptions {
   readonly graceMs: number;
   /** For the start, and for reading the list of tools. */
   readonly startMs: number;
-  readonly redact: (text: string) => string;
+  readonly redactor: Pick<Redactor, "text" | "stream">;
   /** Aborts the start, and ends what was started. */
   readonly signal: AbortSignal;
   /** Called before anything is started. */
@@ -42,6 +44,8 @@ const noTimeout = 2 ** 31 - 1;
 /** For a server that doesn't know the question which versions it knows. Programs answer what they don't know, or not. */
 const probeMs = 4_000;
 const mostPages = 100;
+/** In all pages. */
+const mostListed = 20_000;
 /** Of stderr, in a reason. */
 const shownErrors = 2_000;
 const longestMessage = 1_000;
@@ -73,10 +77,11 @@ export class Connection {
     if (options.signal.aborted) throw new Error(String(options.signal.reason));
     const connection = new Connection(address, options, loaded);
     options.onOpen(connection);
-    const limit = startTimeLimit(options.startMs, options.signal);
+    const limit = startTimeLimit(systemClock, options.startMs, options.signal);
     try {
       const starting = connection.#start().then(() => connection.tools());
-      await Promise.race([starting, abortOf(limit.signal)]);
+      if ((await unlessAborted(starting, limit.signal)) === undefined)
+        throw new Error(String(limit.signal.reason));
       return connection;
     } catch (error) {
       const reason = limit.isOver
@@ -118,7 +123,7 @@ export class Connection {
     params: Readonly<Record<string, unknown>>,
     { signal, onProgress }: CallContext,
   ): Promise<ToolOutcome> {
-    const { redact } = this.#options;
+    const { text: redact, stream } = this.#options.redactor;
     try {
       const result = await this.#client.callTool(
         { name: tool.name, arguments: params },
@@ -129,7 +134,7 @@ export class Connection {
           onprogress: (progress) => onProgress(progressOf(progress, redact)),
         },
       );
-      return outcomeOf(result, redact);
+      return await outcomeOf(result, stream);
     } catch (error) {
       if (signal.aborted) return { kind: "timed_out" };
       const isLost = this.#isConnectionError(error);
@@ -202,9 +207,7 @@ export class Connection {
     });
     failBrokenStreams(transport);
     this.#leave = async () => {
-      const limit = startTimeLimit(this.#options.graceMs, new AbortController().signal);
-      await Promise.race([transport.terminateSession(), abortOf(limit.signal)]);
-      limit.end();
+      await within(transport.terminateSession(), this.#options.graceMs, systemClock);
     };
     await this.#client.connect(transport, { timeout: noTimeout });
   }
@@ -246,7 +249,8 @@ export class Connection {
         { method: "tools/list", params },
         { timeout: this.#options.startMs },
       );
-      tools.push(...list.tools);
+      for (const tool of list.tools) tools.push(tool);
+      if (tools.length > mostListed) throw new Error(`it lists more than ${mostListed} tools`);
       cursor = list.nextCursor;
       if (cursor === undefined) return tools;
     }
@@ -271,12 +275,12 @@ export class Connection {
   #described(error: unknown): string {
     if (this.#program?.ended !== undefined && this.#closing === undefined)
       return this.#endOfServer();
-    const { redact } = this.#options;
-    return this.#withErrors(clip(redact(messageOf(error)), longestMessage));
+    const { text: redact } = this.#options.redactor;
+    return this.#withErrors(redactedBeginning(messageOf(error), longestMessage, redact));
   }
 
   #withErrors(reason: string): string {
-    const errors = this.#options.redact(this.#program?.errors ?? "").trim();
+    const errors = this.#options.redactor.text(this.#program?.errors ?? "").trim();
     return errors === "" ? reason : `${reason}\n${errors.slice(-shownErrors)}`;
   }
 }
@@ -295,7 +299,9 @@ function progressOf(
       : undefined;
   return {
     ...(percent === undefined ? {} : { percent }),
-    ...(message === undefined ? {} : { message: clip(redact(message), longestMessage) }),
+    ...(message === undefined
+      ? {}
+      : { message: redactedBeginning(message, longestMessage, redact) }),
   };
 }
 
@@ -310,15 +316,4 @@ function messageOf(error: unknown): string {
     one = one.cause;
   }
   return texts.join(": ") || String(error);
-}
-
-/** A promise that rejects when a signal aborts. */
-function abortOf(signal: AbortSignal): Promise<never> {
-  const promise = new Promise<never>((_, reject) => {
-    const abort = (): void => reject(new Error(String(signal.reason)));
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
-  });
-  promise.catch(() => undefined);
-  return promise;
 }

@@ -1,9 +1,9 @@
 /** What goes between us and an MCP server at an address: requests that are answered, and bodies of a bounded size. */
 
 import type { Transport } from "@modelcontextprotocol/client";
-
-/** Bytes of one answer, and of one event of a stream. */
-const longestMessage = 64 * 1024 * 1024;
+import { JsonSize } from "./json-size.ts";
+import { tooLarge } from "./mcp-lines.ts";
+import { longestMessage } from "./mcp-program.ts";
 
 /**
  * `fetch` for a transport. It opens no stream that only waits for news: that would keep this process running, and the
@@ -40,26 +40,31 @@ export function failBrokenStreams(transport: Transport): void {
 
 /** Of the codes that are free for implementations. */
 const streamBroken = -32_000;
-const brokenOff = `The answer of the server broke off, or was longer than ${longestMessage / (1024 * 1024)} MB.`;
+const brokenOff = `The answer of the server broke off, or was too large.`;
 
 /** `byEvent`: the limit is for what comes between two empty lines. */
 function limited(most: number, byEvent: boolean): TransformStream<Uint8Array, Uint8Array> {
   let length = 0;
+  let size = new JsonSize();
   return new TransformStream({
     transform(piece, controller) {
-      length += piece.length;
-      if (
-        byEvent &&
-        Buffer.from(piece)
-          .toString("latin1")
-          .search(/\r?\n\r?\n/) !== -1
-      )
+      let rest = piece;
+      const end = byEvent ? endOfLastEvent(piece) : -1;
+      if (end !== -1) {
         length = 0;
-      if (length > most) {
-        controller.error(
-          new Error(`The server sent more than ${most / (1024 * 1024)} MB at once.`),
-        );
-      } else controller.enqueue(piece);
+        size = new JsonSize();
+        rest = piece.subarray(end);
+      }
+      length += rest.length;
+      size.add(rest);
+      const more = tooLarge(length, most, size);
+      if (more === undefined) controller.enqueue(piece);
+      else controller.error(new Error(`The server sent more than ${more} at once.`));
     },
   });
+}
+
+function endOfLastEvent(piece: Uint8Array): number {
+  const text = Buffer.from(piece).toString("latin1");
+  return Math.max(text.lastIndexOf("\n\n"), text.lastIndexOf("\n\r\n"));
 }

@@ -1,8 +1,9 @@
-/** What an MCP server says about its tools, as far as it can be offered. Pure. */
+/** What an MCP server says about its tools, as far as it can be offered. */
 import type { Tool as ServerTool } from "@modelcontextprotocol/client";
 import { compileValueCheck } from "../document/value-check.ts";
 import { clip } from "../events/cut.ts";
-import { redactedValue } from "./redacted-value.ts";
+import { Breath } from "../platform/breath.ts";
+import { redactedBeginning, redactedValue } from "./redacted-value.ts";
 import type { Tool } from "./tool.ts";
 
 export interface Listing {
@@ -28,25 +29,29 @@ const longestName = 80;
 const mostNamed = 10;
 
 /** `only`: the declaration's `tools`. */
-export function listingOf(
+export async function listingOf(
   server: string,
   definitions: readonly ServerTool[],
   only: readonly string[] | undefined,
   redact: (text: string) => string,
-): Listing {
+): Promise<Listing> {
   const tools = new Map<string, OfferedTool>();
   const left = new Map<string, string[]>();
   const leave = (why: string, name: string): void => {
-    const shown = clip(redact(name), longestName);
-    left.set(why, [...(left.get(why) ?? []), JSON.stringify(shown)]);
+    const names = left.get(why) ?? [];
+    left.set(why, names);
+    names.push(JSON.stringify(redactedBeginning(name, longestName, redact)));
   };
+  const breath = new Breath();
   for (const definition of definitions) {
+    // To compile a schema takes milliseconds.
+    if (breath.isDue) await breath.take();
     const { name } = definition;
     if (only !== undefined && !only.includes(name)) continue;
     const why = offerable.test(name)
       ? (tools.has(name) && "there is another one of the same name") ||
         (tools.size === mostTools && `at most ${mostTools} are offered`) ||
-        schemaProblem(definition.inputSchema)
+        schemaProblem(definition.inputSchema, redact)
       : "its name must consist of at most 128 letters, digits, _, - and .";
     if (typeof why === "string") leave(why, name);
     else tools.set(name, { definition, offered: offered(server, definition, redact) });
@@ -67,13 +72,13 @@ function told(why: string, names: readonly string[]): string {
   return `Not offered: ${shown}${more}: ${why}.`;
 }
 
-function schemaProblem(schema: object): string | undefined {
+function schemaProblem(schema: object, redact: (text: string) => string): string | undefined {
   const { length } = JSON.stringify(schema);
   if (length > longestSchema)
     return `its schema has ${length} characters, more than ${longestSchema}`;
-  const compiled = compileValueCheck(schema);
+  const compiled = compileValueCheck(schema, { lenient: true });
   if (compiled.kind === "compiled") return undefined;
-  return `its schema is invalid (${compiled.reason.slice(0, 200)})`;
+  return `its schema is invalid (${clip(redact(compiled.reason), 200)})`;
 }
 
 function offered(
@@ -87,8 +92,9 @@ function offered(
     name: `${server}/${name}`,
     ...(description === undefined
       ? {}
-      : { description: clip(redact(description), longestDescription) }),
+      : { description: redactedBeginning(description, longestDescription, redact) }),
     parameters: typeof parameters === "object" && parameters !== null ? parameters : {},
+    checksParams: true,
     readOnly,
     // Nothing that it reads changes by another call of the same kind.
     parallelSafe: readOnly,

@@ -5,16 +5,13 @@
  * client neither ends the children of a server nor limits the environment. Invariants: after `close` no process of the
  * group is left, and none with the mark; how it ended is known before `onclose` is called.
  */
-import { spawn, type ChildProcess } from "node:child_process";
+import { StringDecoder } from "node:string_decoder";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { endOf } from "../events/cut.ts";
-import {
-  endGroup,
-  endMarkedProcesses,
-  killMarkedProcesses,
-  signalGroup,
-} from "../platform/processes.ts";
-import { errorMessage } from "../platform/system-error.ts";
+import { within } from "../events/waiting.ts";
+import { systemClock } from "../platform/clock.ts";
+import { endGroup, endMarkedProcesses, killMarkedProcesses } from "../platform/processes.ts";
+import { startProgram, type ProgramEnd, type StartedProgram } from "../platform/programs.ts";
 import { Lines } from "./mcp-lines.ts";
 
 export interface ProgramOptions {
@@ -32,12 +29,10 @@ export interface ProgramOptions {
 
 /** All processes of one server have it in their environment. */
 const SERVER_MARK = "AGENT_JOBS_SERVER";
-/** Bytes of a message: a result of the size that is allowed, whatever its encoding. */
-const longestMessage = 64 * 1024 * 1024;
+/** Bytes of a message: a result of the size that is allowed, with room for what is escaped. */
+export const longestMessage = 32 * 1024 * 1024;
 /** Characters of stderr that are kept, from its end. */
 const keptErrors = 16_384;
-/** How long its last output is waited for when it has exited: its children may hold the pipes open. */
-const drainMs = 200;
 /** How long the exit of a server is waited for that doesn't read any more. */
 const brokenMs = 1_000;
 
@@ -51,10 +46,11 @@ export class ServerProgram implements Transport {
   readonly #options: ProgramOptions;
   readonly #mark = crypto.randomUUID();
   readonly #lines = new Lines(longestMessage);
-  #child: ChildProcess | undefined;
+  readonly #decoder = new StringDecoder("utf8");
+  #program: StartedProgram | undefined;
   #errors = "";
   #ended: string | undefined;
-  #exited: Promise<void> | undefined;
+  #exited: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
   constructor(options: ProgramOptions) {
@@ -71,50 +67,29 @@ export class ServerProgram implements Transport {
     return endOf(this.#errors, keptErrors);
   }
 
-  start(): Promise<void> {
+  async start(): Promise<void> {
     const { command, args, env, cwd } = this.#options;
-    // Its own process group, so that its children are ended with it, and Ctrl-C doesn't reach it before us.
-    const child = spawn(command, args, {
+    const program = startProgram(command, args, {
       cwd,
       env: { ...env, [SERVER_MARK]: this.#mark },
-      detached: process.platform !== "win32",
-      windowsHide: true,
-      stdio: ["pipe", "pipe", "pipe"],
+      conversation: true,
+      // A server that nobody calls doesn't keep this process running. It sees the end of its stdin.
+      keepsRunning: false,
+      onOutput: (piece, stream) => {
+        if (stream === "stdout") this.#read(piece);
+        else this.#errors = (this.#errors + this.#decoder.write(piece)).slice(-2 * keptErrors);
+      },
     });
-    this.#child = child;
-    this.pid = child.pid ?? null;
-    child.stdin.on("error", (error) => this.onerror?.(error));
-    child.stdout.on("data", (piece: Buffer) => this.#read(piece));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      this.#errors = (this.#errors + text).slice(-2 * keptErrors);
-    });
-    // A server that nobody calls doesn't keep this process running. It sees the end of its stdin.
-    for (const part of [child, child.stdin, child.stdout, child.stderr]) unref(part);
-    this.#exited = new Promise((resolve) => {
-      child.once("exit", (code, signal) => {
-        const how = signal === null ? `exit code ${code}` : signal;
-        const done = (): void => {
-          clearTimeout(wait);
-          this.#end(how);
-          resolve();
-        };
-        const wait = setTimeout(done, drainMs);
-        child.once("close", done);
-      });
-    });
-    return new Promise((resolve, reject) => {
-      child.once("spawn", resolve);
-      child.once("error", (error) => {
-        if (child.pid !== undefined) return this.onerror?.(error);
-        const reason = errorMessage(error);
-        this.#end(reason);
-        reject(new Error(reason));
-      });
-    });
+    this.#program = program;
+    this.pid = program.pid ?? null;
+    this.#exited = program.ended.then((end) => this.#end(textOf(end)));
+    if (program.pid !== undefined) return;
+    await this.#exited;
+    throw new Error(this.#ended);
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    const stdin = this.#child?.stdin;
+    const stdin = this.#program?.stdin;
     const error = await new Promise((resolve) => {
       if (this.#ended !== undefined || !stdin?.writable)
         resolve(new Error("The server has ended."));
@@ -122,7 +97,7 @@ export class ServerProgram implements Transport {
     });
     if (!(error instanceof Error)) return;
     // The pipe breaks a moment before it is known how the server ended.
-    await orAfter(this.#exited, brokenMs);
+    await within(this.#exited, brokenMs, systemClock);
     throw error;
   }
 
@@ -135,7 +110,7 @@ export class ServerProgram implements Transport {
   /** Ends it at once, for a process that has no time left. */
   kill(): void {
     if (this.pid === null) return;
-    this.#signal("SIGKILL");
+    this.#program?.signal("SIGKILL");
     killMarkedProcesses(SERVER_MARK, this.#mark);
   }
 
@@ -143,26 +118,26 @@ export class ServerProgram implements Transport {
     const { pid } = this;
     const { graceMs } = this.#options;
     if (pid !== null) {
-      this.#child?.stdin?.end();
-      await orAfter(this.#exited, graceMs / 2);
-      if (process.platform === "win32") this.#signal("SIGKILL");
+      this.#program?.stdin?.end();
+      await within(this.#exited, graceMs / 2, systemClock);
+      if (process.platform === "win32") this.#program?.signal("SIGKILL");
       else await endGroup(pid, graceMs);
       // What has left the group.
       await endMarkedProcesses(SERVER_MARK, this.#mark);
-      await orAfter(this.#exited, graceMs);
+      await within(this.#exited, graceMs, systemClock);
     }
     this.#end("it was ended");
   }
 
   #read(piece: Buffer): void {
     if (this.#ended !== undefined) return;
-    const lines = this.#lines.push(piece);
-    if (lines === undefined) {
-      this.#end(`it sent a message of more than ${longestMessage / (1024 * 1024)} MB`);
+    const read = this.#lines.push(piece);
+    if (read.kind === "too-large") {
+      this.#end(`it sent a message of more than ${read.more}`);
       void this.close();
       return;
     }
-    for (const line of lines) {
+    for (const line of read.lines) {
       try {
         const message = this.#options.parse(line);
         this.onmessage?.(message);
@@ -176,31 +151,21 @@ export class ServerProgram implements Transport {
   #end(how: string): void {
     if (this.#ended !== undefined) return;
     this.#ended = how;
-    this.#child?.stdout?.destroy();
-    this.#child?.stderr?.destroy();
     this.onclose?.();
-  }
-
-  #signal(signal: NodeJS.Signals): void {
-    if (process.platform === "win32") this.#child?.kill(signal);
-    else signalGroup(this.pid ?? 0, signal);
   }
 }
 
-function unref(part: object): void {
-  const method: unknown = Reflect.get(part, "unref");
-  if (typeof method === "function") Reflect.apply(method, part, []);
+function textOf(end: ProgramEnd): string {
+  switch (end.kind) {
+    case "exited":
+      return `exit code ${end.code}`;
+    case "killed":
+      return end.signal ?? "a signal";
+    case "not-started":
+      return end.reason;
+  }
 }
 
 function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
-}
-
-async function orAfter(promise: Promise<void> | undefined, milliseconds: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  await Promise.race([promise, late]);
-  clearTimeout(timer);
 }

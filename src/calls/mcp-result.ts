@@ -1,7 +1,8 @@
-/** What an MCP server answers to a call, as the outcome of a tool: bounded, and without secrets. Pure. */
+/** What an MCP server answers to a call, as the outcome of a tool: bounded, and without secrets. */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 import { clip } from "../events/cut.ts";
-import { redactedValue } from "./redacted-value.ts";
+import type { TextStream } from "../events/text-stream.ts";
+import { redactedData, redactedText } from "./redacted-value.ts";
 import type { ToolOutcome } from "./tool.ts";
 
 /** UTF-16 units of a result. */
@@ -10,27 +11,27 @@ export const longestResult = 10 * 1024 * 1024;
 const longestReason = 8_192;
 
 /** Text parts are joined; what is no text is described. A structured result takes their place. */
-export function outcomeOf(result: CallToolResult, redact: (text: string) => string): ToolOutcome {
+export async function outcomeOf(
+  result: CallToolResult,
+  redact: () => TextStream,
+): Promise<ToolOutcome> {
   const { structuredContent, isError, content } = result;
   // A result of the first protocol version may have none, and types don't reach a server.
   const parts: readonly ContentBlock[] = Array.isArray(content) ? content : [];
   if (isError === true) {
-    const text = redact(textOf(parts).slice(0, longestResult));
+    const text = await redactedText(textOf(parts).slice(0, longestResult), redact);
     return {
       kind: "failed",
       reason: clip(text, longestReason) || "The tool failed without a reason.",
     };
   }
-  const size =
-    structuredContent === undefined
-      ? parts.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0)
-      : JSON.stringify(structuredContent).length;
+  const value = structuredContent === undefined ? textOf(parts) : structuredContent;
+  const size = typeof value === "string" ? value.length : JSON.stringify(value).length;
   if (size > longestResult) {
     const reason = `The result has ${megabytes(size)} MB, more than ${megabytes(longestResult)} MB.`;
     return { kind: "failed", reason };
   }
-  const value = structuredContent === undefined ? textOf(parts) : structuredContent;
-  return { kind: "succeeded", value: redactedValue(value, redact) };
+  return { kind: "succeeded", value: await redactedData(value, redact) };
 }
 
 function textOf(parts: readonly ContentBlock[]): string {
@@ -60,7 +61,7 @@ function described(uri: string, mimeType: string | undefined): string {
 }
 
 function bytesOfBase64(data: string): number {
-  return Math.floor((data.replace(/=+$/, "").length * 3) / 4);
+  return Math.floor((data.replace(/(?<!=)=+$/, "").length * 3) / 4);
 }
 
 function megabytes(size: number): string {

@@ -5,8 +5,12 @@
  * it at once; a run starts a server at most three times, so one that keeps ending can't hold it up; after `close` there
  * is no server, and none is started.
  */
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import type { Redactor } from "../events/redact.ts";
+import { unlessAborted } from "../events/waiting.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
-import { removeDirectory } from "../platform/files.ts";
+import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import { Connection } from "./mcp-connection.ts";
 import type { McpHost } from "./mcp-host.ts";
@@ -15,7 +19,7 @@ import { ServersOfRun, type McpRun, type ServerKey } from "./mcp-run.ts";
 export interface McpServersOptions {
   /** Of this process. A server sees what is on the allow-list for every process, and its own `env`. */
   readonly environment: Environment;
-  readonly redact: (text: string) => string;
+  readonly redactor: Pick<Redactor, "text" | "stream">;
   /** Of agent-jobs: what servers are told. */
   readonly version: string;
   /** The value of `AGENT_JOBS_RUN` in the environment of each server. Default: a random one. */
@@ -50,7 +54,7 @@ export class McpServers {
 
   /** The servers as one run sees them. */
   forRun(run: McpRun): McpHost {
-    return new ServersOfRun(this, run, this.#options.redact);
+    return new ServersOfRun(this, run, this.#options.redactor.text);
   }
 
   /** The server, if it is up. */
@@ -72,7 +76,9 @@ export class McpServers {
     const start = this.#starting.get(key.id) ?? this.#start(key);
     start.waiting += 1;
     try {
-      return await orAborted(start.connection, signal);
+      const started = await unlessAborted(start.connection, signal);
+      if (started === undefined) throw new Error("The start was canceled.");
+      return started.value;
     } finally {
       start.waiting -= 1;
       if (start.waiting === 0) this.#abandon(key, start);
@@ -115,16 +121,18 @@ export class McpServers {
     if (this.#closing !== undefined) throw new Error("The host is closed.");
     // A program that doesn't close its host ends its servers, too.
     if (this.#folder === undefined) process.once("exit", this.#kill);
-    const { environment, redact, version, startMs = 15_000, graceMs = 1_000 } = this.#options;
+    const { environment, redactor, version, startMs = 15_000, graceMs = 1_000 } = this.#options;
     this.#folder ??= makeRunFolder("mcp-", this.#options.mark);
-    const { mark } = await this.#folder;
+    const { mark, path } = await this.#folder;
+    const folder = cwd ?? join(path, randomUUID());
+    if (cwd === undefined) await makeDirectory(folder);
     return Connection.open(address, {
       version,
-      cwd,
+      cwd: folder,
       environment: { ...childEnvironment(environment), [RUN_MARK]: mark },
       graceMs,
       startMs,
-      redact,
+      redactor,
       signal,
       onOpen: (connection) => void this.#open.add(connection),
     });
@@ -138,19 +146,5 @@ export class McpServers {
     process.off("exit", this.#kill);
     const folder = await this.#folder?.catch(() => undefined);
     if (folder !== undefined) await removeDirectory(folder.path).catch(() => undefined);
-  }
-}
-
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  let abort = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(new Error("The start was canceled."));
-  });
-  if (signal.aborted) abort();
-  else signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }

@@ -11,6 +11,7 @@ import { isRecord } from "../document/guards.ts";
 import { compileValueCheck, type ValueCheck, type ValueProblem } from "../document/value-check.ts";
 import type { Clock } from "../events/clock.ts";
 import { cut } from "../events/cut.ts";
+import { onAbort } from "../events/waiting.ts";
 import { graceSeconds, startCall, toolSeconds, type CallEnd } from "./call.ts";
 import type { Tool, ToolProgress } from "./tool.ts";
 
@@ -67,7 +68,7 @@ export class ModelCalls {
   #checkOf(tool: Tool): ValueCheck | string {
     const known = this.#checks.get(tool);
     if (known !== undefined) return known;
-    const compiled = compileValueCheck(tool.parameters);
+    const compiled = compileValueCheck(tool.parameters, { lenient: tool.checksParams ?? false });
     if (compiled.kind === "invalid")
       return `The parameters are not a valid JSON Schema: ${compiled.reason}`;
     this.#checks.set(tool, compiled.check);
@@ -96,13 +97,7 @@ export class ModelCalls {
       graceSeconds,
       onProgress,
     });
-    const stop = (): void => running.cancel(stopped.reason);
-    signal.addEventListener("abort", stop, { once: true });
-    try {
-      return await running.ended;
-    } finally {
-      signal.removeEventListener("abort", stop);
-    }
+    return running.ended.finally(onAbort(signal, () => running.cancel(stopped.reason)));
   }
 
   async #answer(tool: Tool, end: CallEnd): Promise<ModelAnswer> {

@@ -4,7 +4,8 @@ import { writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { isUnder } from "../permissions/paths.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
-import { inContainer, type Place } from "./preparation.ts";
+import { inContainer } from "./container.ts";
+import type { Place } from "./preparation.ts";
 import { failed, failedExit, withTail, type Programs } from "./programs.ts";
 import { resultOf } from "./tool-output.ts";
 import type { CallContext, ToolCall, ToolOutcome } from "./tool.ts";
@@ -81,7 +82,7 @@ export async function runModule(
   const { code, result, tail } = ended;
   const [, kind, text = ""] = /^(returned|threw)\n([^]*)$/.exec(result) ?? [];
   if (kind === "returned")
-    return { kind: "succeeded", value: resultOf(text, programs.options.redact) };
+    return { kind: "succeeded", value: await resultOf(text, programs.options.redact) };
   if (kind === "threw") return withTail(failed(text), tail);
   if (code === unsettled) {
     return withTail(failed("The function never returns: nothing can settle its promise."), tail);

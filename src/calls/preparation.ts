@@ -1,16 +1,14 @@
 /** What a tool needs before it can run, and where it then runs: here, or in a container. */
-import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import type { ToolDeclaration } from "../entry/model.ts";
 import { isUnder } from "../permissions/paths.ts";
 import type { Environment } from "../platform/environment.ts";
-import { runToEnd } from "../platform/programs.ts";
 import { findProgram } from "../platform/search-path.ts";
 import { buildPlan, defaultBuildMinutes, type BuildPlan } from "./builds.ts";
 import { dockerfileOf, imageOf, plainCommandsOf } from "./dockerfile.ts";
-import { failed, marks, type Program, type ProgramsOptions } from "./programs.ts";
+import { failed, type Program } from "./programs.ts";
 import { readRecipe, recipeFile, type Recipe } from "./recipe.ts";
 
 type Failure = ReturnType<typeof failed>;
@@ -119,69 +117,4 @@ function isFileIn(workingDirectory: string, name: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** The variable with the folder of long results, which tools may read. */
-export const RESULTS = "AGENT_JOBS_RESULTS";
-
-/** A command in a container of an image that has been built, with the working directory at the same path as here. */
-export function inContainer(
-  image: string,
-  [program = "", ...args]: readonly string[],
-  { workingDirectory, variables, container = {} }: ProgramsOptions,
-  files: readonly string[] = [],
-): Pick<Program, "command" | "cleanUp"> {
-  const name = `agent-jobs-${randomUUID()}`;
-  const { uid, gid } = ids();
-  const results = container[RESULTS];
-  const command = [
-    "docker",
-    "run",
-    "--rm",
-    "--interactive",
-    "--init",
-    "--name",
-    name,
-    ...(uid === undefined ? [] : ["--user", `${uid}:${gid}`]),
-    "--mount",
-    mount(workingDirectory, false),
-    ...[...files, ...(results === undefined ? [] : [results])].flatMap((path) => [
-      "--mount",
-      mount(path, true),
-    ]),
-    "--workdir",
-    workingDirectory,
-    // Docker takes the values from its own environment: they are in nobody's list of processes.
-    ...[...Object.keys(container), ...marks].flatMap((variable) => ["--env", variable]),
-    "--env",
-    "HOME=/tmp",
-    "--entrypoint",
-    program,
-    image,
-    ...args,
-  ];
-  // Docker's client may be gone while the container runs on.
-  const cleanUp = async (): Promise<void> => {
-    const options = { cwd: workingDirectory, env: variables };
-    const signal = AbortSignal.timeout(10_000);
-    await runToEnd("docker", ["rm", "--force", name], { ...options, signal });
-  };
-  return { command, cleanUp };
-}
-
-function ids(): { readonly uid: number | undefined; readonly gid: number | undefined } {
-  return { uid: process.getuid?.(), gid: process.getgid?.() };
-}
-
-/** Docker reads the option as a line of CSV. */
-function mount(path: string, readOnly: boolean): string {
-  const fields = [
-    "type=bind",
-    `source=${path}`,
-    `target=${path}`,
-    ...(readOnly ? ["readonly"] : []),
-  ];
-  return fields
-    .map((field) => (/[",\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field))
-    .join(",");
 }

@@ -9,6 +9,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
+import { onAbort } from "../events/waiting.ts";
 import { isDirectory } from "../platform/files.ts";
 import { endGroup, endMarkedProcesses } from "../platform/processes.ts";
 import { startProgram, type ProgramEnd } from "../platform/programs.ts";
@@ -60,6 +61,9 @@ export type ProgramResult =
       readonly tail: string;
     }
   | Extract<ToolOutcome, { kind: "failed" }>;
+
+/** The variable with the folder of long results, which tools may read. */
+export const RESULTS = "AGENT_JOBS_RESULTS";
 
 /** All processes of one call have it in their environment. */
 const CALL_MARK = "AGENT_JOBS_CALL";
@@ -139,15 +143,16 @@ export class Programs {
       stopped ??= why;
       ending ??= end();
     };
-    const cancel = (): void => stop(canceled);
-    const signals = [context.signal, this.#closed.signal];
-    for (const signal of signals) signal.addEventListener("abort", cancel);
+    const releases = [context.signal, this.#closed.signal].map((signal) =>
+      onAbort(signal, () => stop(canceled)),
+    );
     const ended = await started.ended;
-    for (const signal of signals) signal.removeEventListener("abort", cancel);
+    for (const release of releases) release();
     await ending;
     for (const log of Object.values(logs)) log.end();
     progress.end();
-    const text = bytes.text(redact());
+    // Of a call that was stopped, nobody needs it.
+    const text = stopped === undefined ? await bytes.text(redact) : "";
     const printed = result === "stdout" ? tailOf(text) : logs.stdout.tail;
     const tail = joinTails(printed, logs.stderr.tail);
     if (stopped !== undefined) return withTail(stopped, tail);

@@ -1,8 +1,63 @@
-/** A JSON value without secrets. Pure. */
+/**
+ * Data without secrets. What a tool returns may have ten megabytes: it is redacted in parts, and everything else
+ * goes on between them.
+ */
 import { isRecord } from "../document/guards.ts";
+import { beginningOf, clip } from "../events/cut.ts";
+import type { TextStream } from "../events/text-stream.ts";
+import { Breath } from "../platform/breath.ts";
 
 /** A value that is nested deeper is replaced by its text. */
 const deepest = 200;
+/** UTF-16 units: a part takes a few milliseconds at most. */
+const part = 32 * 1024;
+
+/** What is redacted beyond what is shown, so that a secret at the end of it is seen as a whole. */
+const edge = 64 * 1024;
+
+/** The beginning of a text that may have any length, with a mark where something is left out. */
+export function redactedBeginning(
+  text: string,
+  length: number,
+  redact: (text: string) => string,
+): string {
+  return clip(redact(beginningOf(text, length + edge)), length);
+}
+
+/** A text of any length. */
+export async function redactedText(text: string, redact: () => TextStream): Promise<string> {
+  const [redacted = ""] = await redactedTexts([text], redact);
+  return redacted;
+}
+
+/** The same as `redactedValue`, for a value of any size. */
+export async function redactedData(value: unknown, redact: () => TextStream): Promise<unknown> {
+  const texts: string[] = [];
+  redactedValue(value, (text) => {
+    texts.push(text);
+    return text;
+  });
+  const redacted = (await redactedTexts(texts, redact)).values();
+  return redactedValue(value, () => redacted.next().value ?? "");
+}
+
+async function redactedTexts(
+  texts: readonly string[],
+  redact: () => TextStream,
+): Promise<readonly string[]> {
+  const breath = new Breath();
+  const redacted: string[] = [];
+  for (const text of texts) {
+    const stream = redact();
+    let passed = "";
+    for (let from = 0; from < text.length; from += part) {
+      passed += stream.push(text.slice(from, from + part));
+      if (breath.isDue) await breath.take();
+    }
+    redacted.push(passed + stream.end());
+  }
+  return redacted;
+}
 
 /** A copy of plain data with every text of it, names of fields included, redacted. */
 export function redactedValue(value: unknown, redact: (text: string) => string): unknown {

@@ -3,14 +3,14 @@
  * allow to read them. A text is never longer than the relic allows, and has been redacted before anything is
  * taken from it. Everything is read anew each time: the files are those that agents work on.
  */
-import { constants } from "node:fs";
-import { type FileHandle, open, realpath } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Permissions, RelicDeclaration } from "../entry/model.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { isUnder, type PathContext } from "../permissions/paths.ts";
 import { decidePermission } from "../permissions/policy.ts";
+import { openJudged } from "../platform/files.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { type Passage, PassageSearch, wordsOf } from "./passages.ts";
 import { charactersPerToken, type CallContext, type Relic, type ToolOutcome } from "./tool.ts";
@@ -291,21 +291,19 @@ function wholeLines(text: string, characters: number): string {
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {
-  const handle = await openFile(path);
+  const handle = await openJudged(path);
   try {
-    const found = await handle?.stat();
-    return found?.isFile() === true ? found.size : undefined;
+    return (await handle?.stat())?.size;
   } finally {
     await handle?.close();
   }
 }
 
-/** Up to so many bytes of a regular file. Undefined: it is none any more. */
+/** Up to so many bytes of a file. Undefined: it is not the file any more that was judged, or can't be read. */
 async function startOf(path: string, bytes: number): Promise<Uint8Array | undefined> {
-  const handle = await openFile(path);
+  const handle = await openJudged(path);
   if (handle === undefined) return undefined;
   try {
-    if (!(await handle.stat()).isFile()) return undefined;
     const buffer = new Uint8Array(bytes);
     let length = 0;
     while (length < bytes) {
@@ -319,10 +317,4 @@ async function startOf(path: string, bytes: number): Promise<Uint8Array | undefi
   } finally {
     await handle.close();
   }
-}
-
-/** A path that has been resolved: no link is followed any more, and a pipe without a writer is not waited for. */
-async function openFile(path: string): Promise<FileHandle | undefined> {
-  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-  return open(path, flags).catch(() => undefined);
 }

@@ -1,11 +1,14 @@
 /** What a tool prints: lines that tell how far it is, the end of its log, and its result. */
 import { StringDecoder } from "node:string_decoder";
-import { plainCopy } from "../document/plain.ts";
 import { isRecord } from "../document/guards.ts";
 import type { Clock } from "../events/clock.ts";
+import { startTimer, type Release } from "../events/waiting.ts";
 import { withoutSequences } from "../events/hidden-text.ts";
 import type { TextStream } from "../events/text-stream.ts";
-import { redactedValue } from "./redacted-value.ts";
+import { Breath } from "../platform/breath.ts";
+import { JsonSize } from "./json-size.ts";
+import { progressOf } from "./progress.ts";
+import { redactedData, redactedText } from "./redacted-value.ts";
 import type { ToolProgress } from "./tool.ts";
 
 /** Bytes that a tool may print as its result. */
@@ -14,6 +17,8 @@ export const longestResult = 10_000_000;
 const keptTail = 4_000;
 const longestLine = 1_000;
 const linesPerSecond = 100;
+/** Bytes of a result whose values are counted before everything else has its turn. */
+const countedAtOnce = 1_000_000;
 
 /** The redactor holds back what may be the beginning of a secret: in silence for no longer than this. */
 const silenceMs = 1_000;
@@ -25,7 +30,8 @@ export class ToolLog {
   readonly #clock: Clock;
   readonly #onLine: (line: string) => void;
   #redacted: TextStream;
-  #silence = new AbortController();
+  /** Flushes what is held back when nothing more comes. */
+  #silence: Release = () => {};
   #tail = "";
   #line = "";
 
@@ -37,25 +43,19 @@ export class ToolLog {
   }
 
   push(piece: Buffer): void {
-    this.#silence.abort();
+    this.#silence();
     const text = this.#decoder.write(piece);
     this.#add(this.#redacted.push(text));
     // Only a whole line: half a secret may be followed by the other half.
-    if (/[\r\n]$/.test(text)) void this.#flushInSilence();
+    if (/[\r\n]$/.test(text))
+      this.#silence = startTimer(this.#clock, silenceMs, () => this.#flush(""));
   }
 
   end(): void {
-    this.#silence.abort();
+    this.#silence();
     this.#flush(this.#decoder.end());
     this.#pass(this.#line);
     this.#line = "";
-  }
-
-  async #flushInSilence(): Promise<void> {
-    const silence = new AbortController();
-    this.#silence = silence;
-    await this.#clock.sleep(silenceMs, silence.signal);
-    if (!silence.signal.aborted) this.#flush("");
   }
 
   #flush(last: string): void {
@@ -112,7 +112,7 @@ export function lineProgress(
   let late: string | undefined;
   const pass = (line: string): void => {
     late = undefined;
-    onProgress(progressOf(line));
+    onProgress(progressIn(line));
   };
   return {
     line: (line) => {
@@ -134,17 +134,10 @@ export function lineProgress(
   };
 }
 
-/** `{"percent": 40, "message": "…"}`, or a line that begins or ends with a percentage. Else it is a message. */
-function progressOf(line: string): ToolProgress {
+/** `{"percent": 40, "message": "…"}`, or a line as people write it. */
+function progressIn(line: string): ToolProgress {
   const text = line.trim();
-  const told = text.startsWith("{") ? jsonProgress(text) : undefined;
-  if (told !== undefined) return told;
-  const [whole, atBegin, atEnd] =
-    /^[[(]?\s*(\d{1,3}(?:\.\d+)?)\s?%(?!\w)|(?<![\w.,])(\d{1,3}(?:\.\d+)?)\s?%[\])]?$/.exec(text) ??
-    [];
-  const percent = Number(atBegin ?? atEnd ?? Number.NaN);
-  if (!(percent <= 100)) return { message: line };
-  return whole === text ? { percent } : { percent, message: line };
+  return (text.startsWith("{") ? jsonProgress(text) : undefined) ?? progressOf(line);
 }
 
 function jsonProgress(text: string): ToolProgress | undefined {
@@ -171,26 +164,33 @@ export class BoundedBytes {
     return this.#length <= longestResult;
   }
 
-  text(redacted: TextStream): string {
-    const text = new TextDecoder().decode(Buffer.concat(this.#pieces));
-    return redacted.push(text) + redacted.end();
+  text(redact: () => TextStream): Promise<string> {
+    return redactedText(new TextDecoder().decode(Buffer.concat(this.#pieces)), redact);
   }
 }
 
 /**
  * A result from its text, which was redacted: JSON, or the text itself without its last line break. A number that
- * JavaScript can't hold, such as a long id, is a text.
+ * JavaScript can't hold, such as a long id, is a text, and so is JSON with too many values.
  */
-export function resultOf(text: string, redact: () => TextStream): unknown {
-  const value = parsed(text);
-  if (value === undefined || plainCopy(value).kind === "rejected" || isInexact(value)) {
-    return text.replace(/\r?\n$/, "");
-  }
+export async function resultOf(text: string, redact: () => TextStream): Promise<unknown> {
+  const value = (await isModest(text)) ? parsed(text) : undefined;
+  if (value === undefined || isInexact(value)) return text.replace(/\r?\n$/, "");
   // What was escaped is seen now.
-  return redactedValue(value, (part) => {
-    const stream = redact();
-    return stream.push(part) + stream.end();
-  });
+  return redactedData(value, redact);
+}
+
+async function isModest(text: string): Promise<boolean> {
+  if (!/^\s*[[{"\dtfn-]/.test(text)) return false;
+  const bytes = Buffer.from(text);
+  const size = new JsonSize();
+  const breath = new Breath();
+  for (let from = 0; from < bytes.length; from += countedAtOnce) {
+    size.add(bytes.subarray(from, from + countedAtOnce));
+    if (size.isTooLarge || size.isTooDeep) return false;
+    if (breath.isDue) await breath.take();
+  }
+  return true;
 }
 
 function isInexact(value: unknown): boolean {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The bin: arguments in, exit code out. */
 import { exitCode, output } from "./process.ts";
-import { runProgram } from "./program.ts";
+import { reportBug, runProgram } from "./program.ts";
 
 // `agent-jobs run … | head` closes the output early. The run continues, and keeps its exit code.
 let lost: string | undefined;
@@ -9,6 +9,12 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") lost ??= error.message;
 });
 process.stderr.on("error", () => {});
+
+// Node would print it as it is.
+process.on("uncaughtException", (error) => {
+  reportBug(error);
+  process.exit(exitCode.failed);
+});
 
 const args = process.argv.slice(2);
 // Hides the arguments: every user of the machine can read the list of processes.

@@ -1,7 +1,6 @@
 /** The command line: names, help texts, and the one place where an error becomes text and an exit code. */
 import { inspect } from "node:util";
 import { Command, CommanderError, Option } from "commander";
-import { withoutSecrets } from "../app/secrets.ts";
 import { parsePort, UsageError } from "../app/options.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { version } from "../app/run-spec.ts";
@@ -37,21 +36,23 @@ export async function runProgram(args: readonly string[]): Promise<ExitCode> {
       return error.exitCode === 0 ? exitCode.success : exitCode.usage;
     }
     if (error instanceof DiagnosticsError) {
-      for (const diagnostic of error.diagnostics) say(diagnosticLine(diagnostic));
+      for (const diagnostic of error.diagnostics) output.printError(diagnosticLine(diagnostic));
       return exitCode.usage;
     }
     if (error instanceof UsageError) {
-      say(`agent-jobs: ${error.message}`);
+      output.printError(`agent-jobs: ${error.message}`);
       return exitCode.usage;
     }
-    say(`agent-jobs: this is a bug in agent-jobs. Please report it.\n${inspect(error)}`);
+    reportBug(error);
     return exitCode.failed;
   }
 }
 
-/** An error may quote options or the environment. */
-function say(text: string): void {
-  output.printError(withoutSecrets(text, { environment: process.env }));
+/** Reports an error that nothing else has explained. */
+export function reportBug(error: unknown): void {
+  output.printError(
+    `agent-jobs: this is a bug in agent-jobs. Please report it.\n${inspect(error)}`,
+  );
 }
 
 const ENTRY = "entry file, YAML or JSON";

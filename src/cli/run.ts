@@ -3,7 +3,6 @@ import { asFlag } from "../app/options.ts";
 import { readUserInputFile } from "../app/options-paths.ts";
 import { prepareRun, type RunOptions } from "../app/prepare-run.ts";
 import { executeRun } from "../app/run.ts";
-import { withoutSecrets } from "../app/secrets.ts";
 import { createTerminalAsker, type TerminalAsker } from "../app/terminal-asker.ts";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import {
@@ -37,7 +36,7 @@ export async function run(
     const options = await runOptions(entryFile, jobName, flags);
     const prepared = await prepareRun(options);
     for (const warning of flags.quiet === true ? [] : prepared.warnings) {
-      output.printError(withoutSecrets(diagnosticLine(warning), { environment: process.env }));
+      output.printError(diagnosticLine(warning));
     }
     const { outcome, reporterFailures, complete } = await executeRun(prepared, options, {
       ...signals,

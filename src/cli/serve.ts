@@ -10,9 +10,9 @@ import type { Rehearsal } from "../app/host-options.ts";
 import { JobHost } from "../app/job-host.ts";
 import { asFlag, UsageError } from "../app/options.ts";
 import { checkRuntime, missingModel } from "../app/run.ts";
-import { withoutSecrets } from "../app/secrets.ts";
 import { environmentWarnings } from "../app/workflow-options.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
+import { onAbort } from "../events/waiting.ts";
 import { exampleEntry } from "../generated/example-entry.ts";
 import type { PortalRehearsal } from "../report/boot.ts";
 import { JournalFolder } from "../report/journals.ts";
@@ -53,10 +53,8 @@ export async function serve(flags: ServeFlags): Promise<ExitCode> {
   try {
     const server = await start(flags);
     const { signal } = signals;
-    const stop = (): void => void server.stop();
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop);
-    signals.lastCall.addEventListener("abort", server.kill);
+    onAbort(signal, () => void server.stop());
+    onAbort(signals.lastCall, server.kill);
     announce(server, flags);
     await server.ended;
     return exitCode.success;
@@ -103,7 +101,7 @@ async function start(flags: ServeFlags): Promise<Served> {
     const permissions = options.permissions ?? rehearsal?.permissions;
     const read = await readEntry(file, { environment: env, permissions });
     for (const warning of [...read.warnings, ...environmentWarnings(env, environment)])
-      sayError(diagnosticLine(warning));
+      output.printError(diagnosticLine(warning));
     if (rehearsal !== undefined) checkNames(rehearsal, read);
   }
   const journals = await journalsFolder(flags.journals);
@@ -136,7 +134,7 @@ async function start(flags: ServeFlags): Promise<Served> {
       rehearsal: rehearsal && factsOf(rehearsal),
     });
     const missing = missingModel(shared, rehearsal !== undefined, asFlag);
-    if (missing !== undefined) sayError(`agent-jobs: warning: ${missing}`);
+    if (missing !== undefined) output.printError(`agent-jobs: warning: ${missing}`);
     return { ...server, kill: () => host.kill(), ended: server.ended.then(cleanUp) };
   } catch (error) {
     await cleanUp();
@@ -213,8 +211,4 @@ function announce({ url }: HttpServer, { token }: ServeFlags): void {
       : [`Both require the token: open ${url}?token=TOKEN, or send Authorization: Bearer TOKEN`]),
   ];
   output.print(lines.join("\n"));
-}
-
-function sayError(text: string): void {
-  output.printError(withoutSecrets(text, { environment: process.env }));
 }

@@ -22,7 +22,7 @@ export function callTool(
     const end = await tryTool(name, params, options);
     switch (end.kind) {
       case "succeeded":
-        if (typeof end.value === "string") output.print(end.value);
+        if (typeof end.value === "string") output.printData(end.value);
         else output.printJson(end.value);
         return exitCode.success;
       case "failed":
@@ -39,7 +39,7 @@ export async function buildToolOf(name: string, flags: ToolBuildFlags): Promise<
   const { print, plain, entry, workingDirectory } = flags;
   if (print === true) {
     const options = { entryFile: entry, workingDirectory };
-    output.print(await printedBuild(name, plain === true, options));
+    output.printData(await printedBuild(name, plain === true, options));
     return exitCode.success;
   }
   return withOptions(flags, async (options) => {

@@ -6,6 +6,7 @@
  * answer of the model server lifts it for all; no single wait is longer than `LONGEST_PAUSE_MS`.
  */
 import type { Clock } from "../events/clock.ts";
+import { linkSignals } from "../events/waiting.ts";
 
 const SHORTEST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -70,7 +71,9 @@ export class RateLimit {
       const pause = rest <= 0 ? LONGEST_PAUSE_MS : Math.min(rest, LONGEST_PAUSE_MS);
       if (!reported) onWait(pause);
       reported = true;
-      await this.#clock.sleep(pause, AbortSignal.any([signal, this.#change.signal]));
+      const either = linkSignals([signal, this.#change.signal]);
+      await this.#clock.sleep(pause, either.signal);
+      either.end();
     }
     return () => {};
   }

@@ -9,6 +9,7 @@ import type { FlowWork, LeafWork, TaskWork } from "../entry/model.ts";
 import { crashAdvice, crashText } from "../events/crash.ts";
 import type { ExceededLimit, LimitScope } from "../events/exceeded-limit.ts";
 import type { RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
+import { onAbort } from "../events/waiting.ts";
 import type { RunPlan } from "../events/plan.ts";
 import type { DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
 import type { FlowEnd } from "./flow.ts";
@@ -323,9 +324,7 @@ class Run {
   ): Promise<DelegateEnd> {
     const { entry } = this.#spec;
     const scope = this.#scope.child();
-    const cancel = (): void => scope.stop({ kind: "canceled", reason: "canceled" });
-    if (signal.aborted) cancel();
-    else signal.addEventListener("abort", cancel, { once: true });
+    const release = onAbort(signal, () => scope.stop({ kind: "canceled", reason: "canceled" }));
     const { outcome, answer } = await this.#runTask({
       workId,
       taskId,
@@ -336,7 +335,7 @@ class Run {
       userInput: input,
       depth: depth + 1,
     });
-    signal.removeEventListener("abort", cancel);
+    release();
     scope.dispose();
     const { text = "" } = answer;
     if (outcome.kind === "succeeded") return { ...answer, kind: "succeeded", text };

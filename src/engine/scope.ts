@@ -6,6 +6,7 @@
 import { crashText, type Crash } from "../events/crash.ts";
 import { limitText, type ExceededLimit } from "../events/exceeded-limit.ts";
 import type { Clock } from "../events/clock.ts";
+import { onAbort, startTimer, unlessStuck, type Release } from "../events/waiting.ts";
 
 export type StopReason =
   | { readonly kind: "canceled"; readonly reason: string }
@@ -26,7 +27,7 @@ export class Scope {
   readonly #listeners = new Set<(reason: StopReason) => void>();
   /** Made on first use of the signal: many scopes need none, and a controller is the most expensive part of a scope. */
   #controller: AbortController | undefined;
-  #release: () => void = () => {};
+  #release: Release = () => {};
   #stopped: StopReason | undefined;
 
   private constructor() {}
@@ -34,11 +35,9 @@ export class Scope {
   /** A scope of its own, stopped as `canceled` when `signal` aborts. */
   static root(signal: AbortSignal | undefined): Scope {
     const scope = new Scope();
-    const onAbort = (): void =>
-      scope.stop({ kind: "canceled", reason: cancelText(signal?.reason) });
-    scope.#release = () => signal?.removeEventListener("abort", onAbort);
-    if (signal?.aborted === true) onAbort();
-    else signal?.addEventListener("abort", onAbort, { once: true });
+    scope.#release = onAbort(signal, () =>
+      scope.stop({ kind: "canceled", reason: cancelText(signal?.reason) }),
+    );
     return scope;
   }
 
@@ -63,7 +62,7 @@ export class Scope {
   }
 
   /** Calls the listener once, when the scope stops; at once if it has. Returns the way to unsubscribe. */
-  onStop(listener: (reason: StopReason) => void): () => void {
+  onStop(listener: (reason: StopReason) => void): Release {
     if (this.#stopped !== undefined) {
       listener(this.#stopped);
       return () => {};
@@ -89,9 +88,6 @@ export class Scope {
 /** How long a stopped run still waits for what it stopped; a cancel must be over within 5 seconds. */
 export const STOP_GRACE_MS = 2_000;
 
-/** Without a reason, `abort` creates an error with a stack each time. */
-const over = "over";
-
 /**
  * Stops scopes that live too long, all after the same time: the oldest is always the next that is due, so
  * that one timer serves them all, however many begin and end meanwhile.
@@ -102,7 +98,7 @@ export class Deadlines {
   readonly #reason: StopReason;
   /** In the order of their deadlines. */
   readonly #due = new Map<Scope, number>();
-  #timer: AbortController | undefined;
+  #timer: Release | undefined;
 
   constructor(clock: Clock, milliseconds: number, reason: StopReason) {
     this.#clock = clock;
@@ -113,7 +109,7 @@ export class Deadlines {
   add(scope: Scope): void {
     if (!Number.isFinite(this.#milliseconds)) return;
     this.#due.set(scope, this.#clock.now() + this.#milliseconds);
-    if (this.#timer === undefined) void this.#watch((this.#timer = new AbortController()));
+    if (this.#timer === undefined) this.#startTimer(this.#milliseconds);
   }
 
   delete(scope: Scope): void {
@@ -122,23 +118,19 @@ export class Deadlines {
 
   /** Must be called at the end, or the timer keeps the process alive. */
   dispose(): void {
-    this.#timer?.abort(over);
+    this.#timer?.();
   }
 
-  async #watch({ signal }: AbortController): Promise<void> {
-    let rest = this.#milliseconds;
-    while (this.#due.size > 0) {
-      await this.#clock.sleep(rest, signal);
-      if (signal.aborted) return;
-      const now = this.#clock.now();
-      for (const [scope, due] of this.#due) {
-        if (due > now) {
-          rest = due - now;
-          break;
-        }
-        this.#due.delete(scope);
-        scope.stop(this.#reason);
-      }
+  #startTimer(milliseconds: number): void {
+    this.#timer = startTimer(this.#clock, milliseconds, () => this.#stopLate());
+  }
+
+  #stopLate(): void {
+    const now = this.#clock.now();
+    for (const [scope, due] of this.#due) {
+      if (due > now) return this.#startTimer(due - now);
+      this.#due.delete(scope);
+      scope.stop(this.#reason);
     }
     this.#timer = undefined;
   }
@@ -148,33 +140,14 @@ export class Deadlines {
  * Waits for `promise`, but no longer than `graceMs` after `scope` has stopped; then undefined. What
  * a session does is bounded by contract: this is the bound for one that breaks it.
  */
-export function unlessStopped<T>(
+export async function unlessStopped<T>(
   scope: Scope,
   clock: Clock,
   graceMs: number,
   promise: Promise<T>,
 ): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    let timer: AbortController | undefined;
-    const release = scope.onStop(() => {
-      timer = new AbortController();
-      void clock.sleep(graceMs, timer.signal).then(() => resolve(undefined));
-    });
-    const end = (): void => {
-      release();
-      timer?.abort(over);
-    };
-    promise.then(
-      (value) => {
-        end();
-        resolve(value);
-      },
-      (error: unknown) => {
-        end();
-        reject(error instanceof Error ? error : new Error(String(error)));
-      },
-    );
-  });
+  const ended = await unlessStuck(promise, (stop) => scope.onStop(stop), graceMs, clock);
+  return ended?.value;
 }
 
 /** The sentence for people about why something was stopped. */

@@ -64,7 +64,7 @@ export const sessionActivity = tagged<SessionActivity, "kind">("kind", {
     reasoningTokens: count,
     cost: amount,
     durationMs: amount,
-    finish: optional(words<AnswerFinish>({ length: true, content_filter: true })),
+    finish: optional(words<AnswerFinish>({ length: true, content_filter: true, error: true })),
     subAgent: flag,
   },
   "model.failed": {

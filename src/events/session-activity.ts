@@ -80,12 +80,13 @@ export interface ModelUsed {
   /** In the runtime's own unit (premium requests); 0 with a custom provider. */
   readonly cost: number;
   readonly durationMs: number;
-  /** Why the answer ended early: at the output limit, or by a content filter. Absent: it is complete. */
+  /** Why the answer ended early. Absent: it is complete. */
   readonly finish?: AnswerFinish;
   readonly subAgent: boolean;
 }
 
-export type AnswerFinish = "length" | "content_filter";
+/** `length`: at the output limit. `error`: the model server broke it off. */
+export type AnswerFinish = "length" | "content_filter" | "error";
 
 /** A model call that failed. The runtime may retry it by itself; later events show the outcome of the turn. */
 export interface ModelFailed {

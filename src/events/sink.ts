@@ -5,6 +5,7 @@
 import type { Clock } from "./clock.ts";
 import { errorToDetailedString } from "./error-detail.ts";
 import type { RunEvent, RunEventBody } from "./event.ts";
+import { within } from "./waiting.ts";
 import type { Redactor } from "./redact.ts";
 
 /** Sees every event of a run, or of all runs of a host, in order and redacted. Its errors never reach a run. */
@@ -151,18 +152,14 @@ export class ReporterSet {
   }
 
   async #close(reporter: Reporter, name: string): Promise<void> {
-    const timeout = new AbortController();
     try {
-      const closed = (reporter.close?.() ?? Promise.resolve()).then(() => true);
-      const timedOut = this.#options.clock.sleep(CLOSE_MS, timeout.signal).then(() => false);
-      if (!(await Promise.race([closed, timedOut]))) {
+      const closed = reporter.close?.() ?? Promise.resolve();
+      if ((await within(closed, CLOSE_MS, this.#options.clock)) === undefined) {
         const late = new Error(`The reporter did not close within ${CLOSE_MS} ms.`);
         this.fail(name, late, reporter.essential);
       }
     } catch (error) {
       this.fail(name, error, reporter.essential);
-    } finally {
-      timeout.abort();
     }
   }
 }

@@ -40,6 +40,8 @@ export interface PermissionContext extends PathContext {
   readonly shellDirectory?: string;
   /** Files, and folders with all they hold, that the run writes about itself: no file tool writes to them. Absolute. */
   readonly kept?: readonly string[];
+  /** The same for what is not known beforehand: whether a real path is a file of any run. Does not throw. */
+  readonly isOfRun?: (realPath: string) => boolean;
   /** Folders that may be read with all they hold, unless a rule denies it. Absolute. */
   readonly readable?: readonly string[];
 }
@@ -113,9 +115,8 @@ function fileReason(
   deep: boolean,
 ): string | undefined {
   const kept = operation === "write" ? (context.kept ?? []) : [];
-  if (rules.everything && rules[operation].deny.length === 0 && kept.length === 0) {
-    return undefined;
-  }
+  const mayBeKept = kept.length > 0 || (operation === "write" && context.isOfRun !== undefined);
+  if (rules.everything && rules[operation].deny.length === 0 && !mayBeKept) return undefined;
   if (typeof path === "string" && Buffer.byteLength(path) > longestPath) {
     return `it is longer than ${longestPath} bytes`;
   }
@@ -125,7 +126,10 @@ function fileReason(
     return "this path can't be resolved with certainty";
   }
   for (const real of reals) {
-    if (kept.some((one) => holds(one, real, context))) return "agent-jobs writes this file itself";
+    const isKept =
+      kept.some((one) => holds(one, real, context)) ||
+      (operation === "write" && !isUnder(real, root) && context.isOfRun?.(real) === true);
+    if (isKept) return "agent-jobs writes this file itself";
     const reason = placeReason(operation, rules, real, root, context, deep);
     if (reason === undefined) continue;
     return real === path || reason !== outside ? reason : `it leads to ${real}, ${outside}`;

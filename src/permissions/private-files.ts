@@ -14,27 +14,28 @@ const names = [
 ];
 
 /** What google-github-actions/auth writes into the workspace. */
-const credentials = { part: String.raw`gha-creds-[^\\/:]*?\.json`, glob: "gha-creds-*.json" };
+const credentials = { part: String.raw`gha-creds-[^\\/:]{0,200}?\.json`, glob: "gha-creds-*.json" };
 
 /** Settings are not committed; these are, as `.env.example`. */
 const examples = ["example", "sample", "template", "dist", "defaults"];
 
 /**
  * For a regular expression that ignores case. A part ends before a separator, a colon or a hyphen. What editors
- * leave beside a file is as private as the file: `.npmrc~`, `#.env#`, `.#.env`, `..env.un~`, `._.netrc`, `.netrc.bak`.
+ * leave beside a file is as private as the file: `.npmrc~`, `#.env#`, `.#.env`, `..env.un~`, `._.netrc`, `.netrc.bak`,
+ * `~$.env`, `.~lock..env#`, `.env,v`, `.npmrc-old`.
  */
 export const privateParts = [
-  String.raw`(?:\.?#|\._?)?`,
+  String.raw`(?:\.?#|\._?|~\$?|\.~lock\.)?`,
   `(?:${[...names.map((name) => name.replace(".", String.raw`\.`)), credentials.part].join("|")})`,
   String.raw`(?!\.(?:${examples.join("|")})(?:$|[:-]))`,
-  String.raw`(?:[~#. ][^\\/:]*?|(?<=\.env)[-_][^\\/:]*?)?`,
+  String.raw`(?:[~#. ,%][^\\/:]*?|(?<!\.git)[-_][^\\/:]*?)?`,
 ].join("");
 
 const privatePart = new RegExp(`^(?:${privateParts})$`, "i");
 
-/** Whether any part of the path is one of those names. */
+/** Whether any part of the path is one of those names. On Windows, `.env::$DATA` and `.env:x` are streams of `.env`. */
 export function isPrivate(path: string): boolean {
-  return path.split(/[\\/]/).some((part) => privatePart.test(part));
+  return path.split(/[\\/]/).some((part) => privatePart.test(part.replace(/:.*$/s, "")));
 }
 
 /** The names themselves, as they are mostly written. */
@@ -60,14 +61,18 @@ export const privateGlobs: readonly string[] = [
 export function orderedPrivateGlobs(): string[] {
   const listed = `{${[...names, credentials.glob].map(anyCase).join(",")}}`;
   const example = `${listed}.{${examples.map(anyCase).join(",")}}`;
-  const like = [listed, `${listed}[~# ]*`, `${listed}.*`, `${anyCase(".env")}[-_]*`];
+  const others = names.filter((name) => name !== ".git");
+  const files = `{${[...others, credentials.glob].map(anyCase).join(",")}}`;
+  const like = [listed, `${listed}[~#,% ]*`, `${listed}.*`, `${files}[-_]*`];
   const globs = [
     ...like,
     ...[example, `${example}-*`].map((glob) => `!${glob}`),
     ...like.map((glob) => `${glob}/**`),
   ];
   return globs.flatMap((glob) =>
-    ["", "{#,.#,.,._}"].map((prefix) => glob.replace(/^!?/, (not) => `${not}**/${prefix}`)),
+    ["", "{#,.#,.,._,~,~$,.~lock.}"].map((prefix) =>
+      glob.replace(/^!?/, (not) => `${not}**/${prefix}`),
+    ),
   );
 }
 

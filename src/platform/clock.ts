@@ -1,10 +1,13 @@
+import type { Clock } from "../events/clock.ts";
+import { onAbort, type Release } from "../events/waiting.ts";
+
 /**
  * The real time. Everything that waits takes a clock, so that tests can inject one.
  *
  * It is read from the system's clock once, when the process starts, and goes on with the monotonic one: a time
  * that is set forward or back meanwhile neither ends a turn nor lets a limit wait.
  */
-export const systemClock = {
+export const systemClock: Clock = {
   now(): number {
     return Math.round(performance.timeOrigin + performance.now());
   },
@@ -13,10 +16,11 @@ export const systemClock = {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       let timer: NodeJS.Timeout | undefined;
+      let release: Release = () => {};
       const done = (): void => {
         clearTimeout(timer);
-        signal?.removeEventListener("abort", done);
         resolve();
+        release();
       };
       const wait = (rest: number): void => {
         // Node fires a timer of more than 2^31-1 ms at once.
@@ -25,7 +29,7 @@ export const systemClock = {
       };
       if (signal?.aborted === true) done();
       else {
-        signal?.addEventListener("abort", done, { once: true });
+        release = onAbort(signal, done);
         wait(milliseconds);
       }
     });

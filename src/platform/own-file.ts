@@ -22,7 +22,7 @@ import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { makeDirectoryNow, refuseSpecialFile } from "./files.ts";
 
-const { O_RDWR, O_WRONLY, O_CREAT, O_APPEND, O_EXCL } = constants;
+const { O_RDONLY, O_RDWR, O_WRONLY, O_CREAT, O_APPEND, O_EXCL, O_NONBLOCK } = constants;
 
 export class OwnFile {
   readonly #what: string;
@@ -125,8 +125,15 @@ export class OwnFile {
     // A device keeps nothing.
     if (!now.isFile()) return undefined;
     if (now.size !== this.#written) return "was changed";
+    // A pipe may have taken its place just now.
+    const file = openSync(this.#path, O_RDONLY | O_NONBLOCK);
+    if (!this.#isOurs(fstatSync(file))) {
+      closeSync(file);
+      return "was replaced";
+    }
     const found = createHash("sha256");
-    await pipeline(createReadStream(this.#path), found);
+    // Closes it.
+    await pipeline(createReadStream("", { fd: file }), found);
     return found.digest("hex") === this.#hash.digest("hex") ? undefined : "was changed";
   }
 

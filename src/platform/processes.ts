@@ -6,6 +6,7 @@ import { execFile } from "node:child_process";
 import { promises as fs, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { basename } from "node:path";
+import { systemClock } from "./clock.ts";
 import { childEnvironment, processEnvironment } from "./environment.ts";
 import { findProgram } from "./search-path.ts";
 
@@ -119,13 +120,11 @@ export function waitUntilGone(pids: readonly number[], milliseconds: number): Pr
 }
 
 async function waitUntil(holds: () => boolean, milliseconds: number): Promise<boolean> {
-  const end = performance.now() + milliseconds;
+  const end = systemClock.now() + milliseconds;
   for (;;) {
     if (holds()) return true;
-    if (performance.now() >= end) return false;
-    await new Promise((resolve) => {
-      setTimeout(resolve, 10);
-    });
+    if (systemClock.now() >= end) return false;
+    await systemClock.sleep(10);
   }
 }
 

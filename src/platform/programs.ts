@@ -1,8 +1,12 @@
 /** Starts programs in process groups of their own, with or without a time limit. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
-import { Readable } from "node:stream";
+import { Readable, type Writable } from "node:stream";
+import { onAbort, unlessStuck, within, type Occasion } from "../events/waiting.ts";
+import { readCalmly } from "./breath.ts";
+import { systemClock } from "./clock.ts";
 import { signalGroup } from "./processes.ts";
+import { resolveCommand } from "./search-path.ts";
 import { errorCode, errorMessage } from "./system-error.ts";
 
 export type ProgramEnd =
@@ -27,6 +31,10 @@ export interface StartOptions {
   readonly output?: { readonly stdout: string; readonly stderr: string };
   /** For standard input. A program that doesn't read it is no error. Default: it has no standard input. */
   readonly input?: string;
+  /** Its standard input stays open after `input`, for `stdin` of the started program. */
+  readonly conversation?: boolean;
+  /** Whether this process goes on for as long as the program runs. Default: true. */
+  readonly keepsRunning?: boolean;
   /** Receives what the program prints, as it comes. Not with `output`. */
   readonly onOutput?: (piece: Buffer, stream: OutputStream) => void;
   /** Whether the program has a third stream for output, which is file descriptor 3. Requires `onOutput`. */
@@ -44,6 +52,8 @@ export interface StartedProgram {
   readonly pid: number | undefined;
   /** Never rejects. */
   readonly ended: Promise<ProgramEnd>;
+  /** Of a `conversation`. */
+  readonly stdin?: Writable;
   /** To the program and its process group. */
   signal(signal: NodeJS.Signals): void;
 }
@@ -52,27 +62,36 @@ export interface StartedProgram {
 const keptCharacters = 16_384;
 /** A killed process may take a moment to exit. This is the longest wait for it. */
 const graceMilliseconds = 2000;
+/** Of an exited program: after so long without output, there is no more. */
+const quietMilliseconds = 500;
 
-/** Without a shell. */
+/** Without a shell. The program of a bare name is the one of `env`'s `PATH`, never one of the folder it starts in. */
 export function startProgram(
   command: string,
   args: readonly string[],
-  { cwd, env, output, input, onOutput, messages = false }: StartOptions,
+  options: StartOptions,
 ): StartedProgram {
+  const { cwd, env, output, input, conversation = false, keepsRunning = true } = options;
+  const { onOutput, messages = false } = options;
   // Its own process group, so that its children can be ended with it.
   const grouped = process.platform !== "win32";
   const files: number[] = [];
-  const stdio: (number | "pipe" | "ignore")[] = [input === undefined ? "ignore" : "pipe"];
+  const hasInput = conversation || input !== undefined;
+  const stdio: (number | "pipe" | "ignore")[] = [hasInput ? "pipe" : "ignore"];
   let child: ChildProcess;
+  const path = resolveCommand(command, cwd, env);
+  if (path === undefined) return notStarted(Promise.resolve(notFound(command)));
   try {
     for (const path of output === undefined ? [] : [output.stdout, output.stderr]) {
       files.push(openSync(path, constants.O_WRONLY | constants.O_APPEND));
     }
     stdio.push(files[0] ?? "pipe", files[1] ?? "pipe");
     if (messages) stdio.push("pipe");
-    child = spawn(command, args, {
+    child = spawn(path, args, {
       cwd,
       env,
+      // A program may look at its own name, as the system would pass it on.
+      argv0: command,
       detached: grouped,
       windowsHide: true,
       stdio,
@@ -88,6 +107,7 @@ export function startProgram(
     return notStarted(new Promise((resolve) => child.once("error", resolve)));
   }
   let stderr = "";
+  let lastOutput = -Infinity;
   const third = child.stdio[3];
   if (onOutput === undefined) {
     stdout?.resume();
@@ -95,16 +115,25 @@ export function startProgram(
       stderr = (stderr + text).slice(-keptCharacters);
     });
   } else {
-    stdout?.on("data", (piece: Buffer) => onOutput(piece, "stdout"));
-    errors?.on("data", (piece: Buffer) => onOutput(piece, "stderr"));
+    const read = (stream: Readable | null, name: OutputStream): void => {
+      if (stream === null) return;
+      readCalmly(stream, (piece) => {
+        lastOutput = performance.now();
+        onOutput(piece, name);
+      });
+    };
+    read(stdout, "stdout");
+    read(errors, "stderr");
     if (third instanceof Readable) {
-      third.on("data", (piece: Buffer) => onOutput(piece, "messages"));
+      read(third, "messages");
       third.on("error", () => {});
     }
   }
   // EPIPE of a program that has closed it, or that has ended.
   stdin?.on("error", () => {});
-  stdin?.end(input);
+  if (!conversation) stdin?.end(input);
+  else if (input !== undefined) stdin?.write(input);
+  if (!keepsRunning) for (const part of [child, stdin, stdout, errors]) unref(part);
   const ended = new Promise<ProgramEnd>((resolve) => {
     const finish = (end: ProgramEnd): void => {
       for (const stream of [stdin, stdout, errors, third]) stream?.destroy();
@@ -112,24 +141,44 @@ export function startProgram(
     };
     child.once("error", (error) => finish(failedStart(error)));
     child.once("exit", (code, by) => {
-      // The last of its output is read after `exit`; a child that holds the pipe open is not waited for.
-      const done = (): void => {
-        clearTimeout(wait);
-        finish(
-          code === null
-            ? { kind: "killed", signal: by ?? undefined }
-            : { kind: "exited", code, stderr },
-        );
-      };
-      const wait = setTimeout(done, 500);
-      child.once("close", done);
+      const end = (): ProgramEnd =>
+        code === null
+          ? { kind: "killed", signal: by ?? undefined }
+          : { kind: "exited", code, stderr };
+      const closed = new Promise<void>((done) => child.once("close", () => done()));
+      void drained(closed, () => lastOutput).then(() => finish(end()));
     });
   });
   return {
     pid,
     ended,
+    ...(conversation && stdin !== null ? { stdin } : {}),
     signal: (signal) => (grouped ? signalGroup(pid, signal) : void child.kill(signal)),
   };
+}
+
+/**
+ * The last output of a program is read after its exit. A child that holds the pipes open is not waited for, unless it
+ * prints, and then not for long.
+ */
+async function drained(closed: Promise<void>, lastOutput: () => number): Promise<void> {
+  const exited = performance.now();
+  for (;;) {
+    const now = performance.now();
+    const quiet = now - Math.max(lastOutput(), exited);
+    if (quiet >= quietMilliseconds || now - exited >= graceMilliseconds) return;
+    if ((await within(closed, quietMilliseconds - quiet, systemClock)) !== undefined) return;
+  }
+}
+
+/** Of the streams of a child, the ones for pipes have the method. */
+function unref(part: object | null): void {
+  if (part !== null && "unref" in part && typeof part.unref === "function") part.unref();
+}
+
+/** As the system reports a program that is in no folder of `PATH`. */
+function notFound(command: string): Error {
+  return Object.assign(new Error(`spawn ${command} ENOENT`), { code: "ENOENT" });
 }
 
 function notStarted(cause: Promise<unknown>): StartedProgram {
@@ -146,26 +195,19 @@ function failedStart(error: unknown): ProgramEnd {
 }
 
 /** Runs a program. An abort signal ends it, with all processes of its group. Never rejects. */
-export function runToEnd(
+export async function runToEnd(
   command: string,
   args: readonly string[],
   { signal, ...options }: ProgramOptions,
 ): Promise<ProgramOutcome> {
-  if (signal.aborted) return Promise.resolve({ kind: "aborted" });
+  if (signal.aborted) return { kind: "aborted" };
   const program = startProgram(command, args, options);
-  return new Promise((resolve) => {
-    let grace: NodeJS.Timeout | undefined;
-    const finish = (outcome: ProgramOutcome): void => {
-      clearTimeout(grace);
-      signal.removeEventListener("abort", abort);
-      const failed = outcome.kind === "not-started";
-      resolve(signal.aborted && !failed ? { kind: "aborted" } : outcome);
-    };
-    const abort = (): void => {
+  const killed: Occasion = (listener) =>
+    onAbort(signal, () => {
       program.signal("SIGKILL");
-      grace = setTimeout(() => finish({ kind: "aborted" }), graceMilliseconds);
-    };
-    signal.addEventListener("abort", abort, { once: true });
-    void program.ended.then(finish);
-  });
+      listener();
+    });
+  const end = await unlessStuck(program.ended, killed, graceMilliseconds, systemClock);
+  if (end === undefined) return { kind: "aborted" };
+  return signal.aborted && end.value.kind !== "not-started" ? { kind: "aborted" } : end.value;
 }

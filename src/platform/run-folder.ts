@@ -6,10 +6,10 @@
  * certainly dead, is removed; that is certain only for processes of this machine and this pid namespace.
  */
 import { randomUUID } from "node:crypto";
-import { promises as fs, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { existsSync, promises as fs, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
-import { join } from "node:path";
-import { makeTemporaryDirectory, removeDirectory } from "./files.ts";
+import { join, relative, sep } from "node:path";
+import { makeTemporaryDirectory, realPathOf, removeDirectory } from "./files.ts";
 import { endMarkedProcesses, isRunning } from "./processes.ts";
 
 /** Every process that a run starts has this in its environment, with the run's mark as its value. */
@@ -45,6 +45,18 @@ export async function makeRunFolder(purpose = "", mark: string = randomUUID()): 
     throw error;
   }
   return { path, mark };
+}
+
+/**
+ * Whether a real path is in such a folder of any process, or would make a folder look like one. It holds programs that
+ * run, and says which processes may be ended. Does not throw.
+ */
+export function isInRunFolder(realPath: string): boolean {
+  const way = relative(realPathOf(tmpdir()), realPath).split(sep);
+  const [name = "", next] = way;
+  if (!name.toLowerCase().startsWith(prefix)) return false;
+  const owner = join(tmpdir(), name, ownerFile);
+  return next?.toLowerCase() === ownerFile || existsSync(owner);
 }
 
 /**

@@ -11,6 +11,7 @@ import type {
   TurnSent,
 } from "../engine/dialogue.ts";
 import type { ToolCall } from "../engine/ports.ts";
+import { linkSignals, type LinkedSignal } from "../events/waiting.ts";
 import type { ActionEvent } from "../events/action.ts";
 import { callable, type Delegation, type Monument } from "./catalogue.ts";
 import type { Delivery, Store } from "./delivery.ts";
@@ -68,6 +69,7 @@ class ActionDialogue implements Dialogue {
   readonly #context: DialogueContext;
   readonly #executor: ActionExecutor;
   readonly #closed = new AbortController();
+  readonly #stop: LinkedSignal;
   #round = 0;
   #calls: RoundCalls;
   /** What the last round left undelivered. */
@@ -81,31 +83,26 @@ class ActionDialogue implements Dialogue {
     this.#calls = new RoundCalls(tools);
     const limits = limitsOf(options.limits);
     const delegation = delegates.length === 0 ? undefined : this.#delegation(delegates);
-    this.#executor = createActionExecutor({
+    this.#stop = linkSignals([context.scope.signal, this.#closed.signal]);
+    const offered = {
       tools,
       relics,
       monuments,
-      clock: context.clock,
       limits,
+      ...(delegation === undefined ? {} : { delegation }),
+    };
+    this.#executor = createActionExecutor({
+      ...offered,
+      clock: context.clock,
       emit: (event) => {
         this.#calls.observe(event);
         context.emit(event);
       },
-      signal: AbortSignal.any([context.scope.signal, this.#closed.signal]),
-      ...(delegation === undefined ? {} : { delegation }),
+      signal: this.#stop.signal,
       ...(store === undefined ? {} : { store }),
     });
-    const { parallel } = limits;
-    const taught = {
-      tools,
-      relics,
-      monuments,
-      tasks: delegates,
-      iterations,
-      preThinking,
-      parallel,
-    };
-    this.session = { systemPrompt: { mode: "append", text: teachingText(taught) }, readable };
+    const text = teachingText({ ...offered, iterations, preThinking, verdicts: true });
+    this.session = { systemPrompt: { mode: "append", text }, readable };
   }
 
   async round(prompt: string, send: SendTurn): Promise<RoundEnd> {
@@ -137,6 +134,7 @@ class ActionDialogue implements Dialogue {
   async close(): Promise<void> {
     this.#closed.abort("closed");
     await this.#executor.finish(this.#closed.signal);
+    this.#stop.end();
   }
 
   async #news(): Promise<string> {
@@ -237,7 +235,7 @@ class ActionDialogue implements Dialogue {
 /** What the executor tells about the calls of one round. */
 class RoundCalls {
   readonly #tools: ReadonlySet<string>;
-  /** The tools that actions call, by the id of the action. */
+  /** The tools that actions call, by their key. */
   readonly #called = new Map<string, string>();
   readonly succeeded: ToolCall[] = [];
   claimedStatus = "";
@@ -249,10 +247,10 @@ class RoundCalls {
   observe(event: ActionEvent): void {
     if (event.type === "actions.accepted") this.claimedStatus = event.claimedStatus;
     if (event.type === "action.waiting" && event.kind === "tool") {
-      this.#called.set(event.id, this.#toolOf(event.action));
+      this.#called.set(keyOf(event), this.#toolOf(event.action));
     }
     if (event.type !== "action.ended" || event.status !== "succeeded") return;
-    const name = this.#called.get(event.id);
+    const name = this.#called.get(keyOf(event));
     if (name !== undefined && event.replayed !== true) {
       this.succeeded.push({ name, succeeded: true });
     }
@@ -262,6 +260,11 @@ class RoundCalls {
   #toolOf(action: string): string {
     return this.#tools.has(action) ? action : action.slice(action.indexOf(".") + 1);
   }
+}
+
+/** A later document may use the id of an action that still runs. It fails, and that one may succeed. */
+function keyOf({ id, iteration }: { readonly id: string; readonly iteration: number }): string {
+  return `${iteration} ${id}`;
 }
 
 function unreadable(

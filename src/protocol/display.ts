@@ -1,7 +1,9 @@
 /** What people see of an action while it runs. Nothing of it reaches the model. */
 import type { ActionDisplay } from "../events/action.ts";
+import type { Clock } from "../events/clock.ts";
 import { beginningOf } from "../events/cut.ts";
 import { withoutSequences } from "../events/hidden-text.ts";
+import { startTimer, type Release } from "../events/waiting.ts";
 import type { ToolProgress } from "../calls/tool.ts";
 import type { ActionSpec } from "./model.ts";
 
@@ -33,19 +35,48 @@ export function displayOf({ display, action }: ActionSpec): ActionDisplay | unde
   };
 }
 
-/** Milliseconds between steps of the estimated progress; undefined if nothing was estimated. */
-export function estimatedStep({ display }: ActionSpec): number | undefined {
-  const seconds = display?.estimated_duration_seconds ?? 0;
-  return seconds > 0 ? seconds * 10 * stepPercent : undefined;
-}
-
 export interface Progress {
   readonly percent?: number;
   readonly message?: string;
 }
 
+/** The progress of one call, for people: what it reports and, between, steps by the estimate of the model. */
+export class CallProgress {
+  readonly #filter = new ProgressFilter();
+  readonly #clock: Clock;
+  readonly #step: number | undefined;
+  readonly #tell: (news: Progress) => void;
+  #stop: Release = () => {};
+
+  constructor(spec: ActionSpec, clock: Clock, tell: (news: Progress) => void) {
+    this.#clock = clock;
+    this.#step = estimatedStep(spec);
+    this.#tell = tell;
+  }
+
+  report(progress: ToolProgress): void {
+    const news = this.#filter.report(progress, this.#clock.now());
+    if (news !== undefined) this.#tell(news);
+  }
+
+  /** Starts the steps, if anything was estimated. */
+  estimate(): void {
+    if (this.#step === undefined) return;
+    this.#stop = startTimer(this.#clock, this.#step, () => {
+      const news = this.#filter.step();
+      if (news === undefined) return;
+      this.#tell(news);
+      this.estimate();
+    });
+  }
+
+  end(): void {
+    this.#stop();
+  }
+}
+
 /** Keeps progress from going backward, from reaching the end too early, and from coming too often. */
-export class ProgressFilter {
+class ProgressFilter {
   #percent = -1;
   #message: string | undefined;
   #last = Number.NEGATIVE_INFINITY;
@@ -72,4 +103,10 @@ export class ProgressFilter {
     this.#percent = Math.min(mostPercent, Math.max(0, this.#percent) + stepPercent);
     return { percent: this.#percent };
   }
+}
+
+/** Milliseconds between steps of the estimated progress; undefined if nothing was estimated. */
+function estimatedStep({ display }: ActionSpec): number | undefined {
+  const seconds = display?.estimated_duration_seconds ?? 0;
+  return seconds > 0 ? seconds * 10 * stepPercent : undefined;
 }

@@ -10,22 +10,21 @@
  */
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../events/clock.ts";
-import { cut } from "../events/cut.ts";
-import { startCall } from "../calls/call.ts";
-import { type CardOutput, Cards } from "./cards.ts";
-import { type CallContext, charactersPerToken, type ToolOutcome } from "../calls/tool.ts";
-import { type CatalogueParts, createCatalogue, type Target } from "./catalogue.ts";
+import { linkSignals, onAbort, startTimer, type Release } from "../events/waiting.ts";
+import type { CallContext, ToolOutcome } from "../calls/tool.ts";
+import { callTarget } from "./call-target.ts";
+import { type CatalogueParts, createCatalogue } from "./catalogue.ts";
 import { type Delivery, Outbox, type Store } from "./delivery.ts";
+import { Documents } from "./documents.ts";
 import { type ExecutorLimits, limitsOf } from "./limits.ts";
 import type { ActionDocument, ProtocolProblem } from "./model.ts";
-import { preflight } from "./preflight.ts";
-import { readMessage } from "./read-message.ts";
+import { reject } from "./read-message.ts";
 import type { Names } from "./references.ts";
 import { Scheduler, secondsOf } from "./scheduler.ts";
+import { type Standing, StandingActions } from "./standing.ts";
 import { claimOf } from "./status.ts";
-import { contentOf, endOf, isEnded, type Task, type TaskView, viewOf } from "./task.ts";
+import { isEnded, type Task, type TaskView, viewOf } from "./task.ts";
 import { manageTasks } from "./task-manager.ts";
-import { Variables } from "./variables.ts";
 
 export interface ExecutorOptions extends CatalogueParts {
   readonly clock: Clock;
@@ -65,14 +64,6 @@ export type Turn =
       readonly actions: readonly TaskView[];
     };
 
-/** What every prompt has, beside the delivery. */
-export interface Standing {
-  /** What the standing actions returned, in the order of their registration. */
-  readonly cards: readonly CardOutput[];
-  /** Excerpts of the chosen relics. */
-  readonly relics: readonly { readonly name: string; readonly text: string }[];
-}
-
 /** How a run ended. */
 export interface RunEnd {
   /** What was still going on in the background when the run ended, with how it ended. */
@@ -85,7 +76,7 @@ export interface RunEnd {
 export interface ActionExecutor {
   /**
    * `answer`: the text of a model, or a document as a value. Resolves when the SYNC actions have ended. Rejects only if
-   * another document is still being executed.
+   * another document is still being executed, or for an unknown `mode`.
    */
   execute(answer: unknown, options?: ExecuteOptions): Promise<Turn>;
   /** What happened since the last call of it. Goes into the next prompt. */
@@ -101,244 +92,215 @@ export interface ActionExecutor {
   tasks(): readonly TaskView[];
 }
 
+/** Throws if names are ambiguous or reserved, if parameters are not a valid JSON Schema, or if a limit is not a number. */
+export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
+  return new Executor(options);
+}
+
+const modes: ReadonlySet<string> = new Set<NonNullable<ExecuteOptions["mode"]>>([
+  "normal",
+  "thinking",
+  "refused",
+]);
 const runCanceled = "The run was canceled.";
 const turnCanceled = "The turn was canceled.";
 
-/** Throws if names are ambiguous or reserved, if parameters are not a valid JSON Schema, or if a limit is not a number. */
-export function createActionExecutor(options: ExecutorOptions): ActionExecutor {
-  const { clock, store, signal } = options;
-  const limits = limitsOf(options.limits);
-  const emit = (event: ActionEvent): void => {
-    try {
-      options.emit?.(event);
-    } catch {
-      // Who listens must not keep an action from ending.
-    }
-  };
-  const catalogue = createCatalogue(options);
-  const variables = new Variables();
-  const outbox = new Outbox(limits, store);
-  let relics: readonly string[] = [];
-  let iteration = 0;
-  let isBusy = false;
+class Executor implements ActionExecutor {
+  readonly #clock: Clock;
+  readonly #limits: ExecutorLimits;
+  readonly #signal: AbortSignal | undefined;
+  readonly #emit: (event: ActionEvent) => void;
+  readonly #documents: Documents;
+  readonly #scheduler: Scheduler;
+  readonly #standing: StandingActions;
+  readonly #outbox: Outbox;
+  #isBusy = false;
 
-  const names: Names = {
-    variable: (name) => variables.find(name),
-    result: (id) => {
-      const state = scheduler.table.get(id)?.state;
-      return state?.status === "succeeded"
-        ? { kind: "found", value: state.output.value }
-        : { kind: "none" };
-    },
-    status: (id) => {
-      const task = scheduler.table.get(id);
-      return task === undefined ? { kind: "none" } : { kind: "found", value: task.state.status };
-    },
-  };
-  const call = (
-    target: Target,
-    id: string,
+  constructor(options: ExecutorOptions) {
+    const { clock, signal, store } = options;
+    const limits = limitsOf(options.limits);
+    const catalogue = createCatalogue(options);
+    const emit = (event: ActionEvent): void => {
+      try {
+        options.emit?.(event);
+      } catch {
+        // Who listens must not keep an action from ending.
+      }
+    };
+    const names: Names = {
+      variable: (name) => this.#documents.variable(name),
+      result: (id) => {
+        const state = this.#scheduler.table.get(id)?.state;
+        return state?.status === "succeeded"
+          ? { kind: "found", value: state.output.value }
+          : { kind: "none" };
+      },
+      status: (id) => {
+        const task = this.#scheduler.table.get(id);
+        return task === undefined ? { kind: "none" } : { kind: "found", value: task.state.status };
+      },
+    };
+    const common = { catalogue, clock, limits, names, emit };
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#signal = signal;
+    this.#emit = emit;
+    this.#outbox = new Outbox(limits, store);
+    this.#documents = new Documents({
+      catalogue,
+      limits,
+      emit,
+      hasTask: (id) => this.#scheduler.table.has(id),
+    });
+    this.#scheduler = new Scheduler({
+      ...common,
+      onEnded: (task) => this.#outbox.addResult(task),
+      call: (task, params, context) => this.#call(task, params, context),
+    });
+    this.#standing = new StandingActions({
+      ...common,
+      lock: (target) => this.#scheduler.lock(target),
+      unlock: (target) => this.#scheduler.unlock(target),
+    });
+    onAbort(signal, () => this.#cancelAll());
+  }
+
+  async execute(answer: unknown, options: ExecuteOptions = {}): Promise<Turn> {
+    if (this.#isBusy) throw new Error("The executor executes one document at a time.");
+    const { mode = "normal" } = options;
+    // Types don't reach a program in JavaScript: an unknown one must not run what a known one refuses.
+    if (!modes.has(mode)) throw new TypeError(`There is no mode "${mode}".`);
+    this.#isBusy = true;
+    try {
+      return await this.#execute(answer, options);
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  collect(): Promise<Delivery> {
+    return this.#outbox.collect();
+  }
+
+  async standing(stop?: AbortSignal): Promise<Standing> {
+    const either = linkSignals([stop, this.#signal]);
+    try {
+      return await this.#standing.run(either.signal);
+    } finally {
+      either.end();
+    }
+  }
+
+  async finish(stop?: AbortSignal): Promise<RunEnd> {
+    const open = [...this.#scheduler.active];
+    const releases = [onAbort(stop, () => this.#cancelAll()), ...this.#limitBackground(open)];
+    await Promise.all(open.map((task) => task.ended));
+    for (const release of releases) release();
+    const background = open.filter((task) => task.group === undefined && isEnded(task.state));
+    return { background: this.#views(background), undelivered: await this.#outbox.collect() };
+  }
+
+  tasks(): readonly TaskView[] {
+    return this.#views([...this.#scheduler.table.values()]);
+  }
+
+  async #execute(answer: unknown, { signal, mode, problem }: ExecuteOptions): Promise<Turn> {
+    if (problem !== undefined) return this.#documents.rejected(reject([problem]));
+    if (mode === "refused") return this.#refuse(answer);
+    const accepted = this.#documents.take(answer, mode === "thinking");
+    if (accepted.kind === "rejected") return accepted;
+    const { document, iteration } = accepted;
+    const { response, stop } = document;
+    const choseRelics = this.#chooseRelics(document);
+    const all = this.#scheduler.add(accepted.actions, iteration, this.#canceled(signal));
+    const tasks = all.filter((task) => task.group === undefined);
+    for (const task of tasks) if (task.inBackground) this.#outbox.addDispatched(task);
+    const waited = tasks.filter((task) => !task.inBackground);
+    const release = onAbort(signal, () => this.#scheduler.cancel(waited, turnCanceled));
+    await Promise.all(waited.map((task) => task.ended));
+    release();
+    const claim = claimOf(document, tasks, this.#scheduler.active.size);
+    if (claim !== undefined) this.#warn(claim);
+    const isIdle = tasks.length === 0 && !stop && !choseRelics;
+    const next = isIdle ? "idle" : stop && waited.length === 0 ? "stop" : "continue";
+    return { kind: "executed", iteration, next, response, actions: this.#views(tasks) };
+  }
+
+  #refuse(answer: unknown): Turn {
+    const accepted = this.#documents.takeWords(answer);
+    if (accepted.kind === "rejected") return accepted;
+    const { document, iteration } = accepted;
+    const { actions, response, thoughts } = document;
+    if ([...thoughts.flatMap((one) => one.actions ?? []), ...(actions ?? [])].length > 0) {
+      this.#warn("The actions of the last answer were not run.");
+    }
+    return { kind: "executed", iteration, next: "stop", response, actions: [] };
+  }
+
+  #chooseRelics({ context }: ActionDocument): boolean {
+    const names = context?.knowledge_relics;
+    if (names === undefined) return false;
+    const { changed, unknown } = this.#standing.choose(names);
+    for (const name of unknown) this.#warn(`There is no relic "${name.slice(0, 100)}".`);
+    return changed;
+  }
+
+  #call(
+    task: Task,
     params: Readonly<Record<string, unknown>>,
     context: CallContext,
-  ): Promise<ToolOutcome> => {
+  ): Promise<ToolOutcome> {
+    const { target } = task.planned;
     switch (target.kind) {
-      case "tool":
-        return target.tool.run({ id, tool: target.tool.name, params }, context);
-      case "relic": {
-        const { query } = params;
-        return target.relic.read(typeof query === "string" ? query : undefined, context);
-      }
-      case "delegate": {
-        const { task, input } = params;
-        if (typeof task === "string" && target.delegation.tasks.includes(task)) {
-          return target.delegation.run({ id, task, input: String(input) }, context);
-        }
-        return Promise.resolve({ kind: "failed", reason: `There is no task "${String(task)}".` });
-      }
-      case "trap_card":
-        return Promise.resolve(cards.operate(params));
       case "task_manager":
-      case "group":
-        return Promise.resolve({ kind: "failed", reason: "It can't be called here." });
-    }
-  };
-  const scheduler: Scheduler = new Scheduler({
-    catalogue,
-    clock,
-    limits,
-    names,
-    emit,
-    onEnded: (task) => outbox.addResult(task),
-    call: (task, params, context) =>
-      task.planned.target.kind === "task_manager"
-        ? manageTasks(task, params, context, manager)
-        : call(task.planned.target, task.id, params, context),
-  });
-  const manager = {
-    clock,
-    limits,
-    table: scheduler.table,
-    cancel: (tasks: readonly Task[], reason: string) => scheduler.cancel(tasks, reason),
-    markDelivered: (task: Task) => outbox.markDelivered(task),
-  };
-  const cards = new Cards({
-    catalogue,
-    clock,
-    limits,
-    names,
-    emit,
-    call,
-    lock: (target) => scheduler.slots.lock(target),
-    unlock: (target) => scheduler.slots.unlock(target),
-  });
-  const cancelAll = (): void => scheduler.cancel(scheduler.active, runCanceled);
-  signal?.addEventListener("abort", cancelAll, { once: true });
-
-  const warn = (text: string): void => {
-    emit({ type: "actions.warning", iteration, text });
-    outbox.warn(text);
-  };
-  const rejected = (problems: readonly ProtocolProblem[]): Turn => {
-    emit({ type: "actions.rejected", iteration: iteration + 1, problems });
-    return { kind: "rejected", problems };
-  };
-
-  /** Everything of a document that takes effect before its actions. */
-  const accept = (document: ActionDocument, actions: number): void => {
-    const { context = {}, status, thoughts, stop, response } = document;
-    iteration += 1;
-    emit({
-      type: "actions.accepted",
-      iteration,
-      claimedStatus: status,
-      thoughts: thoughts.map(({ type, content }) => ({ type, content })),
-      variables: variables.merge(context.variables ?? {}),
-      actions,
-      stop,
-      ...(response === null ? {} : { response }),
-    });
-    if (context.security_level !== undefined) {
-      const text = `security_level "${context.security_level}" is ignored: rights come from the permissions of the task.`;
-      emit({ type: "actions.warning", iteration, text });
-    }
-    if (context.knowledge_relics === undefined) return;
-    const chosen = context.knowledge_relics;
-    relics = chosen.filter((name) => catalogue.relics.has(name));
-    for (const name of chosen) {
-      if (!catalogue.relics.has(name)) warn(`There is no relic "${name.slice(0, 100)}".`);
-    }
-  };
-
-  const execute = async (
-    answer: unknown,
-    { signal: stop, mode, problem }: ExecuteOptions,
-  ): Promise<Turn> => {
-    if (problem !== undefined) return rejected([problem]);
-    const read = readMessage(answer);
-    if (read.kind === "rejected") return rejected(read.problems);
-    const { document } = read;
-    const { response } = document;
-    if (mode === "refused") {
-      accept({ ...document, context: {} }, 0);
-      const inThoughts = document.thoughts.flatMap(({ actions }) => actions ?? []);
-      if ([...inThoughts, ...(document.actions ?? [])].length > 0) {
-        warn("The actions of the last answer were not run.");
-      }
-      return { kind: "executed", iteration, next: "stop", response, actions: [] };
-    }
-    const known = {
-      iteration: iteration + 1,
-      onlyReading: mode === "thinking",
-      hasTask: (id: string) => scheduler.table.has(id),
-      hasVariable: (name: string) => variables.find(name).kind === "found",
-    };
-    const plan = preflight(document, catalogue, known);
-    if (plan.kind === "rejected") return rejected(plan.problems);
-    if (!variables.fits(document.context?.variables ?? {}, limits.variablesCharacters)) {
-      const message = `All variables together can have at most ${limits.variablesCharacters} characters.`;
-      return rejected([{ path: "/context/variables", code: "variables_too_large", message }]);
-    }
-    const before = relics;
-    accept(document, plan.actions.length);
-    const canceled =
-      signal?.aborted === true ? runCanceled : stop?.aborted === true ? turnCanceled : undefined;
-    const all = scheduler.add(plan.actions, iteration, canceled);
-    const tasks = all.filter((task) => task.group === undefined);
-    for (const task of tasks) if (task.inBackground) outbox.addDispatched(task);
-    const waited = tasks.filter((task) => !task.inBackground);
-    const cancel = (): void => scheduler.cancel(waited, turnCanceled);
-    stop?.addEventListener("abort", cancel, { once: true });
-    await Promise.all(waited.map((task) => task.ended));
-    stop?.removeEventListener("abort", cancel);
-
-    const claim = claimOf(document, tasks, scheduler.active.size);
-    if (claim !== undefined) warn(claim);
-    const isIdle = tasks.length === 0 && !document.stop && relics.join() === before.join();
-    const next = isIdle ? "idle" : document.stop && waited.length === 0 ? "stop" : "continue";
-    const now = clock.now();
-    const actions = tasks.map((task) => viewOf(task, now));
-    return { kind: "executed", iteration, next, response, actions };
-  };
-
-  const excerpt = async (
-    name: string,
-    stop: AbortSignal,
-  ): Promise<{ name: string; text: string }> => {
-    const relic = catalogue.relics.get(name);
-    if (relic === undefined) return { name, text: "" };
-    const end = await startCall((context) => relic.read(undefined, context), {
-      clock,
-      seconds: limits.cardSeconds,
-      graceSeconds: limits.graceSeconds,
-      signal: stop,
-    }).ended;
-    const text = end.kind === "cancelled" ? end.reason : contentOf(endOf(end, limits.cardSeconds));
-    const most = (relic.maxTokens ?? limits.relicTokens) * charactersPerToken;
-    return { name, text: cut(text, most) };
-  };
-
-  return {
-    async execute(answer, executeOptions = {}) {
-      if (isBusy) throw new Error("The executor executes one document at a time.");
-      isBusy = true;
-      try {
-        return await execute(answer, executeOptions);
-      } finally {
-        isBusy = false;
-      }
-    },
-    collect: () => outbox.collect(),
-    standing: async (stop) => {
-      const signals = [stop, signal].filter((one) => one !== undefined);
-      const either = AbortSignal.any(signals);
-      return {
-        cards: await cards.run(either),
-        relics: await Promise.all(relics.map((name) => excerpt(name, either))),
-      };
-    },
-    finish: async (stop) => {
-      const open = [...scheduler.active];
-      const timers = new AbortController();
-      stop?.addEventListener("abort", cancelAll, { once: true });
-      if (stop?.aborted === true) cancelAll();
-      const calls = open.filter((task) => !task.isGroup);
-      for (const seconds of new Set(calls.map((task) => secondsOf(task, limits)))) {
-        void clock.sleep(seconds * 1000, timers.signal).then(() => {
-          if (timers.signal.aborted) return;
-          const late = calls.filter((task) => secondsOf(task, limits) === seconds);
-          scheduler.cancel(late, "The run ended.");
+        return manageTasks(task, params, context, {
+          clock: this.#clock,
+          limits: this.#limits,
+          table: this.#scheduler.table,
+          cancel: (tasks, reason) => this.#scheduler.cancel(tasks, reason),
+          markDelivered: (one) => this.#outbox.markDelivered(one),
         });
-      }
-      await Promise.all(open.map((task) => task.ended));
-      timers.abort();
-      stop?.removeEventListener("abort", cancelAll);
-      const now = clock.now();
-      const background = open.filter((task) => task.group === undefined && isEnded(task.state));
-      return {
-        background: background.map((task) => viewOf(task, now)),
-        undelivered: await outbox.collect(),
-      };
-    },
-    tasks: () => [...scheduler.table.values()].map((task) => viewOf(task, clock.now())),
-  };
+      case "trap_card":
+        return Promise.resolve(this.#standing.operate(params));
+      default:
+        return callTarget(target, task.id, params, context);
+    }
+  }
+
+  /** One timer for all calls with the same limit. */
+  #limitBackground(open: readonly Task[]): Release[] {
+    const bySeconds = new Map<number, Task[]>();
+    for (const task of open) {
+      if (task.isGroup) continue;
+      const seconds = secondsOf(task, this.#limits);
+      const calls = bySeconds.get(seconds) ?? [];
+      bySeconds.set(seconds, calls);
+      calls.push(task);
+    }
+    return [...bySeconds].map(([seconds, calls]) =>
+      startTimer(this.#clock, seconds * 1000, () =>
+        this.#scheduler.cancel(calls, "The run ended."),
+      ),
+    );
+  }
+
+  /** Why nothing of the document may begin. */
+  #canceled(signal: AbortSignal | undefined): string | undefined {
+    if (this.#signal?.aborted === true) return runCanceled;
+    return signal?.aborted === true ? turnCanceled : undefined;
+  }
+
+  #cancelAll(): void {
+    this.#scheduler.cancel(this.#scheduler.active, runCanceled);
+  }
+
+  #warn(text: string): void {
+    this.#emit({ type: "actions.warning", iteration: this.#documents.iteration, text });
+    this.#outbox.warn(text);
+  }
+
+  #views(tasks: readonly Task[]): TaskView[] {
+    const now = this.#clock.now();
+    return tasks.map((task) => viewOf(task, now));
+  }
 }

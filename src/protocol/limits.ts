@@ -52,10 +52,11 @@ const defaultLimits: ExecutorLimits = {
   relicTokens: 2_000,
 };
 
-/** Throws if one of them is no number, or negative: with it, something would never start, or never end. */
+/** Throws if there is no such limit, or if one is no number, or negative: with it, something would never start, or never end. */
 export function limitsOf(given: Partial<ExecutorLimits> = {}): ExecutorLimits {
   const limits = { ...defaultLimits, ...given };
   for (const [name, limit] of Object.entries(limits)) {
+    if (!Object.hasOwn(defaultLimits, name)) throw new Error(`There is no limit "${name}".`);
     const least = name === "parallel" ? 1 : 0;
     if (typeof limit !== "number" || !(limit >= least)) {
       throw new Error(`The limit "${name}" must be a number of at least ${least}.`);

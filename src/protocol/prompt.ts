@@ -5,7 +5,7 @@
  */
 import { fenced } from "../document/fence.ts";
 import { labelOf } from "./display.ts";
-import type { Standing } from "./executor.ts";
+import type { Standing } from "./standing.ts";
 import type { Delivery, DeliveredResult } from "./delivery.ts";
 import type { ProtocolProblem } from "./model.ts";
 import type { NextRound } from "./rounds.ts";

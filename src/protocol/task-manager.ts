@@ -1,5 +1,6 @@
 /** The operations of `task_manager` on the table of actions. */
 import type { Clock } from "../events/clock.ts";
+import { within } from "../events/waiting.ts";
 import type { CallContext, ToolOutcome } from "../calls/tool.ts";
 import type { ExecutorLimits } from "./limits.ts";
 import { idsOfOperation } from "./params.ts";
@@ -83,20 +84,10 @@ async function ended(
   { clock, limits }: TaskManagerPorts,
 ): Promise<boolean> {
   if (tasks.length === 0) return true;
-  const timer = new AbortController();
-  const stop = (): void => timer.abort();
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
   const promises = tasks.map((task) => task.ended);
   const all: Promise<unknown> = some ? Promise.race(promises) : Promise.all(promises);
   const bound = Math.min(seconds, limits.waitSeconds) * 1000;
-  const inTime = await Promise.race([
-    all.then(() => true),
-    clock.sleep(bound, timer.signal).then(() => false),
-  ]);
-  timer.abort();
-  signal.removeEventListener("abort", stop);
-  return inTime;
+  return (await within(all, bound, clock, signal)) !== undefined;
 }
 
 function resultOf(task: Task, offset: number, share: number, ports: TaskManagerPorts): object {

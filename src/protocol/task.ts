@@ -1,4 +1,4 @@
-/** An action that was accepted, with its state. */
+/** An action that was accepted, with its state. Only the graph changes it. */
 import type { ActionStatus } from "../events/action.ts";
 import type { ToolOutcome } from "../calls/tool.ts";
 import { plainCopy } from "../document/plain.ts";
@@ -28,8 +28,13 @@ export type Ended =
     };
 
 export type TaskState =
-  | { readonly status: "waiting" }
-  | { readonly status: "running"; readonly since: number; readonly params: unknown }
+  /** Ready: for nothing but a slot. */
+  | { readonly status: "waiting"; readonly isReady: boolean }
+  | {
+      readonly status: "running";
+      readonly params: unknown;
+      readonly cancel: (reason: string) => void;
+    }
   | Ended;
 
 interface Dependent {
@@ -45,20 +50,19 @@ export class Task {
   readonly dependents: Dependent[] = [];
   /** The earlier action with the same id. */
   readonly duplicateOf: Task | undefined;
-  state: TaskState = { status: "waiting" };
+  state: TaskState = { status: "waiting", isReady: false };
   /** Prerequisites that are not met yet. */
   unmet = 0;
-  /** Whether all were met: it waits for a slot at most. */
-  isReady = false;
+  /** Members that have not ended. */
   openMembers = 0;
   startedAt: number | undefined;
   endedAt: number | undefined;
+  /** It ended with the result of an earlier action. */
   replayed = false;
   /** The call as it was made, for comparison with a later action of the same id. */
   signature: string | undefined;
   /** Set when it was asked to stop. */
   cancelReason: string | undefined;
-  cancelCall: ((reason: string) => void) | undefined;
   readonly ended: Promise<Ended>;
   readonly resolveEnded: (ended: Ended) => void;
 

@@ -119,14 +119,15 @@ ${head}
 `;
 }
 
-/** JSON that can't end the element it is in, or start a comment. */
+/** JSON that can't end the element it is in, or start a comment; nor does it hold a workflow command. */
 export function jsonInHtml(value: unknown): string {
-  return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (character) => {
+  return JSON.stringify(value).replace(/[<>&#\u2028\u2029]/g, (character) => {
     const code = character.charCodeAt(0).toString(16).padStart(4, "0");
     return `\\u${code}`;
   });
 }
 
+/** Of the log that a report may be printed to, no line begins with foreign text, and none holds a workflow command. */
 export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return text.replace(/[&<>"'#\r\n]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -3,14 +3,14 @@ import stringWidth from "string-width";
 import { withoutSequences } from "../events/hidden-text.ts";
 
 /** C0, DEL and C1 controls, bidirectional controls, invisible and tag characters, lone surrogates. */
-const unsafe =
+export const unsafeCharacters =
   /[\p{Cc}\u061C\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\p{Surrogate}\u{E0000}-\u{E007F}]/gu;
 
 /** The result doesn't move the cursor, and doesn't color, hide or reorder anything. Keeps LF. */
 export function harmless(text: string): string {
   return withoutSequences(text.replace(/\r\n?|\u0085|\u2028|\u2029/g, "\n"))
     .replaceAll("\t", " ")
-    .replace(unsafe, (character) => (character === "\n" ? "\n" : "\uFFFD"));
+    .replace(unsafeCharacters, (character) => (character === "\n" ? "\n" : "\uFFFD"));
 }
 
 /** Harmless and on one line of at most `length` UTF-16 units. */

@@ -11,7 +11,7 @@ import { childEnvironment } from "../platform/environment.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { runToEnd } from "../platform/programs.ts";
 import { findProgram } from "../platform/search-path.ts";
-import { startTimeLimit } from "../platform/time-limit.ts";
+import { startTimeLimit } from "../events/waiting.ts";
 import type { Environment } from "../platform/environment.ts";
 import { downloadPackage } from "./download-runtime.ts";
 import { noteFiles } from "./installed-files.ts";
@@ -44,7 +44,7 @@ export interface InstallRequest {
 export async function installRuntime(request: InstallRequest): Promise<void> {
   const { limits, log, target, temporaryDirectory } = request;
   const started = systemClock.now();
-  const limit = startTimeLimit(limits.totalMilliseconds, request.signal);
+  const limit = startTimeLimit(systemClock, limits.totalMilliseconds, request.signal);
   const install: Install = {
     ...request,
     signal: limit.signal,
@@ -83,7 +83,7 @@ async function download(install: Install, scratch: string): Promise<string> {
     const directory = join(scratch, `${number}`);
     await fs.mkdir(directory);
     log(`Downloading ${install.package} with npm, attempt ${number} of ${attempts}…`);
-    const limit = startTimeLimit(limits.attemptMilliseconds, signal);
+    const limit = startTimeLimit(systemClock, limits.attemptMilliseconds, signal);
     const outcome = await downloadPackage({ ...install, directory, signal: limit.signal });
     limit.end();
     if (outcome.kind === "downloaded") return outcome.file;

@@ -12,6 +12,7 @@ import {
   type RuntimeSearch,
 } from "./find-runtime.ts";
 import type { RuntimeKeeper } from "./runtime-pool.ts";
+import { within } from "../events/waiting.ts";
 import { systemClock } from "../platform/clock.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { isInWorkspace, isWithin } from "../platform/search-path.ts";
@@ -162,19 +163,16 @@ async function writableTarget(request: RuntimeRequest, platform: string): Promis
 }
 
 async function problemOfWriting(folder: string): Promise<string | undefined> {
-  const write = async (): Promise<undefined> => {
+  const write = async (): Promise<void> => {
     await makeDirectory(folder);
     await fs.rm(await fs.mkdtemp(join(folder, ".probe-")), { recursive: true });
   };
-  const ended = new AbortController();
-  const late = systemClock
-    .sleep(PROBE_MS, ended.signal)
-    .then(() => `${folder} did not respond within ${PROBE_MS / 1000} s`);
   try {
-    return await Promise.race([write(), late]);
+    const written = await within(write(), PROBE_MS, systemClock);
+    return written === undefined
+      ? `${folder} did not respond within ${PROBE_MS / 1000} s`
+      : undefined;
   } catch (error) {
     return `${folder}: ${errorMessage(error)}`;
-  } finally {
-    ended.abort();
   }
 }

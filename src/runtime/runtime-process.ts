@@ -16,7 +16,7 @@ import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { isRunning, residentBytes, sendSignal, waitUntilGone } from "../platform/processes.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
-import { bestEffort, within } from "./deadline.ts";
+import { bestEffort, unless, within, type Occasion } from "../events/waiting.ts";
 import type { Authentication } from "./runtime-environment.ts";
 
 const startMs = 15_000;
@@ -161,20 +161,17 @@ export class RuntimeProcess implements RuntimeLife {
       if (searchConfiguration !== undefined) await writeFile(this.#searchFile, searchConfiguration);
       const starting = this.client.start();
       this.#watchChild();
-      const outcome = await within(
-        Promise.race([
-          starting.then(() => "started" as const),
-          new Promise<Error>((resolve) => {
-            this.onDeath((reason) => resolve(new Error(reason)));
-          }),
-        ]),
-        startMs,
-        this.#options.clock,
-      );
-      if (outcome === undefined) {
+      let death = "";
+      const died: Occasion = (listener) =>
+        this.onDeath((reason) => {
+          death = reason;
+          listener();
+        });
+      const started = await within(unless(starting, died), startMs, this.#options.clock);
+      if (started === undefined) {
         throw new Error(`The Copilot runtime did not start within ${startMs / 1000} s.`);
       }
-      if (outcome.value instanceof Error) throw outcome.value;
+      if (started.value === undefined) throw new Error(death);
       if (this.#child === undefined) void this.#watchByPing();
       else void this.#watchMemory();
     } catch (error) {

@@ -7,6 +7,7 @@ import type { ServerResponse } from "node:http";
 import type { Hono } from "hono";
 import type { Feed } from "../app/feed.ts";
 import type { Clock } from "../events/clock.ts";
+import { startTimeLimit } from "../events/waiting.ts";
 import { json, refuse } from "./answers.ts";
 import { route, type Env, type Served } from "./app.ts";
 
@@ -136,17 +137,13 @@ export function followFeed(
     }
     if (closed)
       return { text: event(feed.last + 1, JSON.stringify({ error: names.closed })), ended: true };
-    const waiting = new AbortController();
-    const stop = AbortSignal.any([gone.signal, waiting.signal]);
-    const changed = await Promise.race([
-      feed.changed(after, stop).then(() => true),
-      clock.sleep(HEARTBEAT_MS, stop).then(() => false),
-    ]);
-    waiting.abort(true);
+    const silence = startTimeLimit(clock, HEARTBEAT_MS, gone.signal);
+    await feed.changed(after, silence.signal);
+    silence.end();
     // Nobody reads it any more, and from now on every wait is over at once.
     if (gone.signal.aborted) return { text: "", ended: true };
     // A proxy closes a connection on which nothing moves.
-    return changed ? next() : { text: ":\n\n", ended: false };
+    return silence.isOver ? { text: ":\n\n", ended: false } : next();
   };
   const stream = new ReadableStream<Uint8Array>(
     {

@@ -8,6 +8,7 @@
 import { createServer, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
+import { within } from "../events/waiting.ts";
 import { rawRefusal, refuse, type RefusalName } from "./answers.ts";
 import { createApp } from "./routes.ts";
 import type { Served } from "./app.ts";
@@ -61,9 +62,7 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
     await host.close();
     const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
     server.closeIdleConnections();
-    const late = new AbortController();
-    await Promise.race([closed, clock.sleep(LAST_ANSWERS_MS, late.signal)]);
-    late.abort(true);
+    await within(closed, LAST_ANSWERS_MS, clock);
     server.closeAllConnections();
     tellEnded();
   };

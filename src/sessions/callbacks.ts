@@ -9,7 +9,7 @@ import { systemClock } from "../platform/clock.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import { CallLedger } from "./call-ledger.ts";
 import { Denials, denialsOf, type DenialSource } from "./denials.ts";
-import { bestEffort, within } from "../runtime/deadline.ts";
+import { bestEffort, within } from "../events/waiting.ts";
 import type { ModelAddress } from "./model-error.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { sessionConfig } from "./session-config.ts";

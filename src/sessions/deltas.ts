@@ -3,6 +3,7 @@
  * 50 ms. Nothing is lost and the order stays. None is held longer than that, also if the model pauses.
  */
 import type { Clock } from "../events/clock.ts";
+import { startTimer, type Release } from "../events/waiting.ts";
 import { isDelta, textOf, type Delta } from "../events/open-texts.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 
@@ -13,7 +14,7 @@ const atMost = 64 * 1024;
 export class Deltas {
   #held: Delta | undefined;
   #lastPassed = -Infinity;
-  #timer: AbortController | undefined;
+  #timer: Release | undefined;
   readonly #clock: Clock;
   readonly #pass: (activity: SessionActivity) => void;
 
@@ -38,7 +39,7 @@ export class Deltas {
 
   /** Passes on what is held back, and ends the timer. */
   flush(): void {
-    this.#timer?.abort(true);
+    this.#timer?.();
     this.#timer = undefined;
     const held = this.#held;
     this.#held = undefined;
@@ -48,11 +49,6 @@ export class Deltas {
   }
 
   #flushAfter(milliseconds: number): void {
-    if (this.#timer !== undefined) return;
-    const timer = new AbortController();
-    this.#timer = timer;
-    void this.#clock.sleep(milliseconds, timer.signal).then(() => {
-      if (this.#timer === timer) this.flush();
-    });
+    this.#timer ??= startTimer(this.#clock, milliseconds, () => this.flush());
   }
 }

@@ -10,7 +10,7 @@ import type {
   TurnOutcome,
 } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
-import { onAbort } from "../runtime/deadline.ts";
+import { linkSignals, onAbort } from "../events/waiting.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import type { Conversation } from "./request-handler.ts";
 import { canceled, openCopilotSession, type OpenSession, type SessionContext } from "./session.ts";
@@ -95,13 +95,10 @@ class JobSession implements Session {
         this.#closing === undefined ? "A turn is already running." : "The session is closed.";
       return { kind: "crashed", toolCalls: [], crash: { cause: "internal", message } };
     }
-    const stop = new AbortController();
-    const unsubscribe = [options.signal, this.#closed.signal].map((signal) =>
-      onAbort(signal, () => stop.abort()),
-    );
+    const stop = linkSignals([options.signal, this.#closed.signal]);
     const { session, runtime, denials, model, stopped, order, calls, names } = this.#open;
     // A request for permission that waits would keep an aborted turn from ending.
-    if (order !== undefined) unsubscribe.push(onAbort(stop.signal, () => order.interrupt()));
+    const release = onAbort(stop.signal, () => order?.interrupt());
     const conversation = this.#conversation;
     const { label } = conversation;
     if (label !== undefined && options.activity !== undefined) {
@@ -120,7 +117,8 @@ class JobSession implements Session {
       if (outcome.kind === "completed") this.#probe?.answered();
       return outcome;
     } finally {
-      for (const one of unsubscribe) one();
+      release();
+      stop.end();
       conversation.label = label;
       conversation.answerFormat = undefined;
       this.#running = undefined;

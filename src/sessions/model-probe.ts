@@ -10,7 +10,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import type { Clock } from "../events/clock.ts";
 import { errorMessage } from "../platform/system-error.ts";
-import { within } from "../runtime/deadline.ts";
+import { startTimeLimit } from "../events/waiting.ts";
 import { serverName, unreachableCodes } from "./model-error.ts";
 import type { Provider } from "./session-config.ts";
 
@@ -92,44 +92,34 @@ export class ModelProbe {
 
   async #problemNow(): Promise<string | undefined> {
     const { clock, provider, address } = this.#options;
-    const base = address.replace(/\/+$/, "");
-    const end = new AbortController();
-    const stop = (): void => end.abort();
-    this.#stopped.signal.addEventListener("abort", stop, { once: true });
+    const base = address.replace(/(?<!\/)\/+$/, "");
+    const limit = startTimeLimit(clock, answerMs, this.#stopped.signal);
+    const { signal } = limit;
     try {
-      const request = {
-        headers: headersOf(provider),
-        redirect: "manual",
-        signal: end.signal,
-      } as const;
-      const answered = await within(fetch(`${base}/models`, request), answerMs, clock, end.signal);
-      if (answered === undefined) return `no answer within ${answerMs / 1000} s`;
-      await answered.value.body?.cancel();
+      const request = { headers: headersOf(provider), redirect: "manual", signal } as const;
+      const answer = await fetch(`${base}/models`, request);
+      await answer.body?.cancel();
       return undefined;
     } catch (error) {
+      if (limit.isOver) return `no answer within ${answerMs / 1000} s`;
       let cause = error instanceof Error ? (error.cause ?? error) : error;
       // `fetch` refuses some ports, the runtime doesn't.
       if (cause instanceof Error && cause.message === "bad port")
-        cause = await connectionError(base, end.signal, clock);
+        cause = await connectionError(base, signal);
       const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : "";
       // Anything else is an answer, or nothing that the runtime would meet in the same way.
       return unreachableCodes.has(String(code)) ? errorMessage(cause) || String(code) : undefined;
     } finally {
-      end.abort();
-      this.#stopped.signal.removeEventListener("abort", stop);
+      limit.end();
     }
   }
 }
 
-async function connectionError(
-  address: string,
-  signal: AbortSignal,
-  clock: Clock,
-): Promise<unknown> {
+async function connectionError(address: string, signal: AbortSignal): Promise<unknown> {
   const { hostname, port } = new URL(address);
   const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ""));
   try {
-    await within(once(socket, "connect"), answerMs, clock, signal);
+    await once(socket, "connect", { signal });
     return undefined;
   } catch (error) {
     return error;

@@ -1,7 +1,7 @@
 /** The models to choose from: those of a GitHub account, or those of a model server of one's own. */
 import type { Clock } from "../events/clock.ts";
 import { isRecord, isText } from "../document/guards.ts";
-import { within } from "../runtime/deadline.ts";
+import { startTimeLimit, within } from "../events/waiting.ts";
 import type { RuntimePool } from "../runtime/runtime-pool.ts";
 import { headersOf } from "./model-probe.ts";
 import type { Provider } from "./session-config.ts";
@@ -24,16 +24,16 @@ export async function modelsOfServer(
   provider: Provider,
   clock: Clock,
 ): Promise<readonly OfferedModel[]> {
-  const end = new AbortController();
+  const limit = startTimeLimit(clock, answerMs);
   try {
-    const address = `${provider.baseUrl.replace(/\/+$/, "")}/models`;
+    const address = `${provider.baseUrl.replace(/(?<!\/)\/+$/, "")}/models`;
     const request = {
       headers: headersOf(provider),
       redirect: "manual",
-      signal: end.signal,
+      signal: limit.signal,
     } as const;
-    const answer = fetch(address, request).then(async (response) => response.json());
-    const list: unknown = (await within(answer, answerMs, clock))?.value;
+    const answer = await fetch(address, request);
+    const list: unknown = await answer.json();
     const data = isRecord(list) ? list["data"] : undefined;
     const ids = (Array.isArray(data) ? data : []).flatMap((model) =>
       isRecord(model) && isText(model["id"]) && model["id"] !== "" ? [model["id"]] : [],
@@ -42,7 +42,7 @@ export async function modelsOfServer(
   } catch {
     return [];
   } finally {
-    end.abort();
+    limit.end();
   }
 }
 

@@ -8,7 +8,8 @@ import type { CallOrder } from "./call-order.ts";
 import { fromRuntime, namedByRuntime } from "./permission-request.ts";
 import type { PathContext } from "../permissions/paths.ts";
 import { decidePermission, describePermissions } from "../permissions/policy.ts";
-import type { PermissionDecision } from "../permissions/policy.ts";
+import type { PermissionContext, PermissionDecision } from "../permissions/policy.ts";
+import { isInRunFolder } from "../platform/run-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
 
 export interface PermissionHandlerOptions {
@@ -20,10 +21,13 @@ export interface PermissionHandlerOptions {
   /** Folders that may be read, besides what the permissions allow. Absolute. */
   readonly readable?: readonly string[] | undefined;
   /** Default: the real file system. */
-  readonly files?: Omit<PathContext, "workingDirectory">;
+  readonly files?: FileView;
 }
 
-export const realFiles: Omit<PathContext, "workingDirectory"> = {
+/** How permissions look at files. */
+type FileView = Omit<PathContext, "workingDirectory"> & Pick<PermissionContext, "isOfRun">;
+
+export const realFiles: FileView = {
   realpath: realpathSync.native,
   isThere: (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined,
   linkTarget(path) {
@@ -33,6 +37,7 @@ export const realFiles: Omit<PathContext, "workingDirectory"> = {
       return undefined;
     }
   },
+  isOfRun: isInRunFolder,
 };
 
 type Handler<T> = (request: PermissionRequest) => T;
@@ -66,6 +71,7 @@ export function orderedPermissionHandler(
   const handle = permissionHandler({
     ...options,
     files: {
+      ...files,
       realpath: looking(files.realpath),
       isThere: looking(files.isThere),
       linkTarget: looking(files.linkTarget),

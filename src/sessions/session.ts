@@ -13,7 +13,7 @@ import { isDirectory, realPathOf } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
 import type { CallOrder, SharedFolders } from "./call-order.ts";
 import type { RuntimeKind, RuntimeLease, RuntimePool } from "../runtime/runtime-pool.ts";
-import { bestEffort, onAbort, within } from "../runtime/deadline.ts";
+import { bestEffort, unless, unlessAborted, within, type Occasion } from "../events/waiting.ts";
 import { canStartProcesses, mayReadPrivateFiles } from "../permissions/rules.ts";
 import { causeOf, type ModelAddress } from "./model-error.ts";
 import type { ModelProbe } from "./model-probe.ts";
@@ -90,7 +90,7 @@ export async function openCopilotSession(
   let lease: RuntimeLease;
   try {
     const acquiring = pool.acquire(kind);
-    const acquired = await untilAborted(acquiring, signal);
+    const acquired = await unlessAborted(acquiring, signal);
     if (acquired === undefined) {
       void acquiring.then(
         (late) => late.release(),
@@ -98,7 +98,7 @@ export async function openCopilotSession(
       );
       return canceled;
     }
-    lease = acquired;
+    lease = acquired.value;
   } catch (error) {
     return startFailed(error);
   }
@@ -194,31 +194,27 @@ async function create(
   signal: AbortSignal,
 ): Promise<{ kind: "created"; session: CopilotSession } | (Opened & { kind: "crashed" })> {
   const creating = runtime.client.createSession(config);
-  let unsubscribe: (() => void) | undefined;
-  const death = new Promise<{ reason: string }>((resolve) => {
-    unsubscribe = runtime.onDeath((reason) => resolve({ reason }));
-  });
-  try {
-    const result = await within(Promise.race([creating, death]), createMs, clock, signal);
-    if (result !== undefined && !("reason" in result.value)) {
-      if (!signal.aborted) return { kind: "created", session: result.value };
-    }
-    // It may still come up: then it is ended at once.
-    void creating.then(
-      (session) => endCopilotSession({ session, runtime, release, startsProcesses: false }, clock),
-      release,
-    );
-    if (signal.aborted) return canceled;
-    if (result !== undefined && "reason" in result.value) {
-      return { kind: "crashed", crash: { cause: "runtime-died", message: result.value.reason } };
-    }
-    // One that never comes up must not keep its runtime from ending.
-    release();
-    runtime.leftUnanswered();
-    return startFailed(`The session was not created within ${createMs / 1000} s.`);
-  } finally {
-    unsubscribe?.();
+  let death: string | undefined;
+  const died: Occasion = (listener) =>
+    runtime.onDeath((reason) => {
+      death = reason;
+      listener();
+    });
+  const created = (await within(unless(creating, died), createMs, clock, signal))?.value;
+  if (created !== undefined && !signal.aborted) return { kind: "created", session: created.value };
+  // It may still come up: then it is ended at once.
+  void creating.then(
+    (session) => endCopilotSession({ session, runtime, release, startsProcesses: false }, clock),
+    release,
+  );
+  if (signal.aborted) return canceled;
+  if (death !== undefined) {
+    return { kind: "crashed", crash: { cause: "runtime-died", message: death } };
   }
+  // One that never comes up must not keep its runtime from ending.
+  release();
+  runtime.leftUnanswered();
+  return startFailed(`The session was not created within ${createMs / 1000} s.`);
 }
 
 /** Bounded, never throws. */
@@ -242,20 +238,6 @@ async function endCopilotSession(
   if (open.startsProcesses)
     await endMarkedProcesses("COPILOT_AGENT_SESSION_ID", session.sessionId).catch(() => undefined);
   release();
-}
-
-/** Undefined when the signal aborts first. */
-async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  let unsubscribe: (() => void) | undefined;
-  const aborted = new Promise<undefined>((resolve) => {
-    unsubscribe = onAbort(signal, () => resolve(undefined));
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    unsubscribe?.();
-    promise.catch(() => undefined);
-  }
 }
 
 function startFailed(error: unknown): Opened & { kind: "crashed" } {

@@ -5,7 +5,7 @@
 import type { Tool, ToolHandler, ToolInvocation, ToolResultObject } from "@github/copilot-sdk";
 import type { Clock } from "../events/clock.ts";
 import { beginningOf } from "../events/cut.ts";
-import { within } from "../runtime/deadline.ts";
+import { within } from "../events/waiting.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { isRecord } from "../document/guards.ts";
 import type { OwnCalls } from "./own-calls.ts";

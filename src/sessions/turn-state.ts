@@ -146,6 +146,12 @@ export class TurnState {
   /** Why the answer is none. */
   noAnswer(): Crash {
     const where = `(${modelName(this.#asked)}).`;
+    if (this.#answer?.finish === "error") {
+      return {
+        cause: "session-error",
+        message: `The model server broke off its answer with an error ${where}`,
+      };
+    }
     return this.#answer?.finish === "content_filter"
       ? {
           cause: "filtered",
@@ -241,16 +247,39 @@ function toolKey(
   return `tool ${event.agentId ?? ""} ${event.data.toolCallId}`;
 }
 
-/** The runtime speaks the vocabulary of OpenAI for every wire API; some servers of that API do not. */
-const cutReasons = new Set(["length", "max_tokens", "max_output_tokens"]);
+/**
+ * The runtime speaks the vocabulary of OpenAI for every wire API, but passes on what it doesn't know: other servers of
+ * that API have words of their own. What isn't in here is a whole answer.
+ */
+const finishes: ReadonlyMap<string, AnswerFinish> = new Map([
+  ...[
+    "length",
+    "max_tokens",
+    "max_output_tokens",
+    "model_length",
+    "model_context_window_exceeded",
+  ].map((reason) => [reason, "length"] as const),
+  ...[
+    "content_filter",
+    "refusal",
+    "safety",
+    "sensitive",
+    "recitation",
+    "blocklist",
+    "prohibited_content",
+    "spii",
+  ].map((reason) => [reason, "content_filter"] as const),
+  ...["error", "abort", "aborted", "cancelled", "insufficient_system_resource"].map(
+    (reason) => [reason, "error"] as const,
+  ),
+]);
 
 /** Why the answer of a call ended early; undefined: it is whole. */
 export function finishOf({
   data,
 }: Extract<SessionEvent, { type: "assistant.usage" }>): AnswerFinish | undefined {
-  if (data.contentFilterTriggered === true || data.finishReason === "content_filter")
-    return "content_filter";
-  return cutReasons.has(data.finishReason ?? "") ? "length" : undefined;
+  if (data.contentFilterTriggered === true) return "content_filter";
+  return finishes.get((data.finishReason ?? "").toLowerCase());
 }
 
 /** The status of an error; undefined if it is not a whole number. A journal accepts only finite numbers. */

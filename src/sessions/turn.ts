@@ -14,7 +14,7 @@ import type { Crash, Refusal } from "../events/crash.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { CallLedger } from "./call-ledger.ts";
 import { causeOf, modelName, type ModelAddress } from "./model-error.ts";
-import { bestEffort, onAbort, within } from "../runtime/deadline.ts";
+import { bestEffort, onAbort, startTimer, within, type Release } from "../events/waiting.ts";
 import type { RuntimeLife } from "../runtime/runtime-process.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { Deltas } from "./deltas.ts";
@@ -89,7 +89,7 @@ class Turn {
   #lastEvent: number;
   #wake: () => void = () => {};
   #ring: () => void = () => {};
-  #timer: { readonly end: number; readonly canceled: AbortController } | undefined;
+  #timer: { readonly end: number; readonly cancel: Release } | undefined;
   readonly #unsubscribe: readonly (() => void)[];
   #death: string | undefined;
   readonly #session: TurnSession;
@@ -155,7 +155,7 @@ class Turn {
   end(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#calls.abort();
-    this.#timer?.canceled.abort(true);
+    this.#timer?.cancel();
     this.#timer = undefined;
     for (const activity of this.#translator.close()) this.#deltas.pass(activity);
     this.#deltas.flush();
@@ -249,14 +249,12 @@ class Turn {
   }
 
   #setTimer(end: number, milliseconds: number): void {
-    this.#timer?.canceled.abort(true);
-    const timer = { end, canceled: new AbortController() };
-    this.#timer = timer;
-    void this.#clock.sleep(milliseconds, timer.canceled.signal).then(() => {
-      if (this.#timer !== timer) return;
+    this.#timer?.cancel();
+    const cancel = startTimer(this.#clock, milliseconds, () => {
       this.#timer = undefined;
       this.#ring();
     });
+    this.#timer = { end, cancel };
   }
 
   #receive(event: SessionEvent): void {
@@ -322,7 +320,7 @@ class Turn {
       }
     }
     // The model's last message counts: an earlier tool call doesn't make an empty one an answer.
-    if (answer === undefined || answer.finish === "content_filter")
+    if (answer === undefined || answer.finish === "content_filter" || answer.finish === "error")
       return this.crashed(this.#state.noAnswer());
     if (answer.finish === "length") return { kind: "cut", toolCalls, text };
     if (answer.empty) return this.crashed(this.#state.noAnswer());

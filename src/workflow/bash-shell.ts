@@ -6,6 +6,7 @@
  * state from which the next script begins in a new one; after `close` no process that the shell has started is left,
  * except for one that has cleared its environment and left its process group.
  */
+import { unlessAborted } from "../events/waiting.ts";
 import { makeDirectory, writeNewFile } from "../platform/files.ts";
 import { makeNamedPipes, PipeReader, PipeWriter } from "../platform/named-pipes.ts";
 import type { Environment } from "../platform/environment.ts";
@@ -223,25 +224,20 @@ export class BashShell implements Executor {
   ): Promise<Outcome> {
     const { program, input } = bash;
     const ended = program.ended.then((end) => ({ kind: "ended", end }) as const);
-    const aborted = aborting(signal);
-    try {
-      input.write(scriptRequest(files));
-      const answered = answering.complete.then((answer) => ({ kind: "answered", answer }) as const);
-      let first = await Promise.race([aborted.promise, answered, ended]);
-      if (first.kind === "answered" && (first.answer.exits || first.answer.hasExitTrap)) {
-        const { exits, exitCode } = first.answer;
-        if (!exits) input.write(exitRequest(files, exitCode));
-        first = await Promise.race([aborted.promise, ended]);
-      }
-      if (first.kind === "answered") return first;
-      if (first.kind === "ended") {
-        return { ...first, answer: await answering.finish() };
-      }
-      if (program.pid !== undefined) await endGroup(program.pid, this.#options.graceMs ?? 2_000);
-      return first;
-    } finally {
-      aborted.forget();
+    const orAborted = async <T>(first: Promise<T>): Promise<T | typeof aborted> =>
+      (await unlessAborted(first, signal))?.value ?? aborted;
+    input.write(scriptRequest(files));
+    const answered = answering.complete.then((answer) => ({ kind: "answered", answer }) as const);
+    let first = await orAborted(Promise.race([answered, ended]));
+    if (first.kind === "answered" && (first.answer.exits || first.answer.hasExitTrap)) {
+      const { exits, exitCode } = first.answer;
+      if (!exits) input.write(exitRequest(files, exitCode));
+      first = await orAborted(ended);
     }
+    if (first.kind === "answered") return first;
+    if (first.kind === "ended") return { ...first, answer: await answering.finish() };
+    if (program.pid !== undefined) await endGroup(program.pid, this.#options.graceMs ?? 2_000);
+    return first;
   }
 
   /** It ends by itself when it finds no more requests. What it has started in the background goes on. */
@@ -280,18 +276,7 @@ class Answering {
   }
 }
 
-function aborting(signal: AbortSignal): {
-  readonly promise: Promise<{ readonly kind: "aborted" }>;
-  readonly forget: () => void;
-} {
-  let listener = (): void => {};
-  const promise = new Promise<{ readonly kind: "aborted" }>((resolve) => {
-    listener = () => resolve({ kind: "aborted" });
-    if (signal.aborted) listener();
-    else signal.addEventListener("abort", listener, { once: true });
-  });
-  return { promise, forget: () => signal.removeEventListener("abort", listener) };
-}
+const aborted = { kind: "aborted" } as const;
 
 /** As a shell would report it. */
 export function endOfScript(end: ProgramEnd): ScriptEnd {

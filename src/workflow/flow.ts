@@ -19,6 +19,11 @@ export function frameOf(
 
 const unknown: Failure = { reason: "The workflow has failed." };
 
+/** Whether its success is a choice between two ways: with another outcome, the run would have gone on elsewhere. */
+function decides({ kind, other }: Activity): boolean {
+  return kind === "check" || ((kind === "execute" || kind === "call") && other !== undefined);
+}
+
 export class Flow {
   readonly workflow: Workflow;
   readonly trace: Trace[] = [];
@@ -38,8 +43,9 @@ export class Flow {
       else this.fail(failure);
       return;
     }
-    const { before: _before, ...frame } = this.frame;
-    this.replaceFrame(failure === undefined ? frame : { ...frame, before: failure });
+    const { before, ...frame } = this.frame;
+    const open = failure ?? (decides(activity) ? undefined : before);
+    this.replaceFrame(open === undefined ? frame : { ...frame, before: open });
     this.go(to);
   }
 
@@ -68,7 +74,12 @@ export class Flow {
   fail(failure: Failure): void {
     const { handled } = this.frame;
     const { onFailed } = this.file;
-    if (onFailed === undefined || handled.includes("failed")) return this.#return(failure);
+    if (onFailed === undefined) return this.#return(failure);
+    if (handled.includes("failed")) {
+      // Whatever its handler finds out: nothing was judged before it.
+      const { failure: before } = this.frame;
+      return this.#return(before?.unanswered === true ? before : failure);
+    }
     this.updateFrame({ handling: "failed", handled: [...handled, "failed"], failure });
     this.update({ status: "FAILED" });
     this.go(onFailed);

@@ -148,7 +148,7 @@ class Stepper extends Flow {
         this.ended(activity, true);
         const { failure, before } = this.frame;
         const own = { reason: `The workflow reached ${activity.id}.` };
-        // An edge from a crash to FAILED means the same as no edge.
+        // A way from a crash to FAILED on which nothing is decided means the same as no edge.
         return this.fail(failure ?? (before?.unanswered === true ? before : own));
       }
       case "set":

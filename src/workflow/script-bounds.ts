@@ -1,6 +1,7 @@
 /** The time and the output that the scripts of an activity may take. */
 import type { Limits } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
+import { onAbort, startTimer, type Release } from "../events/waiting.ts";
 import { limitText } from "../events/exceeded-limit.ts";
 
 export type ScriptLimits = Pick<
@@ -26,8 +27,10 @@ export class Bounds {
   readonly #limits: BoundLimits;
   readonly #clock: Clock;
   readonly #outer: readonly AbortSignal[];
+  /** Aborts when the scripts are over. */
   readonly #over = new AbortController();
   readonly #abort = new AbortController();
+  readonly #releases: readonly Release[];
   #heard: number;
   #stopped: Problem | undefined;
 
@@ -36,12 +39,10 @@ export class Bounds {
     this.#clock = clock;
     this.#outer = outer;
     this.#heard = clock.now();
-    for (const signal of outer) {
-      const cancel = (): void => this.#abort.abort();
-      if (signal.aborted) cancel();
-      else signal.addEventListener("abort", cancel, { once: true, signal: this.#over.signal });
-    }
-    void this.#watchTime();
+    this.#releases = [
+      ...outer.map((signal) => onAbort(signal, () => this.#abort.abort())),
+      startTimer(clock, limits.commandMinutes * 60_000, () => this.#exceedTime("commandMinutes")),
+    ];
     void this.#watchSilence();
   }
 
@@ -69,11 +70,7 @@ export class Bounds {
 
   end(): void {
     this.#over.abort();
-  }
-
-  async #watchTime(): Promise<void> {
-    await this.#clock.sleep(this.#limits.commandMinutes * 60_000, this.#over.signal);
-    if (!this.#over.signal.aborted) this.#exceedTime("commandMinutes");
+    for (const release of this.#releases) release();
   }
 
   async #watchSilence(): Promise<void> {

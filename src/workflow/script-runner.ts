@@ -8,6 +8,7 @@ import { defaultLimits, type Permissions } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
 import type { Script, ScriptRun, ShellState } from "../events/step.ts";
 import type { TextStream } from "../events/text-stream.ts";
+import { onAbort, unlessStuck, type Occasion } from "../events/waiting.ts";
 import { decidePermission, type PermissionContext } from "../permissions/policy.ts";
 import { listsCommands } from "../permissions/rules.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
@@ -15,7 +16,7 @@ import { RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { restoringCommands } from "./bash-protocol.ts";
 import { BashShell, bashTags } from "./bash-shell.ts";
-import type { Executor, ScriptEnd } from "./executor.ts";
+import type { Executor } from "./executor.ts";
 import { namesPython, pythonExecutor, pythonTags } from "./python.ts";
 import { Bounds, type BoundLimits, type Problem, type ScriptLimits } from "./script-bounds.ts";
 import { ScriptOutput, type OutputDelta } from "./script-output.ts";
@@ -282,7 +283,9 @@ export class ScriptRunner implements Scripts {
     const running = Promise.resolve()
       .then(() => this.#executor(tag)?.run(code, context))
       .catch((error: unknown) => ({ kind: "failed", reason: errorMessage(error) }) as const);
-    const end = await orGivenUp(running, bounds.signal, clock);
+    const isStopped: Occasion = (listener) => onAbort(bounds.signal, listener);
+    const ended = await unlessStuck(running, isStopped, executorGraceMs, clock);
+    const end = ended === undefined ? stuck : (ended.value ?? noExecutor);
     isOver = true;
     output.end();
     const stopped = bounds.stopped;
@@ -309,6 +312,8 @@ export class ScriptRunner implements Scripts {
   }
 }
 
+const stuck = { kind: "failed", reason: "The executor doesn't end." } as const;
+const noExecutor = { kind: "failed", reason: "There is no executor." } as const;
 /** Of a script that was ended, as `timeout` reports it. */
 const endedExitCode = 124;
 
@@ -319,22 +324,4 @@ function shown(code: string): string {
 function firstLine(text: string): string {
   const line = text.trimStart().split("\n", 1)[0] ?? "";
   return line.length > 80 || line !== text.trim() ? `${line.slice(0, 80)}…` : line;
-}
-
-async function orGivenUp(
-  running: Promise<ScriptEnd | undefined>,
-  signal: AbortSignal,
-  clock: Clock,
-): Promise<ScriptEnd> {
-  const over = new AbortController();
-  const given = new Promise<ScriptEnd>((resolve) => {
-    const wait = async (): Promise<void> => {
-      await clock.sleep(executorGraceMs, over.signal);
-      resolve({ kind: "failed", reason: "The executor doesn't end." });
-    };
-    signal.addEventListener("abort", () => void wait(), { once: true, signal: over.signal });
-  });
-  const end = await Promise.race([running, given]);
-  over.abort();
-  return end ?? { kind: "failed", reason: "There is no executor." };
 }

@@ -44,7 +44,7 @@ export interface Frame {
   readonly calling?: string;
   /** Why the file has failed, while that is handled. */
   readonly failure?: Failure;
-  /** Why the activity before this one has failed. */
+  /** The failure that has led here, as long as nothing has been decided since. */
   readonly before?: Failure;
 }
 

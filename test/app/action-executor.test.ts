@@ -5,11 +5,13 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import {
+  actionDocumentSchema,
   type ActionEvent,
   type ActionTool,
   createActionExecutor,
   newsText,
   problemsText,
+  teachingText,
 } from "../../src/index.ts";
 
 const root = new URL("../../../", import.meta.url);
@@ -30,6 +32,28 @@ const call = (id: string, n: unknown): object => ({
   action: "double",
   type: "tool",
   params: { n },
+});
+
+describe("what the library teaches a model", () => {
+  const relics = [{ name: "docs", read: () => Promise.reject(new Error()) }];
+  const options = { tools: [double], relics, limits: { parallel: 2 } };
+
+  it("is made of the options of the executor, and shows a document that it accepts", async () => {
+    const text = teachingText({ ...options, iterations: 5 });
+    assert.match(text, /^- \{"name":"double","params":\{.*"n".*\}\}$/m);
+    assert.match(text, /^- \{"name":"docs"\}$/m);
+    assert.match(text, /5 documents.* 2 calls at once/);
+    const shown = text.split("\n").find((line) => line.startsWith("{")) ?? "";
+    const executor = createActionExecutor({ tools: [{ ...double, name: "TOOL", parameters: {} }] });
+    assert.equal((await executor.execute(shown)).kind, "executed");
+  });
+
+  it("includes the published schema of a document", () => {
+    const published: unknown = JSON.parse(
+      readFileSync(new URL("schema/action-protocol.schema.json", root), "utf8"),
+    );
+    assert.deepEqual(JSON.parse(JSON.stringify(actionDocumentSchema)), published);
+  });
 });
 
 describe("the executor of the library", () => {

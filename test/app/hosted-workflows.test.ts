@@ -78,6 +78,24 @@ describe("a host with workflows", () => {
     await assert.rejects(host.runJob("job", { params: { NAME: "b" } }), /Only a workflow/);
   });
 
+  it("reports what could not be kept of a job, and knows the options of one", async (t) => {
+    const { host, of, folder } = await makeHost(t, {
+      answers: { ASK_OK: ["yes"] },
+      journals: "/dev/null/journals",
+    });
+    await host.installEntryFile(of("ask.wf.md"));
+    const params = { NAME: "Ada" };
+    const { outcome, incomplete } = await host.runJob("ask.wf.md", { params });
+    assert.deepEqual([outcome.kind, incomplete.length], ["succeeded", 1]);
+    assert.match(incomplete[0] ?? "", /^The journal is incomplete: ./);
+    // A program without types.
+    const misspelt: object = { params, permissions: "read-only", workingDirectory: folder };
+    await assert.rejects(host.runJob("ask.wf.md", misspelt), {
+      name: "TypeError",
+      message: /permissions is not an option/,
+    });
+  });
+
   it("refuses a start without the model that the workflow needs", async (t) => {
     const { host, of, folder } = await makeHost(t);
     await host.installEntryFile(of("talk.wf.md"));

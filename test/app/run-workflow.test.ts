@@ -1,7 +1,7 @@
 /** `runWorkflow`: a workflow as a promise, with what the application gives and gets. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { promisify } from "node:util";
@@ -88,6 +88,23 @@ describe("runWorkflow", () => {
     assert.ok(types.includes("step.ended") && types.at(-1) === "run.ended");
     const lines = (await readFile(journal, "utf8")).trimEnd().split("\n");
     assert.ok(lines.length >= 10, String(lines.length));
+  });
+
+  it("has failed if its journal or its history is incomplete", async (t) => {
+    for (const name of ["journal", "history"]) {
+      const { run, folder } = await makeRun(t, greeting);
+      const path = join(folder, "kept");
+      const { status, reason, result } = await run({
+        params: { NAME: "Ada" },
+        [name]: path,
+        ask: async () => {
+          await rm(path, { recursive: true });
+          return { kind: "answered", text: "yes" };
+        },
+      });
+      assert.deepEqual([status, result], ["failed", "yes"], name);
+      assert.match(reason ?? "", /^The .*(journal|history).* is incomplete: ./);
+    }
   });
 
   it("continues from the journal of an earlier run", async (t) => {

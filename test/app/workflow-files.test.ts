@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { rmSync, symlinkSync } from "node:fs";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { describe, it } from "node:test";
 import { filesAround, loadWorkflow } from "../../src/app/workflow-files.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
@@ -46,6 +47,32 @@ describe("the files of a workflow", () => {
     const same = files.read("same.md", id);
     assert.equal(same.kind === "found" && same.id, "b.md");
     assert.equal(filesAround(join(path, "first.wf.md")).id, "a.wf.md");
+  });
+
+  it("are those that were judged, whatever takes their place before they are read", async (t) => {
+    const { path } = await makeWorkspace(t, {
+      "in/d/b.md": "b",
+      "in/c.md": "c",
+      "in/p.md": "p",
+      "out/b.md": "secret",
+    });
+    const folder = join(path, "in");
+    const swap = (name: string, put: (place: string) => void) => (): void => {
+      rmSync(join(folder, name), { recursive: true });
+      put(join(folder, name));
+    };
+    const swaps: Record<string, () => void> = {
+      "d/b.md": swap("d", (place) => symlinkSync("../out", place)),
+      "c.md": swap("c.md", (place) => symlinkSync("../out/b.md", place)),
+      "p.md": swap("p.md", (place) => execFileSync("mkfifo", [place])),
+    };
+    const { id, files } = filesAround(join(folder, "a.wf.md"), (seen) => {
+      swaps[relative(folder, seen)]?.();
+    });
+    for (const name of Object.keys(swaps)) {
+      const found = files.read(name, id);
+      assert.equal(found.kind, "unreadable", name);
+    }
   });
 
   it("are regular files of text", async (t) => {

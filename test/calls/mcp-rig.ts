@@ -59,7 +59,7 @@ export async function makeMcpRig(
   const redactor = createRedactor(secrets);
   const servers = new McpServers({
     environment: process.env,
-    redact: redactor.text,
+    redactor,
     version: "0.0.0",
     mark,
     graceMs: 300,

@@ -1,8 +1,9 @@
 /** Relics on real files: what is found, what is left out, and that nothing is longer than allowed. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { rmSync, symlinkSync } from "node:fs";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, it, test, type TestContext } from "node:test";
 import * as fc from "fast-check";
 import { createRelics, relicLimits } from "../../src/calls/relics.ts";
@@ -17,6 +18,8 @@ import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
 const secret = "correct-horse-battery-staple";
 
 interface Reading {
+  /** Called each time that the permissions have looked at a file. */
+  readonly afterLook?: (path: string) => void;
   readonly query?: string;
   readonly permissions?: Permissions;
   readonly maxTokens?: number;
@@ -26,7 +29,7 @@ interface Reading {
 async function read(
   { path }: Pick<Workspace, "path">,
   files: readonly string[],
-  { query, permissions = "read-only", maxTokens, signal }: Reading = {},
+  { query, permissions = "read-only", maxTokens, signal, afterLook }: Reading = {},
 ): Promise<string> {
   const declaration: RelicDeclaration = {
     description: "Documentation",
@@ -37,7 +40,14 @@ async function read(
   const relicsFor = createRelics({
     declarations: { docs: declaration },
     workingDirectory: path,
-    files: realFiles,
+    files: {
+      ...realFiles,
+      realpath(path) {
+        const real = realFiles.realpath(path);
+        afterLook?.(real);
+        return real;
+      },
+    },
     redact: () => redactor.stream(),
   });
   const [relic] = relicsFor(undefined, permissions);
@@ -155,6 +165,38 @@ describe("a file is left out, and counted", () => {
       assert.match(text, /\n\nLeft out: 1 file that this task may not read\.$/);
     }
   });
+
+  for (const query of [undefined, "outside"]) {
+    it(`if a folder or a file is swapped after it was judged, with ${query ?? "no query"}`, async (t) => {
+      const workspace = await makeWorkspace(t, {
+        "d/f.md": "inside",
+        "g.md": "inside",
+        "h.md": "inside",
+        "stays.md": "inside",
+      });
+      const { path: outside } = await makeWorkspace(t, { "f.md": "outside", "g.md": "outside" });
+      const { path } = workspace;
+      const swaps = new Map<string, () => void>([
+        [join(path, "d/f.md"), () => symlinkSync(outside, join(path, "d"))],
+        [join(path, "g.md"), () => symlinkSync(join(outside, "g.md"), join(path, "g.md"))],
+        [join(path, "h.md"), () => execFileSync("mkfifo", [join(path, "h.md")])],
+      ]);
+      const text = await read(workspace, ["**/*.md"], {
+        permissions: { write: ["**"] },
+        ...(query === undefined ? {} : { query }),
+        afterLook(file) {
+          const swap = swaps.get(file);
+          if (swap === undefined) return;
+          rmSync(dirname(file) === path ? file : dirname(file), { recursive: true });
+          swaps.delete(file);
+          swap();
+        },
+      });
+      assert.equal(swaps.size, 0);
+      assert.doesNotMatch(text.replace("any of the words outside", ""), /outside/);
+      assert.match(text, /stays\.md/);
+    });
+  }
 
   it("if a link leads out of the working directory, whatever the permissions", async (t) => {
     const outside = await makeWorkspace(t, { "secret.md": "outside", "folder/more.md": "outside" });

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { BoundedBytes, joinTails, longestResult, ToolLog } from "../../src/calls/tool-output.ts";
+import {
+  BoundedBytes,
+  joinTails,
+  longestResult,
+  resultOf,
+  ToolLog,
+} from "../../src/calls/tool-output.ts";
+import { mostValues } from "../../src/calls/json-size.ts";
+import { redactedData, redactedText, redactedValue } from "../../src/calls/redacted-value.ts";
 import { createRedactor } from "../../src/events/redact.ts";
 import { holds } from "../rig/fuzz.ts";
 import { StillClock } from "../workflow/scripts-rig.ts";
@@ -43,10 +51,10 @@ test("wherever a log is cut, its lines and its end are the same, bounded and wit
 });
 
 test("wherever a result is cut, it is the same, and without secrets", async (t) => {
-  const property = fc.property(printed, cuts, (bytes, at) => {
+  const property = fc.asyncProperty(printed, cuts, async (bytes, at) => {
     const result = new BoundedBytes();
     for (const piece of pieces(bytes, at)) assert.ok(result.push(piece));
-    assert.equal(result.text(redactor.stream()), redactor.text(bytes.toString()));
+    assert.equal(await result.text(redactor.stream), redactor.text(bytes.toString()));
   });
   await holds(t, property, 200);
 });
@@ -72,4 +80,57 @@ test("two ends share the room, and what one leaves is the other's", async (t) =>
     assert.ok((joined.match(/y/g)?.length ?? 0) >= Math.min(second.length, 2000));
   });
   await holds(t, property, 100);
+});
+
+test("JSON with too many values or levels is a text", async () => {
+  const list = (count: number): string => `[${Array.from({ length: count }, () => 0).join()}]`;
+  const fits = list(mostValues - 2);
+  assert.deepEqual(await resultOf(fits, redactor.stream), JSON.parse(fits));
+  for (const text of [list(mostValues), `${"[".repeat(101)}${"]".repeat(101)}`]) {
+    assert.equal(await resultOf(`${text}\n`, redactor.stream), text);
+  }
+});
+
+test("what was escaped in JSON is masked", async () => {
+  const escaped = secret.replaceAll(
+    /./g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  const text = `{"${escaped}": ["${escaped}"]}`;
+  assert.deepEqual(await resultOf(text, redactor.stream), { "***": ["***"] });
+});
+
+test("data that is masked in parts is the same as at once", async (t) => {
+  const texts = fc.array(part, { maxLength: 4 }).map((parts) => parts.join(""));
+  const data = fc.letrec((tie) => ({
+    data: fc.oneof(
+      { maxDepth: 3 },
+      texts,
+      fc.integer(),
+      fc.constant(null),
+      fc.array(tie("data"), { maxLength: 4 }),
+      fc.dictionary(texts, tie("data"), { maxKeys: 4 }),
+    ),
+  })).data;
+  const property = fc.asyncProperty(data, async (value) => {
+    assert.deepEqual(
+      await redactedData(value, redactor.stream),
+      redactedValue(value, redactor.text),
+    );
+  });
+  await holds(t, property, 200);
+});
+
+test("while ten megabytes are masked, everything else goes on", async () => {
+  let rounds = 0;
+  const count = (): void => {
+    rounds += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  const text = `${"some words ".repeat(longestResult / 11)}${secret}`;
+  const masked = await redactedText(text, redactor.stream);
+  clearImmediate(next);
+  assert.equal(masked, `${"some words ".repeat(longestResult / 11)}***`);
+  assert.ok(rounds > 5, `${rounds} rounds`);
 });

@@ -177,7 +177,7 @@ test("a program that never closes its host ends, and so does its server", async 
   const log = join(cwd, "log");
   const program = `
     import { McpServers } from ${JSON.stringify(servers)};
-    const options = { environment: process.env, redact: (text) => text, version: "1" };
+    const options = { environment: process.env, redactor: { text: (text) => text }, version: "1" };
     const run = new McpServers(options).forRun({ workingDirectory: ".", variables: {} });
     const declaration = ${JSON.stringify({ command: node, args: [fixture, "stubborn", log] })};
     const found = await run.toolsOf("docs", declaration, new AbortController().signal);

@@ -218,6 +218,26 @@ describe("in GitHub Actions, whatever an agent, an entry or a server says", () =
     });
   }
 
+  it("no line is a command, and none holds a secret: an error that nothing catches", async (t) => {
+    const workspace = await makeWorkspace(t, {
+      "throws.cjs": `process.on("SIGUSR2", () => { throw new Error("x\\n::error::y\\n" + process.env.MY_TOKEN); });`,
+    });
+    const child = startCli(["serve", "--port", "0"], {
+      cwd: workspace.path,
+      env: {
+        GITHUB_ACTIONS: "true",
+        MY_TOKEN: "##[error]hunter2-hunter2",
+        NODE_OPTIONS: `--require=${workspace.path}/throws.cjs`,
+      },
+    });
+    await child.printed("The API is at");
+    child.signal("SIGUSR2");
+    const { code, stderr } = await child.ended;
+    assert.equal(code, 1);
+    assert.match(stderr, /this is a bug in agent-jobs[^]*Error: x\n\| ::error::y\n\*\*\*/);
+    assert.doesNotMatch(stderr, /hunter2|^::/m);
+  });
+
   it("validate --format github prints one command for each problem, whatever it says", async (t) => {
     const workspace = await makeWorkspace(t, { "hostile.json": hostile });
     const { stdout } = await runCli(["validate", "hostile.json", "--format", "github"], {

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { test, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
 import { makeTemporaryDirectory, removeDirectory } from "../../src/platform/files.ts";
 import { writeFiles } from "../calls/rig.ts";
 import { startCli, type CliResult } from "../rig/cli.ts";
+import { noTerminal, startOnTerminal } from "../rig/terminal.ts";
 
 const node = process.execPath;
+const commandLine = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
 const entry = JSON.stringify({
   models: { driving: "gpt-5-mini" },
   tasks: { a: { model: { category: "driving" }, prompt: ["Hi"] } },
@@ -29,6 +32,23 @@ const entry = JSON.stringify({
       command: [node, "-e", "console.error('started !'); setInterval(() => {}, 1000)"],
     }),
     env: tool({ command: [node, "-p", "JSON.stringify([process.env.GIVEN, process.env.OTHER])"] }),
+    results: tool({
+      command: [
+        node,
+        "-p",
+        "[require('node:fs').statSync(process.env.AGENT_JOBS_RESULTS).isDirectory(), process.env.AGENT_JOBS_RESULTS].join(' ')",
+      ],
+    }),
+    hostile: tool({
+      command: [
+        node,
+        "-e",
+        String.raw`
+          const evil = "::error::x\n##[warning]y\n\x1b]52;c;aGk=\x07\x1b[2J" + process.env.GIVEN;
+          console.error(evil); console.log(evil);
+          process.exitCode = Number(require("node:fs").readFileSync(0, "utf8").length > 5)`,
+      ],
+    }),
     built: tool({
       command: [node, "-p", "'used'"],
       build: { command: [node, "-e", "console.log('built !')"], inputs: [] },
@@ -51,15 +71,24 @@ const files = {
   "tools/needy/build.tool.yml": "from: node:24-slim\npackages: [jq]\n",
 };
 
+async function workspace(
+  t: TestContext,
+  more: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const path = realpathSync(await makeTemporaryDirectory("tool-"));
+  t.after(() => removeDirectory(path));
+  writeFiles(path, { ...files, ...more });
+  return path;
+}
+
 async function cli(
   t: TestContext,
   more: Readonly<Record<string, string>> = {},
+  env: Readonly<Record<string, string>> = {},
 ): Promise<(...args: string[]) => Promise<CliResult>> {
-  const cwd = realpathSync(await makeTemporaryDirectory("tool-"));
-  t.after(() => removeDirectory(cwd));
-  writeFiles(cwd, { ...files, ...more });
+  const cwd = await workspace(t, more);
   return (...args) =>
-    startCli(["tool", ...args], { cwd, env: { GIVEN: "yes", OTHER: "no" } }).ended;
+    startCli(["tool", ...args], { cwd, env: { GIVEN: "yes", OTHER: "no", ...env } }).ended;
 }
 
 test("tool call prints the result: JSON, or a text as it is", async (t) => {
@@ -113,6 +142,47 @@ test("a tool sees only the variables that --env names", async (t) => {
   const { stdout } = await (await cli(t))("call", "env", "--env", "GIVEN");
   assert.deepEqual(JSON.parse(stdout), ["yes", null]);
 });
+
+test("a tool finds the folder of long results, which is gone afterwards", async (t) => {
+  const { code, stdout } = await (await cli(t))("call", "results");
+  assert.equal(code, 0);
+  const [isFolder, folder = ""] = stdout.trim().split(" ");
+  assert.equal(isFolder, "true");
+  assert.equal(existsSync(folder), false);
+});
+
+for (const [name, params] of [
+  ["succeeds", "{}"],
+  ["fails", '{ "fail": true }'],
+] as const) {
+  test(`in GitHub Actions, a tool that ${name} prints no workflow command, control sequence or secret`, async (t) => {
+    const run = await cli(
+      t,
+      {},
+      { GITHUB_ACTIONS: "true", GIVEN: "https://me:hunter2-hunter2@host/" },
+    );
+    const { code, stdout, stderr } = await run("call", "hostile", params, "--env", "GIVEN");
+    assert.equal(code, name === "fails" ? 1 : 0);
+    const shown = stdout + stderr;
+    assert.match(shown, /\| ::error::x\n## \[warning\]y\n/);
+    assert.doesNotMatch(shown, /^\s*::|##\[/m);
+    assert.doesNotMatch(shown, /hunter2/);
+    assert.doesNotMatch(stderr, /[^\P{Cc}\n]/u);
+  });
+}
+
+test(
+  "on a terminal, a tool can't write to the clipboard or clear the screen",
+  { skip: noTerminal },
+  async (t) => {
+    const folder = await workspace(t);
+    const { ended } = startOnTerminal(commandLine, ["tool", "call", "hostile"], { cwd: folder });
+    const { code, stdout } = await ended;
+    assert.equal(code, 0, stdout);
+    assert.match(stdout, /::error::x/);
+    assert.doesNotMatch(stdout, /[^\P{Cc}\r\n]/u);
+  },
+);
 
 test("tool build builds, and says when there is nothing to build", async (t) => {
   const run = await cli(t);

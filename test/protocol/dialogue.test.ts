@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Tool } from "../../src/calls/tool.ts";
+import type { Tool, ToolOutcome } from "../../src/calls/tool.ts";
 import { sessionCrash } from "../rig/crashes.ts";
 import { modelUsed } from "../rig/fake-sessions.ts";
 import { stopped, talk } from "./dialogue-rig.ts";
@@ -189,6 +189,28 @@ describe("a task with the action protocol", () => {
     assert.deepEqual(done.outcome, { kind: "succeeded" });
     const fails = tool("build", { run: () => Promise.resolve({ kind: "failed", reason: "no" }) });
     const { outcome } = await talk({ task: { criteria }, tools: [fails], options, answers });
+    assert.match(outcome.kind === "failed" ? outcome.reason : "", /since the last retry: build/);
+  });
+
+  it("counts no call that failed because its id belongs to an action that still runs", async () => {
+    const criteria = { toolExecuted: ["build"], failureAction: { retryTimes: 0 } };
+    let end = (): void => {};
+    const ended = new Promise<ToolOutcome>((resolve) => {
+      end = () => resolve({ kind: "succeeded", value: "done" });
+    });
+    const { outcome, endedActions } = await talk({
+      task: { criteria },
+      tools: [tool("build"), tool("slow", { run: () => ended })],
+      answers: [
+        documentOf([action("slow", { action_id: "a", execution: "ASYNC" })]),
+        documentOf([action("build", { action_id: "a" })]),
+        () => {
+          end();
+          return stopped();
+        },
+      ],
+    });
+    assert.deepEqual(endedActions, ["a failed", "a succeeded"]);
     assert.match(outcome.kind === "failed" ? outcome.reason : "", /since the last retry: build/);
   });
 

@@ -315,6 +315,15 @@ describe("createActionExecutor", () => {
     );
   });
 
+  it("knows its limits and modes", async () => {
+    const { executor } = bench();
+    // A program without types.
+    const misspelt: object = { mode: "refuse", paralel: 1 };
+    await assert.rejects(executor.execute(documentOf([]), misspelt), /no mode "refuse"/);
+    const options = { clock: new FakeClock(), tools: [], limits: misspelt };
+    assert.throws(() => createActionExecutor(options), /no limit "mode"/);
+  });
+
   it("executes one document at a time", async () => {
     const { executor, execute } = bench();
     const first = execute(documentOf([slow("a", {}, { execution: "SYNC" })]));

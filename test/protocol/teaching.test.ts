@@ -4,7 +4,8 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
 import type { Tool } from "../../src/calls/tool.ts";
-import { teachingText, type Taught } from "../../src/protocol/teaching.ts";
+import type { Delegation } from "../../src/protocol/catalogue.ts";
+import { teachingText, type TeachingOptions } from "../../src/protocol/teaching.ts";
 import { readMessage } from "../../src/protocol/read-message.ts";
 import { holds } from "../rig/fuzz.ts";
 import { tool } from "./rig.ts";
@@ -31,21 +32,19 @@ const five: readonly Tool[] = [
   described("docs/fetch", object({ url: text, pages: { type: "integer" } }, "url")),
 ];
 
-const small: Taught = {
-  tools: five,
-  relics: [],
-  monuments: [],
-  tasks: [],
-  iterations: 20,
-  preThinking: 0,
-  parallel: 8,
-};
+const small: TeachingOptions = { tools: five, iterations: 20, verdicts: true };
 
-const whole: Taught = {
+function delegating(tasks: readonly string[]): { delegation?: Delegation } {
+  return tasks.length === 0
+    ? {}
+    : { delegation: { tasks, run: () => Promise.reject(new Error()) } };
+}
+
+const whole: TeachingOptions = {
   ...small,
   relics: [{ name: "docs", description: "The docs.", read: () => Promise.reject(new Error()) }],
   monuments: [{ name: "release", tools: ["build"], relics: ["docs"] }],
-  tasks: ["review", "translate"],
+  ...delegating(["review", "translate"]),
   preThinking: 3,
 };
 
@@ -75,6 +74,17 @@ describe("the system prompt of the action protocol", () => {
       assert.ok(!teachingText(small).includes(word), word);
       assert.ok(teachingText(whole).includes(word), word);
     }
+  });
+
+  it("mentions verdicts by a function call only where prompts ask for them", () => {
+    assert.match(teachingText(small), /job_boolean_true/);
+    assert.doesNotMatch(teachingText({ tools: five, iterations: 20 }), /job_/);
+  });
+
+  it("names the limits of the executor", () => {
+    const limits = { parallel: 3, cards: 2 };
+    assert.match(teachingText({ ...small, limits }), /20 documents.* 3 calls at once/);
+    assert.match(teachingText({ ...small, limits }), /Up to 2 standing actions/);
   });
 
   it("shows a document that is one", () => {
@@ -115,7 +125,7 @@ describe("the system prompt of the action protocol", () => {
         tools: some.map(({ name, description }) => tool(name, { description })),
         relics: others.map((one) => ({ ...one, read: () => Promise.reject(new Error()) })),
         monuments: [{ name: "m", tools: some.map(({ name }) => name), relics: [] }],
-        tasks,
+        ...delegating(tasks),
       });
       const plain = teachingText({ ...small, tools: [] });
       const lines = taught.split(/[\n\r\u0085\u2028\u2029]/);

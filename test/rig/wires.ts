@@ -19,6 +19,7 @@ export interface ScriptedCall {
 interface Reply {
   readonly text?: string;
   readonly toolCalls?: readonly ScriptedCall[];
+  readonly finishReason?: string;
   readonly usage?: { readonly input: number; readonly output: number };
 }
 
@@ -159,12 +160,15 @@ function responseEvents(model: string, reply: Reply): StreamEvent[] {
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: input + output,
   };
+  const { finishReason: reason } = reply;
+  const status = reason === undefined ? "completed" : "incomplete";
+  const incomplete = reason === undefined ? {} : { incomplete_details: { reason } };
   return [
     { type: "response.created", response: { ...response, status: "in_progress", output: [] } },
     ...events,
     {
-      type: "response.completed",
-      response: { ...response, status: "completed", output: items, output_text: text, usage },
+      type: `response.${status}`,
+      response: { ...response, status, ...incomplete, output: items, output_text: text, usage },
     },
   ].map((event, index) => ({ ...event, sequence_number: index }));
 }
@@ -208,7 +212,10 @@ function messageEvents(model: string, reply: Reply): StreamEvent[] {
     ]),
     {
       type: "message_delta",
-      delta: { stop_reason: calls.length > 0 ? "tool_use" : "end_turn", stop_sequence: null },
+      delta: {
+        stop_reason: reply.finishReason ?? (calls.length > 0 ? "tool_use" : "end_turn"),
+        stop_sequence: null,
+      },
       usage: { output_tokens: output },
     },
     { type: "message_stop" },

@@ -8,10 +8,20 @@ import { findRuntime, platformName } from "../../src/runtime/find-runtime.ts";
 import { searchConfiguration } from "../../src/sessions/search-configuration.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
-const prefixes = ["", "#", ".#", ".", "._", "x"];
-const names = [".netrc", "_netrc", ".ssh", ".envrc", ".env", "gha-creds-1.json", "a.env"];
+const prefixes = ["", "#", ".#", ".", "._", "~", "~$", ".~lock.", "x"];
+const names = [
+  ".netrc",
+  "_netrc",
+  ".npmrc",
+  ".git-credentials",
+  ".ssh",
+  ".envrc",
+  ".env",
+  "gha-creds-1.json",
+  "a.env",
+];
 const endings = [
-  ["", "~", "#", " copy", ".", ".bak", ".local~", "-local", "_local", "x", "rc"],
+  ["", "~", "#", " copy", ".", ".bak", ".local~", "-local", "_local", ",v", "%", "x", "rc"],
   [".example", ".EXAMPLE", ".exampl", ".examples", ".example.x", ".example-eu", ".e", ".d"],
   [".sample", ".template", ".dist", ".dists", ".defaults", ".default", ".dist."],
 ].flat();

@@ -9,3 +9,41 @@ test("an answer that a content filter blocked is no answer, although the runtime
   assert.equal(crash.cause, "filtered");
   assert.match(crash.message, /answer was blocked by its content filter \(model ".+" of the /);
 });
+
+test("an answer that ended early is no whole answer, in the words of any server", async (t) => {
+  let finishReason = "";
+  for (const [wire, reasons] of [
+    [
+      "completions",
+      {
+        stop: "completed",
+        eos: "completed",
+        length: "cut",
+        max_tokens: "cut",
+        model_length: "cut",
+        SAFETY: "filtered",
+        refusal: "filtered",
+        error: "session-error",
+        insufficient_system_resource: "session-error",
+      },
+    ],
+    [
+      "messages",
+      {
+        max_tokens: "cut",
+        model_context_window_exceeded: "cut",
+        refusal: "filtered",
+        stop_sequence: "completed",
+      },
+    ],
+    ["responses", { max_output_tokens: "cut", content_filter: "filtered" }],
+  ] as const) {
+    const rig = await makeRig(t, () => ({ text: "half an answer", finishReason }), { wire });
+    for (const [reason, expected] of Object.entries(reasons)) {
+      finishReason = reason;
+      const { outcome } = await turn(await rig.open(), "Hello");
+      const found = outcome.kind === "crashed" ? outcome.crash.cause : outcome.kind;
+      assert.equal(found, expected, `${wire}: ${reason}`);
+    }
+  }
+});

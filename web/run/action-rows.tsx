@@ -7,7 +7,7 @@ import { Icon } from "../parts/icon.tsx";
 import { StatusMark, type Status } from "../parts/status.tsx";
 import { useRunContext } from "./context.ts";
 import { PlaceLink } from "./place-link.tsx";
-import { Chevron, Cut, oneLine, Prose, type Opened } from "./row-parts.tsx";
+import { Heading, Cut, oneLine, Prose, type Opened } from "./row-parts.tsx";
 
 type EventOf<Type extends DocumentModel["event"]["type"]> = Extract<
   DocumentModel["event"],
@@ -97,19 +97,9 @@ function AcceptedRow({
   return (
     <div class="row-entry row-document">
       <div class="row-body">
-        {isEmpty ? (
-          <div class="row-toggle row-plain">{heading}</div>
-        ) : (
-          <button
-            type="button"
-            class="row-toggle"
-            aria-expanded={open}
-            onClick={() => opened.toggle(document, !open)}
-          >
-            <Chevron />
-            {heading}
-          </button>
-        )}
+        <Heading thing={document} opened={opened} isOpen={open} isEmpty={isEmpty}>
+          {heading}
+        </Heading>
         {open ? (
           <div class="reasoning">
             {thoughts.map(({ type, content }, index) => (
@@ -196,19 +186,9 @@ export function ActionRow({ action, opened }: { action: ActionModel; opened: Ope
   return (
     <div class={`row-entry row-call row-action ${group === undefined ? "" : "row-nested"}`}>
       <div class="row-body">
-        {isEmpty ? (
-          <div class="row-toggle row-plain">{heading}</div>
-        ) : (
-          <button
-            type="button"
-            class="row-toggle"
-            aria-expanded={open}
-            onClick={() => opened.toggle(action, !open)}
-          >
-            <Chevron />
-            {heading}
-          </button>
-        )}
+        <Heading thing={action} opened={opened} isOpen={open} isEmpty={isEmpty}>
+          {heading}
+        </Heading>
         {status === "running" ? <ActionProgress action={action} /> : null}
         {reason === undefined ? null : (
           <p class="call-error small" data-tone={status === "failed" ? "fail" : "skip"}>

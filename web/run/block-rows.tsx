@@ -1,6 +1,6 @@
 /** How the rows of a work look: sessions, turns, and what happened in them. */
 import { useState } from "preact/hooks";
-import type { ModelUsed } from "../../src/events/session-activity.ts";
+import type { AnswerFinish, ModelUsed } from "../../src/events/session-activity.ts";
 import type { Usage } from "../../src/events/view.ts";
 import type { Block, DecisionItem, SessionModel, TextBlock, TurnModel } from "../model/model.ts";
 import { roleName } from "../../src/events/decision.ts";
@@ -16,7 +16,7 @@ import { CallRow } from "./call-row.tsx";
 import { CategoryLabel, DecisionMark } from "./decisions.tsx";
 import { PlaceLink } from "./place-link.tsx";
 import { StepRow } from "./step-row.tsx";
-import { Chevron, Cut, Entry, oneLine, Plain, Prose, Writing, type Opened } from "./row-parts.tsx";
+import { Heading, Cut, Entry, oneLine, Plain, Prose, Writing, type Opened } from "./row-parts.tsx";
 
 export function RowView({ row, opened }: { row: Row; opened: Opened }) {
   switch (row.kind) {
@@ -52,13 +52,7 @@ function SessionRow({
   const { role, modelId, attempt, sessionId, endedAt, task } = session;
   return (
     <div class="row-session">
-      <button
-        type="button"
-        class="row-toggle"
-        aria-expanded={open}
-        onClick={() => opened.toggle(session, !open)}
-      >
-        <Chevron />
+      <Heading thing={session} opened={opened} isOpen={open}>
         <Icon name={role === "driving" ? "gavel" : "chat"} size={14} />
         <strong>{roleName(role)}</strong>
         {task === undefined ? null : <span class="tag">task {task}</span>}
@@ -67,7 +61,7 @@ function SessionRow({
         {attempt > 1 ? <span class="tag">attempt {attempt}</span> : null}
         <span class="muted small mono truncate session-id">{sessionId}</span>
         {endedAt === undefined ? <span class="muted small">open</span> : null}
-      </button>
+      </Heading>
     </div>
   );
 }
@@ -212,17 +206,11 @@ function AnswerRow({ block, opened }: { block: TextBlock; opened: Opened }) {
   return (
     <div class="row-entry row-reasoning">
       <div class="row-body">
-        <button
-          type="button"
-          class="row-toggle"
-          aria-expanded={open}
-          onClick={() => opened.toggle(block, !open)}
-        >
-          <Chevron />
+        <Heading thing={block} opened={opened} isOpen={open}>
           <Icon name="spark" size={14} />
           <span class="muted">Answer</span>
           {open ? null : <span class="muted mono truncate preview">{oneLine(block.text)}</span>}
-        </button>
+        </Heading>
         {open ? (
           <div class="call-details">
             <Cut text={pretty(block.text)} label="the answer" />
@@ -240,17 +228,11 @@ function ReasoningRow({ block, opened }: { block: TextBlock; opened: Opened }) {
   return (
     <div class="row-entry row-reasoning">
       <div class="row-body">
-        <button
-          type="button"
-          class="row-toggle"
-          aria-expanded={open}
-          onClick={() => opened.toggle(block, !open)}
-        >
-          <Chevron />
+        <Heading thing={block} opened={opened} isOpen={open}>
           <Icon name="thought" size={14} />
           <span class="muted">Reasoning</span>
           {open ? null : <span class="muted truncate preview">{oneLine(block.text)}</span>}
-        </button>
+        </Heading>
         {open ? (
           <div class="reasoning">
             <Prose text={block.text} />
@@ -280,12 +262,18 @@ function UsageRow({ used }: { used: ModelUsed }) {
       <span class="key key-model" aria-hidden="true" /> {words.join(" · ")}
       {used.finish === undefined ? null : (
         <span class="tag" data-tone="warn">
-          {used.finish === "length" ? "cut off at the output limit" : "content filter"}
+          {finishText[used.finish]}
         </span>
       )}
     </p>
   );
 }
+
+const finishText = {
+  length: "cut off at the output limit",
+  content_filter: "content filter",
+  error: "broken off",
+} satisfies Record<AnswerFinish, string>;
 
 function DecisionRow({ decision }: { decision: DecisionItem }) {
   const { decision: made } = decision;

@@ -5,7 +5,7 @@ import { formatDuration } from "../parts/format.ts";
 import { StatusMark, type Status } from "../parts/status.tsx";
 import { useRunContext } from "./context.ts";
 import { PlaceLink } from "./place-link.tsx";
-import { Chevron, Cut, oneLine, type Opened } from "./row-parts.tsx";
+import { Heading, Cut, oneLine, type Opened } from "./row-parts.tsx";
 
 export function CallRow({ call, opened }: { call: CallBlock; opened: Opened }) {
   const { live } = useRunContext();
@@ -17,13 +17,7 @@ export function CallRow({ call, opened }: { call: CallBlock; opened: Opened }) {
   return (
     <div class={`row-entry row-call ${call.parentCallId === undefined ? "" : "row-nested"}`}>
       <div class="row-body">
-        <button
-          type="button"
-          class="row-toggle"
-          aria-expanded={open}
-          onClick={() => opened.toggle(call, !open)}
-        >
-          <Chevron />
+        <Heading thing={call} opened={opened} isOpen={open}>
           <StatusMark status={status} />
           <span class="mono call-name">{call.toolName}</span>
           <span class="muted mono truncate preview">{briefArguments(call.arguments)}</span>
@@ -36,7 +30,7 @@ export function CallRow({ call, opened }: { call: CallBlock; opened: Opened }) {
           {call.endedAt === undefined ? null : (
             <span class="muted small number">{formatDuration(call.endedAt - call.at)}</span>
           )}
-        </button>
+        </Heading>
         {open ? <CallDetails call={call} /> : null}
         {!open && status === "failed" && error !== undefined && !isDenied ? (
           <p class="call-error small">{oneLine(error.message)}</p>

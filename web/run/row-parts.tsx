@@ -14,11 +14,39 @@ export interface Opened {
   readonly toggle: (thing: object, open: boolean) => void;
 }
 
-export function Chevron() {
+function Chevron() {
   return (
     <span class="chevron">
       <Icon name="chevron" size={14} />
     </span>
+  );
+}
+
+/** The line of a row, which opens and closes what is below it. With nothing below it, it is only a line. */
+export function Heading({
+  thing,
+  opened,
+  isOpen,
+  isEmpty = false,
+  children,
+}: {
+  thing: object;
+  opened: Opened;
+  isOpen: boolean;
+  isEmpty?: boolean;
+  children: ComponentChildren;
+}) {
+  if (isEmpty) return <div class="row-toggle row-plain">{children}</div>;
+  return (
+    <button
+      type="button"
+      class="row-toggle"
+      aria-expanded={isOpen}
+      onClick={() => opened.toggle(thing, !isOpen)}
+    >
+      <Chevron />
+      {children}
+    </button>
   );
 }
 

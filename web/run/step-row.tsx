@@ -5,7 +5,7 @@ import { formatDuration } from "../parts/format.ts";
 import { StatusMark, type Status } from "../parts/status.tsx";
 import { useRunContext } from "./context.ts";
 import { PlaceLink } from "./place-link.tsx";
-import { Chevron, Cut, oneLine, type Opened } from "./row-parts.tsx";
+import { Heading, Cut, oneLine, type Opened } from "./row-parts.tsx";
 
 export function StepRow({ step, opened }: { step: StepModel; opened: Opened }) {
   const { live } = useRunContext();
@@ -36,19 +36,9 @@ export function StepRow({ step, opened }: { step: StepModel; opened: Opened }) {
   return (
     <div class={`row-entry row-call row-step ${(start?.depth ?? 0) > 0 ? "row-nested" : ""}`}>
       <div class="row-body">
-        {isEmpty ? (
-          <div class="row-toggle step-empty">{heading}</div>
-        ) : (
-          <button
-            type="button"
-            class="row-toggle"
-            aria-expanded={open}
-            onClick={() => opened.toggle(step, !open)}
-          >
-            <Chevron />
-            {heading}
-          </button>
-        )}
+        <Heading thing={step} opened={opened} isOpen={open} isEmpty={isEmpty}>
+          {heading}
+        </Heading>
         {end?.reason === undefined ? null : <p class="call-error small">{end.reason}</p>}
         {open && !isEmpty ? (
           <div class="call-details">

@@ -43,7 +43,7 @@ export interface ReplyFields {
   readonly toolResults?: ConditionField;
   readonly after?: string | readonly string[];
   readonly delay?: number;
-  readonly finish?: "length" | "content_filter";
+  readonly finish?: "length" | "content_filter" | "error";
   readonly usage?: { readonly input?: number; readonly output?: number };
   readonly error?: number | ErrorField;
   readonly cut?: true;

@@ -62,9 +62,9 @@ const replyProperties = {
     description: "The delay before this reply, in milliseconds.",
   },
   finish: {
-    enum: ["length", "content_filter"],
+    enum: ["length", "content_filter", "error"],
     description:
-      'Why the answer ends early: "length" (the output limit) or "content_filter". Default: the answer is complete.',
+      'Why the answer ends early: "length" (the output limit), "content_filter" or "error" (the server broke it off). Default: the answer is complete.',
   },
   usage: {
     type: "object",

@@ -119,7 +119,7 @@ export interface Answer {
   readonly reasoning: string;
   readonly tools: readonly ToolUse[];
   /** Why it ends early; absent: it is complete. */
-  readonly finish?: "length" | "content_filter";
+  readonly finish?: "length" | "content_filter" | "error";
   readonly usage: { readonly input: number; readonly output: number };
 }
 

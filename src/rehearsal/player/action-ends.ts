@@ -1,4 +1,5 @@
 /** Which actions of the action protocol have ended, for replies that wait for them. */
+import { onAbort } from "../../events/waiting.ts";
 import type { RunEventBody, WorkRef } from "../../events/event.ts";
 
 type Known = Map<string, "open" | "ended">;
@@ -34,11 +35,11 @@ export class ActionEnds {
       const check = (): void => {
         if (!done()) return;
         this.#waiting.delete(check);
-        signal.removeEventListener("abort", check);
+        release();
         resolve();
       };
       this.#waiting.add(check);
-      signal.addEventListener("abort", check);
+      const release = onAbort(signal, check);
     });
   }
 

@@ -2,6 +2,7 @@
  * OpenAI chat completions: what a rehearsal must read of a request, and how it answers. Nothing of
  * rules or scripts is known here.
  */
+import { onAbort } from "../../events/waiting.ts";
 import type { Answer, Partial } from "../format/script.ts";
 import { isRecord } from "../../document/guards.ts";
 import type { ModelRequest } from "../../sessions/transport.ts";
@@ -180,9 +181,7 @@ export function encodeHang(
 /** Rejects when `signal` aborts, and does nothing until then. */
 export function never(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const giveUp = (): void => reject(new Error("The request was aborted."));
-    if (signal.aborted) giveUp();
-    else signal.addEventListener("abort", giveUp, { once: true });
+    onAbort(signal, () => reject(new Error("The request was aborted.")));
   });
 }
 

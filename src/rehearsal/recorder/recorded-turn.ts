@@ -105,6 +105,7 @@ export function playedCrash(
     case "denied":
       return undefined;
     default: {
+      if (last?.finish === "error") return undefined;
       const status = crashStatus(crash) ?? (crashRemedy(crash).kind === "give-up" ? 401 : 408);
       return { error: { status: Math.min(Math.max(status, 400), 599), message: crash.message } };
     }

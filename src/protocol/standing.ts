@@ -1,16 +1,31 @@
-/** Standing actions ("trap cards"): read-only actions that run before every model call. */
-import { isAction } from "./preflight.ts";
+/**
+ * What every prompt has beside the delivery: what the cards ("trap cards": read-only actions that run before every
+ * model call) return, and excerpts of the relics that the model has chosen. Owns the cards and the choice.
+ *
+ * Invariants: each call is bounded by `cardSeconds`, and each text by its tokens. Cards run one after the other, so
+ * that those of the same tool don't get in each other's way.
+ */
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../events/clock.ts";
+import { cut } from "../events/cut.ts";
 import { type CallEnd, startCall } from "../calls/call.ts";
 import { type CallContext, charactersPerToken, type ToolOutcome } from "../calls/tool.ts";
+import { callTarget } from "./call-target.ts";
 import type { Catalogue, Target } from "./catalogue.ts";
 import type { ExecutorLimits } from "./limits.ts";
-import { cut } from "../events/cut.ts";
 import type { ActionSpec } from "./model.ts";
 import { checkFinal, ordinary } from "./params.ts";
+import { isAction } from "./preflight.ts";
 import { interpolate, type Names } from "./references.ts";
-import { contentOf, endOf } from "./task.ts";
+import { contentOf, type Ended, endOf } from "./task.ts";
+
+/** What every prompt has, beside the delivery. */
+export interface Standing {
+  /** What the standing actions returned, in the order of their registration. */
+  readonly cards: readonly CardOutput[];
+  /** Excerpts of the chosen relics. */
+  readonly relics: readonly { readonly name: string; readonly text: string }[];
+}
 
 /** What a standing action returned. */
 export interface CardOutput {
@@ -24,30 +39,27 @@ export interface CardOutput {
   readonly text: string;
 }
 
-export interface CardPorts {
+export interface StandingPorts {
   readonly catalogue: Catalogue;
   readonly clock: Clock;
   readonly limits: ExecutorLimits;
   readonly names: Names;
   readonly emit: (event: ActionEvent) => void;
-  readonly call: (
-    target: Target,
-    id: string,
-    params: Readonly<Record<string, unknown>>,
-    context: CallContext,
-  ) => Promise<ToolOutcome>;
   readonly lock: (target: Target) => boolean;
   readonly unlock: (target: Target) => void;
 }
 
-export class Cards {
-  readonly #ports: CardPorts;
+export class StandingActions {
+  readonly #ports: StandingPorts;
   readonly #cards = new Map<string, ActionSpec>();
+  /** Names of relics. */
+  #chosen: readonly string[] = [];
 
-  constructor(ports: CardPorts) {
+  constructor(ports: StandingPorts) {
     this.#ports = ports;
   }
 
+  /** The operations of `trap_card`. */
   operate(params: Readonly<Record<string, unknown>>): ToolOutcome {
     const { operation, id, action } = params;
     const { cards: most } = this.#ports.limits;
@@ -70,24 +82,31 @@ export class Cards {
     return list();
   }
 
-  /** One after the other, so that cards of the same tool don't get in each other's way. */
-  async run(signal: AbortSignal): Promise<CardOutput[]> {
-    const outputs: CardOutput[] = [];
+  /** Chooses relics, in place of those before. */
+  choose(names: readonly string[]): { readonly changed: boolean; readonly unknown: string[] } {
+    const { relics } = this.#ports.catalogue;
+    const before = this.#chosen;
+    this.#chosen = names.filter((name) => relics.has(name));
+    return {
+      changed: this.#chosen.join() !== before.join(),
+      unknown: names.filter((name) => !relics.has(name)),
+    };
+  }
+
+  async run(signal: AbortSignal): Promise<Standing> {
+    const cards: CardOutput[] = [];
     for (const [id, spec] of this.#cards) {
       if (signal.aborted) break;
-      outputs.push(await this.#runCard(id, spec, signal));
+      cards.push(await this.#runCard(id, spec, signal));
     }
-    return outputs;
+    const relics = this.#chosen.map(async (name) => this.#excerpt(name, signal));
+    return { cards, relics: await Promise.all(relics) };
   }
 
   async #runCard(id: string, spec: ActionSpec, signal: AbortSignal): Promise<CardOutput> {
     const { clock, emit, limits } = this.#ports;
     const since = clock.now();
-    const end = await this.#call(id, spec, signal);
-    const ended =
-      end.kind === "cancelled"
-        ? ({ status: "cancelled", reason: end.reason } as const)
-        : endOf(end, limits.cardSeconds);
+    const ended = this.#ended(await this.#call(id, spec, signal));
     const text = cut(contentOf(ended), limits.cardTokens * charactersPerToken);
     if (ended.status !== "skipped") {
       emit({
@@ -102,7 +121,7 @@ export class Cards {
   }
 
   async #call(id: string, spec: ActionSpec, signal: AbortSignal): Promise<CallEnd> {
-    const { catalogue, clock, limits, names, call, lock, unlock } = this.#ports;
+    const { catalogue, limits, names, lock, unlock } = this.#ports;
     const failed = (reason: string): CallEnd => ({ kind: "failed", reason });
     const resolved = catalogue.resolve(spec);
     if (resolved.kind === "unknown") return failed(resolved.message);
@@ -113,13 +132,38 @@ export class Cards {
     const [problem] = checkFinal(catalogue.check(target), target, params);
     if (problem !== undefined) return failed(`Invalid params: ${problem.reason}`);
     if (!lock(target)) return failed("The tool is in use.");
-    const end = await startCall((context) => call(target, id, params, context), {
-      clock,
-      seconds: limits.cardSeconds,
-      graceSeconds: limits.graceSeconds,
+    const end = await this.#bounded(
+      async (context) =>
+        target.kind === "trap_card"
+          ? this.operate(params)
+          : callTarget(target, id, params, context),
       signal,
-    }).ended;
+    );
     unlock(target);
     return end;
+  }
+
+  async #excerpt(name: string, signal: AbortSignal): Promise<{ name: string; text: string }> {
+    const { catalogue, limits } = this.#ports;
+    const relic = catalogue.relics.get(name);
+    if (relic === undefined) return { name, text: "" };
+    const end = await this.#bounded((context) => relic.read(undefined, context), signal);
+    const most = (relic.maxTokens ?? limits.relicTokens) * charactersPerToken;
+    return { name, text: cut(contentOf(this.#ended(end)), most) };
+  }
+
+  #bounded(
+    run: (context: CallContext) => Promise<ToolOutcome>,
+    signal: AbortSignal,
+  ): Promise<CallEnd> {
+    const { clock, limits } = this.#ports;
+    const { cardSeconds: seconds, graceSeconds } = limits;
+    return startCall(run, { clock, seconds, graceSeconds, signal }).ended;
+  }
+
+  #ended(end: CallEnd): Ended {
+    return end.kind === "cancelled"
+      ? { status: "cancelled", reason: end.reason }
+      : endOf(end, this.#ports.limits.cardSeconds);
   }
 }

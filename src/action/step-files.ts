@@ -1,0 +1,65 @@
+/**
+ * The files through which a step speaks to the runner and to later steps: its outputs, its state, its summary, and the
+ * environment and path of later steps. During a run only what the user has given them to may write to them, and an
+ * agent with a shell could find them.
+ */
+import { createHash } from "node:crypto";
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import type { Reporter } from "../events/sink.ts";
+import type { Environment } from "./inputs.ts";
+
+const names = [
+  "GITHUB_OUTPUT",
+  "GITHUB_ENV",
+  "GITHUB_PATH",
+  "GITHUB_STATE",
+  "GITHUB_STEP_SUMMARY",
+] as const;
+
+/** The runner takes no larger ones. In bytes. */
+const longest = 16 * 1024 * 1024;
+
+export interface StepFiles {
+  /** Compares them at the end of the run, before anything else is written. */
+  readonly reporter: Reporter;
+  /** One sentence, after the run: who wrote to them is not known. */
+  problem(): string | undefined;
+}
+
+/** `given`: names of variables that commands or tools may see. */
+export function watchStepFiles(environment: Environment, given: ReadonlySet<string>): StepFiles {
+  const watched = names.filter((name) => !given.has(name) && (environment[name] ?? "") !== "");
+  const look = (): readonly string[] => watched.map((name) => stateOf(environment[name] ?? ""));
+  const before = look();
+  let changed: readonly string[] = [];
+  return {
+    reporter: {
+      name: "check of the step's files",
+      report({ type }) {
+        if (type !== "run.ended") return;
+        const now = look();
+        changed = watched.filter((_, index) => now[index] !== before[index]);
+      },
+    },
+    problem: () =>
+      changed.length === 0
+        ? undefined
+        : `Something else has written to ${changed.join(", ")} during the run. This can change what later steps do.`,
+  };
+}
+
+function stateOf(path: string): string {
+  try {
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const { dev, ino, size } = fstatSync(file);
+      const hash = createHash("sha256");
+      if (size <= longest) hash.update(readFileSync(file));
+      return `${dev}:${ino}:${size}:${hash.digest("hex")}`;
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return "unreadable";
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * Waiting, written once: for a promise, a time, the abort of a signal, or whichever of them comes first.
+ *
+ * Invariants: a wait that is over leaves no listener and no timer behind; a promise that is no longer waited for
+ * rejects unnoticed; the time is that of the clock which is passed in. A loop that only pauses uses `Clock.sleep`.
+ */
+import { setMaxListeners } from "node:events";
+import type { Clock } from "./clock.ts";
+
+/** Stops listening, or cancels a timer. Idempotent. */
+export type Release = () => void;
+
+/** Something that happens at most once: calls the listener when it does, or at once if it already has. */
+export type Occasion = (listener: () => void) => Release;
+
+const nothing: Release = () => {};
+
+/** Without a reason, `abort` creates an error with a stack each time. */
+const over = "over";
+
+/**
+ * Calls the listener once when the signal aborts, or at once if it already has.
+ * One signal may serve a whole job of hundreds of sessions: Node's warning about many listeners reports no leak here.
+ */
+export function onAbort(signal: AbortSignal | undefined, listener: () => void): Release {
+  if (signal === undefined) return nothing;
+  if (signal.aborted) {
+    listener();
+    return nothing;
+  }
+  setMaxListeners(0, signal);
+  signal.addEventListener("abort", listener, { once: true });
+  return () => signal.removeEventListener("abort", listener);
+}
+
+/** Calls the listener after `milliseconds`, unless it is released before. */
+export function startTimer(clock: Clock, milliseconds: number, listener: () => void): Release {
+  const timer = new AbortController();
+  void clock.sleep(milliseconds, timer.signal).then(() => {
+    if (!timer.signal.aborted) listener();
+  });
+  return () => timer.abort(over);
+}
+
+/** Waits for `promise`: the value in a box, or undefined at the first of the occasions. The others build on it. */
+export async function unless<T>(
+  promise: Promise<T>,
+  ...occasions: readonly Occasion[]
+): Promise<{ readonly value: T } | undefined> {
+  const releases: Release[] = [];
+  const givenUp = new Promise<undefined>((resolve) => {
+    for (const occasion of occasions) releases.push(occasion(() => resolve(undefined)));
+  });
+  try {
+    return await Promise.race([promise.then((value) => ({ value })), givenUp]);
+  } finally {
+    for (const release of releases) release();
+  }
+}
+
+/**
+ * Waits for `promise`, at most `milliseconds`: the value in a box, or undefined when the time is over or the signal
+ * aborts. A rejection in time is passed on.
+ */
+export function within<T>(
+  promise: Promise<T>,
+  milliseconds: number,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<{ readonly value: T } | undefined> {
+  return unless(
+    promise,
+    (giveUp) => startTimer(clock, milliseconds, giveUp),
+    (giveUp) => onAbort(signal, giveUp),
+  );
+}
+
+/** Waits for `promise`, without a limit of time: the value in a box, or undefined when the signal aborts. */
+export function unlessAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal,
+): Promise<{ readonly value: T } | undefined> {
+  return unless(promise, (giveUp) => onAbort(signal, giveUp));
+}
+
+/**
+ * Waits for something that ends by itself when it is stopped, and may not do it: the value in a box, or undefined
+ * `graceMs` after the stop.
+ */
+export function unlessStuck<T>(
+  promise: Promise<T>,
+  stop: Occasion,
+  graceMs: number,
+  clock: Clock,
+): Promise<{ readonly value: T } | undefined> {
+  return unless(promise, (giveUp) => {
+    let cancel = nothing;
+    const release = stop(() => (cancel = startTimer(clock, graceMs, giveUp)));
+    return () => {
+      release();
+      cancel();
+    };
+  });
+}
+
+/** A step of an ending: whatever goes wrong, the next step follows. `late`: it was not done in time. */
+export async function bestEffort(
+  step: () => Promise<unknown>,
+  milliseconds: number,
+  clock: Clock,
+): Promise<"done" | "failed" | "late"> {
+  try {
+    return (await within(step(), milliseconds, clock)) === undefined ? "late" : "done";
+  } catch {
+    return "failed";
+  }
+}
+
+/** A signal that follows others. */
+export interface LinkedSignal {
+  /** Aborts with the first of the others, for its reason. */
+  readonly signal: AbortSignal;
+  /** To be called when nobody needs the signal any more: the others may live much longer. */
+  readonly end: Release;
+}
+
+/** `AbortSignal.any` would be shorter, but what it makes stays with the others for as long as they live. */
+export function linkSignals(signals: readonly (AbortSignal | undefined)[]): LinkedSignal {
+  const controller = new AbortController();
+  const releases = signals.map((one) => onAbort(one, () => controller.abort(one?.reason)));
+  return {
+    signal: controller.signal,
+    end: () => {
+      for (const release of releases) release();
+    },
+  };
+}
+
+/** A bound on something that takes a signal, from now on. */
+export interface TimeLimit extends LinkedSignal {
+  /** Aborts when the time is over, or when the outer signal does. */
+  readonly signal: AbortSignal;
+  /** True if it was the time. */
+  readonly isOver: boolean;
+}
+
+/**
+ * `AbortSignal.any` with `AbortSignal.timeout` would be shorter, but takes no clock, and on Node 20 the timeout may be
+ * collected before it fires.
+ */
+export function startTimeLimit(clock: Clock, milliseconds: number, outer?: AbortSignal): TimeLimit {
+  const late = new AbortController();
+  const { signal, end } = linkSignals([outer, late.signal]);
+  let isOver = false;
+  const cancel = startTimer(clock, milliseconds, () => {
+    isOver = !signal.aborted;
+    late.abort();
+  });
+  return {
+    signal,
+    get isOver() {
+      return isOver;
+    },
+    end: () => {
+      cancel();
+      end();
+    },
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * Takes up documents, one after the other: reads them, checks them against what is known, and lets everything take
+ * effect that comes before their actions. Owns the variables and the number of accepted documents.
+ *
+ * Invariant: a document with any problem changes nothing.
+ */
+import type { ActionEvent } from "../events/action.ts";
+import type { Catalogue } from "./catalogue.ts";
+import type { ExecutorLimits } from "./limits.ts";
+import type { ActionDocument } from "./model.ts";
+import { type PlannedAction, preflight } from "./preflight.ts";
+import { readMessage, reject, type Rejected } from "./read-message.ts";
+import type { Found } from "./references.ts";
+import { Variables } from "./variables.ts";
+
+export interface DocumentPorts {
+  readonly catalogue: Catalogue;
+  readonly limits: ExecutorLimits;
+  readonly emit: (event: ActionEvent) => void;
+  readonly hasTask: (id: string) => boolean;
+}
+
+export interface Accepted {
+  readonly kind: "accepted";
+  readonly document: ActionDocument;
+  readonly iteration: number;
+  readonly actions: readonly PlannedAction[];
+}
+
+export class Documents {
+  readonly #ports: DocumentPorts;
+  readonly #variables = new Variables();
+  #iteration = 0;
+
+  constructor(ports: DocumentPorts) {
+    this.#ports = ports;
+  }
+
+  /** The number of the last accepted document; 0 before the first. */
+  get iteration(): number {
+    return this.#iteration;
+  }
+
+  variable(name: string): Found {
+    return this.#variables.find(name);
+  }
+
+  /** `onlyReading`: all actions must be read-only and SYNC. */
+  take(answer: unknown, onlyReading: boolean): Accepted | Rejected {
+    const { catalogue, hasTask, limits } = this.#ports;
+    const read = readMessage(answer);
+    if (read.kind === "rejected") return this.rejected(read);
+    const { document } = read;
+    const plan = preflight(document, catalogue, {
+      iteration: this.#iteration + 1,
+      onlyReading,
+      hasTask,
+      hasVariable: (name) => this.variable(name).kind === "found",
+    });
+    if (plan.kind === "rejected") return this.rejected(plan);
+    if (!this.#variables.fits(document.context?.variables ?? {}, limits.variablesCharacters)) {
+      const message = `All variables together can have at most ${limits.variablesCharacters} characters.`;
+      const path = "/context/variables";
+      return this.rejected(reject([{ path, code: "variables_too_large", message }]));
+    }
+    return this.#accept(document, plan.actions);
+  }
+
+  /** Takes up what it says, and nothing that it would do. */
+  takeWords(answer: unknown): Accepted | Rejected {
+    const read = readMessage(answer);
+    if (read.kind === "rejected") return this.rejected(read);
+    return this.#accept({ ...read.document, context: {} }, []);
+  }
+
+  rejected(rejection: Rejected): Rejected {
+    const { problems } = rejection;
+    this.#ports.emit({ type: "actions.rejected", iteration: this.#iteration + 1, problems });
+    return rejection;
+  }
+
+  #accept(document: ActionDocument, actions: readonly PlannedAction[]): Accepted {
+    const { context = {}, status, thoughts, stop, response } = document;
+    const { emit } = this.#ports;
+    const iteration = (this.#iteration += 1);
+    emit({
+      type: "actions.accepted",
+      iteration,
+      claimedStatus: status,
+      thoughts: thoughts.map(({ type, content }) => ({ type, content })),
+      variables: this.#variables.merge(context.variables ?? {}),
+      actions: actions.length,
+      stop,
+      ...(response === null ? {} : { response }),
+    });
+    if (context.security_level !== undefined) {
+      const text = `security_level "${context.security_level}" is ignored: rights come from the permissions of the task.`;
+      emit({ type: "actions.warning", iteration, text });
+    }
+    return { kind: "accepted", document, iteration, actions };
+  }
+}

@@ -1,0 +1,77 @@
+/** The files through which a step speaks to later steps: an agent with a shell that finds them doesn't go unnoticed. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { runStep, type StepResult } from "../rig/runner.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
+import { entry, files, inputs, rehearsal } from "./rig.ts";
+
+async function play(
+  t: TestContext,
+  command: string,
+  more: Readonly<Record<string, string>> = {},
+  otherFiles: Readonly<Record<string, string>> = {},
+): Promise<StepResult> {
+  const shell = `          - tools: [{ name: bash, arguments: { command: ${JSON.stringify(command)}, description: d } }]\n          - text:`;
+  const workspace = await makeWorkspace(t, {
+    ...files,
+    "entries/hello.rehearsal.yml": rehearsal.replace("          - text:", () => shell),
+    "step/env": "GIVEN=1\n",
+    "step/path": "",
+    "step/output": "",
+    "step/summary": "",
+    ...otherFiles,
+  });
+  return runStep(t, {
+    workspace: workspace.path,
+    inputs: {
+      ...inputs,
+      permissions: "all",
+      "in-place": "true",
+      "working-directory": ".",
+      ...more,
+    },
+    env: {
+      GITHUB_ENV: join(workspace.path, "step/env"),
+      GITHUB_PATH: join(workspace.path, "step/path"),
+      GITHUB_OUTPUT: join(workspace.path, "step/output"),
+      GITHUB_STEP_SUMMARY: join(workspace.path, "step/summary"),
+    },
+  });
+}
+
+describe("the files of a step", () => {
+  for (const [what, command, name] of [
+    ["sets a variable for later steps", "echo BASH_ENV=/tmp/x >> step/env", "GITHUB_ENV"],
+    ["adds a folder to the path", "echo /tmp/evil >> step/path", "GITHUB_PATH"],
+    ["writes an output", "echo result=success >> step/output", "GITHUB_OUTPUT"],
+    ["writes into the summary", "echo fine >> step/summary", "GITHUB_STEP_SUMMARY"],
+    ["edits in place", "sed -i s/1/2/ step/env", "GITHUB_ENV"],
+    ["replaces by a copy", "cp step/env step/x && mv step/x step/env", "GITHUB_ENV"],
+    ["deletes", "rm step/env", "GITHUB_ENV"],
+  ] as const)
+    it(`fail the step if an agent ${what}`, async (t) => {
+      const result = await play(t, command);
+      assert.equal(result.code, 1, result.raw);
+      const warnings = result.commands.filter((one) => one.name === "warning");
+      const said = `Something else has written to ${name} during the run`;
+      assert.ok(
+        warnings.some(({ message }) => message.startsWith(said)),
+        result.raw,
+      );
+    });
+
+  it("may be read", async (t) => {
+    const result = await play(t, "cat step/env");
+    assert.equal(result.code, 0, result.raw);
+    assert.doesNotMatch(result.raw, /Something else/);
+  });
+
+  it("may be written to by commands that are given their names", async (t) => {
+    // Only entries with something to call take the input.
+    const tools = `tools: { build: { description: d, parameters: { type: object }, command: ["true"] } }\n`;
+    const given = { "entries/hello.yml": tools + entry };
+    const result = await play(t, "echo A=1 >> step/env", { env: "GITHUB_ENV" }, given);
+    assert.equal(result.code, 0, result.raw);
+  });
+});

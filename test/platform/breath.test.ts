@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { Readable } from "node:stream";
+import { test } from "node:test";
+import { Breath, readCalmly } from "../../src/platform/breath.ts";
+
+test("of a stream that always has more, one piece is read in each round of the event loop", async () => {
+  let made = 0;
+  const stream = new Readable({
+    read() {
+      made += 1;
+      this.push(made > 200 ? null : Buffer.alloc(1024, made));
+    },
+  });
+  const rounds: number[] = [];
+  let round = 0;
+  const count = (): void => {
+    round += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  const read: number[] = [];
+  readCalmly(stream, (piece) => {
+    rounds.push(round);
+    read.push(piece[0] ?? 0);
+  });
+  await once(stream, "end");
+  clearImmediate(next);
+  assert.deepEqual(
+    read,
+    Array.from({ length: 200 }, (_, index) => (index + 1) % 256),
+  );
+  assert.ok(new Set(rounds).size > 190, `${new Set(rounds).size} rounds`);
+});
+
+test("a long piece is passed on in parts, and nothing of it after the stream was given up", async () => {
+  const stream = new Readable({ read: () => undefined });
+  const bytes = Buffer.alloc(100_000, "abcdefghij");
+  stream.push(bytes);
+  const read: Buffer[] = [];
+  const half = new Promise<void>((resolve) => {
+    readCalmly(stream, (piece) => {
+      read.push(piece);
+      if (read.length === 3) resolve();
+    });
+  });
+  await half;
+  stream.destroy();
+  await once(stream, "close");
+  assert.equal(read.length, 3);
+  const whole = Buffer.concat(read);
+  assert.deepEqual(whole, bytes.subarray(0, whole.length));
+});
+
+test("long work is asked to pause, and everything else has its turn then", async () => {
+  const breath = new Breath();
+  let others = 0;
+  setImmediate(() => (others += 1));
+  for (let parts = 0; !breath.isDue; parts += 1) assert.ok(parts < 1e9);
+  assert.equal(others, 0);
+  await breath.take();
+  assert.equal(others, 1);
+  assert.equal(breath.isDue, false);
+});
