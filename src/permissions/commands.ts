@@ -1,7 +1,7 @@
 /** Matches the commands of a shell line against the patterns of `permissions.shell`. */
 import { findDenial, readDenial } from "./denials.ts";
 import { gitCommand } from "./git-commands.ts";
-import { anywhereObjection, baseName, objectionsTo } from "./objections.ts";
+import { anywhereObjection, baseName, mayMoveFiles, objectionsTo } from "./objections.ts";
 import type { Judge, LeadsOut, Objection, Objections } from "./objections.ts";
 import { isPrivate } from "./private-files.ts";
 import { programs } from "./programs.ts";
@@ -32,6 +32,7 @@ export function decideShell(
   platform: NodeJS.Platform = process.platform,
   leadsOut: LeadsOut = byWords,
   isDenied: LeadsOut = () => false,
+  isFolder: (path: string) => boolean = () => false,
 ): ShellVerdict {
   if (allow === true && deny.length === 0) return { allowed: true };
   // PowerShell reads quotes, backslashes and separators in its own way.
@@ -63,13 +64,16 @@ export function decideShell(
   const denials = deny.map(readDenial);
   const patterns = allow === true ? undefined : allow.map(readPattern);
   const paths = new AskedPaths(leadsOut);
-  const judge: Judge = { leadsOut: (path) => paths.leadOut(path), isDenied, expanded };
+  let moved = false;
   for (const command of commands) {
     const denial = findDenial(command, denials);
     if (denial !== undefined) {
       return refused(`"${shortened(command)}" is denied by "!${denial.pattern}"`);
     }
+    const leadOut: LeadsOut = (path) => paths.leadOut(path);
+    const judge: Judge = { leadsOut: leadOut, isDenied, isFolder, expanded, moved };
     const reason = patterns === undefined ? undefined : refusal(command, patterns, judge);
+    moved ||= mayMoveFiles(command);
     if (paths.tooMany) {
       return refused(
         `the command has too many paths to be checked: the maximum is ${maxParts} path segments`,
@@ -125,11 +129,19 @@ function readPattern(text: string): Pattern {
     : { text, words, rest: "none" };
 }
 
+const byWordsAlone: Judge = {
+  leadsOut: byWords,
+  isDenied: () => false,
+  isFolder: () => false,
+  expanded: new Set(),
+  moved: false,
+};
+
 /** Whether the pattern allows exactly this command. */
 export function matches(
   command: readonly string[],
   pattern: string,
-  judge: Judge = { leadsOut: byWords, isDenied: () => false, expanded: new Set() },
+  judge: Judge = byWordsAlone,
 ): boolean {
   return refusal(command, [readPattern(pattern)], judge) === undefined;
 }

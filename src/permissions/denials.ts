@@ -118,7 +118,9 @@ function hits({ text, names, option }: ReadWord, wanted: string): boolean {
   const [name = ""] = text.split("=", 1);
   if (wanted.startsWith("--"))
     return name === wanted || (name.length > 4 && wanted.startsWith(name));
-  return wanted.length === 2 && /^-[a-z\d]+$/.test(text) && text.includes(wanted.charAt(1), 1);
+  // `-rf` is also `-fr` and `-rvf`. Longer ones are the names of options in some programs.
+  const isBundle = /^-[a-z\d]{1,3}$/.test(wanted) && /^-[a-z\d]+$/.test(text);
+  return isBundle && [1, 2, 3].every((at) => text.includes(wanted.charAt(at), 1));
 }
 
 const interpreters = new Set(

@@ -23,6 +23,9 @@ export interface Judge {
   readonly leadsOut: LeadsOut;
   /** Whether a rule denies to read the path. */
   readonly isDenied: LeadsOut;
+  readonly isFolder: (path: string) => boolean;
+  /** Whether a command before this one in the line may have replaced files by links. */
+  readonly moved: boolean;
   /** Words that have a wildcard of the shell's. */
   readonly expanded: ReadonlySet<string>;
 }
@@ -34,6 +37,14 @@ const option: Objection = { kind: "option", reason: "which is not known to be ha
 const outside: Objection = {
   kind: "path",
   reason: "which can lead outside the working directory and read other files",
+};
+const folder: Objection = {
+  kind: "path",
+  reason: "which is a folder, whose links and private files would be read as well",
+};
+const moved: Objection = {
+  kind: "path",
+  reason: "which a command before it in the line could replace by a link (run it on its own)",
 };
 const home: Objection = { kind: "path", reason: "which leads to the home folder" };
 const expanded: Objection = {
@@ -52,7 +63,7 @@ export function objectionsTo(command: readonly string[], judge: Judge): Objectio
   if (name === "git") judgeGit(command, judge, found);
   else if (name === "cd") judgeFolder(command, judge, found);
   else if (program === undefined) judgeUnknown(command, judge, found);
-  else judgeKnown(command, program, judge, found);
+  else judgeKnown(name, command, program, judge, found);
   return found;
 }
 
@@ -62,7 +73,13 @@ export function baseName(program: string): string {
 
 type Found = Map<number, Objection>;
 
-function judgeKnown(words: readonly string[], program: Program, judge: Judge, found: Found): void {
+function judgeKnown(
+  name: string,
+  words: readonly string[],
+  program: Program,
+  judge: Judge,
+  found: Found,
+): void {
   const given = readArguments(words, 1, program);
   given.unknown.forEach((index) => found.set(index, option));
   const text = program.operands === "text";
@@ -89,7 +106,12 @@ function judgeKnown(words: readonly string[], program: Program, judge: Judge, fo
     if (isScript && !instead && (index === first || !given.exact)) {
       reject(index, sandboxed ? undefined : scriptObjection(word, program.operands));
     } else if (program.operands === "urls") reject(index, urlObjection(word));
-    else reject(index, fileObjection(word, judge));
+    else {
+      reject(index, fileObjection(word, judge));
+      if (judge.moved && !["", "-", "."].includes(word)) reject(index, moved);
+      // With -r, a pattern has named it.
+      if (name === "diff" && !given.seen.has("r") && judge.isFolder(word)) reject(index, folder);
+    }
   }
   if (program.operands === "output") {
     others.forEach((index) =>
@@ -117,6 +139,19 @@ function judgeFolder(words: readonly string[], judge: Judge, found: Found): void
 /** Values of options that are not harmless, and the archive of `tar`. */
 function isFileOf(program: Program, name: string): boolean {
   return (program.risky ?? "").includes(name) || (program.bundled === true && name === "f");
+}
+
+const movers = new Set("tar unzip bsdtar cpio 7z rsync patch ln cp mv".split(" "));
+const gitMovers = new Set(
+  "am apply checkout checkout-index cherry-pick merge mv pull read-tree rebase reset restore revert stash submodule switch worktree".split(
+    " ",
+  ),
+);
+
+/** Whether it can put links where files were. A program of one's own can as well, but then it can also read them. */
+export function mayMoveFiles(command: readonly string[]): boolean {
+  const name = baseName(command[0] ?? "");
+  return name === "git" ? gitMovers.has(gitCommand(command)?.name ?? "") : movers.has(name);
 }
 
 function judgeGit(words: readonly string[], judge: Judge, found: Found): void {

@@ -3,7 +3,7 @@
  * denies, and a denial wins. `docs/permissions.md` describes the policy for users.
  */
 import { homedir } from "node:os";
-import { isAbsolute } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import type { Permissions } from "../entry/model.ts";
 import { decideShell } from "./commands.ts";
 import {
@@ -202,7 +202,15 @@ function decideCommand(
   };
   const leadsOut = (path: string): boolean => someReason(path, rules);
   const isDenied = (path: string): boolean => someReason(path, { ...rules, everything: true });
-  const verdict = decideShell(line, allow, deny, context.platform, leadsOut, isDenied);
+  const isFolder = (path: string): boolean => {
+    try {
+      return context.isThere(`${resolve(shellDirectory, path)}/.`);
+    } catch {
+      return false;
+    }
+  };
+  const files = [leadsOut, isDenied, isFolder] as const;
+  const verdict = decideShell(line, allow, deny, context.platform, ...files);
   return verdict.allowed ? { kind: "allowed" } : denied("shell", line, verdict.reason);
 }
 

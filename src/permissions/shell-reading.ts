@@ -38,8 +38,9 @@ const reserved = new Set(
   ),
 );
 
+/** Descriptors with two digits are the shell's own, or of the program that runs it. */
 const harmlessRedirection =
-  /(?:(?:&>>?|>>?)[ \t]*\/dev\/null|[<>]&(?:\d+|-)|<[ \t]*\/dev\/null)(?=[\s;&|]|$)/y;
+  /(?:(?:&>>?|>>?)[ \t]*\/dev\/null|[<>]&(?:\d|-)|<[ \t]*\/dev\/null)(?=[\s;&|]|$)/y;
 
 interface Word {
   parts: string[];

@@ -11,7 +11,14 @@ import { wildcardMatches, wordMatches } from "../../src/permissions/wildcard.ts"
 import { holds } from "../rig/fuzz.ts";
 import { linearInTime } from "../rig/growth.ts";
 
-const judge = { leadsOut: () => false, isDenied: () => false, expanded: new Set<string>() };
+const no = (): boolean => false;
+const judge = {
+  leadsOut: no,
+  isDenied: no,
+  isFolder: no,
+  expanded: new Set<string>(),
+  moved: false,
+};
 const times =
   (text: string) =>
   (size: number): string =>

@@ -348,6 +348,14 @@ describe("a denial", () => {
     assert.equal(denied("git -C . push -u origin +main", "git push +*"), true);
     assert.equal(denied("git log -p --output=x", "git * --output*"), true);
   });
+  it("finds short options in any order and bundle", () => {
+    for (const line of ["rm -rf x", "rm -fr x", "rm -rvf x", "rm -v -Rf x", "sudo rm x -fr"])
+      assert.equal(denied(line, "rm -rf"), true, line);
+    for (const line of ["rm -r x", "rm -f x", "rm r-f"])
+      assert.equal(denied(line, "rm -rf"), false, line);
+    assert.equal(denied("tar -xzf x", "tar -xf"), true);
+    assert.equal(denied("find . -type f -exec x", "find -executable"), false);
+  });
   it("leaves the rest alone", () => {
     for (const line of [
       "git pull",

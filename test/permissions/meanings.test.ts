@@ -66,6 +66,49 @@ describe("a folder or a repository", () => {
   });
 });
 
+describe("a path", () => {
+  const decide = (line: string, ...patterns: string[]): boolean =>
+    decideShell(line, patterns, [], "linux", undefined, undefined, (path) => path === "src")
+      .allowed;
+  it("is not judged before a command of the line that can replace it by a link", () => {
+    const patterns = ["git *", "cat *", "cat docs/*", "tar xf *", "mv *", "npm *", "git mv *"];
+    for (const line of [
+      "git checkout x && cat a",
+      "git checkout x; git status; cat a",
+      "git pull\ncat docs/a",
+      "git -P stash pop | cat - a",
+      "git mv a b && cat b",
+      "mv a b && cat b",
+      "tar xf a.tar && cat a",
+    ])
+      assert.equal(decide(line, ...patterns), false, line);
+    for (const line of [
+      "cat a && git checkout x",
+      "git checkout x && cat",
+      "git checkout x && git status && npm test",
+      "git checkout x | cat -",
+      "git fetch origin; git log -- a | cat; cat a",
+    ])
+      assert.equal(decide(line, ...patterns), true, line);
+    assert.equal(decide("git checkout x && cat a", ...patterns, "cat a"), true, "spelled out");
+    const verdict = decideShell("git checkout x && cat a", patterns, [], "linux");
+    assert.match(verdict.allowed ? "" : verdict.reason, /before it in the line.*on its own/);
+  });
+  it("is no folder for diff, which follows the links in it", () => {
+    assert.equal(decide("diff src docs/a", "diff *"), false);
+    assert.equal(decide("diff -u docs/a docs/b", "diff *"), true);
+    assert.equal(decide("diff -r src docs/a", "diff -r *"), true, "spelled out");
+  });
+});
+
+describe("a descriptor", () => {
+  it("is one of the first ten: the others are of the shell, or of the program that runs it", () => {
+    for (const line of ["cat a >&251", "cat <&10", "cat a 12>&1 2>&100"])
+      assert.equal(allowed(line, "cat *"), false, line);
+    assert.equal(allowed("cat a 3>&1 1>&2 2>&3 12>&1", "cat *"), true);
+  });
+});
+
 describe("a word that one program takes for a value or an address and another for a file", () => {
   it("is judged as a file", () => {
     for (const line of [
