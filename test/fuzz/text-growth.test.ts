@@ -30,7 +30,7 @@ function searched(text: string): unknown {
 }
 
 function resultOf(data: string): unknown {
-  return outcomeOf({ content: [{ type: "image", mimeType: "image/png", data }] }, plain);
+  return outcomeOf({ content: [{ type: "image", mimeType: "image/png", data }] }, redactor.stream);
 }
 
 /** What is done with a text, and texts that cost an expression its time. */
