@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { chmod, mkdir, symlink } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { ServerProgram } from "../../src/calls/mcp-program.ts";
 import { childEnvironment } from "../../src/platform/environment.ts";
 import { runGit } from "../../src/platform/git.ts";
+import { runToEnd } from "../../src/platform/programs.ts";
 import {
   fileNames,
   findProgram,
@@ -92,6 +95,21 @@ describe("what a command names", () => {
     assert.equal(resolveCommand("./lint", here.path, {}), join(here.path, "lint"));
     assert.equal(resolveCommand("bin/lint", here.path, {}), join(here.path, "bin/lint"));
     assert.equal(resolveCommand(good, here.path, {}), good);
+  });
+
+  it("is what is started, for tools and for servers: nothing of a relative or an empty folder", async (t) => {
+    const here = await makeWorkspace(t);
+    await program(here, "lint", "echo ran > ran");
+    for (const PATH of [".", "", `${delimiter}/usr/bin`, `bin/..${delimiter}/usr/bin`]) {
+      const common = { cwd: here.path, env: { PATH } };
+      const { signal } = new AbortController();
+      const ended = await runToEnd("lint", [], { ...common, signal });
+      assert.equal(ended.kind === "not-started" && ended.code, "ENOENT");
+      const options = { ...common, command: "lint", args: [], graceMs: 100 };
+      const server = new ServerProgram({ ...options, parse: () => assert.fail() });
+      await assert.rejects(server.start(), /ENOENT/);
+    }
+    assert.ok(!existsSync(join(here.path, "ran")));
   });
 
   it("is a program with an ending on Windows, and none that needs a shell", () => {
