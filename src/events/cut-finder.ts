@@ -37,6 +37,7 @@ const LF = 0x0a;
 const DASH = 0x2d;
 const SLASH = 0x2f;
 const SPACE = 0x20;
+const EQUALS = 0x3d;
 
 /** What a character does to a run of base64 or hex; OTHER ends both. */
 const OTHER = 0;
@@ -152,6 +153,9 @@ export class CutFinder {
 
   #space(code: number, text: string, at: number): boolean {
     if (this.#inWord) {
+      // So quoted-printable breaks a line.
+      if (text.charCodeAt(at - 1) === EQUALS && (code === LF || code === 0x0d))
+        this.#escaped = true;
       this.#inWord = false;
       this.#isValue = this.#isScheme(text, at);
       if (this.#escaped) {
@@ -185,7 +189,7 @@ export class CutFinder {
     this.#dash(code, text, at);
     if (code === SLASH && this.#slashes === 1) this.#hasScheme = true;
     this.#slashes = code === SLASH ? this.#slashes + 1 : 0;
-    if (code === 0x5c || code === 0x25) this.#escaped = true;
+    if (isEscape(code, text.charCodeAt(at - 1))) this.#escaped = true;
     if (this.#escaped) return false;
     const kind = code < 0x80 ? (kinds[code] ?? OTHER) : OTHER;
     if (kind === DIGIT) this.#hexOpen = true;
@@ -240,6 +244,12 @@ export class CutFinder {
       !this.#unfinished().goesOn(this.#bytes, this.#count)
     );
   }
+}
+
+/** A backslash, a percent sign, an ampersand, or the first digit of quoted-printable. */
+function isEscape(code: number, before: number): boolean {
+  if (code === 0x5c || code === 0x25 || code === 0x26) return true;
+  return before === EQUALS && code <= 0x46 && kinds[code] === DIGIT;
 }
 
 function isHigh(code: number): boolean {

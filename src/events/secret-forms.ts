@@ -13,11 +13,17 @@ const OLD_TOKEN = 40;
 
 const nothing = createByteAutomaton([]);
 
+/** `utf8`: as it is in a text. `other`: in encodings that only programs see. */
+export interface SecretNeedles {
+  readonly utf8: readonly Uint8Array[];
+  readonly other: readonly Uint8Array[];
+}
+
 /**
  * The value itself, trimmed, as it is and as `plainBytes` would show it; each line of a secret with several
  * lines; and the rest of a long token of GitHub's.
  */
-export function secretNeedles(secret: string): readonly Uint8Array[] {
+export function secretNeedles(secret: string): SecretNeedles {
   const value = secret.trim();
   const pieces = [value];
   for (const line of value.split(/[\r\n]+/)) if (line.trim().length >= MIN_LINE) pieces.push(line);
@@ -27,17 +33,45 @@ export function secretNeedles(secret: string): readonly Uint8Array[] {
   }
   // As it is seen.
   pieces.push(...pieces.map(visibleText));
+  // As other programs compose characters.
+  pieces.push(...pieces.flatMap((piece) => [piece.normalize("NFC"), piece.normalize("NFD")]));
+  const distinct = [...new Set(pieces)];
   // As a form is sent: a plus for each space.
-  pieces.push(...pieces.map((piece) => piece.replaceAll(" ", "+")));
-  return pieces
+  const sent = distinct.map((piece) => piece.replaceAll(" ", "+"));
+  const utf8 = [...new Set([...distinct, ...sent])]
     .flatMap(withoutMasks)
     .flatMap(withoutEdges)
-    .flatMap((piece) => {
-      const bytes = new TextEncoder().encode(piece);
+    .map((piece) => new TextEncoder().encode(piece));
+  return { utf8: needles(utf8), other: needles(distinct.flatMap(inOtherEncodings)) };
+}
+
+/** As they are, and plain. */
+function needles(all: readonly Uint8Array[]): readonly Uint8Array[] {
+  return all
+    .flatMap((bytes) => {
       const plain = plainBytes(bytes, bytes.length, nothing, () => {});
       return [bytes, plain.bytes.slice(0, plain.length)];
     })
     .filter(({ length }) => length >= MIN_SECRET);
+}
+
+/**
+ * As programs see it that don't use UTF-8: in UTF-16, inside of base64 or hex (what is no character of ASCII is in
+ * both byte orders); and its bytes taken for characters of Latin-1, or not taken at all.
+ */
+function inOtherEncodings(piece: string): readonly Uint8Array[] {
+  if (piece.length < MIN_SECRET) return [];
+  const utf16 = Buffer.from(piece, "utf16le");
+  const utf8 = Buffer.from(piece);
+  if (utf8.length === piece.length) return [utf16.subarray(0, -1)];
+  const latin1 = Buffer.from(piece, "latin1");
+  return [
+    utf16,
+    Buffer.from(utf16).swap16(),
+    Buffer.from(utf8.toString("latin1")),
+    Buffer.from(piece.replaceAll(/\P{ASCII}/gu, "\ufffd")),
+    ...(latin1.toString("latin1") === piece ? [latin1] : []),
+  ];
 }
 
 /** A value that holds a mask is looked for in parts, so that no mask of ours completes it. */
@@ -52,8 +86,16 @@ function withoutMasks(piece: string): readonly string[] {
  * same.
  */
 function withoutEdges(piece: string): readonly string[] {
-  const end = piece.replace(/(?:(?<!\\)\\+|%[0-9a-f]?)$/i, "");
-  const starts = [/^(?:[0-9a-f]|[nrt])/i, /^[0-9a-f]{2}/i, /^x[0-9a-f]{2}/i, /^u[0-9a-f]{4}/i];
+  const end = piece.replace(/(?:(?<!\\)\\+|[%=][0-9a-f]?|&#?x?[0-9a-z]{0,10})$/i, "");
+  const starts = [
+    /^(?:[0-9a-f]|[nrt])/i,
+    /^[0-9a-f]{2}/i,
+    /^[0-3][0-7]{2}/,
+    /^x[0-9a-f]{2}/i,
+    /^u[0-9a-f]{4}/i,
+    /^u\{[0-9a-f]{1,6}\}/i,
+    /^U[0-9a-f]{8}/i,
+  ];
   const inner = starts.map((start) => end.replace(start, ""));
   return [piece, end, ...inner.filter(({ length }) => length >= MIN_LINE)];
 }

@@ -29,17 +29,20 @@ export interface SecretSearch {
   readonly spans: (text: string) => readonly Span[];
   /** Whether a needle may go on behind the last `count` (up to 4) bytes, the latest one the lowest of `bytes`. */
   readonly goesOn: (bytes: number, count: number) => boolean;
-  /** Bytes of the longest needle. */
+  /** Bytes of the longest needle in UTF-8. */
   readonly longest: number;
 }
 
 export function createSecretSearch(secrets: Iterable<string>): SecretSearch {
   const needles = new Map<string, Uint8Array>();
+  let longest = 0;
   for (const secret of secrets) {
-    for (const needle of secretNeedles(secret)) needles.set(needle.join(), needle);
+    const { utf8, other } = secretNeedles(secret);
+    for (const needle of utf8) longest = Math.max(longest, needle.length);
+    for (const needle of [...utf8, ...other]) needles.set(needle.join(), needle);
   }
   const automaton = createByteAutomaton([...needles.values()]);
-  const { shortest, longest } = automaton;
+  const { shortest } = automaton;
   return {
     longest,
     goesOn: createGoesOn([...needles.values()], automaton),
@@ -149,7 +152,11 @@ class Search {
     }
     if (nested < MAX_NESTED) {
       for (const { from, to } of this.#encoded(plain, nested)) {
-        spans.push(placed(source, length, plain, from, to));
+        const span = placed(source, length, plain, from, to);
+        // Before a line break, padding looks like quoted-printable.
+        let end = span.to;
+        while (end < length && source[end] === EQUALS) end += 1;
+        spans.push({ from: span.from, to: end });
       }
     }
     return spans;
@@ -288,7 +295,7 @@ function decodeBase64(bytes: Uint8Array, start: number, decoded: Uint8Array): vo
   }
 }
 
-/** Where the digits are. The zero of `0x` is none. */
+/** Where the digits are. The zero of `0x` is none; but one that ends a pair may stand before an `x` by chance. */
 function digitPlaces(bytes: Uint8Array, start: number, end: number): Uint32Array {
   const places = new Uint32Array(end - start);
   let count = 0;
@@ -297,7 +304,10 @@ function digitPlaces(bytes: Uint8Array, start: number, end: number): Uint32Array
     if (kind === DIGIT) {
       places[count] = at;
       count += 1;
-    } else if (kind === X && at > start && bytes[at - 1] === ZERO) count -= 1;
+    } else if (kind === X && at > start && bytes[at - 1] === ZERO) {
+      const isPart = at - 1 > start && kinds[bytes[at - 2] ?? 0] === DIGIT && count % 2 === 0;
+      if (!isPart) count -= 1;
+    }
   }
   return places.subarray(0, count);
 }

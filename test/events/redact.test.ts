@@ -114,6 +114,46 @@ describe("known values", () => {
     }
   });
 
+  test("a known value is masked in HTML, in mails, and in encodings other than UTF-8", () => {
+    const value = `für<"${secret}">&'mich'`;
+    const redactor = createRedactor([value]);
+    const utf8 = Buffer.from(value);
+    const utf16 = Buffer.from(value, "utf16le");
+    const inBytes = (one: (byte: number) => string): string => Array.from(utf8, one).join("");
+    const hexOf = (byte: number): string => byte.toString(16).padStart(2, "0");
+    const points = Array.from(value, (sign) => sign.codePointAt(0) ?? 0);
+    for (const [name, form] of Object.entries({
+      html: value.replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`),
+      xml: value
+        .replaceAll("&", "&amp;")
+        .replaceAll("<", "&lt;")
+        .replaceAll(">", "&gt;")
+        .replaceAll('"', "&quot;")
+        .replaceAll("'", "&apos;"),
+      "html in html": value.replaceAll("<", "&amp;lt;"),
+      entities: points.map((point) => `&#x${point.toString(16)};`).join(""),
+      "quoted-printable": inBytes((byte) => `=${hexOf(byte).toUpperCase()}`),
+      "bytes of Python": inBytes((byte) =>
+        byte < 0x7f ? String.fromCharCode(byte) : `\\x${hexOf(byte)}`,
+      ),
+      "octal, as git quotes names": inBytes((byte) =>
+        byte < 0x7f ? String.fromCharCode(byte) : `\\${byte.toString(8)}`,
+      ),
+      "escapes with braces": points.map((point) => `\\u{${point.toString(16)}}`).join(""),
+      "long escapes": points.map((point) => `\\U${point.toString(16).padStart(8, "0")}`).join(""),
+      "UTF-8 as Latin-1": utf8.toString("latin1"),
+      "Latin-1 as UTF-8": Buffer.from(value, "latin1").toString(),
+      "URL, as escape() writes it": value.replaceAll("ü", "%FC").replaceAll(" ", "%20"),
+      decomposed: value.normalize("NFD"),
+      "UTF-16 in base64": utf16.toString("base64"),
+      "UTF-16 in hex": utf16.toString("hex"),
+      "the other UTF-16 in base64": Buffer.from(utf16).swap16().toString("base64"),
+    })) {
+      const masked = redactor.text(`<${form}>`);
+      assert.match(masked, /^<[^a-z]{0,2}\*\*\*[^a-z]{0,2}>$/, `${name}: ${masked}`);
+    }
+  });
+
   test("its base64 is masked at every alignment inside a longer text", () => {
     for (const before of ["", "a", "ab", "abc", "user:"]) {
       for (const encoded of [base64(`${before}${secret}zz`), base64url(`${before}${secret}zz`)]) {

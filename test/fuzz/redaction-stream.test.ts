@@ -188,6 +188,8 @@ test("the cost of a stream is linear in the text, however small the pieces", () 
     base64: "QUJDREVGR0hJSktM",
     numbers: "12 34 ",
     escapes: "\\u0041\\\\n%41",
+    entities: "&#x41;&#&amp;",
+    quotedPrintable: "=41==A=\n",
     key: `${key}\nMIIEpAIBAAKCAQEA\n`,
     nearly: "correct horse battery ",
     schemes: "authorization: bearer ",

@@ -41,6 +41,62 @@ const form: Encoding = {
   encode: (text) => new URLSearchParams([["", text]]).toString().slice(1),
 };
 
+const points = (text: string, one: (point: number) => string): string =>
+  Array.from(text, (sign) => one(sign.codePointAt(0) ?? 0)).join("");
+
+const padded = (value: number, base: number, length: number): string =>
+  value.toString(base).padStart(length, "0");
+
+const bracedEscapes: Encoding = {
+  name: "\\u{}",
+  encode: (text) => points(text, (point) => `\\u{${point.toString(16)}}`),
+};
+
+const longEscapes: Encoding = {
+  name: "\\U",
+  encode: (text) => points(text, (point) => `\\U${padded(point, 16, 8)}`),
+};
+
+/** As git and printf quote bytes. */
+const octal: Encoding = {
+  name: "octal",
+  encode: (text) => Array.from(bytes(text), (byte) => `\\${padded(byte, 8, 3)}`).join(""),
+};
+
+const byteEscapes: Encoding = {
+  name: "\\x",
+  encode: (text) => Array.from(bytes(text), (byte) => `\\x${padded(byte, 16, 2)}`).join(""),
+};
+
+const html: Encoding = {
+  name: "HTML",
+  encode: (text) =>
+    text.replaceAll(/[&<>"']/g, (sign) => `&${signs.get(sign) ?? `#${sign.charCodeAt(0)}`};`),
+};
+const signs = new Map([
+  ["&", "amp"],
+  ["<", "lt"],
+  [">", "gt"],
+  ['"', "quot"],
+]);
+
+const entities: Encoding = {
+  name: "entities",
+  encode: (text) =>
+    points(text, (point) => (point % 2 === 0 ? `&#${point};` : `&#x${padded(point, 16, 4)};`)),
+};
+
+/** Behind every ninth byte a line ends, unless that may be inside of an escape; what those begin with is encoded. */
+const quotedPrintable: Encoding = {
+  name: "quoted-printable",
+  encode: (text) =>
+    Array.from(bytes(text), (byte, index) => {
+      const plain = byte >= 33 && byte <= 126 && !"=\\%&".includes(String.fromCharCode(byte));
+      const sign = plain ? String.fromCharCode(byte) : `=${padded(byte, 16, 2).toUpperCase()}`;
+      return index % 9 === 8 && !text.includes("\\") ? `${sign}=\r\n` : sign;
+    }).join(""),
+};
+
 const width = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 80 }));
 const lineEnd = fc.constantFrom("\n", "\r\n", "\n  ");
 
@@ -71,12 +127,24 @@ const escapes: fc.Arbitrary<Encoding> = fc.constantFrom(
   url,
   lowerUrl,
   everyByteUrl,
+  bracedEscapes,
+  html,
+  entities,
 );
 
-/** Base64 and hex at most three deep, escapes between them as often as one likes; a form at the inside only. */
+/** A form, or bytes in the way of mails or programs. */
+const innermost: fc.Arbitrary<Encoding> = fc.constantFrom(
+  form,
+  quotedPrintable,
+  octal,
+  byteEscapes,
+  longEscapes,
+);
+
+/** Base64 and hex at most three deep, escapes between them as often as one likes. */
 export const encodings: fc.Arbitrary<readonly Encoding[]> = fc
   .tuple(
-    fc.option(fc.constant(form), { nil: undefined, freq: 5 }),
+    fc.option(innermost, { nil: undefined, freq: 3 }),
     fc.array(fc.tuple(fc.array(escapes, { maxLength: 2 }), fc.oneof(base64, hex)), {
       maxLength: 3,
     }),
