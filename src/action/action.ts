@@ -42,6 +42,7 @@ import {
   userInputOf,
   type Setting,
 } from "./preparation.ts";
+import { checkPrograms } from "./programs.ts";
 import { isInside } from "./workspace-paths.ts";
 import { MARK_STATE, runnerCore, type RunnerCore } from "./runner-core.ts";
 import { ensureRuntime, keeperOf } from "../runtime/provide-runtime.ts";
@@ -152,6 +153,7 @@ class Step {
     const options = { ...runOptions(setting, paths, sources, userInput), mark, checkFolder };
     const prepared = await prepareRun(options);
     try {
+      for (const text of await checkPrograms(setting, sources.workTree, prepared)) this.#warn(text);
       const warnings = prepared.warnings.map((warning) => this.#shown(warning));
       const { annotations } = inputs;
       reportWarnings(core, warnings, { annotations, entryFile: paths.entry });

@@ -61,7 +61,7 @@ async function headOf(root: string, isFolder: boolean): Promise<string | undefin
 
 /** Of a work tree or a submodule: a file `gitdir: PATH`. */
 async function linkedFolder(root: string, file: string): Promise<string | undefined> {
-  const [, path] = /^gitdir:\s*(.+)$/.exec((await firstLine(file)) ?? "") ?? [];
+  const [, path] = /^gitdir:\s*(\S.*)$/.exec((await firstLine(file)) ?? "") ?? [];
   return path === undefined ? undefined : resolve(root, path);
 }
 

@@ -9,14 +9,14 @@ import type { RunOptions } from "../app/prepare-run.ts";
 import { reachedFiles } from "../app/reached-files.ts";
 import { checkoutOf } from "./checkout.ts";
 import { entriesThere, missingEntry } from "./entries.ts";
-import { readEvent } from "./webhook-event.ts";
+import { readEvent, sha } from "./webhook-event.ts";
 import { cleanEventText } from "./event-text.ts";
 import { createGithubApi, NotFoundError, type GithubApi } from "./github-api.ts";
 import { asInput, type Environment, type Inputs } from "./inputs.ts";
 import { insideWorkspace, isBelow, isInside } from "./workspace-paths.ts";
 import type { RunnerCore } from "./runner-core.ts";
 import { Stop } from "./stop.ts";
-import { decideTrust, type CheckedOut } from "./trust.ts";
+import { areAt, decideTrust, type CheckedOut } from "./trust.ts";
 import { errorMessage } from "../platform/system-error.ts";
 
 export interface Setting {
@@ -66,8 +66,17 @@ export async function checkPaths({ inputs, workspace }: Setting): Promise<Paths>
   return paths;
 }
 
+/** What the agent works in. */
+export type WorkTree =
+  /** The user's own: no event decides which commit it is. */
+  | { readonly kind: "own" }
+  | { readonly kind: "at-commit"; readonly commit: string }
+  /** It may hold untrusted files. `commit`: where the files that decide come from. */
+  | { readonly kind: "elsewhere"; readonly commit: string };
+
 /** Where the files that decide what is run are read from. */
 export interface Sources {
+  readonly workTree: WorkTree;
   readonly entryFile: string;
   readonly rehearse: string | undefined;
   /** The folder whose files replace those of the workspace. Undefined for the workspace itself. */
@@ -132,7 +141,10 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
     throw new Stop("failure", [missing]);
   }
   if (baseRef === undefined) {
-    return { entryFile: paths.entry, rehearse: paths.rehearse, baseFolder: undefined };
+    const commit = sha(environment["GITHUB_SHA"]);
+    const workTree: WorkTree =
+      commit === undefined ? { kind: "own" } : { kind: "at-commit", commit };
+    return { entryFile: paths.entry, rehearse: paths.rehearse, baseFolder: undefined, workTree };
   }
   await refuseRuntimeOfCheckout(setting);
   if (paths.resume !== undefined) {
@@ -140,33 +152,50 @@ export async function trustedSources(setting: Setting, paths: Paths): Promise<So
       "`resume` names a journal, and the workspace may contain untrusted files, so no run is continued. Check out the commit of the event (actions/checkout without `ref` and `repository`), and take the journal from a run that you trust.",
     ]);
   }
-  return fromBase(setting, paths, api, baseRef);
+  const work = await commitsOf(await workFolders(setting, paths));
+  const kind = areAt(work, baseRef) ? "at-commit" : "elsewhere";
+  const files = await fromBase(setting, paths, api, baseRef);
+  return { ...files, workTree: { kind, commit: baseRef } };
+}
+
+async function commitsOf(folders: readonly string[]): Promise<(string | undefined)[]> {
+  const checkouts = await Promise.all([...new Set(folders)].map((folder) => checkoutOf(folder)));
+  return checkouts.map((checkout) => checkout?.commit);
+}
+
+/** By their names and through links, which may lead into another checkout. */
+async function foldersOf(files: readonly string[]): Promise<string[]> {
+  const real = await Promise.all(files.map((file) => realpath(file).catch(() => file)));
+  return [...files, ...real].map((file) => dirname(file));
+}
+
+/** The commits that files are checked out at. */
+export async function commitsOfFiles(
+  files: readonly string[],
+): Promise<readonly (string | undefined)[]> {
+  return commitsOf(await foldersOf(files));
+}
+
+async function workFolders(
+  { workspace }: Setting,
+  { workingDirectory = ".", userInputFile }: Paths,
+): Promise<string[]> {
+  const folder = resolve(workspace, workingDirectory);
+  const input = userInputFile === undefined ? [] : [resolve(workspace, userInputFile)];
+  return [folder, await realpath(folder).catch(() => folder), ...(await foldersOf(input))];
 }
 
 /** A rehearsal's own folder is not used beside a base. */
-async function checkedOut(
-  { workspace, inputs }: Setting,
-  { entry, rehearse, resume, workingDirectory = ".", userInputFile }: Paths,
-): Promise<CheckedOut> {
-  const commitsOf = async (folders: readonly string[]): Promise<(string | undefined)[]> => {
-    const checkouts = await Promise.all([...new Set(folders)].map((folder) => checkoutOf(folder)));
-    return checkouts.map((checkout) => checkout?.commit);
-  };
-  // A link may lead into another checkout.
-  const real = (path: string): Promise<string> => realpath(path).catch(() => path);
-  const folder = resolve(workspace, workingDirectory);
-  const fileFolders = async (...files: readonly (string | undefined)[]): Promise<string[]> => {
-    const paths = files
-      .filter((file) => file !== undefined)
-      .map((file) => resolve(workspace, file));
-    return [...paths, ...(await Promise.all(paths.map(real)))].map((path) => dirname(path));
-  };
-  const work = await commitsOf([folder, await real(folder), ...(await fileFolders(userInputFile))]);
-  const files = await commitsOf(await fileFolders(entry, rehearse, resume));
+async function checkedOut(setting: Setting, paths: Paths): Promise<CheckedOut> {
+  const { workspace, inputs } = setting;
+  const { entry, rehearse, resume } = paths;
+  const work = await commitsOf(await workFolders(setting, paths));
+  const named = [entry, rehearse, resume].filter((file) => file !== undefined);
+  const files = await commitsOfFiles(named.map((file) => resolve(workspace, file)));
   // With several commits, the files are not believed, and nothing needs to be read in them.
   if (new Set([...work, ...files]).size > 1) return { work, files };
   const { found } = reachedFiles(resolve(workspace, entry), inputs.params);
-  return { work, files: [...files, ...(await commitsOf(await fileFolders(...found)))] };
+  return { work, files: [...files, ...(await commitsOfFiles(found))] };
 }
 
 async function payloadOf(path: string | undefined): Promise<unknown> {
@@ -204,7 +233,7 @@ async function fromBase(
   { entry, rehearse }: Paths,
   api: GithubApi,
   ref: string,
-): Promise<Sources> {
+): Promise<Omit<Sources, "workTree">> {
   const temporary = environment["RUNNER_TEMP"] || tmpdir();
   const baseFolder = await realpath(await mkdtemp(join(temporary, "agent-jobs-base-")));
   const copy = async (path: string, name: string): Promise<string> => {
@@ -358,6 +387,7 @@ export function runOptions(
     ...(job === undefined ? {} : { jobName: job }),
     ...(userInput === undefined ? {} : { userInput }),
     ...(workingDirectory === undefined ? {} : { workingDirectory }),
+    serversApart: sources.workTree.kind === "elsewhere",
     ...(permissions === undefined ? {} : { permissions }),
     ...(rehearse === undefined
       ? {}

@@ -284,7 +284,8 @@ async function judgeTree(
     : { kind: "trusted", reason: `${reason}; the checkout is not at GITHUB_SHA`, baseRef: commit };
 }
 
-function areAt(heads: readonly (string | undefined)[], commit: string): boolean {
+/** True if each of these commits is known and the same. */
+export function areAt(heads: readonly (string | undefined)[], commit: string): boolean {
   return heads.length > 0 && heads.every((head) => head === commit);
 }
 

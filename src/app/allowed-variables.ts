@@ -1,7 +1,7 @@
 /** What the caller has allowed of the environment (`--env NAME`), and who gets it. */
 import { variablesOf } from "../calls/mcp-variables.ts";
 import type { Entry } from "../entry/model.ts";
-import type { Environment } from "../platform/environment.ts";
+import { childEnvironment, type Environment } from "../platform/environment.ts";
 
 export interface AllowedVariables {
   readonly environment: Environment;
@@ -9,14 +9,15 @@ export interface AllowedVariables {
   readonly env?: readonly string[] | undefined;
 }
 
-/** All of it, as far as it is there. */
+/** All of it, as far as it is there. Nobody gets another `PATH` than every process. */
 export function allowedOf({
   environment,
   env = [],
 }: AllowedVariables): Readonly<Record<string, string>> {
+  const common = childEnvironment(environment);
   return Object.fromEntries(
     env.flatMap((name) => {
-      const value = environment[name];
+      const value = name.toUpperCase() === "PATH" ? common[name] : environment[name];
       return value === undefined ? [] : [[name, value]];
     }),
   );

@@ -6,9 +6,7 @@ import { resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { resolveLimits, setBy, type LimitSources, type ResolvedLimits } from "../engine/limits.ts";
 import type { Limits, PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
-import { leafWorks } from "../entry/work.ts";
 import type { Reporter } from "../events/sink.ts";
-import { effectivePermissions } from "../permissions/rules.ts";
 import { ruleSet } from "../permissions/rules.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { TerminalStream } from "../reporters/terminal/terminal-reporter.ts";
@@ -28,6 +26,7 @@ import { checkOutputs, checkWorkingDirectory } from "./options-paths.ts";
 import type { ModelAccess } from "./options-provider.ts";
 import { copyWorkingDirectory } from "./working-copy.ts";
 import { checkNames } from "./rehearsal-names.ts";
+import { permissionsOfJob } from "./run-spec.ts";
 import { checkServersOfJob } from "./server-variables.ts";
 import { readingOf, startOfWorkflow } from "./workflow-run.ts";
 import {
@@ -62,6 +61,8 @@ export interface RunOptions extends ModelAccess, WorkflowRunOptions {
   readonly inPlace?: boolean;
   /** With `rehearse`: throws if the sessions may not work in this folder, which the rehearsal may have named. */
   readonly checkFolder?: (folder: string) => Promise<void>;
+  /** MCP servers start in an empty folder, because the working directory may hold untrusted files. */
+  readonly serversApart?: boolean;
   /** With `rehearse`: its `expect` decides how the run ended, as for `agent-jobs rehearse`. Default: `expect` is ignored. */
   readonly honorExpectations?: boolean;
   /** Where to write a rehearsal of this run. */
@@ -202,16 +203,7 @@ export function mayChangeFiles(
   option: PermissionPreset | undefined,
   flows: Flows = {},
 ): boolean {
-  const job = entry.jobs[jobName];
-  if (job === undefined) return false;
-  return leafWorks(job.work).some((leaf) => {
-    const { permissions: own } =
-      leaf.kind === "Flow"
-        ? (flows[leaf.file]?.workflow.settings ?? {})
-        : (entry.tasks[leaf.taskId] ?? {});
-    const declared = Object.keys(entry.tools ?? {});
-    return allowChanges(effectivePermissions(entry.permissions, own, option, declared));
-  });
+  return permissionsOfJob(entry, jobName, option, flows).some(allowChanges);
 }
 
 /** Whether the permissions allow tools to write files, or to run commands, which may write files. */

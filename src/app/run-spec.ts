@@ -3,6 +3,7 @@ import type { FlowSpec } from "../engine/flow.ts";
 import type { RunSpec } from "../engine/plan.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
+import { leafWorks } from "../entry/work.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import { actionDialogues } from "./action-dialogues.ts";
 import { entryFingerprint } from "./fingerprint.ts";
@@ -42,6 +43,35 @@ export function permissionsOfTask(
 ): Permissions {
   const own = entry.tasks[taskId]?.permissions;
   return effectivePermissions(entry.permissions, own, option, Object.keys(entry.tools ?? {}));
+}
+
+/** The tasks that a job may run. One with the action protocol may delegate to any other. */
+export function tasksOfJob(entry: PreparedEntry, jobName: string): readonly string[] {
+  const job = entry.jobs[jobName];
+  const own = (job === undefined ? [] : leafWorks(job.work)).flatMap((leaf) =>
+    leaf.kind === "Flow" ? [] : [leaf.taskId],
+  );
+  const delegates = own.some((name) => entry.tasks[name]?.protocol !== undefined);
+  return [...new Set(delegates ? Object.keys(entry.tasks) : own)];
+}
+
+/** What each task and each workflow of a job may do, under the option that is a ceiling. */
+export function permissionsOfJob(
+  entry: PreparedEntry,
+  jobName: string,
+  option: PermissionPreset | undefined,
+  flows: Flows = {},
+): readonly Permissions[] {
+  const job = entry.jobs[jobName];
+  const tools = Object.keys(entry.tools ?? {});
+  return [
+    ...tasksOfJob(entry, jobName).map((name) => permissionsOfTask(entry, name, option)),
+    ...(job === undefined ? [] : leafWorks(job.work)).flatMap((leaf) => {
+      if (leaf.kind !== "Flow") return [];
+      const own = flows[leaf.file]?.workflow.settings.permissions;
+      return [effectivePermissions(entry.permissions, own, option, tools)];
+    }),
+  ];
 }
 
 export function runSpec(spec: SpecOptions): RunSpec {

@@ -151,7 +151,10 @@ async function runOn(
             mark: host.mark,
             redact: () => redactor.stream(),
             clock: systemClock,
-            servers: host.mcp.forRun({ workingDirectory, variables: allowedOf(options) }),
+            servers: host.mcp.forRun({
+              workingDirectory: options.serversApart === true ? undefined : workingDirectory,
+              variables: allowedOf(options),
+            }),
           },
           flows: loaded.flows,
           specsOf: (run) =>

@@ -1,12 +1,11 @@
 /** The environment variables that the MCP servers of an entry name (`env:NAME`): whether they are there, and their values. */
 import { variablesOf } from "../calls/mcp-variables.ts";
 import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
-import { leafWorks } from "../entry/work.ts";
 import { allowsServer } from "../permissions/rules.ts";
 import type { Environment } from "../platform/environment.ts";
 import { allowedOf } from "./allowed-variables.ts";
 import { UsageError, type WriteName } from "./options.ts";
-import { permissionsOfTask } from "./run-spec.ts";
+import { permissionsOfTask, tasksOfJob } from "./run-spec.ts";
 import { secretsIn } from "./secrets.ts";
 
 export interface ServerStart {
@@ -20,14 +19,7 @@ export interface ServerStart {
 
 /** Throws `UsageError` if a server that a task of the job may call lacks a variable. */
 export function checkServersOfJob(started: ServerStart, jobName: string, write: WriteName): void {
-  const { entry } = started;
-  const job = entry.jobs[jobName];
-  const own = (job === undefined ? [] : leafWorks(job.work)).flatMap((leaf) =>
-    leaf.kind === "Flow" ? [] : [leaf.taskId],
-  );
-  // A task with the action protocol may delegate to any other.
-  const delegates = own.some((name) => entry.tasks[name]?.protocol !== undefined);
-  checkServersOfTasks(started, delegates ? Object.keys(entry.tasks) : own, write);
+  checkServersOfTasks(started, tasksOfJob(started.entry, jobName), write);
 }
 
 /** The same for tasks. */

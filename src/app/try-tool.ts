@@ -68,7 +68,7 @@ export async function tryTool(
       const names = allowed.tools.map((one) => plain(one.name));
       throw unknownTool(`The MCP server ${JSON.stringify(server)}`, plain(name), names);
     }
-    const compiled = compileValueCheck(tool.parameters);
+    const compiled = compileValueCheck(tool.parameters, { lenient: tool.checksParams ?? false });
     if (compiled.kind === "invalid") {
       throw new UsageError(
         `The parameters of ${name} are not a valid JSON Schema: ${compiled.reason}`,

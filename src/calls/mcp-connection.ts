@@ -44,6 +44,8 @@ const noTimeout = 2 ** 31 - 1;
 /** For a server that doesn't know the question which versions it knows. Programs answer what they don't know, or not. */
 const probeMs = 4_000;
 const mostPages = 100;
+/** In all pages. */
+const mostListed = 20_000;
 /** Of stderr, in a reason. */
 const shownErrors = 2_000;
 const longestMessage = 1_000;
@@ -247,7 +249,8 @@ export class Connection {
         { method: "tools/list", params },
         { timeout: this.#options.startMs },
       );
-      tools.push(...list.tools);
+      for (const tool of list.tools) tools.push(tool);
+      if (tools.length > mostListed) throw new Error(`it lists more than ${mostListed} tools`);
       cursor = list.nextCursor;
       if (cursor === undefined) return tools;
     }

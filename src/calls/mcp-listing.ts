@@ -76,7 +76,7 @@ function schemaProblem(schema: object, redact: (text: string) => string): string
   const { length } = JSON.stringify(schema);
   if (length > longestSchema)
     return `its schema has ${length} characters, more than ${longestSchema}`;
-  const compiled = compileValueCheck(schema);
+  const compiled = compileValueCheck(schema, { lenient: true });
   if (compiled.kind === "compiled") return undefined;
   return `its schema is invalid (${clip(redact(compiled.reason), 200)})`;
 }
@@ -94,6 +94,7 @@ function offered(
       ? {}
       : { description: redactedBeginning(description, longestDescription, redact) }),
     parameters: typeof parameters === "object" && parameters !== null ? parameters : {},
+    checksParams: true,
     readOnly,
     // Nothing that it reads changes by another call of the same kind.
     parallelSafe: readOnly,

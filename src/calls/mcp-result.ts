@@ -25,15 +25,12 @@ export async function outcomeOf(
       reason: clip(text, longestReason) || "The tool failed without a reason.",
     };
   }
-  const size =
-    structuredContent === undefined
-      ? parts.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0)
-      : JSON.stringify(structuredContent).length;
+  const value = structuredContent === undefined ? textOf(parts) : structuredContent;
+  const size = typeof value === "string" ? value.length : JSON.stringify(value).length;
   if (size > longestResult) {
     const reason = `The result has ${megabytes(size)} MB, more than ${megabytes(longestResult)} MB.`;
     return { kind: "failed", reason };
   }
-  const value = structuredContent === undefined ? textOf(parts) : structuredContent;
   return { kind: "succeeded", value: await redactedData(value, redact) };
 }
 
@@ -64,7 +61,7 @@ function described(uri: string, mimeType: string | undefined): string {
 }
 
 function bytesOfBase64(data: string): number {
-  return Math.floor((data.replace(/=+$/, "").length * 3) / 4);
+  return Math.floor((data.replace(/(?<!=)=+$/, "").length * 3) / 4);
 }
 
 function megabytes(size: number): string {

@@ -12,8 +12,8 @@ import type { Tool } from "./tool.ts";
 
 /** What belongs to a run: where its servers work, and the variables that the caller has allowed (`--env NAME`). */
 export interface McpRun {
-  /** Absolute. */
-  readonly workingDirectory: string;
+  /** Absolute. Undefined: an empty folder. */
+  readonly workingDirectory: string | undefined;
   readonly variables: Readonly<Record<string, string>>;
 }
 
@@ -21,8 +21,8 @@ export interface McpRun {
 export interface ServerKey {
   readonly id: string;
   readonly address: ServerAddress;
-  /** Absolute. */
-  readonly cwd: string;
+  /** Absolute. Undefined: an empty folder. */
+  readonly cwd: string | undefined;
 }
 
 /** What a run needs of the servers. */
@@ -160,7 +160,7 @@ function newsOf(used: Used, problems: readonly string[]): readonly string[] {
   return news;
 }
 
-function keyOf(address: ServerAddress, cwd: string): ServerKey {
+function keyOf(address: ServerAddress, cwd: ServerKey["cwd"]): ServerKey {
   const parts = [address, address.kind === "program" ? cwd : ""];
   // The values of variables are secrets: they are in no key.
   return { id: createHash("sha256").update(JSON.stringify(parts)).digest("hex"), address, cwd };

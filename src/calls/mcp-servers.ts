@@ -5,10 +5,12 @@
  * it at once; a run starts a server at most three times, so one that keeps ending can't hold it up; after `close` there
  * is no server, and none is started.
  */
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import type { Redactor } from "../events/redact.ts";
 import { unlessAborted } from "../events/waiting.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
-import { removeDirectory } from "../platform/files.ts";
+import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import { Connection } from "./mcp-connection.ts";
 import type { McpHost } from "./mcp-host.ts";
@@ -121,10 +123,12 @@ export class McpServers {
     if (this.#folder === undefined) process.once("exit", this.#kill);
     const { environment, redactor, version, startMs = 15_000, graceMs = 1_000 } = this.#options;
     this.#folder ??= makeRunFolder("mcp-", this.#options.mark);
-    const { mark } = await this.#folder;
+    const { mark, path } = await this.#folder;
+    const folder = cwd ?? join(path, randomUUID());
+    if (cwd === undefined) await makeDirectory(folder);
     return Connection.open(address, {
       version,
-      cwd,
+      cwd: folder,
       environment: { ...childEnvironment(environment), [RUN_MARK]: mark },
       graceMs,
       startMs,

@@ -68,7 +68,7 @@ export class ModelCalls {
   #checkOf(tool: Tool): ValueCheck | string {
     const known = this.#checks.get(tool);
     if (known !== undefined) return known;
-    const compiled = compileValueCheck(tool.parameters);
+    const compiled = compileValueCheck(tool.parameters, { lenient: tool.checksParams ?? false });
     if (compiled.kind === "invalid")
       return `The parameters are not a valid JSON Schema: ${compiled.reason}`;
     this.#checks.set(tool, compiled.check);

@@ -28,7 +28,7 @@ function formatOf(path: string, extension: string, code: string): "module" | "co
   if (extension === ".cts") return "commonjs";
   const type = packageType(dirname(path));
   if (type !== undefined) return type;
-  return /^\s*(?:import|export)\b/m.test(code) || /\bimport\.meta\b/.test(code)
+  return /^[^\S\n]*(?:import|export)\b/m.test(code) || /\bimport\.meta\b/.test(code)
     ? "module"
     : "commonjs";
 }

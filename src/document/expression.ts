@@ -1,11 +1,15 @@
 /**
- * The regular expressions of a rehearsal. A match takes time in proportion to the text, whatever the expression: they
+ * The regular expressions of users: of a rehearsal, a workflow or a JSON Schema. A match takes time in proportion to the text, whatever the expression: they
  * run on an automaton (RE2), not on the backtracking of `RegExp`, which no limit of a run can interrupt.
  */
 import { RE2JS } from "re2js";
 
 export interface Expression {
   readonly source: string;
+  /** How many steps a character of a text takes, at most. */
+  readonly size: number;
+  /** Takes that many steps for each character, however many they are: the caller bounds the text. */
+  matches(text: string): boolean;
   /** Undefined if it matches somewhere in the text, else why it does not, as the predicate of a sentence. */
   mismatch(text: string): string | undefined;
 }
@@ -49,13 +53,14 @@ export function compileExpression(source: string): CompiledExpression {
     );
   }
   const longest = Math.floor(MOST_STEPS / size);
+  const matches = (text: string): boolean => automaton.test(text);
   const mismatch = (text: string): string | undefined => {
     if (text.length > longest) {
       return `has ${text.length} characters, but /${source}/ is limited to texts of ${longest} characters`;
     }
-    return automaton.test(text) ? undefined : `does not match /${source}/`;
+    return matches(text) ? undefined : `does not match /${source}/`;
   };
-  return { kind: "compiled", expression: { source, mismatch } };
+  return { kind: "compiled", expression: { source, size, matches, mismatch } };
 }
 
 function compile(source: string, flags: string): RE2JS | undefined {

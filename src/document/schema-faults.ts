@@ -5,6 +5,7 @@
 import { resolve } from "./code-path.ts";
 import { isList, isRecord, isText } from "./guards.ts";
 import type { Path } from "./problem.ts";
+import { schemaPlaces } from "./schema-places.ts";
 import { suggestion } from "./suggest.ts";
 import { compileValueCheck } from "./value-check.ts";
 
@@ -13,30 +14,6 @@ export interface SchemaFault {
   readonly reason: string;
   readonly hint?: string;
 }
-
-/** Where schemas are in a schema. */
-const holders = new Map<string, "schema" | "list" | "map">([
-  ...(["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"] as const).map(
-    (keyword) => [keyword, "map"] as const,
-  ),
-  ...(["allOf", "anyOf", "oneOf", "prefixItems"] as const).map(
-    (keyword) => [keyword, "list"] as const,
-  ),
-  ...(
-    [
-      "items",
-      "additionalProperties",
-      "contains",
-      "not",
-      "if",
-      "then",
-      "else",
-      "propertyNames",
-      "unevaluatedItems",
-      "unevaluatedProperties",
-    ] as const
-  ).map((keyword) => [keyword, "schema"] as const),
-]);
 
 /** The schemas in these say more about the value itself, not about a part of it. */
 const applicators = new Set([
@@ -106,7 +83,7 @@ function partsOf(root: unknown, faults: SchemaFault[]): readonly Part[] {
         left.push({ path: way, schema: below });
         if (applicators.has(keyword)) inPlace.push(pointerOf(way));
       };
-      switch (holders.get(keyword)) {
+      switch (schemaPlaces.get(keyword)) {
         case undefined:
           rules.push([keyword, value]);
           break;

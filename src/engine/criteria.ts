@@ -106,7 +106,7 @@ export function missingTools(
 
 /** Statement 12: what a retry sends. Parts are one empty line apart. */
 export function retryPrompt(task: PreparedTask, missing: readonly string[]): readonly [string] {
-  const parts = [task.prompt[0].replace(/(?:\r?\n)+$/, "")];
+  const parts = [withoutEnd(task.prompt[0])];
   if (missing.length > 0) parts.push(`## Required Tool Not Called: ${missing.join(", ")}`);
   const additional = task.criteria?.failureAction.additionalPrompt;
   if (additional !== undefined)
@@ -116,5 +116,10 @@ export function retryPrompt(task: PreparedTask, missing: readonly string[]): rea
 
 /** Without the line breaks around it, which YAML's block text brings: between parts there is one empty line. */
 function withoutEdges(text: string): string {
-  return text.replace(/^(?:\r?\n)+|(?:\r?\n)+$/g, "");
+  return withoutEnd(text).replace(/^(?:\r?\n)+/, "");
+}
+
+/** Looks at each character once, however many line breaks there are elsewhere. */
+function withoutEnd(text: string): string {
+  return text.replace(/(?<!\n|\n\r)(?:\r?\n)+$/, "");
 }

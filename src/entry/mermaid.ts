@@ -155,4 +155,4 @@ export function escapeLabel(text: string): string {
 }
 
 /** Hyphens, dots and underscores inside a word are harmless, as is `)` unless it numbers a list. */
-const markup = /(?<![A-Za-z0-9])[-._]|[-._](?![A-Za-z0-9])|(?<=^ *\d+)\)|[!-'*+:->@[-^`{-~]/gm;
+const markup = /(?<![A-Za-z0-9])[-._]|[-._](?![A-Za-z0-9])|\)(?<=^ *\d+\))|[!-'*+:->@[-^`{-~]/gm;

@@ -54,12 +54,14 @@ export function visibleText(text: string): string {
 
 /** What `find` finds in a text, with and without what is hidden in it. */
 export function spansInSight(text: string, find: (text: string) => readonly Span[]): Span[] {
-  const spans = [...find(text)];
-  if (!someHidden.test(text)) return spans;
-  spans.push(...spansWithout(characters, text, find));
-  if (escapeBefore.test(text)) spans.push(...spansWithout(everything, text, find));
-  if (loneEscape.test(text)) spans.push(...spansWithout(loneEscapes, text, find));
-  return spans;
+  const found = [find(text)];
+  if (someHidden.test(text)) {
+    found.push(spansWithout(characters, text, find));
+    if (escapeBefore.test(text)) found.push(spansWithout(everything, text, find));
+    if (loneEscape.test(text)) found.push(spansWithout(loneEscapes, text, find));
+  }
+  // Not by `push(...)`: a text may hold more of them than a call may have arguments.
+  return found.flat();
 }
 
 function spansWithout(

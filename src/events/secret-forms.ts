@@ -52,7 +52,7 @@ function withoutMasks(piece: string): readonly string[] {
  * same.
  */
 function withoutEdges(piece: string): readonly string[] {
-  const end = piece.replace(/(?:\\+|%[0-9a-f]?)$/i, "");
+  const end = piece.replace(/(?:(?<!\\)\\+|%[0-9a-f]?)$/i, "");
   const starts = [/^(?:[0-9a-f]|[nrt])/i, /^[0-9a-f]{2}/i, /^x[0-9a-f]{2}/i, /^u[0-9a-f]{4}/i];
   const inner = starts.map((start) => end.replace(start, ""));
   return [piece, end, ...inner.filter(({ length }) => length >= MIN_LINE)];

@@ -65,7 +65,7 @@ export function credentialSpans(text: string): Span[] {
 function jsonWebTokens(run: string): Span[] {
   const start = run.indexOf("eyJ");
   if (start < 0) return [];
-  const token = run.slice(start).replace(/\.+$/, "");
+  const token = run.slice(start).replace(/(?<!\.)\.+$/, "");
   const dots = token.split(".").length - 1;
   return dots >= 2 && token.indexOf(".") >= 10 && token.length >= 24
     ? [{ from: start, to: start + token.length }]

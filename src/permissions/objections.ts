@@ -238,7 +238,7 @@ const sedStep = `(?:${sedAddress}(?:,[+~]?${sedAddress})?)?!?(?:[pdq=]|s/${sedPa
 const plainSed = new RegExp(`^${sedStep}(?:; *${sedStep})*$`);
 /** A program that only prints fields of the lines that have a number or match. */
 const plainAwk =
-  /^(?:NR *(?:==|<=?|>=?|!=) *\d+ *|\/[\w .:-]*\/ *)?\{ *print(?: +\$(?:\d+|NF)(?: *,? *\$(?:\d+|NF))*)? *\}$/;
+  /^(?:NR *(?:==|<=?|>=?|!=) *\d+ *|\/[\w .:-]*\/ *)?\{ *print(?: +\$(?:\d+|NF)(?: *(?:, *)?\$(?:\d+|NF))*)? *\}$/;
 
 function scriptObjection(word: string, language: Program["operands"]): Objection | undefined {
   return (language === "sed" ? plainSed : plainAwk).test(word) ? undefined : script;

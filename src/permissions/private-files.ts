@@ -14,7 +14,7 @@ const names = [
 ];
 
 /** What google-github-actions/auth writes into the workspace. */
-const credentials = { part: String.raw`gha-creds-[^\\/:]*?\.json`, glob: "gha-creds-*.json" };
+const credentials = { part: String.raw`gha-creds-[^\\/:]{0,200}?\.json`, glob: "gha-creds-*.json" };
 
 /** Settings are not committed; these are, as `.env.example`. */
 const examples = ["example", "sample", "template", "dist", "defaults"];

@@ -282,6 +282,18 @@ export function mayReadPrivateFiles(permissions: Permissions): boolean {
   return everything || read.allow.some(isPrivate);
 }
 
+/** Whether agents or workflows with these permissions may run any command. */
+export function allowsCommands(permissions: Permissions): boolean {
+  return toolsFor(permissions).some(
+    (name) => name === "builtin:*" || shellTools.some((tool) => name === `builtin:${tool}`),
+  );
+}
+
+/** Whether patterns, and nothing else, decide which commands may run. */
+export function listsCommands(permissions: Permissions): boolean {
+  return ruleSet(permissions).shell.allow !== true;
+}
+
 /** Whether a session with these permissions has a tool that can start a process. */
 export function canStartProcesses(permissions: Permissions): boolean {
   const harmless = new Set([...readTools, ...writeTools].map((name) => `builtin:${name}`));

@@ -51,7 +51,7 @@ export function urlDenied(url: string, pattern: string): boolean {
 }
 
 function plainHost(host: string): string {
-  return (domainToASCII(host) || host).toLowerCase().replace(/\.+$/, "");
+  return (domainToASCII(host) || host).toLowerCase().replace(/(?<!\.)\.+$/, "");
 }
 
 /** In bytes, however they are written. */

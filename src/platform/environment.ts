@@ -3,7 +3,7 @@
  * not in it can't leak through a program, and a variable that makes programs load or run something else
  * (`NODE_OPTIONS`, `LD_PRELOAD`, `BASH_ENV`, `GIT_…`) has no say. Only the edges and this file read `process.env`.
  */
-import { safePath } from "./search-path.ts";
+import { isInWorkspace, safePath } from "./search-path.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -59,14 +59,19 @@ const allowed = new Set([
   "NUMBER_OF_PROCESSORS",
 ]);
 
+/** Whoever writes their files makes git, npm and shells run programs. */
+const namesSettings = new Set(["HOME", "USERPROFILE", "SHELL", "COMSPEC"]);
+
 /**
  * The part of `source` that every process we start may see. `PATH` has no relative, no empty folder, and none of the
- * GitHub workspace: the Copilot runtime itself runs `git` and `pgrep` from it, with a token in its environment.
+ * GitHub workspace: the Copilot runtime itself runs `git` and `pgrep` from it, with a token in its environment. Neither
+ * the home directory nor the shell is in the workspace.
  */
 export function childEnvironment(source: Environment): Record<string, string> {
   const result: Record<string, string> = {};
   for (const [name, value] of Object.entries(source)) {
     if (value === undefined || !isAllowed(name)) continue;
+    if (namesSettings.has(name.toUpperCase()) && isInWorkspace(value, source)) continue;
     result[name] = isPath(name) ? safePath(value, source) : withoutPassword(name, value);
   }
   return result;

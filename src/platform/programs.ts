@@ -6,6 +6,7 @@ import { onAbort, unlessStuck, within, type Occasion } from "../events/waiting.t
 import { readCalmly } from "./breath.ts";
 import { systemClock } from "./clock.ts";
 import { signalGroup } from "./processes.ts";
+import { resolveCommand } from "./search-path.ts";
 import { errorCode, errorMessage } from "./system-error.ts";
 
 export type ProgramEnd =
@@ -64,7 +65,7 @@ const graceMilliseconds = 2000;
 /** Of an exited program: after so long without output, there is no more. */
 const quietMilliseconds = 500;
 
-/** Without a shell. */
+/** Without a shell. The program of a bare name is the one of `env`'s `PATH`, never one of the folder it starts in. */
 export function startProgram(
   command: string,
   args: readonly string[],
@@ -78,15 +79,19 @@ export function startProgram(
   const hasInput = conversation || input !== undefined;
   const stdio: (number | "pipe" | "ignore")[] = [hasInput ? "pipe" : "ignore"];
   let child: ChildProcess;
+  const path = resolveCommand(command, cwd, env);
+  if (path === undefined) return notStarted(Promise.resolve(notFound(command)));
   try {
     for (const path of output === undefined ? [] : [output.stdout, output.stderr]) {
       files.push(openSync(path, constants.O_WRONLY | constants.O_APPEND));
     }
     stdio.push(files[0] ?? "pipe", files[1] ?? "pipe");
     if (messages) stdio.push("pipe");
-    child = spawn(command, args, {
+    child = spawn(path, args, {
       cwd,
       env,
+      // A program may look at its own name, as the system would pass it on.
+      argv0: command,
       detached: grouped,
       windowsHide: true,
       stdio,
@@ -169,6 +174,11 @@ async function drained(closed: Promise<void>, lastOutput: () => number): Promise
 /** Of the streams of a child, the ones for pipes have the method. */
 function unref(part: object | null): void {
   if (part !== null && "unref" in part && typeof part.unref === "function") part.unref();
+}
+
+/** As the system reports a program that is in no folder of `PATH`. */
+function notFound(command: string): Error {
+  return Object.assign(new Error(`spawn ${command} ENOENT`), { code: "ENOENT" });
 }
 
 function notStarted(cause: Promise<unknown>): StartedProgram {

@@ -8,9 +8,48 @@ import { delimiter, isAbsolute, join, relative, resolve, sep } from "node:path";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `path` without what is relative, empty or in the GitHub workspace: for what others start. */
+/** What POSIX shells search without a `PATH`. */
+const standardPath = ["/usr/bin", "/bin"].join(delimiter);
+
+/**
+ * `path` for what others start: without what is relative, empty or in the GitHub workspace; in CI, not in the working
+ * directory either. Never empty: that would stand for the working directory.
+ */
 export function safePath(path: string, environment: Environment): string {
-  return foldersOf(path, workspaceOf(environment)).join(delimiter);
+  const isCi = !["", "0", "false"].includes((environment["CI"] ?? "").toLowerCase());
+  const excluded = isCi ? checkouts(environment) : workspaceOf(environment);
+  return foldersOf(path, excluded).join(delimiter) || standardPath;
+}
+
+/**
+ * The absolute path of what a command names, for a process with this environment. A bare name is only searched in the
+ * absolute folders of its `PATH`, unlike by the system, which may also search the folder that the process starts in.
+ * Undefined if there is none.
+ */
+export function resolveCommand(
+  command: string,
+  cwd: string,
+  environment: Environment,
+): string | undefined {
+  if (!isBareName(command)) return resolve(cwd, command);
+  const path = variable(environment, "PATH") || standardPath;
+  return foldersOf(path, [])
+    .flatMap((folder) => fileNames(command).map((name) => join(folder, name)))
+    .find(isExecutable);
+}
+
+/** Whether it is looked for in `PATH`. */
+export function isBareName(command: string, system: NodeJS.Platform = process.platform): boolean {
+  return !(system === "win32" ? /[\\/]|^[a-z]:/i : /\//).test(command);
+}
+
+/**
+ * The files that a name may stand for, in the order in which they are looked for. On Windows, those that can be
+ * started without a shell: whatever `PATHEXT` says, `.cmd` and `.bat` are not.
+ */
+export function fileNames(name: string, system: NodeJS.Platform = process.platform): string[] {
+  if (system !== "win32" || /\.(?:com|exe)$/i.test(name)) return [name];
+  return [`${name}.com`, `${name}.exe`];
 }
 
 /** The folders in which we look for programs to start ourselves: not in the working directory either. */
@@ -20,17 +59,15 @@ export function searchFolders(environment: Environment): string[] {
 
 /** The absolute path of a program, searched in `searchFolders`. Undefined if there is none. */
 export function findProgram(name: string, environment: Environment): string | undefined {
-  const file = process.platform === "win32" ? `${name}.exe` : name;
   return searchFolders(environment)
-    .map((folder) => join(folder, file))
-    .find((path) => isProgram(path, environment));
+    .flatMap((folder) => fileNames(name).map((file) => join(folder, file)))
+    .find((path) => isExecutable(path) && !isWithinAny(checkouts(environment), path));
 }
 
-/** True for an executable file that is in no checkout, links resolved. */
-function isProgram(path: string, environment: Environment): boolean {
+function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
-    return statSync(path).isFile() && !isWithinAny(checkouts(environment), path);
+    return statSync(path).isFile();
   } catch {
     return false;
   }

@@ -23,7 +23,7 @@ export function withAnswerFormat(
   if (method !== "POST" || !URL.canParse(url)) return undefined;
   const { origin, pathname } = new URL(url);
   const fields = parsed(body);
-  const written = fields && rewritten(pathname.replace(/\/+$/, ""), fields, format);
+  const written = fields && rewritten(pathname.replace(/(?<!\/)\/+$/, ""), fields, format);
   if (written === undefined) return undefined;
   return {
     body: JSON.stringify(written),

@@ -28,6 +28,8 @@ const leftRunningMs = 5_000;
 const notBegunMs = 30_000;
 /** From the announcement of a command to its request it takes some milliseconds; one with bad arguments never asks. */
 const announcedMs = 2_000;
+/** An edit of a sub-agent is prepared at an unknown time before we hear of it; it takes some milliseconds. */
+const preparedMs = 5_000;
 /** How often a waiting call looks again by itself. */
 const lookMs = 250;
 /** Of a session, at work or announced. More of them are refused. */
@@ -38,6 +40,8 @@ class Folder {
   readonly sessions = new Set<CallOrder>();
   readonly waiting = new Set<() => void>();
   commandsOpened = 0;
+  /** When the last command ended. */
+  commandEnded = -Infinity;
 
   changed(): void {
     for (const wake of this.waiting) wake();
@@ -94,6 +98,8 @@ interface CallOrderOptions {
 /** The calls of one session. */
 export class CallOrder {
   readonly #calls = new Map<string, Call>();
+  /** Calls that have asked before they were announced. */
+  readonly #expected = new Map<string, () => void>();
   /** Commands that are announced or wait, and writes that are not refused: their first one decides an answer. */
   readonly #coming: Record<"command" | "write", Call[]> = { command: [], write: [] };
   readonly #open = { command: new Set<Call>(), file: new Set<Call>() };
@@ -114,8 +120,7 @@ export class CallOrder {
   accept(event: SessionEvent): void {
     switch (event.type) {
       case "tool.execution_start":
-        this.#announce(event.data.toolCallId, event.data.toolName, event.data.arguments);
-        return;
+        return this.#announce(event);
       case "tool.execution_partial_result": {
         const call = this.#calls.get(event.data.toolCallId);
         if (call !== undefined) call.begun = true;
@@ -149,11 +154,11 @@ export class CallOrder {
    * run can ask again. The caller checks the permissions afterwards, and withdraws the call if it is denied.
    */
   async ask(callId: string | undefined, kind: CallKind): Promise<string | undefined> {
-    const call = this.#calls.get(callId ?? "");
-    if (call === undefined) {
-      const alone = !this.#folder.has((one) => one.#options.hasCommands);
-      return alone ? undefined : "the call was not announced";
-    }
+    const isAlone = !this.#folder.has((one) => one.#options.hasCommands);
+    let call = this.#calls.get(callId ?? "");
+    if (call === undefined && isAlone) return undefined;
+    call ??= await this.#announcementOf(callId);
+    if (call === undefined) return "the call was not announced";
     if (call.repeated) return "two calls of the answer have the same id";
     if (isCommand(kind) !== (call.kind === "command")) {
       return "the call differs from what was announced";
@@ -185,6 +190,16 @@ export class CallOrder {
     }
   }
 
+  /** What a sub-agent calls may be announced after it asks. */
+  async #announcementOf(callId: string | undefined): Promise<Call | undefined> {
+    if (callId === undefined || this.#expected.size >= maxCalls) return undefined;
+    const timer = new AbortController();
+    this.#expected.set(callId, () => timer.abort());
+    await this.#options.clock.sleep(announcedMs, timer.signal);
+    this.#expected.delete(callId);
+    return this.#calls.get(callId);
+  }
+
   /** The call was denied: it is not at work. */
   withdraw(callId: string | undefined): void {
     const call = this.#calls.get(callId ?? "");
@@ -194,12 +209,14 @@ export class CallOrder {
   /** The turn is being aborted: waiting and later calls are refused. */
   interrupt(): void {
     this.#interrupted = true;
+    for (const wake of this.#expected.values()) wake();
     this.#folder.changed();
   }
 
   /** The session has ended, with every process of it. Idempotent. */
   leave(): void {
     this.#interrupted = true;
+    for (const wake of this.#expected.values()) wake();
     for (const call of this.#calls.values()) this.#move(call, "refused");
     this.#calls.clear();
     this.#folder.sessions.delete(this);
@@ -255,21 +272,26 @@ export class CallOrder {
     return false;
   }
 
-  #announce(callId: string, toolName: string, given: unknown): void {
+  #announce({ agentId, data }: SessionEvent & { type: "tool.execution_start" }): void {
+    const { toolCallId: callId, toolName, arguments: given } = data;
     const known = this.#calls.get(callId);
     if (known !== undefined) {
       known.repeated = true;
       return;
     }
     if (this.#calls.size >= maxCalls) return;
-    const { commandsOpened } = this.#folder;
-    const commandIsOpen = this.#folder.has((one) => one.#open.command.size > 0);
+    const since = this.#options.clock.now();
+    const { commandsOpened, commandEnded } = this.#folder;
+    const commandIsBeside =
+      this.#folder.has((one) => one.#open.command.size > 0) ||
+      (agentId !== undefined && since - commandEnded < preparedMs);
     const call = announcedCall(callId, this.#announced, toolName, given, {
-      commandsBefore: commandIsOpen ? undefined : commandsOpened,
-      since: this.#options.clock.now(),
+      commandsBefore: commandIsBeside ? undefined : commandsOpened,
+      since,
     });
     this.#announced += 1;
     this.#calls.set(callId, call);
+    this.#expected.get(callId)?.();
     if (call.kind === "command" || call.kind === "write") this.#coming[call.kind].push(call);
   }
 
@@ -299,7 +321,10 @@ export class CallOrder {
       call.since = this.#options.clock.now();
       if (command) this.#folder.commandsOpened += 1;
     }
-    if (before === "open") open.delete(call);
+    if (before === "open") {
+      open.delete(call);
+      if (command) this.#folder.commandEnded = this.#options.clock.now();
+    }
     this.#tidy();
     if ((before === "open" && open.size === 0) || (command && before === "waiting")) {
       this.#folder.changed();

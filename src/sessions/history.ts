@@ -140,7 +140,7 @@ function parsed(body: string): Fields | undefined {
 
 function pathOf(url: string): string {
   try {
-    return new URL(url).pathname.replace(/\/+$/, "");
+    return new URL(url).pathname.replace(/(?<!\/)\/+$/, "");
   } catch {
     return url;
   }

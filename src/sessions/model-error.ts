@@ -51,7 +51,7 @@ export function modelCrash(
     const cause = refusalOf(status) ?? { cause: "session-error", status };
     return { ...cause, message: sentence, detail };
   }
-  const rest = message.replace(/[.\s]+$/, "");
+  const rest = message.replace(/(?<![.\s])[.\s]+$/, "");
   const where = rest.includes(asked.baseUrl ?? name) ? model : `${model} of ${name}`;
   const cause =
     errorType === "authentication" || errorType === "authorization"
@@ -163,7 +163,7 @@ function wordsOf(failure: string): string | undefined {
 /** What to tell of a failed call: the server's own words, or the system error without the layers above it. */
 export function failureWords(failure: string): string | undefined {
   const words = wordsOf(failure);
-  const system = /([^:]+) \(os error \d+\) \[(E[A-Z]+)\]$/.exec(words ?? "");
+  const system = /(?<![^:])([^:]+) \(os error \d+\) \[(E[A-Z]+)\]$/.exec(words ?? "");
   return system === null ? words : `${system[1]?.trim() ?? ""} (${system[2] ?? ""})`;
 }
 

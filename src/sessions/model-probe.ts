@@ -92,7 +92,7 @@ export class ModelProbe {
 
   async #problemNow(): Promise<string | undefined> {
     const { clock, provider, address } = this.#options;
-    const base = address.replace(/\/+$/, "");
+    const base = address.replace(/(?<!\/)\/+$/, "");
     const limit = startTimeLimit(clock, answerMs, this.#stopped.signal);
     const { signal } = limit;
     try {

@@ -9,7 +9,7 @@ import type { Environment } from "../platform/environment.ts";
 export function copilotService(environment: Environment): string {
   const host = (variable(environment, "GH_HOST") ?? "")
     .replace(/^https?:\/\//i, "")
-    .replace(/\/.*$/, "")
+    .replace(/\/.*$/s, "")
     .toLowerCase();
   return /^[a-z0-9-]+\.ghe\.com$/.test(host)
     ? `https://copilot-api.${host}`

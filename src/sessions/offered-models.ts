@@ -26,7 +26,7 @@ export async function modelsOfServer(
 ): Promise<readonly OfferedModel[]> {
   const limit = startTimeLimit(clock, answerMs);
   try {
-    const address = `${provider.baseUrl.replace(/\/+$/, "")}/models`;
+    const address = `${provider.baseUrl.replace(/(?<!\/)\/+$/, "")}/models`;
     const request = {
       headers: headersOf(provider),
       redirect: "manual",

@@ -108,10 +108,10 @@ function remembered(mayRead: (path: string) => boolean): (path: string) => boole
  */
 function isClean(result: string, mayRead: (path: string) => boolean, place: Place): boolean {
   const [first = "", ...lines] = result.split("\n");
-  const form = /^\[grep( content)?[^\]]*?(?: under (.+?))?(?:; [a-z ]+)?\]$/.exec(first);
-  if (form === null) return false;
-  const [, content, folder = "."] = form;
-  if (content === undefined) return true;
+  const heading = readHeading(first);
+  if (heading === undefined) return false;
+  const { folder, showsContent } = heading;
+  if (!showsContent) return true;
   // A line that mentions such a file costs the whole result only if there is one.
   const mayShow = remembered((path) => !place.isThere(path) || mayRead(path));
   let inFile = false;
@@ -122,6 +122,22 @@ function isClean(result: string, mayRead: (path: string) => boolean, place: Plac
     inFile = head !== line;
     return isOfReadable(`${folder}/${head}`, mayShow, place);
   });
+}
+
+/** `[grep content … under FOLDER; note]`. It repeats what the model searched for: no one expression, which would go over it again and again. */
+function readHeading(
+  line: string,
+): { readonly folder: string; readonly showsContent: boolean } | undefined {
+  if (!line.startsWith("[grep") || !line.endsWith("]")) return undefined;
+  const showsContent = line.startsWith(" content", "[grep".length);
+  const text = line.slice("[grep".length, -1);
+  const note = text.lastIndexOf("; ");
+  const rest = note >= 0 && /^[a-z ]+$/.test(text.slice(note + 2)) ? text.slice(0, note) : text;
+  const under = " under ";
+  const at = rest.indexOf(under, showsContent ? " content".length : 0);
+  const isWhole = at < 0 || at + under.length === rest.length;
+  if ((isWhole ? rest : rest.slice(0, at)).includes("]")) return undefined;
+  return { folder: isWhole ? "." : rest.slice(at + under.length), showsContent };
 }
 
 function hasLeftOut(toolArgs: unknown): boolean {

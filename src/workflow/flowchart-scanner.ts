@@ -214,7 +214,7 @@ export class FlowScanner {
     if (isOpen) {
       const close =
         dottedOpen !== undefined
-          ? /-?\.+-([xo>])?/g
+          ? /(?:-|(?<!\.))\.+-([xo>])?/g
           : thick === undefined
             ? /--+([xo>])?/g
             : /==+([xo>])?/g;

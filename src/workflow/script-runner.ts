@@ -10,6 +10,7 @@ import type { Script, ScriptRun, ShellState } from "../events/step.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { onAbort, unlessStuck, type Occasion } from "../events/waiting.ts";
 import { decidePermission, type PermissionContext } from "../permissions/policy.ts";
+import { listsCommands } from "../permissions/rules.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 import { RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
@@ -82,6 +83,16 @@ export interface ScriptRunnerOptions {
   readonly longestOutput?: number;
 }
 
+/**
+ * For git. The files of a checkout can be a repository without a `.git`, whose configuration runs programs. The
+ * runtime sets the same for the shells of agents. Where any command may run, it would only be in the way.
+ */
+const onlyRealRepositories = {
+  GIT_CONFIG_COUNT: "1",
+  GIT_CONFIG_KEY_0: "safe.bareRepository",
+  GIT_CONFIG_VALUE_0: "explicit",
+};
+
 const defaultLongestOutput = 256 * 1024 * 1024;
 /** For an executor of the host that ignores its signal. */
 const executorGraceMs = 10_000;
@@ -116,6 +127,7 @@ export class ScriptRunner implements Scripts {
     const { folder, environment, workingDirectory, permissions, stderr } = options;
     const variables = {
       ...childEnvironment(environment),
+      ...(listsCommands(permissions) ? onlyRealRepositories : {}),
       ...options.variables,
       [RUN_MARK]: folder.mark,
     };

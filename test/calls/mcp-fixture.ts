@@ -1,6 +1,6 @@
 /** An MCP server over stdio that misbehaves as its arguments say. Speaks the protocol by hand. */
 import { spawn } from "node:child_process";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readdirSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 interface Message {
@@ -10,6 +10,7 @@ interface Message {
     readonly name?: string;
     readonly cursor?: string;
     readonly arguments?: object;
+    readonly _meta?: { readonly progressToken?: unknown };
   };
 }
 
@@ -81,6 +82,15 @@ const text = (value: string, more: object = {}): object => ({
   ...more,
 });
 
+/** As fast as it is read. */
+function progressForEver(progressToken: unknown): void {
+  const params = { progressToken, progress: 1, total: 3, message: "at it" };
+  const one = JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params });
+  const many = `${one}\n`.repeat(500);
+  while (process.stdout.write(many));
+  process.stdout.once("drain", () => progressForEver(progressToken));
+}
+
 function called(id: number | string, message: Message): void {
   log(`call ${JSON.stringify(message.params?.arguments ?? {})}`);
   const answer = (result: object): void => send({ id, result });
@@ -94,6 +104,8 @@ function called(id: number | string, message: Message): void {
       return;
     case "silent":
       return;
+    case "progress":
+      return progressForEver(message.params?._meta?.progressToken);
     case "big":
       return answer(text("x".repeat(20 * 1024 * 1024)));
     case "secret":
@@ -104,6 +116,8 @@ function called(id: number | string, message: Message): void {
       );
     case "environment":
       return answer(text(JSON.stringify(process.env)));
+    case "where":
+      return answer(text(`entries=${readdirSync(".").length}`));
     case "fails":
       return answer(text("It is closed on Sundays.", { isError: true }));
     case "nested": {

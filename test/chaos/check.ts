@@ -12,6 +12,7 @@ import {
   type WorkEnd,
 } from "./rules.ts";
 
+const serverFailed = "tool-server-failed";
 /** Statement 19. */
 const CANCEL_MS = 5_000;
 /** A hang is never longer than the limit and this. */
@@ -59,6 +60,9 @@ export function problemsOf(one: Case, seen: Observation, loopMs = LOOP_MS.full):
     }
     const restarts = decisionsOf(events, null).filter((token) => token.includes("restarted"));
     equal("new runtimes", restarts.length, expected.restarts);
+    const { serverFails = false } = one.failure;
+    const reported = events.some((event) => decisionOf(event)?.decision.kind === serverFailed);
+    equal("failed servers are reported", reported, serverFails);
   }
 
   // 3. Time.
@@ -126,6 +130,8 @@ export function decisionsOf(events: readonly RunEvent[], task: string | null): s
     // How often the runtime and the model try is their own affair.
     const { kind } = decided.decision;
     if (kind === "model-call-failed" || kind === "tool-call-failed") return [];
+    // Once for each session, or for each server: it is checked whether there is any.
+    if (kind === serverFailed) return [];
     return [decisionToken(decided.decision)];
   });
 }

@@ -1,4 +1,5 @@
 /** What a failure is, and the kinds of it that `failures.ts` has many of. */
+import { fileURLToPath } from "node:url";
 import type { Crash } from "../../src/events/crash.ts";
 import type { Flood, Reply, ScriptedCall } from "../rig/model-server.ts";
 import { refusalOf } from "../../src/sessions/model-error.ts";
@@ -85,6 +86,12 @@ export interface Failure {
   readonly fullOnly?: true;
   /** Costs a minute or more where it lasts: then only in the full matrix, at the first of its moments, alone. */
   readonly slow?: true;
+  /** What the entry declares, and the task may call. */
+  readonly declares?: { readonly tools?: object; readonly mcpServers?: object };
+  /** The run reports that a server failed. */
+  readonly serverFails?: true;
+  /** The commands of an EXECUTE that the job runs before the task, and that may fail. */
+  readonly execute?: string;
   /** Played by an application on the library, with tools of its own: the command line has none. */
   readonly application?: true;
   /** Its own process can't clean up. */
@@ -183,3 +190,42 @@ export const shell = (
   name: "bash",
   arguments: { command, description: "d", ...more },
 });
+
+const node = process.execPath;
+const parameters = { type: "object" } as const;
+
+/** A command of the entry as a tool; the model calls it once. */
+export function command(
+  script: string,
+  more: { readonly timeoutSeconds?: number } = {},
+): Pick<Failure, "moments" | "effect" | "model" | "only" | "declares"> {
+  const tool = { description: "Fails.", parameters, command: ["sh", "-c", script], ...more };
+  return { ...calls({ name: "fails", arguments: {} }), declares: { tools: { fails: tool } } };
+}
+
+const fixture = fileURLToPath(new URL("../calls/mcp-fixture.js", import.meta.url));
+
+/** An MCP server of the entry that behaves as `mcp-fixture.ts` says; the model calls one of its tools once. */
+export function server(
+  behavior: string,
+): Pick<Failure, "moments" | "effect" | "model" | "only" | "declares"> {
+  const declared = { command: node, args: [fixture, behavior] };
+  return {
+    ...calls({ name: "docs-call", arguments: {} }),
+    declares: { mcpServers: { docs: declared } },
+  };
+}
+
+/** An EXECUTE of a workflow before the task. It ends for good, whatever happens to it. */
+export function execute(
+  script: string,
+  seconds: number,
+): Pick<Failure, "moments" | "effect" | "only" | "execute" | "neverInPar"> {
+  return {
+    moments: ["starting"],
+    effect: { kind: "harmless", seconds },
+    only: "passing",
+    execute: script,
+    neverInPar: "the works of a Par don't wait for it",
+  };
+}

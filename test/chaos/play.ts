@@ -21,7 +21,7 @@ import { runCli, startCli } from "../rig/cli.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import { JUMP_SIGNAL, type LoopDelay, type ProbeNote, type ProbePlan } from "./probe.ts";
 import { expectationOf, type Case } from "./rules.ts";
-import { prompts, scriptOf } from "./script.ts";
+import { prompts, scriptOf, tellCommand } from "./script.ts";
 
 export interface Observation {
   readonly exitCode: number | null;
@@ -94,13 +94,19 @@ export async function play(one: Case): Promise<Observation> {
     }),
   );
   try {
+    if (failure.execute !== undefined) {
+      const told = tellCommand(new URL(server.baseUrl).port, "fire");
+      await writeFile(at("work/execute.sh"), `${told}\n${failure.execute}\n`);
+      await writeFile(at("before.wf.md"), workflow);
+    }
     const before = await filesUnder(root);
     const fromTheStart = moment === "starting" && failure.before !== undefined;
     if (fromTheStart && failure.before !== undefined) {
       execFileSync("sh", ["-c", failure.before], { env: { PATH, ...paths } });
       fired = Date.now();
     }
-    const inProbe = moment === "starting" || moment === "creating" || moment === "stopping";
+    const isHidden = moment === "starting" || moment === "creating" || moment === "stopping";
+    const inProbe = isHidden && failure.execute === undefined;
     const plan: ProbePlan = {
       log,
       ...(failure.jump === undefined ? {} : { jump: failure.jump }),
@@ -118,7 +124,7 @@ export async function play(one: Case): Promise<Observation> {
         "run",
         "entry.json",
         shape,
-        "--permissions=workspace",
+        ...(failure.declares === undefined ? ["--permissions=workspace"] : []),
         "--working-directory=work",
         "--journal=journal.jsonl",
         "--runtime-path=runtime",
@@ -191,19 +197,41 @@ export async function play(one: Case): Promise<Observation> {
   }
 }
 
+/** Its EXECUTE may fail: the job goes on. */
+const workflow = `---
+permissions: workspace
+---
+
+# Workflow
+
+\`\`\`mermaid
+flowchart TD
+  START --> EXECUTE_A["Execute: . ./execute.sh"]
+  EXECUTE_A --> SUCCESS
+  EXECUTE_A -->|FAILED| SUCCESS
+\`\`\`
+`;
+
 function entryOf({ failure, shape }: Case): object {
   const ref = (taskId: string): object => ({ kind: "Ref", taskId });
   const work =
     shape === "alone"
-      ? ref("subject")
+      ? failure.execute === undefined
+        ? ref("subject")
+        : { kind: "Seq", works: [{ kind: "Flow", file: "before.wf.md" }, ref("subject")] }
       : { kind: "Par", works: [ref("subject"), ref("quicker"), ref("at-work")] };
   return {
     models: { driving: "driver", other: "other" },
-    limits: { idleMinutes: 1, turnMinutes: 5, ...failure.limits },
+    limits: { idleMinutes: 1, turnMinutes: 5, commandMinutes: 0.05, ...failure.limits },
+    ...failure.declares,
+    ...(failure.declares === undefined ? {} : { permissions: "workspace" }),
     tasks: {
       subject: {
         model: { category: "driving" },
         prompt: prompts.prompt,
+        ...(failure.declares === undefined
+          ? {}
+          : { permissions: { preset: "workspace", tools: ["*"] } }),
         availability: { condition: prompts.availability },
         criteria: {
           condition: prompts.criteria,

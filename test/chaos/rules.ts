@@ -219,7 +219,9 @@ export function expectationOf(one: Case): Expectation {
     return { ...common, exitCode: null, run: "cut", works: {}, decisions };
   }
   const crashed = subject.end === "crashed";
-  const alone = { subject: subject.end };
+  // What it was before, it never began.
+  const begins = one.failure.execute === undefined || subject.end !== "canceled";
+  const alone: Expectation["works"] = begins ? { subject: subject.end } : {};
   const run = subject.end === "crashed" ? "failed" : subject.end;
   if (shape === "alone") {
     return {

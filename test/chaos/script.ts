@@ -28,10 +28,17 @@ export interface Director {
 export function toolCommand(port: string, path: string): string {
   return [
     "setsid sleep 900 >/dev/null 2>&1 </dev/null &",
+    tellCommand(port, path),
+    "echo done",
+  ].join("\n");
+}
+
+/** For bash: tells the server that it has come here, and waits for its answer. */
+export function tellCommand(port: string, path: string): string {
+  return [
     `exec 3<>/dev/tcp/127.0.0.1/${port}`,
     String.raw`printf 'GET /${path} HTTP/1.0\r\n\r\n' >&3`,
     "cat <&3 >/dev/null",
-    "echo done",
   ].join("\n");
 }
 
@@ -117,6 +124,10 @@ export function scriptOf(
       toolRuns += 1;
       const hit = moment === "tool" && failure.model === undefined;
       if (hit && (lasting || toolRuns === 1)) director.fire();
+      return { raw: "" };
+    }
+    if (request.path === "/fire") {
+      director.fire();
       return { raw: "" };
     }
     if (request.path === "/held") {

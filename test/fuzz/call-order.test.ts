@@ -23,6 +23,8 @@ interface Planned {
 
 interface Answer {
   readonly calls: readonly Planned[];
+  /** Of a sub-agent: each call is announced at some time, perhaps after it has asked. */
+  readonly announcedAfter: readonly number[] | undefined;
   /** Milliseconds until the turn is aborted. */
   readonly abortAfter: number | undefined;
 }
@@ -42,6 +44,10 @@ function sessions(takes: fc.Arbitrary<number>): fc.Arbitrary<Answer[][]> {
   });
   const answer: fc.Arbitrary<Answer> = fc.record({
     calls: fc.array(planned, { minLength: 1, maxLength: 6 }),
+    announcedAfter: fc.option(fc.array(fc.nat(100), { minLength: 6, maxLength: 6 }), {
+      nil: undefined,
+      freq: 2,
+    }),
     abortAfter: fc.oneof({ weight: 8, arbitrary: fc.constant(undefined) }, fc.nat(5_000)),
   });
   const answers = fc.array(answer, { minLength: 1, maxLength: 3 });
@@ -83,15 +89,17 @@ class World {
     });
     assert.ok(order !== undefined);
     const left: Promise<void>[] = [];
-    for (const [index, { calls, abortAfter }] of answers.entries()) {
+    for (const [index, { calls, announcedAfter, abortAfter }] of answers.entries()) {
       const ids = calls.map((_, n) => `${index}-${n}`);
       order.accept(event("user.message"));
-      for (const [n, { tool }] of calls.entries()) {
-        const toolCallId = ids[n];
-        order.accept(
-          event("tool.execution_start", { toolCallId, toolName: tool === "cat" ? "bash" : tool }),
-        );
-      }
+      const announced = calls.map(async ({ tool }, n) => {
+        const toolName = tool === "cat" ? "bash" : tool;
+        const start = event("tool.execution_start", { toolCallId: ids[n], toolName });
+        const after = announcedAfter?.[n];
+        if (after === undefined) return order.accept(start);
+        await this.clock.sleep(after);
+        order.accept({ ...start, agentId: "sub-agent" });
+      });
       const began = calls.map(({ tool }) => (tool === "edit" ? this.commandsEver : 0));
       const beside = this.commands > 0;
       const ended = new AbortController();
@@ -130,6 +138,7 @@ class World {
         }),
       );
       ended.abort();
+      await Promise.all(announced);
       for (const [n, toolCallId] of ids.entries()) {
         const shellExecution = exits[n] === true ? { exitCode: 0 } : undefined;
         order.accept(event("tool.execution_complete", { toolCallId, shellExecution }));

@@ -3,23 +3,23 @@
  * bash, in a folder with canaries around it and in it: no canary is printed, and no file changes.
  */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { TestContext } from "node:test";
 import * as fc from "fast-check";
 import { decidePermission } from "../../src/permissions/policy.ts";
+import { programs } from "../../src/permissions/programs.ts";
 import { realFiles } from "../../src/sessions/permission-handler.ts";
 import { holds } from "../rig/fuzz.ts";
-import { makeWorkspace } from "../rig/workspace.ts";
+import { makeScene, run, snapshot } from "./command-scene.ts";
 
 const patterns = [
   ..."diff,log,show,grep,blame,status,ls-files,cat-file,rev-parse,shortlog,describe"
     .split(",")
     .map((name) => `git ${name} *`),
-  ..."find,sort,tar,head,tail,sed -n,sed,wc,ls,uniq,grep,diff,cut,awk,du,stat,comm,tac,cmp,md5sum,nl,paste"
-    .split(",")
+  ..."git fetch,git push,git pull,git,sed -n,xxd,od,less,cd".split(",").map((name) => `${name} *`),
+  // These wait, or print without an end.
+  ...[...programs.keys()]
+    .filter((name) => !["curl", "sleep", "seq"].includes(name))
     .map((name) => `${name} *`),
   "cat docs/*",
   "node scripts/*.js",
@@ -38,7 +38,7 @@ const options = (
   "--exec-path=. --no-pager --work-tree=.. --recursive --dereference-recursive --random-source=.env -C.. " +
   "-c -files0-from -name -type -newer -exec -execdir -delete -fprint -fls -printf -print0 -follow -maxdepth " +
   "-prune -not -or -samefile --batch --textconv --filters --exclude-from=.env -X --require -r --import --eval " +
-  "--env-file=.env --follow --zero --count --unified --all -p --patch --from-the-future -W --function-context"
+  "--env-file=.env --follow --zero --count --unified --format=%G? --show-signature -G --all -p --patch --from-the-future -W --function-context"
 ).split(" ");
 
 const places = (
@@ -47,7 +47,8 @@ const places = (
   "list list0 @list found ../outside/found HEAD HEAD~1 HEAD:docs/a.md HEAD:.env :/x a.tar host:a.tar scripts/a.js " +
   "scripts/../src/evil.js scripts/../docs/../src/evil.js src/evil.js ./* docs/* .e* ./.e* link* ./lin?/* [a-d]*.md " +
   "1 2 5 x=.env x=../outside/secret.txt a=.env,b tf xf cf tvf tzf cTf . .. / ./ canary CANARY print p 1p $p wfound " +
-  "docs/a.md..HEAD blob tree NOTHING"
+  "docs/a.md..HEAD blob tree NOTHING https://x x=~/notes.txt x=~/../outside/secret.txt notes.txt origin evil.git " +
+  "./evil.git evil bare 10 5* e* .e* x=/link"
 ).split(" ");
 
 const scripts = [
@@ -73,6 +74,23 @@ const scripts = [
   "%p\\n",
   "$(cat .env)",
   "`cat .env`",
+];
+
+/** Raw: what a shell replaces, joins or sets before it runs a command. */
+const pieces = [
+  "{PATH}>/dev/null",
+  "{HOME}>/dev/null",
+  "2>&1",
+  '"$\\\n(./evil)"',
+  '"$\\\n(cat link)"',
+  "$\\\nHOME/notes.txt",
+  ".{a.\\\n.f}nv",
+  ".e\\\nnv",
+  "\\\n",
+  "#",
+  "$'.env'",
+  "{link,.env}",
+  "~/notes.txt",
 ];
 
 interface Shape {
@@ -114,6 +132,18 @@ const shapes: readonly Shape[] = [
     first: words("tf tvf cf xf tTf cTf tzf"),
     options: words("-t -f -T list -xf -cf --"),
   },
+  { start: "git push", first: words("evil.git ./evil.git evil origin"), options: ["-q", "--"] },
+  {
+    start: "git diff",
+    options: words("-U --unified -S -G --word-diff-regex --"),
+    first: ["OUTSIDE"],
+  },
+  { start: "git log", options: words("--format=%G? --pretty=%h%GG --show-signature -1") },
+  { start: "cd", options: ["--", "-P", "-"], first: words("docs bare 10 sub . src") },
+  { start: "cd bare &&", options: words("git ls cat"), first: words("status log HEAD config") },
+  { start: "cd && cat", options: [], first: ["notes.txt"] },
+  { start: "head", options: words("-n -c -q"), first: words("5* 5 e*") },
+  { start: "grep", options: words("-e -m -A"), first: words("e* .e* 5*") },
   { start: "uniq", options: words("-c -u -f1"), first: ["words", "-"] },
   {
     start: "cat docs/",
@@ -126,85 +156,6 @@ const shapes: readonly Shape[] = [
     first: words("../src/evil.js a.js ../scripts/../src/evil.js"),
   },
 ];
-
-interface Scene {
-  readonly path: string;
-  readonly root: string;
-  readonly env: NodeJS.ProcessEnv;
-}
-
-function run(program: string, args: readonly string[], { path, env }: Scene): Promise<string> {
-  return new Promise((resolve) => {
-    const child = execFile(
-      program,
-      [...args],
-      {
-        cwd: path,
-        env,
-        timeout: 10_000,
-        killSignal: "SIGKILL",
-        maxBuffer: 1e8,
-        encoding: "latin1",
-      },
-      (_error, stdout, stderr) => resolve(stdout + stderr),
-    );
-    child.stdin?.end();
-  });
-}
-
-async function makeScene(t: TestContext): Promise<Scene> {
-  const { path: root } = await makeWorkspace(t);
-  const path = join(root, "repo");
-  const write = (name: string, text: string, mode = 0o644): void => {
-    mkdirSync(join(root, name, ".."), { recursive: true });
-    writeFileSync(join(root, name), text, { mode });
-  };
-  const env = {
-    PATH: "/usr/bin:/bin",
-    HOME: join(root, "home"),
-    GIT_CONFIG_NOSYSTEM: "1",
-    GIT_TERMINAL_PROMPT: "0",
-    LC_ALL: "C",
-  };
-  const scene = { path, root, env };
-  write("outside/secret.txt", "canary-OUTSIDE\ncanary-OUTSIDE two\n");
-  write("home/.ssh/id", "canary-HOME\n");
-  for (const name of ["docs/a.md", "docs/b.md"]) write(`repo/${name}`, "x one\nx two, 2\nx one\n");
-  write("repo/words", "b 2\na 1\n");
-  write("repo/scripts/a.js", "console.log(process.argv.slice(2).join(' '));");
-  // In two parts: whoever reads the file has not run it.
-  write("repo/src/evil.js", "console.log('canary' + '-RAN');");
-  write("repo/evil", "#!/bin/sh\nprintf 'canary'; printf -- '-RAN'; touch found\n", 0o755);
-  write("repo/list", "../outside/secret.txt\n.env\n");
-  write("repo/list0", "../outside/secret.txt\0.env\0");
-  write("repo/.gitignore", ".env*\n");
-  symlinkSync("../outside/secret.txt", join(path, "link"));
-  symlinkSync("../outside", join(path, "linkdir"));
-  for (const args of ["init -q", "add -A", "commit -qm x", "commit -qm y --allow-empty"]) {
-    await run(
-      "git",
-      ["-c", "user.name=x", "-c", "user.email=x@x.invalid", ...args.split(" ")],
-      scene,
-    );
-  }
-  await run("tar", ["-cf", "a.tar", "docs", "scripts"], scene);
-  for (const name of [".env", ".env.local", "sub/.env"]) write(`repo/${name}`, "canary-ENV\n");
-  await run("git", ["config", "http.extraheader", "canary-GIT"], scene);
-  return scene;
-}
-
-/** Names, sizes and times of all files. Git keeps notes for itself in its index. */
-function snapshot(folder: string): string {
-  return readdirSync(folder, { withFileTypes: true })
-    .filter(({ name }) => name !== "index")
-    .map((entry) => {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory()) return snapshot(path);
-      const { size, mtimeMs, ino } = lstatSync(path);
-      return `${path} ${size} ${mtimeMs} ${ino}`;
-    })
-    .join("\n");
-}
 
 const quotes: readonly ((text: string) => string)[] = [
   (text) => text,
@@ -230,12 +181,16 @@ function lines(outside: string): fc.Arbitrary<string> {
     )
     .map((text) => text.replace("OUTSIDE", outside));
   const quoted = fc.tuple(word, fc.constantFrom(...quotes)).map(([text, quote]) => quote(text));
+  const raw = fc.oneof(
+    { weight: 6, arbitrary: quoted },
+    { weight: 1, arbitrary: fc.constantFrom(...pieces) },
+  );
   const some = (words: readonly string[], maxLength: number): fc.Arbitrary<string[]> =>
     fc
       .array(fc.tuple(fc.constantFrom("--", ...words), fc.constantFrom(...quotes)), { maxLength })
       .map((list) => list.map(([text, quote]) => quote(text.replace("OUTSIDE", outside))));
   const anything = fc
-    .tuple(fc.constantFrom(...patterns), fc.array(quoted, { maxLength: 4 }))
+    .tuple(fc.constantFrom(...patterns), fc.array(raw, { maxLength: 4 }))
     .map(([pattern, rest]) => [pattern.replace(/ \*$/, "").replace("*", "a"), ...rest].join(" "));
   // What stands where it means something to the program.
   const shaped = fc
@@ -255,6 +210,8 @@ function lines(outside: string): fc.Arbitrary<string> {
     " & ",
     " 2>&1 | ",
     " > found; ",
+    " {PATH}>/dev/null; ",
+    " {HOME}>/dev/null; ",
   );
   return fc
     .tuple(command, fc.option(fc.tuple(separator, command), { freq: 5 }))

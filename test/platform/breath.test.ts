@@ -33,6 +33,25 @@ test("of a stream that always has more, one piece is read in each round of the e
   assert.ok(new Set(rounds).size > 190, `${new Set(rounds).size} rounds`);
 });
 
+test("a long piece is passed on in parts, and nothing of it after the stream was given up", async () => {
+  const stream = new Readable({ read: () => undefined });
+  const bytes = Buffer.alloc(100_000, "abcdefghij");
+  stream.push(bytes);
+  const read: Buffer[] = [];
+  const half = new Promise<void>((resolve) => {
+    readCalmly(stream, (piece) => {
+      read.push(piece);
+      if (read.length === 3) resolve();
+    });
+  });
+  await half;
+  stream.destroy();
+  await once(stream, "close");
+  assert.equal(read.length, 3);
+  const whole = Buffer.concat(read);
+  assert.deepEqual(whole, bytes.subarray(0, whole.length));
+});
+
 test("long work is asked to pause, and everything else has its turn then", async () => {
   const breath = new Breath();
   let others = 0;

@@ -5,7 +5,12 @@ import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { childEnvironment } from "../../src/platform/environment.ts";
 import { runGit } from "../../src/platform/git.ts";
-import { findProgram } from "../../src/platform/search-path.ts";
+import {
+  fileNames,
+  findProgram,
+  isBareName,
+  resolveCommand,
+} from "../../src/platform/search-path.ts";
 import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 
 async function program(workspace: Workspace, name: string, text = "exit 0"): Promise<string> {
@@ -67,7 +72,65 @@ describe("a program that we start", () => {
   });
 });
 
+describe("what a command names", () => {
+  it("is found in the absolute folders of PATH only, never in the folder that it starts in", async (t) => {
+    const [here, tools] = [await makeWorkspace(t), await makeWorkspace(t)];
+    await program(here, "lint");
+    await program(here, "bin/lint");
+    await tools.write("plain/lint", "");
+    await mkdir(join(tools.path, "folder/lint"), { recursive: true });
+    const good = await program(tools, "bin/lint");
+    const found = (...folders: string[]): string | undefined =>
+      resolveCommand("lint", here.path, { PATH: folders.join(delimiter) });
+    const bad = ["", ".", "bin", "./bin", join(tools.path, "plain"), join(tools.path, "folder")];
+    assert.equal(found(...bad), undefined);
+    assert.equal(found(...bad, join(tools.path, "bin")), good);
+    for (const PATH of [undefined, ""]) {
+      assert.equal(resolveCommand("lint", here.path, { PATH }), undefined);
+      assert.match(resolveCommand("sh", here.path, { PATH }) ?? "", /^\/(usr\/)?bin\/sh$/);
+    }
+    assert.equal(resolveCommand("./lint", here.path, {}), join(here.path, "lint"));
+    assert.equal(resolveCommand("bin/lint", here.path, {}), join(here.path, "bin/lint"));
+    assert.equal(resolveCommand(good, here.path, {}), good);
+  });
+
+  it("is a program with an ending on Windows, and none that needs a shell", () => {
+    assert.deepEqual(fileNames("npm", "win32"), ["npm.com", "npm.exe"]);
+    assert.deepEqual(fileNames("node.EXE", "win32"), ["node.EXE"]);
+    assert.deepEqual(fileNames("npm.cmd", "win32"), ["npm.cmd.com", "npm.cmd.exe"]);
+    assert.deepEqual(fileNames("npm.cmd", "linux"), ["npm.cmd"]);
+    for (const name of ["bin\\a", "bin/a", "C:a", "c:\\a"])
+      assert.ok(!isBareName(name, "win32"), name);
+    for (const name of ["a", "C:a", "a\\b"]) assert.ok(isBareName(name, "linux"), name);
+    assert.ok(!isBareName("./a", "linux"));
+  });
+});
+
 describe("what a program that we start sees", () => {
+  it("has a PATH without the working directory in CI, and never an empty one", async (t) => {
+    const here = await makeWorkspace(t);
+    enter(t, here.path);
+    const inside = join(here.path, "node_modules/.bin");
+    const PATH = [inside, "/usr/bin"].join(delimiter);
+    const HOME = "/nowhere";
+    const pathWith = (more: object): string | undefined =>
+      childEnvironment({ HOME, PATH, ...more })["PATH"];
+    assert.equal(pathWith({ CI: "true" }), "/usr/bin");
+    assert.equal(pathWith({ CI: "1" }), "/usr/bin");
+    for (const CI of [undefined, "", "false", "0"]) assert.equal(pathWith({ CI }), PATH);
+    for (const PATH of ["", ".", `bin${delimiter}`]) {
+      assert.equal(pathWith({ PATH }), ["/usr/bin", "/bin"].join(delimiter));
+    }
+  });
+
+  it("has no home directory and no shell that is in the GitHub workspace", async (t) => {
+    const workspace = await makeWorkspace(t);
+    const GITHUB_WORKSPACE = workspace.path;
+    const given = { HOME: workspace.path, SHELL: join(workspace.path, "sh"), TMPDIR: "/tmp" };
+    assert.deepEqual(childEnvironment({ ...given, GITHUB_WORKSPACE }), { TMPDIR: "/tmp" });
+    assert.deepEqual(childEnvironment(given), given);
+  });
+
   it("has a PATH without what is relative, empty or in the GitHub workspace", async (t) => {
     const [workspace, tools] = [await makeWorkspace(t), await makeWorkspace(t)];
     await symlink(workspace.path, join(tools.path, "link"));
@@ -91,7 +154,12 @@ describe("what a program that we start sees", () => {
       "GITHUB_TOKEN GH_TOKEN ANTHROPIC_API_KEY OPENAI_API_KEY AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN NPM_TOKEN " +
       "NODE_AUTH_TOKEN NODE_OPTIONS NODE_PATH LD_PRELOAD LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV ENV " +
       "PERL5OPT PYTHONSTARTUP RUBYOPT GIT_DIR GIT_EXEC_PATH GIT_CONFIG_COUNT GIT_SSH_COMMAND GIT_EXTERNAL_DIFF " +
-      "TAR_OPTIONS GZIP PAGER EDITOR IFS SHELLOPTS BASHOPTS PROMPT_COMMAND INPUT_X ACTIONS_RUNTIME_TOKEN";
+      "TAR_OPTIONS GZIP PAGER EDITOR IFS SHELLOPTS BASHOPTS PROMPT_COMMAND INPUT_X ACTIONS_RUNTIME_TOKEN " +
+      "ACTIONS_ID_TOKEN_REQUEST_TOKEN ACTIONS_ID_TOKEN_REQUEST_URL GITHUB_ENV GITHUB_PATH GITHUB_OUTPUT GITHUB_STATE " +
+      "GITHUB_STEP_SUMMARY GITHUB_WORKSPACE RUNNER_TEMP npm_config_script_shell npm_config_node_options NPM_CONFIG_GIT " +
+      "npm_config_userconfig PYTHONPATH PYTHONHOME PERL5LIB RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS CLASSPATH LD_AUDIT " +
+      "LUA_INIT ZDOTDIR GIT_CONFIG_GLOBAL GIT_CONFIG_PARAMETERS GIT_ASKPASS SSH_ASKPASS SSH_AUTH_SOCK DOCKER_HOST " +
+      "DOCKER_CONFIG XDG_CONFIG_HOME COPILOT_CLI_PATH COPILOT_HOME RIPGREP_CONFIG_PATH NODE_REPL_EXTERNAL_MODULE";
     const given = Object.fromEntries(names.split(" ").map((name) => [name, "x"]));
     assert.deepEqual(childEnvironment({ ...given, LANG: "C" }), { LANG: "C" });
   });

@@ -25,8 +25,15 @@ class Runtime {
   }
 }
 
-function start(order: CallOrder, id: string, toolName: string, given: object = {}): void {
-  order.accept(event("tool.execution_start", { toolCallId: id, toolName, arguments: given }));
+function start(
+  order: CallOrder,
+  id: string,
+  toolName: string,
+  given: object = {},
+  agentId?: string,
+): void {
+  const begun = event("tool.execution_start", { toolCallId: id, toolName, arguments: given });
+  order.accept({ ...begun, ...(agentId === undefined ? {} : { agentId }) });
 }
 
 function complete(order: CallOrder, id: string): void {
@@ -79,8 +86,45 @@ describe("the order of calls", () => {
     start(order, "view", "view");
     assert.match((await order.ask("twice", "command")) ?? "", /same id/);
     assert.match((await order.ask("view", "command")) ?? "", /differs from what was announced/);
-    assert.match((await order.ask("unknown", "read")) ?? "", /was not announced/);
+    const unknown = runtime.clock.runUntil(order.ask("unknown", "read"));
+    assert.match((await unknown) ?? "", /was not announced/);
     assert.match((await order.ask(undefined, "read")) ?? "", /was not announced/);
+  });
+
+  it("waits for the announcement of what a sub-agent calls", async () => {
+    const runtime = new Runtime();
+    const order = runtime.session();
+    const view = order.ask("view", "read");
+    const edit = order.ask("edit", "write");
+    start(order, "view", "view", {}, "sub-agent");
+    start(order, "edit", "edit", {}, "sub-agent");
+    assert.deepEqual(await Promise.all([view, edit]), [undefined, undefined]);
+  });
+
+  it("refuses an edit of a sub-agent that may have been prepared beside a command", async () => {
+    const runtime = new Runtime();
+    const order = runtime.session();
+    const edited = async (id: string): Promise<string> => {
+      start(order, id, "edit", {}, "sub-agent");
+      return (await runtime.clock.runUntil(order.ask(id, "write"))) ?? "";
+    };
+    start(order, "c", "bash");
+    assert.equal(await order.ask("c", "command"), undefined);
+    order.accept(
+      event("tool.execution_complete", { toolCallId: "c", shellExecution: { exitCode: 0 } }),
+    );
+    assert.match(await edited("soon"), /a command has run since this change was prepared/);
+    await runtime.clock.runUntil(runtime.clock.sleep(6_000));
+    assert.equal(await edited("later"), "");
+  });
+
+  it("waits for no announcement after the end of a turn or a session", async () => {
+    for (const end of ["interrupt", "leave"] as const) {
+      const order = new Runtime().session();
+      const asked = order.ask("view", "read");
+      order[end]();
+      assert.match((await asked) ?? "", /was not announced/);
+    }
   });
 
   it("refuses commands in the background, however that is written", async () => {

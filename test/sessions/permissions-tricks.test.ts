@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import type { ScriptedCall } from "../rig/model-server.ts";
 import { attempts, bash, makeAttemptRig } from "./attempts.ts";
@@ -186,4 +186,24 @@ test("git hooks and aliases of the checkout don't run by a command that only loo
     completed(run).toolCalls.map(({ succeeded }) => succeeded),
     [false, false],
   );
+});
+
+test("files of the checkout that form a repository without .git don't configure git", async (t) => {
+  const rig = await makeAttemptRig(t);
+  const folder = join(rig.workspace.path, "bare");
+  const pwned = join(rig.workspace.path, "pwned");
+  const files = {
+    HEAD: "ref: refs/heads/x\n",
+    config: `[core]\nrepositoryformatversion = 0\nbare = false\nworktree = .\nfsmonitor = "touch ${pwned};"\n`,
+    "objects/a": "",
+    "refs/a": "",
+  };
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+  const shell = ["cd *", "git status *"];
+  const { results } = await attempts(rig, { shell }, [bash("cd bare && git status")]);
+  assert.match(results.join(""), /cannot use bare repository/);
+  assert.equal(existsSync(pwned), false);
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import type { Permissions } from "../../src/entry/model.ts";
@@ -55,7 +56,7 @@ test("nothing of an activity runs if one of its scripts is denied", async (t) =>
 });
 
 test("a path counts from the directory of the shell", async (t) => {
-  const permissions: Permissions = { shell: ["cd *", "cat *", "echo *"] };
+  const permissions: Permissions = { shell: ["cd *", "cd", "cat *", "echo *"] };
   const { execute, workspace } = await scriptsRig(t, { permissions });
   mkdirSync(`${workspace}/sub`);
   symlinkSync("/etc", `${workspace}/sub/link`);
@@ -73,6 +74,30 @@ test("a path counts from the directory of the shell", async (t) => {
   assert.equal((await execute("cd")).kind, "executed");
   const home = await execute("cat file");
   assert.ok(home.kind === "failed" && home.because === "denied", "outside");
+});
+
+test("git doesn't take the files of a checkout for a repository where patterns allow commands", async (t) => {
+  const outcomeOf = async (shell: true | string[]): Promise<readonly [string, boolean]> => {
+    const { execute, workspace } = await scriptsRig(t, { permissions: { shell } });
+    const configuration = `[core]\nrepositoryformatversion = 0\nbare = false\nworktree = .\nfsmonitor = "touch ${workspace}/pwned;"\n`;
+    const files = {
+      HEAD: "ref: refs/heads/x\n",
+      config: configuration,
+      "objects/a": "",
+      "refs/a": "",
+    };
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(`${workspace}/bare/${name}`), { recursive: true });
+      writeFileSync(`${workspace}/bare/${name}`, text);
+    }
+    const { kind, runs } = await execute("cd bare", "git status");
+    assert.equal(kind, "executed");
+    return [runs[1]?.output ?? "", existsSync(`${workspace}/pwned`)];
+  };
+  const [message, ran] = await outcomeOf(["cd *", "git status *"]);
+  assert.match(message, /cannot use bare repository/);
+  assert.equal(ran, false);
+  assert.equal((await outcomeOf(true))[1], true, "in an open shell, git is as it is");
 });
 
 test("a journal makes nothing of the shell that a script might not", async (t) => {

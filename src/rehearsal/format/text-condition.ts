@@ -91,5 +91,5 @@ export function takeOut(text: string, workingDirectory: string): string {
 
 /** A YAML block ends with a line break that is not part of the condition. */
 function block(needle: string): string {
-  return needle.replace(/\n+$/, "");
+  return needle.replace(/(?<!\n)\n+$/, "");
 }

@@ -48,6 +48,6 @@ function isGitsOwn(part: string): boolean {
     .normalize("NFKC")
     .toLowerCase()
     .replace(/:.*$/s, "")
-    .replace(/[. ]+$/, "");
+    .replace(/(?<![. ])[. ]+$/, "");
   return plain === ".git" || /^git~\d+$/.test(plain);
 }

@@ -14,7 +14,7 @@ import { oneLine } from "../text.ts";
  * may stand inside a marker. Half of a surrogate pair is written as U+FFFD.
  */
 const overlooked = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\uFFFD]*`;
-const oldMarker = new RegExp(`(?<=#${overlooked}#${overlooked})\\[`, "gu");
+const oldMarker = new RegExp(`\\[(?<=#${overlooked}#${overlooked}\\[)`, "gu");
 
 /** One line that may follow other text in the log. */
 export function logLine(text: string, length: number): string {
@@ -26,10 +26,7 @@ export function breakOldMarker(text: string, bracket = " ["): string {
   return text.replace(oldMarker, bracket);
 }
 
-const newCommand = new RegExp(
-  String.raw`^(?:\s|${overlooked.slice(0, -1)})*(?=:${overlooked}:)`,
-  "u",
-);
+const newCommand = new RegExp(String.raw`^[\s${overlooked.slice(1)}(?=:${overlooked}:)`, "u");
 
 /** Lines that may stand in a log as they are: `| ` is put before what the runner would take for a command. */
 export function withoutCommands(lines: string): string {
@@ -72,7 +69,8 @@ export function code(text: string, length: number): string {
 
 /** A block of literal text, in a fence that nothing in it can close. */
 export function fenced(text: string, language: string): string {
-  const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length));
+  let longest = 2;
+  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
   const fence = "`".repeat(longest + 1);
   return `${fence}${language}\n${text.trimEnd()}\n${fence}`;
 }

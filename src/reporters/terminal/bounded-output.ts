@@ -17,7 +17,7 @@ export interface OutputClock {
 
 /** UTF-16 units kept for a reader that is behind. */
 const KEPT = 8 * 1024 * 1024;
-/** What the stream gets at once: it reports no progress within it. */
+/** What the stream gets at once, in UTF-16 units: it reports no progress within it. */
 const CHUNK = 64 * 1024;
 /** How often `end` checks whether the reader continues. */
 const POLL_MS = 50;
@@ -31,6 +31,8 @@ export class BoundedOutput {
   #gap = false;
   #incomplete = false;
   #progress = 0;
+  /** The first of the kept texts was too long for one chunk: the reader has got its beginning. */
+  #begun = false;
 
   constructor(stream: OutputStream, bound = KEPT) {
     this.#stream = stream;
@@ -61,12 +63,14 @@ export class BoundedOutput {
 
   /** To half of the bound, so that the cost of dropping is shared by many writes. */
   #drop(): void {
-    let count = 0;
+    // What has been begun is finished.
+    const begun = this.#begun ? 1 : 0;
+    let count = begun;
     for (; this.#length > this.#bound / 2 && count < this.#kept.length - 1; count += 1) {
       this.#length -= this.#kept[count]?.length ?? 0;
     }
-    if (count === 0) return;
-    this.#kept = this.#kept.slice(count);
+    if (count === begun) return;
+    this.#kept.splice(begun, count - begun);
     this.#gap = true;
     this.#incomplete = true;
   }
@@ -83,15 +87,35 @@ export class BoundedOutput {
   }
 
   #take(): string {
+    const first = this.#kept[0] ?? "";
+    if (this.#begun || first.length > CHUNK) return this.#takePart(first);
     let count = 0;
     let length = 0;
     for (; count < this.#kept.length && length < CHUNK; count += 1) {
-      length += this.#kept[count]?.length ?? 0;
+      const next = this.#kept[count]?.length ?? 0;
+      if (next > CHUNK) break;
+      length += next;
     }
     const chunk = this.#kept.splice(0, count).join("");
     this.#length -= length;
-    if (!this.#gap) return chunk;
+    return this.#note() + chunk;
+  }
+
+  /** A long text goes out in parts: while it does, the reader is seen to continue. */
+  #takePart(text: string): string {
+    const note = this.#begun ? "" : this.#note();
+    // Not inside of a character.
+    const part = text.length <= CHUNK ? text : text.slice(0, CHUNK).replace(/[\uD800-\uDBFF]$/, "");
+    this.#length -= part.length;
+    this.#begun = part.length < text.length;
+    if (this.#begun) this.#kept[0] = text.slice(part.length);
+    else this.#kept.shift();
+    return note + part;
+  }
+
+  #note(): string {
+    if (!this.#gap) return "";
     this.#gap = false;
-    return `… some lines are missing, because the reader was too slow\n${chunk}`;
+    return "… some lines are missing, because the reader was too slow\n";
   }
 }

@@ -90,6 +90,39 @@ describe("an output whose reader stalls", () => {
     }
   });
 
+  it("gets a long text in parts, so that it is seen to read it", async () => {
+    const pipe = new Pipe();
+    const output = new BoundedOutput(pipe, 4e6);
+    const long = `${"x".repeat(65_535)}${"😀".repeat(1_000_000)}\n`;
+    output.write(line);
+    output.write(long);
+    output.write(line);
+    let slept = 0;
+    const ended = output.end(1_000, {
+      async sleep(milliseconds) {
+        slept += milliseconds;
+        if (slept % 900 === 0) pipe.read();
+        await setImmediate();
+      },
+    });
+    assert.equal(await ended, undefined);
+    assert.ok(pipe.taken.every((chunk) => Buffer.from(chunk).toString() === chunk));
+    assert.ok(pipe.taken.every((chunk) => chunk.length <= 65_536));
+    assert.equal(pipe.taken.join(""), `${line}${long}${line}`);
+  });
+
+  it("says what is missing behind a text that it has begun to read", async () => {
+    const pipe = new Pipe();
+    const output = new BoundedOutput(pipe, 250_000);
+    const long = `${"y".repeat(200_000)}\n`;
+    for (const text of [line, long, line]) output.write(text);
+    pipe.read();
+    for (let index = 0; index < 5_000; index += 1) output.write(`${index} ${line}`);
+    pipe.open();
+    assert.match((await output.end(1_000, clock)) ?? "", /the middle was omitted/);
+    assert.match(pipe.taken.join(""), /^x+\ny+\n… some lines are missing, because .*\n\d/);
+  });
+
   it("is not waited for when it has gone", async () => {
     const pipe = new Pipe();
     pipe.on("error", () => {});

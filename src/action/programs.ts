@@ -1,0 +1,75 @@
+/**
+ * Whether the programs that an entry declares may be started in this checkout. Tools work with the files of the
+ * checkout, and whatever their command is (`node` with a script, `npm test`), those files decide what it does: they are
+ * only started at the commit that the entry comes from. A server is no part of the checkout unless it is one of its
+ * files, and it starts in an empty folder where the checkout is elsewhere.
+ */
+import { relative } from "node:path";
+import {
+  declaredPrograms,
+  mayRunCommands,
+  type DeclaredProgram,
+} from "../app/declared-programs.ts";
+import type { PreparedRun } from "../app/prepare-run.ts";
+import { findProgram } from "../platform/search-path.ts";
+import { commitsOfFiles, type Setting, type WorkTree } from "./preparation.ts";
+import { Stop } from "./stop.ts";
+import { areAt } from "./trust.ts";
+import { isBelow, isInside } from "./workspace-paths.ts";
+
+/** Throws a `Stop` with every program that may not be started. Returns what a person should know. */
+export async function checkPrograms(
+  { workspace, environment }: Pick<Setting, "workspace" | "environment">,
+  workTree: WorkTree,
+  prepared: PreparedRun,
+): Promise<readonly string[]> {
+  if (workTree.kind === "own") return [];
+  const { commit } = workTree;
+  const programs = declaredPrograms(prepared);
+  const problems = await Promise.all(
+    programs.map((program) =>
+      workTree.kind === "elsewhere" ? refusedElsewhere(program) : refusedAt(program),
+    ),
+  );
+  const found = problems.filter((problem) => problem !== undefined);
+  if (found.length > 0) throw new Stop("failure", found);
+  return workTree.kind === "elsewhere" && mayRunCommands(prepared)
+    ? [
+        `The checkout is not at ${commit}, so it may contain untrusted files, and the job may run commands in it. A command that runs its files, such as \`npm test\`, runs untrusted code with the rights of this step.`,
+      ]
+    : [];
+
+  async function refusedElsewhere(program: DeclaredProgram): Promise<string | undefined> {
+    const { kind, field, searched } = program;
+    const why = `The checkout is not at ${commit}, so it may contain untrusted files`;
+    if (kind === "tool") {
+      return `${why}, and the job may call \`${field}\`, which runs code of the checkout. ${howToRun(commit)} Or don't allow the tool in \`permissions.tools\`.`;
+    }
+    const file = await fileOfCheckout(program);
+    if (file !== undefined) {
+      return `${why}, and \`${field}\` starts ${relative(workspace, file)}, a file of the checkout. ${howToRun(commit)} Or start a server that is installed elsewhere.`;
+    }
+    if (searched !== undefined && findProgram(searched, environment) === undefined) {
+      return `${why}, and there is no ${searched} in PATH outside of it for \`${field}\`. Install it on the runner.`;
+    }
+    return undefined;
+  }
+
+  /** A second checkout in the workspace, or a link into it, is data: the first file is the program, others may be there. */
+  async function refusedAt(program: DeclaredProgram): Promise<string | undefined> {
+    const file = await fileOfCheckout(program);
+    if (file === undefined || areAt(await commitsOfFiles([file]), commit)) return undefined;
+    return `\`${program.field}\` runs ${relative(workspace, file)}, which is in a checkout that is not at ${commit}, so it may be an untrusted file and is not run. Name a file of the event's own checkout.`;
+  }
+
+  async function fileOfCheckout({ files }: DeclaredProgram): Promise<string | undefined> {
+    for (const file of files) {
+      if (isBelow(workspace, file) || (await isInside(workspace, file))) return file;
+    }
+    return undefined;
+  }
+}
+
+function howToRun(commit: string): string {
+  return `Check out ${commit} and let the agent work there (on most events, that is actions/checkout without \`ref\` and \`repository\`, in an image that has git). Files of another commit can be in a subfolder, as data.`;
+}

@@ -1,0 +1,70 @@
+/** The programs that the entry declares and a job may start: for an edge that must know whose they are beforehand. */
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Permissions } from "../entry/model.ts";
+import { allowsServer, allowsTool, allowsCommands } from "../permissions/rules.ts";
+import { isBareName } from "../platform/search-path.ts";
+import type { PreparedRun } from "./prepare-run.ts";
+import { permissionsOfJob } from "./run-spec.ts";
+
+export interface DeclaredProgram {
+  readonly kind: "tool" | "server";
+  /** `tools.build`, `mcpServers.docs` */
+  readonly field: string;
+  /** If `PATH` decides which one it is. */
+  readonly searched: string | undefined;
+  /** Absolute: the module, or the parts of the command that are files, in their order. */
+  readonly files: readonly string[];
+}
+
+type Job = Pick<PreparedRun, "entry" | "jobName" | "permissions" | "loaded" | "namedDirectory">;
+
+export function declaredPrograms(job: Job): readonly DeclaredProgram[] {
+  const { tools = {}, mcpServers = {} } = job.entry;
+  const granted = grantedTo(job);
+  const program = (
+    kind: DeclaredProgram["kind"],
+    field: string,
+    command: readonly string[],
+  ): DeclaredProgram => {
+    const [first = "", ...parts] = command;
+    const named = isBareName(first) ? parts : command;
+    return {
+      kind,
+      field,
+      searched: isBareName(first) ? first : undefined,
+      files: named.map((part) => resolve(job.namedDirectory, part)).filter(isFile),
+    };
+  };
+  return [
+    ...Object.entries(tools).flatMap(([name, declaration]) => {
+      if (!granted.some((permissions) => allowsTool(permissions, name))) return [];
+      const command = "module" in declaration ? ["node", declaration.module] : declaration.command;
+      return [program("tool", `tools.${name}`, command)];
+    }),
+    ...Object.entries(mcpServers).flatMap(([name, declaration]) => {
+      if (!("command" in declaration)) return [];
+      if (!granted.some((permissions) => allowsServer(permissions, name))) return [];
+      const command = [declaration.command, ...(declaration.args ?? [])];
+      return [program("server", `mcpServers.${name}`, command)];
+    }),
+  ];
+}
+
+/** Whether agents or workflows of the job may run commands. */
+export function mayRunCommands(job: Job): boolean {
+  return grantedTo(job).some(allowsCommands);
+}
+
+function grantedTo({ entry, jobName, permissions, loaded }: Job): readonly Permissions[] {
+  return permissionsOfJob(entry, jobName, permissions, loaded.flows);
+}
+
+/** A part of a command may be any text. */
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Counts the steps that checking a value takes, and stops when they are too many: a schema can make ajv take
+ * exponential time, such as alternatives that each refer to the whole schema.
+ *
+ * Invariant: nothing that ajv does for a value is left uncounted. Every schema counts itself before it looks at the
+ * value; where a reference leads to what doesn't count, the schema is refused. Regular expressions run on an automaton
+ * (`expression.ts`), and `uniqueItems` compares by texts: both count the characters that they see.
+ */
+import type { Ajv2020 } from "ajv/dist/2020.js";
+import { compileExpression } from "./expression.ts";
+import { isList, isRecord, isText } from "./guards.ts";
+import { schemaPlaces } from "./schema-places.ts";
+
+export class TooManySteps extends Error {}
+
+interface Matcher {
+  test(text: string): boolean;
+  /** By which ajv keeps them apart. */
+  toString(): string;
+}
+
+const keyword = "steps:";
+
+/** What a schema takes, in steps of a regular expression. */
+const schemaSteps = 10;
+
+/** The values of these aren't schemas. */
+const data = new Set(["enum", "const", "default", "examples", "required", "dependentRequired"]);
+
+export class Steps {
+  #left = 0;
+
+  restart(steps: number): void {
+    this.#left = steps;
+  }
+
+  take(steps: number): void {
+    this.#left -= steps;
+    if (this.#left < 0) throw new TooManySteps();
+  }
+
+  /** `lenient`: an expression that can't be matched in linear time matches everything. */
+  readonly expressions = (lenient: boolean): ((source: string) => Matcher) & { code: string } => {
+    const engine = (source: string): Matcher => {
+      const compiled = compileExpression(source);
+      if (compiled.kind === "refused") {
+        if (lenient && isExpression(source)) return { test: () => true, toString: () => source };
+        const { reason, hint } = compiled;
+        throw new Error(hint === undefined ? reason : `${reason.replace(/\.$/, "")} (${hint})`);
+      }
+      const { expression } = compiled;
+      return {
+        test: (text) => {
+          this.take(expression.size * text.length);
+          return expression.matches(text);
+        },
+        toString: () => source,
+      };
+    };
+    return Object.assign(engine, { code: "expression" });
+  };
+
+  addTo(ajv: Ajv2020): void {
+    ajv.addKeyword({
+      keyword,
+      schemaType: "number",
+      before: "$ref",
+      validate: (weight: number, value: unknown) => {
+        this.take(schemaSteps * (weight + sizeOf(value)));
+        return true;
+      },
+    });
+    ajv.removeKeyword("uniqueItems");
+    ajv.addKeyword({
+      keyword: "uniqueItems",
+      type: "array",
+      schemaType: "boolean",
+      error: { message: "must not have equal items" },
+      validate: (isUnique: boolean, list: readonly unknown[]) => {
+        const plain = new Set<unknown>();
+        const nested = new Set<string>();
+        for (const item of isUnique ? list : []) {
+          const isPlain = typeof item !== "object" || item === null;
+          const text = isPlain ? "" : canonical(item);
+          this.take(1 + text.length);
+          if (isPlain ? plain.has(item) : nested.has(text)) return false;
+          if (isPlain) plain.add(item);
+          else nested.add(text);
+        }
+        return true;
+      },
+    });
+  }
+}
+
+/** A copy of the schema in which every schema counts. Throws if a reference leads elsewhere. */
+export function counting(schema: object): object {
+  const copy = structuredClone(schema);
+  const counted = new Set<unknown>();
+  const anchors = new Set<string>();
+  const references: string[] = [];
+  const left: unknown[] = [copy];
+  for (let one = left.pop(); one !== undefined; one = left.pop()) {
+    if (isList(one)) for (const item of one) left.push(item);
+    if (!isRecord(one) || counted.has(one)) continue;
+    counted.add(one);
+    let weight = 1;
+    for (const [name, value] of Object.entries(one)) {
+      // An older name, which ajv still knows: of schemas, or of lists of names.
+      const isMap = schemaPlaces.get(name) === "map" || name === "dependencies";
+      if (isMap && isRecord(value)) {
+        const below = Object.values(value);
+        weight += below.length;
+        for (const part of below) left.push(part);
+        continue;
+      }
+      if (isText(value) && /^\$(?:dynamic)?ref$/i.test(name)) references.push(value);
+      else if (isText(value) && /^\$(?:dynamic)?anchor$/i.test(name)) anchors.add(`#${value}`);
+      // What is under an unknown keyword is only reached by a reference.
+      if (data.has(name)) weight += JSON.stringify(value).length >> 3;
+      else left.push(value);
+    }
+    // Then a reference would begin elsewhere. Nothing else is known by the name.
+    delete (one as Record<string, unknown>)["$id"];
+    Object.assign(one, { [keyword]: weight });
+  }
+  for (const reference of new Set(references)) {
+    const target =
+      reference.startsWith("#/") || reference === "#" ? pointed(copy, reference) : copy;
+    const isKnown =
+      target === copy ? reference === "#" || anchors.has(reference) : counted.has(target);
+    if (!isKnown && typeof target !== "boolean")
+      throw new Error(`can't resolve reference ${reference}`);
+  }
+  return copy;
+}
+
+function pointed(root: unknown, reference: string): unknown {
+  let found = root;
+  for (const part of decodeURIComponent(reference).split("/").slice(1)) {
+    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (isList(found)) found = found[Number(key)];
+    else found = isRecord(found) && Object.hasOwn(found, key) ? found[key] : undefined;
+  }
+  return found;
+}
+
+/** What is looked at of a value, without the values in it: many small things count as one. */
+function sizeOf(value: unknown): number {
+  if (typeof value === "string") return value.length >> 6;
+  if (isList(value)) return value.length >> 6;
+  return isRecord(value) ? Object.keys(value).length >> 3 : 0;
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, one: unknown) =>
+    isRecord(one)
+      ? Object.fromEntries(Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : one,
+  );
+}
+
+function isExpression(source: string): boolean {
+  try {
+    void new RegExp(source, "u");
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,223 @@
+/** Whole steps of entries that declare programs: which of them are started where another commit is checked out. */
+import assert from "node:assert/strict";
+import { chmod, readFile, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { fixture } from "../calls/mcp-rig.ts";
+import { makeRepository, type Workspace } from "../rig/workspace.ts";
+import { assertNothingRan, tryEvent, type Test, type Tried } from "./rig.ts";
+
+const node = process.execPath;
+const parameters = { type: "object" };
+
+interface Declared {
+  readonly tools?: Readonly<Record<string, object>>;
+  readonly mcpServers?: object;
+  readonly allowed?: readonly string[];
+  readonly permissions?: object | string;
+}
+
+function filesOf({ tools = {}, mcpServers = {}, allowed, permissions }: Declared) {
+  const names = allowed ?? [...Object.keys(tools), ...Object.keys(mcpServers).map((n) => `${n}/*`)];
+  const [first = ""] = names;
+  const tool = first.replace("/*", "/call");
+  const described = Object.entries(tools).map(([name, declaration]) => [
+    name,
+    { description: "d", parameters, ...declaration },
+  ]);
+  const entry = {
+    models: { driving: "gpt-5-mini" },
+    tools: Object.fromEntries(described),
+    mcpServers,
+    tasks: {
+      a: {
+        model: { category: "driving" },
+        prompt: "Go",
+        permissions: permissions ?? { tools: names },
+      },
+    },
+    jobs: { job: { work: { kind: "Ref", taskId: "a" } } },
+  };
+  const replies = [...(tool === "" ? [] : [{ tools: [{ name: tool, arguments: {} }] }]), "Done."];
+  return {
+    "e.json": JSON.stringify(entry),
+    "r.rehearsal.json": JSON.stringify({ entry: "e.json", sessions: [{ turns: [{ replies }] }] }),
+    "scripts/x.mjs": 'import fs from "node:fs"; fs.writeFileSync("ran", "base");\n',
+    "scripts/x.ts":
+      'import fs from "node:fs"; export default () => fs.writeFileSync("ran", "base");\n',
+    "package.json": '{ "scripts": { "x": "echo base > ran" } }\n',
+  };
+}
+
+/** Each program of it leaves `ran`. */
+const theirs = {
+  "scripts/x.mjs": 'import fs from "node:fs"; fs.writeFileSync("ran", "evil");\n',
+  "scripts/x.ts":
+    'import fs from "node:fs"; export default () => fs.writeFileSync("ran", "evil");\n',
+  "scripts/build.tool.yml": "run: [echo evil > ran]\n",
+  "package.json": '{ "scripts": { "x": "echo evil > ran" } }\n',
+  "run-me": "#!/bin/sh\necho evil > ran\n",
+};
+
+/** The base as `main`, and a fork's commit as `fork`, which is checked out. */
+async function forked(t: Test, declared: Declared) {
+  const files = filesOf(declared);
+  const workspace = await makeRepository(t, files);
+  const sha = (await workspace.git("rev-parse", "HEAD")).trim();
+  await workspace.git("checkout", "--quiet", "-b", "fork");
+  for (const [name, text] of Object.entries(theirs)) await workspace.write(name, text);
+  await chmod(join(workspace.path, "run-me"), 0o755);
+  await workspace.git("add", ".");
+  await workspace.git("commit", "--quiet", "--message=Theirs");
+  const named = Object.entries(files).map(([name, text]) => [`${sha}:${name}`, text] as const);
+  const github = {
+    permissions: { maintainer: "write", stranger: "write" },
+    files: Object.fromEntries(named),
+  };
+  const step = (more: { event?: string; given?: Readonly<Record<string, string>> } = {}) =>
+    tryEvent(t, more.event ?? "workflow-dispatch", {
+      workspace,
+      github,
+      env: { GITHUB_SHA: sha },
+      given: {
+        entry: "e.json",
+        rehearse: "r.rehearsal.json",
+        "provider-base-url": "",
+        "provider-api-key": "",
+        "in-place": "true",
+        journal: "journal.jsonl",
+        ...more.given,
+      },
+    });
+  return { workspace, sha, step };
+}
+
+function ran(workspace: Workspace): Promise<string> {
+  return readFile(join(workspace.path, "ran"), "utf8").catch(() => "nothing");
+}
+
+function assertRefused(tried: Tried, pattern: RegExp): void {
+  assertNothingRan(tried, "failure");
+  assert.match(tried.result.outputs["reason"] ?? "", pattern);
+}
+
+describe("where another commit is checked out", () => {
+  const tools: Readonly<Record<string, object>> = {
+    "node with a script": { command: ["node", "scripts/x.mjs"] },
+    "a script by its path": { command: ["./run-me"] },
+    "an option that loads a file": { command: ["node", "--import=./scripts/x.mjs", "-e", "0"] },
+    "npm, which runs what package.json says": { command: ["npm", "run", "x"] },
+    "a module": { module: "scripts/x.ts" },
+    "a build": {
+      command: ["true"],
+      build: { command: ["npm", "run", "x"], inputs: ["**"] },
+    },
+  };
+  for (const [what, tool] of Object.entries(tools)) {
+    it(`no tool of the entry is started: ${what}`, async (t) => {
+      const { workspace, sha, step } = await forked(t, { tools: { x: tool } });
+      assertRefused(await step(), new RegExp(`not at ${sha}.*\`tools.x\`.*Check out ${sha}`));
+      assert.equal(await ran(workspace), "nothing");
+      if (what === "a script by its path") return;
+      await workspace.git("checkout", "--quiet", "--force", "main");
+      const { result } = await step();
+      assert.equal(result.code, 0, result.raw);
+    });
+  }
+
+  it("tools that no task of the job may call are no reason to refuse it", async (t) => {
+    const declared = { tools: { x: { command: ["node", "scripts/x.mjs"] } }, allowed: [] };
+    const { result } = await (await forked(t, declared)).step();
+    assert.equal(result.code, 0, result.raw);
+  });
+
+  it("a server that is a file of the checkout is not started, by its name or through a link", async (t) => {
+    for (const [command, ...args] of [
+      [node, "scripts/x.mjs"],
+      ["./run-me"],
+      [node, "-r", "./scripts/../scripts/x.mjs"],
+    ]) {
+      const { workspace, step } = await forked(t, { mcpServers: { s: { command, args } } });
+      assertRefused(await step(), /`mcpServers.s` starts (?:scripts\/x.mjs|run-me)/);
+      assert.equal(await ran(workspace), "nothing");
+    }
+  });
+
+  it("any other server starts in an empty folder, where nothing of the checkout is", async (t) => {
+    const mcpServers = { s: { command: node, args: [fixture, "where"] } };
+    const { workspace, step } = await forked(t, { mcpServers });
+    const { result } = await step();
+    assert.equal(result.code, 0, result.raw);
+    const journal = await workspace.read("journal.jsonl");
+    assert.match(journal, /entries=0/);
+    await workspace.git("checkout", "--quiet", "--force", "main");
+    const trusted = await step();
+    assert.equal(trusted.result.code, 0, trusted.result.raw);
+    assert.match(await workspace.read("journal.jsonl"), /entries=[1-9]/);
+  });
+
+  it("a person is told that commands may run its files", async (t) => {
+    for (const [permissions, expected] of [
+      [{ shell: ["npm test"] }, 1],
+      ["workspace", 1],
+      ["read-only", 0],
+    ] as const) {
+      const declared = { permissions };
+      const { result } = await (await forked(t, declared)).step();
+      assert.equal(result.code, 0, result.raw);
+      const warnings = result.commands.filter(
+        ({ name, message }) => name === "warning" && message.includes("npm test"),
+      );
+      assert.equal(warnings.length, expected, result.raw);
+    }
+  });
+});
+
+describe("a second checkout in the workspace", () => {
+  it("holds data: no tool and no server is one of its files, by its name or through a link", async (t) => {
+    const { workspace, sha, step } = await forked(t, {
+      tools: {
+        x: { command: ["node", "pr/scripts/x.mjs"] },
+        y: { module: "linked/x.ts" },
+      },
+      mcpServers: { s: { command: node, args: ["pr/scripts/x.mjs"] } },
+    });
+    await workspace.git("checkout", "--quiet", "--force", "main");
+    await workspace.git("worktree", "add", "--quiet", "pr", "fork");
+    await symlink("pr/scripts", join(workspace.path, "linked"));
+    const tried = await step();
+    assertNothingRanBut(tried, [
+      new RegExp(`\`tools.x\` runs pr/scripts/x.mjs.*not at ${sha}`),
+      /`tools.y` runs linked\/x.ts/,
+      /`mcpServers.s` runs pr\/scripts\/x.mjs/,
+    ]);
+    assert.equal(await ran(workspace), "nothing");
+  });
+
+  it("may be named to a tool as data", async (t) => {
+    const { workspace, step } = await forked(t, {
+      tools: { x: { command: ["node", "scripts/x.mjs", "pr", "pr/package.json"] } },
+    });
+    await workspace.git("checkout", "--quiet", "--force", "main");
+    await workspace.git("worktree", "add", "--quiet", "pr", "fork");
+    const { result } = await step();
+    assert.equal(result.code, 0, result.raw);
+    assert.equal(await ran(workspace), "base");
+  });
+
+  it("about a fork, beside the event's own commit, leaves the tools of that commit", async (t) => {
+    const { workspace, step } = await forked(t, {
+      tools: { x: { command: ["node", "scripts/x.mjs"] } },
+    });
+    await workspace.git("checkout", "--quiet", "--force", "main");
+    const { result } = await step({ event: "pull-request-target" });
+    assert.equal(result.code, 0, result.raw);
+    assert.equal(await ran(workspace), "base");
+  });
+});
+
+function assertNothingRanBut(tried: Tried, patterns: readonly RegExp[]): void {
+  assert.equal(tried.result.code, 1, tried.result.raw);
+  assert.equal(tried.modelRequests, 0);
+  for (const pattern of patterns) assert.match(tried.result.outputs["reason"] ?? "", pattern);
+}

@@ -1,0 +1,47 @@
+/** Where processes are started: few places, each of which decides what its process sees and which program it is. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const source = fileURLToPath(new URL("../../src/", import.meta.url));
+const texts = new Map(
+  readdirSync(source, { recursive: true, encoding: "utf8" })
+    .map((file) => file.replaceAll("\\", "/"))
+    // The command line calls itself a program.
+    .filter((file) => file.endsWith(".ts") && !/^(?:generated|cli)\//.test(file))
+    .map((file) => [file, readFileSync(join(source, file), "utf8")] as const),
+);
+
+function filesWith(pattern: RegExp): string[] {
+  return [...texts].flatMap(([file, text]) => (pattern.test(text) ? [file] : [])).sort();
+}
+
+describe("the source", () => {
+  const places: readonly (readonly [string, RegExp, string])[] = [
+    [
+      "by Node",
+      /^import (?!type )[^;]*from "(?:node:)?child_process"|require\("(?:node:)?child_process"\)|import\("(?:node:)?child_process"\)/m,
+      "calls/mcp-program.ts platform/processes.ts platform/programs.ts",
+    ],
+    ["by the SDK", /\bnew CopilotClient\(/, "runtime/runtime-process.ts"],
+    ["as a thread or a cluster", /"(?:node:)?(?:worker_threads|cluster)"/, ""],
+    [
+      "through ours",
+      /(?<![#.\w])(?:startProgram|runToEnd|runProgram)\(/,
+      "calls/preparation.ts calls/programs.ts platform/git.ts platform/named-pipes.ts platform/processes.ts " +
+        "platform/programs.ts runtime/download-runtime.ts runtime/install-runtime.ts workflow/bash-shell.ts workflow/python.ts",
+    ],
+  ];
+  for (const [how, pattern, files] of places) {
+    it(`processes are started ${how} in these places only`, () =>
+      assert.deepEqual(filesWith(pattern).join(" "), files));
+  }
+
+  it("passes no process the whole of our environment", () => {
+    const passedOn =
+      /\benv: (?:process\.env|environment|processEnvironment\(\))\b|\.\.\.process\.env/;
+    assert.deepEqual(filesWith(passedOn), []);
+  });
+});
