@@ -1,6 +1,7 @@
 /** How a process that reads and computes a lot stays responsive: signals and timers are never kept waiting. */
 import type { Readable } from "node:stream";
 import { setImmediate as nextRound } from "node:timers/promises";
+import { systemClock } from "./clock.ts";
 
 /** For how long long work may keep the event loop, in milliseconds. */
 const longest = 10;
@@ -43,7 +44,7 @@ export function readCalmly(stream: Readable, take: (piece: Buffer) => void): voi
       setImmediate(() => {
         const took = performance.now() - began;
         if (took < shortest) next();
-        else setTimeout(next, took);
+        else void systemClock.sleep(took).then(next);
       });
     };
     pass(0);

@@ -249,6 +249,19 @@ async function startTask(task: string, sessionId: string, input = ""): Promise<s
 const generated = (feed: readonly Answer[]): unknown[] =>
   feed.filter((one) => one["callback"] === "onGeneratedUserPrompt").map((one) => one["prompt"]);
 
+/** The feeds of the first task of a job, once its session has been asked. */
+async function sessionAtWork(
+  job: string,
+): Promise<{ readonly jobId: string; readonly feed: string; readonly session: string }> {
+  const jobId = await server.startJob(job);
+  const [work] = await server.takeUntil(`copilot/job/${jobId}`, (one) => "workId" in one);
+  const feed = `copilot/task/${String(work?.["taskId"])}`;
+  const responses = await server.takeUntil(feed, (one) => one["callback"] === "taskSessionStarted");
+  const session = `copilot/session/${String(responses.at(-1)?.["sessionId"])}`;
+  await server.takeUntil(session, (one) => one["callback"] === "onMessage");
+  return { jobId, feed, session };
+}
+
 describe("a task in a borrowed session", { concurrency: 4 }, () => {
   for (const [name, { feed, prompts }] of Object.entries(played)) {
     it(`reports its criteria and its retries: ${name}`, async () => {
@@ -436,14 +449,7 @@ describe("a task of a job", { concurrency: 4 }, () => {
   });
 
   it("replaces a session that a client stops", async () => {
-    const jobId = await server.startJob("hangsOnce");
-    const [work] = await server.takeUntil(`copilot/job/${jobId}`, (one) => "workId" in one);
-    const feed = `copilot/task/${String(work?.["taskId"])}`;
-    const [started] = (
-      await server.takeUntil(feed, (one) => one["callback"] === "taskSessionStarted")
-    ).slice(-1);
-    const session = `copilot/session/${String(started?.["sessionId"])}`;
-    await server.takeUntil(session, (one) => one["callback"] === "onMessage");
+    const { jobId, feed, session } = await sessionAtWork("hangsOnce");
     assert.deepEqual(await server.post(`${session}/stop`), { result: "Closed" });
     await server.drain(session);
     const rest = await server.drain(feed);
@@ -456,14 +462,7 @@ describe("a task of a job", { concurrency: 4 }, () => {
   });
 
   it("can be stopped, and its session talked to until then", async () => {
-    const jobId = await server.startJob("hangs");
-    const [work] = await server.takeUntil(`copilot/job/${jobId}`, (one) => "workId" in one);
-    const feed = `copilot/task/${String(work?.["taskId"])}`;
-    const [started] = (
-      await server.takeUntil(feed, (one) => one["callback"] === "taskSessionStarted")
-    ).slice(-1);
-    const session = `copilot/session/${String(started?.["sessionId"])}`;
-    await server.takeUntil(session, (one) => one["callback"] === "onMessage");
+    const { jobId, feed, session } = await sessionAtWork("hangs");
     assert.deepEqual(await server.post(`${feed}/stop`), { result: "Closed" });
     await server.drain(feed);
     await server.drain(session);
