@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 import type { SessionActivity } from "../../src/events/session-activity.ts";
 import { CallLedger } from "../../src/sessions/call-ledger.ts";
 import { Translator } from "../../src/sessions/translate.ts";
+import { TurnState } from "../../src/sessions/turn-state.ts";
 import { event, idle, message, toolEnd, toolStart } from "./events.ts";
 
 function translate(...events: readonly SessionEvent[]): string[] {
@@ -291,4 +292,27 @@ it("of two calls of one answer with the same id both fail, also one that ends be
     .flatMap((one) => ledger.read(one))
     .flatMap((one) => (one.type === "tool.execution_complete" ? [one.data.success] : []));
   assert.deepEqual(ends, [false, false, true]);
+});
+
+it("counts no call of an answer whose id a later call of it has, although the first has ended well", () => {
+  const ledger = new CallLedger();
+  const state = new TurnState({ modelId: "m", baseUrl: undefined });
+  for (const one of [
+    event("assistant.turn_start"),
+    toolStart("a", "job_prepare_document"),
+    toolEnd("a"),
+    toolStart("a", "job_boolean_true"),
+    toolEnd("a"),
+    toolStart("b", "view"),
+    toolEnd("b"),
+  ])
+    for (const whole of ledger.read(one)) state.accept(whole);
+  assert.deepEqual(
+    state.toolCalls().map(({ name, succeeded }) => [name, succeeded]),
+    [
+      ["job_prepare_document", false],
+      ["job_boolean_true", false],
+      ["view", true],
+    ],
+  );
 });
