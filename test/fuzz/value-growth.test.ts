@@ -259,7 +259,7 @@ const schemas = fc.letrec<{ schema: object | boolean }>((tie) => {
     schema: fc.oneof(
       { maxDepth: 3 },
       fc.boolean(),
-      several.map((fields) => Object.assign({}, ...fields) as object),
+      several.map((fields) => Object.fromEntries(fields.flatMap((one) => Object.entries(one)))),
     ),
   };
 }).schema;
