@@ -1,6 +1,7 @@
 /**
- * The regular expressions of users: of a rehearsal, a workflow or a JSON Schema. A match takes time in proportion to the text, whatever the expression: they
- * run on an automaton (RE2), not on the backtracking of `RegExp`, which no limit of a run can interrupt.
+ * The regular expressions of users: of a rehearsal, a workflow or a JSON Schema. A match takes time in proportion to
+ * the text, whatever the expression: they run on an automaton (RE2), not on the backtracking of `RegExp`, which no
+ * limit of a run can interrupt.
  */
 import { RE2JS } from "re2js";
 

@@ -124,7 +124,7 @@ function isClean(result: string, mayRead: (path: string) => boolean, place: Plac
   });
 }
 
-/** `[grep content … under FOLDER; note]`. It repeats what the model searched for: no one expression, which would go over it again and again. */
+/** `[grep content … under FOLDER; note]`. One expression for it takes the square of its length. */
 function readHeading(
   line: string,
 ): { readonly folder: string; readonly showsContent: boolean } | undefined {

@@ -77,7 +77,7 @@ for (const [name, read] of Object.entries(readers)) {
       const make = (size: number): string =>
         begin + middle.repeat(Math.ceil(size / middle.length)) + end;
       // First what never ends where the time is exponential.
-      linearInTime({ name: `${name}, ${kind}`, make, run: read, sizes: [20, 40] });
+      linearInTime({ name: `${name}, ${kind}`, make, run: read, sizes: [12, 24] });
       linearInTime({ name: `${name}, ${kind}`, make, run: read, sizes: [2_000, 32_000] });
     }
   });
@@ -104,7 +104,7 @@ test("a script of awk or sed is judged in linear time", () => {
     const name = `${begin}${middle}`;
     const run = (line: string): unknown =>
       decideShell(line, ["awk **", "sed **"], [], "linux", () => false);
-    linearInTime({ name, make, run, sizes: [60, 120] });
+    linearInTime({ name, make, run, sizes: [36, 72] });
     linearInTime({ name, make, run, sizes: [2_000, 16_000] });
   }
 });

@@ -108,7 +108,7 @@ const attacks: Readonly<Record<string, Attack>> = {
 for (const [name, { schema, make }] of Object.entries(attacks)) {
   test(`${name}: checked in linear time, or refused`, () => {
     const check = checkOf(schema);
-    linearInTime({ name, make, run: check, sizes: [20, 40] });
+    linearInTime({ name, make, run: check, sizes: [12, 24] });
     linearInTime({ name, make, run: check, sizes: [2_000, 16_000] });
   });
 }
@@ -208,7 +208,10 @@ const value = fc.letrec<{ value: unknown }>((tie) => ({
     { maxDepth: 4 },
     leaf,
     fc.array(tie("value"), { maxLength: 3 }),
-    fc.dictionary(fc.constantFrom("a", "ab", "b", "c"), tie("value"), { maxKeys: 3, noNullPrototype: true }),
+    fc.dictionary(fc.constantFrom("a", "ab", "b", "c"), tie("value"), {
+      maxKeys: 3,
+      noNullPrototype: true,
+    }),
   ),
 })).value;
 const names = fc.constantFrom("a", "ab", "b", "c");
@@ -256,7 +259,7 @@ const schemas = fc.letrec<{ schema: object | boolean }>((tie) => {
     schema: fc.oneof(
       { maxDepth: 3 },
       fc.boolean(),
-      several.map((fields) => Object.assign({}, ...fields) as object),
+      several.map((fields) => Object.fromEntries(fields.flatMap((one) => Object.entries(one)))),
     ),
   };
 }).schema;
