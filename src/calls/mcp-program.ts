@@ -85,7 +85,7 @@ export class ServerProgram implements Transport {
     this.#child = child;
     this.pid = child.pid ?? null;
     child.stdin.on("error", (error) => this.onerror?.(error));
-    readCalmly(child.stdout, (piece) => this.#read(piece));
+    const reading = readCalmly(child.stdout, (piece) => this.#read(piece));
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#errors = (this.#errors + text).slice(-2 * keptErrors);
     });
@@ -100,7 +100,7 @@ export class ServerProgram implements Transport {
           resolve();
         };
         const wait = setTimeout(done, drainMs);
-        child.once("close", done);
+        child.once("close", () => void reading.drained().then(done));
       });
     });
     return new Promise((resolve, reject) => {

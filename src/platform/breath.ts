@@ -1,6 +1,6 @@
 /** How a process that reads and computes a lot stays responsive: signals and timers are never kept waiting. */
 import type { Readable } from "node:stream";
-import { setImmediate as nextRound } from "node:timers/promises";
+import { setImmediate as nextRound, setTimeout as sleep } from "node:timers/promises";
 
 /** For how long long work may keep the event loop, in milliseconds. */
 const longest = 10;
@@ -29,23 +29,54 @@ export class Breath {
  * as the piece has taken: by itself, a stream passes on megabytes at once if a program writes them faster than they are
  * read, and a cancellation, which takes many rounds of the event loop, would wait in each of them.
  */
-export function readCalmly(stream: Readable, take: (piece: Buffer) => void): void {
+export function readCalmly(stream: Readable, take: (piece: Buffer) => void): CalmReading {
+  const pieces: Buffer[] = [];
+  let reading: Promise<void> | undefined;
+  let isStopped = false;
+  const pass = async (): Promise<void> => {
+    for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) {
+      for (let from = 0; from < piece.length && !isStopped; from += longestPiece) {
+        const began = performance.now();
+        take(piece.subarray(from, from + longestPiece));
+        await restSince(began);
+      }
+    }
+    reading = undefined;
+    stream.resume();
+  };
   stream.on("data", (piece: Buffer) => {
     stream.pause();
-    const pass = (from: number): void => {
-      // Nobody expects anything of a stream that was given up.
-      if (stream.destroyed) return;
-      const to = from + longestPiece;
-      const next = to < piece.length ? () => pass(to) : () => void stream.resume();
-      const began = performance.now();
-      take(piece.subarray(from, to));
-      // In the next round, when the promises that it has settled were dealt with.
-      setImmediate(() => {
-        const took = performance.now() - began;
-        if (took < shortest) next();
-        else setTimeout(next, took);
-      });
-    };
-    pass(0);
+    // When a child process exits, Node resumes its streams: more may come before this one was passed on.
+    pieces.push(piece);
+    reading ??= pass();
   });
+  return {
+    drained: async () => {
+      while (reading !== undefined) await reading;
+    },
+    stop: () => (isStopped = true),
+  };
+}
+
+export interface CalmReading {
+  /** Resolves when all that came has been passed on. The stream may have closed before. */
+  drained(): Promise<void>;
+  /** Nothing is passed on any more. */
+  stop(): void;
+}
+
+/** The same for a stream of the web. */
+export async function* inCalmPieces(piece: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let from = 0; from < piece.length; from += longestPiece) {
+    const began = performance.now();
+    yield piece.subarray(from, from + longestPiece);
+    await restSince(began);
+  }
+}
+
+async function restSince(began: number): Promise<void> {
+  // In the next round, the promises that it has settled were dealt with.
+  await nextRound();
+  const took = performance.now() - began;
+  if (took >= shortest) await sleep(took);
 }

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { Readable } from "node:stream";
-import { readCalmly } from "./breath.ts";
+import { readCalmly, type CalmReading } from "./breath.ts";
 import { signalGroup } from "./processes.ts";
 import { errorCode, errorMessage } from "./system-error.ts";
 
@@ -92,6 +92,7 @@ export function startProgram(
   }
   let stderr = "";
   let lastOutput = -Infinity;
+  const readings: CalmReading[] = [];
   const third = child.stdio[3];
   if (onOutput === undefined) {
     stdout?.resume();
@@ -101,10 +102,11 @@ export function startProgram(
   } else {
     const read = (stream: Readable | null, name: OutputStream): void => {
       if (stream === null) return;
-      readCalmly(stream, (piece) => {
+      const reading = readCalmly(stream, (piece) => {
         lastOutput = performance.now();
         onOutput(piece, name);
       });
+      readings.push(reading);
     };
     read(stdout, "stdout");
     read(errors, "stderr");
@@ -118,6 +120,7 @@ export function startProgram(
   stdin?.end(input);
   const ended = new Promise<ProgramEnd>((resolve) => {
     const finish = (end: ProgramEnd): void => {
+      for (const reading of readings) reading.stop();
       for (const stream of [stdin, stdout, errors, third]) stream?.destroy();
       resolve(end);
     };
@@ -141,7 +144,10 @@ export function startProgram(
         );
       };
       let wait = setTimeout(check, quietMilliseconds);
-      child.once("close", done);
+      child.once("close", () => {
+        clearTimeout(wait);
+        void Promise.all(readings.map(async (one) => one.drained())).then(done);
+      });
     });
   });
   return {
