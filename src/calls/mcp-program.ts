@@ -100,7 +100,7 @@ export class ServerProgram implements Transport {
           resolve();
         };
         const wait = setTimeout(done, drainMs);
-        child.once("close", () => void reading.drained().then(done));
+        child.once("close", () => void reading.drained().then(() => done()));
       });
     });
     return new Promise((resolve, reject) => {

@@ -31,35 +31,33 @@ export class Breath {
  */
 export function readCalmly(stream: Readable, take: (piece: Buffer) => void): CalmReading {
   const pieces: Buffer[] = [];
-  let reading: Promise<void> | undefined;
-  let isStopped = false;
+  const stop = new AbortController();
+  let reading = Promise.resolve();
+  let isReading = false;
   const pass = async (): Promise<void> => {
     for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) {
-      for (let from = 0; from < piece.length && !isStopped; from += longestPiece) {
+      for (let from = 0; from < piece.length && !stop.signal.aborted; from += longestPiece) {
         const began = performance.now();
         take(piece.subarray(from, from + longestPiece));
         await restSince(began);
       }
     }
-    reading = undefined;
+    isReading = false;
     stream.resume();
   };
   stream.on("data", (piece: Buffer) => {
     stream.pause();
     // When a child process exits, Node resumes its streams: more may come before this one was passed on.
     pieces.push(piece);
-    reading ??= pass();
+    if (isReading) return;
+    isReading = true;
+    reading = pass();
   });
-  return {
-    drained: async () => {
-      while (reading !== undefined) await reading;
-    },
-    stop: () => (isStopped = true),
-  };
+  return { drained: () => reading, stop: () => stop.abort() };
 }
 
 export interface CalmReading {
-  /** Resolves when all that came has been passed on. The stream may have closed before. */
+  /** Resolves when all that has come was passed on, if nothing more comes: for a stream that has closed. */
   drained(): Promise<void>;
   /** Nothing is passed on any more. */
   stop(): void;

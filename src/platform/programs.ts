@@ -146,7 +146,7 @@ export function startProgram(
       let wait = setTimeout(check, quietMilliseconds);
       child.once("close", () => {
         clearTimeout(wait);
-        void Promise.all(readings.map(async (one) => one.drained())).then(done);
+        void Promise.all(readings.map(async (one) => one.drained())).then(() => done());
       });
     });
   });
