@@ -1,6 +1,7 @@
 /** What goes between us and an MCP server at an address: requests that are answered, and bodies of a bounded size. */
 
 import type { Transport } from "@modelcontextprotocol/client";
+import { inCalmPieces } from "../platform/breath.ts";
 import { JsonSize } from "./json-size.ts";
 import { tooLarge } from "./mcp-lines.ts";
 import { longestMessage } from "./mcp-program.ts";
@@ -47,7 +48,7 @@ function limited(most: number, byEvent: boolean): TransformStream<Uint8Array, Ui
   let length = 0;
   let size = new JsonSize();
   return new TransformStream({
-    transform(piece, controller) {
+    async transform(piece, controller) {
       let rest = piece;
       const end = byEvent ? endOfLastEvent(piece) : -1;
       if (end !== -1) {
@@ -58,8 +59,9 @@ function limited(most: number, byEvent: boolean): TransformStream<Uint8Array, Ui
       length += rest.length;
       size.add(rest);
       const more = tooLarge(length, most, size);
-      if (more === undefined) controller.enqueue(piece);
-      else controller.error(new Error(`The server sent more than ${more} at once.`));
+      if (more === undefined) {
+        for await (const part of inCalmPieces(piece)) controller.enqueue(part);
+      } else controller.error(new Error(`The server sent more than ${more} at once.`));
     },
   });
 }

@@ -30,23 +30,52 @@ export class Breath {
  * as the piece has taken: by itself, a stream passes on megabytes at once if a program writes them faster than they are
  * read, and a cancellation, which takes many rounds of the event loop, would wait in each of them.
  */
-export function readCalmly(stream: Readable, take: (piece: Buffer) => void): void {
+export function readCalmly(stream: Readable, take: (piece: Buffer) => void): CalmReading {
+  const pieces: Buffer[] = [];
+  const stop = new AbortController();
+  let reading = Promise.resolve();
+  let isReading = false;
+  const pass = async (): Promise<void> => {
+    for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) {
+      for (let from = 0; from < piece.length && !stop.signal.aborted; from += longestPiece) {
+        const began = performance.now();
+        take(piece.subarray(from, from + longestPiece));
+        await restSince(began);
+      }
+    }
+    isReading = false;
+    stream.resume();
+  };
   stream.on("data", (piece: Buffer) => {
     stream.pause();
-    const pass = (from: number): void => {
-      // Nobody expects anything of a stream that was given up.
-      if (stream.destroyed) return;
-      const to = from + longestPiece;
-      const next = to < piece.length ? () => pass(to) : () => void stream.resume();
-      const began = performance.now();
-      take(piece.subarray(from, to));
-      // In the next round, when the promises that it has settled were dealt with.
-      setImmediate(() => {
-        const took = performance.now() - began;
-        if (took < shortest) next();
-        else void systemClock.sleep(took).then(next);
-      });
-    };
-    pass(0);
+    // When a child process exits, Node resumes its streams: more may come before this one was passed on.
+    pieces.push(piece);
+    if (isReading) return;
+    isReading = true;
+    reading = pass();
   });
+  return { drained: () => reading, stop: () => stop.abort() };
+}
+
+export interface CalmReading {
+  /** Resolves when all that has come was passed on, if nothing more comes: for a stream that has closed. */
+  drained(): Promise<void>;
+  /** Nothing is passed on any more. */
+  stop(): void;
+}
+
+/** The same for a stream of the web. */
+export async function* inCalmPieces(piece: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let from = 0; from < piece.length; from += longestPiece) {
+    const began = performance.now();
+    yield piece.subarray(from, from + longestPiece);
+    await restSince(began);
+  }
+}
+
+async function restSince(began: number): Promise<void> {
+  // In the next round, the promises that it has settled were dealt with.
+  await nextRound();
+  const took = performance.now() - began;
+  if (took >= shortest) await systemClock.sleep(took);
 }

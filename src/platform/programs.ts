@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { Readable, type Writable } from "node:stream";
 import { onAbort, unlessStuck, within, type Occasion } from "../events/waiting.ts";
-import { readCalmly } from "./breath.ts";
+import { readCalmly, type CalmReading } from "./breath.ts";
 import { systemClock } from "./clock.ts";
 import { signalGroup } from "./processes.ts";
 import { resolveCommand } from "./search-path.ts";
@@ -108,6 +108,7 @@ export function startProgram(
   }
   let stderr = "";
   let lastOutput = -Infinity;
+  const readings: CalmReading[] = [];
   const third = child.stdio[3];
   if (onOutput === undefined) {
     stdout?.resume();
@@ -117,10 +118,11 @@ export function startProgram(
   } else {
     const read = (stream: Readable | null, name: OutputStream): void => {
       if (stream === null) return;
-      readCalmly(stream, (piece) => {
+      const reading = readCalmly(stream, (piece) => {
         lastOutput = performance.now();
         onOutput(piece, name);
       });
+      readings.push(reading);
     };
     read(stdout, "stdout");
     read(errors, "stderr");
@@ -136,6 +138,7 @@ export function startProgram(
   if (!keepsRunning) for (const part of [child, stdin, stdout, errors]) unref(part);
   const ended = new Promise<ProgramEnd>((resolve) => {
     const finish = (end: ProgramEnd): void => {
+      for (const reading of readings) reading.stop();
       for (const stream of [stdin, stdout, errors, third]) stream?.destroy();
       resolve(end);
     };
@@ -145,7 +148,9 @@ export function startProgram(
         code === null
           ? { kind: "killed", signal: by ?? undefined }
           : { kind: "exited", code, stderr };
-      const closed = new Promise<void>((done) => child.once("close", () => done()));
+      const closed = new Promise<void>((done) => child.once("close", () => done())).then(() =>
+        Promise.all(readings.map((reading) => reading.drained())),
+      );
       void drained(closed, () => lastOutput).then(() => finish(end()));
     });
   });
@@ -161,7 +166,7 @@ export function startProgram(
  * The last output of a program is read after its exit. A child that holds the pipes open is not waited for, unless it
  * prints, and then not for long.
  */
-async function drained(closed: Promise<void>, lastOutput: () => number): Promise<void> {
+async function drained(closed: Promise<unknown>, lastOutput: () => number): Promise<void> {
   const exited = performance.now();
   for (;;) {
     const now = performance.now();
