@@ -9,7 +9,17 @@ import { searchConfiguration } from "../../src/sessions/search-configuration.ts"
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const prefixes = ["", "#", ".#", ".", "._", "~", "~$", ".~lock.", "x"];
-const names = [".netrc", "_netrc", ".npmrc", ".git-credentials", ".ssh", ".envrc", ".env", "gha-creds-1.json", "a.env"];
+const names = [
+  ".netrc",
+  "_netrc",
+  ".npmrc",
+  ".git-credentials",
+  ".ssh",
+  ".envrc",
+  ".env",
+  "gha-creds-1.json",
+  "a.env",
+];
 const endings = [
   ["", "~", "#", " copy", ".", ".bak", ".local~", "-local", "_local", ",v", "%", "x", "rc"],
   [".example", ".EXAMPLE", ".exampl", ".examples", ".example.x", ".example-eu", ".e", ".d"],
