@@ -5,16 +5,9 @@
  */
 import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { stepFileNames } from "../app/step-files.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { Environment } from "./inputs.ts";
-
-const names = [
-  "GITHUB_OUTPUT",
-  "GITHUB_ENV",
-  "GITHUB_PATH",
-  "GITHUB_STATE",
-  "GITHUB_STEP_SUMMARY",
-] as const;
 
 /** The runner takes no larger ones. In bytes. */
 const longest = 16 * 1024 * 1024;
@@ -28,7 +21,9 @@ export interface StepFiles {
 
 /** `given`: names of variables that commands or tools may see. */
 export function watchStepFiles(environment: Environment, given: ReadonlySet<string>): StepFiles {
-  const watched = names.filter((name) => !given.has(name) && (environment[name] ?? "") !== "");
+  const watched = stepFileNames.filter(
+    (name) => !given.has(name) && (environment[name] ?? "") !== "",
+  );
   const look = (): readonly string[] => watched.map((name) => stateOf(environment[name] ?? ""));
   const before = look();
   let changed: readonly string[] = [];

@@ -14,6 +14,7 @@ import { newRunId, type Reporter, type ReporterFailure } from "../events/sink.ts
 import { withoutAdvice } from "./verdict.ts";
 import { openJournal } from "../journal/write.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
+import { stepFiles } from "./step-files.ts";
 import { permissionsOfTask } from "./run-spec.ts";
 import { systemClock } from "../platform/clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
@@ -94,7 +95,9 @@ export class HostedRuns {
       environment,
       ...(gitHubToken === undefined ? {} : { gitHubToken }),
       ...(transport === undefined ? {} : { transport }),
-      kept: [...kept, journals, feedsFolder].filter((path) => path !== undefined),
+      kept: [...kept, journals, feedsFolder, ...stepFiles(environment)].filter(
+        (path) => path !== undefined,
+      ),
       onReporterFailure: warnOf,
     });
     this.#offered = new OfferedModels(clock, () => this.host.listModels());

@@ -24,6 +24,7 @@ import { createHtmlReport } from "./html-report.ts";
 import { createRecording } from "./recording.ts";
 import { serverSecrets } from "./server-variables.ts";
 import { runSpec } from "./run-spec.ts";
+import { stepFiles } from "./step-files.ts";
 import { createStepHistory } from "./step-history.ts";
 import { createVerdict } from "./verdict.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
@@ -228,15 +229,8 @@ function orAbandon<T>(files: readonly OwnReporter[], start: () => T): T {
 
 /** Files the run writes; agents must not write them. */
 function ownFiles({ journal, record, htmlReport, history, environment }: RunOptions): string[] {
-  const ofStep = [
-    "GITHUB_STEP_SUMMARY",
-    "GITHUB_OUTPUT",
-    "GITHUB_ENV",
-    "GITHUB_PATH",
-    "GITHUB_STATE",
-  ];
-  const paths = [journal, record, htmlReport, history, ...ofStep.map((name) => environment[name])];
-  return paths.filter((path) => path !== undefined).filter((path) => path !== "");
+  const paths = [journal, record, htmlReport, history].filter((path) => path !== undefined);
+  return [...paths, ...stepFiles(environment)];
 }
 
 function openTerminal({

@@ -1,0 +1,18 @@
+import type { Environment } from "../platform/environment.ts";
+
+/** The files through which a step of GitHub Actions speaks to the runner and to later steps. */
+export const stepFileNames = [
+  "GITHUB_OUTPUT",
+  "GITHUB_ENV",
+  "GITHUB_PATH",
+  "GITHUB_STATE",
+  "GITHUB_STEP_SUMMARY",
+] as const;
+
+/** Those that there are; no file tool of an agent writes to them. */
+export function stepFiles(environment: Environment): readonly string[] {
+  return stepFileNames.flatMap((name) => {
+    const path = environment[name] ?? "";
+    return path === "" ? [] : [path];
+  });
+}
