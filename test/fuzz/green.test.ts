@@ -192,7 +192,6 @@ function endOf({ answers, last }: Turn): TurnEnd {
     case "cut, then whole":
       break;
   }
-  const all = answers.flat();
   const seen = answers.flatMap((answer) =>
     answer.map((call): readonly [string, boolean] => [
       call.tool,
@@ -200,7 +199,8 @@ function endOf({ answers, last }: Turn): TurnEnd {
         call.tool !== "no_such_tool" &&
         // The runtime keeps an answer to itself whose calls are no objects.
         !answer.some((one) => one.arguments === "no object") &&
-        (call.id === undefined || all.filter(({ id }) => id === call.id).length === 1),
+        // A later answer may use an id again.
+        (call.id === undefined || answer.filter(({ id }) => id === call.id).length === 1),
     ]),
   );
   return { kind: last === "cut" ? "cut" : "whole", calls: seen };
