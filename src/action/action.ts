@@ -62,7 +62,7 @@ export async function runAction(cancellation: Cancellation): Promise<Ending> {
   const redactor = createRedactor([...knownSecrets({ environment }), ...secretInputs(environment)]);
   const step = new Step(environment, core, redactor, cancellation);
   cancellation.onLastCall = () => step.saveWhatIsKnown();
-  // Node would print it as it is.
+  // Node would print it without escaping it.
   const onUncaught = (error: unknown): void => void step.endAtOnce(error);
   process.on("uncaughtException", onUncaught);
   try {
@@ -200,7 +200,7 @@ class Step {
       if (foreign !== undefined) failures.push(foreign);
       for (const failure of failures) this.#warn(failure);
       const outputs = this.#githubRun.outputs();
-      // What was asked for is missing, or can't be trusted: a run that went well otherwise is no success.
+      // A requested record is incomplete or can't be trusted: a run that went well otherwise is no success.
       const isWhole = report.complete && foreign === undefined;
       const incomplete = report.outcome.kind === "succeeded" && !isWhole;
       if (paths.rehearse !== undefined) this.#tellRehearsal(paths.rehearse, report);

@@ -19,7 +19,7 @@ import { Stop } from "./stop.ts";
 import { areAt } from "./trust.ts";
 import { isBelow } from "./workspace-paths.ts";
 
-/** Throws a `Stop` with every program that may not be started. Returns what a person should know. */
+/** Throws a `Stop` with every program that may not be started. Returns warnings. */
 export async function checkPrograms(
   { workspace, environment }: Pick<Setting, "workspace" | "environment">,
   workTree: WorkTree,

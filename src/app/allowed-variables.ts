@@ -9,7 +9,7 @@ export interface AllowedVariables {
   readonly env?: readonly string[] | undefined;
 }
 
-/** All of it, as far as it is there. Nobody gets another `PATH` than every process. */
+/** The variables that are set, with their values. `PATH` has the value that every started process gets. */
 export function allowedOf({
   environment,
   env = [],

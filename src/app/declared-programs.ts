@@ -1,4 +1,4 @@
-/** The programs that the entry declares and a job may start: for an edge that must know whose they are beforehand. */
+/** The programs that an entry declares and a job may start, so that the action can check beforehand where they come from. */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Permissions } from "../entry/model.ts";
@@ -11,13 +11,13 @@ export interface DeclaredProgram {
   readonly kind: "tool" | "server";
   /** `tools.build`, `mcpServers.docs` */
   readonly field: string;
-  /** If `PATH` decides which one it is. */
+  /** The name of the program, if it is looked up in `PATH`. */
   readonly searched: string | undefined;
   /** Absolute: the module, or the parts of the command that are files, in their order. */
   readonly files: readonly string[];
 }
 
-/** A run that is prepared, as far as it matters for its programs. */
+/** What decides about the programs of a prepared run. */
 export type PreparedJob = Pick<
   PreparedRun,
   "entry" | "jobName" | "permissions" | "loaded" | "namedDirectory"
@@ -64,7 +64,7 @@ function grantedTo({ entry, jobName, permissions, loaded }: PreparedJob): readon
   return permissionsOfJob(entry, jobName, permissions, loaded.flows);
 }
 
-/** A part of a command may be any text. */
+/** False for parts of a command that are not paths. */
 function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();

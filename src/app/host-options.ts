@@ -151,7 +151,7 @@ const jobFields: Readonly<Record<keyof RunJobOptions, Check>> = {
   signal: must((value) => value instanceof AbortSignal, "be an AbortSignal"),
 };
 
-/** As `checkHostOptions`, of the options of a job. */
+/** Like `checkHostOptions`, for the options of a job. */
 export function checkJobOptions(options: unknown): void {
   const problems = problemsOf(options, "", jobFields, []);
   if (problems.length === 0) return;

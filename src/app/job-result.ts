@@ -26,7 +26,7 @@ export interface JobResult {
   readonly works: readonly WorkView[];
   /** Everything that is shown of a run: totals, decisions, denials. */
   readonly view: RunView;
-  /** What could not be kept of the job, such as its journal, and why. */
+  /** Which records of the job are incomplete, such as its journal, and why. */
   readonly incomplete: readonly string[];
 }
 

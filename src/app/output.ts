@@ -28,7 +28,7 @@ export interface Output {
   readonly looks: Looks;
   /** Lines for people. */
   print(text: string): void;
-  /** A text for programs, which keep its control characters: not on a terminal. */
+  /** A text for programs. Its control characters are kept, except on a terminal. */
   printData(text: string): void;
   /** The same JSON in a form that contains no command and no control character. */
   printJson(value: unknown): void;

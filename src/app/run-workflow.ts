@@ -99,7 +99,7 @@ export async function runWorkflow(
     const { reporterFailures } = await run.ended.finally(release);
     const { runId, outcome, view } = fold.result(run.runId, reporterFailures);
     const { result = "", variables = {} } = end ?? {};
-    // What was asked for is missing: a run that went well otherwise is no success.
+    // A requested record is incomplete: a run that went well otherwise is no success.
     const missing = reporterFailures.filter(({ essential }) => essential).map(incompleteText);
     const incomplete = outcome.kind === "succeeded" && missing.length > 0;
     const { kind: status, reason } = incomplete

@@ -9,7 +9,7 @@ export const stepFileNames = [
   "GITHUB_STEP_SUMMARY",
 ] as const;
 
-/** Those that there are; no file tool of an agent writes to them. */
+/** The paths of those that are set. File tools of agents can't write to them. */
 export function stepFiles(environment: Environment): readonly string[] {
   return stepFileNames.flatMap((name) => {
     const path = environment[name] ?? "";

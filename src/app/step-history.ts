@@ -136,7 +136,7 @@ export function createStepHistory(folder: string, redactor: Pick<Redactor, "stre
   };
 }
 
-/** Pages that lie where an agent may be able to write. Each is kept in mind with what it takes to recognize it. */
+/** Pages in a folder to which an agent may be able to write. Remembers what each page was, to compare it at the end. */
 class WrittenPages {
   readonly #folder: string;
   readonly #place: string;
@@ -147,7 +147,7 @@ class WrittenPages {
     this.#place = placeOf(statSync(folder));
   }
 
-  /** Throws if something is there, or if the folder is not the same any more. */
+  /** Throws if the file exists, or if the folder was replaced. */
   write(path: string, page: string): void {
     if (!this.#isThere()) throw this.#error("the folder was moved or replaced");
     const file = openSync(path, "wx");

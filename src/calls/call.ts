@@ -76,7 +76,7 @@ export function startCall(
   return { ended: settle(), cancel };
 }
 
-/** A time limit that stands still while something pauses it. */
+/** A time limit that can be paused. */
 class PausableLimit {
   readonly #clock: Clock;
   readonly #onOver: () => void;
@@ -94,7 +94,7 @@ class PausableLimit {
     this.#start();
   }
 
-  /** Returns the way to go on. Of several pauses at once, the last to end counts. */
+  /** Returns a function that ends the pause. The time goes on when all pauses have ended. */
   pause(): () => void {
     this.#pauses += 1;
     if (this.#pauses === 1) {

@@ -32,7 +32,7 @@ export function inContainer(
     ]),
     "--workdir",
     workingDirectory,
-    // Docker takes the values from its own environment: they are in nobody's list of processes.
+    // Docker reads the values from its own environment, so that they are in no list of processes.
     ...[...Object.keys(container), ...marks].flatMap((variable) => ["--env", variable]),
     "--env",
     "HOME=/tmp",

@@ -1,5 +1,5 @@
 /**
- * How many values a JSON text has, and how deep they are nested, before it is parsed. Parsing and copying take time for
+ * How many values a JSON text has, and how deeply they are nested, before it is parsed. Parsing and copying take time for
  * each value, not for each character: `[],[],…` of ten megabytes takes seconds, in which nothing else goes on.
  */
 
@@ -15,7 +15,7 @@ const closeList = 0x5d;
 const openObject = 0x7b;
 const closeObject = 0x7d;
 
-/** Counts in pieces of a text, and each byte once. What is no JSON may count as anything. */
+/** Counts a text in pieces, and each byte once. For a text that is not JSON, the numbers mean nothing. */
 export class JsonSize {
   /** At most one too many for each empty list or object. */
   values = 1;

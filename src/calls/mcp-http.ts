@@ -41,7 +41,7 @@ export function failBrokenStreams(transport: Transport): void {
 
 /** Of the codes that are free for implementations. */
 const streamBroken = -32_000;
-const brokenOff = `The answer of the server broke off, or was too large.`;
+const brokenOff = "The response of the server broke off or was too large.";
 
 /** `byEvent`: the limit is for what comes between two empty lines. */
 function limited(most: number, byEvent: boolean): TransformStream<Uint8Array, Uint8Array> {

@@ -6,7 +6,7 @@ const newline = 0x0a;
 export type LinesRead =
   /** Those that the piece ends, without their ends. */
   | { readonly kind: "lines"; readonly lines: readonly string[] }
-  /** One has more than may be parsed. The rest is lost. */
+  /** A line is too large to be parsed. What follows it is discarded. */
   | { readonly kind: "too-large"; readonly more: string };
 
 export class Lines {
@@ -50,7 +50,7 @@ export class Lines {
   }
 }
 
-/** Of what a message has more than it may have; undefined if it may be parsed. */
+/** The limit that a message exceeds, in words. Undefined if it may be parsed. */
 export function tooLarge(length: number, longest: number, size: JsonSize): string | undefined {
   if (length > longest) return `${longest / (1024 * 1024)} MB`;
   return size.isTooLarge ? `${mostValues} values` : undefined;

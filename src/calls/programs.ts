@@ -151,7 +151,7 @@ export class Programs {
     await ending;
     for (const log of Object.values(logs)) log.end();
     progress.end();
-    // Of a call that was stopped, nobody needs it.
+    // The result of a call that was stopped is not used.
     const text = stopped === undefined ? await bytes.text(redact) : "";
     const printed = result === "stdout" ? tailOf(text) : logs.stdout.tail;
     const tail = joinTails(printed, logs.stderr.tail);

@@ -4,7 +4,7 @@ import type { ToolProgress } from "./tool.ts";
 const percentage =
   /^[[(]?\s*(\d{1,3}(?:\.\d+)?)\s?%(?!\w)[\])]?|(?<![\w.,])[[(]?(\d{1,3}(?:\.\d+)?)\s?%[\])]?$/;
 
-/** Of a line that begins or ends with a percentage. Else it is a message. */
+/** The percentage at the beginning or the end of a line, and the rest as a message. */
 export function progressOf(line: string): ToolProgress {
   const found = percentIn(line);
   if (found === undefined) return { message: line };

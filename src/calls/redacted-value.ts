@@ -1,6 +1,6 @@
 /**
- * Data without secrets. What a tool returns may have ten megabytes: it is redacted in parts, and everything else
- * goes on between them.
+ * Redacts data. What a tool returns may have ten megabytes: it is redacted in parts, and the event loop runs between
+ * them.
  */
 import { isRecord } from "../document/guards.ts";
 import { beginningOf, clip } from "../events/cut.ts";
@@ -12,7 +12,7 @@ const deepest = 200;
 /** UTF-16 units: a part takes a few milliseconds at most. */
 const part = 32 * 1024;
 
-/** What is redacted beyond what is shown, so that a secret at the end of it is seen as a whole. */
+/** So much more is redacted than shown, so that a secret at the end of it is found as a whole. */
 const edge = 64 * 1024;
 
 /** The beginning of a text that may have any length, with a mark where something is left out. */

@@ -299,7 +299,7 @@ async function sizeOf(path: string): Promise<number | undefined> {
   }
 }
 
-/** Up to so many bytes of a file. Undefined: it is not the file any more that was judged, or can't be read. */
+/** The beginning of a file, at most `bytes` long. Undefined if it was replaced since it was judged, or can't be read. */
 async function startOf(path: string, bytes: number): Promise<Uint8Array | undefined> {
   const handle = await openJudged(path);
   if (handle === undefined) return undefined;

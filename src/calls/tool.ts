@@ -46,8 +46,8 @@ export interface Tool {
   /** JSON Schema of the params (draft 2020-12). */
   readonly parameters: object;
   /**
-   * Whether who runs the tool checks the params too, as an MCP server does: then regular expressions that can't be
-   * matched in linear time are left to it. Default: false, they make the parameters invalid.
+   * Whether the program that runs the tool checks the params as well, as an MCP server does. Then regular expressions
+   * that can't be matched in linear time are left to it. Default: false, they make the parameters invalid.
    */
   readonly checksParams?: boolean;
   /** Whether it changes nothing: only then thoughts and cards can call it. Default: false. */

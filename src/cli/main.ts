@@ -10,7 +10,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 process.stderr.on("error", () => {});
 
-// Node would print it as it is.
+// Node would print it without escaping it.
 process.on("uncaughtException", (error) => {
   reportBug(error);
   process.exit(exitCode.failed);

@@ -15,7 +15,7 @@ export class TooManySteps extends Error {}
 
 interface Matcher {
   test(text: string): boolean;
-  /** By which ajv keeps them apart. */
+  /** ajv uses it as the key of a matcher. */
   toString(): string;
 }
 
@@ -26,7 +26,7 @@ const mostParts = 2_000;
 /** Of all regular expressions of a schema together. */
 const mostInstructions = 10_000;
 
-/** What a schema takes, in steps of a regular expression. */
+/** The cost of a schema, in steps of a regular expression. */
 const schemaSteps = 10;
 
 /** The values of these aren't schemas. */
@@ -120,7 +120,7 @@ export function counting(schema: object): object {
     if (counted.size > mostParts) throw new Error(`it has more than ${mostParts} parts`);
     let weight = 1;
     for (const [name, value] of Object.entries(one)) {
-      // An older name, which ajv still knows: of schemas, or of lists of names.
+      // `dependencies` is older, and ajv still supports it: a map of schemas or of lists of names.
       const isMap = schemaPlaces.get(name) === "map" || name === "dependencies";
       if (isMap && isRecord(value)) {
         const below = Object.values(value);
@@ -134,7 +134,7 @@ export function counting(schema: object): object {
       if (data.has(name)) weight += JSON.stringify(value).length >> 3;
       else left.push(value);
     }
-    // Then a reference would begin elsewhere. Nothing else is known by the name.
+    // It would be the base of references, and nothing else refers to it.
     delete (one as Record<string, unknown>)["$id"];
     Object.assign(one, { [keyword]: weight });
   }
@@ -159,7 +159,7 @@ function pointed(root: unknown, reference: string): unknown {
   return found;
 }
 
-/** What is looked at of a value, without the values in it: many small things count as one. */
+/** The cost of a value without the values in it, many small ones counted as one. */
 function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length >> 6;
   if (isList(value)) return value.length >> 6;

@@ -141,7 +141,7 @@ export function isStillQuoted({ bytes, length }: PlainBytes): boolean {
   return false;
 }
 
-/** What `takeQuoted` returns for a character that HTML has written: its code point and this. */
+/** `takeQuoted` returns an entity of HTML as the sum of this and its code point. */
 const ENTITY = 0x100;
 /** Of an entity: `&#x0010ffff;` and the like. */
 const LONGEST_ENTITY = 12;

@@ -56,8 +56,8 @@ function needles(all: readonly Uint8Array[]): readonly Uint8Array[] {
 }
 
 /**
- * As programs see it that don't use UTF-8: in UTF-16, inside of base64 or hex (what is no character of ASCII is in
- * both byte orders); and its bytes taken for characters of Latin-1, or not taken at all.
+ * As programs that don't use UTF-8 write it: in UTF-16 inside base64 or hex (other characters than ASCII in both byte
+ * orders), and with its bytes read as Latin-1, or left out.
  */
 function inOtherEncodings(piece: string): readonly Uint8Array[] {
   if (piece.length < MIN_SECRET) return [];

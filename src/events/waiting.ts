@@ -103,7 +103,7 @@ export function unlessStuck<T>(
   });
 }
 
-/** A step of an ending: whatever goes wrong, the next step follows. `late`: it was not done in time. */
+/** A step of a shutdown. Whatever goes wrong, the next step follows. `late`: it was not done in time. */
 export async function bestEffort(
   step: () => Promise<unknown>,
   milliseconds: number,

@@ -24,7 +24,7 @@ export interface Judge {
   /** Whether a rule denies to read the path. */
   readonly isDenied: LeadsOut;
   readonly isFolder: (path: string) => boolean;
-  /** Whether a command before this one in the line may have replaced files by links. */
+  /** Whether a command before this one in the line may have replaced files with links. */
   readonly moved: boolean;
   /** Words that have a wildcard of the shell's. */
   readonly expanded: ReadonlySet<string>;
@@ -44,9 +44,9 @@ const folder: Objection = {
 };
 const moved: Objection = {
   kind: "path",
-  reason: "which a command before it in the line could replace by a link (run it on its own)",
+  reason: "which a command before it in the line could replace with a link (run it on its own)",
 };
-const home: Objection = { kind: "path", reason: "which leads to the home folder" };
+const home: Objection = { kind: "path", reason: "which leads to the home directory" };
 const expanded: Objection = {
   kind: "program",
   reason: "which the shell would expand to names that can't be checked",
@@ -128,7 +128,7 @@ function rejectExpanded(words: readonly string[], judge: Judge, found: Found): v
   }
 }
 
-/** Without a folder, `cd` goes to the home folder, and `cd -` to where the shell came from. */
+/** Without a folder, `cd` goes to the home directory, and `cd -` to the previous directory of the shell. */
 function judgeFolder(words: readonly string[], judge: Judge, found: Found): void {
   judgeUnknown(words, judge, found);
   const first = words.findIndex((word, index) => index > 0 && !/^-./.test(word));

@@ -282,14 +282,13 @@ export function mayReadPrivateFiles(permissions: Permissions): boolean {
   return everything || read.allow.some(isPrivate);
 }
 
-/** Whether agents or workflows with these permissions may run any command. */
+/** Whether an agent or a workflow with these permissions may run at least one command. Doesn't check the patterns. */
 export function allowsCommands(permissions: Permissions): boolean {
-  return toolsFor(permissions).some(
-    (name) => name === "builtin:*" || shellTools.some((tool) => name === `builtin:${tool}`),
-  );
+  const { preset, shell } = inFull(permissions);
+  return grants[preset].shell || shell === true || split(shell).allow.length > 0;
 }
 
-/** Whether patterns, and nothing else, decide which commands may run. */
+/** Whether the permissions list the allowed commands, instead of allowing all but the denied ones. */
 export function listsCommands(permissions: Permissions): boolean {
   return ruleSet(permissions).shell.allow !== true;
 }

@@ -3,14 +3,14 @@ import type { Readable } from "node:stream";
 import { setImmediate as nextRound } from "node:timers/promises";
 import { systemClock } from "./clock.ts";
 
-/** For how long long work may keep the event loop, in milliseconds. */
+/** How long work may block the event loop, in milliseconds. */
 const longest = 10;
-/** Bytes. To mask and to split it takes milliseconds, whatever it is. */
+/** Bytes. Masking and splitting a piece takes milliseconds, whatever it contains. */
 const longestPiece = 16 * 1024;
-/** Of a piece that takes less, in milliseconds, there is no rest. */
+/** Milliseconds. After a piece that takes less, there is no pause. */
 const shortest = 2;
 
-/** Long work asks between its parts whether it has kept the event loop long enough. */
+/** Tells work that is done in parts when to yield to the event loop. */
 export class Breath {
   #since = performance.now();
 
@@ -18,7 +18,7 @@ export class Breath {
     return performance.now() - this.#since >= longest;
   }
 
-  /** Lets everything else have its turn. */
+  /** Yields to the event loop. */
   async take(): Promise<void> {
     await nextRound();
     this.#since = performance.now();
@@ -26,8 +26,8 @@ export class Breath {
 }
 
 /**
- * Passes on what a stream reads, in small pieces. After each, everything else has its turn, and at least as much time
- * as the piece has taken: by itself, a stream passes on megabytes at once if a program writes them faster than they are
+ * Passes on what a stream reads, in small pieces. After each, the event loop runs for at least as long as the piece
+ * has taken: by itself, a stream passes on megabytes at once if a program writes them faster than they are
  * read, and a cancellation, which takes many rounds of the event loop, would wait in each of them.
  */
 export function readCalmly(stream: Readable, take: (piece: Buffer) => void): CalmReading {
@@ -74,7 +74,7 @@ export async function* inCalmPieces(piece: Uint8Array): AsyncGenerator<Uint8Arra
 }
 
 async function restSince(began: number): Promise<void> {
-  // In the next round, the promises that it has settled were dealt with.
+  // By the next round of the event loop, the promises that it has settled are handled.
   await nextRound();
   const took = performance.now() - began;
   if (took >= shortest) await systemClock.sleep(took);

@@ -96,7 +96,7 @@ function isAt(file: number, realPath: string): boolean {
   }
 }
 
-/** As the kernel knows it; undefined on other systems. */
+/** The path of an open file, as Linux reports it. Undefined on other systems. */
 function openedPath(file: number): string | undefined {
   if (process.platform !== "linux") return undefined;
   try {

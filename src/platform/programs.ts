@@ -62,10 +62,10 @@ export interface StartedProgram {
 const keptCharacters = 16_384;
 /** A killed process may take a moment to exit. This is the longest wait for it. */
 const graceMilliseconds = 2000;
-/** Of an exited program: after so long without output, there is no more. */
+/** After so long without output, the output of an exited program is complete. */
 const quietMilliseconds = 500;
 
-/** Without a shell. The program of a bare name is the one of `env`'s `PATH`, never one of the folder it starts in. */
+/** Without a shell. A bare name is looked up in the `PATH` of `env`, never in the folder in which the program starts. */
 export function startProgram(
   command: string,
   args: readonly string[],

@@ -38,7 +38,7 @@ export function resolveCommand(
     .find(isExecutable);
 }
 
-/** Whether it is looked for in `PATH`. */
+/** Whether a command is looked up in `PATH`. */
 export function isBareName(command: string, system: NodeJS.Platform = process.platform): boolean {
   return !(system === "win32" ? /[\\/]|^[a-z]:/i : /\//).test(command);
 }

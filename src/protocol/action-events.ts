@@ -1,4 +1,4 @@
-/** The events of an action: what everything that shows a run is told of its transitions. */
+/** The events that report the transitions of an action. */
 import type { ActionEvent } from "../events/action.ts";
 import { beginningOf } from "../events/cut.ts";
 import { displayOf } from "./display.ts";

@@ -1,6 +1,5 @@
 /**
- * Takes up documents, one after the other: reads them, checks them against what is known, and lets everything take
- * effect that comes before their actions. Owns the variables and the number of accepted documents.
+ * Accepts documents, one after the other: reads and checks them, and applies everything in them but the actions. Owns the variables and the number of accepted documents.
  *
  * Invariant: a document with any problem changes nothing.
  */
@@ -66,7 +65,7 @@ export class Documents {
     return this.#accept(document, plan.actions);
   }
 
-  /** Takes up what it says, and nothing that it would do. */
+  /** Accepts the texts of a document, and none of its actions. */
   takeWords(answer: unknown): Accepted | Rejected {
     const read = readMessage(answer);
     if (read.kind === "rejected") return this.rejected(read);

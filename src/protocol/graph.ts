@@ -1,6 +1,6 @@
 /**
  * The actions of all accepted documents, and what each waits for. Owns their states: every transition happens here.
- * Calls nothing and knows no messages: it reports what has become ready, and is told what became of it.
+ * Calls nothing and knows no messages: it reports which actions are ready, and is given the outcome of each.
  *
  * Invariants: an action becomes ready at most once, and only after everything it requires has succeeded. Every action
  * ends exactly once. What needs an action that did not succeed is skipped at once, transitively. A group ends after

@@ -28,7 +28,7 @@ export type Ended =
     };
 
 export type TaskState =
-  /** Ready: for nothing but a slot. */
+  /** `isReady`: it waits for nothing but a slot. */
   | { readonly status: "waiting"; readonly isReady: boolean }
   | {
       readonly status: "running";

@@ -11,7 +11,7 @@ import { type ExecutorLimits, limitsOf } from "./limits.ts";
 
 /** What a model is taught: how to write documents, and what its actions can call. */
 export interface TeachingOptions extends CatalogueParts {
-  /** How many documents are accepted for one task. The model is told, and the application sees to it. */
+  /** How many documents are accepted for one task. The prompt states it, and the application enforces it. */
   readonly iterations: number;
   /** Documents in which the model may think before the task begins. Default: 0. */
   readonly preThinking?: number;

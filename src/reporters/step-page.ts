@@ -1,4 +1,4 @@
-/** A step of a workflow as a Markdown page: what was asked, what came of it, where the workflow went on. */
+/** A step of a workflow as a Markdown page: what was asked, the outcome, and where the workflow went on. */
 import type { FlowNode } from "../events/plan.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
 import { stepParts } from "../report/step-text.ts";

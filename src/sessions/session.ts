@@ -202,7 +202,7 @@ async function create(
     });
   const created = (await within(unless(creating, died), createMs, clock, signal))?.value;
   if (created !== undefined && !signal.aborted) return { kind: "created", session: created.value };
-  // It may still come up: then it is ended at once.
+  // A session that is created after all is ended at once.
   void creating.then(
     (session) => endCopilotSession({ session, runtime, release, startsProcesses: false }, clock),
     release,
@@ -211,7 +211,7 @@ async function create(
   if (death !== undefined) {
     return { kind: "crashed", crash: { cause: "runtime-died", message: death } };
   }
-  // One that never comes up must not keep its runtime from ending.
+  // A session that is never created must not keep its runtime from ending.
   release();
   runtime.leftUnanswered();
   return startFailed(`The session was not created within ${createMs / 1000} s.`);

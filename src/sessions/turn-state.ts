@@ -249,7 +249,7 @@ function toolKey(
 
 /**
  * The runtime speaks the vocabulary of OpenAI for every wire API, but passes on what it doesn't know: other servers of
- * that API have words of their own. What isn't in here is a whole answer.
+ * that API have words of their own. With any other reason, an answer is complete.
  */
 const finishes: ReadonlyMap<string, AnswerFinish> = new Map([
   ...[
@@ -274,7 +274,7 @@ const finishes: ReadonlyMap<string, AnswerFinish> = new Map([
   ),
 ]);
 
-/** Why the answer of a call ended early; undefined: it is whole. */
+/** Why the answer of a call ended early. Undefined if it is complete. */
 export function finishOf({
   data,
 }: Extract<SessionEvent, { type: "assistant.usage" }>): AnswerFinish | undefined {

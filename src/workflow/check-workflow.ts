@@ -1,12 +1,12 @@
 /** The checks that compare places of a workflow: names, edges, calls. They change nothing. */
 import type { Position } from "../document/problem.ts";
 import type { Permissions } from "../entry/model.ts";
+import { allowsCommands } from "../permissions/rules.ts";
 import { readCommand } from "./command-text.ts";
 import type { Findings, Place } from "./findings.ts";
 import type { WorkflowFiles } from "./files.ts";
 import type { Activity, WorkflowFile } from "./model.ts";
 import type { PromptSection } from "./sections.ts";
-import { allowsCommands } from "./settings.ts";
 import { isQuoted, namePattern, placeholders, roleOf } from "./value.ts";
 import { USER_INPUT } from "./parameters.ts";
 
@@ -211,7 +211,7 @@ class FileCheck {
 
   #execute(id: string, place: Place): void {
     const { permissions, isFinal } = this.#options;
-    if (allowsCommands(permissions) || this.#said.has("EXECUTE")) return;
+    if (allowsCommands(permissions ?? "read-only") || this.#said.has("EXECUTE")) return;
     this.#said.add("EXECUTE");
     const reason = `${id} can't run: the permissions allow no command.`;
     if (isFinal) this.#findings.error(place, reason, "add permissions.shell to the front matter");

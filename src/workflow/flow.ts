@@ -76,7 +76,7 @@ export class Flow {
     const { onFailed } = this.file;
     if (onFailed === undefined) return this.#return(failure);
     if (handled.includes("failed")) {
-      // Whatever its handler finds out: nothing was judged before it.
+      // Whatever the handler decides, the failure itself was no answer.
       const { failure: before } = this.frame;
       return this.#return(before?.unanswered === true ? before : failure);
     }

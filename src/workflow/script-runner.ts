@@ -312,7 +312,7 @@ export class ScriptRunner implements Scripts {
   }
 }
 
-const stuck = { kind: "failed", reason: "The executor doesn't end." } as const;
+const stuck = { kind: "failed", reason: "The executor did not end in time." } as const;
 const noExecutor = { kind: "failed", reason: "There is no executor." } as const;
 /** Of a script that was ended, as `timeout` reports it. */
 const endedExitCode = 124;

@@ -84,11 +84,3 @@ function permissionProblems(
 function withoutRoot(diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, codePath: diagnostic.codePath.replace(/^(?:entry)?\.?/, "") };
 }
-
-/** Whether any command may run. */
-export function allowsCommands(rules: Permissions | undefined): boolean {
-  if (rules === undefined || rules === "read-only") return false;
-  if (rules === "workspace" || rules === "all") return true;
-  if (rules.preset !== undefined && rules.preset !== "read-only") return true;
-  return rules.shell === true || rules.shell?.some((one) => !one.startsWith("!")) === true;
-}

@@ -156,7 +156,7 @@ describe("where another commit is checked out", () => {
     assert.match(await workspace.read("journal.jsonl"), /entries=[1-9]/);
   });
 
-  it("a person is told that commands may run its files", async (t) => {
+  it("the step warns that commands may run its files", async (t) => {
     for (const [permissions, expected] of [
       [{ shell: ["npm test"] }, 1],
       ["workspace", 1],

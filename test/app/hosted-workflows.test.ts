@@ -78,7 +78,7 @@ describe("a host with workflows", () => {
     await assert.rejects(host.runJob("job", { params: { NAME: "b" } }), /Only a workflow/);
   });
 
-  it("reports what could not be kept of a job, and knows the options of one", async (t) => {
+  it("reports incomplete records of a job, and rejects unknown options", async (t) => {
     const { host, of, folder } = await makeHost(t, {
       answers: { ASK_OK: ["yes"] },
       journals: "/dev/null/journals",

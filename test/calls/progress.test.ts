@@ -5,7 +5,7 @@ import { startCall } from "../../src/calls/call.ts";
 import type { ToolProgress } from "../../src/calls/tool.ts";
 import { StillClock } from "../workflow/scripts-rig.ts";
 
-test("a line that begins or ends with a percentage is that and a message without it", () => {
+test("a percentage at the beginning or the end of a line is separated from its message", () => {
   const lines: [string, ToolProgress][] = [
     ["10% compiling", { percent: 10, message: "compiling" }],
     ["[ 50%] linking", { percent: 50, message: "linking" }],

@@ -186,7 +186,7 @@ test("an option that takes a value takes it in every program that is known", asy
   assert.ok(trial.ran > 10);
 });
 
-test("no option of a known program reads, writes or runs what is none of its arguments", async (t) => {
+test("no option of a known program reads, writes or runs anything but its arguments", async (t) => {
   const scene = await makeScene(t);
   const known = await knownPrograms(scene);
   assert.ok(known.length > 60, `${known.length} programs`);

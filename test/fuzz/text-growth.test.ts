@@ -83,7 +83,7 @@ for (const [name, read] of Object.entries(readers)) {
   });
 }
 
-test("more finds than a call may have arguments", () => {
+test("a text may have more matches than a call can have arguments", () => {
   const many = "the-secret-\u200bvalue-1 the-secret-value-1 `".repeat(100_000);
   assert.ok(!redactor.text(many).includes("value-1"));
   assert.ok(fenced(many, "text").startsWith("```text\n"));

@@ -12,7 +12,7 @@ function denied(line: string, ...patterns: string[]): boolean {
 }
 
 describe("a folder or a repository", () => {
-  it("is not left for the home folder, or for where the shell came from", () => {
+  it("is not left for the home directory, or for the previous directory of the shell", () => {
     for (const line of [
       "cd",
       "cd --",

@@ -65,7 +65,7 @@ test("what comes before a piece was passed on, and after its stream has closed, 
   assert.deepEqual(Buffer.concat(read), Buffer.concat([bytes, bytes]));
 });
 
-test("long work is asked to pause, and everything else has its turn then", async () => {
+test("long work is asked to pause, and the event loop runs then", async () => {
   const breath = new Breath();
   let others = 0;
   setImmediate(() => (others += 1));

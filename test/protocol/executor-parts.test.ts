@@ -315,7 +315,7 @@ describe("createActionExecutor", () => {
     );
   });
 
-  it("knows its limits and modes", async () => {
+  it("rejects unknown limits and modes", async () => {
     const { executor } = bench();
     // A program without types.
     const misspelt: object = { mode: "refuse", paralel: 1 };

@@ -294,7 +294,7 @@ it("of two calls of one answer with the same id both fail, also one that ends be
   assert.deepEqual(ends, [false, false, true]);
 });
 
-it("counts no call of an answer whose id a later call of it has, although the first has ended well", () => {
+it("counts no call whose id a later call of the same answer has, even if the first one succeeded", () => {
   const ledger = new CallLedger();
   const state = new TurnState({ modelId: "m", baseUrl: undefined });
   for (const one of [

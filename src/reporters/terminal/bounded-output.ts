@@ -63,7 +63,7 @@ export class BoundedOutput {
 
   /** To half of the bound, so that the cost of dropping is shared by many writes. */
   #drop(): void {
-    // What has been begun is finished.
+    // A text that was begun is written to its end.
     const begun = this.#begun ? 1 : 0;
     let count = begun;
     for (; this.#length > this.#bound / 2 && count < this.#kept.length - 1; count += 1) {

@@ -90,7 +90,7 @@ describe("an output whose reader stalls", () => {
     }
   });
 
-  it("gets a long text in parts, so that it is seen to read it", async () => {
+  it("gets a long text in parts, so that its progress is noticed", async () => {
     const pipe = new Pipe();
     const output = new BoundedOutput(pipe, 4e6);
     const long = `${"x".repeat(65_535)}${"😀".repeat(1_000_000)}\n`;
@@ -111,7 +111,7 @@ describe("an output whose reader stalls", () => {
     assert.equal(pipe.taken.join(""), `${line}${long}${line}`);
   });
 
-  it("says what is missing behind a text that it has begun to read", async () => {
+  it("is told what is missing after a text that it has begun to read", async () => {
     const pipe = new Pipe();
     const output = new BoundedOutput(pipe, 250_000);
     const long = `${"y".repeat(200_000)}\n`;
