@@ -29,6 +29,10 @@ const mostInstructions = 10_000;
 /** The cost of a schema, in steps of a regular expression. */
 const schemaSteps = 10;
 
+/** What an item of a list with `uniqueItems` takes, in the same steps; one with values in it also for its text. */
+const plainItemSteps = 5;
+const itemSteps = 20;
+
 /** The values of these aren't schemas. */
 const data = new Set(["enum", "const", "default", "examples", "required", "dependentRequired"]);
 
@@ -95,7 +99,7 @@ export class Steps {
         for (const item of isUnique ? list : []) {
           const isPlain = typeof item !== "object" || item === null;
           const text = isPlain ? "" : canonical(item);
-          this.take(1 + text.length);
+          this.take(isPlain ? plainItemSteps : itemSteps + 4 * text.length);
           if (isPlain ? plain.has(item) : nested.has(text)) return false;
           if (isPlain) plain.add(item);
           else nested.add(text);
