@@ -23,14 +23,14 @@ describe("the source", () => {
     [
       "by Node",
       /^import (?!type )[^;]*from "(?:node:)?child_process"|require\("(?:node:)?child_process"\)|import\("(?:node:)?child_process"\)/m,
-      "calls/mcp-program.ts platform/processes.ts platform/programs.ts",
+      "platform/processes.ts platform/programs.ts",
     ],
     ["by the SDK", /\bnew CopilotClient\(/, "runtime/runtime-process.ts"],
     ["as a thread or a cluster", /"(?:node:)?(?:worker_threads|cluster)"/, ""],
     [
       "through ours",
       /(?<![#.\w])(?:startProgram|runToEnd|runProgram)\(/,
-      "calls/preparation.ts calls/programs.ts platform/git.ts platform/named-pipes.ts platform/processes.ts " +
+      "calls/mcp-program.ts calls/preparation.ts calls/programs.ts platform/git.ts platform/named-pipes.ts platform/processes.ts " +
         "platform/programs.ts runtime/download-runtime.ts runtime/install-runtime.ts workflow/bash-shell.ts workflow/python.ts",
     ],
   ];

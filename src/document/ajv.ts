@@ -1,29 +1,33 @@
 /**
  * The compiler of JSON Schemas, which takes longer to load than all the rest of `agent-jobs/entry`, and is needed
- * only to say what is wrong with an entry, and to check the parameters of its tools. `ajv-compiler.ts` brings it along for those who need it anyway, and
- * for bundlers, which don't see what is loaded on demand.
+ * only to say what is wrong with an entry, and to check the parameters of its tools. `ajv-compiler.ts` brings it along
+ * for those who need it anyway, and for bundlers, which don't see what is loaded on demand.
  */
 import { createRequire } from "node:module";
-import type { Ajv2020 } from "ajv/dist/2020.js";
+import type { _, Ajv2020 } from "ajv/dist/2020.js";
 
-type Compiler = typeof Ajv2020;
-
-let provided: Compiler | undefined;
-
-export function provideAjv(compiler: Compiler): void {
-  provided = compiler;
+export interface AjvModule {
+  readonly Ajv2020: typeof Ajv2020;
+  /** For the code of keywords. */
+  readonly _: typeof _;
 }
 
-export function ajvCompiler(): Compiler {
+let provided: AjvModule | undefined;
+
+export function provideAjv(ajv: AjvModule): void {
+  provided = ajv;
+}
+
+export function ajvModule(): AjvModule {
   provided ??= onDemand();
   return provided;
 }
 
-function onDemand(): Compiler {
+function onDemand(): AjvModule {
   const name = "ajv/dist/2020.js";
   try {
-    const module: { readonly Ajv2020: Compiler } = createRequire(import.meta.url)(name);
-    return module.Ajv2020;
+    const ajv: AjvModule = createRequire(import.meta.url)(name);
+    return ajv;
   } catch (error) {
     throw new Error(
       `The package ajv, which is needed to explain what is wrong with an entry and to check the parameters of tools, can't be loaded. In a bundle, import "agent-jobs" instead of "agent-jobs/entry", or install ajv next to the bundle.`,

@@ -8,7 +8,7 @@
  */
 import type { AnySchemaObject, ErrorObject, ValidateFunction } from "ajv";
 import type { Ajv2020 } from "ajv/dist/2020.js";
-import { ajvCompiler } from "./ajv.ts";
+import { ajvModule } from "./ajv.ts";
 import { codePathOf, resolve } from "./code-path.ts";
 import { isList, isRecord, isText } from "./guards.ts";
 import type { Diagnostic } from "./diagnostic.ts";
@@ -75,7 +75,7 @@ export function compileSchema<T = unknown>(
   let first: ValidateFunction<T> | undefined;
   let ajv: Ajv2020 | undefined;
   const branches = new Map<object, ValidateFunction>();
-  const getAjv = (): Ajv2020 => (ajv ??= new (ajvCompiler())(schemaOptions));
+  const getAjv = (): Ajv2020 => (ajv ??= new (ajvModule().Ajv2020)(schemaOptions));
   const branch = (one: AnySchemaObject): ValidateFunction => {
     const known = branches.get(one);
     if (known !== undefined) return known;
@@ -85,7 +85,9 @@ export function compileSchema<T = unknown>(
   };
   const validate = (): ValidateFunction<T> => (compiled ??= getAjv().compile<T>(schema));
   const validateFirst = (): ValidateFunction<T> =>
-    (first ??= new (ajvCompiler())({ ...schemaOptions, allErrors: false }).compile<T>(schema));
+    (first ??= new (ajvModule().Ajv2020)({ ...schemaOptions, allErrors: false }).compile<T>(
+      schema,
+    ));
   const codePath = (path: Path): string => codePathOf(schema, root, path);
 
   const explainAll = (value: unknown, all: readonly ErrorObject[]): Problem[] => {

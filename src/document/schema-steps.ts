@@ -7,6 +7,7 @@
  * (`expression.ts`), and `uniqueItems` compares by texts: both count the characters that they see.
  */
 import type { Ajv2020 } from "ajv/dist/2020.js";
+import { ajvModule } from "./ajv.ts";
 import { compileExpression, type CompiledExpression } from "./expression.ts";
 import { isList, isRecord, isText } from "./guards.ts";
 import { schemaPlaces } from "./schema-places.ts";
@@ -21,16 +22,20 @@ interface Matcher {
 
 const keyword = "steps:";
 
-/** Compiling takes the square of their number. */
+/** Of a schema that the author of an entry wrote. Compiling takes the square of their number. */
 const mostParts = 2_000;
+/** Of a schema that somebody else wrote, which is compiled during a run: a tenth of a second at most. */
+const mostForeignParts = 200;
+const mostForeignNesting = 50;
 /** Of all regular expressions of a schema together. */
 const mostInstructions = 10_000;
+/** The same of a foreign schema, in characters: the others are not looked at. */
+const mostForeignCharacters = 1_000;
 
 /** The cost of a schema, in steps of a regular expression. */
 const schemaSteps = 10;
 
-/** What an item of a list with `uniqueItems` takes, in the same steps; one with values in it also for its text. */
-const plainItemSteps = 5;
+/** The cost of comparing an item of a list with `uniqueItems` with all before it, in the same steps. */
 const itemSteps = 20;
 
 /** The values of these aren't schemas. */
@@ -52,7 +57,12 @@ export class Steps {
   readonly expressions = (lenient: boolean): ((source: string) => Matcher) & { code: string } => {
     const known = new Map<string, CompiledExpression>();
     let instructions = 0;
+    let characters = 0;
     const engine = (source: string): Matcher => {
+      if (lenient && !known.has(source)) {
+        characters += source.length;
+        if (characters > mostForeignCharacters) return { test: () => true, toString: () => source };
+      }
       const compiled = known.get(source) ?? compileExpression(source);
       if (!known.has(source) && compiled.kind === "compiled") {
         instructions += compiled.expression.size;
@@ -78,13 +88,16 @@ export class Steps {
   };
 
   addTo(ajv: Ajv2020): void {
+    const { _ } = ajvModule();
+    const count = (weight: number, value: unknown): void =>
+      this.take(schemaSteps * (weight + sizeOf(value)));
     ajv.addKeyword({
       keyword,
       schemaType: "number",
       before: "$ref",
-      validate: (weight: number, value: unknown) => {
-        this.take(schemaSteps * (weight + sizeOf(value)));
-        return true;
+      // A keyword that validates would be compiled to ten times as much code, with errors that it doesn't have.
+      code: ({ gen, schema, data: value }) => {
+        gen.code(_`${gen.scopeValue("func", { ref: count })}(${schema}, ${value})`);
       },
     });
     ajv.removeKeyword("uniqueItems");
@@ -99,7 +112,7 @@ export class Steps {
         for (const item of isUnique ? list : []) {
           const isPlain = typeof item !== "object" || item === null;
           const text = isPlain ? "" : canonical(item);
-          this.take(isPlain ? plainItemSteps : itemSteps + 4 * text.length);
+          this.take(isPlain ? itemSteps : 2 * itemSteps + 4 * text.length);
           if (isPlain ? plain.has(item) : nested.has(text)) return false;
           if (isPlain) plain.add(item);
           else nested.add(text);
@@ -110,18 +123,29 @@ export class Steps {
   }
 }
 
-/** A copy of the schema in which every schema counts. Throws if a reference leads elsewhere. */
-export function counting(schema: object): object {
+export interface CountingOptions {
+  /** Whether the schema is somebody else's, so that compiling it must not take long. */
+  readonly foreign: boolean;
+}
+
+/** A copy of the schema in which every schema counts. Throws if it is too large, or a reference leads elsewhere. */
+export function counting(schema: object, { foreign }: CountingOptions): object {
+  const most = foreign ? mostForeignParts : mostParts;
   const copy = structuredClone(schema);
   const counted = new Set<unknown>();
   const anchors = new Set<string>();
   const references: string[] = [];
-  const left: unknown[] = [copy];
-  for (let one = left.pop(); one !== undefined; one = left.pop()) {
-    if (isList(one)) for (const item of one) left.push(item);
+  let parts = 0;
+  const left: { readonly value: unknown; readonly depth: number }[] = [{ value: copy, depth: 0 }];
+  for (let at = left.pop(); at !== undefined; at = left.pop()) {
+    const { value: one, depth } = at;
+    const leave = (value: unknown): void => void left.push({ value, depth: depth + 1 });
+    if (isList(one)) for (const item of one) leave(item);
     if (!isRecord(one) || counted.has(one)) continue;
     counted.add(one);
-    if (counted.size > mostParts) throw new Error(`it has more than ${mostParts} parts`);
+    parts += 1;
+    if (foreign && depth > mostForeignNesting)
+      throw new Error(`it is nested more than ${mostForeignNesting} levels deep`);
     let weight = 1;
     for (const [name, value] of Object.entries(one)) {
       // `dependencies` is older, and ajv still supports it: a map of schemas or of lists of names.
@@ -129,15 +153,20 @@ export function counting(schema: object): object {
       if (isMap && isRecord(value)) {
         const below = Object.values(value);
         weight += below.length;
-        for (const part of below) left.push(part);
+        for (const part of below) {
+          if (isList(part)) parts += 1;
+          leave(part);
+        }
         continue;
       }
       if (isText(value) && /^\$(?:dynamic)?ref$/i.test(name)) references.push(value);
       else if (isText(value) && /^\$(?:dynamic)?anchor$/i.test(name)) anchors.add(`#${value}`);
+      if (name === "dependentRequired" && isRecord(value)) parts += Object.keys(value).length;
       // What is under an unknown keyword is only reached by a reference.
       if (data.has(name)) weight += JSON.stringify(value).length >> 3;
-      else left.push(value);
+      else leave(value);
     }
+    if (parts > most) throw new Error(`it has more than ${most} parts`);
     // It would be the base of references, and nothing else refers to it.
     delete (one as Record<string, unknown>)["$id"];
     Object.assign(one, { [keyword]: weight });
@@ -165,7 +194,7 @@ function pointed(root: unknown, reference: string): unknown {
 
 /** The cost of a value without the values in it, many small ones counted as one. */
 function sizeOf(value: unknown): number {
-  if (typeof value === "string") return value.length >> 6;
+  if (typeof value === "string") return value.length >> 4;
   if (isList(value)) return value.length >> 6;
   return isRecord(value) ? Object.keys(value).length >> 1 : 0;
 }

@@ -5,7 +5,7 @@
  * `schema-steps.ts`.
  */
 import type { AnySchemaObject, ErrorObject, ValidateFunction } from "ajv";
-import { ajvCompiler } from "./ajv.ts";
+import { ajvModule } from "./ajv.ts";
 import type { Path } from "./problem.ts";
 import { explain } from "./schema-reason.ts";
 import { counting, Steps, TooManySteps } from "./schema-steps.ts";
@@ -29,13 +29,16 @@ export type CompiledCheck =
 
 /** Problems of one value that are explained. */
 const explained = 100;
-/** Of a check: some tenths of a second at most. */
-const mostSteps = 10_000_000;
+/** Of a check: less than a tenth of a second. */
+const mostSteps = 4_000_000;
 /** Of looking for all that is wrong: ajv copies the list of errors at each reference. */
 const explainingSteps = 5_000;
 
 export interface ValueCheckOptions {
-  /** Leaves regular expressions that can't be matched in linear time to somebody else. Default: they are invalid. */
+  /**
+   * For the schema of somebody else, who checks the arguments again: regular expressions that can't be matched in
+   * linear time, or that are too long, match everything. Such a schema can have fewer parts. Default: they are invalid.
+   */
   readonly lenient?: boolean;
 }
 
@@ -47,9 +50,9 @@ export function compileValueCheck(
   const { $schema: _schema, $async: _async, ...rules }: AnySchemaObject = { ...schema };
   const steps = new Steps();
   try {
-    const counted = counting(rules);
+    const counted = counting(rules, { foreign: lenient });
     const compile = (allErrors: boolean): ValidateFunction => {
-      const ajv = new (ajvCompiler())({
+      const ajv = new (ajvModule().Ajv2020)({
         allErrors,
         verbose: true,
         strict: false,

@@ -3,8 +3,11 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { describe, it, test, type TestContext } from "node:test";
+import { isRecord } from "../../src/document/guards.ts";
 import { isRunning, sendSignal, waitUntilGone } from "../../src/platform/processes.ts";
 import { everything, fixture, until } from "../calls/mcp-rig.ts";
 import { runCli, startCli } from "../rig/cli.ts";
@@ -165,6 +168,75 @@ describe("a server that ignores SIGTERM", () => {
     assert.ok(await waitUntilGone(pids, 5_000));
   });
 });
+
+test("a run is canceled while a server at an address floods with progress", async (t) => {
+  const { url, flooding } = await serveFlood(t);
+  const workspace = await workspaceWith(t, {
+    mcpServers: { docs: { url } },
+    tools: ["docs/*"],
+    calls: [{ name: "docs/call", arguments: {} }],
+  });
+  const child = startCli(run, { cwd: workspace.path });
+  t.after(() => child.kill());
+  await flooding;
+  child.signal("SIGTERM");
+  const { code } = await child.ended;
+  assert.equal(code, 130);
+  // Without the event, the process has given up waiting for the end of the run.
+  await workspace.holds("j.jsonl", '"type":"run.ended"');
+});
+
+/** A server over HTTP whose only tool sends progress, as fast as it is read, and never ends. */
+async function serveFlood(
+  t: TestContext,
+): Promise<{ readonly url: string; readonly flooding: Promise<void> }> {
+  let begin: () => void;
+  const flooding = new Promise<void>((resolve) => (begin = resolve));
+  const tools = [{ name: "call", inputSchema: { type: "object" } }];
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const message: unknown = request.method === "POST" ? await json(request) : undefined;
+    if (!isRecord(message)) return void response.writeHead(405).end();
+    const { id, method, params } = message;
+    const answer = (body: object): void => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
+    };
+    if (id === undefined) return void response.writeHead(202).end();
+    if (method === "initialize") {
+      const serverInfo = { name: "flood", version: "1" };
+      const capabilities = { tools: {} };
+      return answer({ result: { protocolVersion: "2025-06-18", capabilities, serverInfo } });
+    }
+    if (method === "tools/list") return answer({ result: { tools } });
+    if (method !== "tools/call") return answer({ error: { code: -32_601, message: "unknown" } });
+    const meta = isRecord(params) && isRecord(params["_meta"]) ? params["_meta"] : {};
+    const progress = { progressToken: meta["progressToken"], progress: 1, message: "step" };
+    const notice = { jsonrpc: "2.0", method: "notifications/progress", params: progress };
+    const notices = `data: ${JSON.stringify(notice)}\n\n`.repeat(500);
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    let read = 0;
+    const flood = (): void => {
+      if (response.destroyed) return;
+      while (response.write(notices)) read += 1;
+      read += 1;
+      if (read >= 60) begin();
+      response.once("drain", flood);
+    };
+    flood();
+  };
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  assert.ok(typeof address === "object" && address !== null);
+  return { url: `http://127.0.0.1:${address.port}/mcp`, flooding };
+}
 
 function pidsIn(file: string): readonly number[] {
   const lines = readFileSync(file, "utf8").matchAll(/^(?:start|child) (\d+)$/gm);
