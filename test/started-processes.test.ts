@@ -30,7 +30,7 @@ describe("the source", () => {
     [
       "through ours",
       /(?<![#.\w])(?:startProgram|runToEnd|runProgram)\(/,
-      "calls/mcp-program.ts calls/preparation.ts calls/programs.ts platform/git.ts platform/named-pipes.ts platform/processes.ts " +
+      "calls/container.ts calls/mcp-program.ts calls/programs.ts platform/git.ts platform/named-pipes.ts platform/processes.ts " +
         "platform/programs.ts runtime/download-runtime.ts runtime/install-runtime.ts workflow/bash-shell.ts workflow/python.ts",
     ],
   ];
