@@ -69,6 +69,8 @@ export const programs: ReadonlyMap<string, Program> = new Map<string, Program>([
       long: "count repeated all-repeated ignore-case unique skip-fields= skip-chars= check-chars=",
     },
   ],
+  // By the first letter of a word alone: `-ac FILE` is `-a`, and FILE is no value. So no option with a value is known.
+  ["xxd", { operands: "output", short: "abCEeipu" }],
   [
     "cut",
     {

@@ -33,6 +33,9 @@ describe("a hazard is allowed only by name", () => {
     "tree -ao pwned",
     "uniq in out",
     "uniq -c -- in -out",
+    "xxd in out",
+    "xxd -ac in out",
+    "xxd -r in",
     "sed 1e f",
     "sed --debug p f",
     "sed -f script f",
@@ -67,6 +70,8 @@ describe("a hazard is allowed only by name", () => {
     assert.equal(allowed("tree -L 2 src", "tree *"), true);
     assert.equal(allowed("git log | sort | uniq -c", "git log *", "sort *", "uniq *"), true);
     assert.equal(allowed("uniq -cd words", "uniq *"), true);
+    assert.equal(allowed("git log | xxd", "git log *", "xxd *"), true);
+    assert.equal(allowed("xxd -p words", "xxd *"), true);
   });
 });
 
