@@ -8,7 +8,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { eventsOf, messagesOf, wireOf } from "./wires.ts";
+import { eventsOf, messagesOf, resultsOf, wireOf } from "./wires.ts";
 import type { ModelMessage, ScriptedCall } from "./wires.ts";
 
 export type { ModelMessage, ScriptedCall };
@@ -25,7 +25,7 @@ export interface RecordedRequest {
   readonly tools: readonly string[];
   /** The last user message, without the date that the runtime puts before it. */
   readonly prompt: string;
-  /** Results of the tool calls after the last user message. */
+  /** Results of the tool calls after the last user message, those of an answer in its order. */
   readonly toolResults: readonly string[];
   readonly body: unknown;
 }
@@ -328,10 +328,7 @@ export function parseRequest(
       /^<current_datetime>[^<]*<\/current_datetime>\n\n/,
       "",
     ),
-    toolResults: messages
-      .slice(lastUser + 1)
-      .filter((message) => message.role === "tool")
-      .map((message) => message.content),
+    toolResults: resultsOf(messages.slice(lastUser + 1)),
     body: parsed,
   };
 }
@@ -343,7 +340,8 @@ function modelMessage(fields: Record<string, unknown>): ModelMessage {
     content: contentText(fields["content"]),
     toolCalls: list(fields["tool_calls"]).map((call) => {
       const called = object(object(call)["function"]);
-      return { name: string(called["name"]), arguments: string(called["arguments"]) };
+      const [id, name] = [string(object(call)["id"]), string(called["name"])];
+      return { id, name, arguments: string(called["arguments"]) };
     }),
     ...(typeof toolCallId === "string" ? { toolCallId } : {}),
   };

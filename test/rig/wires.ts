@@ -2,10 +2,16 @@
  * The other two wire APIs of a scripted model server: OpenAI's responses and Anthropic's messages, streaming. Their
  * requests are read into the form of chat completions, so that one script and one assertion serve all three.
  */
+export interface ModelCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
 export interface ModelMessage {
   readonly role: string;
   readonly content: string;
-  readonly toolCalls: readonly { readonly name: string; readonly arguments: string }[];
+  readonly toolCalls: readonly ModelCall[];
   readonly toolCallId?: string;
 }
 
@@ -54,7 +60,8 @@ export function messagesOf(wire: "responses" | "messages", body: unknown): Model
 function inputItem(item: Record<string, unknown>): ModelMessage[] {
   switch (item["type"]) {
     case "function_call": {
-      const call = { name: string(item["name"]), arguments: string(item["arguments"]) };
+      const [id, name] = [string(item["call_id"]), string(item["name"])];
+      const call = { id, name, arguments: string(item["arguments"]) };
       return [{ role: "assistant", content: "", toolCalls: [call] }];
     }
     case "function_call_output":
@@ -70,7 +77,8 @@ function inputItem(item: Record<string, unknown>): ModelMessage[] {
 function contentBlock(role: string, block: Record<string, unknown>): ModelMessage[] {
   switch (block["type"]) {
     case "tool_use": {
-      const call = { name: string(block["name"]), arguments: JSON.stringify(block["input"]) };
+      const [id, name] = [string(block["id"]), string(block["name"])];
+      const call = { id, name, arguments: JSON.stringify(block["input"]) };
       return [{ role, content: "", toolCalls: [call] }];
     }
     case "tool_result":
@@ -88,6 +96,25 @@ function toolResult(toolCallId: string, output: unknown): ModelMessage {
 function texts(role: string, content: unknown): ModelMessage[] {
   const parts = typeof content === "string" ? [{ text: content }] : list(content);
   return parts.map((part) => ({ role, content: string(object(part)["text"]), toolCalls: [] }));
+}
+
+/** The results of the tool calls. The runtime sends those of one answer in the order in which they
+ * ended; here they stand in that of the calls, so that a test can name them by their place. */
+export function resultsOf(messages: readonly ModelMessage[]): string[] {
+  const answers: { calls: string[]; results: ModelMessage[] }[] = [];
+  for (const message of messages) {
+    let answer = answers.at(-1);
+    if (answer === undefined || (message.role !== "tool" && answer.results.length > 0)) {
+      answer = { calls: [], results: [] };
+      answers.push(answer);
+    }
+    if (message.role === "tool") answer.results.push(message);
+    else answer.calls.push(...message.toolCalls.map(({ id }) => id));
+  }
+  return answers.flatMap(({ calls, results }) => {
+    const place = ({ toolCallId = "" }: ModelMessage): number => calls.indexOf(toolCallId);
+    return results.toSorted((a, b) => place(a) - place(b)).map(({ content }) => content);
+  });
 }
 
 /** The events of a streaming answer. */
