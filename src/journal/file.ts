@@ -7,6 +7,7 @@ import { open, type FileHandle } from "node:fs/promises";
 import type { RunEvent } from "../events/event.ts";
 import type { JournalProblem } from "./problem.ts";
 import { JournalReader, notAJournal } from "./read.ts";
+import { clip } from "../events/cut.ts";
 
 /** What is wrong with a journal. */
 export interface JournalCondition {
@@ -80,7 +81,7 @@ function readingOf(file: FileHandle, maxBytes: number): JournalReading {
     event: (event) => found.push(event),
     problem(problem) {
       if (problems.length === KEPT_PROBLEMS) moreProblems += 1;
-      else problems.push({ ...problem, reason: clip(problem.reason) });
+      else problems.push({ ...problem, reason: clip(problem.reason, MAX_REASON) });
     },
   });
   async function* events(): AsyncIterable<readonly RunEvent[]> {
@@ -149,8 +150,4 @@ class LineReader {
     const goesOn = line === undefined ? this.#reader.skipLongLine() : this.#reader.read(line);
     return goesOn && (this.#reader.isJournal || this.#reader.lines < MAX_STRANGE_LINES);
   }
-}
-
-function clip(text: string): string {
-  return text.length <= MAX_REASON ? text : `${text.slice(0, MAX_REASON)}…`;
 }
