@@ -4,7 +4,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "nod
 import { documentLimits } from "../document/read-document.ts";
 import { isPrivate } from "../permissions/private-files.ts";
 import { unmatchable } from "../permissions/patterns.ts";
-import { readJudged } from "../platform/files.ts";
+import { readJudged } from "../platform/reading.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
 import {
