@@ -23,7 +23,13 @@ export interface Preparation {
 
 export type Place =
   | { readonly kind: "here"; readonly variables: Readonly<Record<string, string>> }
-  | { readonly kind: "container"; readonly image: string };
+  | ({ readonly kind: "container" } & Container);
+
+export interface Container {
+  /** The absolute path of the program: what was found is what is started. */
+  readonly docker: string;
+  readonly image: string;
+}
 
 export interface PreparationOptions {
   readonly workingDirectory: string;
@@ -50,17 +56,19 @@ export function preparationOf(
       `tools.${tool} has both build and ${file}. Remove one of them: a tool is prepared in one way.`,
     );
   }
-  if (findProgram("docker", environment) !== undefined) {
+  const docker = findProgram("docker", environment);
+  if (docker !== undefined) {
     const dockerfile = dockerfileOf(recipe);
     const image = imageOf(dockerfile);
     const step: Program = {
+      path: docker,
       command: ["docker", "build", "--tag", image, "-"],
       field: file,
       input: dockerfile,
       result: "none",
     };
     const plan = planOf(tool, image, [step]);
-    return { kind: "prepared", plan, place: { kind: "container", image } };
+    return { kind: "prepared", plan, place: { kind: "container", docker, image } };
   }
   const plain = plainCommandsOf(recipe);
   if (plain.kind === "needs-docker") {
