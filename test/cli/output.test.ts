@@ -158,7 +158,7 @@ describe("a reader of stdout that stalls", () => {
     child.signal("SIGINT");
     const code = await child.exited;
     assert.equal(code, 130);
-    assert.ok(performance.now() - start < 6_000);
+    assert.ok(performance.now() - start < 30_000);
     child.resumeOutput();
     const { stderr } = await child.ended;
     assert.match(stderr, /the output is incomplete: the reader read nothing for 0.5 s/);
