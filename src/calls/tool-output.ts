@@ -26,17 +26,15 @@ const silenceMs = 1_000;
 /** Reads one stream of a program: redacts it, keeps its end, and passes on its lines. */
 export class ToolLog {
   readonly #decoder = new StringDecoder("utf8");
-  readonly #redact: () => TextStream;
   readonly #clock: Clock;
   readonly #onLine: (line: string) => void;
-  #redacted: TextStream;
-  /** Flushes what is held back when nothing more comes. */
+  readonly #redacted: TextStream;
+  /** Passes on what is held back when nothing more comes. */
   #silence: Release = () => {};
   #tail = "";
   #line = "";
 
   constructor(redact: () => TextStream, clock: Clock, onLine: (line: string) => void) {
-    this.#redact = redact;
     this.#redacted = redact();
     this.#clock = clock;
     this.#onLine = onLine;
@@ -44,23 +42,16 @@ export class ToolLog {
 
   push(piece: Buffer): void {
     this.#silence();
-    const text = this.#decoder.write(piece);
-    this.#add(this.#redacted.push(text));
-    // Only a whole line: half a secret may be followed by the other half.
-    if (/[\r\n]$/.test(text))
-      this.#silence = startTimer(this.#clock, silenceMs, () => this.#flush(""));
+    this.#add(this.#redacted.push(this.#decoder.write(piece)));
+    this.#silence = startTimer(this.#clock, silenceMs, () => this.#add(this.#redacted.pause()));
   }
 
   end(): void {
     this.#silence();
-    this.#flush(this.#decoder.end());
+    this.#add(this.#redacted.push(this.#decoder.end()));
+    this.#add(this.#redacted.end());
     this.#pass(this.#line);
     this.#line = "";
-  }
-
-  #flush(last: string): void {
-    this.#add((last === "" ? "" : this.#redacted.push(last)) + this.#redacted.end());
-    this.#redacted = this.#redact();
   }
 
   get tail(): string {
