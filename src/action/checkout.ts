@@ -7,6 +7,7 @@ import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { errorCode } from "../platform/system-error.ts";
 import { sha } from "./webhook-event.ts";
 
 export interface Checkout {
@@ -30,7 +31,7 @@ export async function checkoutOf(folder: string): Promise<Checkout | undefined> 
 }
 
 function missing(error: unknown): undefined | "unknown" {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = errorCode(error);
   return code === "ENOENT" || code === "ENOTDIR" ? undefined : "unknown";
 }
 

@@ -12,7 +12,8 @@ import {
   type DeclaredProgram,
   type PreparedJob,
 } from "../app/declared-programs.ts";
-import { findProgram } from "../platform/search-path.ts";
+import { childEnvironment } from "../platform/environment.ts";
+import { resolveCommand } from "../platform/search-path.ts";
 import { checkoutOf } from "./checkout.ts";
 import type { Setting, WorkTree } from "./preparation.ts";
 import { Stop } from "./stop.ts";
@@ -51,7 +52,7 @@ export async function checkPrograms(
     if (file !== undefined) {
       return `${why}, and \`${field}\` starts ${relative(workspace, file)}, a file of the checkout. ${howToRun(commit)} Or start a server that is installed elsewhere.`;
     }
-    if (searched !== undefined && findProgram(searched, environment) === undefined) {
+    if (searched !== undefined && pathOf(searched) === undefined) {
       return `${why}, and there is no ${searched} in PATH outside of it for \`${field}\`. Install it on the runner.`;
     }
     return undefined;
@@ -69,9 +70,18 @@ export async function checkPrograms(
     return `\`${program.field}\` runs ${relative(workspace, file)}, which is in a checkout that is not at ${commit}, so it may be an untrusted file and is not run. Name a file of the event's own checkout.`;
   }
 
-  async function fileOfCheckout({ files }: DeclaredProgram): Promise<string | undefined> {
-    for (const file of files) if ((await placesOf(file)).length > 0) return file;
+  async function fileOfCheckout({ searched, files }: DeclaredProgram): Promise<string | undefined> {
+    const path = searched === undefined ? undefined : pathOf(searched);
+    for (const file of path === undefined ? files : [path, ...files]) {
+      const [place] = await placesOf(file);
+      if (place !== undefined) return place;
+    }
     return undefined;
+  }
+
+  /** By the rule by which it is looked up again when it is started. */
+  function pathOf(name: string): string | undefined {
+    return resolveCommand(name, workspace, childEnvironment(environment));
   }
 
   /** Where a file is in the workspace, by its name and through links. */

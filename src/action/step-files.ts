@@ -4,9 +4,10 @@
  * agent with a shell could find them.
  */
 import { createHash } from "node:crypto";
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, fstatSync, readFileSync } from "node:fs";
 import { stepFileNames } from "../app/step-files.ts";
 import type { Reporter } from "../events/sink.ts";
+import { openToReadNow } from "../platform/reading.ts";
 import type { Environment } from "./inputs.ts";
 
 /** Of a larger file, the time of the last change is compared instead of the content. In bytes. */
@@ -45,7 +46,7 @@ export function watchStepFiles(environment: Environment, given: ReadonlySet<stri
 
 function stateOf(path: string): string {
   try {
-    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const file = openToReadNow(path, "followed");
     try {
       const { dev, ino, size, mtimeMs } = fstatSync(file);
       const content =

@@ -18,7 +18,7 @@ import {
   type ReadWorkflowEntry,
 } from "./flows.ts";
 import { UsageError } from "./options.ts";
-import { errorMessage } from "../platform/system-error.ts";
+import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { LoadedWorkflow } from "../workflow/load-workflow.ts";
 import { warningChecks } from "./warning-checks.ts";
 import { isWorkflowFile, loadWorkflow, type WorkflowOptions } from "./workflow-files.ts";
@@ -111,7 +111,7 @@ async function readText(file: string): Promise<Uint8Array> {
     return await readFile(file);
   } catch (error) {
     if (error instanceof DiagnosticsError) throw error;
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const code = errorCode(error);
     if (code === "ENOENT" || code === "ENOTDIR") {
       throw refuse("The file doesn't exist.", `looked for ${resolve(file)}`);
     }

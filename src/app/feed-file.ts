@@ -4,9 +4,10 @@
  * Invariant: what `write` has returned a place for can be read until `remove`. A full disk or a folder that is
  * gone is a result, never an exception.
  */
-import { closeSync, constants, openSync, readSync, rmSync, writeSync } from "node:fs";
+import { closeSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { makeDirectoryNow } from "../platform/files.ts";
+import { openToReadNow } from "../platform/reading.ts";
 import { errorMessage } from "../platform/system-error.ts";
 
 export interface Place {
@@ -48,7 +49,7 @@ export class FeedFile {
   read({ offset, bytes }: Place): string | undefined {
     try {
       if (typeof this.#file === "number") return readPart(this.#file, offset, bytes);
-      const file = openSync(this.#path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+      const file = openToReadNow(this.#path, "refused");
       try {
         return readPart(file, offset, bytes);
       } finally {

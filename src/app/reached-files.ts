@@ -2,11 +2,12 @@
  * Which files decide what an entry runs, besides itself: the workflows of its jobs, and what workflows call,
  * include and name with `file:`. For an edge that must know where they come from before they are believed.
  */
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { documentLimits } from "../document/read-document.ts";
 import { promptText, variablePattern } from "../entry/prompt-expander.ts";
 import { leafWorks } from "../entry/work.ts";
+import { readSmallFile } from "../platform/reading.ts";
 import { loadWorkflow } from "../workflow/load-workflow.ts";
 import { loadEntry } from "./entry-files.ts";
 import type { Params } from "./options.ts";
@@ -88,8 +89,7 @@ function withoutVariables(text: string): string | undefined {
 
 function contentOf(file: string): Uint8Array | undefined {
   try {
-    const found = statSync(file);
-    return found.isFile() && found.size <= documentLimits.bytes ? readFileSync(file) : undefined;
+    return readSmallFile(file, documentLimits.bytes);
   } catch {
     return undefined;
   }

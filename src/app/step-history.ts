@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import {
   closeSync,
-  constants,
   createReadStream,
   createWriteStream,
   fstatSync,
@@ -20,6 +19,7 @@ import type { Redactor } from "../events/redact.ts";
 import type { Reporter } from "../events/sink.ts";
 import type { EffectResult, StepEnded, StepStarted } from "../events/step.ts";
 import { makeDirectoryNow } from "../platform/files.ts";
+import { openToReadNow } from "../platform/reading.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
 import { stepPage, stepPageName } from "../reporters/step-page.ts";
 import { UsageError } from "./options.ts";
@@ -190,7 +190,7 @@ function hashOf(page: string | Uint8Array): string {
 
 function found(path: string): string | undefined {
   try {
-    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const file = openToReadNow(path, "refused");
     try {
       const now = fstatSync(file);
       return now.isFile() ? `${placeOf(now)} ${hashOf(readFileSync(file))}` : undefined;
@@ -232,7 +232,7 @@ function cutOutputs(effects: readonly EffectResult[]): readonly (readonly [numbe
 
 function openOutput(path: string): number | undefined {
   try {
-    return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return openToReadNow(path, "refused");
   } catch {
     return undefined;
   }

@@ -1,11 +1,12 @@
 /** Workflows from their files: what they call and include stays within the repository of the first one. */
 import { existsSync, realpathSync, statSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { documentLimits } from "../document/read-document.ts";
+import { isUnder } from "../permissions/paths.ts";
 import { isPrivate } from "../permissions/private-files.ts";
 import { unmatchable } from "../permissions/patterns.ts";
-import { readJudged } from "../platform/files.ts";
-import { errorMessage } from "../platform/system-error.ts";
+import { readJudged } from "../platform/reading.ts";
+import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
 import {
   loadWorkflow as loadFrom,
@@ -51,7 +52,7 @@ export function filesAround(
     const wanted = resolve(root, dirname(from), path);
     const quoted = JSON.stringify(path);
     const target = real(wanted);
-    if (!isInside(root, target)) {
+    if (!isUnder(target, root)) {
       const reason = `${quoted} is outside of the folder of the workflow.`;
       return { kind: "outside", reason, hint: `files must be in ${root}` };
     }
@@ -75,7 +76,7 @@ export function filesAround(
       }
       return { kind: "found", id: idOf(target), file: nameOf(target), content };
     } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      const code = errorCode(error);
       if (code === "ENOENT" || code === "ENOTDIR") return missing();
       return { kind: "unreadable", reason: `Can't read ${quoted}: ${errorMessage(error)}.` };
     }
@@ -101,9 +102,4 @@ function gitRoot(folder: string): string | undefined {
   if (existsSync(join(folder, ".git"))) return folder;
   const parent = dirname(folder);
   return parent === folder ? undefined : gitRoot(parent);
-}
-
-function isInside(root: string, path: string): boolean {
-  const way = relative(root, path);
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

@@ -12,7 +12,7 @@ import type { ToolBuild } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
 import { startTimeLimit, unlessAborted } from "../events/waiting.ts";
 import { isUnder } from "../permissions/paths.ts";
-import { openJudged } from "../platform/files.ts";
+import { openJudged } from "../platform/reading.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { canceled, failed, failedExit, withTail, type Program, type Programs } from "./programs.ts";
 import type { CallContext, ToolOutcome, ToolProgress } from "./tool.ts";

@@ -22,7 +22,7 @@ export async function runCommand(
     {
       ...(place.kind === "here"
         ? { command, variables: place.variables }
-        : inContainer(place.image, command, programs.options)),
+        : inContainer(place, command, programs.options)),
       field,
       input: `${JSON.stringify(params)}\n`,
       result: "stdout",

@@ -3,15 +3,16 @@ import { randomUUID } from "node:crypto";
 import { startTimeLimit } from "../events/waiting.ts";
 import { systemClock } from "../platform/clock.ts";
 import { runToEnd } from "../platform/programs.ts";
+import type { Container } from "./preparation.ts";
 import { marks, RESULTS, type Program, type ProgramsOptions } from "./programs.ts";
 
 /** A command in a container of an image that has been built, with the working directory at the same path as here. */
 export function inContainer(
-  image: string,
+  { docker, image }: Container,
   [program = "", ...args]: readonly string[],
   { workingDirectory, variables, container = {} }: ProgramsOptions,
   files: readonly string[] = [],
-): Pick<Program, "command" | "cleanUp"> {
+): Pick<Program, "path" | "command" | "cleanUp"> {
   const name = `agent-jobs-${randomUUID()}`;
   const { uid, gid } = ids();
   const results = container[RESULTS];
@@ -43,12 +44,12 @@ export function inContainer(
   ];
   // Docker's client may be gone while the container runs on.
   const cleanUp = async (): Promise<void> => {
-    const options = { cwd: workingDirectory, env: variables };
+    const options = { path: docker, cwd: workingDirectory, env: variables };
     const { signal, end } = startTimeLimit(systemClock, 10_000);
     await runToEnd("docker", ["rm", "--force", name], { ...options, signal });
     end();
   };
-  return { command, cleanUp };
+  return { path: docker, command, cleanUp };
 }
 
 function ids(): { readonly uid: number | undefined; readonly gid: number | undefined } {

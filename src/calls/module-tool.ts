@@ -66,7 +66,7 @@ export async function runModule(
         : {
             // Docker passes on two streams only: the result becomes stdout, and the log stderr.
             ...inContainer(
-              place.image,
+              place,
               ["/bin/sh", "-c", 'exec node "$@" 3>&1 1>&2', "sh", ...args],
               programs.options,
               [worker, hooks],

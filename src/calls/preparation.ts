@@ -1,10 +1,11 @@
 /** What a tool needs before it can run, and where it then runs: here, or in a container. */
-import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { diagnosticLine } from "../document/diagnostic.ts";
 import type { ToolDeclaration } from "../entry/model.ts";
 import { isUnder } from "../permissions/paths.ts";
 import type { Environment } from "../platform/environment.ts";
+import { readJudged } from "../platform/reading.ts";
 import { findProgram } from "../platform/search-path.ts";
 import { buildPlan, defaultBuildMinutes, type BuildPlan } from "./builds.ts";
 import { dockerfileOf, imageOf, plainCommandsOf } from "./dockerfile.ts";
@@ -22,7 +23,13 @@ export interface Preparation {
 
 export type Place =
   | { readonly kind: "here"; readonly variables: Readonly<Record<string, string>> }
-  | { readonly kind: "container"; readonly image: string };
+  | ({ readonly kind: "container" } & Container);
+
+export interface Container {
+  /** The absolute path of the program: what was found is what is started. */
+  readonly docker: string;
+  readonly image: string;
+}
 
 export interface PreparationOptions {
   readonly workingDirectory: string;
@@ -49,17 +56,19 @@ export function preparationOf(
       `tools.${tool} has both build and ${file}. Remove one of them: a tool is prepared in one way.`,
     );
   }
-  if (findProgram("docker", environment) !== undefined) {
+  const docker = findProgram("docker", environment);
+  if (docker !== undefined) {
     const dockerfile = dockerfileOf(recipe);
     const image = imageOf(dockerfile);
     const step: Program = {
+      path: docker,
       command: ["docker", "build", "--tag", image, "-"],
       field: file,
       input: dockerfile,
       result: "none",
     };
     const plan = planOf(tool, image, [step]);
-    return { kind: "prepared", plan, place: { kind: "container", image } };
+    return { kind: "prepared", plan, place: { kind: "container", docker, image } };
   }
   const plain = plainCommandsOf(recipe);
   if (plain.kind === "needs-docker") {
@@ -96,25 +105,29 @@ export function recipeOf(
   workingDirectory: string,
 ): FoundRecipe {
   const candidates = "module" in declaration ? [declaration.module] : declaration.command;
-  const first = candidates.find((one) => isFileIn(workingDirectory, one));
+  const first = candidates.find((one) => fileIn(workingDirectory, one) !== undefined);
   if (first === undefined) return { kind: "none" };
   const path = join(dirname(resolve(workingDirectory, first)), recipeFile);
   if (!existsSync(path)) return { kind: "none" };
   const file = relative(workingDirectory, path);
-  if (!isFileIn(workingDirectory, path)) {
+  const realPath = fileIn(workingDirectory, path);
+  const content = realPath === undefined ? undefined : readJudged(realPath, Infinity);
+  if (content === undefined) {
     return failed(`tools.${tool}: ${file} is not a file of the working directory.`);
   }
-  const read = readRecipe(readFileSync(path), file);
+  const read = readRecipe(content, file);
   if (read.kind === "read") return { kind: "found", file, recipe: read.recipe };
   return failed(read.diagnostics.map(diagnosticLine).join("\n"));
 }
 
-function isFileIn(workingDirectory: string, name: string): boolean {
+/** The real path of a file that is in the working directory, by its name and with its links resolved. */
+function fileIn(workingDirectory: string, name: string): string | undefined {
   try {
     const path = resolve(workingDirectory, name);
-    if (!isUnder(path, workingDirectory) || !statSync(path).isFile()) return false;
-    return isUnder(realpathSync(path), realpathSync(workingDirectory));
+    if (!isUnder(path, workingDirectory) || !statSync(path).isFile()) return undefined;
+    const realPath = realpathSync(path);
+    return isUnder(realPath, realpathSync(workingDirectory)) ? realPath : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }

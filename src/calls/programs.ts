@@ -41,6 +41,8 @@ export interface ProgramsOptions {
 
 export interface Program {
   readonly command: readonly string[];
+  /** Absolute: the file of a program that was looked up before. Default: the command is looked up. */
+  readonly path?: string;
   /** Where the command was written, for texts: `tools.build.command`. */
   readonly field: string;
   /** In addition to those of all programs. */
@@ -117,6 +119,7 @@ export class Programs {
     let stopped: ProgramResult | undefined;
     let ending: Promise<void> | undefined;
     const started = startProgram(command[0] ?? "", command.slice(1), {
+      ...(program.path === undefined ? {} : { path: program.path }),
       cwd: workingDirectory,
       env: {
         ...this.#options.variables,

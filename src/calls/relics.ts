@@ -10,7 +10,7 @@ import type { Permissions, RelicDeclaration } from "../entry/model.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { isUnder, type PathContext } from "../permissions/paths.ts";
 import { decidePermission } from "../permissions/policy.ts";
-import { openJudged } from "../platform/files.ts";
+import { openJudged } from "../platform/reading.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { type Passage, PassageSearch, wordsOf } from "./passages.ts";
 import { charactersPerToken, type CallContext, type Relic, type ToolOutcome } from "./tool.ts";

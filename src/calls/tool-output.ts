@@ -1,6 +1,6 @@
 /** What a tool prints: lines that tell how far it is, the end of its log, and its result. */
 import { StringDecoder } from "node:string_decoder";
-import { isRecord } from "../document/guards.ts";
+import { isRecord, parsedJson } from "../document/guards.ts";
 import type { Clock } from "../events/clock.ts";
 import { startTimer, type Release } from "../events/waiting.ts";
 import { withoutSequences } from "../events/hidden-text.ts";
@@ -127,7 +127,7 @@ function progressIn(line: string): ToolProgress {
 }
 
 function jsonProgress(text: string): ToolProgress | undefined {
-  const value = parsed(text);
+  const value = parsedJson(text);
   if (!isRecord(value)) return undefined;
   const { percent, message } = value;
   if (typeof percent !== "number" || !Number.isFinite(percent)) return undefined;
@@ -160,7 +160,7 @@ export class BoundedBytes {
  * JavaScript can't hold, such as a long id, is a text, and so is JSON with too many values.
  */
 export async function resultOf(text: string, redact: () => TextStream): Promise<unknown> {
-  const value = (await isModest(text)) ? parsed(text) : undefined;
+  const value = (await isModest(text)) ? parsedJson(text) : undefined;
   if (value === undefined || isInexact(value)) return text.replace(/\r?\n$/, "");
   // What was escaped is seen now.
   return redactedData(value, redact);
@@ -182,12 +182,4 @@ async function isModest(text: string): Promise<boolean> {
 function isInexact(value: unknown): boolean {
   if (typeof value !== "number") return false;
   return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -2,9 +2,9 @@
  * Reading a journal of any size from a file: what is held is one part of the file, the hashes of its lines, and
  * the first problems.
  */
-import { constants } from "node:fs";
-import { open, type FileHandle } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import type { RunEvent } from "../events/event.ts";
+import { openToRead, type Links } from "../platform/reading.ts";
 import type { JournalProblem } from "./problem.ts";
 import { JournalReader, notAJournal } from "./read.ts";
 import { clip } from "../events/cut.ts";
@@ -29,8 +29,8 @@ const MAX_STRANGE_LINES = 1000;
 const PART_BYTES = 1024 * 1024;
 
 export interface ReadingOptions {
-  /** Refuse a path that is a symbolic link. */
-  readonly noLinks?: boolean;
+  /** Default: followed. */
+  readonly links?: Links;
   /** How much of the file to read. */
   readonly maxBytes?: number;
 }
@@ -46,11 +46,9 @@ export interface JournalReading {
 /** Rejects for everything but regular files. The events reject if the file can't be read any further. */
 export async function openJournalFile(
   path: string,
-  { noLinks = false, maxBytes = Infinity }: ReadingOptions = {},
+  { links = "followed", maxBytes = Infinity }: ReadingOptions = {},
 ): Promise<JournalReading> {
-  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
-  // A pipe without a writer must not be waited for.
-  const file = await open(path, O_RDONLY | O_NONBLOCK | (noLinks ? O_NOFOLLOW : 0));
+  const file = await openToRead(path, links);
   try {
     const found = await file.stat();
     if (found.isDirectory()) throw new Error("it is a folder");

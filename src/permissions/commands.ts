@@ -1,7 +1,13 @@
 /** Matches the commands of a shell line against the patterns of `permissions.shell`. */
 import { findDenial, readDenial } from "./denials.ts";
 import { gitCommand } from "./git-commands.ts";
-import { anywhereObjection, baseName, mayMoveFiles, objectionsTo } from "./objections.ts";
+import {
+  anywhereObjection,
+  baseName,
+  endsInScript,
+  mayMoveFiles,
+  objectionsTo,
+} from "./objections.ts";
 import type { Judge, LeadsOut, Objection, Objections } from "./objections.ts";
 import { isPrivate } from "./private-files.ts";
 import { programs } from "./programs.ts";
@@ -222,6 +228,8 @@ function spelledOut(
       return false;
     case "subcommand":
       return fixed !== "";
+    case "setting":
+      return fixed.includes("=");
     case "path":
       // `cat /var/log/*` names a folder outside; the private files in it it does not name.
       return (
@@ -230,11 +238,14 @@ function spelledOut(
         (!isPrivate(word) || isPrivate(pattern)) &&
         !judge.isDenied(word)
       );
-    case "option":
+    case "option": {
+      const end = word.slice(fixed.length);
       return (
         namesOption(command, index, fixed, judge) &&
-        anywhereObjection(word.slice(fixed.length), judge) === undefined
+        anywhereObjection(end, judge) === undefined &&
+        !endsInScript(command, fixed, end)
       );
+    }
   }
 }
 

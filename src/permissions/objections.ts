@@ -11,7 +11,7 @@ import { programs } from "./programs.ts";
 import type { Program } from "./programs.ts";
 
 export interface Objection {
-  readonly kind: "option" | "path" | "subcommand" | "program";
+  readonly kind: "option" | "path" | "setting" | "subcommand" | "program";
   /** Goes on after the word and a comma: `which …`. */
   readonly reason: string;
 }
@@ -159,9 +159,13 @@ function judgeGit(words: readonly string[], judge: Judge, found: Found): void {
   for (const index of sub?.unknown ?? words.keys()) found.set(index, option);
   if (sub === undefined) return;
   const { at, options } = sub;
-  words.slice(1, at).forEach((word, before) => {
-    if (!word.startsWith("-") && leavesFolder(word, judge)) found.set(before + 1, outside);
-  });
+  for (let index = 1; index < at; index += 1) {
+    const word = words[index] ?? "";
+    if (word.startsWith("-")) continue;
+    const isSetting = settings.has(words[index - 1] ?? "");
+    const objection = isSetting ? setting : fileObjection(word, judge);
+    if (objection !== undefined) found.set(index, objection);
+  }
   // What can't be the name of a subcommand is none.
   if (options === undefined && /^[a-z\d]/i.test(sub.name)) {
     found.set(at, { kind: "subcommand", reason: "which is not a subcommand with known options" });
@@ -189,8 +193,9 @@ function judgeGit(words: readonly string[], judge: Judge, found: Found): void {
   for (const index of gitPaths(sub.name, given)) {
     const word = words[index] ?? "";
     // The files that these add, compare or move may be outside the repository, or none of its files. What is
-    // known of the others is that they only look inside.
-    const reads = options === undefined || ["diff", "add", "stash", "mv"].includes(sub.name);
+    // known of the others is that they only look inside, unless the word may be the value of an unknown option.
+    const reads =
+      options === undefined || !given.exact || ["diff", "add", "stash", "mv"].includes(sub.name);
     const objection = reads
       ? fileObjection(word, judge)
       : leavesFolder(word, judge)
@@ -200,6 +205,9 @@ function judgeGit(words: readonly string[], judge: Judge, found: Found): void {
   }
 }
 
+/** Options before the subcommand whose value is a setting. */
+const settings = new Set(["-c", "--config-env"]);
+const setting: Objection = { kind: "setting", reason: "which can set a program that git runs" };
 /** The first argument of these is a repository. */
 const remotes = new Set(["fetch", "pull", "push"]);
 const repository: Objection = {
@@ -274,6 +282,15 @@ const plainSed = new RegExp(`^${sedStep}(?:; *${sedStep})*$`);
 /** A program that only prints fields of the lines that have a number or match. */
 const plainAwk =
   /^(?:NR *(?:==|<=?|>=?|!=) *\d+ *|\/[\w .:-]*\/ *)?\{ *print(?: +\$(?:\d+|NF)(?: *(?:, *)?\$(?:\d+|NF))*)? *\}$/;
+
+/** Whether the end of an option may be a script that does more: `-e1e id`, `--source=…`. */
+export function endsInScript(command: readonly string[], option: string, end: string): boolean {
+  const language = programs.get(baseName(command[0] ?? ""))?.operands;
+  const isScript = language === "sed" || language === "awk";
+  return (
+    isScript && /^-(?:-[es]|[^-]*e)/.test(option) && scriptObjection(end, language) !== undefined
+  );
+}
 
 function scriptObjection(word: string, language: Program["operands"]): Objection | undefined {
   return (language === "sed" ? plainSed : plainAwk).test(word) ? undefined : script;

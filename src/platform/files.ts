@@ -1,21 +1,15 @@
 /** The few things this project does to files, behind one door. */
 import {
   closeSync,
-  constants,
   existsSync,
-  fstatSync,
-  lstatSync,
   mkdirSync,
   openSync,
   promises as fs,
-  readFileSync,
-  readlinkSync,
   realpathSync,
   rmSync,
   statSync,
   writeSync,
 } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -53,57 +47,6 @@ export function realPathOf(path: string): string {
     return realpathSync.native(path);
   } catch {
     return path;
-  }
-}
-
-const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-/** A pipe without a writer is not waited for. */
-const plainly = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
-
-/**
- * Opens a regular file for reading by its real path, which was judged before: undefined if a part of the path has
- * become a link since, or if there is no such file. What is read is in the file that was judged.
- */
-export async function openJudged(realPath: string): Promise<FileHandle | undefined> {
-  const handle = await fs.open(realPath, plainly).catch(() => undefined);
-  if (handle === undefined || isAt(handle.fd, realPath)) return handle;
-  await handle.close();
-  return undefined;
-}
-
-/** The bytes of such a file, at once. Undefined also if it has more than `longest`. Throws if they can't be read. */
-export function readJudged(realPath: string, longest: number): Uint8Array | undefined {
-  const file = openSync(realPath, plainly);
-  try {
-    if (!isAt(file, realPath) || fstatSync(file).size > longest) return undefined;
-    return readFileSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** Whether an open file is a regular one, and the one at this path without any link. */
-function isAt(file: number, realPath: string): boolean {
-  const opened = fstatSync(file);
-  if (!opened.isFile()) return false;
-  const where = openedPath(file);
-  if (where !== undefined) return where === realPath;
-  try {
-    const { dev, ino } = lstatSync(realPath);
-    return realpathSync(realPath) === realPath && dev === opened.dev && ino === opened.ino;
-  } catch {
-    return false;
-  }
-}
-
-/** The path of an open file, as Linux reports it. Undefined on other systems. */
-function openedPath(file: number): string | undefined {
-  if (process.platform !== "linux") return undefined;
-  try {
-    const path = readlinkSync(`/proc/self/fd/${file}`);
-    return path.startsWith("/") ? path : undefined;
-  } catch {
-    return undefined;
   }
 }
 

@@ -21,8 +21,9 @@ import type { Stats } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { makeDirectoryNow, refuseSpecialFile } from "./files.ts";
+import { openToReadNow } from "./reading.ts";
 
-const { O_RDONLY, O_RDWR, O_WRONLY, O_CREAT, O_APPEND, O_EXCL, O_NONBLOCK } = constants;
+const { O_RDWR, O_WRONLY, O_CREAT, O_APPEND, O_EXCL } = constants;
 
 export class OwnFile {
   readonly #what: string;
@@ -34,8 +35,9 @@ export class OwnFile {
   #toEmpty: boolean;
 
   /**
-   * Makes the file and the folders above it; one that is there is replaced by the first write, or with `keep` continued. Throws if that
-   * is not possible: better to know before a run than after it. `what` it is, for messages: "journal".
+   * Makes the file and the folders above it; one that is there is replaced by the first write, or with `keep`
+   * continued. Throws if that is not possible: better to know before a run than after it. `what` it is, for messages:
+   * "journal".
    */
   constructor(what: string, path: string, { keep = false }: { readonly keep?: boolean } = {}) {
     this.#what = what;
@@ -126,7 +128,7 @@ export class OwnFile {
     if (!now.isFile()) return undefined;
     if (now.size !== this.#written) return "was changed";
     // A pipe may have taken its place just now.
-    const file = openSync(this.#path, O_RDONLY | O_NONBLOCK);
+    const file = openToReadNow(this.#path, "followed");
     if (!this.#isOurs(fstatSync(file))) {
       closeSync(file);
       return "was replaced";

@@ -25,6 +25,8 @@ export type ProgramOutcome =
   | { readonly kind: "aborted" };
 
 export interface StartOptions {
+  /** Absolute: the file of a program that was looked up before. Default: the command is looked up. */
+  readonly path?: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Files or named pipes that exist. Default: stdout is dropped, and the end of stderr is kept. */
@@ -79,7 +81,7 @@ export function startProgram(
   const hasInput = conversation || input !== undefined;
   const stdio: (number | "pipe" | "ignore")[] = [hasInput ? "pipe" : "ignore"];
   let child: ChildProcess;
-  const path = resolveCommand(command, cwd, env);
+  const { path = resolveCommand(command, cwd, env) } = options;
   if (path === undefined) return notStarted(Promise.resolve(notFound(command)));
   try {
     for (const path of output === undefined ? [] : [output.stdout, output.stderr]) {

@@ -40,7 +40,7 @@ export class JournalFolder {
   async read(name: string): Promise<AsyncIterable<string> | undefined> {
     if (!isJournalName(name)) return undefined;
     try {
-      return asNdjson(await openJournalFile(join(this.#path, name), { noLinks: true }));
+      return asNdjson(await openJournalFile(join(this.#path, name), { links: "refused" }));
     } catch {
       return undefined;
     }
@@ -80,7 +80,7 @@ export class JournalFolder {
     try {
       const take = (events: readonly RunEvent[]): void => tallies.add(events);
       const path = join(this.#path, name);
-      const { problems, moreProblems } = await readJournalFile(path, take, { noLinks: true });
+      const { problems, moreProblems } = await readJournalFile(path, take, { links: "refused" });
       return problems.length + moreProblems;
     } catch {
       // It can't be read, or was removed just now.

@@ -11,6 +11,7 @@ import { childEnvironment } from "../platform/environment.ts";
 import { makeDirectory } from "../platform/files.ts";
 import { runToEnd } from "../platform/programs.ts";
 import { findProgram } from "../platform/search-path.ts";
+import { errorCode } from "../platform/system-error.ts";
 import { startTimeLimit } from "../events/waiting.ts";
 import type { Environment } from "../platform/environment.ts";
 import { downloadPackage } from "./download-runtime.ts";
@@ -159,7 +160,7 @@ async function moveIntoPlace(
 }
 
 function ignoreMissing(error: unknown): void {
-  if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+  if (errorCode(error) !== "ENOENT") throw error;
 }
 
 const asidePrefix = ".unpacking-";

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream, promises as fs } from "node:fs";
 import { join, sep } from "node:path";
+import { errorCode } from "../platform/system-error.ts";
 
 const noteName = "agent-jobs-files.json";
 
@@ -56,7 +57,7 @@ async function readNote(root: string): Promise<Map<string, NotedFile> | string |
       : `${noteName} is invalid`;
   } catch (error) {
     // Unpacked manually or by an older version, so there is nothing to compare with.
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (errorCode(error) === "ENOENT") return undefined;
     return `${noteName} can't be read`;
   }
 }

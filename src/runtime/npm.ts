@@ -1,8 +1,9 @@
 /** Finds the npm to download with. Only looks; `installRuntime` runs it. */
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { devNull } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { childEnvironment, isProxy, type Environment } from "../platform/environment.ts";
+import { readSmallFile } from "../platform/reading.ts";
 import { findProgram, isInWorkspace, searchFolders, variable } from "../platform/search-path.ts";
 
 export interface Command {
@@ -80,9 +81,8 @@ const MAX_NPMRC = 64 * 1024;
 /** The user has written there what npm may know. */
 function variablesNamedIn(file: string): ReadonlySet<string> {
   try {
-    const found = statSync(file);
-    if (!found.isFile() || found.size > MAX_NPMRC) return new Set();
-    const names = readFileSync(file, "utf8").matchAll(/\$\{([^${}?]+)\??\}/g);
+    const text = new TextDecoder().decode(readSmallFile(file, MAX_NPMRC));
+    const names = text.matchAll(/\$\{([^${}?]+)\??\}/g);
     return new Set([...names].map(([, name = ""]) => name));
   } catch {
     return new Set();

@@ -3,7 +3,7 @@
  * knows the wire APIs that the runtime speaks. What comes back is checked as any other answer: this only makes a
  * fitting one more likely.
  */
-import { isRecord } from "../document/guards.ts";
+import { isRecord, parsedJson } from "../document/guards.ts";
 import type { AnswerFormat } from "../engine/ports.ts";
 import type { WireRequest } from "./history.ts";
 
@@ -57,10 +57,6 @@ function rewritten(
 }
 
 function parsed(body: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(body);
+  return isRecord(value) ? value : undefined;
 }

@@ -3,7 +3,7 @@
  * (docs/runtime-notes.md#history). Pure; knows the three wire APIs that the runtime speaks.
  */
 import type { PastMessage } from "../engine/ports.ts";
-import { isRecord } from "../document/guards.ts";
+import { isRecord, parsedJson } from "../document/guards.ts";
 
 export interface WireRequest {
   readonly url: string;
@@ -130,12 +130,8 @@ function records(value: unknown): Fields[] | undefined {
 }
 
 function parsed(body: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(body);
+  return isRecord(value) ? value : undefined;
 }
 
 function pathOf(url: string): string {

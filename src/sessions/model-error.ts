@@ -2,6 +2,7 @@
  * Failures of the model server: the cause, and a sentence with the model, the address and the server's own message.
  * Parses error messages of the runtime and of model servers.
  */
+import { parsedJson } from "../document/guards.ts";
 import type { Crash, Refusal } from "../events/crash.ts";
 import { rehearsalProvider, transportProvider } from "./request-handler.ts";
 import { clipWords } from "../events/cut.ts";
@@ -156,7 +157,7 @@ function isToolRefusal(words: string): boolean {
 
 /** The message in an error document of a server: `{"message"}`, `{"error":{"message"}}`, a JSON string, or a text. */
 function wordsOf(failure: string): string | undefined {
-  const words = (messageIn(parsed(failure), 3) ?? failure).trim();
+  const words = (messageIn(parsedJson(failure), 3) ?? failure).trim();
   return words === "" ? undefined : clipWords(words, LONGEST_WORDS);
 }
 
@@ -165,14 +166,6 @@ export function failureWords(failure: string): string | undefined {
   const words = wordsOf(failure);
   const system = /(?<![^:])([^:]+) \(os error \d+\) \[(E[A-Z]+)\]$/.exec(words ?? "");
   return system === null ? words : `${system[1]?.trim() ?? ""} (${system[2] ?? ""})`;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function messageIn(value: unknown, depth: number): string | undefined {

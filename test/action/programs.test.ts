@@ -1,10 +1,10 @@
 /** Whole steps of entries that declare programs: which of them are started where another commit is checked out. */
 import assert from "node:assert/strict";
 import { chmod, readFile, symlink } from "node:fs/promises";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { describe, it } from "node:test";
 import { fixture } from "../calls/mcp-rig.ts";
-import { makeRepository, type Workspace } from "../rig/workspace.ts";
+import { makeRepository, makeWorkspace, type Workspace } from "../rig/workspace.ts";
 import { assertNothingRan, tryEvent, type Test, type Tried } from "./rig.ts";
 
 const node = process.execPath;
@@ -74,11 +74,17 @@ async function forked(t: Test, declared: Declared) {
     permissions: { maintainer: "write", stranger: "write" },
     files: Object.fromEntries(named),
   };
-  const step = (more: { event?: string; given?: Readonly<Record<string, string>> } = {}) =>
+  const step = (
+    more: {
+      event?: string;
+      given?: Readonly<Record<string, string>>;
+      env?: Readonly<Record<string, string>>;
+    } = {},
+  ) =>
     tryEvent(t, more.event ?? "workflow-dispatch", {
       workspace,
       github,
-      env: { GITHUB_SHA: sha },
+      env: { GITHUB_SHA: sha, ...more.env },
       given: {
         entry: "e.json",
         rehearse: "r.rehearsal.json",
@@ -90,6 +96,14 @@ async function forked(t: Test, declared: Declared) {
       },
     });
   return { workspace, sha, step };
+}
+
+/** Has `run-me` twice: as a link to a file of the workspace, and behind it as a program of the machine. */
+async function pathWithLink(t: Test, workspace: string, file: string): Promise<string> {
+  const [linked, installed] = [await makeWorkspace(t, {}), await makeWorkspace(t, {})];
+  await symlink(join(workspace, file), join(linked.path, "run-me"));
+  await symlink("/bin/true", join(installed.path, "run-me"));
+  return [linked.path, installed.path, process.env["PATH"]].join(delimiter);
 }
 
 function ran(workspace: Workspace): Promise<string> {
@@ -143,6 +157,13 @@ describe("where another commit is checked out", () => {
     }
   });
 
+  it("a server that PATH has as a link into the checkout is not started, whatever comes after it", async (t) => {
+    const { workspace, step } = await forked(t, { mcpServers: { s: { command: "run-me" } } });
+    const env = { PATH: await pathWithLink(t, workspace.path, "run-me") };
+    assertRefused(await step({ env }), /`mcpServers.s` starts run-me, a file of the checkout/);
+    assert.equal(await ran(workspace), "nothing");
+  });
+
   it("any other server starts in an empty folder, where nothing of the checkout is", async (t) => {
     const mcpServers = { s: { command: node, args: [fixture, "where"] } };
     const { workspace, step } = await forked(t, { mcpServers });
@@ -190,6 +211,17 @@ describe("a second checkout in the workspace", () => {
       new RegExp(`\`tools.x\` runs pr/scripts/x.mjs.*not at ${sha}`),
       /`tools.y` runs linked\/x.ts/,
       /`mcpServers.s` runs pr\/scripts\/x.mjs/,
+    ]);
+    assert.equal(await ran(workspace), "nothing");
+  });
+
+  it("is not what PATH leads to", async (t) => {
+    const { workspace, sha, step } = await forked(t, { tools: { x: { command: ["run-me"] } } });
+    await workspace.git("checkout", "--quiet", "--force", "main");
+    await workspace.git("worktree", "add", "--quiet", "pr", "fork");
+    const env = { PATH: await pathWithLink(t, workspace.path, "pr/run-me") };
+    assertNothingRanBut(await step({ env }), [
+      new RegExp(`\`tools.x\` runs pr/run-me.*not at ${sha}`),
     ]);
     assert.equal(await ran(workspace), "nothing");
   });

@@ -32,19 +32,33 @@ interface Asked {
   readonly input: string;
 }
 
+async function makeFolder(t: TestContext): Promise<string> {
+  const folder = realpathSync(await makeTemporaryDirectory("docker-"));
+  t.after(() => removeDirectory(folder));
+  return folder;
+}
+
 async function dockerRig(
   t: TestContext,
   files: Readonly<Record<string, string>>,
   tools: Readonly<Record<string, Declared>>,
-  withDocker = true,
+  {
+    withDocker = true,
+    environment = {},
+    folders = [],
+  }: {
+    readonly withDocker?: boolean;
+    readonly environment?: Readonly<Record<string, string>>;
+    /** Of `PATH`, before the one with Docker. */
+    readonly folders?: readonly string[];
+  } = {},
 ): Promise<CallsRig & { readonly asked: () => Asked[] }> {
-  const bin = realpathSync(await makeTemporaryDirectory("bin-"));
-  t.after(() => removeDirectory(bin));
+  const bin = await makeFolder(t);
   symlinkSync(node, `${bin}/node`);
   symlinkSync("/bin/sh", `${bin}/sh`);
   if (withDocker) writeFiles(bin, { docker: standIn });
   const rig = await callsRig(t, files, tools, {
-    environment: { PATH: bin, GITHUB_TOKEN: "ghp_x" },
+    environment: { ...environment, PATH: [...folders, bin].join(":"), GITHUB_TOKEN: "ghp_x" },
     variables: { ALLOWED: "yes", AGENT_JOBS_RESULTS: "/tmp/a,b" },
   });
   const asked = (): Asked[] =>
@@ -165,6 +179,23 @@ test("a container is removed when its call is canceled", async (t) => {
   assert.deepEqual(await leftovers(), []);
 });
 
+test("the Docker that was found is the one that is started", async (t) => {
+  const [checkout, folder] = [await makeFolder(t), await makeFolder(t)];
+  writeFiles(checkout, { docker: "#!/bin/sh\necho 2\n" });
+  symlinkSync(`${checkout}/docker`, `${folder}/docker`);
+  const files = { "tools/a.mjs": "console.log(1)", "tools/build.tool.yml": recipe };
+  const declared = { a: { command: ["node", "tools/a.mjs"] } };
+  const { call, asked } = await dockerRig(t, files, declared, {
+    environment: { GITHUB_WORKSPACE: checkout },
+    folders: [folder],
+  });
+  assert.deepEqual((await call("a")).outcome, { kind: "succeeded", value: 1 });
+  assert.deepEqual(
+    asked().map(({ args: [what] }) => what),
+    ["build", "run"],
+  );
+});
+
 test("an image that can't be built fails the call with the end of Docker's log", async (t) => {
   const files = { "tools/a.mjs": "", "tools/build.tool.yml": "run: [FAIL]\n" };
   const { call } = await dockerRig(t, files, { a: { command: ["node", "tools/a.mjs"] } });
@@ -182,7 +213,7 @@ test("without Docker a recipe of lines runs here, before the first call", async 
     "tools/build.tool.yml": `run:\n  - printf %s "$GREETING" >> built\n  - printf '!' >> built\nenv: { GREETING: hello }\n`,
   };
   const command = ["node", "tools/show.mjs"];
-  const { call } = await dockerRig(t, files, { show: { command } }, false);
+  const { call } = await dockerRig(t, files, { show: { command } }, { withDocker: false });
   for (const _ of ["first", "second"]) {
     const { outcome } = await call("show");
     assert.deepEqual(outcome, { kind: "succeeded", value: ["hello!", "hello"] });
@@ -191,7 +222,12 @@ test("without Docker a recipe of lines runs here, before the first call", async 
 
 test("without Docker a recipe with an image or packages fails, and says what to do", async (t) => {
   const files = { "tools/a.mjs": "", "tools/build.tool.yml": recipe };
-  const { call } = await dockerRig(t, files, { a: { command: ["node", "tools/a.mjs"] } }, false);
+  const { call } = await dockerRig(
+    t,
+    files,
+    { a: { command: ["node", "tools/a.mjs"] } },
+    { withDocker: false },
+  );
   assert.match(
     failureOf((await call("a")).outcome).reason,
     /tools\/build\.tool\.yml needs the image node:24-slim and the packages jq, and there is no Docker on this machine\. Install Docker/,
@@ -217,7 +253,7 @@ test("a recipe is found beside the first part of the command that is a file of t
       both: { command: ["./run.sh"], build: { command: ["node", "-v"], inputs: [] } },
       linked: { command: ["node", "alone/b.mjs"] },
     },
-    false,
+    { withDocker: false },
   );
   const reason = async (name: string): Promise<string> =>
     failureOf((await call(name)).outcome).reason;

@@ -25,7 +25,7 @@ test("a start can be canceled, and a canceled one leaves nothing", async (t) => 
   await rig.logged("child");
   abort.abort();
   assert.equal(reasonOf(await starting), "The start was canceled.");
-  assert.ok(await waitUntilGone(rig.pids(), 5_000));
+  assert.ok(await waitUntilGone(rig.pids(), 30_000));
 });
 
 test("a server that exits at its start is told with the end of its stderr, and may be tried again", async (t) => {
@@ -220,7 +220,7 @@ test("a server that ignores the end of its stdin and SIGTERM is ended with its c
   assert.equal(pids.length, 2);
   await rig.servers.close();
   // What has lost its parent is only gone when the system has noticed.
-  assert.ok(await waitUntilGone(pids, 2_000));
+  assert.ok(await waitUntilGone(pids, 30_000));
   assert.ok(rig.log().includes("SIGTERM"));
   const late = await rig.run().toolsOf("docs", rig.misbehaving("stubborn"), never);
   assert.equal(reasonOf(late), "The host is closed.");
@@ -230,5 +230,5 @@ test("a process without time ends its servers at once", async (t) => {
   const rig = await makeMcpRig(t);
   ready(await rig.run().toolsOf("docs", rig.misbehaving("stubborn"), never));
   rig.servers.kill();
-  assert.ok(await waitUntilGone(rig.pids(), 2_000));
+  assert.ok(await waitUntilGone(rig.pids(), 30_000));
 });

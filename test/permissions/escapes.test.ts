@@ -359,6 +359,7 @@ describe("a denial", () => {
   it("leaves the rest alone", () => {
     for (const line of [
       "git pull",
+      "sleep 1 & git pull",
       "git stash push",
       "git log --oneline push-notes.md",
       "git commit -m 'push it'",

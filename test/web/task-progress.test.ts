@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   formatAgo,
-  formatBytes,
   formatCost,
   formatCount,
   formatDuration,
@@ -81,9 +80,6 @@ describe("numbers and times", () => {
     [formatAgo(1_000), "just now"],
     [formatAgo(61_000), "1 min ago"],
     [formatAgo(7_200_000), "2 h ago"],
-    [formatBytes(512), "512 B"],
-    [formatBytes(14_400), "14 kB"],
-    [formatBytes(2_345_678), "2.3 MB"],
     [formatCost(0.333), "0.33"],
     [formatCost(140.2), "140"],
     [plural(1, "task"), "1 task"],

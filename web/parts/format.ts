@@ -44,13 +44,6 @@ export function formatAgo(ms: number): string {
   return hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} d ago`;
 }
 
-/** `512 B`, `14 kB`, `2.3 MB`. */
-export function formatBytes(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} B`;
-  if (bytes < 999_500) return `${Math.round(bytes / 1_000)} kB`;
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
-}
-
 /** Premium requests: `0`, `0.33`, `2.5`, `140`. */
 export function formatCost(cost: number): string {
   if (cost >= 100) return counts.format(Math.round(cost));

@@ -4,7 +4,7 @@
  */
 import { onAbort } from "../../events/waiting.ts";
 import type { Answer, Partial } from "../format/script.ts";
-import { isRecord } from "../../document/guards.ts";
+import { isRecord, parsedJson } from "../../document/guards.ts";
 import type { ModelRequest } from "../../sessions/transport.ts";
 
 export interface ChatRequest {
@@ -40,7 +40,7 @@ export function decodeRequest({
   history = 0,
   toolNames,
 }: Pick<ModelRequest, "url" | "method" | "body" | "history" | "toolNames">): DecodedRequest {
-  const request = method === "GET" || method === "HEAD" ? undefined : parsed(body);
+  const request = method === "GET" || method === "HEAD" ? undefined : parsedJson(body);
   const messages = isRecord(request) ? request["messages"] : undefined;
   if (!isRecord(request) || !Array.isArray(messages)) {
     return {
@@ -249,14 +249,6 @@ function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content.map((part) => (isRecord(part) ? stringOf(part["text"]) : "")).join("");
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 function pathOf(url: string): string {

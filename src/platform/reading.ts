@@ -1,0 +1,99 @@
+/**
+ * Opens files for reading where others may write: what a path leads to can be replaced at any moment. So files are
+ * opened first and judged then, and no other file of `src/` has flags of its own for it.
+ */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  promises as fs,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+} from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+
+/** What happens if the path itself is a symbolic link. Links in the folders above are followed. */
+export type Links = "followed" | "refused";
+
+/** A pipe without a writer is not waited for. Windows has neither of the two flags. */
+function flagsFor(links: Links): number {
+  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
+  return O_RDONLY | O_NONBLOCK | (links === "refused" ? O_NOFOLLOW : 0);
+}
+
+/** Opens whatever is there, also a folder or a device. */
+export async function openToRead(path: string, links: Links): Promise<FileHandle> {
+  return fs.open(path, flagsFor(links));
+}
+
+/** The same, at once. */
+export function openToReadNow(path: string, links: Links): number {
+  return openSync(path, flagsFor(links));
+}
+
+/** The bytes of a regular file. Undefined if it is none, or has more than `longest`. Throws if it can't be read. */
+export function readSmallFile(path: string, longest: number): Uint8Array | undefined {
+  return readIf(path, "followed", (file) => isSmall(file, longest));
+}
+
+/**
+ * Opens a regular file for reading by its real path, which was judged before: undefined if a part of the path has
+ * become a link since, or if there is no such file. What is read is in the file that was judged.
+ */
+export async function openJudged(realPath: string): Promise<FileHandle | undefined> {
+  const handle = await openToRead(realPath, "refused").catch(() => undefined);
+  if (handle === undefined || isAt(handle.fd, realPath)) return handle;
+  await handle.close();
+  return undefined;
+}
+
+/** The bytes of such a file, at once. Undefined also if it has more than `longest`. Throws if they can't be read. */
+export function readJudged(realPath: string, longest: number): Uint8Array | undefined {
+  return readIf(realPath, "refused", (file) => isAt(file, realPath) && isSmall(file, longest));
+}
+
+function readIf(
+  path: string,
+  links: Links,
+  isWanted: (file: number) => boolean,
+): Uint8Array | undefined {
+  const file = openToReadNow(path, links);
+  try {
+    return isWanted(file) ? readFileSync(file) : undefined;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function isSmall(file: number, longest: number): boolean {
+  const found = fstatSync(file);
+  return found.isFile() && found.size <= longest;
+}
+
+/** Whether an open file is a regular one, and the one at this path without any link. */
+function isAt(file: number, realPath: string): boolean {
+  const opened = fstatSync(file);
+  if (!opened.isFile()) return false;
+  const where = openedPath(file);
+  if (where !== undefined) return where === realPath;
+  try {
+    const { dev, ino } = lstatSync(realPath);
+    return realpathSync(realPath) === realPath && dev === opened.dev && ino === opened.ino;
+  } catch {
+    return false;
+  }
+}
+
+/** The path of an open file, as Linux reports it. Undefined on other systems. */
+function openedPath(file: number): string | undefined {
+  if (process.platform !== "linux") return undefined;
+  try {
+    const path = readlinkSync(`/proc/self/fd/${file}`);
+    return path.startsWith("/") ? path : undefined;
+  } catch {
+    return undefined;
+  }
+}
