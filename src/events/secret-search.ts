@@ -27,6 +27,8 @@ const MIN_ACROSS_LINES = 8;
 export interface SecretSearch {
   /** In UTF-16 units; they may overlap and come in no order. */
   readonly spans: (text: string) => readonly Span[];
+  /** Bytes that all searches together have gone through, what was decoded included. */
+  readonly searched: () => number;
   /** Whether a needle may go on behind the last `count` (up to 4) bytes, the latest one the lowest of `bytes`. */
   readonly goesOn: (bytes: number, count: number) => boolean;
   /** Bytes of the longest needle in UTF-8. */
@@ -43,14 +45,18 @@ export function createSecretSearch(secrets: Iterable<string>): SecretSearch {
   }
   const automaton = createByteAutomaton([...needles.values()]);
   const { shortest } = automaton;
+  let searched = 0;
   return {
     longest,
+    searched: () => searched,
     goesOn: createGoesOn([...needles.values()], automaton),
     spans(text) {
       if (text.length * 3 < shortest) return [];
       const bytes = new TextEncoder().encode(text);
       const left = bytes.length * DECODED_TIMES + DECODED_MORE;
-      const spans = new Search(automaton, left).scan(bytes, bytes.length, 0);
+      const search = new Search(automaton, left);
+      const spans = search.scan(bytes, bytes.length, 0);
+      searched += search.searched;
       return bytes.length === text.length ? spans : inUnits(text, spans);
     },
   };
@@ -120,6 +126,7 @@ kinds["-".charCodeAt(0)] = DASH;
 const none: readonly Span[] = [];
 
 class Search {
+  searched = 0;
   readonly #automaton: ByteAutomaton;
   /** Bytes that may still be decoded. */
   #left: number;
@@ -132,6 +139,7 @@ class Search {
   scan(source: Uint8Array, length: number, nested: number): readonly Span[] {
     const { shortest, found } = this.#automaton;
     if (length < shortest) return none;
+    this.searched += length;
     const spans: Span[] = [];
     const inPlain: Span[] = [];
     const plain = plainBytes(source, length, this.#automaton, (where, end, state) => {

@@ -87,16 +87,19 @@ class Stream implements TextStream {
   }
 
   #read(part: string): string {
-    const segments: string[] = [];
-    let from = 0;
+    let first = "";
+    const cuts: number[] = [];
     this.#finder.read(part, (offset) => {
-      // White space that ends what is masked is no part of it.
-      if (this.#masked) segments.push(part.slice(offset - 1, offset).replace(/\S/, ""));
-      else segments.push(this.#take() + part.slice(from, offset));
-      this.#masked = false;
-      from = offset;
+      if (cuts.length === 0) {
+        // White space that ends what is masked is no part of it.
+        if (this.#masked) first = part.slice(offset - 1, offset).replace(/\S/, "");
+        else first = this.#take() + part.slice(0, offset);
+        this.#masked = false;
+      }
+      cuts.push(offset);
     });
-    const passed = redactedSegments(segments, this.#masking());
+    const passed = redactedSegments(first, part, cuts, this.#masking());
+    const from = cuts.at(-1) ?? 0;
     const rest = part.slice(from);
     if (this.#masked || rest === "") return passed;
     this.#held.push(rest);
@@ -119,32 +122,42 @@ class Stream implements TextStream {
     if (this.#masked) this.#finder.leaveKey();
     this.#held = this.#masked ? [] : [text.slice(cut)];
     this.#length = text.length - cut;
+    // What is found in a part of the window is found in the whole, too.
+    if (spans.length === 0) return text.slice(0, cut);
     const inside = spans.filter(({ to }) => to <= cut);
     return redacted(mask(text.slice(0, cut), inside), masking);
   }
 }
 
 /**
- * Each segment by itself; but most texts hold nothing to mask, and to see that takes one search for many. What would
- * be found in one of them is found in all together.
+ * Each segment by itself: `first`, and those of `part` between the cuts. But most texts hold nothing to mask, and to
+ * see that takes one search for many. What would be found in one of them is found in all together.
  */
-function redactedSegments(segments: readonly string[], masking: Masking): string {
+function redactedSegments(
+  first: string,
+  part: string,
+  cuts: readonly number[],
+  masking: Masking,
+): string {
   let result = "";
-  let group: string[] = [];
-  let length = 0;
-  const pass = (): void => {
-    const together = group.join("");
-    const isClean = group.length > 1 && masking.spans(together).length === 0;
-    result += isClean ? together : group.map((one) => redacted(one, masking)).join("");
-    group = [];
-    length = 0;
-  };
-  for (const segment of segments) {
-    group.push(segment);
-    length += segment.length;
-    if (length >= GROUP) pass();
+  let begin = first;
+  /** Of the cuts that are in the group, the first one and the one behind the last. */
+  let low = 0;
+  for (let high = 1; high <= cuts.length; high += 1) {
+    const [from = 0, to = 0] = [cuts[low], cuts[high - 1]];
+    if (high < cuts.length && begin.length + to - from < GROUP) continue;
+    const together = begin + part.slice(from, to);
+    const isClean = high - low > 1 && masking.spans(together).length === 0;
+    if (isClean) result += together;
+    else {
+      if (begin !== "") result += redacted(begin, masking);
+      for (let index = low + 1; index < high; index += 1) {
+        result += redacted(part.slice(cuts[index - 1], cuts[index]), masking);
+      }
+    }
+    begin = "";
+    low = high - 1;
   }
-  pass();
   return result;
 }
 
