@@ -45,3 +45,8 @@ export function cutStart(text: string, limit: number): string {
     ? text
     : text.slice(text.length - limit).replace(/^[\uDC00-\uDFFF]/, "");
 }
+
+/** Halves of characters, as in a text that was cut elsewhere, become U+FFFD: few programs take JSON that has one. */
+export function wholeCharacters(text: string): string {
+  return text.replace(/\p{Cs}/gu, "\ufffd");
+}

@@ -166,7 +166,11 @@ class Search {
       inPlain = inPlain.filter(({ to }) => to === plain.length);
     }
     for (const { from, to } of inPlain) {
-      if (to - from >= MIN_ACROSS_LINES || isWhole(source, length, plain.from, from, to)) {
+      if (
+        this.#onlyAtEnd ||
+        to - from >= MIN_ACROSS_LINES ||
+        isWhole(source, length, plain.from, from, to)
+      ) {
         spans.push(placed(source, length, plain, from, to));
       }
     }

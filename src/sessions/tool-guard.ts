@@ -4,7 +4,7 @@
  */
 import type { Tool, ToolHandler, ToolInvocation, ToolResultObject } from "@github/copilot-sdk";
 import type { Clock } from "../events/clock.ts";
-import { beginningOf } from "../events/cut.ts";
+import { beginningOf, wholeCharacters } from "../events/cut.ts";
 import { within } from "../events/waiting.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { isRecord } from "../document/guards.ts";
@@ -67,7 +67,8 @@ function hasText(result: unknown): result is { readonly textResultForLlm: string
   return isRecord(result) && typeof result["textResultForLlm"] === "string";
 }
 
-function cut(text: string): string {
+function cut(answer: string): string {
+  const text = wholeCharacters(answer);
   if (text.length <= resultCharacters) return text;
   return `${beginningOf(text, resultCharacters)}\n… cut, ${text.length} characters in total.`;
 }

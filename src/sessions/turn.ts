@@ -23,6 +23,7 @@ import { OwnCalls } from "./own-calls.ts";
 import { ToolNames } from "./tool-names.ts";
 import { Translator } from "./translate.ts";
 import { TurnState } from "./turn-state.ts";
+import { wholeCharacters } from "../events/cut.ts";
 
 const sendMs = 15_000;
 /** An abort is asked for, and the session given time to become quiet: together well below 5 s. */
@@ -163,7 +164,7 @@ class Turn {
 
   /** Undefined when the message is on its way. */
   async #send(prompt: string): Promise<Ending | undefined> {
-    const sending = this.#session.send({ prompt }).then(
+    const sending = this.#session.send({ prompt: wholeCharacters(prompt) }).then(
       (messageId) => ({ messageId }),
       (error: unknown) => ({ error }),
     );

@@ -67,6 +67,22 @@ describe("a session with tools of its front-end", () => {
     assert.ok(!rig.server.requests.at(-1)?.tools.includes("count_lines"));
   });
 
+  it("is not stopped by half a character in what it is given", async (t) => {
+    const rig = await makeRig(t, callOnce);
+    const half = "a \ud83d b";
+    const properties = { path: { type: "string", description: half } };
+    const tools = [
+      counting([], () => ({ succeeded: true, text: half }), {
+        description: half,
+        parameters: { ...parameters, properties },
+      }),
+    ];
+    const session = await rig.open({ tools, systemPrompt: { mode: "append", text: half } });
+    assert.equal(completed(await turn(session, half)).text, "It said: a \ufffd b");
+    const body = JSON.stringify(rig.server.requests[0]?.body);
+    assert.equal(body.match(/a \ufffd b/g)?.length, 4, body);
+  });
+
   it("tells the model about a call that failed or threw", async (t) => {
     const rig = await makeRig(t, callOnce);
     const failing = counting([], () => ({ succeeded: false, text: "no such file" }));
