@@ -96,7 +96,8 @@ export function loadFlows(
       const read = readFlow(isAbsolute(name) ? name : join(folder, name), entry, reading);
       if (read.kind === "read") flows[name] = read.flow;
       else found.push({ ...place, reason: read.reason });
-      found.push(...(read.kind === "read" ? read.flow.warnings : read.diagnostics));
+      const more = read.kind === "read" ? read.flow.warnings : read.diagnostics;
+      for (const diagnostic of more) found.push(diagnostic);
     }
     const flow = flows[name];
     if (flow === undefined) continue;
@@ -107,7 +108,7 @@ export function loadFlows(
     if (bound.kind === "incomplete") {
       for (const { reason } of bound.diagnostics)
         found.push({ ...place, reason, hint: "add it to params" });
-    } else found.push(...bound.warnings.map((warning) => ({ ...warning, ...place })));
+    } else for (const warning of bound.warnings) found.push({ ...warning, ...place });
   }
   const errors = found.filter(({ severity }) => severity !== "warning");
   if (errors.length > 0) throw new DiagnosticsError(errors);

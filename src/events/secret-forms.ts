@@ -32,9 +32,9 @@ export function secretNeedles(secret: string): SecretNeedles {
     pieces.push(value.slice(OLD_TOKEN));
   }
   // As it is seen.
-  pieces.push(...pieces.map(visibleText));
+  for (const piece of [...pieces]) pieces.push(visibleText(piece));
   // As other programs compose characters.
-  pieces.push(...pieces.flatMap((piece) => [piece.normalize("NFC"), piece.normalize("NFD")]));
+  for (const piece of [...pieces]) pieces.push(piece.normalize("NFC"), piece.normalize("NFD"));
   const distinct = [...new Set(pieces)];
   // As a form is sent: a plus for each space.
   const sent = distinct.map((piece) => piece.replaceAll(" ", "+"));
