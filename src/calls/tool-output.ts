@@ -10,6 +10,7 @@ import { JsonSize } from "./json-size.ts";
 import { progressOf } from "./progress.ts";
 import { redactedData, redactedText } from "./redacted-value.ts";
 import type { ToolProgress } from "./tool.ts";
+import { clip, cutStart } from "../events/cut.ts";
 
 /** Bytes that a tool may print as its result. */
 export const longestResult = 10_000_000;
@@ -60,7 +61,7 @@ export class ToolLog {
 
   #add(text: string): void {
     if (text === "") return;
-    this.#tail = lastOf(this.#tail + text, keptTail);
+    this.#tail = cutStart(this.#tail + text, keptTail);
     // A carriage return begins a line again, as progress bars do.
     const lines = (this.#line + text).split(/\r\n|\n|\r/);
     this.#line = (lines.pop() ?? "").slice(0, longestLine + 1);
@@ -70,27 +71,21 @@ export class ToolLog {
   #pass(line: string): void {
     const plain = withoutSequences(line).trimEnd();
     if (plain.trim() === "") return;
-    this.#onLine(plain.length > longestLine ? `${plain.slice(0, longestLine)}…` : plain);
+    this.#onLine(clip(plain, longestLine));
   }
 }
 
 /** The end of a log, as plain text. */
 export function tailOf(text: string): string {
-  return withoutSequences(lastOf(text, keptTail)).trim();
+  return withoutSequences(cutStart(text, keptTail)).trim();
 }
 
 /** The ends of two logs as one text of at most `keptTail` characters. Each may take what the other leaves. */
 export function joinTails(first: string, second: string): string {
   const half = keptTail / 2;
-  const end = lastOf(second, Math.max(half, keptTail - first.length - 1));
-  const begin = lastOf(first, keptTail - end.length - 1);
+  const end = cutStart(second, Math.max(half, keptTail - first.length - 1));
+  const begin = cutStart(first, keptTail - end.length - 1);
   return [begin, end].filter((text) => text !== "").join("\n");
-}
-
-/** Not inside of a character. */
-function lastOf(text: string, length: number): string {
-  if (text.length <= length) return text;
-  return text.slice(-length).replace(/^[\udc00-\udfff]/, "");
 }
 
 /** Passes on the progress of lines; of more than a hundred in a second, the last one. */

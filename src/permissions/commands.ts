@@ -13,6 +13,7 @@ import { isPrivate } from "./private-files.ts";
 import { programs } from "./programs.ts";
 import { readShell } from "./shell-reading.ts";
 import { fixedFolder, wordMatches } from "./wildcard.ts";
+import { clipWords } from "../events/cut.ts";
 
 export type ShellVerdict =
   { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
@@ -290,6 +291,5 @@ function isKnown([program = ""]: readonly string[]): boolean {
 const maxShown = 200;
 
 function shortened(words: readonly string[]): string {
-  const text = words.join(" ");
-  return text.length <= maxShown ? text : `${text.slice(0, maxShown)}…`;
+  return clipWords(words.join(" "), maxShown);
 }

@@ -20,6 +20,7 @@ import { ruleSet, toolVerdict } from "./rules.ts";
 import type { RuleSet, Split } from "./rules.ts";
 import { urlDenied, urlMatches } from "./urls.ts";
 import { isPrivate } from "./private-files.ts";
+import { clipWords } from "../events/cut.ts";
 
 export type PermissionDecision =
   | { readonly kind: "allowed" }
@@ -242,6 +243,5 @@ const longestUrl = 8_192;
 const longestTarget = 1_000;
 
 function denied(operation: string, target: string, reason: string): PermissionDecision {
-  const shown = target.length > longestTarget ? `${target.slice(0, longestTarget)}…` : target;
-  return { kind: "denied", operation, target: shown, reason };
+  return { kind: "denied", operation, target: clipWords(target, longestTarget), reason };
 }

@@ -23,6 +23,7 @@ import { earlierText, newsText, roundText } from "./prompt.ts";
 import { Rounds, type NextRound } from "./rounds.ts";
 import { verbOf } from "./task.ts";
 import { teachingText } from "./teaching.ts";
+import { clipWords } from "../events/cut.ts";
 
 export interface ActionDialogueOptions {
   readonly tools: readonly Tool[];
@@ -209,7 +210,7 @@ class ActionDialogue implements Dialogue {
         return "nothing to do: the model neither acted nor stopped, twice in a row";
       case "protocol failure": {
         const last = problem === undefined ? "" : `; the last: ${problem.code}: ${problem.message}`;
-        return `protocol failure: three answers in a row were rejected${last.slice(0, 500)}`;
+        return `protocol failure: three answers in a row were rejected${clipWords(last, 500)}`;
       }
     }
   }

@@ -1,6 +1,7 @@
 /** The actions of a task with the action protocol over time, as the Mermaid text of a Gantt chart. */
 import type { EndedStatus } from "../events/action.ts";
 import type { ActionsView, ActionView } from "../events/view.ts";
+import { clip } from "../events/cut.ts";
 
 export interface ActionGantt {
   /** Mermaid text, with a final line break. */
@@ -101,8 +102,8 @@ function whole(time: number): string {
  * Mermaid, or in SVG is an entity of Mermaid.
  */
 function escapeGantt(text: string): string {
-  const cut = text.length <= MAX_LABEL ? text : `${text.slice(0, MAX_LABEL - 1)}…`;
-  return cut
+  const shown = text.length <= MAX_LABEL ? text : clip(text, MAX_LABEL - 1);
+  return shown
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\s]+/gu, " ")
     .trim()
     .replaceAll(/[^\p{L}\p{M}\p{N}\p{So} _./…›✓✗■–-]/gu, (sign) => `#${sign.codePointAt(0)};`);

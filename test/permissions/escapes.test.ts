@@ -393,6 +393,14 @@ describe("a long command", () => {
     const verdict = decideShell(`rm ${"x".repeat(20_000)}`, ["ls"], [], "linux");
     assert.ok(!verdict.allowed && verdict.reason.length < 1_000);
   });
+  it("is repeated without the half of a word, which may be half a secret", () => {
+    for (let length = 1; length < 200; length += 1) {
+      const line = `rm ${"x ".repeat(length)}0123456789-secret-0123456789`;
+      const verdict = decideShell(line, ["ls"], [], "linux");
+      const reason = verdict.allowed ? "" : verdict.reason;
+      assert.ok(!reason.includes("0123") || reason.includes("6789-secret-0123456789"), reason);
+    }
+  });
 });
 
 /** Single quotes around what a shell would read in a way of its own. */
