@@ -18,6 +18,7 @@ import { effectivePermissions } from "../permissions/rules.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
+import { movedFiles } from "../sessions/moved-files.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import type { Answers, Asker } from "../workflow/ask.ts";
 import { promptsModels } from "../workflow/describe.ts";
@@ -320,7 +321,7 @@ async function withScripts(
       folder,
       workingDirectory: resolve(workingDirectory),
       permissions,
-      files: realFiles,
+      files: { ...realFiles, ...movedFiles(resolve(workingDirectory)) },
       environment: options.environment,
       variables: environment,
       limits,

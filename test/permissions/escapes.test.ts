@@ -210,6 +210,37 @@ describe("an option that is not known to be harmless", () => {
   });
 });
 
+describe("a command that only prints", () => {
+  for (const line of [
+    "printf %n PATH",
+    "printf 'ab%n' PATH",
+    "printf '%s%-010.5ln' x PATH",
+    "printf -- '%*n' 1 PATH",
+    "echo ../x/*",
+    "echo linked/*",
+    "basename -a linked/?",
+    "printf %s linked/[a-z]*",
+  ]) {
+    it(`sets no variable and lists no folder: ${line}`, () => {
+      const [name = ""] = line.split(" ");
+      assert.equal(allowed(line, `${name} *`), false);
+      assert.equal(allowed(line, `${name} **`), true, "two stars: any arguments");
+    });
+  }
+
+  it("prints text", () => {
+    for (const line of [
+      "printf '%s\\n' a",
+      "printf '100%%\\n'",
+      "echo 'a*' 100%n",
+      "printf '%d new'",
+    ]) {
+      const [name = ""] = line.split(" ");
+      assert.equal(allowed(line, `${name} *`), true, line);
+    }
+  });
+});
+
 describe("a wildcard inside a word", () => {
   const cases: readonly (readonly [line: string, pattern: string, expected: boolean])[] = [
     ["node scripts/a.js", "node scripts/*.js", true],
