@@ -8,6 +8,7 @@ const advice: Readonly<Record<string, string>> = {
   ENOMEM: "This machine is out of memory. End other programs, or set a lower `limits.parallel`",
   ENOSPC: "The disk is full. Free some space, or set TMPDIR to a folder on another disk",
   EDQUOT: "The disk quota is exceeded. Free some space, or set TMPDIR to a folder on another disk",
+  EFBIG: "The limit of a file's size is exceeded. Raise it, for example with `ulimit -f unlimited`",
 };
 
 /** For a file that the user has named: it is not in TMPDIR. */
@@ -36,4 +37,15 @@ function withAdvice(error: unknown, advice: Readonly<Record<string, string>>): s
 /** Of a system error, such as `ENOENT`. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error ? String(error.code) : undefined;
+}
+
+/** What is wrong with the system, not with us or with what we were given. The message says it all. */
+export class SystemError extends Error {
+  override readonly name = "SystemError";
+}
+
+/** What is wrong with the system, if that is the cause of the error. */
+export function systemFault(error: unknown): string | undefined {
+  if (error instanceof SystemError) return error.message;
+  return Object.hasOwn(advice, errorCode(error) ?? "") ? errorMessage(error) : undefined;
 }

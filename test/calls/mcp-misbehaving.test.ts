@@ -1,8 +1,10 @@
 /** Servers that break the protocol, end, hang or say too much: each is a failure of its own, and nothing else. */
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { waitUntilGone } from "../../src/platform/processes.ts";
-import { longestResult } from "../../src/calls/mcp-result.ts";
+import { longestResult, outcomeOf } from "../../src/calls/mcp-result.ts";
+import { createRedactor } from "../../src/events/redact.ts";
 import { call, failure, makeMcpRig, never, ready, reasonOf, toolNamed, value } from "./mcp-rig.ts";
 
 const names = (found: { readonly tools: readonly { readonly name: string }[] }): string[] =>
@@ -132,6 +134,21 @@ test("a result of more than 10 MB fails its call and not the server", async (t) 
   assert.equal(failure(await call(tool)), "The result has 20 MB, more than 10 MB.");
   assert.equal(rig.log().filter((line) => line.startsWith("start")).length, 1);
   assert.equal(longestResult, 10 * 1024 * 1024);
+});
+
+test("a reason of more than 10 MB is not shown: a secret would be cut before it is masked", async () => {
+  const secret = randomBytes(50_000).toString("hex");
+  const text = secret.repeat(Math.ceil(longestResult / secret.length));
+  const redactor = createRedactor([secret]);
+  const result = { isError: true, content: [{ type: "text" as const, text }] };
+  const outcome = await outcomeOf(result, redactor.stream);
+  assert.equal(outcome.kind, "failed");
+  assert.ok(!JSON.stringify(outcome).includes(secret.slice(0, 100)));
+  const shorter = { ...result, content: [{ type: "text" as const, text: `No: ${secret}` }] };
+  assert.deepEqual(await outcomeOf(shorter, redactor.stream), {
+    kind: "failed",
+    reason: "No: ***",
+  });
 });
 
 test("a result that is nested 5,000 deep settles its call", async (t) => {
