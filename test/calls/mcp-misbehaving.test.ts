@@ -231,7 +231,8 @@ test("a server that says it only reads is taken at its word, and a changed list 
 });
 
 test("a server that ignores the end of its stdin and SIGTERM is ended with its children", async (t) => {
-  const rig = await makeMcpRig(t);
+  // Long enough for a busy machine to tell it of the signal.
+  const rig = await makeMcpRig(t, { graceMs: 2_000 });
   ready(await rig.run().toolsOf("docs", rig.misbehaving("stubborn"), never));
   const pids = rig.pids();
   assert.equal(pids.length, 2);
