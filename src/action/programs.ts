@@ -47,7 +47,7 @@ export async function checkPrograms(
     if (kind === "tool") {
       return `${why}, and the job may call \`${field}\`, which runs code of the checkout. ${howToRun(commit)} Or don't allow the tool in \`permissions.tools\`.`;
     }
-    const file = await fileOfCheckout(program);
+    const [file] = await filesOfCheckout([...program.files, ...program.ofOptions]);
     if (file !== undefined) {
       return `${why}, and \`${field}\` starts ${relative(workspace, file)}, a file of the checkout. ${howToRun(commit)} Or start a server that is installed elsewhere.`;
     }
@@ -59,19 +59,28 @@ export async function checkPrograms(
 
   /** A second checkout in the workspace, or a link into it, is data: the first file is the program, others may be there. */
   async function refusedAt(program: DeclaredProgram): Promise<string | undefined> {
-    const file = await fileOfCheckout(program);
-    if (file === undefined) return undefined;
+    const [file] = await filesOfCheckout(program.files);
+    const files = [...(file === undefined ? [] : [file]), ...program.ofOptions];
+    const problems = await Promise.all(files.map((one) => refusedFile(program, one)));
+    return problems.find((problem) => problem !== undefined);
+  }
+
+  async function refusedFile(
+    { field }: DeclaredProgram,
+    file: string,
+  ): Promise<string | undefined> {
     const checkouts = await Promise.all(
       (await placesOf(file)).map((place) => checkoutOf(dirname(place))),
     );
     const commits = checkouts.map((checkout) => checkout?.commit);
-    if (areAt(commits, commit)) return undefined;
-    return `\`${program.field}\` runs ${relative(workspace, file)}, which is in a checkout that is not at ${commit}, so it may be an untrusted file and is not run. Name a file of the event's own checkout.`;
+    if (commits.length === 0 || areAt(commits, commit)) return undefined;
+    return `\`${field}\` runs ${relative(workspace, file)}, which is in a checkout that is not at ${commit}, so it may be an untrusted file and is not run. Name a file of the event's own checkout.`;
   }
 
-  async function fileOfCheckout({ files }: DeclaredProgram): Promise<string | undefined> {
-    for (const file of files) if ((await placesOf(file)).length > 0) return file;
-    return undefined;
+  async function filesOfCheckout(files: readonly string[]): Promise<string[]> {
+    const found: string[] = [];
+    for (const file of files) if ((await placesOf(file)).length > 0) found.push(file);
+    return found;
   }
 
   /** Where a file is in the workspace, by its name and through links. */
