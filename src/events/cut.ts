@@ -5,7 +5,7 @@
 export function beginningOf(text: string, limit: number): string {
   if (text.length <= limit) return text;
   let end = limit;
-  while (end > 0 && !/[\s"'`]/.test(text.charAt(end))) end -= 1;
+  while (end > 0 && !isBoundary(text.charCodeAt(end))) end -= 1;
   return text.slice(0, end);
 }
 
@@ -18,8 +18,15 @@ export function clipWords(text: string, limit: number): string {
 export function endOf(text: string, limit: number): string {
   if (text.length <= limit) return text;
   let start = text.length - limit;
-  while (start < text.length && !/[\s"'`]/.test(text.charAt(start - 1))) start += 1;
+  while (start < text.length && !isBoundary(text.charCodeAt(start - 1))) start += 1;
   return text.slice(start);
+}
+
+/** White space or a quote. An expression for every character would take ten times as long. */
+function isBoundary(code: number): boolean {
+  if (code > 0x7f) return code >= 0xa0 && /\s/.test(String.fromCharCode(code));
+  if (code <= 0x20) return code === 0x20 || (code >= 0x09 && code <= 0x0d);
+  return code === 0x22 || code === 0x27 || code === 0x60;
 }
 
 /** For a text that has been redacted: at most its first `limit` characters, never half of one. */

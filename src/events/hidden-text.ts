@@ -101,10 +101,23 @@ function spansWithout(
 
 const ESC = 0x1b;
 
+/** Of a UTF-16 unit that stands for itself: 1: it is hidden, 2: it is not. Expressions with classes are slow. */
+const hiddenUnits = new Uint8Array(0x10000);
+
+function isHiddenUnit(code: number): boolean {
+  hiddenUnits[code] ||= oneCharacter.test(String.fromCharCode(code)) ? 1 : 2;
+  return hiddenUnits[code] === 1;
+}
+
 /** Tells of one character after the other whether it is hidden, from those before it alone. */
 export class HiddenReader {
   #inside: "none" | "escape" | "controls" | "text" = "none";
   #before = 0;
+
+  /** In no sequence, and behind no half of a pair: a visible character of ASCII need not be read. */
+  get isOutside(): boolean {
+    return this.#inside === "none" && this.#before === 0;
+  }
 
   /** `code`: a UTF-16 unit. Of a pair the second one tells. */
   hides(code: number): boolean {
@@ -122,9 +135,9 @@ export class HiddenReader {
     }
     if (this.#before !== 0) return false;
     const isLow = code >= 0xdc00 && code <= 0xdfff;
-    return oneCharacter.test(
-      isLow && high !== 0 ? String.fromCharCode(high, code) : String.fromCharCode(code),
-    );
+    return isLow && high !== 0
+      ? oneCharacter.test(String.fromCharCode(high, code))
+      : isHiddenUnit(code);
   }
 
   #goesOn(code: number): boolean {

@@ -9,15 +9,18 @@
  * - The time is linear in the text and does not depend on the number of secrets; `text(text(s)) === text(s)`.
  * - Text that streams is redacted as a stream: a suffix that may become a secret is held back until it can't
  *   (`text-stream.ts`). A whole text is a stream of one piece, so the deltas of a text, joined, are its redaction.
- * - An event holds a megabyte of text at most: what is more is cut, so that it never blocks the process.
+ * - An event holds a megabyte of text at most, and less where much has to be decoded: what is more is cut, so that it
+ *   never blocks the process.
  * - The words of our own vocabulary (`type`, `kind`, `role`…) are never touched, or a secret such as
  *   `decision` would break every fold.
  */
 import { permissionPresets } from "../entry/model.ts";
 import type { RunEvent } from "./event.ts";
+import { cut } from "./cut.ts";
 import { MAX_KEY } from "./cut-finder.ts";
 import { spansInSight } from "./hidden-text.ts";
 import { isDelta, OpenTexts } from "./open-texts.ts";
+import { MIN_SECRET } from "./secret-forms.ts";
 import { credentialSpans, openKeys } from "./secret-patterns.ts";
 import { createSecretSearch } from "./secret-search.ts";
 import type { SessionActivity } from "./session-activity.ts";
@@ -48,9 +51,20 @@ export interface Redactor {
 const MAX_DEPTH = 100;
 /** UTF-16 units of all texts of an event together. */
 const MAX_EVENT = 1024 * 1024;
+/**
+ * What the texts of an event may cost. The unit is a character or a byte that is searched, which takes up to 30 ns: in
+ * ordinary text there are two for each character, in base64 ten.
+ */
+const MAX_COST = 2.5 * 1024 * 1024;
+/** Of each search, however short the text is. */
+const COST_OF_SEARCH = 64;
+/** What `credentialSpans` finds has at least so many characters: `://:a@`. */
+const MIN_CREDENTIAL = 6;
+/** A text that is longer is searched in pieces of this length. */
+const PIECE = 32 * 1024;
 /** Texts up to this length are never cut, for example names of fields. */
 const ALWAYS_KEPT = 200;
-/** What is dropped at a cut: longer than a secret is, however encoded. */
+/** What is dropped at a cut; no secret is longer, however encoded. */
 const CUT_EDGE = 64 * 1024;
 /** What of a secret that is not known is found for certain: a private key, a long token. */
 const MIN_REACH = MAX_KEY;
@@ -59,12 +73,16 @@ const ENCODED_TIMES = 8;
 
 export function createRedactor(secrets: readonly string[]): Redactor {
   const known = new Set(secrets);
-  let masking: Masking | undefined;
+  let masking: CountedMasking | undefined;
 
-  const current = (): Masking => (masking ??= createMasking(known));
+  const current = (): CountedMasking => (masking ??= createMasking(known));
   const stream = (): TextStream => createTextStream(current);
   const text = (original: string): string => redactedWhole(original, current);
-  const whole = <T>(value: T): T => redactFields(value, bounded(text));
+  const whole = <T>(value: T): T =>
+    redactFields(
+      value,
+      bounded({ text, stream }, () => current().cost()),
+    );
   const runs = new OpenTexts<RunEvent>(stream);
   const alone = new OpenTexts<SessionActivity>(stream);
   return {
@@ -112,27 +130,53 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   };
 }
 
-function createMasking(known: ReadonlySet<string>): Masking {
-  const { spans, beginnings, goesOn, longest } = createSecretSearch(known);
+interface CountedMasking extends Masking {
+  /** What all searches together have cost. */
+  readonly cost: () => number;
+}
+
+function createMasking(known: ReadonlySet<string>): CountedMasking {
+  const { spans, beginnings, searched, goesOn, longest } = createSecretSearch(known);
+  let cost = 0;
   return {
-    spans: (text) => spansInSight(text, (seen) => [...spans(seen), ...credentialSpans(seen)]),
+    spans: (text) =>
+      spansInSight(text, (seen) => {
+        cost += seen.length + COST_OF_SEARCH;
+        return seen.length < MIN_CREDENTIAL
+          ? [...spans(seen)]
+          : [...spans(seen), ...credentialSpans(seen)];
+      }),
     beginnings: (text) => spansInSight(text, (seen) => [...beginnings(seen), ...openKeys(seen)]),
+    cost: () => cost + searched(),
     goesOn,
     reach: Math.min(MIN_REACH + ENCODED_TIMES * longest, CUT_EDGE),
   };
 }
 
 /**
- * Cuts what is too long before it is searched: that takes up to 100 ms for a megabyte, in which nothing else
- * happens in the process. A secret that the cut would halve is behind the end that is left.
+ * The texts of an event, of which is cut what is too long or would take too long: nothing else happens in the process
+ * meanwhile. What is cut away is never looked at, and no secret is halved: what may go on behind the cut is dropped.
  */
-function bounded(text: Text): Text {
+function bounded(redactor: Pick<Redactor, "text" | "stream">, cost: () => number): Text {
   let left = MAX_EVENT;
+  const first = cost();
   return (original) => {
-    const room = left;
+    const room = cost() - first < MAX_COST ? left : 0;
     left = Math.max(0, left - original.length);
-    if (original.length <= Math.max(room, ALWAYS_KEPT)) return text(original);
-    const kept = text(original.slice(0, room)).slice(0, -CUT_EDGE);
+    if (original.length <= ALWAYS_KEPT) return redactor.text(original);
+    if (original.length <= room && original.length <= PIECE) return redactor.text(original);
+    const { push, end } = redactor.stream();
+    const last = Math.min(room, original.length);
+    let kept = "";
+    let from = 0;
+    while (from < last && cost() - first < MAX_COST) {
+      const piece = original.slice(from, Math.min(from + PIECE, last));
+      kept += push(piece);
+      from += piece.length;
+    }
+    if (from === original.length) return kept + end();
+    // More than a piece less, so that a second redaction cuts nothing.
+    kept = cut(kept, Math.max(0, kept.length - CUT_EDGE));
     return `${kept}… (${original.length - kept.length} characters omitted)`;
   };
 }
@@ -240,7 +284,11 @@ function redactForeign(
   if (typeof value === "string") return text(value);
   // JSON has no bigint, and reporters write JSON.
   if (typeof value === "bigint") return text(String(value));
-  if (typeof value === "number") return text(String(value)) === String(value) ? value : MASK;
+  if (typeof value === "number") {
+    const written = String(value);
+    if (written.length < MIN_SECRET) return value;
+    return text(written) === written ? value : MASK;
+  }
   if (typeof value !== "object" || value === null) return value;
   if (seen.has(value)) return seen.get(value);
   if (depth >= MAX_DEPTH) return "[too deep]";

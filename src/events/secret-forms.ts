@@ -4,7 +4,7 @@ import { visibleText } from "./hidden-text.ts";
 import { plainBytes } from "./plain-bytes.ts";
 
 /** Shorter values are ignored: masking `1` or `yes` would destroy every text and tell the value. */
-const MIN_SECRET = 4;
+export const MIN_SECRET = 4;
 /** A shorter line of a secret is too likely to be an ordinary word. */
 const MIN_LINE = 8;
 

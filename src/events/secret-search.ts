@@ -31,6 +31,8 @@ export interface SecretSearch {
   readonly spans: (text: string) => readonly Span[];
   /** The same for what at the end of the text is the beginning of a needle, of at least four bytes. */
   readonly beginnings: (text: string) => readonly Span[];
+  /** Bytes that all searches together have gone through, what was decoded included. */
+  readonly searched: () => number;
   /** Whether a needle may go on behind the last `count` (up to 4) bytes, the latest one the lowest of `bytes`. */
   readonly goesOn: (bytes: number, count: number) => boolean;
   /** Bytes of the longest needle in UTF-8. */
@@ -47,10 +49,21 @@ export function createSecretSearch(secrets: Iterable<string>): SecretSearch {
   }
   const automaton = createByteAutomaton([...needles.values()]);
   let begun: ByteAutomaton | undefined;
+  let searched = 0;
+  const search = (text: string, needles: ByteAutomaton, onlyAtEnd: boolean): readonly Span[] => {
+    if (text.length * 3 < needles.shortest) return [];
+    const bytes = new TextEncoder().encode(text);
+    const left = bytes.length * DECODED_TIMES + DECODED_MORE;
+    const one = new Search(needles, left, onlyAtEnd);
+    const spans = one.scan(bytes, bytes.length, 0);
+    searched += one.searched;
+    return bytes.length === text.length ? spans : inUnits(text, spans);
+  };
   return {
     longest,
-    spans: (text) => spansOf(text, automaton, false),
-    beginnings: (text) => spansOf(text, (begun ??= ofBeginnings([...needles.values()])), true),
+    searched: () => searched,
+    spans: (text) => search(text, automaton, false),
+    beginnings: (text) => search(text, (begun ??= ofBeginnings([...needles.values()])), true),
     goesOn: createGoesOn([...needles.values()], automaton),
   };
 }
@@ -65,14 +78,6 @@ function ofBeginnings(needles: readonly Uint8Array[]): ByteAutomaton {
     ending: ending.map((_, state) => (depth(state) >= MIN_BEGINNING ? 1 : 0)),
     found: (state) => [depth(state)],
   };
-}
-
-function spansOf(text: string, automaton: ByteAutomaton, onlyAtEnd: boolean): readonly Span[] {
-  if (text.length * 3 < automaton.shortest) return [];
-  const bytes = new TextEncoder().encode(text);
-  const left = bytes.length * DECODED_TIMES + DECODED_MORE;
-  const spans = new Search(automaton, left, onlyAtEnd).scan(bytes, bytes.length, 0);
-  return bytes.length === text.length ? spans : inUnits(text, spans);
 }
 
 /** By the last bytes alone: a longer memory would have to know how the text before them was encoded. */
@@ -139,6 +144,7 @@ kinds["-".charCodeAt(0)] = DASH;
 const none: readonly Span[] = [];
 
 class Search {
+  searched = 0;
   readonly #automaton: ByteAutomaton;
   /** Bytes that may still be decoded. */
   #left: number;
@@ -154,6 +160,7 @@ class Search {
   scan(source: Uint8Array, length: number, nested: number): readonly Span[] {
     const { shortest, found } = this.#automaton;
     if (length < shortest) return none;
+    this.searched += length;
     let spans: Span[] = [];
     let inPlain: Span[] = [];
     const plain = plainBytes(source, length, this.#automaton, (where, end, state) => {

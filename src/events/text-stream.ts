@@ -111,19 +111,25 @@ class Stream implements TextStream {
   }
 
   #read(part: string): string {
-    const segments: string[] = [];
+    let first = "";
     let passed = "";
-    let from = 0;
+    const cuts: number[] = [];
     this.#finder.read(part, (offset) => {
-      const shown = this.#shown;
-      // White space that ends what is masked is no part of it.
-      if (this.#masked) segments.push(part.slice(offset - 1, offset).replace(/\S/, ""));
-      else if (shown === 0) segments.push(this.#take() + part.slice(from, offset));
-      else passed = redacted(this.#take() + part.slice(from, offset), this.#masking(), shown);
-      this.#masked = false;
-      from = offset;
+      if (cuts.length === 0) {
+        const shown = this.#shown;
+        // White space that ends what is masked is no part of it.
+        if (this.#masked) first = part.slice(offset - 1, offset).replace(/\S/, "");
+        else first = this.#take() + part.slice(0, offset);
+        this.#masked = false;
+        if (shown > 0) {
+          passed = redacted(first, this.#masking(), shown);
+          first = "";
+        }
+      }
+      cuts.push(offset);
     });
-    passed += redactedSegments(segments, this.#masking());
+    passed += redactedSegments(first, part, cuts, this.#masking());
+    const from = cuts.at(-1) ?? 0;
     const rest = part.slice(from);
     if (this.#masked || rest === "") return passed;
     this.#held.push(rest);
@@ -153,32 +159,42 @@ class Stream implements TextStream {
 
   /** What of the first `to` characters was not passed on yet. No span goes over their end. */
   #beginning(text: string, to: number, spans: readonly Span[]): string {
+    // What is found in a part of the text is found in the whole, too.
+    if (spans.length === 0) return text.slice(this.#shown, to);
     const inside = spans.filter((span) => span.to <= to);
     return redacted(mask(text.slice(0, to), inside, this.#shown), this.#masking());
   }
 }
 
 /**
- * Each segment by itself; but most texts hold nothing to mask, and to see that takes one search for many. What would
- * be found in one of them is found in all together.
+ * Each segment by itself: `first`, and those of `part` between the cuts. But most texts hold nothing to mask, and to
+ * see that takes one search for many. What would be found in one of them is found in all together.
  */
-function redactedSegments(segments: readonly string[], masking: Masking): string {
+function redactedSegments(
+  first: string,
+  part: string,
+  cuts: readonly number[],
+  masking: Masking,
+): string {
   let result = "";
-  let group: string[] = [];
-  let length = 0;
-  const pass = (): void => {
-    const together = group.join("");
-    const isClean = group.length > 1 && masking.spans(together).length === 0;
-    result += isClean ? together : group.map((one) => redacted(one, masking)).join("");
-    group = [];
-    length = 0;
-  };
-  for (const segment of segments) {
-    group.push(segment);
-    length += segment.length;
-    if (length >= GROUP) pass();
+  let begin = first;
+  /** Of the cuts that are in the group, the first one and the one behind the last. */
+  let low = 0;
+  for (let high = 1; high <= cuts.length; high += 1) {
+    const [from = 0, to = 0] = [cuts[low], cuts[high - 1]];
+    if (high < cuts.length && begin.length + to - from < GROUP) continue;
+    const together = begin + part.slice(from, to);
+    const isClean = high - low > 1 && masking.spans(together).length === 0;
+    if (isClean) result += together;
+    else {
+      if (begin !== "") result += redacted(begin, masking);
+      for (let index = low + 1; index < high; index += 1) {
+        result += redacted(part.slice(cuts[index - 1], cuts[index]), masking);
+      }
+    }
+    begin = "";
+    low = high - 1;
   }
-  pass();
   return result;
 }
 

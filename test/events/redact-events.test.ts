@@ -129,6 +129,25 @@ test("an event keeps a megabyte of text at most, and a cut leaves no part of a s
   assert.deepEqual(redactor.event(event), event);
 });
 
+test("an event keeps less of a text that has to be decoded", () => {
+  const kept = (text: string): string => {
+    const activity = { kind: "message.ended", messageId: "m", text, subAgent: false } as const;
+    const bare = { at: 1, runId: "run", type: "activity", work, sessionId: "s" } as const;
+    const event = redactor.event({ ...bare, turnId: "turn-1", activity });
+    assert.deepEqual(redactor.event(event), event);
+    assert.ok(event.type === "activity" && event.activity.kind === "message.ended");
+    return event.activity.text;
+  };
+  const words = "some ordinary words, and a line\n".repeat(30_000);
+  assert.ok(kept(words) === words);
+  const noise = Buffer.from(Array.from({ length: 600_000 }, (_, at) => (at * at * 31) % 251));
+  const encoded = noise.toString("base64");
+  const { length } = kept(encoded);
+  assert.ok(length > 150_000 && length < 300_000, `${length} characters`);
+  const urls = `${"http://u:p@h ".repeat(60_000)}${secret}`;
+  assert.ok(!kept(urls).includes("u:p") && kept(urls).length < 500_000);
+});
+
 test("the plan of a run is redacted, the names that an entry gives too", () => {
   const event = redactor.event({
     at: 1,
