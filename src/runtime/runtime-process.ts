@@ -15,6 +15,7 @@ import { endOf } from "../events/cut.ts";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { isRunning, residentBytes, sendSignal, waitUntilGone } from "../platform/processes.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { boundedMessages } from "./bounded-messages.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
 import { bestEffort, unless, within, type Occasion } from "../events/waiting.ts";
 import type { Authentication } from "./runtime-environment.ts";
@@ -263,6 +264,8 @@ export class RuntimeProcess implements RuntimeLife {
     }
     this.#child = child;
     this.#pid = child.pid;
+    // The SDK has not connected to it yet.
+    if (child.stdout !== null) child.stdout = boundedMessages(child.stdout);
     child.stderr?.removeAllListeners("data");
     child.stderr?.on("data", (data: Buffer) => {
       this.#errors = endOf(this.#errors + data.toString(), 4096);
