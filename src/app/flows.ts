@@ -1,7 +1,6 @@
 /** The workflows of an entry: read from their files, and as the engine runs them. */
 import { allowedForPrograms } from "./allowed-variables.ts";
 import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import type { FlowContext, FlowEnd, FlowSpec } from "../engine/flow.ts";
@@ -15,6 +14,7 @@ import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { decidePermission } from "../permissions/policy.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
+import { Breath } from "../platform/breath.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
@@ -254,7 +254,7 @@ function flowSpec({ workflow, files }: LoadedFlow, options: FlowOptions): FlowSp
               readValue(files.read(path, from), permissions, resolve(context.workingDirectory)),
             restored: whole?.restored,
             onResult: whole?.onResult,
-            breathe: () => setImmediate(),
+            breath: new Breath(),
           },
           context,
         ),

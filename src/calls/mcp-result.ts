@@ -3,10 +3,9 @@ import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client"
 import { clip } from "../events/cut.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { redactedData, redactedText } from "./redacted-value.ts";
+import { longestResult } from "./tool-output.ts";
 import type { ToolOutcome } from "./tool.ts";
 
-/** UTF-16 units of a result. */
-export const longestResult = 10 * 1024 * 1024;
 /** Of the reason of a failure. */
 const longestReason = 8_192;
 
@@ -70,5 +69,5 @@ function tooLong(size: number): ToolOutcome {
 }
 
 function megabytes(size: number): string {
-  return (size / (1024 * 1024)).toFixed(size % (1024 * 1024) === 0 ? 0 : 1);
+  return (size / 1e6).toFixed(size % 1e6 === 0 ? 0 : 1);
 }

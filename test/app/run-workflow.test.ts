@@ -66,6 +66,29 @@ describe("runWorkflow", () => {
     assert.match(reason ?? "", /FAILED/);
   });
 
+  it("yields to the event loop while activities follow one another that wait for nothing", async (t) => {
+    const text = `---\nlimits:\n  activityHits: 500\n---\n${workflowText("START --> SET_A[A=a] --> SET_A")}`;
+    const { run } = await makeRun(t, text);
+    let round = 0;
+    const count = (): void => {
+      round += 1;
+      next = setImmediate(count);
+    };
+    let next = setImmediate(count);
+    t.after(() => clearImmediate(next));
+    const rounds = new Set<number>();
+    let steps = 0;
+    const report = (event: RunEvent): void => {
+      if (event.type !== "step.started") return;
+      steps += 1;
+      rounds.add(round);
+    };
+    const { reason } = await run({ reporters: [{ name: "rounds", report }] });
+    assert.match(reason ?? "", /activityHits/);
+    assert.ok(steps >= 500);
+    assert.ok(rounds.size > 1);
+  });
+
   it("sends prompts, and passes every event to the reporters and the journal", async (t) => {
     const server = await startModelServer(({ prompt }) => ({ text: `You said: ${prompt}` }));
     t.after(() => server.close());
