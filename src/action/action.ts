@@ -84,6 +84,7 @@ class Step {
   #baseFolder: string | undefined;
   #githubRun: GithubRun | undefined;
   #saveUnfinished: (() => Promise<void>) | undefined;
+  #endsAtOnce = false;
 
   constructor(
     environment: Environment,
@@ -246,6 +247,9 @@ class Step {
 
   /** Nothing that is under way ends by itself. */
   async endAtOnce(error: unknown): Promise<never> {
+    // What reports an error may cause the next one.
+    if (this.#endsAtOnce) process.exit(1);
+    this.#endsAtOnce = true;
     try {
       await this.#endWithoutRun(error);
     } finally {
