@@ -41,6 +41,7 @@ export const rooms = {
       "entry/glob.ts",
       "entry/reserved-names.ts",
       "entry/tool-pattern.ts",
+      "events/cut.ts",
     ],
     node: ["path", "os", "url"],
   },

@@ -49,7 +49,7 @@ import { ensureRuntime, keeperOf } from "../runtime/provide-runtime.ts";
 import { watchStepFiles } from "./step-files.ts";
 import { Stop } from "./stop.ts";
 import { modelKey } from "./tokens.ts";
-import { errorMessage } from "../platform/system-error.ts";
+import { errorMessage, systemFault } from "../platform/system-error.ts";
 
 /** Whether the step has failed: for the exit code. */
 export type Ending = "passed" | "failed";
@@ -345,6 +345,8 @@ async function checkRehearsed(folder: string, workspace: string): Promise<void> 
 function reasonsOf(error: unknown): readonly string[] {
   if (error instanceof Stop) return error.reasons;
   if (error instanceof UsageError || error instanceof RuntimeNotFoundError) return [error.message];
+  const fault = systemFault(error);
+  if (fault !== undefined) return [fault];
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return [`This is a bug in agent-jobs. Please report it. ${text}`];
 }

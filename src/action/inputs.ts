@@ -20,6 +20,7 @@ import {
 import { readProvider, type ProviderOptions } from "../app/options-provider.ts";
 import type { PermissionPreset } from "../entry/model.ts";
 import { inputDefaults, inputValues, inputVariable, type InputName } from "./input-table.ts";
+import { clip } from "../events/cut.ts";
 
 /** How a workflow writes the name of an input. */
 export const asInput: WriteName = (name) => `\`${name}\``;
@@ -217,9 +218,7 @@ class Reader {
 
   #added<T>(name: InputName, line: string, earlier: T, parsed: Parsed<T>): T {
     if (parsed.kind === "value") return parsed.value;
-    const quoted = JSON.stringify(
-      line.length > MAX_QUOTED ? `${line.slice(0, MAX_QUOTED)}…` : line,
-    );
+    const quoted = JSON.stringify(clip(line, MAX_QUOTED));
     this.#problems.push(`${asInput(name)}: the line ${quoted} ${parsed.problem}.`);
     return earlier;
   }
@@ -251,7 +250,7 @@ class Reader {
       },
       asInput,
     );
-    this.#problems.push(...problems);
+    for (const problem of problems) this.#problems.push(problem);
     return provider;
   }
 }

@@ -1,4 +1,5 @@
 /** What clients asked of their sessions: the feeds of the sessions don't have it. Bounded for all sessions together. */
+import { cut } from "../events/cut.ts";
 
 /** `after`: the number of the last response in the feed of the session when it was asked; 0 if there was none. */
 export type AskedItem = { readonly after: number } & (
@@ -18,7 +19,7 @@ export class AskedLog {
 
   /** Forgets the oldest items, of whichever session, if there is no room. */
   add(sessionId: string, asked: AskedItem): void {
-    const item = asked.kind === "prompt" ? { ...asked, text: cut(asked.text) } : asked;
+    const item = asked.kind === "prompt" ? { ...asked, text: shortened(asked.text) } : asked;
     const size = ITEM + (item.kind === "prompt" ? item.text : item.taskName).length;
     this.#items.push({ sessionId, item, size });
     this.#size += size;
@@ -37,7 +38,7 @@ export class AskedLog {
   }
 }
 
-function cut(text: string): string {
+function shortened(text: string): string {
   if (text.length <= MAX_PROMPT) return text;
-  return `${text.slice(0, MAX_PROMPT)}… (${text.length - MAX_PROMPT} characters omitted)`;
+  return `${cut(text, MAX_PROMPT)}… (${text.length - MAX_PROMPT} characters omitted)`;
 }

@@ -18,6 +18,7 @@ import { systemClock } from "../platform/clock.ts";
 import { breakOldMarker, inline, logLine } from "../reporters/github/escape.ts";
 import { chartOf } from "../report/chart.ts";
 import type { PreparedRun } from "./prepare-run.ts";
+import { cut } from "../events/cut.ts";
 
 export type { GithubCore, OutputName, Result };
 export type Outputs = Readonly<Record<OutputName, string>>;
@@ -131,5 +132,5 @@ export function sayLine(core: Pick<GithubCore, "info">, text: string): void {
 
 /** The text of an annotation, without workflow commands in any line, and at most 4096 characters. */
 export function annotationText(text: string): string {
-  return breakOldMarker(text).slice(0, 4096);
+  return cut(breakOldMarker(text), 4096);
 }

@@ -122,7 +122,10 @@ class RunTools {
   async #make(): Promise<Opened> {
     const { entry, env, environment, mark, servers, ...options } = this.#options;
     const folder = await makeRunFolder("tools-", mark);
-    const results = await makeResults(folder);
+    const results = await makeResults(folder).catch(async (error: unknown) => {
+      await removeDirectory(folder.path).catch(() => undefined);
+      throw error;
+    });
     const toolbox = createToolbox({
       ...options,
       declarations: entry,

@@ -11,6 +11,7 @@ import { TerminalPause } from "../reporters/terminal/terminal-pause.ts";
 import { harmless, oneLine } from "../reporters/text.ts";
 import type { Answer, Asker, Question } from "../workflow/ask.ts";
 import { withoutSecrets } from "./secrets.ts";
+import { clip } from "../events/cut.ts";
 
 export interface AskTerminal {
   readonly input: ReadStream;
@@ -56,7 +57,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<Answer> {
   const text = harmless(withoutSecrets(question, { environment })).trim();
-  const shown = text.length > MAX_QUESTION ? `${text.slice(0, MAX_QUESTION)}…` : text;
+  const shown = clip(text, MAX_QUESTION);
   const heading = `${activity} of ${oneLine(work.taskId, 200)} asks`;
   output.write(shown === "" ? `\n${heading}.\n` : `\n${heading}:\n${shown}\n`);
   await dropTyped(input, interrupt);

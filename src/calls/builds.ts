@@ -16,6 +16,7 @@ import { openJudged } from "../platform/reading.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { canceled, failed, failedExit, withTail, type Program, type Programs } from "./programs.ts";
 import type { CallContext, ToolOutcome, ToolProgress } from "./tool.ts";
+import { clip } from "../events/cut.ts";
 
 /** Minutes that a build may take, unless the entry says otherwise. */
 export const defaultBuildMinutes = 10;
@@ -129,8 +130,7 @@ export class Builds {
 }
 
 function buildingWith(tool: string, { command }: Program): ToolProgress {
-  const line = command.join(" ");
-  return { message: `Building ${tool}: ${line.length > 200 ? `${line.slice(0, 200)}…` : line}` };
+  return { message: `Building ${tool}: ${clip(command.join(" "), 200)}` };
 }
 
 function ofBuild(tool: string, outcome: ToolOutcome): ToolOutcome {

@@ -19,6 +19,7 @@ import { outcomeOf } from "./mcp-result.ts";
 import type { ServerAddress } from "./mcp-variables.ts";
 import { redactedBeginning } from "./redacted-value.ts";
 import type { CallContext, ToolOutcome } from "./tool.ts";
+import { cutStart } from "../events/cut.ts";
 
 export interface ConnectOptions {
   /** Of agent-jobs. */
@@ -281,7 +282,7 @@ export class Connection {
 
   #withErrors(reason: string): string {
     const errors = this.#options.redactor.text(this.#program?.errors ?? "").trim();
-    return errors === "" ? reason : `${reason}\n${errors.slice(-shownErrors)}`;
+    return errors === "" ? reason : `${reason}\n${cutStart(errors, shownErrors)}`;
   }
 }
 

@@ -18,7 +18,10 @@ export async function outcomeOf(
   // A result of the first protocol version may have none, and types don't reach a server.
   const parts: readonly ContentBlock[] = Array.isArray(content) ? content : [];
   if (isError === true) {
-    const text = await redactedText(textOf(parts).slice(0, longestResult), redact);
+    const whole = textOf(parts);
+    // A part of a secret is not recognized, so nothing is cut off before.
+    if (whole.length > longestResult) return tooLong(whole.length);
+    const text = await redactedText(whole, redact);
     return {
       kind: "failed",
       reason: clip(text, longestReason) || "The tool failed without a reason.",
@@ -26,10 +29,7 @@ export async function outcomeOf(
   }
   const value = structuredContent === undefined ? textOf(parts) : structuredContent;
   const size = typeof value === "string" ? value.length : JSON.stringify(value).length;
-  if (size > longestResult) {
-    const reason = `The result has ${megabytes(size)} MB, more than ${megabytes(longestResult)} MB.`;
-    return { kind: "failed", reason };
-  }
+  if (size > longestResult) return tooLong(size);
   return { kind: "succeeded", value: await redactedData(value, redact) };
 }
 
@@ -61,6 +61,11 @@ function described(uri: string, mimeType: string | undefined): string {
 
 function bytesOfBase64(data: string): number {
   return Math.floor((data.replace(/(?<!=)=+$/, "").length * 3) / 4);
+}
+
+function tooLong(size: number): ToolOutcome {
+  const reason = `The result has ${megabytes(size)} MB, more than ${megabytes(longestResult)} MB.`;
+  return { kind: "failed", reason };
 }
 
 function megabytes(size: number): string {

@@ -15,6 +15,7 @@ import { matchingFiles } from "./matching-files.ts";
 import { type Passage, PassageSearch, wordsOf } from "./passages.ts";
 import { charactersPerToken, type CallContext, type Relic, type ToolOutcome } from "./tool.ts";
 import type { Toolbox } from "./toolbox.ts";
+import { cut } from "../events/cut.ts";
 
 export interface RelicOptions {
   readonly declarations: Readonly<Record<string, RelicDeclaration>>;
@@ -65,7 +66,7 @@ function relicOf(
         ? await excerpt(source, characters)
         : await search(source, words, characters);
     if (signal.aborted) return { kind: "failed", reason: "The call was canceled." };
-    return { kind: "succeeded", value: text.slice(0, characters) };
+    return { kind: "succeeded", value: cut(text, characters) };
   };
   return { name, description, maxTokens, read };
 }
@@ -230,7 +231,7 @@ async function search(
   const ranked = passages.ranked();
   const omissions = source.omissions();
   if (ranked.length === 0) {
-    const none = `No passage has any of the words ${words.join(", ")}.`.slice(0, characters / 4);
+    const none = cut(`No passage has any of the words ${words.join(", ")}.`, characters / 4);
     const table = tableOf(
       files,
       characters - none.length - omissions.length - 2 * separator.length,
@@ -286,9 +287,9 @@ function count(number: number, noun: string): string {
 /** The beginning of a text, up to the end of a line if one is near. */
 function wholeLines(text: string, characters: number): string {
   if (text.length <= characters) return text;
-  const cut = text.slice(0, Math.max(0, characters - 2));
-  const end = cut.lastIndexOf("\n");
-  return `${end > cut.length / 2 ? cut.slice(0, end) : cut}\n…`;
+  const kept = cut(text, Math.max(0, characters - 2));
+  const end = kept.lastIndexOf("\n");
+  return `${end > kept.length / 2 ? kept.slice(0, end) : kept}\n…`;
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {

@@ -10,6 +10,7 @@ import { JsonSize } from "./json-size.ts";
 import { progressOf } from "./progress.ts";
 import { redactedData, redactedText } from "./redacted-value.ts";
 import type { ToolProgress } from "./tool.ts";
+import { clip, cutStart } from "../events/cut.ts";
 
 /** Of the result of a tool: the bytes that a program prints, or the UTF-16 units that an MCP server sends. */
 export const longestResult = 10_000_000;
@@ -26,17 +27,15 @@ const silenceMs = 1_000;
 /** Reads one stream of a program: redacts it, keeps its end, and passes on its lines. */
 export class ToolLog {
   readonly #decoder = new StringDecoder("utf8");
-  readonly #redact: () => TextStream;
   readonly #clock: Clock;
   readonly #onLine: (line: string) => void;
-  #redacted: TextStream;
-  /** Flushes what is held back when nothing more comes. */
+  readonly #redacted: TextStream;
+  /** Passes on what is held back when nothing more comes. */
   #silence: Release = () => {};
   #tail = "";
   #line = "";
 
   constructor(redact: () => TextStream, clock: Clock, onLine: (line: string) => void) {
-    this.#redact = redact;
     this.#redacted = redact();
     this.#clock = clock;
     this.#onLine = onLine;
@@ -44,23 +43,16 @@ export class ToolLog {
 
   push(piece: Buffer): void {
     this.#silence();
-    const text = this.#decoder.write(piece);
-    this.#add(this.#redacted.push(text));
-    // Only a whole line: half a secret may be followed by the other half.
-    if (/[\r\n]$/.test(text))
-      this.#silence = startTimer(this.#clock, silenceMs, () => this.#flush(""));
+    this.#add(this.#redacted.push(this.#decoder.write(piece)));
+    this.#silence = startTimer(this.#clock, silenceMs, () => this.#add(this.#redacted.pause()));
   }
 
   end(): void {
     this.#silence();
-    this.#flush(this.#decoder.end());
+    this.#add(this.#redacted.push(this.#decoder.end()));
+    this.#add(this.#redacted.end());
     this.#pass(this.#line);
     this.#line = "";
-  }
-
-  #flush(last: string): void {
-    this.#add((last === "" ? "" : this.#redacted.push(last)) + this.#redacted.end());
-    this.#redacted = this.#redact();
   }
 
   get tail(): string {
@@ -69,7 +61,7 @@ export class ToolLog {
 
   #add(text: string): void {
     if (text === "") return;
-    this.#tail = lastOf(this.#tail + text, keptTail);
+    this.#tail = cutStart(this.#tail + text, keptTail);
     // A carriage return begins a line again, as progress bars do.
     const lines = (this.#line + text).split(/\r\n|\n|\r/);
     this.#line = (lines.pop() ?? "").slice(0, longestLine + 1);
@@ -79,27 +71,21 @@ export class ToolLog {
   #pass(line: string): void {
     const plain = withoutSequences(line).trimEnd();
     if (plain.trim() === "") return;
-    this.#onLine(plain.length > longestLine ? `${plain.slice(0, longestLine)}…` : plain);
+    this.#onLine(clip(plain, longestLine));
   }
 }
 
 /** The end of a log, as plain text. */
 export function tailOf(text: string): string {
-  return withoutSequences(lastOf(text, keptTail)).trim();
+  return withoutSequences(cutStart(text, keptTail)).trim();
 }
 
 /** The ends of two logs as one text of at most `keptTail` characters. Each may take what the other leaves. */
 export function joinTails(first: string, second: string): string {
   const half = keptTail / 2;
-  const end = lastOf(second, Math.max(half, keptTail - first.length - 1));
-  const begin = lastOf(first, keptTail - end.length - 1);
+  const end = cutStart(second, Math.max(half, keptTail - first.length - 1));
+  const begin = cutStart(first, keptTail - end.length - 1);
   return [begin, end].filter((text) => text !== "").join("\n");
-}
-
-/** Not inside of a character. */
-function lastOf(text: string, length: number): string {
-  if (text.length <= length) return text;
-  return text.slice(-length).replace(/^[\udc00-\udfff]/, "");
 }
 
 /** Passes on the progress of lines; of more than a hundred in a second, the last one. */

@@ -3,6 +3,7 @@ import { readEntry, readWorkflow } from "../app/entry-files.ts";
 import { isWorkflowFile } from "../app/workflow-files.ts";
 import { describeWorkflow, promptsModels, type WorkflowDescription } from "../workflow/describe.ts";
 import { exitCode, output, type ExitCode } from "./process.ts";
+import { clip } from "../events/cut.ts";
 
 export async function list(entryFile: string, json: boolean): Promise<ExitCode> {
   if (isWorkflowFile(entryFile)) {
@@ -83,12 +84,12 @@ function toolTable({
 /** The first line of a text, if it isn't too long for a table. */
 function shortened(text: string): string {
   const [line = ""] = text.trim().split(/\r?\n/);
-  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+  return line.length <= 80 ? line : clip(line, 79);
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const widths = head.map((title, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0), title.length),
+    rows.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), title.length),
   );
   return [head, ...rows].map((row) =>
     row

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The bin: arguments in, exit code out. */
+import { nextRound } from "../platform/breath.ts";
 import { exitCode, output } from "./process.ts";
 import { reportBug, runProgram } from "./program.ts";
 
@@ -23,7 +24,10 @@ process.title = "agent-jobs";
 process.exitCode = await runProgram(args);
 // A run that was canceled is over in five seconds.
 const patienceMs = process.exitCode === exitCode.canceled ? 500 : 60_000;
-lost ??= await output.end(patienceMs);
+const unread = await output.end(patienceMs);
+// A file's stream reports a failed write only after the promises that are due.
+await nextRound();
+lost ??= unread;
 if (lost !== undefined) {
   output.printError(`agent-jobs: the output is incomplete: ${lost}`);
   process.exitCode ||= exitCode.failed;

@@ -22,12 +22,21 @@ export interface Judged {
 
 export const ANSWER_CUT = "the answer was cut at the model's output limit";
 
-const verdictTools: readonly string[] = [
+const verdictTools = [
   "job_boolean_true",
   "job_boolean_false",
   "job_prerequisite_failed",
-  UNKNOWN_TOOL,
-] satisfies (JobTool | typeof UNKNOWN_TOOL)[];
+] as const satisfies JobTool[];
+
+/** Also of a tool that there isn't, if its name is written in another way: `Job-Boolean-False`, `functions.job_boolean_false`. */
+function meansVerdict(name: string): boolean {
+  const letters = lettersOf(name);
+  return name === UNKNOWN_TOOL || verdictTools.some((tool) => letters.endsWith(lettersOf(tool)));
+}
+
+function lettersOf(name: string): string {
+  return name.toLowerCase().replace(/[^a-z]/g, "");
+}
 
 /** Statement 10 of docs/engine.md, first half: the task that finished last before this one must be in the list. */
 export function judgePreviousTask(
@@ -76,7 +85,7 @@ export function judgeCondition<Field extends AvailabilityField | CriteriaField>(
     content: JSON.stringify(condition),
     reason,
   });
-  const failed = toolCalls.find((call) => !call.succeeded && verdictTools.includes(call.name));
+  const failed = toolCalls.find((call) => !call.succeeded && meansVerdict(call.name));
   if (failed !== undefined)
     return verdict("void", `a call of ${failed.name} failed, so there is no verdict`);
   if (cut) return verdict("void", ANSWER_CUT);

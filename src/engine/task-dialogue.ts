@@ -6,6 +6,7 @@ import type { Dialogue, RoundEnd, SendTurn, TurnSent } from "./dialogue.ts";
 import type { AnswerFormat, PastMessage, SessionRequest } from "./ports.ts";
 import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
 import type { TaskContext } from "./task-context.ts";
+import { cut, cutStart } from "../events/cut.ts";
 
 /** Of the conversation that a session is given; about 100,000 tokens. */
 const HISTORY_CHARACTERS = 400_000;
@@ -104,5 +105,5 @@ function bounded(text: string, most: number): string {
   if (text.length <= most) return text;
   const half = Math.floor(most / 2);
   const left = text.length - 2 * half;
-  return `${text.slice(0, half)}\n(${left} characters are left out.)\n${text.slice(-half)}`;
+  return `${cut(text, half)}\n(${left} characters are left out.)\n${cutStart(text, half)}`;
 }

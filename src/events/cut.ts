@@ -9,7 +9,12 @@ export function beginningOf(text: string, limit: number): string {
   return text.slice(0, end);
 }
 
-/** The same from the other end. */
+/** The same with a mark where something is left out. */
+export function clipWords(text: string, limit: number): string {
+  return text.length <= limit ? text : `${beginningOf(text, limit)}…`;
+}
+
+/** The same as `beginningOf` from the other end. */
 export function endOf(text: string, limit: number): string {
   if (text.length <= limit) return text;
   let start = text.length - limit;
@@ -25,4 +30,11 @@ export function cut(text: string, limit: number): string {
 /** The same with a mark where something is left out. */
 export function clip(text: string, length: number): string {
   return text.length <= length ? text : `${cut(text, length)}…`;
+}
+
+/** At most the last `limit` characters of a text that has been redacted. */
+export function cutStart(text: string, limit: number): string {
+  return text.length <= limit
+    ? text
+    : text.slice(text.length - limit).replace(/^[\uDC00-\uDFFF]/, "");
 }

@@ -18,7 +18,7 @@ import type { RunEvent } from "./event.ts";
 import { MAX_KEY } from "./cut-finder.ts";
 import { spansInSight } from "./hidden-text.ts";
 import { isDelta, OpenTexts } from "./open-texts.ts";
-import { credentialSpans } from "./secret-patterns.ts";
+import { credentialSpans, openKeys } from "./secret-patterns.ts";
 import { createSecretSearch } from "./secret-search.ts";
 import type { SessionActivity } from "./session-activity.ts";
 import {
@@ -113,9 +113,10 @@ export function createRedactor(secrets: readonly string[]): Redactor {
 }
 
 function createMasking(known: ReadonlySet<string>): Masking {
-  const { spans, goesOn, longest } = createSecretSearch(known);
+  const { spans, beginnings, goesOn, longest } = createSecretSearch(known);
   return {
     spans: (text) => spansInSight(text, (seen) => [...spans(seen), ...credentialSpans(seen)]),
+    beginnings: (text) => spansInSight(text, (seen) => [...beginnings(seen), ...openKeys(seen)]),
     goesOn,
     reach: Math.min(MIN_REACH + ENCODED_TIMES * longest, CUT_EDGE),
   };

@@ -81,12 +81,22 @@ function ifDigitAfterScheme(match: string): Span[] {
   return /\d/.test(match.slice(from)) ? [{ from, to: match.length }] : [];
 }
 
+const keyBegins = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
+const keyEnds = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
+
+/** A private key whose end has not come. */
+export function openKeys(text: string): Span[] {
+  const from = [...text.matchAll(keyBegins)].at(-1)?.index;
+  const end = [...text.matchAll(keyEnds)].at(-1)?.index ?? -1;
+  return from === undefined || from < end ? [] : [{ from, to: text.length }];
+}
+
 /** A key without its end (the text was cut) goes on as far as lines look like base64. */
 function privateKeys(text: string): Span[] {
   const spans: Span[] = [];
   if (!text.includes("PRIVATE KEY")) return spans;
-  const begins = [...text.matchAll(/-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g)];
-  const ends = [...text.matchAll(/-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g)];
+  const begins = [...text.matchAll(keyBegins)];
+  const ends = [...text.matchAll(keyEnds)];
   let nextEnd = 0;
   for (const [index, begin] of begins.entries()) {
     const bodyStart = begin.index + begin[0].length;

@@ -14,6 +14,8 @@ import { endOfPlain, hexValue, isStillQuoted, plainBytes, type PlainBytes } from
 import { secretNeedles } from "./secret-forms.ts";
 import type { Span } from "./secret-patterns.ts";
 
+/** So many bytes of a secret are its beginning; fewer are a part of too many ordinary words. */
+const MIN_BEGINNING = 4;
 /** So many characters without one that is no hexadecimal digit are no base64. */
 const ONLY_HEX = 64;
 /** Base64 in base64 and the like. */
@@ -27,6 +29,8 @@ const MIN_ACROSS_LINES = 8;
 export interface SecretSearch {
   /** In UTF-16 units; they may overlap and come in no order. */
   readonly spans: (text: string) => readonly Span[];
+  /** The same for what at the end of the text is the beginning of a needle, of at least four bytes. */
+  readonly beginnings: (text: string) => readonly Span[];
   /** Whether a needle may go on behind the last `count` (up to 4) bytes, the latest one the lowest of `bytes`. */
   readonly goesOn: (bytes: number, count: number) => boolean;
   /** Bytes of the longest needle in UTF-8. */
@@ -42,18 +46,33 @@ export function createSecretSearch(secrets: Iterable<string>): SecretSearch {
     for (const needle of [...utf8, ...other]) needles.set(needle.join(), needle);
   }
   const automaton = createByteAutomaton([...needles.values()]);
-  const { shortest } = automaton;
+  let begun: ByteAutomaton | undefined;
   return {
     longest,
+    spans: (text) => spansOf(text, automaton, false),
+    beginnings: (text) => spansOf(text, (begun ??= ofBeginnings([...needles.values()])), true),
     goesOn: createGoesOn([...needles.values()], automaton),
-    spans(text) {
-      if (text.length * 3 < shortest) return [];
-      const bytes = new TextEncoder().encode(text);
-      const left = bytes.length * DECODED_TIMES + DECODED_MORE;
-      const spans = new Search(automaton, left).scan(bytes, bytes.length, 0);
-      return bytes.length === text.length ? spans : inUnits(text, spans);
-    },
   };
+}
+
+/** Finds the longest beginning of a needle that is not the whole of it. */
+function ofBeginnings(needles: readonly Uint8Array[]): ByteAutomaton {
+  const automaton = createByteAutomaton(needles.map((needle) => needle.subarray(0, -1)));
+  const { ending, depth } = automaton;
+  return {
+    ...automaton,
+    shortest: MIN_BEGINNING,
+    ending: ending.map((_, state) => (depth(state) >= MIN_BEGINNING ? 1 : 0)),
+    found: (state) => [depth(state)],
+  };
+}
+
+function spansOf(text: string, automaton: ByteAutomaton, onlyAtEnd: boolean): readonly Span[] {
+  if (text.length * 3 < automaton.shortest) return [];
+  const bytes = new TextEncoder().encode(text);
+  const left = bytes.length * DECODED_TIMES + DECODED_MORE;
+  const spans = new Search(automaton, left, onlyAtEnd).scan(bytes, bytes.length, 0);
+  return bytes.length === text.length ? spans : inUnits(text, spans);
 }
 
 /** By the last bytes alone: a longer memory would have to know how the text before them was encoded. */
@@ -123,22 +142,30 @@ class Search {
   readonly #automaton: ByteAutomaton;
   /** Bytes that may still be decoded. */
   #left: number;
+  /** Nothing else of the text is of interest. */
+  readonly #onlyAtEnd: boolean;
 
-  constructor(automaton: ByteAutomaton, left: number) {
+  constructor(automaton: ByteAutomaton, left: number, onlyAtEnd: boolean) {
     this.#automaton = automaton;
     this.#left = left;
+    this.#onlyAtEnd = onlyAtEnd;
   }
 
   scan(source: Uint8Array, length: number, nested: number): readonly Span[] {
     const { shortest, found } = this.#automaton;
     if (length < shortest) return none;
-    const spans: Span[] = [];
-    const inPlain: Span[] = [];
+    let spans: Span[] = [];
+    let inPlain: Span[] = [];
     const plain = plainBytes(source, length, this.#automaton, (where, end, state) => {
       const list = where === "plain" ? inPlain : spans;
       // Where a short needle does not count, a longer one may, and the other way round.
       for (const size of found(state)) addSpan(list, end - size, end);
     });
+    if (this.#onlyAtEnd) {
+      const end = endOfSource(source, length, plain);
+      spans = spans.filter(({ to }) => to >= end);
+      inPlain = inPlain.filter(({ to }) => to === plain.length);
+    }
     for (const { from, to } of inPlain) {
       if (to - from >= MIN_ACROSS_LINES || isWhole(source, length, plain.from, from, to)) {
         spans.push(placed(source, length, plain, from, to));
@@ -168,6 +195,7 @@ class Search {
     const leastBase64 = Math.ceil((shortest * 4) / 3);
     const leastHex = shortest * 2;
     const spans: Span[] = [];
+    const isWanted = (end: number): boolean => end === length || !this.#onlyAtEnd;
     let base64Start = 0;
     let hexStart = 0;
     let digits = 0;
@@ -179,12 +207,12 @@ class Search {
       }
       if (kind < BASE64) {
         const run = at - base64Start;
-        if (run >= leastBase64 && (run < ONLY_HEX || digits < run))
+        if (isWanted(at) && run >= leastBase64 && (run < ONLY_HEX || digits < run))
           this.#inBase64(bytes, base64Start, at, nested, spans);
         base64Start = at + 1;
       }
       if (kind === OTHER || kind === BASE64) {
-        if (digits >= leastHex) this.#inHex(bytes, hexStart, at, nested, spans);
+        if (isWanted(at) && digits >= leastHex) this.#inHex(bytes, hexStart, at, nested, spans);
         digits = 0;
         hexStart = at + 1;
       }
@@ -256,6 +284,15 @@ function placed(
 ): Span {
   if (origin === undefined) return { from, to };
   return { from: origin[from] ?? 0, to: endOfPlain(source, length, origin[to - 1] ?? 0) };
+}
+
+/** Behind the last byte that is not left out. */
+function endOfSource(
+  source: Uint8Array,
+  length: number,
+  { from, length: filled }: PlainBytes,
+): number {
+  return from === undefined ? length : endOfPlain(source, length, from[filled - 1] ?? 0);
 }
 
 /** White space at the end is no part of a secret. */

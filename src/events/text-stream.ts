@@ -9,6 +9,8 @@
  *   there and ends in the second half.
  * - What is masked up to the end of the window, such as an endless token or a private key without an end, is
  *   masked on to the next safe place.
+ * - In a pause, whole lines are passed on without a safe place, up to what may be the beginning of a secret. They stay
+ *   in the segment, so what they begin is found when the rest comes.
  */
 import { CutFinder } from "./cut-finder.ts";
 import type { Span } from "./secret-patterns.ts";
@@ -17,6 +19,8 @@ import type { Unfinished } from "./cut-finder.ts";
 export interface TextStream {
   /** What can be passed on now: often nothing. */
   readonly push: (piece: string) => string;
+  /** Nothing has come for a while: the lines that are whole, up to what may be the beginning of a secret. */
+  readonly pause: () => string;
   /** The rest. The stream is over. */
   readonly end: () => string;
 }
@@ -24,6 +28,8 @@ export interface TextStream {
 export interface Masking extends Unfinished {
   /** What of a text must be masked; in any order. */
   readonly spans: (text: string) => Span[];
+  /** What at the end of a text may be the beginning of something that must be masked. */
+  readonly beginnings: (text: string) => readonly Span[];
   /** So long is a secret at most, however encoded, in UTF-16 units. */
   readonly reach: number;
 }
@@ -51,6 +57,8 @@ class Stream implements TextStream {
   /** Of the segment that is open. */
   #held: string[] = [];
   #length = 0;
+  /** So much of it was passed on in a pause. */
+  #shown = 0;
   /** The mask at the end of what was passed on covers what comes, up to the next safe place. */
   #masked = false;
 
@@ -72,9 +80,24 @@ class Stream implements TextStream {
     return passed;
   };
 
+  readonly pause = (): string => {
+    const text = this.#held.join("");
+    this.#held = text === "" ? [] : [text];
+    const masking = this.#masking();
+    let until = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1;
+    if (until <= this.#shown) return "";
+    for (const { from } of masking.beginnings(text)) until = Math.min(until, from);
+    const spans = united(masking.spans(text));
+    for (const { from, to } of spans) if (from < until && to >= until) until = from;
+    const passed = this.#beginning(text, until, spans);
+    this.#shown = Math.max(this.#shown, until);
+    return passed;
+  };
+
   readonly end = (): string => {
+    const shown = this.#shown;
     const rest = this.#take();
-    return this.#masked ? "" : redacted(rest, this.#masking());
+    return this.#masked ? "" : redacted(rest, this.#masking(), shown);
   };
 
   /** What is held back, which is nothing afterwards. */
@@ -83,20 +106,24 @@ class Stream implements TextStream {
     const held = this.#held.join("");
     this.#held = [];
     this.#length = 0;
+    this.#shown = 0;
     return held;
   }
 
   #read(part: string): string {
     const segments: string[] = [];
+    let passed = "";
     let from = 0;
     this.#finder.read(part, (offset) => {
+      const shown = this.#shown;
       // White space that ends what is masked is no part of it.
       if (this.#masked) segments.push(part.slice(offset - 1, offset).replace(/\S/, ""));
-      else segments.push(this.#take() + part.slice(from, offset));
+      else if (shown === 0) segments.push(this.#take() + part.slice(from, offset));
+      else passed = redacted(this.#take() + part.slice(from, offset), this.#masking(), shown);
       this.#masked = false;
       from = offset;
     });
-    const passed = redactedSegments(segments, this.#masking());
+    passed += redactedSegments(segments, this.#masking());
     const rest = part.slice(from);
     if (this.#masked || rest === "") return passed;
     this.#held.push(rest);
@@ -119,8 +146,15 @@ class Stream implements TextStream {
     if (this.#masked) this.#finder.leaveKey();
     this.#held = this.#masked ? [] : [text.slice(cut)];
     this.#length = text.length - cut;
-    const inside = spans.filter(({ to }) => to <= cut);
-    return redacted(mask(text.slice(0, cut), inside), masking);
+    const passed = this.#beginning(text, cut, spans);
+    this.#shown = Math.max(0, this.#shown - cut);
+    return passed;
+  }
+
+  /** What of the first `to` characters was not passed on yet. No span goes over their end. */
+  #beginning(text: string, to: number, spans: readonly Span[]): string {
+    const inside = spans.filter((span) => span.to <= to);
+    return redacted(mask(text.slice(0, to), inside, this.#shown), this.#masking());
   }
 }
 
@@ -153,10 +187,12 @@ function isHighSurrogate(text: string, at: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
 }
 
-function redacted(text: string, { spans }: Masking): string {
+/** Of a text whose first `shown` characters were passed on before, the rest. */
+function redacted(text: string, { spans }: Masking, shown = 0): string {
   // Once more after a change: a mask may end what a pattern did not see the end of. Every round masks at
   // least one character that was no mask before, and in practice the second one changes nothing.
-  for (let before = text; ;) {
+  let before = shown === 0 ? text : mask(text, united(spans(text)), shown);
+  for (;;) {
     const after = mask(before, united(spans(before)));
     if (after === before) return after;
     before = after;
@@ -176,12 +212,14 @@ function united(spans: Span[]): Span[] {
   return result;
 }
 
-function mask(text: string, spans: readonly Span[]): string {
+/** The text from `start` on. Of a span that begins before it, the rest is masked. */
+function mask(text: string, spans: readonly Span[], start = 0): string {
   let result = "";
-  let end = 0;
+  let end = start;
   for (const { from, to } of spans) {
-    result += text.slice(end, from) + MASK;
+    if (to <= start) continue;
+    result += text.slice(end, Math.max(start, from)) + MASK;
     end = to;
   }
-  return spans.length === 0 ? text : result + text.slice(end);
+  return spans.length === 0 ? text.slice(start) : result + text.slice(end);
 }

@@ -7,6 +7,7 @@ import type { RunEvent } from "../events/event.ts";
 import { openToRead, type Links } from "../platform/reading.ts";
 import type { JournalProblem } from "./problem.ts";
 import { JournalReader, notAJournal } from "./read.ts";
+import { clip } from "../events/cut.ts";
 
 /** What is wrong with a journal. */
 export interface JournalCondition {
@@ -78,7 +79,7 @@ function readingOf(file: FileHandle, maxBytes: number): JournalReading {
     event: (event) => found.push(event),
     problem(problem) {
       if (problems.length === KEPT_PROBLEMS) moreProblems += 1;
-      else problems.push({ ...problem, reason: clip(problem.reason) });
+      else problems.push({ ...problem, reason: clip(problem.reason, MAX_REASON) });
     },
   });
   async function* events(): AsyncIterable<readonly RunEvent[]> {
@@ -147,8 +148,4 @@ class LineReader {
     const goesOn = line === undefined ? this.#reader.skipLongLine() : this.#reader.read(line);
     return goesOn && (this.#reader.isJournal || this.#reader.lines < MAX_STRANGE_LINES);
   }
-}
-
-function clip(text: string): string {
-  return text.length <= MAX_REASON ? text : `${text.slice(0, MAX_REASON)}…`;
 }

@@ -1,15 +1,27 @@
 /** Matches the commands of a shell line against the patterns of `permissions.shell`. */
 import { findDenial, readDenial } from "./denials.ts";
 import { gitCommand } from "./git-commands.ts";
-import { anywhereObjection, baseName, mayMoveFiles, objectionsTo } from "./objections.ts";
+import {
+  anywhereObjection,
+  baseName,
+  endsInScript,
+  mayMoveFiles,
+  objectionsTo,
+} from "./objections.ts";
 import type { Judge, LeadsOut, Objection, Objections } from "./objections.ts";
 import { isPrivate } from "./private-files.ts";
 import { programs } from "./programs.ts";
 import { readShell } from "./shell-reading.ts";
 import { fixedFolder, wordMatches } from "./wildcard.ts";
+import { clipWords } from "../events/cut.ts";
 
 export type ShellVerdict =
-  { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+  | {
+      readonly allowed: true;
+      /** Whether it may replace files with links. Not told for a shell that is open. */
+      readonly moves: boolean;
+    }
+  | { readonly allowed: false; readonly reason: string };
 
 /** Of a line that has to be checked. */
 const maxBytes = 32_768;
@@ -33,8 +45,9 @@ export function decideShell(
   leadsOut: LeadsOut = byWords,
   isDenied: LeadsOut = () => false,
   isFolder: (path: string) => boolean = () => false,
+  wasMoved: () => boolean = () => false,
 ): ShellVerdict {
-  if (allow === true && deny.length === 0) return { allowed: true };
+  if (allow === true && deny.length === 0) return { allowed: true, moves: false };
   // PowerShell reads quotes, backslashes and separators in its own way.
   if (platform === "win32") {
     return refused(
@@ -71,7 +84,7 @@ export function decideShell(
       return refused(`"${shortened(command)}" is denied by "!${denial.pattern}"`);
     }
     const leadOut: LeadsOut = (path) => paths.leadOut(path);
-    const judge: Judge = { leadsOut: leadOut, isDenied, isFolder, expanded, moved };
+    const judge: Judge = { leadsOut: leadOut, isDenied, isFolder, expanded, moved, wasMoved };
     const reason = patterns === undefined ? undefined : refusal(command, patterns, judge);
     moved ||= mayMoveFiles(command);
     if (paths.tooMany) {
@@ -81,7 +94,7 @@ export function decideShell(
     }
     if (reason !== undefined) return refused(reason);
   }
-  return { allowed: true };
+  return { allowed: true, moves: moved };
 }
 
 /** Checks each path once, and at most this many. */
@@ -135,6 +148,7 @@ const byWordsAlone: Judge = {
   isFolder: () => false,
   expanded: new Set(),
   moved: false,
+  wasMoved: () => false,
 };
 
 /** Whether the pattern allows exactly this command. */
@@ -221,6 +235,8 @@ function spelledOut(
       return false;
     case "subcommand":
       return fixed !== "";
+    case "setting":
+      return fixed.includes("=");
     case "path":
       // `cat /var/log/*` names a folder outside; the private files in it it does not name.
       return (
@@ -229,11 +245,14 @@ function spelledOut(
         (!isPrivate(word) || isPrivate(pattern)) &&
         !judge.isDenied(word)
       );
-    case "option":
+    case "option": {
+      const end = word.slice(fixed.length);
       return (
         namesOption(command, index, fixed, judge) &&
-        anywhereObjection(word.slice(fixed.length), judge) === undefined
+        anywhereObjection(end, judge) === undefined &&
+        !endsInScript(command, fixed, end)
       );
+    }
   }
 }
 
@@ -279,6 +298,5 @@ function isKnown([program = ""]: readonly string[]): boolean {
 const maxShown = 200;
 
 function shortened(words: readonly string[]): string {
-  const text = words.join(" ");
-  return text.length <= maxShown ? text : `${text.slice(0, maxShown)}…`;
+  return clipWords(words.join(" "), maxShown);
 }

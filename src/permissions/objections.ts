@@ -11,7 +11,7 @@ import { programs } from "./programs.ts";
 import type { Program } from "./programs.ts";
 
 export interface Objection {
-  readonly kind: "option" | "path" | "subcommand" | "program";
+  readonly kind: "option" | "path" | "setting" | "subcommand" | "program";
   /** Goes on after the word and a comma: `which …`. */
   readonly reason: string;
 }
@@ -26,6 +26,8 @@ export interface Judge {
   readonly isFolder: (path: string) => boolean;
   /** Whether a command before this one in the line may have replaced files with links. */
   readonly moved: boolean;
+  /** Whether any command may have done so here before. */
+  readonly wasMoved: () => boolean;
   /** Words that have a wildcard of the shell's. */
   readonly expanded: ReadonlySet<string>;
 }
@@ -51,6 +53,12 @@ const expanded: Objection = {
   kind: "program",
   reason: "which the shell would expand to names that can't be checked",
 };
+const behindLink: Objection = {
+  kind: "path",
+  reason:
+    "where a folder may have become a link, which git would follow (name files, or add --cached)",
+};
+const variable: Objection = { kind: "program", reason: "which could set a variable of the shell" };
 const script: Objection = {
   kind: "program",
   reason: "which can run programs, or write or read other files",
@@ -102,6 +110,7 @@ function judgeKnown(
   const plain = leads && !instead && given.exact;
   for (const index of given.operands) {
     const word = words[index] ?? "";
+    if (name === "printf" && setsVariable.test(word)) reject(index, variable);
     if (text || (plain && index === first && !isScript)) continue;
     if (isScript && !instead && (index === first || !given.exact)) {
       reject(index, sandboxed ? undefined : scriptObjection(word, program.operands));
@@ -118,8 +127,11 @@ function judgeKnown(
       found.set(index, { kind: "program", reason: "which would be written" }),
     );
   }
-  if (!text) rejectExpanded(words, judge, found);
+  rejectExpanded(words, judge, found);
 }
+
+/** The shell's own `printf` stores how much it has printed, in `PATH` if the next argument says so. */
+const setsVariable = /%[-+ #'\d.*hjlLtz]*n/;
 
 /** Also a pattern or a number that the shell replaces by several names: all but the first of them are files. */
 function rejectExpanded(words: readonly string[], judge: Judge, found: Found): void {
@@ -159,9 +171,13 @@ function judgeGit(words: readonly string[], judge: Judge, found: Found): void {
   for (const index of sub?.unknown ?? words.keys()) found.set(index, option);
   if (sub === undefined) return;
   const { at, options } = sub;
-  words.slice(1, at).forEach((word, before) => {
-    if (!word.startsWith("-") && leavesFolder(word, judge)) found.set(before + 1, outside);
-  });
+  for (let index = 1; index < at; index += 1) {
+    const word = words[index] ?? "";
+    if (word.startsWith("-")) continue;
+    const isSetting = settings.has(words[index - 1] ?? "");
+    const objection = isSetting ? setting : fileObjection(word, judge);
+    if (objection !== undefined) found.set(index, objection);
+  }
   // What can't be the name of a subcommand is none.
   if (options === undefined && /^[a-z\d]/i.test(sub.name)) {
     found.set(at, { kind: "subcommand", reason: "which is not a subcommand with known options" });
@@ -189,17 +205,45 @@ function judgeGit(words: readonly string[], judge: Judge, found: Found): void {
   for (const index of gitPaths(sub.name, given)) {
     const word = words[index] ?? "";
     // The files that these add, compare or move may be outside the repository, or none of its files. What is
-    // known of the others is that they only look inside.
-    const reads = options === undefined || ["diff", "add", "stash", "mv"].includes(sub.name);
+    // known of the others is that they only look inside, unless the word may be the value of an unknown option.
+    const reads = options === undefined || !given.exact || worksOnFiles.has(sub.name);
     const objection = reads
-      ? fileObjection(word, judge)
+      ? (fileObjection(word, judge) ?? linkObjection(sub.name, word, given, judge))
       : leavesFolder(word, judge)
         ? outside
         : undefined;
     if (objection !== undefined && !found.has(index)) found.set(index, objection);
   }
+  // It searches every file that git knows, whatever its folder is by now.
+  if (sub.name === "grep" && !given.seen.has("cached") && mayBeLinked(judge)) {
+    for (let index = at + 1; index < words.length; index += 1) {
+      if (!found.has(index)) found.set(index, behindLink);
+    }
+  }
 }
 
+function mayBeLinked(judge: Judge): boolean {
+  return judge.moved || judge.wasMoved();
+}
+
+const worksOnFiles = new Set(["diff", "add", "stash", "mv", "blame", "rm"]);
+
+/** These follow a link that has replaced a folder of git's; the others notice it. */
+function linkObjection(
+  name: string,
+  path: string,
+  { seen }: Arguments,
+  judge: Judge,
+): Objection | undefined {
+  if (!["blame", "rm", "mv"].includes(name) || seen.has("cached")) return undefined;
+  if (judge.moved) return moved;
+  const names = /[*?[]|^:/.test(path) || judge.isFolder(path);
+  return name === "rm" && names && judge.wasMoved() ? behindLink : undefined;
+}
+
+/** Options before the subcommand whose value is a setting. */
+const settings = new Set(["-c", "--config-env"]);
+const setting: Objection = { kind: "setting", reason: "which can set a program that git runs" };
 /** The first argument of these is a repository. */
 const remotes = new Set(["fetch", "pull", "push"]);
 const repository: Objection = {
@@ -274,6 +318,15 @@ const plainSed = new RegExp(`^${sedStep}(?:; *${sedStep})*$`);
 /** A program that only prints fields of the lines that have a number or match. */
 const plainAwk =
   /^(?:NR *(?:==|<=?|>=?|!=) *\d+ *|\/[\w .:-]*\/ *)?\{ *print(?: +\$(?:\d+|NF)(?: *(?:, *)?\$(?:\d+|NF))*)? *\}$/;
+
+/** Whether the end of an option may be a script that does more: `-e1e id`, `--source=…`. */
+export function endsInScript(command: readonly string[], option: string, end: string): boolean {
+  const language = programs.get(baseName(command[0] ?? ""))?.operands;
+  const isScript = language === "sed" || language === "awk";
+  return (
+    isScript && /^-(?:-[es]|[^-]*e)/.test(option) && scriptObjection(end, language) !== undefined
+  );
+}
 
 function scriptObjection(word: string, language: Program["operands"]): Objection | undefined {
   return (language === "sed" ? plainSed : plainAwk).test(word) ? undefined : script;

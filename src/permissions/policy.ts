@@ -20,6 +20,7 @@ import { ruleSet, toolVerdict } from "./rules.ts";
 import type { RuleSet, Split } from "./rules.ts";
 import { urlDenied, urlMatches } from "./urls.ts";
 import { isPrivate } from "./private-files.ts";
+import { clipWords } from "../events/cut.ts";
 
 export type PermissionDecision =
   | { readonly kind: "allowed" }
@@ -44,6 +45,10 @@ export interface PermissionContext extends PathContext {
   readonly isOfRun?: (realPath: string) => boolean;
   /** Folders that may be read with all they hold, unless a rule denies it. Absolute. */
   readonly readable?: readonly string[];
+  /** Whether an allowed command may have replaced files with links here. Default: no. */
+  readonly wasMoved?: () => boolean;
+  /** Is called for each allowed command that may do so. */
+  readonly onMove?: () => void;
 }
 
 export function decidePermission(
@@ -209,8 +214,9 @@ function decideCommand(
       return false;
     }
   };
-  const files = [leadsOut, isDenied, isFolder] as const;
+  const files = [leadsOut, isDenied, isFolder, context.wasMoved] as const;
   const verdict = decideShell(line, allow, deny, context.platform, ...files);
+  if (verdict.allowed && verdict.moves) context.onMove?.();
   return verdict.allowed ? { kind: "allowed" } : denied("shell", line, verdict.reason);
 }
 
@@ -242,6 +248,5 @@ const longestUrl = 8_192;
 const longestTarget = 1_000;
 
 function denied(operation: string, target: string, reason: string): PermissionDecision {
-  const shown = target.length > longestTarget ? `${target.slice(0, longestTarget)}…` : target;
-  return { kind: "denied", operation, target: shown, reason };
+  return { kind: "denied", operation, target: clipWords(target, longestTarget), reason };
 }

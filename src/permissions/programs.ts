@@ -16,7 +16,7 @@ export interface Program extends Options {
 
 const grep: Program = {
   operands: "pattern",
-  instead: "e regexp",
+  instead: "e f regexp",
   short: "EFGPivwxcoqsnHhbTUzlLaIyA:B:C:m:e:",
   long:
     "extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case invert-match " +
@@ -89,7 +89,7 @@ export const programs: ReadonlyMap<string, Program> = new Map<string, Program>([
     "rg",
     {
       operands: "pattern",
-      instead: "e regexp",
+      instead: "e f regexp",
       short: "nNivwxlcoFPsSHIUA:B:C:e:t:T:g:m:M:r:",
       long:
         "line-number no-line-number ignore-case case-sensitive smart-case invert-match word-regexp " +

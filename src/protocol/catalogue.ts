@@ -4,6 +4,7 @@ import { compileValueCheck, type ValueCheck } from "../document/value-check.ts";
 import type { CallContext, Relic, Tool, ToolOutcome } from "../calls/tool.ts";
 import { messageSchema } from "./message-schema.ts";
 import type { ActionSpec, ProblemCode } from "./model.ts";
+import { clipWords } from "../events/cut.ts";
 
 /** A named bundle of tools and relics. A member is addressed as `bundle.member`. */
 export interface Monument {
@@ -239,6 +240,6 @@ function unknown(
 ): Resolved {
   const { hint } = suggestion(name, names);
   const list = names.length === 0 ? "there is none" : `known: ${names.slice(0, 30).join(", ")}`;
-  const shown = JSON.stringify(name.slice(0, 100));
+  const shown = JSON.stringify(clipWords(name, 100));
   return { kind: "unknown", code, message: `Unknown ${kind} ${shown} (${hint ?? list}).` };
 }

@@ -23,6 +23,7 @@ import { earlierText, newsText, roundText } from "./prompt.ts";
 import { Rounds, type NextRound } from "./rounds.ts";
 import { verbOf } from "./task.ts";
 import { teachingText } from "./teaching.ts";
+import { clipWords } from "../events/cut.ts";
 
 export interface ActionDialogueOptions {
   readonly tools: readonly Tool[];
@@ -121,7 +122,7 @@ class ActionDialogue implements Dialogue {
       const sent = await send(roundText(next, { prompt: opening, news, ...limits }));
       opening = "";
       if (sent.kind === "exhausted" || sent.kind === "stopped") return await this.#abandon(sent);
-      if (sent.kind === "completed") toolCalls.push(...sent.toolCalls);
+      if (sent.kind === "completed") for (const call of sent.toolCalls) toolCalls.push(call);
       const turn = await this.#execute(sent, rounds.mode);
       problem = turn.kind === "rejected" ? turn.problems[0] : undefined;
       next = rounds.next(turn);
@@ -209,7 +210,7 @@ class ActionDialogue implements Dialogue {
         return "nothing to do: the model neither acted nor stopped, twice in a row";
       case "protocol failure": {
         const last = problem === undefined ? "" : `; the last: ${problem.code}: ${problem.message}`;
-        return `protocol failure: three answers in a row were rejected${last.slice(0, 500)}`;
+        return `protocol failure: three answers in a row were rejected${clipWords(last, 500)}`;
       }
     }
   }

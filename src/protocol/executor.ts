@@ -25,6 +25,7 @@ import { type Standing, StandingActions } from "./standing.ts";
 import { claimOf } from "./status.ts";
 import { isEnded, type Task, type TaskView, viewOf } from "./task.ts";
 import { manageTasks } from "./task-manager.ts";
+import { clipWords } from "../events/cut.ts";
 
 export interface ExecutorOptions extends CatalogueParts {
   readonly clock: Clock;
@@ -241,7 +242,7 @@ class Executor implements ActionExecutor {
     const names = context?.knowledge_relics;
     if (names === undefined) return false;
     const { changed, unknown } = this.#standing.choose(names);
-    for (const name of unknown) this.#warn(`There is no relic "${name.slice(0, 100)}".`);
+    for (const name of unknown) this.#warn(`There is no relic "${clipWords(name, 100)}".`);
     return changed;
   }
 

@@ -16,6 +16,7 @@ import {
 import { checkTemplate, templateOf } from "./params.ts";
 import { reject, type Rejected } from "./read-message.ts";
 import { type FoundPart, isTemplate, referencesIn } from "./references.ts";
+import { clipWords } from "../events/cut.ts";
 
 const preflightLimits = { actions: 32, depth: 3 } as const;
 
@@ -114,7 +115,7 @@ export function preflight(document: ActionDocument, catalogue: Catalogue, known:
         draft.requires.add(id);
         order.after(index, producer);
       } else if (known.hasTask(id)) draft.requires.add(id);
-      else report(path, code, `There is no action "${id.slice(0, 100)}".`);
+      else report(path, code, `There is no action "${clipWords(id, 100)}".`);
     };
     const { depends_on: dependsOn = [] } = draft.spec;
     if (typeof dependsOn === "string") {
@@ -270,7 +271,7 @@ function checkCall(
     const { task } = params;
     if (typeof task !== "string" || task.includes("${{")) return;
     if (!target.delegation.tasks.includes(task)) {
-      report([...at, "task"], "unknown_task", `There is no task "${task.slice(0, 100)}".`);
+      report([...at, "task"], "unknown_task", `There is no task "${clipWords(task, 100)}".`);
     }
   }
   if (target.kind === "trap_card" && isAction(params["action"])) {

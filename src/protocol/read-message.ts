@@ -13,6 +13,7 @@ import { compileSchema } from "../document/schema-check.ts";
 import { textPositions } from "../document/text-position.ts";
 import { messageSchema } from "./message-schema.ts";
 import { type ActionDocument, pointerOf, type ProblemCode, type ProtocolProblem } from "./model.ts";
+import { clipWords } from "../events/cut.ts";
 
 const messageLimits = {
   characters: 1_000_000,
@@ -99,7 +100,7 @@ export function reject(problems: readonly ProtocolProblem[]): Rejected {
 }
 
 function shortened(text: string, limit: number): string {
-  return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
+  return text.length <= limit ? text : clipWords(text, limit - 1);
 }
 
 type Parsed = { readonly kind: "parsed"; readonly value: unknown } | Rejected;

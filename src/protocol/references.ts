@@ -8,6 +8,7 @@
  */
 import { isList, isRecord } from "../document/guards.ts";
 import type { Path } from "../document/problem.ts";
+import { clipWords } from "../events/cut.ts";
 
 export type Reference =
   | { readonly root: "variables"; readonly name: string; readonly path: readonly string[] }
@@ -50,7 +51,7 @@ export function partsOf(template: string): readonly Part[] {
     const reference = referenceOf(template.slice(at, end));
     parts.push(
       reference === undefined
-        ? { kind: "invalid", source: source.slice(0, 100) }
+        ? { kind: "invalid", source: clipWords(source, 100) }
         : { kind: "reference", reference, source },
     );
     at = end + 2;

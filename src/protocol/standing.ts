@@ -7,7 +7,7 @@
  */
 import type { ActionEvent } from "../events/action.ts";
 import type { Clock } from "../events/clock.ts";
-import { cut } from "../events/cut.ts";
+import { beginningOf, cut } from "../events/cut.ts";
 import { type CallEnd, startCall } from "../calls/call.ts";
 import { type CallContext, charactersPerToken, type ToolOutcome } from "../calls/tool.ts";
 import { callTarget } from "./call-target.ts";
@@ -114,7 +114,9 @@ export class StandingActions {
         id,
         status: ended.status,
         milliseconds: clock.now() - since,
-        ...(ended.status === "succeeded" ? {} : { reason: text.slice(0, limits.eventCharacters) }),
+        ...(ended.status === "succeeded"
+          ? {}
+          : { reason: beginningOf(text, limits.eventCharacters) }),
       });
     }
     return { id, action: spec.action, succeeded: ended.status === "succeeded", text };

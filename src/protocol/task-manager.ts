@@ -5,6 +5,7 @@ import type { CallContext, ToolOutcome } from "../calls/tool.ts";
 import type { ExecutorLimits } from "./limits.ts";
 import { idsOfOperation } from "./params.ts";
 import { contentOf, isEnded, type Task, viewOf } from "./task.ts";
+import { clipWords } from "../events/cut.ts";
 
 export interface TaskManagerPorts {
   readonly clock: Clock;
@@ -29,7 +30,7 @@ export async function manageTasks(
   const tasks: Task[] = [];
   for (const id of ids) {
     const task = table.get(id);
-    if (task === undefined) return failed(`There is no action "${id.slice(0, 100)}".`);
+    if (task === undefined) return failed(`There is no action "${clipWords(id, 100)}".`);
     tasks.push(task);
   }
   const views = (list: readonly Task[]): object =>

@@ -1,6 +1,7 @@
 /** The actions of a task with the action protocol over time, as the Mermaid text of a Gantt chart. */
 import type { EndedStatus } from "../events/action.ts";
 import type { ActionsView, ActionView } from "../events/view.ts";
+import { clip } from "../events/cut.ts";
 
 export interface ActionGantt {
   /** Mermaid text, with a final line break. */
@@ -23,7 +24,9 @@ export function actionGantt({ ended, actionCount }: ActionsView): ActionGantt | 
   const chosen = mostTelling(ended);
   const times = chosen.flatMap(({ startedAt, endedAt }) => [startedAt ?? endedAt, endedAt]);
   if (times.length === 0) return undefined;
-  const span = Math.max(...times) - Math.min(...times);
+  const span =
+    times.reduce((last, time) => Math.max(last, time)) -
+    times.reduce((first, time) => Math.min(first, time));
   const head = [
     "gantt",
     "  dateFormat x",
@@ -99,8 +102,8 @@ function whole(time: number): string {
  * Mermaid, or in SVG is an entity of Mermaid.
  */
 function escapeGantt(text: string): string {
-  const cut = text.length <= MAX_LABEL ? text : `${text.slice(0, MAX_LABEL - 1)}…`;
-  return cut
+  const shown = text.length <= MAX_LABEL ? text : clip(text, MAX_LABEL - 1);
+  return shown
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\s]+/gu, " ")
     .trim()
     .replaceAll(/[^\p{L}\p{M}\p{N}\p{So} _./…›✓✗■–-]/gu, (sign) => `#${sign.codePointAt(0)};`);

@@ -11,6 +11,7 @@ import {
 } from "../entry/mermaid.ts";
 import type { FlowChart, FlowFile, FlowNode, FlowNodeKind } from "../events/plan.ts";
 import { type ActivityView, type FlowView } from "../events/view.ts";
+import { clip, cut } from "../events/cut.ts";
 
 const shapes: Readonly<Record<FlowNodeKind, NodeShape>> = {
   start: "start",
@@ -275,11 +276,8 @@ const MAX_LABEL = 80;
 /** The id and the text of an activity. */
 export function activityText({ id, label }: FlowNode): string {
   const text = label.replace(/\s+/g, " ").trim();
-  const shown =
-    text.length <= MAX_LABEL
-      ? text
-      : `${text.slice(0, MAX_LABEL - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
-  return shown === "" ? id.slice(0, MAX_LABEL) : `${id.slice(0, MAX_LABEL)}: ${shown}`;
+  const shown = text.length <= MAX_LABEL ? text : clip(text, MAX_LABEL - 1);
+  return shown === "" ? cut(id, MAX_LABEL) : `${cut(id, MAX_LABEL)}: ${shown}`;
 }
 
 function pathText(flow: FlowView, file: string, node: FlowNode): string {

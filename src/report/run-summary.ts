@@ -7,6 +7,7 @@ import {
   type RunStatus,
   type RunView,
 } from "../events/view.ts";
+import { clip } from "../events/cut.ts";
 
 export interface RunSummary {
   readonly runId: string;
@@ -80,7 +81,7 @@ class RunTally {
       ...(startedAt === undefined ? {} : { startTime: isoTime(startedAt) }),
       ...(endedAt === undefined ? {} : { endTime: isoTime(endedAt) }),
       durationMs: Math.max(0, (endedAt ?? this.#last) - (startedAt ?? this.#first)),
-      ...(reason === "" ? {} : { reason: clip(reason) }),
+      ...(reason === "" ? {} : { reason: clip(reason, MAX_REASON) }),
       modelCalls,
       inputTokens,
       outputTokens,
@@ -115,8 +116,4 @@ export class RunTallies {
 /** A journal may contain any number: one that is no date becomes the last date that there is. */
 function isoTime(at: number): string {
   return new Date(Math.min(at, 8.64e15)).toISOString();
-}
-
-function clip(text: string): string {
-  return text.length <= MAX_REASON ? text : `${text.slice(0, MAX_REASON)}…`;
 }

@@ -1,6 +1,7 @@
 /** Makes foreign text fit on one line of a terminal. */
 import stringWidth from "string-width";
 import { withoutSequences } from "../events/hidden-text.ts";
+import { cut } from "../events/cut.ts";
 
 /** C0, DEL and C1 controls, bidirectional controls, invisible and tag characters, lone surrogates. */
 export const unsafeCharacters =
@@ -21,7 +22,7 @@ export function oneLine(text: string, length: number): string {
     .split(/\s*\n\s*/)
     .join(" ⏎ ");
   if (line.length <= length && text.length <= length * 2) return line;
-  return `${wholeStart(line, length - 1)}…`;
+  return `${cut(line, Math.max(0, length - 1))}…`;
 }
 
 /** At most `lines` lines and `length` UTF-16 units. */
@@ -105,10 +106,4 @@ export function countText(count: number): string {
 
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-/** Does not cut a surrogate pair in two. */
-function wholeStart(text: string, length: number): string {
-  const cut = text.slice(0, Math.max(0, length));
-  return /[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut;
 }

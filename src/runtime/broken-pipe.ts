@@ -10,14 +10,14 @@ export function tolerateBrokenPipes(): () => void {
   return () => process.off("unhandledRejection", ignoreBrokenPipe);
 }
 
-function ignoreBrokenPipe(reason: unknown): void {
+export function ignoreBrokenPipe(reason: unknown): void {
   if (isBrokenPipe(reason)) return;
   // A listener replaces Node's default. Leave it to other listeners, or do as Node would without any.
   const others = process.listeners("unhandledRejection").some((one) => one !== ignoreBrokenPipe);
   if (!others) throw reason;
 }
 
-function isBrokenPipe(reason: unknown): boolean {
+export function isBrokenPipe(reason: unknown): boolean {
   if (!(reason instanceof Error) || !("code" in reason)) return false;
   const { code } = reason;
   const written = "syscall" in reason ? reason.syscall === "write" : true;

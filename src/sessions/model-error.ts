@@ -5,6 +5,7 @@
 import { parsedJson } from "../document/guards.ts";
 import type { Crash, Refusal } from "../events/crash.ts";
 import { rehearsalProvider, transportProvider } from "./request-handler.ts";
+import { clipWords } from "../events/cut.ts";
 
 /** Whom a session asks. */
 export interface ModelAddress {
@@ -157,8 +158,7 @@ function isToolRefusal(words: string): boolean {
 /** The message in an error document of a server: `{"message"}`, `{"error":{"message"}}`, a JSON string, or a text. */
 function wordsOf(failure: string): string | undefined {
   const words = (messageIn(parsedJson(failure), 3) ?? failure).trim();
-  if (words === "") return undefined;
-  return words.length <= LONGEST_WORDS ? words : `${words.slice(0, LONGEST_WORDS)}…`;
+  return words === "" ? undefined : clipWords(words, LONGEST_WORDS);
 }
 
 /** What to tell of a failed call: the server's own words, or the system error without the layers above it. */

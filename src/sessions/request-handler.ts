@@ -8,6 +8,7 @@ import type { AnswerFormat, PastMessage, SessionLabel } from "../engine/ports.ts
 import type { Environment } from "../platform/environment.ts";
 import { isRefusal, withAnswerFormat } from "./answer-format.ts";
 import { forward } from "./forward.ts";
+import { untilItsEnd } from "./response-end.ts";
 import { withHistory, type WireRequest } from "./history.ts";
 import type { ModelTransport } from "./transport.ts";
 
@@ -84,7 +85,7 @@ export class RequestHandler extends CopilotRequestHandler {
     };
     const isAsked = !subAgent && transport?.scripted !== true;
     const format = isAsked ? conversation?.answerFormat : undefined;
-    return this.#sendFormatted({ ...given, body }, format, send);
+    return untilItsEnd(url, await this.#sendFormatted({ ...given, body }, format, send));
   }
 
   /** A server that refuses the format gets the request without it, and further ones too. */

@@ -144,7 +144,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     clock,
     pool,
     guardsSearches,
-    handlesRequests: transport !== undefined,
+    handlesRequests: transport !== undefined || provider?.wireApi === "responses",
     folders,
     kept,
     provider,

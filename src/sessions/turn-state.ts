@@ -21,6 +21,9 @@ import {
  */
 export const MAX_ANSWER_BYTES = 4_000_000;
 
+/** White space is no text, nor are characters that show nothing, such as a zero-width space. */
+const visible = /[^\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
+
 interface Call {
   readonly name: string;
   readonly arguments: unknown;
@@ -33,7 +36,7 @@ interface Call {
 export interface Answer {
   /** After a content filter the text is the runtime's own, or only a part. */
   readonly finish: AnswerFinish | undefined;
-  /** Neither text (white space is none) nor a tool call. */
+  /** Neither text that can be seen nor a tool call. */
   readonly empty: boolean;
 }
 
@@ -97,7 +100,7 @@ export class TurnState {
         break;
       case "assistant.message": {
         const { content, toolRequests = [] } = event.data;
-        const empty = content.trim() === "" && toolRequests.length === 0;
+        const empty = !visible.test(content) && toolRequests.length === 0;
         this.#answer = { finish: this.#finish, empty };
         // After a content filter the text is the runtime's own (docs/runtime-notes.md#empty-and-filtered-answers).
         if (content !== "" && this.#finish !== "content_filter") this.#text = content;

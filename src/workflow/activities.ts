@@ -7,6 +7,7 @@ import type { FlowLabel } from "./flowchart-text.ts";
 import type { Activity, ActivityPlace, Parameter } from "./model.ts";
 import { parseParameters } from "./parameter-list.ts";
 import { namePattern, roleOf, unquote } from "./value.ts";
+import { cut } from "../events/cut.ts";
 
 export interface ReadActivities {
   readonly activities: Map<string, Activity>;
@@ -201,7 +202,7 @@ function kindOf(
       const name = text.slice(0, equals).trim();
       if (label === undefined || equals === -1) return need("an assignment, such as NAME=value");
       if (!namePattern.test(name)) {
-        findings.error(at(0), `${JSON.stringify(name.slice(0, 80))} is no name of a variable.`);
+        findings.error(at(0), `${JSON.stringify(cut(name, 80))} is no name of a variable.`);
         return undefined;
       }
       if (name === "STATUS") findings.warn(at(0), "STATUS is set by the run. This has no effect.");
@@ -301,7 +302,7 @@ function connect(
     const name = unquote(label.trim()).trim().toUpperCase();
     const branch = yes.has(name) ? "next" : no.has(name) ? "other" : undefined;
     if (branch === undefined) {
-      const reason = `The label ${JSON.stringify(label.slice(0, 40))} is neither yes nor no.`;
+      const reason = `The label ${JSON.stringify(cut(label, 40))} is neither yes nor no.`;
       const meant = findings.meant(name, () => [...yes, ...no]);
       findings.error(place, reason, meant ?? "use TRUE and FALSE, or YES and NO");
       continue;

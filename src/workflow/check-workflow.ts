@@ -9,6 +9,7 @@ import type { Activity, WorkflowFile } from "./model.ts";
 import type { PromptSection } from "./sections.ts";
 import { isQuoted, namePattern, placeholders, roleOf } from "./value.ts";
 import { USER_INPUT } from "./parameters.ts";
+import { clip } from "../events/cut.ts";
 
 /** A file that has been read, before its calls have. */
 export interface ReadFile extends Omit<WorkflowFile, "start" | "activities" | "prompts"> {
@@ -256,7 +257,7 @@ class FileCheck {
 }
 
 function quoted(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+  return JSON.stringify(clip(text, 80));
 }
 
 /** A walk in depth, with a stack of its own, because calls may be nested deeply. */

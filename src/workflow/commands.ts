@@ -1,6 +1,7 @@
 /** EXECUTE: the scripts in an answer, and what RESULT becomes of them. */
 import { fencesOf } from "../document/markdown.ts";
 import type { Script, ScriptRun } from "./state.ts";
+import { clip, cut, cutStart } from "../events/cut.ts";
 
 const defaultTags = ["sh", "shell", "bash"];
 
@@ -36,10 +37,10 @@ export function shortened(text: string, most: number): string {
   if (text.length <= most) return text;
   const half = Math.floor(most / 2);
   const left = text.length - 2 * half;
-  return `${text.slice(0, half)}\n[${left} characters left out]\n${text.slice(text.length - half)}`;
+  return `${cut(text, half)}\n[${left} characters left out]\n${cutStart(text, half)}`;
 }
 
 export function firstWords(code: string): string {
   const line = code.split("\n", 1)[0] ?? "";
-  return line.length > 80 ? `${line.slice(0, 80)}…` : line;
+  return clip(line, 80);
 }

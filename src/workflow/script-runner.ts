@@ -20,6 +20,7 @@ import type { Executor } from "./executor.ts";
 import { namesPython, pythonExecutor, pythonTags } from "./python.ts";
 import { Bounds, type BoundLimits, type Problem, type ScriptLimits } from "./script-bounds.ts";
 import { ScriptOutput, type OutputDelta } from "./script-output.ts";
+import { cut } from "../events/cut.ts";
 
 /** What the interpreter needs in order to execute. */
 export interface Scripts {
@@ -323,5 +324,5 @@ function shown(code: string): string {
 
 function firstLine(text: string): string {
   const line = text.trimStart().split("\n", 1)[0] ?? "";
-  return line.length > 80 || line !== text.trim() ? `${line.slice(0, 80)}…` : line;
+  return line.length > 80 || line !== text.trim() ? `${cut(line, 80)}…` : line;
 }

@@ -17,6 +17,7 @@ import { documentLimits, readSource } from "../document/read-document.ts";
 import type { Findings, Place } from "./findings.ts";
 import type { FoundFile, WorkflowFiles } from "./files.ts";
 import { roleOf, roles, type PromptRole } from "./value.ts";
+import { cut } from "../events/cut.ts";
 
 export interface Sections {
   readonly title?: string;
@@ -82,7 +83,7 @@ export function readSections(source: Source, files: WorkflowFiles, findings: Fin
   }
   for (const { level, text, at } of document.hidden) {
     if (level === 1 ? !isSection(text) : level > 2 || roleOf(text) === undefined) continue;
-    const quoted = JSON.stringify(`${"#".repeat(level)} ${text.slice(0, 80)}`);
+    const quoted = JSON.stringify(`${"#".repeat(level)} ${cut(text, 80)}`);
     const reason = `${quoted} belongs to the HTML above it, and is no heading.`;
     findings.warn({ file, at }, reason, "add an empty line before it, or close the HTML");
   }
@@ -145,7 +146,7 @@ class PromptReader {
       const meant = this.#findings.meant(/^\w*/.exec(heading.text)?.[0] ?? "", () =>
         Object.keys(roles),
       );
-      const reason = `"## ${heading.text.slice(0, 80)}" begins no prompt. It belongs to the text above.`;
+      const reason = `"## ${cut(heading.text, 80)}" begins no prompt. It belongs to the text above.`;
       const hint = meant ?? "headings of prompts begin with System, User or Assistant";
       this.#findings.warn({ file: source.file, at: heading.at }, reason, hint);
       return false;

@@ -9,6 +9,7 @@ import { stopped } from "../protocol/dialogue-rig.ts";
 import { action, documentOf, group, internal } from "../protocol/rig.ts";
 import { runActions, verdict } from "./actions-rig.ts";
 import { makeHost, taskLog } from "./host-rig.ts";
+import { skippingClock } from "../sessions/rig.ts";
 
 describe("a task with protocol: actions", () => {
   it("runs what the documents say, in five turns", async (t) => {
@@ -203,16 +204,16 @@ describe("a task with protocol: actions", () => {
     assert.deepEqual(await calls(), ["cat", "echo"]);
   });
 
-  for (const [name, stop] of [
-    ["it is canceled", () => ({})],
-    ["a limit is exceeded", () => ({ limits: { taskMinutes: 0.05 } })],
-  ] as const) {
+  for (const name of ["it is canceled", "a limit is exceeded"] as const) {
     it(`leaves no process if ${name} while actions run`, async (t) => {
       const abort = new AbortController();
-      const limits = stop();
+      const clock = skippingClock();
+      let started = 0;
+      const isLimit = name === "a limit is exceeded";
       const { outcome, ended, workspace } = await runActions(t, {
         signal: abort.signal,
-        options: limits,
+        // Shorter than what a tool may take.
+        options: isLimit ? { clock, limits: { taskMinutes: 0.75 } } : {},
         answers: [
           documentOf([
             action("hang", { action_id: "bg", execution: "ASYNC" }),
@@ -221,11 +222,14 @@ describe("a task with protocol: actions", () => {
         ],
         onEvent: (event, place) => {
           if (event.type !== "action" || event.action.type !== "action.started") return;
-          if ("limits" in limits) return;
-          void place.holds("pids.txt", " ").then(() => abort.abort());
+          started += 1;
+          if (started < 2) return;
+          void place
+            .holds("pids.txt", " ")
+            .then(() => (isLimit ? clock.skip(45_000) : abort.abort()));
         },
       });
-      assert.equal(outcome.kind, "limits" in limits ? "failed" : "canceled");
+      assert.equal(outcome.kind, isLimit ? "failed" : "canceled");
       assert.deepEqual(ended.toSorted(), ["bg cancelled", "fg cancelled"]);
       const pids = (await workspace.read("pids.txt")).split(" ").map(Number);
       assert.equal(pids.length, 2);

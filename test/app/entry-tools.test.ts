@@ -152,15 +152,23 @@ describe("a tool of an installed entry", () => {
   });
 
   it("does not run twice at once in a run, unless it is parallelSafe", async (t) => {
-    const script = (name: string): string => `
+    const alone = `
       const { appendFileSync } = require("node:fs");
-      appendFileSync("${name}", "<");
-      setTimeout(() => appendFileSync("${name}", ">"), 300);`;
+      appendFileSync("alone", "<");
+      setTimeout(() => appendFileSync("alone", ">"), 300);`;
+    // Waits for another one to begin.
+    const beside = `
+      const { appendFileSync, readFileSync } = require("node:fs");
+      appendFileSync("beside", "<");
+      const end = Date.now() + 20_000;
+      const look = () => {
+        if (readFileSync("beside", "utf8").startsWith("<<")) return;
+        if (Date.now() > end) appendFileSync("beside", ">");
+        else setTimeout(look, 20);
+      };
+      look();`;
     const rig = await makeRig(t, {
-      tools: {
-        alone: tool(script("alone")),
-        beside: tool(script("beside"), { parallelSafe: true }),
-      },
+      tools: { alone: tool(alone), beside: tool(beside, { parallelSafe: true }) },
       tasks: { first: {}, second: {} },
       work: {
         kind: "Par",
@@ -182,6 +190,6 @@ describe("a tool of an installed entry", () => {
     const { outcome } = await rig.host.runJob("job", { workingDirectory: rig.workspace.path });
     assert.equal(outcome.kind, "succeeded");
     assert.equal(await rig.read("alone"), "<><><><>");
-    assert.match((await rig.read("beside")) ?? "", /<</);
+    assert.equal(await rig.read("beside"), "<<<<");
   });
 });

@@ -237,7 +237,7 @@ describe("JobHost", () => {
       folder,
       noCrash,
     );
-    const end = performance.now() + 10_000;
+    const end = performance.now() + 60_000;
     while (host.hasRunningSessions() && performance.now() < end)
       await new Promise((resolve) => setTimeout(resolve, 20));
     assert.ok(!host.hasRunningSessions(), "its sessions are gone");

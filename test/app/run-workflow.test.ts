@@ -164,6 +164,22 @@ describe("runWorkflow", () => {
     // A program without types.
     const misspelt: object = { params, jurnal: "a" };
     await assert.rejects(run(misspelt), TypeError);
+    for (const [field, value] of Object.entries({
+      rerun: "false",
+      resume: 5,
+      journal: true,
+      history: ["a"],
+      params: ["Ada"],
+      userInput: 5,
+      workingDirectory: "",
+      signal: {},
+    })) {
+      await assert.rejects(
+        run({ params, [field]: value }),
+        (error) => error instanceof TypeError && error.message.includes(`: ${field} must`),
+        field,
+      );
+    }
     const prompts = await makeRun(
       t,
       workflowText("START --> PROMPT_A[User Hi]", "## User Hi\n\nHi\n"),

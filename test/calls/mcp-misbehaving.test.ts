@@ -1,6 +1,10 @@
 /** Servers that break the protocol, end, hang or say too much: each is a failure of its own, and nothing else. */
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { test } from "node:test";
+import { outcomeOf } from "../../src/calls/mcp-result.ts";
+import { longestResult } from "../../src/calls/tool-output.ts";
+import { createRedactor } from "../../src/events/redact.ts";
 import { waitUntilGone } from "../../src/platform/processes.ts";
 import { call, failure, makeMcpRig, never, ready, reasonOf, toolNamed, value } from "./mcp-rig.ts";
 
@@ -24,7 +28,7 @@ test("a start can be canceled, and a canceled one leaves nothing", async (t) => 
   await rig.logged("child");
   abort.abort();
   assert.equal(reasonOf(await starting), "The start was canceled.");
-  assert.ok(await waitUntilGone(rig.pids(), 5_000));
+  assert.ok(await waitUntilGone(rig.pids(), 30_000));
 });
 
 test("a server that exits at its start is told with the end of its stderr, and may be tried again", async (t) => {
@@ -132,6 +136,21 @@ test("a result of more than 10 MB fails its call and not the server", async (t) 
   assert.equal(rig.log().filter((line) => line.startsWith("start")).length, 1);
 });
 
+test("a reason of more than 10 MB is not shown: a secret would be cut before it is masked", async () => {
+  const secret = randomBytes(50_000).toString("hex");
+  const text = secret.repeat(Math.ceil(longestResult / secret.length));
+  const redactor = createRedactor([secret]);
+  const result = { isError: true, content: [{ type: "text" as const, text }] };
+  const outcome = await outcomeOf(result, redactor.stream);
+  assert.equal(outcome.kind, "failed");
+  assert.ok(!JSON.stringify(outcome).includes(secret.slice(0, 100)));
+  const shorter = { ...result, content: [{ type: "text" as const, text: `No: ${secret}` }] };
+  assert.deepEqual(await outcomeOf(shorter, redactor.stream), {
+    kind: "failed",
+    reason: "No: ***",
+  });
+});
+
 test("a result that is nested 5,000 deep settles its call", async (t) => {
   const rig = await makeMcpRig(t);
   const found = await rig.run().toolsOf("docs", rig.misbehaving("nested"), never);
@@ -212,13 +231,14 @@ test("a server that says it only reads is taken at its word, and a changed list 
 });
 
 test("a server that ignores the end of its stdin and SIGTERM is ended with its children", async (t) => {
-  const rig = await makeMcpRig(t);
+  // Long enough for a busy machine to tell it of the signal.
+  const rig = await makeMcpRig(t, { graceMs: 2_000 });
   ready(await rig.run().toolsOf("docs", rig.misbehaving("stubborn"), never));
   const pids = rig.pids();
   assert.equal(pids.length, 2);
   await rig.servers.close();
   // What has lost its parent is only gone when the system has noticed.
-  assert.ok(await waitUntilGone(pids, 2_000));
+  assert.ok(await waitUntilGone(pids, 30_000));
   assert.ok(rig.log().includes("SIGTERM"));
   const late = await rig.run().toolsOf("docs", rig.misbehaving("stubborn"), never);
   assert.equal(reasonOf(late), "The host is closed.");
@@ -228,5 +248,5 @@ test("a process without time ends its servers at once", async (t) => {
   const rig = await makeMcpRig(t);
   ready(await rig.run().toolsOf("docs", rig.misbehaving("stubborn"), never));
   rig.servers.kill();
-  assert.ok(await waitUntilGone(rig.pids(), 2_000));
+  assert.ok(await waitUntilGone(rig.pids(), 30_000));
 });

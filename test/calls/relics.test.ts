@@ -131,6 +131,16 @@ describe("a relic with a query", () => {
     assert.equal(text, "a.md:1\n# Alpha\n\nOne.\n\na.md:5\nTwo.\n\na.md:11\nAlpha once more.");
   });
 
+  it("halves no character of a query that it repeats", async (t) => {
+    const workspace = await docs(t);
+    const query = Array.from({ length: 30 }, (_, index) => "𝒳".repeat(index + 2)).join(" ");
+    for (const maxTokens of [300, 301, 302, 303, 305]) {
+      const text = await read(workspace, ["docs/*.md"], { query, maxTokens });
+      assert.match(text, /^No passage has any of the words 𝒳/);
+      assert.doesNotMatch(text, /\p{Cs}/u);
+    }
+  });
+
   it("lists the files if no passage matches", async (t) => {
     const text = await read(await docs(t), ["docs/*.md"], { query: "zebra" });
     assert.match(text, /^No passage has any of the words zebra\.\n\n2 files, /);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import * as fc from "fast-check";
 import {
   BoundedBytes,
@@ -48,6 +49,35 @@ test("wherever a log is cut, its lines and its end are the same, bounded and wit
     assert.ok(cut.lines.every((line) => line.length <= 1001));
   });
   await holds(t, property, 200);
+});
+
+test("a line that ends with the beginning of a secret waits for the rest of it, however long", async () => {
+  const hex = (text: string): string => Buffer.from(text).toString("hex");
+  for (const [first, rest, kept] of [
+    [secret.slice(0, 9), secret.slice(9), ""],
+    [`a ${secret.slice(0, 4)}`, secret.slice(4), ""],
+    [secret.slice(0, 3), secret.slice(3), secret.slice(0, 3)],
+    [hex(secret.slice(0, 9)), hex(secret.slice(9)), ""],
+    ["-----BEGIN RSA PRIVATE KEY-----", "MIIEpAIBAAKCAQEA0123456789", ""],
+    ["authorization: bearer", "short", "authorization: bearer"],
+  ] as const) {
+    const clock = new StillClock();
+    const lines: string[] = [];
+    const log = new ToolLog(redactor.stream, clock, (line) => lines.push(line));
+    log.push(Buffer.from(`40% of it\n${first}\n`));
+    clock.pass(1000);
+    await nextTurn();
+    assert.equal(lines[0], "40% of it");
+    log.push(Buffer.from(`${rest}\n`));
+    clock.pass(1000);
+    await nextTurn();
+    log.end();
+    const joined = lines.join("");
+    assert.ok(!joined.includes(rest), joined);
+    assert.ok(joined.includes(kept), joined);
+    assert.equal(joined.includes(first), kept === first, joined);
+    assert.ok(joined.endsWith("***"), joined);
+  }
 });
 
 test("wherever a result is cut, it is the same, and without secrets", async (t) => {

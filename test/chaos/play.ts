@@ -283,7 +283,7 @@ function notesIn(log: string): ProbeNote[] {
 
 /** A process that was killed may need a moment to be gone on a busy machine; one that was not stays. */
 async function whatRuns(mark: string): Promise<string[]> {
-  const end = Date.now() + 2_000;
+  const end = Date.now() + 20_000;
   for (;;) {
     const pids = (await processesMarked("USER", mark)).filter((pid) => isRunning(pid));
     if (pids.length === 0 || Date.now() > end) return pids.map(commandOf);

@@ -1,7 +1,6 @@
 /** Tools that an entry declares, called in an ordinary task: the real process, the real runtime, real commands. */
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { runCli, type CliResult } from "../rig/cli.ts";
@@ -155,6 +154,7 @@ describe("a tool of the entry", () => {
 
   it("keeps a long result in a file that the agent may read, and that is gone after the run", async (t) => {
     const tools = { echo: { ...echo, command: node("console.log('line\\n'.repeat(20_000))") } };
+    const { path: TMPDIR } = await makeWorkspace(t);
     let path = "";
     const { code, results } = await run(
       t,
@@ -164,15 +164,14 @@ describe("a tool of the entry", () => {
         if (toolResults.length > 1) return { text: "Done" };
         return { toolCalls: [{ name: "view", arguments: { path, view_range: [19_000, 19_001] } }] };
       },
-      { tools },
+      { tools, env: { TMPDIR } },
     );
     assert.equal(code, 0);
     assert.match(results[0] ?? "", /the first 8000 of \d+ characters/);
     assert.match(results[1] ?? "", /line/);
     assert.doesNotMatch(results[1] ?? "", /Denied/);
-    const left = (await readdir(tmpdir())).filter((name) => path.includes(`/${name}/`));
-    assert.deepEqual(left, []);
-    assert.ok(path.startsWith(join(tmpdir(), "agent-jobs-tools-")), path);
+    assert.ok(path.startsWith(join(TMPDIR, "agent-jobs-tools-")), path);
+    assert.deepEqual(await readdir(TMPDIR), []);
   });
 
   it("is rehearsed: the script calls it by its name, and the command really runs", async (t) => {

@@ -124,13 +124,12 @@ describe("the last line", () => {
     const { path } = await makeWorkspace(t, { "e.json": entry() });
     const server = await startModelServer(() => ({ text: "hi" }));
     await server.close();
-    const began = performance.now();
     const run = startCli(
-      ["run", "e.json", `--provider-base-url=${server.baseUrl}`, "--timeout-minutes=0.2"],
+      ["run", "e.json", `--provider-base-url=${server.baseUrl}`, "--timeout-minutes=0.3"],
       { cwd: path },
     );
     await run.printed("Can't connect to the model server");
-    assert.ok(performance.now() - began < 5_000, `said after ${performance.now() - began} ms`);
+    assert.doesNotMatch(run.output.stdout, /waiting for the model server/, "said before the end");
     const { code, stdout } = await run.ended;
     assert.equal(code, 1);
     const last = stdout.trimEnd().split("\n").at(-1) ?? "";
@@ -144,7 +143,7 @@ describe("the last line", () => {
   it("says what was waited for on a port that fetch blocks", async (t) => {
     const { path } = await makeWorkspace(t, { "e.json": entry() });
     const args = ["run", "e.json", "--provider-base-url=http://127.0.0.1:9/v1"];
-    const { stdout } = await runCli([...args, "--timeout-minutes=0.1"], { cwd: path });
+    const { stdout } = await runCli([...args, "--timeout-minutes=0.3"], { cwd: path });
     assert.match(stdout, /Can't connect to the model server \S+:9\/v1: .*ECONNREFUSED/);
     assert.match(stdout, /waiting for the model server \S+:9\/v1, attempt 1 of 5$/m);
   });

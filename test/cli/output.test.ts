@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { PassThrough } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 import { createOutput, type Looks } from "../../src/app/output.ts";
-import { runCli, startCli } from "../rig/cli.ts";
+import { commandLine, runCli, startCli } from "../rig/cli.ts";
 import { makeWorkspace } from "../rig/workspace.ts";
 
 const entry = JSON.stringify({
@@ -22,6 +22,33 @@ function bash(command: string): object {
 }
 
 const run = ["run", "entry.json", "--rehearse", "r.json", "--in-place"];
+
+describe("an output that can't be written", () => {
+  for (const args of [
+    ["schema"],
+    ["run", "--help"],
+    ["--version"],
+    ["validate", "entry.json"],
+    ["list", "entry.json"],
+    ["chart", "entry.json", "j"],
+    ["rehearse", "r.json"],
+    [...run, "--quiet"],
+  ]) {
+    it(`fails the command: ${args.join(" ")}`, async (t) => {
+      if (process.platform !== "linux") return t.skip("needs /dev/full");
+      const files = { "entry.json": entry, "r.json": rehearsal([{ text: "done" }]) };
+      const workspace = await makeWorkspace(t, files);
+      const script = 'exec "$@" > /dev/full';
+      const { status, stderr } = spawnSync(
+        "/bin/sh",
+        ["-c", script, "sh", process.execPath, commandLine, ...args],
+        { cwd: workspace.path, encoding: "utf8" },
+      );
+      assert.match(stderr, /the output is incomplete: .*ENOSPC/);
+      assert.equal(status, 1);
+    });
+  }
+});
 
 describe("a run whose journal or recording has a hole", () => {
   const done = { text: "done" };
@@ -131,7 +158,7 @@ describe("a reader of stdout that stalls", () => {
     child.signal("SIGINT");
     const code = await child.exited;
     assert.equal(code, 130);
-    assert.ok(performance.now() - start < 6_000);
+    assert.ok(performance.now() - start < 30_000);
     child.resumeOutput();
     const { stderr } = await child.ended;
     assert.match(stderr, /the output is incomplete: the reader read nothing for 0.5 s/);

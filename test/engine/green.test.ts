@@ -242,6 +242,8 @@ describe("a failed call of a verdict tool voids the verdict", () => {
     "a list instead of an object": call("job_boolean_false", "[]"),
     job_prerequisite_failed: call("job_prerequisite_failed", { reason: "no" }),
     "a true that failed": call("job_boolean_true", {}),
+    "a name in another case": call("Job_Boolean_False", good),
+    "a name with a prefix": call("functions-job-boolean-false", good),
   };
   for (const [name, bad] of Object.entries(failing)) {
     it(`in criteria and availability: ${name}`, async () => {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { beginningOf, endOf } from "../../src/events/cut.ts";
+import { beginningOf, clip, clipWords, cut, cutStart, endOf } from "../../src/events/cut.ts";
 
 const texts = fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { maxLength: 20 });
 
@@ -25,4 +27,31 @@ test("a text that fits is left as it is, and one without an end of a word is lef
   assert.equal(endOf("a secret", 8), "a secret");
   assert.equal(beginningOf("x".repeat(100), 50), "");
   assert.equal(endOf("x".repeat(100), 50), "");
+});
+
+test("no character is halved where a text is cut", () => {
+  const emoji = fc.array(fc.constantFrom("😀", "a", " ", "𝒳"), { maxLength: 20 });
+  fc.assert(
+    fc.property(emoji, fc.nat(30), (characters, limit) => {
+      const text = characters.join("");
+      for (const short of [cut, cutStart, clip, clipWords]) {
+        assert.doesNotMatch(short(text, limit), /\p{Cs}/u, short.name);
+        assert.ok(short(text, limit).length <= limit + 1);
+        if (text.length <= limit) assert.equal(short(text, limit), text);
+      }
+      assert.ok(text.endsWith(cutStart(text, limit)));
+    }),
+  );
+});
+
+test("texts that people read are cut here, not by `slice`", async () => {
+  // The end was looked for by the bytes of whole characters, or the text has only ASCII.
+  const exempt = new Set(["reporters/github/step-outputs.ts", "events/shape.ts"]);
+  for (const root of ["src", "web"]) {
+    for (const file of await readdir(root, { recursive: true })) {
+      if (!file.endsWith(".ts") || exempt.has(file)) continue;
+      const source = await readFile(join(root, file), "utf8");
+      assert.doesNotMatch(source, /\.slice\(0, [^`]*\)\}(?:…|"|\\n\()/, file);
+    }
+  }
 });

@@ -88,13 +88,15 @@ const text = fc
   )
   .map((parts) => parts.join(""));
 
-function piecewise(whole: string, sizes: readonly number[]): string {
-  const { push, end } = redactor.stream();
+/** With a pause behind every so many pieces. */
+function piecewise(whole: string, sizes: readonly number[], every = Infinity): string {
+  const { push, pause, end } = redactor.stream();
   let joined = "";
   for (let from = 0, n = 0; from < whole.length; n += 1) {
     const size = sizes.length === 0 ? whole.length : Math.max(1, sizes[n % sizes.length] ?? 1);
     joined += push(whole.slice(from, from + size));
     from += size;
+    if ((n + 1) % every === 0) joined += pause();
   }
   return joined + end();
 }
@@ -107,6 +109,65 @@ test("however a text is cut, the pieces joined are the redaction of the whole", 
     assert.equal(piecewise(whole, [1]), expected);
   });
   await holds(t, property, 200);
+});
+
+/** Lines of at least eight characters, where a secret of several lines begins one: four bytes of it stand in each. */
+const lines = fc
+  .tuple(
+    fc.constantFrom(...known),
+    fc.constantFrom("utf8" as const, "base64" as const, "hex" as const),
+    fc.integer({ min: 8, max: 40 }),
+  )
+  .map(([secret, form, width]) => {
+    const encoded = Buffer.from(secret).toString(form);
+    return encoded.replaceAll(new RegExp(`.{${width}}(?=[^=])`, "g"), "$&\n");
+  });
+
+test("a pause anywhere changes nothing in what is shown", async (t) => {
+  const words = fc.constantFrom(
+    "\n",
+    "\r\n",
+    "the quick brown fox",
+    "!\n",
+    " 12 34 ",
+    "é😀",
+    "--- ",
+    "\u001b[1m",
+  );
+  const part = fc.oneof(lines, words, fc.constantFrom(...credentials));
+  const property = fc.property(
+    fc.array(part, { maxLength: 14 }),
+    fc.array(fc.nat(40), { minLength: 1, maxLength: 8 }),
+    fc.integer({ min: 1, max: 5 }),
+    (parts, sizes, every) => {
+      const whole = parts.join(" ");
+      assert.equal(piecewise(whole, sizes, every), redactor.text(whole));
+    },
+  );
+  await holds(t, property, 60);
+});
+
+test("where a pause comes after less than four bytes of a secret, the rest is masked", async (t) => {
+  const search = createSecretSearch(known);
+  const property = fc.property(
+    text,
+    fc.array(fc.nat(40), { minLength: 1, maxLength: 8 }),
+    (whole, sizes) => {
+      const shown = piecewise(whole, sizes, 1);
+      assert.deepEqual(search.spans(shown), [], shown);
+    },
+  );
+  await holds(t, property, 15);
+});
+
+test("a line without the beginning of a secret appears in a pause", () => {
+  const { push, pause, end } = redactor.stream();
+  assert.equal(push("ends with a word\n"), "ends with ");
+  assert.equal(pause(), "a word\n");
+  assert.equal(pause(), "");
+  assert.equal(push("is it the correct horse\n") + pause(), "is it the ");
+  assert.equal(push("or another\n") + pause(), "correct horse\nor another\n");
+  assert.equal(push("or the correct horse\n") + pause() + end(), "or the correct horse\n");
 });
 
 test("so it is in a text that is longer than the window", async (t) => {

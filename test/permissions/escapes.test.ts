@@ -210,6 +210,37 @@ describe("an option that is not known to be harmless", () => {
   });
 });
 
+describe("a command that only prints", () => {
+  for (const line of [
+    "printf %n PATH",
+    "printf 'ab%n' PATH",
+    "printf '%s%-010.5ln' x PATH",
+    "printf -- '%*n' 1 PATH",
+    "echo ../x/*",
+    "echo linked/*",
+    "basename -a linked/?",
+    "printf %s linked/[a-z]*",
+  ]) {
+    it(`sets no variable and lists no folder: ${line}`, () => {
+      const [name = ""] = line.split(" ");
+      assert.equal(allowed(line, `${name} *`), false);
+      assert.equal(allowed(line, `${name} **`), true, "two stars: any arguments");
+    });
+  }
+
+  it("prints text", () => {
+    for (const line of [
+      "printf '%s\\n' a",
+      "printf '100%%\\n'",
+      "echo 'a*' 100%n",
+      "printf '%d new'",
+    ]) {
+      const [name = ""] = line.split(" ");
+      assert.equal(allowed(line, `${name} *`), true, line);
+    }
+  });
+});
+
 describe("a wildcard inside a word", () => {
   const cases: readonly (readonly [line: string, pattern: string, expected: boolean])[] = [
     ["node scripts/a.js", "node scripts/*.js", true],
@@ -359,6 +390,7 @@ describe("a denial", () => {
   it("leaves the rest alone", () => {
     for (const line of [
       "git pull",
+      "sleep 1 & git pull",
       "git stash push",
       "git log --oneline push-notes.md",
       "git commit -m 'push it'",
@@ -391,6 +423,14 @@ describe("a long command", () => {
   it("is repeated only in part", () => {
     const verdict = decideShell(`rm ${"x".repeat(20_000)}`, ["ls"], [], "linux");
     assert.ok(!verdict.allowed && verdict.reason.length < 1_000);
+  });
+  it("is repeated without the half of a word, which may be half a secret", () => {
+    for (let length = 1; length < 200; length += 1) {
+      const line = `rm ${"x ".repeat(length)}0123456789-secret-0123456789`;
+      const verdict = decideShell(line, ["ls"], [], "linux");
+      const reason = verdict.allowed ? "" : verdict.reason;
+      assert.ok(!reason.includes("0123") || reason.includes("6789-secret-0123456789"), reason);
+    }
   });
 });
 

@@ -6,7 +6,7 @@ import { outputOf, type Output } from "./output.ts";
 
 /** What users get, if `AGENT_JOBS_TEST_DIST` names a fresh `dist`: it starts in half the time. */
 const dist = process.env["AGENT_JOBS_TEST_DIST"];
-const commandLine =
+export const commandLine =
   dist === undefined
     ? fileURLToPath(new URL("../../src/cli/main.js", import.meta.url))
     : join(dist, "cli", "index.js");

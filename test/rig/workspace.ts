@@ -41,7 +41,7 @@ export async function makeWorkspace(
       for (let tries = 0; ; tries += 1) {
         const content = await readFile(join(path, name), "utf8").catch(() => "");
         if (content.includes(text)) return;
-        if (tries === 600)
+        if (tries === 1_800)
           throw new Error(`${name} does not hold ${text}:\n${content.slice(-2000)}`);
         await sleep(100);
       }

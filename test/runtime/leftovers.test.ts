@@ -168,7 +168,7 @@ test("stop() without close() ends everything all the same, within seconds", asyn
   const pids = [...rig.sessions.runtimePids];
   const start = performance.now();
   await rig.sessions.stop();
-  assert.ok(performance.now() - start < 8_000);
+  assert.ok(performance.now() - start < 30_000);
   assert.deepEqual(
     pids.filter((pid) => isRunning(pid)),
     [],

@@ -250,12 +250,14 @@ describe("installing the runtime", () => {
     await rig.npm(`sleep 300 & echo "$! $$" >> '${pids}'; wait`);
     const limits = { attemptMilliseconds: 300, totalMilliseconds: 20_000, waits: [10] };
     assert.match(await refusal(rig.ensure({ limits })), /npm timed out/);
-    assert.equal((await rig.calls()).length, 2);
+    const attempts = rig.log.filter((line) => line.startsWith("Downloading "));
+    assert.equal(attempts.length, 2);
     const whole = { attemptMilliseconds: 20_000, totalMilliseconds: 400, waits: [10] };
     assert.match(await refusal(rig.ensure({ limits: whole })), /it took longer than 0\.4 s/);
-    const started = (await readFile(pids, "utf8")).trim().split(/\s+/).map(Number);
-    assert.equal(started.length, 6);
-    await waitUntilGone(started, 2000);
+    // On a busy machine an attempt may end before its npm has written anything.
+    const text = await readFile(pids, "utf8").catch(() => "");
+    const started = (text.match(/\d+/g) ?? []).map(Number);
+    await waitUntilGone(started, 30_000);
     assert.deepEqual(
       started.filter((pid) => isRunning(pid)),
       [],

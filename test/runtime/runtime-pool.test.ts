@@ -62,11 +62,7 @@ describe("watching a runtime", () => {
     const { path } = await makeWorkspace(t);
     const directory = join(path, "runtime");
     const runtime = new RuntimeProcess({
-      // A grace of a quarter of a second and a ping of five, ten times as fast.
-      clock: {
-        now: () => systemClock.now(),
-        sleep: (ms, signal) => systemClock.sleep(ms / 10, signal),
-      },
+      clock: systemClock,
       path: findRuntime({ environment: process.env }),
       environment: runtimeEnvironment(process.env),
       authentication: authentication({ hasProvider: true }),
@@ -89,10 +85,7 @@ describe("watching a runtime", () => {
   it("ends it when it takes too much memory, and says so", async (t) => {
     const { path } = await makeWorkspace(t);
     const runtime = new RuntimeProcess({
-      clock: {
-        now: () => systemClock.now(),
-        sleep: (ms, signal) => systemClock.sleep(ms / 10, signal),
-      },
+      clock: systemClock,
       path: findRuntime({ environment: process.env }),
       environment: runtimeEnvironment(process.env),
       authentication: authentication({ hasProvider: true }),

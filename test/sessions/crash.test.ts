@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { chmod } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { crashRemedy, crashStatus } from "../../src/events/crash.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -93,7 +95,7 @@ test("a killed runtime crashes every running turn at once, and is replaced once 
     assert.equal(crashRemedy(crashOf(run)).kind, "retry");
   }
   const detected = performance.now() - start;
-  assert.ok(detected < 2_000, `detected after ${detected} ms`);
+  assert.ok(detected < 15_000, `detected after ${detected} ms`);
   t.diagnostic(`death detected after ${Math.round(detected)} ms`);
   assert.ok(idle !== undefined);
   assert.equal(crashOf(await turn(idle, "hang")).cause, "runtime-died");
@@ -148,23 +150,31 @@ test("a hanging model is a crash after the idle limit, also in mid-stream and wi
       const run = await turn(session, prompt, { idleMs: 700 });
       assert.equal(crashOf(run).cause, "deadline", prompt);
       assert.match(crashOf(run).message, /limits\.idleMinutes/);
-      assert.ok(run.milliseconds >= 700 && run.milliseconds < 5_700, `${run.milliseconds} ms`);
+      assert.ok(run.milliseconds >= 700 && run.milliseconds < 30_000, `${run.milliseconds} ms`);
       await session.close();
     }),
   );
 });
 
 test("while a tool runs, silence is no sign of a hang", async (t) => {
-  const rig = await makeRig(t, ({ toolResults }) =>
-    toolResults.length > 0
-      ? { text: "Done." }
-      : { toolCalls: [{ name: "bash", arguments: { command: "sleep 2", description: "d" } }] },
+  const clock = skippingClock();
+  const command = "touch begun; while ! [ -e go ]; do sleep 0.05; done";
+  const rig = await makeRig(
+    t,
+    ({ toolResults }) =>
+      toolResults.length > 0
+        ? { text: "Done." }
+        : { toolCalls: [{ name: "bash", arguments: { command, description: "d" } }] },
+    { clock },
   );
   const session = await rig.open({ permissions: "workspace" });
-  completed(await turn(session, "warm up"));
-  const run = await turn(session, "Go", { idleMs: 700 });
-  assert.equal(completed(run).text, "Done.");
-  assert.ok(run.milliseconds > 2_000);
+  const running = turn(session, "Go", { turnMs: 3_600_000, idleMs: 60_000 });
+  await until(() => existsSync(join(rig.workspace.path, "begun")), "the tool");
+  clock.skip(61_000);
+  // What a silence would have ended by then.
+  await systemClock.sleep(500);
+  await rig.workspace.write("go", "");
+  assert.equal(completed(await running).text, "Done.");
 });
 
 test("a turn that never ends is a crash after its deadline, tools or not", async (t) => {
@@ -180,7 +190,7 @@ test("a turn that never ends is a crash after its deadline, tools or not", async
       const run = await turn(session, prompt, { turnMs: 1_500 });
       assert.equal(crashOf(run).cause, "deadline", prompt);
       assert.match(crashOf(run).message, /limits\.turnMinutes/);
-      assert.ok(run.milliseconds < 6_500, `${prompt}: ${run.milliseconds} ms`);
+      assert.ok(run.milliseconds < 30_000, `${prompt}: ${run.milliseconds} ms`);
       await session.close();
     }),
   );
@@ -195,11 +205,11 @@ test("a runtime that is stopped in its tracks can't hold a turn, a close or a st
   for (const pid of pids) process.kill(pid, "SIGSTOP");
   const run = await running;
   assert.equal(crashOf(run).cause, "deadline");
-  assert.ok(run.milliseconds < 7_000, `${run.milliseconds} ms`);
+  assert.ok(run.milliseconds < 30_000, `${run.milliseconds} ms`);
   const start = performance.now();
   await session.close();
   await rig.sessions.stop();
-  assert.ok(performance.now() - start < 5_000, `${performance.now() - start} ms`);
+  assert.ok(performance.now() - start < 30_000, `${performance.now() - start} ms`);
 });
 
 test("a runtime that no longer responds is replaced when a session is closed, once for all", async (t) => {
@@ -290,7 +300,7 @@ test("waits of a start are on the injected clock", async (t) => {
     neverAborted,
   );
   assert.match(opened.kind === "crashed" ? opened.crash.message : "", /did not start within 15 s/);
-  assert.ok(performance.now() - start < 5_000);
+  assert.ok(performance.now() - start < 15_000);
 });
 
 test("a silence after a refusal is blamed on the refusal: the next attempt waits", async (t) => {

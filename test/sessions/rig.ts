@@ -15,6 +15,7 @@ import { isRunning } from "../../src/platform/processes.ts";
 import type { ICopilotSessionCallbacks } from "../../src/sessions/callbacks.ts";
 import { createSessions } from "../../src/sessions/sessions.ts";
 import type { Sessions, SessionsOptions } from "../../src/sessions/sessions.ts";
+import { tolerateAsTheProductDoes } from "../rig/broken-pipes.ts";
 import { startModelServer } from "../rig/model-server.ts";
 import type { ModelServer, Script } from "../rig/model-server.ts";
 import type { Wire } from "../rig/wires.ts";
@@ -47,6 +48,7 @@ export async function makeRig(
     ...options
   }: Partial<SessionsOptions> & { readonly workspace?: Workspace; readonly wire?: Wire } = {},
 ): Promise<Rig> {
+  tolerateAsTheProductDoes();
   const workspace = options.workspace ?? (await makeWorkspace(test));
   const server = await startModelServer(script);
   const restarts: string[] = [];
@@ -137,7 +139,7 @@ export function denials(run: Run): (SessionActivity & { kind: "permission.denied
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  milliseconds = 20_000,
+  milliseconds = 60_000,
 ): Promise<void> {
   const end = Date.now() + milliseconds;
   while (!(await condition())) {

@@ -51,14 +51,14 @@ describe("an answer without an end", () => {
     cancel.abort();
     assert.equal((await running).outcome.kind, "canceled");
     await session.close();
-    assert.ok(performance.now() - began < 5_000);
+    assert.ok(performance.now() - began < 20_000);
   });
 
   it("in tiny pieces ends with the turn's own limit", async (t) => {
     const rig = await makeRig(t, () => ({ flood: { chunk: 1 } }));
     const run = await turn(await rig.open(), "go", { turnMs: 2_000 });
     assert.equal(crashOf(run).cause, "deadline");
-    assert.ok(run.milliseconds < 7_000, `${run.milliseconds} ms`);
+    assert.ok(run.milliseconds < 30_000, `${run.milliseconds} ms`);
     const deltas = run.activities.filter((one) => one.kind === "message.delta").length;
     assert.ok(deltas < 100, `${deltas} deltas were passed on`);
   });

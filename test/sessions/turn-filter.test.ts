@@ -47,3 +47,12 @@ test("an answer that ended early is no whole answer, in the words of any server"
     }
   }
 });
+
+test("an answer of the responses API that broke off is none, although a part of it was whole", async (t) => {
+  const rig = await makeRig(t, () => ({ text: "A whole part", finishReason: "quota" }), {
+    wire: "responses",
+  });
+  const crash = crashOf(await turn(await rig.open(), "Hello"));
+  assert.equal(crash.cause, "session-error");
+  assert.match(crash.message, /The model server broke off its answer/);
+});

@@ -238,12 +238,14 @@ describe("crashes", () => {
     assert.ok(clock.now() <= 2_000);
   });
 
-  it("neither text nor a tool call is one", async () => {
-    const { session, outcome } = await stage();
-    session.play(userMessage("message-1"), message("  \n"), idle());
-    const result = await outcome;
-    assert.equal(result.kind === "crashed" && result.crash.cause, "empty-answer");
-  });
+  for (const nothing of ["  \n", "\u00a0\u3000", "\u200b", "\u2060\ufeff \u00ad", "\0"]) {
+    it(`neither text nor a tool call is one: ${JSON.stringify(nothing)}`, async () => {
+      const { session, outcome } = await stage();
+      session.play(userMessage("message-1"), message(nothing), idle());
+      const result = await outcome;
+      assert.equal(result.kind === "crashed" && result.crash.cause, "empty-answer");
+    });
+  }
 
   it("an abort that is not ours is one", async () => {
     const { session, outcome } = await stage();

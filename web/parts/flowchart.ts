@@ -7,6 +7,7 @@ import {
   type FlowDrawingOptions,
 } from "../../src/report/flow-chart.ts";
 import { renderMermaid, type MermaidOptions } from "../../src/entry/mermaid.ts";
+import { clip } from "../../src/events/cut.ts";
 
 let count = 0;
 
@@ -56,8 +57,7 @@ async function drawMermaid(text: string): Promise<SVGSVGElement> {
 
 function withShortLabel(node: ChartNode): ChartNode {
   const { label } = node;
-  if (label === undefined || label.length <= MAX_LABEL) return node;
-  return { ...node, label: `${label.slice(0, MAX_LABEL)}…` };
+  return label === undefined ? node : { ...node, label: clip(label, MAX_LABEL) };
 }
 
 /** Without HTML labels, Mermaid leaves the character references of `escapeLabel` in the text. */

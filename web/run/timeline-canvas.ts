@@ -2,6 +2,7 @@
 import type { Mark, Span } from "../model/model.ts";
 import { ticks, type Item, type LaneRow, type Range } from "../model/timeline.ts";
 import type { Palette } from "./timeline-palette.ts";
+import { cut } from "../../src/events/cut.ts";
 
 export interface View {
   readonly rows: readonly LaneRow[];
@@ -336,15 +337,15 @@ function drawLabels(
 
 /** The beginning of a text that fits. */
 function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
-  const short = text.slice(0, 80);
+  const short = cut(text, 80);
   if (context.measureText(short).width <= width) return short;
   let [low, high] = [0, short.length];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if (context.measureText(`${short.slice(0, middle)}…`).width <= width) low = middle;
+    if (context.measureText(`${cut(short, middle)}…`).width <= width) low = middle;
     else high = middle - 1;
   }
-  return `${short.slice(0, low)}…`;
+  return `${cut(short, low)}…`;
 }
 
 function drawAxis(

@@ -1,6 +1,7 @@
 /** Conditions on a text: of a prompt, of tool results, of a decision. */
 import { compileExpression, type Expression } from "../../document/expression.ts";
 import type { ConditionField } from "./rehearsal-file.ts";
+import { cut, cutStart } from "../../events/cut.ts";
 
 export interface TextCondition {
   readonly contains: readonly string[];
@@ -66,7 +67,7 @@ const SHOWN = 160;
 export function quote(text: string): string {
   if (text.length <= SHOWN) return JSON.stringify(text);
   const half = SHOWN / 2;
-  return `${JSON.stringify(text.slice(0, half))} … ${JSON.stringify(text.slice(-half))} (${text.length} characters)`;
+  return `${JSON.stringify(cut(text, half))} … ${JSON.stringify(cutStart(text, half))} (${text.length} characters)`;
 }
 
 const PLACEHOLDER = /(\$?)\$\{workingDirectory\}/g;

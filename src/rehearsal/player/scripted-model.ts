@@ -25,6 +25,7 @@ import {
   offeredTool,
   type ChatRequest,
 } from "./wire.ts";
+import { cut } from "../../events/cut.ts";
 
 export interface ScriptedModel extends ModelTransport {
   /** Requests that the script does not expect, one sentence each. */
@@ -190,7 +191,7 @@ class Model implements ScriptedModel {
       const why = mismatch(reply.toolResults, returned, this.#fill);
       if (why !== undefined) {
         return refuse(
-          `${reply.place} doesn't match: the result of the tools ${why}; it is ${JSON.stringify(returned.slice(0, 500))}`,
+          `${reply.place} doesn't match: the result of the tools ${why}; it is ${JSON.stringify(cut(returned, 500))}`,
         );
       }
     }

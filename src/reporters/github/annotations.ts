@@ -16,6 +16,7 @@ import {
 import { breakOldMarker, logLine } from "./escape.ts";
 import { resultText, wentBadly } from "./layout.ts";
 import { harmless, plural } from "../text.ts";
+import { cut } from "../../events/cut.ts";
 
 export interface Annotation {
   readonly level: Level;
@@ -100,7 +101,7 @@ export function diagnosticAnnotations(
 /** Reasons that have no place in a file, at most ten. */
 export function reasonAnnotations(level: Level, reasons: readonly string[]): Annotation[] {
   const candidates = reasons.map((reason, at): Candidate => {
-    const message = breakOldMarker(reason).slice(0, MAX_MESSAGE);
+    const message = cut(breakOldMarker(reason), MAX_MESSAGE);
     return { level, title: "agent-jobs", message, rank: 0, at, count: 1 };
   });
   return limited(level, candidates, 0, {});
@@ -270,6 +271,6 @@ function bounded(text: string, end = ""): string {
   const whole = breakOldMarker(harmless(text.slice(0, 2 * MAX_MESSAGE)));
   const room = MAX_MESSAGE - end.length;
   if (whole.length <= room) return whole + end;
-  const cut = whole.slice(0, room - 1).replace(/[\uD800-\uDBFF]$/, "");
-  return `${cut}…${end}`;
+  const kept = cut(whole, room - 1);
+  return `${kept}…${end}`;
 }

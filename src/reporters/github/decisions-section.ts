@@ -5,6 +5,7 @@ import { code, fenced, inline } from "./escape.ts";
 import { durationText, result, wentBadly, wholeItems } from "./layout.ts";
 import { nameOf, worksOf, type Section } from "./section.ts";
 import { harmless, plural } from "../text.ts";
+import { clip } from "../../events/cut.ts";
 
 const MAX_DECISION = 500;
 const MAX_SAID = 2000;
@@ -28,7 +29,7 @@ export function finalMessageSection(view: RunView): Section {
       if (Buffer.byteLength(whole) <= room) return { text: whole, whole: true };
       // Every character has at most three bytes per unit; 1000 for what is around it.
       const fits = Math.floor((room - 1000) / 5);
-      return { text: fits < 200 ? "" : render(`${message.slice(0, fits)}…`), whole: false };
+      return { text: fits < 200 ? "" : render(clip(message, fits)), whole: false };
     },
   };
 }
@@ -83,8 +84,8 @@ function workFold(work: WorkView, view: RunView, start: number): Fold {
   const name = `decisions of ${nameOf(work)}`;
   const isShown = work.workId === view.lastSpeaker || work.report !== undefined;
   const words = isShown ? "" : harmless(lastMessage ?? "").trim();
-  const cut = words.length > MAX_SAID ? `${words.slice(0, MAX_SAID)}…` : words;
-  const message = cut === "" ? "" : `\nThe agent's last message:\n\n${fenced(cut, "text")}\n`;
+  const said = clip(words, MAX_SAID);
+  const message = said === "" ? "" : `\nThe agent's last message:\n\n${fenced(said, "text")}\n`;
   return { decisions, droppedDecisions, name, title, message, start };
 }
 

@@ -3,6 +3,7 @@ import type { WorkView } from "../../events/view.ts";
 import { harmless } from "../text.ts";
 import { fenced } from "./escape.ts";
 import { nameOf, type Section } from "./section.ts";
+import { clip } from "../../events/cut.ts";
 
 /** A longer text is folded. */
 const MAX_OPEN_LINES = 25;
@@ -28,7 +29,7 @@ export function reportSection(work: WorkView, heading: string, title: string): S
       if (Buffer.byteLength(whole) <= left) return { text: whole, whole: true };
       // Every character has at most three bytes per unit; 1000 for what is around it.
       const fits = Math.floor((left - 1000) / 5);
-      return { text: fits < 200 ? "" : render(`${report.slice(0, fits)}…`), whole: false };
+      return { text: fits < 200 ? "" : render(clip(report, fits)), whole: false };
     },
   };
 }

@@ -17,6 +17,7 @@ import { createPaint } from "../paint.ts";
 import { clockText, paragraph, plural } from "../text.ts";
 import { worksTable } from "../works-table.ts";
 import { plannedWorks } from "../../events/plan.ts";
+import { clip } from "../../events/cut.ts";
 
 /** Lines kept of a work that runs, and the length of each in UTF-16 units. */
 const HEAD = 100;
@@ -156,7 +157,7 @@ function keep(kept: Kept, all: readonly string[], time: string, task: string): v
   const lines = task === kept.work.taskId ? all : all.map((line) => `${task}: ${line}`);
   for (const [index, text] of lines.entries()) {
     // `| ` keeps a line of an agent from being the start of a line.
-    const line = index === 0 ? `${time} ${logLine(text, LENGTH)}` : `      | ${cut(text)}`;
+    const line = index === 0 ? `${time} ${logLine(text, LENGTH)}` : `      | ${shortened(text)}`;
     if (kept.head.length < HEAD) {
       kept.head.push(line);
       continue;
@@ -170,8 +171,8 @@ function keep(kept: Kept, all: readonly string[], time: string, task: string): v
 }
 
 /** Of a line that is harmless already; keeps its indentation. */
-function cut(line: string): string {
-  return breakOldMarker(line.length > LENGTH ? `${line.slice(0, LENGTH - 1)}…` : line).trimEnd();
+function shortened(line: string): string {
+  return breakOldMarker(line.length <= LENGTH ? line : clip(line, LENGTH - 1)).trimEnd();
 }
 
 function runLines(

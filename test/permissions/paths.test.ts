@@ -1,0 +1,65 @@
+/** Where a path leads, part by part, and what the file system is asked for it. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type PathContext, realLocations } from "../../src/permissions/paths.ts";
+
+const links: Readonly<Record<string, string>> = {
+  "/repo/link": "/outside",
+  "/repo/src/up": "../..",
+  "/repo/round": "round",
+};
+const there = new Set([
+  "/repo",
+  "/repo/link",
+  "/repo/src",
+  "/repo/src/up",
+  "/outside",
+  "/etc",
+  "/dev",
+]);
+
+function context(asked: string[] = []): PathContext {
+  return {
+    workingDirectory: "/repo",
+    realpath: (path) => path,
+    isThere: (path) => (asked.push(path), there.has(path)),
+    linkTarget: (path) => (asked.push(path), links[path]),
+  };
+}
+
+describe("a path", () => {
+  it("is followed through its links", () => {
+    assert.deepEqual(realLocations("link/x", context()), ["/outside/x"]);
+    assert.deepEqual(realLocations("src/up/etc", context()), ["/etc"]);
+    assert.equal(realLocations("round", context()), undefined);
+  });
+
+  it("goes on as it is written from the first part that does not exist", () => {
+    const asked: string[] = [];
+    assert.deepEqual(realLocations("new/link/src/x", context(asked)), ["/repo/new/link/src/x"]);
+    assert.deepEqual(
+      asked.filter((path) => path.startsWith("/repo/") && path !== "/repo/new"),
+      [],
+    );
+    assert.deepEqual(realLocations("new/../link/x", context()), ["/outside/x"]);
+    assert.deepEqual(realLocations("new/a/../../../etc/x", context()), ["/etc/x"]);
+  });
+
+  it("is not resolved if it is longer than any system takes", () => {
+    const asked: string[] = [];
+    for (const path of ["a/".repeat(2_049), `/repo/${"é".repeat(2_048)}`])
+      assert.equal(realLocations(path, context(asked)), undefined);
+    assert.deepEqual(asked, []);
+    assert.deepEqual(realLocations("é".repeat(2_048), context()), [`/repo/${"é".repeat(2_048)}`]);
+  });
+
+  it("is not resolved if it is empty, has control characters, or belongs to a process", () => {
+    for (const path of ["", "a\0b", "a\nb", "/proc/self/cwd", "/dev/fd/3", "/dev/stdin"])
+      assert.equal(realLocations(path, context()), undefined, path);
+  });
+
+  it("has two places where a program may tidy it up first", () => {
+    assert.deepEqual(realLocations("link/../x", context()), ["/repo/x", "/x"]);
+    assert.deepEqual(realLocations("link\\..\\x", context()), ["/repo/link\\..\\x", "/x"]);
+  });
+});

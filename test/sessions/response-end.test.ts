@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { untilItsEnd } from "../../src/sessions/response-end.ts";
+import { eventsOf } from "../rig/wires.ts";
+import { holds } from "../rig/fuzz.ts";
+
+const url = "https://models.example/openai/responses?api-version=1";
+const stream = { headers: { "content-type": "text/event-stream; charset=utf-8" } };
+
+const answer = (finishReason?: string): string[] =>
+  eventsOf("responses", "m", {
+    text: 'Äöü 🙂 {"type":"response.completed","response":{}}',
+    ...(finishReason === undefined ? {} : { finishReason }),
+  });
+
+/** With its last event changed. */
+function ending(change: (event: Record<string, unknown>) => object): string {
+  const events = answer();
+  const last: unknown = JSON.parse(events.pop()?.split("data: ")[1] ?? "");
+  assert.ok(typeof last === "object" && last !== null);
+  return `${events.join("")}data: ${JSON.stringify(change({ ...last }))}\n\n`;
+}
+
+const whole: Readonly<Record<string, string>> = {
+  completed: answer().join(""),
+  "cut at the output limit": answer("max_output_tokens").join(""),
+  filtered: answer("content_filter").join(""),
+  "without a last line break": answer().join("").trimEnd(),
+  "with CRLF": answer().join("").replaceAll("\n", "\r\n"),
+  "without names of events": answer()
+    .join("")
+    .replace(/^event: .*\n/gm, ""),
+  "without a space": answer().join("").replaceAll("data: ", "data:"),
+  "with data in two lines": answer()
+    .join("")
+    .replace(/data: \{(?=[^\n]*\n\n$)/, "data: {\ndata:"),
+  "with something after its end": `${answer().join("")}data: [DONE]\n\n`,
+  "without a status": ending(({ type }) => ({ type, response: {} })),
+};
+
+const brokenOff: Readonly<Record<string, string>> = {
+  nothing: "",
+  "no end": answer().slice(0, -1).join(""),
+  "half an end": answer().join("").trimEnd().slice(0, -3),
+  "incomplete for a reason that the runtime doesn't pass on": answer("quota").join(""),
+  failed: ending((event) => ({ ...event, type: "response.failed" })),
+  "an error": ending(() => ({ type: "error", message: "overloaded" })),
+  "completed, and yet canceled": ending((event) => ({
+    ...event,
+    response: { status: "cancelled" },
+  })),
+};
+
+async function read(text: string, cuts: readonly number[] = []): Promise<string> {
+  const bytes = new TextEncoder().encode(text);
+  const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b)];
+  const pieces = places.map((place, index) => bytes.subarray(place, places[index + 1]));
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(piece);
+      controller.close();
+    },
+  });
+  return untilItsEnd(url, new Response(body, stream)).text();
+}
+
+for (const [name, text] of Object.entries(whole)) {
+  test(`an answer of the responses API is passed on: ${name}`, async () => {
+    assert.equal(await read(text), text);
+  });
+}
+
+for (const [name, text] of Object.entries(brokenOff)) {
+  test(`a stream of the responses API breaks where it ends with ${name}`, async () => {
+    await assert.rejects(read(text), /broke off/);
+  });
+}
+
+test("an answer is whole, or not, however it is cut into pieces", async (t) => {
+  const texts = [...Object.values(whole), ...Object.values(brokenOff)];
+  await holds(
+    t,
+    fc.asyncProperty(
+      fc.constantFrom(...texts),
+      fc.array(fc.nat(), { maxLength: 8 }),
+      async (text, cuts) => {
+        const found = await read(text, cuts).catch(() => undefined);
+        assert.equal(found, Object.values(whole).includes(text) ? text : undefined);
+      },
+    ),
+    100,
+  );
+});
+
+test("errors, answers in one piece and other addresses are left alone", async () => {
+  const failed = new Response("data: x\n\n", { ...stream, status: 500 });
+  const json = Response.json({ status: "completed" });
+  const chat = new Response("data: x\n\n", stream);
+  assert.equal(untilItsEnd(url, failed), failed);
+  assert.equal(untilItsEnd(url, json), json);
+  assert.equal(untilItsEnd("https://models.example/v1/chat/completions", chat), chat);
+});
