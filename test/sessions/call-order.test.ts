@@ -60,6 +60,39 @@ describe("the order of calls", () => {
     assert.ok(clock.now() < 10_000);
   });
 
+  it("does not take a shell that is starting, and warns of its locale, for a command that has ended", async () => {
+    const runtime = new Runtime();
+    const { clock } = runtime;
+    const order = runtime.session();
+    start(order, "c", "bash");
+    start(order, "v", "view");
+    assert.equal(await order.ask("c", "command"), undefined);
+    let servedAt = Number.NaN;
+    const asked = order.ask("v", "read").then((reason) => {
+      servedAt = clock.now();
+      return reason;
+    });
+    order.accept(event("tool.execution_partial_result", { toolCallId: "c" }));
+    await clock.runUntil(clock.sleep(400));
+    runtime.shells = 1;
+    await clock.runUntil(clock.sleep(5_000));
+    assert.ok(Number.isNaN(servedAt), "it was served beside the command");
+    runtime.shells = 0;
+    assert.equal(await clock.runUntil(asked), undefined);
+  });
+
+  it("waits a moment at most for a command that has ended before its shell was seen", async () => {
+    const runtime = new Runtime();
+    const { clock } = runtime;
+    const order = runtime.session();
+    start(order, "c", "bash");
+    start(order, "v", "view");
+    assert.equal(await order.ask("c", "command"), undefined);
+    order.accept(event("tool.execution_partial_result", { toolCallId: "c" }));
+    assert.equal(await clock.runUntil(order.ask("v", "read")), undefined);
+    assert.ok(clock.now() <= 1_500, `${clock.now()} ms`);
+  });
+
   it("forgets no call because the runtime sends something in the middle of a turn", async () => {
     const runtime = new Runtime();
     const [order, other] = [runtime.session(), runtime.session()];
