@@ -17,8 +17,23 @@ import { makeWorkspace } from "../rig/workspace.ts";
 
 /** As YAML has them. */
 const numbers = [
-  ...["-1", "0", "0.5", "-0.0", ".nan", ".inf", "-.inf", "1e-320", "1e9", "3e9", "2147483648"],
-  ...["9007199254740992", "1e308", '"5"', "null", "true", "[1]"],
+  "-1",
+  "0",
+  "0.5",
+  "-0.0",
+  ".nan",
+  ".inf",
+  "-.inf",
+  "1e-320",
+  "1e9",
+  "3e9",
+  "2147483648",
+  "9007199254740992",
+  "1e308",
+  '"5"',
+  "null",
+  "true",
+  "[1]",
 ];
 /** Valid in no field. */
 const nowhere = new Set(["-1", ".nan", ".inf", "-.inf", '"5"', "null", "true", "[1]"]);
@@ -26,9 +41,21 @@ const nowhere = new Set(["-1", ".nan", ".inf", "-.inf", '"5"', "null", "true", "
 const huge = ["3e9", "1e308"];
 
 const limits = {
-  ...{ jobMinutes: 1, taskMinutes: 1, turnMinutes: 1, idleMinutes: 1, tokens: 99_999 },
-  ...{ cost: 9, modelCalls: 99, loopIterations: 9, parallel: 2, activityHits: 9, activities: 99 },
-  ...{ callDepth: 9, promptCharacters: 9999, outputCharacters: 9999, commandMinutes: 1 },
+  jobMinutes: 1,
+  taskMinutes: 1,
+  turnMinutes: 1,
+  idleMinutes: 1,
+  tokens: 99_999,
+  cost: 9,
+  modelCalls: 99,
+  loopIterations: 9,
+  parallel: 2,
+  activityHits: 9,
+  activities: 99,
+  callDepth: 9,
+  promptCharacters: 9999,
+  outputCharacters: 9999,
+  commandMinutes: 1,
   commandIdleMinutes: 1,
 };
 const ref = { kind: "Ref", taskId: "t" };
@@ -41,20 +68,27 @@ const entry = {
   relics: { notes: { description: "Notes", files: ["*.md"], maxTokens: 9 } },
   tools: {
     hello: {
-      ...{ description: "Says hello.", parameters: { type: "object", properties: {} } },
-      ...{ command: ["echo", "hi"], timeoutSeconds: 9 },
+      description: "Says hello.",
+      parameters: { type: "object", properties: {} },
+      command: ["echo", "hi"],
+      timeoutSeconds: 9,
       build: { command: ["true"], inputs: ["*.md"], minutes: 1 },
     },
   },
   tasks: {
     t: {
-      ...{ prompt: "go", model: { category: "driving" } },
+      prompt: "go",
+      model: { category: "driving" },
       permissions: { tools: ["hello"] },
       criteria: { toolExecuted: ["hello"], failureAction: { retryTimes: 1 } },
     },
     p: {
-      ...{ prompt: "plan", model: { category: "driving" }, protocol: "actions" },
-      ...{ iterations: 2, preThinking: { iterations: 2 }, relics: ["notes"] },
+      prompt: "plan",
+      model: { category: "driving" },
+      protocol: "actions",
+      iterations: 2,
+      preThinking: { iterations: 2 },
+      relics: ["notes"],
     },
   },
   jobs: {
@@ -73,15 +107,24 @@ const entry = {
 };
 const hello = [{ tools: [{ name: "hello", arguments: {} }] }, { text: "ok" }];
 const rehearsal = {
-  ...{ entry: "e.yml", job: "j", limits },
+  entry: "e.yml",
+  job: "j",
+  limits,
   sessions: [{ task: "t", repeat: "any", turns: [{ replies: hello }] }],
 };
 /** With everything that is a number; nothing of it fits together. */
 const anyRehearsal = {
-  ...{ ...rehearsal, job: "k" },
+  ...rehearsal,
+  job: "k",
   sessions: [
     {
-      ...{ task: "p", workId: 0, iteration: 1, retry: 0, attempt: 1, hit: 1, repeat: 1 },
+      task: "p",
+      workId: 0,
+      iteration: 1,
+      retry: 0,
+      attempt: 1,
+      hit: 1,
+      repeat: 1,
       turns: [
         {
           replies: [
@@ -100,8 +143,19 @@ const anyRehearsal = {
     works: [{ task: "p", workId: 0, runs: 1, attempts: 1, retries: 0, crashes: 0, rejected: 0 }],
     decisions: [
       {
-        ...{ kind: "criteria-retry", workId: 0, iteration: 1, retry: 1, of: 1, retries: 1 },
-        ...{ attempt: 1, attempts: 1, milliseconds: 1, status: 500, runs: 1, value: 1, used: 1 },
+        kind: "criteria-retry",
+        workId: 0,
+        iteration: 1,
+        retry: 1,
+        of: 1,
+        retries: 1,
+        attempt: 1,
+        attempts: 1,
+        milliseconds: 1,
+        status: 500,
+        runs: 1,
+        value: 1,
+        used: 1,
         statusCode: 500,
       },
     ],
@@ -222,7 +276,10 @@ describe("a limit, count or time that is huge", () => {
       const { jobs, tasks, models, drivingSessionRetries } = entry;
       const { hello: tool } = entry.tools;
       const some = {
-        ...{ models, jobs, limits, drivingSessionRetries },
+        models,
+        jobs,
+        limits,
+        drivingSessionRetries,
         // These have a maximum.
         tasks: {
           ...tasks,
@@ -258,8 +315,12 @@ describe("a limit, count or time that is huge", () => {
     const { path } = await makeWorkspace(t, { "flow.wf.md": flow, "e.yml": e, "r.yml": r });
     const { PATH = "", HOME = "" } = process.env;
     return {
-      ...{ entryFile: `${path}/e.yml`, jobName: "j", rehearse: `${path}/r.yml`, inPlace: true },
-      ...{ workingDirectory: path, environment: { PATH, HOME } },
+      entryFile: `${path}/e.yml`,
+      jobName: "j",
+      rehearse: `${path}/r.yml`,
+      inPlace: true,
+      workingDirectory: path,
+      environment: { PATH, HOME },
     };
   }
 
