@@ -10,6 +10,7 @@ import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilo
 import type { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate as nextRound } from "node:timers/promises";
 import type { Clock } from "../events/clock.ts";
 import { endOf } from "../events/cut.ts";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
@@ -244,8 +245,10 @@ export class RuntimeProcess implements RuntimeLife {
       await waitUntilGone([this.#pid], 2_000);
     }
     if (this.#stage.at === "stopping") this.#stage = { at: "stopped" };
-    this.#restore();
     await removeDirectory(this.#options.directory).catch(() => undefined);
+    // The writer of a child that was not started fails a moment after its start has failed.
+    await nextRound();
+    this.#restore();
   }
 
   /**

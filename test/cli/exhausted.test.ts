@@ -1,6 +1,7 @@
 /** What the system refuses: each command names it and says what to do, with no stack trace and no success. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { chmod } from "node:fs/promises";
 import { describe, it, type TestContext } from "node:test";
 import { commandLine } from "../rig/cli.ts";
 import { makeWorkspace, type Workspace } from "../rig/workspace.ts";
@@ -68,6 +69,17 @@ async function refused(
     assert.doesNotMatch(text, /a bug in agent-jobs|^ +at |Cannot read|succeeded|1 passed/m, what);
   }
 }
+
+it("a runtime that the system can't start is a crash with its reason", async (t) => {
+  const workspace = await makeWorkspace(t, files);
+  await workspace.write("runtime", "#!/nowhere/at/all\n");
+  await chmod(`${workspace.path}/runtime`, 0o755);
+  const args = ["run", "e.yml", "--rehearse", "r.rehearsal.yml", "--runtime-path", "runtime"];
+  const { code, text } = await runBehind(workspace, "true", args);
+  assert.equal(code, 1, text);
+  assert.match(text, /job j failed: task "t" crashed: spawn .*runtime ENOENT/);
+  assert.doesNotMatch(text, /a bug in agent-jobs|ERR_STREAM_DESTROYED/);
+});
 
 describe("without room for temporary files", { skip: process.platform !== "linux" }, () => {
   it("a folder that doesn't exist is named", (t) =>
