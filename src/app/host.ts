@@ -206,6 +206,7 @@ export class Host {
       try {
         // The caller gets the handle before the first event.
         await nextRound();
+        await spec.toolSource?.prepare?.();
         const outcome =
           "jobName" in spec
             ? await runJob(spec, ports, abort.signal)

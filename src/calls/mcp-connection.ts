@@ -1,5 +1,5 @@
 /**
- * A connection to one MCP server. The client of the protocol is only loaded when a server is reached.
+ * A connection to one MCP server. The client of the protocol is only loaded where an entry has one.
  *
  * Invariants: it is up from the moment that `connect` resolves until `ended` is set, and never again; every call
  * settles at the latest when the connection ends; nothing of the server is left after `close`.
@@ -53,10 +53,10 @@ const shownErrors = 2_000;
 const longestMessage = 1_000;
 
 /**
- * The first time, each step takes tens of milliseconds. By itself, the client would take the last two of them when the
- * first message of a server comes.
+ * The package, with all that it would otherwise build when the first message of a server comes. The first time, each
+ * step takes tens of milliseconds: the event loop runs in between.
  */
-async function loadClient(): Promise<ClientPackage> {
+export async function loadClient(): Promise<ClientPackage> {
   const breath = new Breath();
   const loaded = await import("@modelcontextprotocol/client");
   await breath.take();
