@@ -387,6 +387,34 @@ describe("a denial", () => {
     assert.equal(denied("tar -xzf x", "tar -xf"), true);
     assert.equal(denied("find . -type f -exec x", "find -executable"), false);
   });
+  it("finds a long option with a value, or abbreviated", () => {
+    for (const line of [
+      "git push --force",
+      "git push --force=x",
+      "git push --forc",
+      "git push --for=x",
+      "git push origin --FORCE",
+    ])
+      assert.equal(denied(line, "git push --force"), true, line);
+    assert.equal(denied("tool --x=1", "tool --x"), true);
+    for (const line of ["git push --fo", "git push --forced", "git push force", "git push -force"])
+      assert.equal(denied(line, "git push --force"), false, line);
+  });
+  it("finds a word behind any others where a star stands between", () => {
+    assert.equal(denied("git a b c push", "git * push"), true);
+    assert.equal(denied("git a b c pull", "git * push"), false);
+    assert.equal(denied("git a push", "git push"), false);
+  });
+  it("finds a command however deep it is inside of others, or refuses to look", () => {
+    let line = "git push";
+    for (let depth = 0; depth < 11; depth += 1) {
+      assert.equal(denied(line, "git push"), true, `${depth}`);
+      line = `sh -c '${line.replaceAll("'", "'\\''")}'`;
+      if (line.length > 30_000) break;
+    }
+    assert.equal(denied("sh -c 'x $(y)'", "git push"), true, "a script that only a shell can read");
+    assert.equal(denied("echo 'x $(y)'", "git push"), false, "a text");
+  });
   it("leaves the rest alone", () => {
     for (const line of [
       "git pull",
