@@ -2,14 +2,15 @@
  * Where a text holds a known secret, in whatever form programs write it down. Owns the forms, by undoing them:
  *
  * - as it stands, and without the escapes and line breaks that `plainBytes` removes;
- * - inside base64 (both alphabets, at any alignment, in lines of any length) and hex (in either case, also with
- *   separators), in which everything is searched again, `MAX_NESTED` deep.
+ * - inside base64 (both alphabets, at any alignment, in lines of any length), hex (in either case, also with
+ *   separators), in which everything is searched again, `MAX_NESTED` deep; and as decimal numbers of bytes.
  *
  * The time is linear in the text: one look-up for each byte, whatever the number of secrets, and what is decoded
  * is bounded by a multiple of the text. A run that would exceed that, which only a text made for it does, is
  * taken for a secret as a whole.
  */
 import { createByteAutomaton, type ByteAutomaton } from "./byte-automaton.ts";
+import { decimalBytes, decodeBase64, sextets } from "./decoded-bytes.ts";
 import { endOfPlain, hexValue, isStillQuoted, plainBytes, type PlainBytes } from "./plain-bytes.ts";
 import { secretNeedles } from "./secret-forms.ts";
 import type { Span } from "./secret-patterns.ts";
@@ -112,18 +113,9 @@ function innerParts(needles: readonly Uint8Array[]): Set<number> {
   return parts;
 }
 
-/** Of a base64 character of either alphabet; 64: it is none. */
-const sextets = new Uint8Array(256).fill(64);
-for (const [value, sign] of Array.from(
-  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
-).entries()) {
-  sextets[sign.charCodeAt(0)] = value;
-}
-sextets["-".charCodeAt(0)] = 62;
-sextets["_".charCodeAt(0)] = 63;
-
 const EQUALS = 0x3d;
 const ZERO = 0x30;
+const NINE = 0x39;
 
 /** What a byte can be a part of. From `BASE64` on it is a character of base64. */
 const OTHER = 0;
@@ -185,7 +177,10 @@ class Search {
       }
     }
     if (nested < MAX_NESTED) {
-      for (const { from, to } of this.#encoded(plain, nested)) {
+      const { from: origin } = plain;
+      const isBroken =
+        origin && ((at: number) => isGap(source, length, origin[at - 1] ?? 0, origin[at] ?? 0));
+      for (const { from, to } of this.#encoded(plain, isBroken, nested)) {
         const span = placed(source, length, plain, from, to);
         // Before a line break, padding looks like quoted-printable.
         let end = span.to;
@@ -196,8 +191,12 @@ class Search {
     return spans;
   }
 
-  /** Runs of base64 and of hex: the look-out for both is one pass. */
-  #encoded({ bytes, length }: PlainBytes, nested: number): readonly Span[] {
+  /** Runs of base64 and of hex, or of decimal numbers: the look-out for all is one pass. */
+  #encoded(
+    { bytes, length }: PlainBytes,
+    isBroken: ((at: number) => boolean) | undefined,
+    nested: number,
+  ): readonly Span[] {
     const { shortest } = this.#automaton;
     const leastBase64 = Math.ceil((shortest * 4) / 3);
     const leastHex = shortest * 2;
@@ -219,7 +218,11 @@ class Search {
         base64Start = at + 1;
       }
       if (kind === OTHER || kind === BASE64) {
-        if (isWanted(at) && digits >= leastHex) this.#inHex(bytes, hexStart, at, nested, spans);
+        if (isWanted(at) && digits >= leastHex) {
+          this.#inHex(bytes, hexStart, at, nested, spans);
+          if (isBroken !== undefined || at - hexStart > digits)
+            this.#inDecimals(bytes, hexStart, at, isBroken, spans);
+        }
         digits = 0;
         hexStart = at + 1;
       }
@@ -263,6 +266,31 @@ class Search {
         const last = places[lane + to * 2 - 1] ?? 0;
         spans.push({ from: places[lane + from * 2] ?? 0, to: last + 1 });
       }
+    }
+  }
+
+  /** The same as bytes in decimal, in which nothing is decoded: tables of numbers are common. */
+  #inDecimals(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    isBroken: ((at: number) => boolean) | undefined,
+    spans: Span[],
+  ): void {
+    const { decoded, starts, isOpen } = decimalBytes(bytes, start, end, isBroken);
+    if (!this.#take(decoded.length)) {
+      spans.push({ from: start, to: end });
+      return;
+    }
+    // The last number may go on.
+    const length = isOpen && this.#onlyAtEnd ? decoded.length - 1 : decoded.length;
+    for (const { from, to } of this.scan(decoded, length, MAX_NESTED)) {
+      let last = (starts[to - 1] ?? 0) + 1;
+      while (last < end && (bytes[last] ?? 0) >= ZERO && (bytes[last] ?? 0) <= NINE) {
+        if (isBroken?.(last) === true) break;
+        last += 1;
+      }
+      spans.push({ from: starts[from] ?? 0, to: last });
     }
   }
 
@@ -320,23 +348,14 @@ function isWhole(
   if (origin === undefined) return true;
   for (let at = from; at + 1 < to; at += 1) {
     const [here = 0, after = 0] = [origin[at], origin[at + 1]];
-    if (here !== after && endOfPlain(source, length, here) !== after) return false;
+    if (isGap(source, length, here, after)) return false;
   }
   return true;
 }
 
-/** Fills `decoded`; behind the last character of the run it may read what follows, for bits that it drops. */
-function decodeBase64(bytes: Uint8Array, start: number, decoded: Uint8Array): void {
-  for (let at = start, filled = 0; filled < decoded.length; filled += 3, at += 4) {
-    const first = sextets[bytes[at] ?? 0] ?? 0;
-    const second = sextets[bytes[at + 1] ?? 0] ?? 0;
-    const third = sextets[bytes[at + 2] ?? 0] ?? 0;
-    const fourth = sextets[bytes[at + 3] ?? 0] ?? 0;
-    // What is written behind the end of an array is dropped.
-    decoded[filled] = (first << 2) | (second >> 4);
-    decoded[filled + 1] = ((second & 15) << 4) | (third >> 2);
-    decoded[filled + 2] = ((third & 3) << 6) | fourth;
-  }
+/** Something was left out between two neighbors. */
+function isGap(source: Uint8Array, length: number, here: number, after: number): boolean {
+  return here !== after && here + 1 !== after && endOfPlain(source, length, here) !== after;
 }
 
 /** Where the digits are. The zero of `0x` is none; but one that ends a pair may stand before an `x` by chance. */

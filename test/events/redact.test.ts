@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { inspect } from "node:util";
 import * as fc from "fast-check";
 import { createRedactor } from "../../src/events/redact.ts";
 import { cpuTime } from "../rig/growth.ts";
@@ -199,6 +200,25 @@ describe("known values", () => {
         form.replaceAll(new RegExp(`.{${width}}`, "g"), "$&\n");
       assert.ok(!/[\w+/=]{4}/.test(text(lines(base64(secret)))), `base64 in lines of ${width}`);
       assert.ok(!/[\w+/=]{4}/.test(text(lines(hex))), `hex in lines of ${width}`);
+    }
+  });
+
+  test("bytes as decimal numbers are masked, as programs print an array of them", () => {
+    const numbers = [...Buffer.from(`a ${secret} z`)];
+    for (const list of [
+      JSON.stringify(numbers),
+      JSON.stringify(numbers, null, 2),
+      numbers.join(" "),
+      numbers.join("\n"),
+      inspect(new Uint8Array(numbers)),
+      numbers
+        .map((one) => String(one).padStart(4))
+        .join("")
+        .replaceAll(/.{64}/g, "$&\n"),
+    ]) {
+      const shown = text(list);
+      assert.match(shown, /97\W+32\W+\*\*\*\W+32\W+122/);
+      assert.equal(shown.match(/\d+/g)?.length, 4 + (list.startsWith("U") ? 2 : 0), shown);
     }
   });
 

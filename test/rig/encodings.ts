@@ -121,6 +121,11 @@ const hex = fc
     },
   }));
 
+const decimals = [", ", ",", " ", ",\n  ", "\n", "   "].map((between): Encoding => ({
+  name: `decimals with ${JSON.stringify(between)}`,
+  encode: (text) => `[${Array.from(bytes(text)).join(between)}]`,
+}));
+
 const escapes: fc.Arbitrary<Encoding> = fc.constantFrom(
   json,
   unicodeEscapes,
@@ -139,6 +144,7 @@ const innermost: fc.Arbitrary<Encoding> = fc.constantFrom(
   octal,
   byteEscapes,
   longEscapes,
+  ...decimals,
 );
 
 /** Base64 and hex at most three deep, escapes between them as often as one likes. */
@@ -152,7 +158,10 @@ export const encodings: fc.Arbitrary<readonly Encoding[]> = fc
   )
   .map(([first, deep, last]) => [
     ...(first === undefined ? [] : [first]),
-    ...deep.flatMap(([before, one]) => [...before, one]),
+    // Decimals are one of three levels.
+    ...deep
+      .slice(decimals.some((one) => one === first) ? 1 : 0)
+      .flatMap(([before, one]) => [...before, one]),
     ...last,
   ]);
 
