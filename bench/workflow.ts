@@ -19,6 +19,7 @@ import { createRedactor } from "../src/events/redact.ts";
 import { createSink, type Reporter } from "../src/events/sink.ts";
 import { applyEvent, createRunView } from "../src/events/view.ts";
 import { openJournal } from "../src/journal/write.ts";
+import { Breath } from "../src/platform/breath.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { createTerminalReporter } from "../src/reporters/terminal/terminal-reporter.ts";
 import { flowChartOf } from "../src/workflow/flow-chart.ts";
@@ -163,7 +164,7 @@ async function run(flowchart: string, isFull: boolean): Promise<void> {
                 answers: {},
                 scripts,
                 read: () => ({ kind: "failed", reason: "There are no files." }),
-                breathe: () => new Promise((resolve) => setImmediate(resolve)),
+                breath: new Breath(),
               },
               context,
             ),

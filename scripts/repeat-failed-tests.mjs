@@ -15,7 +15,7 @@ if (files.length === 0 || files.length > MOST) {
 }
 for (const [index, file] of files.entries()) {
   console.log(`\nAgain, alone: ${names[index]}`);
-  const options = ["--test", "--test-reporter=spec", "--test-timeout=300000", file];
+  const options = ["--test", "--test-reporter=spec", "--test-timeout=600000", file];
   const { status } = spawnSync(process.execPath, options, { stdio: "inherit" });
   if (status !== 0) process.exit(1);
 }

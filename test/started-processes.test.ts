@@ -1,21 +1,11 @@
 /** Where processes are started: few places, each of which decides what its process sees and which program it is. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
+import { sourceFilesWith } from "./rig/source.ts";
 
-const source = fileURLToPath(new URL("../../src/", import.meta.url));
-const texts = new Map(
-  readdirSync(source, { recursive: true, encoding: "utf8" })
-    .map((file) => file.replaceAll("\\", "/"))
-    // The command line calls itself a program.
-    .filter((file) => file.endsWith(".ts") && !/^(?:generated|cli)\//.test(file))
-    .map((file) => [file, readFileSync(join(source, file), "utf8")] as const),
-);
-
+/** The command line calls itself a program. */
 function filesWith(pattern: RegExp): string[] {
-  return [...texts].flatMap(([file, text]) => (pattern.test(text) ? [file] : [])).sort();
+  return sourceFilesWith(pattern).filter((file) => !file.startsWith("cli/"));
 }
 
 describe("the source", () => {

@@ -49,7 +49,7 @@ import { ensureRuntime, keeperOf } from "../runtime/provide-runtime.ts";
 import { watchStepFiles } from "./step-files.ts";
 import { Stop } from "./stop.ts";
 import { modelKey } from "./tokens.ts";
-import { errorMessage } from "../platform/system-error.ts";
+import { errorMessage, systemFault } from "../platform/system-error.ts";
 
 /** Whether the step has failed: for the exit code. */
 export type Ending = "passed" | "failed";
@@ -84,6 +84,7 @@ class Step {
   #baseFolder: string | undefined;
   #githubRun: GithubRun | undefined;
   #saveUnfinished: (() => Promise<void>) | undefined;
+  #endsAtOnce = false;
 
   constructor(
     environment: Environment,
@@ -246,6 +247,9 @@ class Step {
 
   /** Nothing that is under way ends by itself. */
   async endAtOnce(error: unknown): Promise<never> {
+    // What reports an error may cause the next one.
+    if (this.#endsAtOnce) process.exit(1);
+    this.#endsAtOnce = true;
     try {
       await this.#endWithoutRun(error);
     } finally {
@@ -345,6 +349,8 @@ async function checkRehearsed(folder: string, workspace: string): Promise<void> 
 function reasonsOf(error: unknown): readonly string[] {
   if (error instanceof Stop) return error.reasons;
   if (error instanceof UsageError || error instanceof RuntimeNotFoundError) return [error.message];
+  const fault = systemFault(error);
+  if (fault !== undefined) return [fault];
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return [`This is a bug in agent-jobs. Please report it. ${text}`];
 }

@@ -250,7 +250,7 @@ class Reader {
       },
       asInput,
     );
-    this.#problems.push(...problems);
+    for (const problem of problems) this.#problems.push(problem);
     return provider;
   }
 }

@@ -11,6 +11,11 @@ const cancellation = cancelOnSignals({
   patienceMs: 4_000,
   secondExits: false,
 });
+// The reader of the log has gone, and with it whoever could stop the step.
+process.stdout.on("error", ({ message }) =>
+  cancellation.cancel(`the log can't be written: ${message}`),
+);
+process.stderr.on("error", () => {});
 const { runAction } = await import("./action.ts");
 process.exitCode = (await runAction(cancellation)) === "failed" ? 1 : 0;
 // Exits even if a dependency still keeps the process alive.

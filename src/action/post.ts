@@ -3,6 +3,9 @@ import { endMarkedProcesses, processesMarked } from "../platform/processes.ts";
 import { reapDeadRuns, RUN_MARK } from "../platform/run-folder.ts";
 import { isMark, MARK_STATE, runnerCore } from "./runner-core.ts";
 
+// What the run has left is ended, whether or not anyone reads about it.
+process.stdout.on("error", () => {});
+
 const mark = runnerCore.getState(MARK_STATE);
 if (isMark(mark)) {
   const left = await processesMarked(RUN_MARK, mark);

@@ -20,6 +20,8 @@ import { Stop } from "./stop.ts";
 import { areAt } from "./trust.ts";
 import { isBelow } from "./workspace-paths.ts";
 
+type Places = readonly [string, ...string[]];
+
 /** Throws a `Stop` with every program that may not be started. Returns warnings. */
 export async function checkPrograms(
   { workspace, environment }: Pick<Setting, "workspace" | "environment">,
@@ -48,9 +50,9 @@ export async function checkPrograms(
     if (kind === "tool") {
       return `${why}, and the job may call \`${field}\`, which runs code of the checkout. ${howToRun(commit)} Or don't allow the tool in \`permissions.tools\`.`;
     }
-    const file = await fileOfCheckout(program);
-    if (file !== undefined) {
-      return `${why}, and \`${field}\` starts ${relative(workspace, file)}, a file of the checkout. ${howToRun(commit)} Or start a server that is installed elsewhere.`;
+    const [places] = await inCheckout([...filesOf(program), ...program.ofOptions]);
+    if (places !== undefined) {
+      return `${why}, and \`${field}\` starts ${relative(workspace, places[0])}, a file of the checkout. ${howToRun(commit)} Or start a server that is installed elsewhere.`;
     }
     if (searched !== undefined && pathOf(searched) === undefined) {
       return `${why}, and there is no ${searched} in PATH outside of it for \`${field}\`. Install it on the runner.`;
@@ -60,23 +62,31 @@ export async function checkPrograms(
 
   /** A second checkout in the workspace, or a link into it, is data: the first file is the program, others may be there. */
   async function refusedAt(program: DeclaredProgram): Promise<string | undefined> {
-    const file = await fileOfCheckout(program);
-    if (file === undefined) return undefined;
-    const checkouts = await Promise.all(
-      (await placesOf(file)).map((place) => checkoutOf(dirname(place))),
-    );
-    const commits = checkouts.map((checkout) => checkout?.commit);
-    if (areAt(commits, commit)) return undefined;
-    return `\`${program.field}\` runs ${relative(workspace, file)}, which is in a checkout that is not at ${commit}, so it may be an untrusted file and is not run. Name a file of the event's own checkout.`;
-  }
-
-  async function fileOfCheckout({ searched, files }: DeclaredProgram): Promise<string | undefined> {
-    const path = searched === undefined ? undefined : pathOf(searched);
-    for (const file of path === undefined ? files : [path, ...files]) {
-      const [place] = await placesOf(file);
-      if (place !== undefined) return place;
+    const [started] = await inCheckout(filesOf(program));
+    const loaded = await inCheckout(program.ofOptions);
+    for (const places of started === undefined ? loaded : [started, ...loaded]) {
+      const checkouts = await Promise.all(places.map((place) => checkoutOf(dirname(place))));
+      const commits = checkouts.map((checkout) => checkout?.commit);
+      if (!areAt(commits, commit)) {
+        return `\`${program.field}\` runs ${relative(workspace, places[0])}, which is in a checkout that is not at ${commit}, so it may be an untrusted file and is not run. Name a file of the event's own checkout.`;
+      }
     }
     return undefined;
+  }
+
+  function filesOf({ searched, files }: DeclaredProgram): readonly string[] {
+    const path = searched === undefined ? undefined : pathOf(searched);
+    return path === undefined ? files : [path, ...files];
+  }
+
+  /** Where those of the files are that are in the checkout. */
+  async function inCheckout(files: readonly string[]): Promise<Places[]> {
+    const found: Places[] = [];
+    for (const file of files) {
+      const [first, ...others] = await placesOf(file);
+      if (first !== undefined) found.push([first, ...others]);
+    }
+    return found;
   }
 
   /** By the rule by which it is looked up again when it is started. */

@@ -48,7 +48,10 @@ function stateOf(path: string): string {
   try {
     const file = openToReadNow(path, "followed");
     try {
-      const { dev, ino, size, mtimeMs } = fstatSync(file);
+      const stats = fstatSync(file);
+      const { dev, ino, size, mtimeMs } = stats;
+      // Nothing else has an end: `/dev/full` gives zeros for ever.
+      if (!stats.isFile()) return `${dev}:${ino}`;
       const content =
         size <= longest
           ? createHash("sha256").update(readFileSync(file)).digest("hex")

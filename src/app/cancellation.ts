@@ -18,6 +18,8 @@ export interface Cancellation {
   readonly lastCall: AbortSignal;
   /** Saves what is known before the exit by force, within half a second. Must not reject. */
   onLastCall: (() => Promise<void>) | undefined;
+  /** As the first signal does. */
+  cancel(reason: string): void;
   dispose(): void;
 }
 
@@ -36,19 +38,21 @@ export function cancelOnSignals(options: CancellationOptions): Cancellation {
     setTimeout(exit, LAST_MS);
     void cancellation.onLastCall?.().finally(exit);
   };
-  const onSignal = (signal: NodeJS.Signals): void => {
-    if (controller.signal.aborted) {
-      if (options.secondExits) exit();
-      return;
-    }
+  const cancel = (reason: string): void => {
+    if (controller.signal.aborted) return;
     patience = setTimeout(exitByForce, options.patienceMs);
-    controller.abort(`canceled by ${signal}`);
+    controller.abort(reason);
+  };
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (controller.signal.aborted && options.secondExits) exit();
+    cancel(`canceled by ${signal}`);
   };
   for (const signal of options.signals) process.on(signal, onSignal);
   const cancellation: Cancellation = {
     signal: controller.signal,
     lastCall: lastCall.signal,
     onLastCall: undefined,
+    cancel,
     dispose() {
       clearTimeout(patience);
       for (const signal of options.signals) process.off(signal, onSignal);

@@ -15,6 +15,8 @@ export interface DeclaredProgram {
   readonly searched: string | undefined;
   /** Absolute: the module, or the parts of the command that are files, in their order. */
   readonly files: readonly string[];
+  /** Absolute: files that options of the command name after a `=`. */
+  readonly ofOptions: readonly string[];
 }
 
 /** What decides about the programs of a prepared run. */
@@ -33,11 +35,20 @@ export function declaredPrograms(job: PreparedJob): readonly DeclaredProgram[] {
   ): DeclaredProgram => {
     const [first = "", ...parts] = command;
     const named = isBareName(first) ? parts : command;
+    const path = (part: string): string => resolve(job.namedDirectory, part);
+    const endings = interpreter.test(first) ? implied : [];
     return {
       kind,
       field,
       searched: isBareName(first) ? first : undefined,
-      files: named.map((part) => resolve(job.namedDirectory, part)).filter(isFile),
+      files: named.flatMap((part) => {
+        const found = ["", ...endings].map((ending) => path(part) + ending).find(isFile);
+        return found === undefined ? [] : [found];
+      }),
+      ofOptions: named
+        .flatMap((part) => /^-[^=]*=(.+)$/s.exec(part)?.slice(1) ?? [])
+        .map(path)
+        .filter(isFile),
     };
   };
   return [
@@ -63,6 +74,19 @@ export function mayRunCommands(job: PreparedJob): boolean {
 function grantedTo({ entry, jobName, permissions, loaded }: PreparedJob): readonly Permissions[] {
   return permissionsOfJob(entry, jobName, permissions, loaded.flows);
 }
+
+/** What these run if they are given the name of a folder, or one without its ending. */
+const interpreter = /(?:^|[\\/])(?:node(?:js)?|bun|deno|tsx|ts-node|python[\d.]*)(?:\.exe)?$/i;
+const implied = [
+  ".js",
+  ".json",
+  ".node",
+  ".mjs",
+  ".cjs",
+  ".ts",
+  "/package.json",
+  "/index.js",
+].concat(["/index.json", "/index.node", "/index.ts", "/__main__.py"]);
 
 /** False for parts of a command that are not paths. */
 function isFile(path: string): boolean {

@@ -16,12 +16,12 @@ export function entryFingerprint(
     workflow.settings,
     contentOf(workflow),
   ]);
-  return hashOf(rest, ...workflows);
+  return hashOf([rest, ...workflows]);
 }
 
 /** SHA-256 of what a workflow does, in hex: without its front matter, its descriptions and the places of its lines. */
 export function workflowFingerprint(workflow: Workflow): string {
-  return hashOf(contentOf(workflow));
+  return hashOf([contentOf(workflow)]);
 }
 
 function contentOf({ main, files }: Workflow): unknown {
@@ -41,7 +41,7 @@ function contentOf({ main, files }: Workflow): unknown {
   };
 }
 
-function hashOf(...values: readonly unknown[]): string {
+function hashOf(values: readonly unknown[]): string {
   const hash = createHash("sha256");
   for (const value of values) hash.update(JSON.stringify(sorted(value)));
   return hash.digest("hex");

@@ -1,7 +1,6 @@
 /** The workflows of an entry: read from their files, and as the engine runs them. */
 import { allowedForPrograms } from "./allowed-variables.ts";
 import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import type { FlowContext, FlowEnd, FlowSpec } from "../engine/flow.ts";
@@ -15,9 +14,11 @@ import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { decidePermission } from "../permissions/policy.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
+import { Breath } from "../platform/breath.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
+import { movedFiles } from "../sessions/moved-files.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import type { Answers, Asker } from "../workflow/ask.ts";
 import { promptsModels } from "../workflow/describe.ts";
@@ -96,7 +97,8 @@ export function loadFlows(
       const read = readFlow(isAbsolute(name) ? name : join(folder, name), entry, reading);
       if (read.kind === "read") flows[name] = read.flow;
       else found.push({ ...place, reason: read.reason });
-      found.push(...(read.kind === "read" ? read.flow.warnings : read.diagnostics));
+      const more = read.kind === "read" ? read.flow.warnings : read.diagnostics;
+      for (const diagnostic of more) found.push(diagnostic);
     }
     const flow = flows[name];
     if (flow === undefined) continue;
@@ -107,7 +109,7 @@ export function loadFlows(
     if (bound.kind === "incomplete") {
       for (const { reason } of bound.diagnostics)
         found.push({ ...place, reason, hint: "add it to params" });
-    } else found.push(...bound.warnings.map((warning) => ({ ...warning, ...place })));
+    } else for (const warning of bound.warnings) found.push({ ...warning, ...place });
   }
   const errors = found.filter(({ severity }) => severity !== "warning");
   if (errors.length > 0) throw new DiagnosticsError(errors);
@@ -252,7 +254,7 @@ function flowSpec({ workflow, files }: LoadedFlow, options: FlowOptions): FlowSp
               readValue(files.read(path, from), permissions, resolve(context.workingDirectory)),
             restored: whole?.restored,
             onResult: whole?.onResult,
-            breathe: () => setImmediate(),
+            breath: new Breath(),
           },
           context,
         ),
@@ -319,7 +321,7 @@ async function withScripts(
       folder,
       workingDirectory: resolve(workingDirectory),
       permissions,
-      files: realFiles,
+      files: { ...realFiles, ...movedFiles(resolve(workingDirectory)) },
       environment: options.environment,
       variables: environment,
       limits,

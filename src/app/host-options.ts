@@ -101,7 +101,7 @@ const hostFields: Readonly<Record<keyof JobHostOptions, Check>> = {
     "be an object of model ids",
   ),
   rehearsal: must((value) => isRecord(value) && Array.isArray(value["rules"]), "be a rehearsal"),
-  inPlace: must((value) => typeof value === "boolean", "be true or false"),
+  inPlace: trueOrFalse,
   journals: filledText,
   feedsFolder: filledText,
   answers: must(
@@ -156,6 +156,38 @@ export function checkJobOptions(options: unknown): void {
   const problems = problemsOf(options, "", jobFields, []);
   if (problems.length === 0) return;
   throw new TypeError(`Invalid options of runJob: ${problems.join("; ")}.`);
+}
+
+const workflowFields: Readonly<Record<keyof WorkflowOwnOptions, Check>> = {
+  ...jobFields,
+  journal: filledText,
+  history: filledText,
+  resume: filledText,
+  rerun: trueOrFalse,
+};
+
+/** The options of a workflow that are not those of a host. */
+export interface WorkflowOwnOptions extends RunJobOptions {
+  /** The file in which the run writes its journal. Default: none. */
+  readonly journal?: string;
+  /** The folder in which each step becomes a Markdown file. Default: none. */
+  readonly history?: string;
+  /**
+   * The journal of an earlier run of this workflow, which is continued after its last finished activity, with its
+   * parameters and its user input. Default: none, so the workflow starts at its beginning.
+   */
+  readonly resume?: string;
+  /** With `resume`: runs an EXECUTE again that was under way at the end of the journal. Default: rejects. */
+  readonly rerun?: boolean;
+}
+
+/** Like `checkHostOptions`, for the options of a workflow that are its own. */
+export function checkWorkflowOptions(
+  options: Readonly<Record<keyof WorkflowOwnOptions, unknown>>,
+): void {
+  const problems = problemsOf(options, "", workflowFields, []);
+  if (problems.length === 0) return;
+  throw new TypeError(`Invalid options of runWorkflow: ${problems.join("; ")}.`);
 }
 
 function problemsOf(
@@ -214,6 +246,10 @@ function oneOf(known: readonly string[]): Check {
 
 function text(value: unknown, name: string): readonly string[] {
   return isText(value) ? [] : [`${name} must be a text`];
+}
+
+function trueOrFalse(value: unknown, name: string): readonly string[] {
+  return typeof value === "boolean" ? [] : [`${name} must be true or false`];
 }
 
 function filledText(value: unknown, name: string): readonly string[] {

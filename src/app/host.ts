@@ -8,7 +8,6 @@
  * and nothing starts, and every reporter has been closed once.
  */
 import { randomUUID } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
 import { RateLimit } from "../engine/rate-limit.ts";
 import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
 import type { Clock } from "../events/clock.ts";
@@ -22,6 +21,7 @@ import {
   type Reporter,
   type ReporterFailure,
 } from "../events/sink.ts";
+import { nextRound } from "../platform/breath.ts";
 import { systemClock } from "../platform/clock.ts";
 import { killMarkedProcesses } from "../platform/processes.ts";
 import { RUN_MARK } from "../platform/run-folder.ts";
@@ -205,7 +205,8 @@ export class Host {
       const release = onAbort(signal, () => abort.abort(signal?.reason));
       try {
         // The caller gets the handle before the first event.
-        await setImmediate();
+        await nextRound();
+        await spec.toolSource?.prepare?.();
         const outcome =
           "jobName" in spec
             ? await runJob(spec, ports, abort.signal)

@@ -7,6 +7,7 @@
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { loadClient } from "../calls/mcp-connection.ts";
 import type { McpHost } from "../calls/mcp-host.ts";
 import { ModelCalls } from "../calls/model-calls.ts";
 import { RESULTS } from "../calls/programs.ts";
@@ -64,9 +65,17 @@ class RunTools {
     const keep = (tool: string, text: string): Promise<string> => this.keep(tool, text);
     this.#calls = new ModelCalls({ clock: options.clock, keep });
     this.source = {
+      prepare: () => this.#prepare(),
       offer: (permissions, signal) => this.#offer(permissions, signal),
       close: () => this.close(),
     };
+  }
+
+  /** While sessions run, it would block them for too long. */
+  async #prepare(): Promise<void> {
+    if (Object.keys(this.#options.entry.mcpServers ?? {}).length === 0) return;
+    // Whoever needs it finds out why it can't be loaded.
+    await loadClient().catch(() => undefined);
   }
 
   /** Rejects if the folder of the run can't be made. */
@@ -122,7 +131,10 @@ class RunTools {
   async #make(): Promise<Opened> {
     const { entry, env, environment, mark, servers, ...options } = this.#options;
     const folder = await makeRunFolder("tools-", mark);
-    const results = await makeResults(folder);
+    const results = await makeResults(folder).catch(async (error: unknown) => {
+      await removeDirectory(folder.path).catch(() => undefined);
+      throw error;
+    });
     const toolbox = createToolbox({
       ...options,
       declarations: entry,

@@ -9,28 +9,21 @@ import type { Workflow } from "../workflow/model.ts";
 import type { FlowResult } from "../workflow/run-flow.ts";
 import { entryOfWorkflow } from "./flows.ts";
 import { Feed } from "./feed.ts";
-import { checkHostOptions, type JobHostOptions } from "./host-options.ts";
+import {
+  checkHostOptions,
+  checkWorkflowOptions,
+  type JobHostOptions,
+  type WorkflowOwnOptions,
+} from "./host-options.ts";
 import { HostedRuns } from "./hosted-runs.ts";
-import { incompleteText, ResultFold, type RunJobOptions } from "./job-result.ts";
+import { incompleteText, ResultFold } from "./job-result.ts";
 import { checkOutputs } from "./options-paths.ts";
 import { createStepHistory } from "./step-history.ts";
 import { filesAround } from "./workflow-files.ts";
 
 /** The options of a run of a workflow: those of a host for the run alone, and those of a job. */
 export interface RunWorkflowOptions
-  extends Omit<JobHostOptions, "journals" | "feedsFolder" | "limitNames">, RunJobOptions {
-  /** The file in which the run writes its journal. Default: none. */
-  readonly journal?: string;
-  /** The folder in which each step becomes a Markdown file. Default: none. */
-  readonly history?: string;
-  /**
-   * The journal of an earlier run of this workflow, which is continued after its last finished activity, with its
-   * parameters and its user input. Default: none, so the workflow starts at its beginning.
-   */
-  readonly resume?: string;
-  /** With `resume`: runs an EXECUTE again that was under way at the end of the journal. Default: rejects. */
-  readonly rerun?: boolean;
-}
+  extends Omit<JobHostOptions, "journals" | "feedsFolder" | "limitNames">, WorkflowOwnOptions {}
 
 /** How a workflow has ended. */
 export interface WorkflowResult {
@@ -61,6 +54,16 @@ export async function runWorkflow(
   const { userInput = "", params, workingDirectory = ".", signal, ...others } = options;
   const { journal, history, resume, rerun, ...hostOptions } = others;
   checkHostOptions(hostOptions);
+  checkWorkflowOptions({
+    userInput,
+    params,
+    workingDirectory,
+    signal,
+    journal,
+    history,
+    resume,
+    rerun,
+  });
   const jobName = basename(workflow.file);
   checkOutputs([workflow.file, resume], { journal });
   const runs = new HostedRuns(

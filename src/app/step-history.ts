@@ -150,7 +150,7 @@ class WrittenPages {
   /** Throws if the file exists, or if the folder was replaced. */
   write(path: string, page: string): void {
     if (!this.#isThere()) throw this.#error("the folder was moved or replaced");
-    const file = openSync(path, "wx");
+    const file = openNew(path);
     try {
       writeFileSync(file, page);
       this.#written.set(path, `${placeOf(fstatSync(file))} ${hashOf(page)}`);
@@ -238,6 +238,14 @@ function openOutput(path: string): number | undefined {
   }
 }
 
+function openNew(path: string): number {
+  try {
+    return openSync(path, "wx");
+  } catch (error) {
+    throw new Error(fileErrorMessage(error), { cause: error });
+  }
+}
+
 async function copyRedacted(
   source: number,
   path: string,
@@ -245,7 +253,7 @@ async function copyRedacted(
 ): Promise<void> {
   let target: number;
   try {
-    target = openSync(path, "wx");
+    target = openNew(path);
   } catch (error) {
     closeSync(source);
     throw error;

@@ -5,8 +5,8 @@
  */
 import { createInterface } from "node:readline";
 import type { ReadStream } from "node:tty";
-import { setImmediate } from "node:timers/promises";
 import { onAbort } from "../events/waiting.ts";
+import { nextRound } from "../platform/breath.ts";
 import { TerminalPause } from "../reporters/terminal/terminal-pause.ts";
 import { harmless, oneLine } from "../reporters/text.ts";
 import type { Answer, Asker, Question } from "../workflow/ask.ts";
@@ -97,7 +97,7 @@ async function ask(
       if (waiting) return;
       waiting = true;
       // The lines of a paste come at once.
-      void setImmediate().then(answerUnlessMore);
+      void nextRound().then(answerUnlessMore);
     });
     editor.on("SIGINT", interrupt);
     editor.on("close", () =>
@@ -119,6 +119,6 @@ async function dropTyped(input: ReadStream, interrupt: () => void): Promise<void
   };
   input.setRawMode(true);
   input.on("data", drop);
-  for (let turn = 0; turn < 3; turn += 1) await setImmediate();
+  for (let turn = 0; turn < 3; turn += 1) await nextRound();
   input.off("data", drop);
 }

@@ -18,7 +18,7 @@ import { systemClock } from "../platform/clock.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { killMarkedProcesses } from "../platform/processes.ts";
-import { makeRunFolder, RUN_MARK } from "../platform/run-folder.ts";
+import { makeRunFolder, RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import { readEntry } from "./entry-files.ts";
 import { findEntries } from "./find-entries.ts";
 import { UsageError } from "./options.ts";
@@ -180,11 +180,26 @@ function parsedParams(text = "{}"): Readonly<Record<string, unknown>> {
 async function withTools<T>(
   entry: PreparedEntry,
   workingDirectory: string,
-  { env, environment, lastCall }: TryOptions,
+  options: TryOptions,
   use: (tools: EntryTools, redact: (text: string) => string) => Promise<T>,
 ): Promise<T> {
   const folder = await makeRunFolder("tools-");
-  const release = onAbort(lastCall, () => killMarkedProcesses(RUN_MARK, folder.mark));
+  const release = onAbort(options.lastCall, () => killMarkedProcesses(RUN_MARK, folder.mark));
+  try {
+    return await withToolsIn(folder, entry, workingDirectory, options, use);
+  } finally {
+    await removeDirectory(folder.path).catch(() => undefined);
+    release();
+  }
+}
+
+async function withToolsIn<T>(
+  folder: RunFolder,
+  entry: PreparedEntry,
+  workingDirectory: string,
+  { env, environment }: TryOptions,
+  use: (tools: EntryTools, redact: (text: string) => string) => Promise<T>,
+): Promise<T> {
   const redactor = createRedactor([
     ...knownSecrets({ environment }),
     ...serverSecrets({ entry, environment, env }),
@@ -212,7 +227,5 @@ async function withTools<T>(
   } finally {
     await tools.close();
     await servers.close();
-    await removeDirectory(folder.path).catch(() => undefined);
-    release();
   }
 }

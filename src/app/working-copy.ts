@@ -260,9 +260,11 @@ class Copy {
     );
   }
 
+  /** After a failure nothing goes on: it would make folders in a copy that has been removed. */
   async #each<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
     for (let from = 0; from < items.length; from += AT_ONCE) {
-      await Promise.all(items.slice(from, from + AT_ONCE).map(act));
+      const ends = await Promise.allSettled(items.slice(from, from + AT_ONCE).map(act));
+      for (const end of ends) if (end.status === "rejected") throw end.reason;
     }
   }
 

@@ -55,7 +55,7 @@ export async function matchingFiles(options: MatchOptions): Promise<MatchingFile
         if (isCovered && !unwanted.some(matches)) files.push(path.join("/"));
       }
     }
-    open.push(...folders.toReversed());
+    for (const path of folders.toReversed()) open.push(path);
   }
   return { files: files.toSorted(), complete: true };
 }

@@ -1,5 +1,5 @@
 /**
- * A connection to one MCP server. The client of the protocol is only loaded when a server is reached.
+ * A connection to one MCP server. The client of the protocol is only loaded where an entry has one.
  *
  * Invariants: it is up from the moment that `connect` resolves until `ended` is set, and never again; every call
  * settles at the latest when the connection ends; nothing of the server is left after `close`.
@@ -12,6 +12,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import type { Redactor } from "../events/redact.ts";
 import { startTimeLimit, unlessAborted, within } from "../events/waiting.ts";
+import { Breath } from "../platform/breath.ts";
 import { systemClock } from "../platform/clock.ts";
 import { boundedFetch, failBrokenStreams } from "./mcp-http.ts";
 import { ServerProgram } from "./mcp-program.ts";
@@ -51,6 +52,21 @@ const mostListed = 20_000;
 const shownErrors = 2_000;
 const longestMessage = 1_000;
 
+/**
+ * The package, with all that it would otherwise build when the first message of a server comes. The first time, each
+ * step takes tens of milliseconds: the event loop runs in between.
+ */
+export async function loadClient(): Promise<ClientPackage> {
+  const breath = new Breath();
+  const loaded = await import("@modelcontextprotocol/client");
+  await breath.take();
+  loaded.preloadSchemas();
+  await breath.take();
+  loaded.parseJSONRPCMessage({ jsonrpc: "2.0", id: 1, result: {} });
+  await breath.take();
+  return loaded;
+}
+
 export class Connection {
   readonly #options: ConnectOptions;
   readonly #address: ServerAddress;
@@ -74,7 +90,7 @@ export class Connection {
 
   /** Rejects with an Error for people, after ending what was started. */
   static async open(address: ServerAddress, options: ConnectOptions): Promise<Connection> {
-    const loaded = await import("@modelcontextprotocol/client");
+    const loaded = await loadClient();
     if (options.signal.aborted) throw new Error(String(options.signal.reason));
     const connection = new Connection(address, options, loaded);
     options.onOpen(connection);

@@ -29,8 +29,8 @@ export interface ProgramOptions {
 
 /** All processes of one server have it in their environment. */
 const SERVER_MARK = "AGENT_JOBS_SERVER";
-/** Bytes of a message: a result of the size that is allowed, with room for what is escaped. */
-export const longestMessage = 32 * 1024 * 1024;
+/** Bytes of a message: a result of the size that is allowed, with some room. To parse it takes up to 50 ms. */
+export const longestMessage = 12 * 1024 * 1024;
 /** Characters of stderr that are kept, from its end. */
 const keptErrors = 16_384;
 /** How long the exit of a server is waited for that doesn't read any more. */

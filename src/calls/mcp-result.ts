@@ -3,10 +3,9 @@ import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client"
 import { clip } from "../events/cut.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { redactedData, redactedText } from "./redacted-value.ts";
+import { longestResult } from "./tool-output.ts";
 import type { ToolOutcome } from "./tool.ts";
 
-/** UTF-16 units of a result. */
-export const longestResult = 10 * 1024 * 1024;
 /** Of the reason of a failure. */
 const longestReason = 8_192;
 
@@ -19,7 +18,10 @@ export async function outcomeOf(
   // A result of the first protocol version may have none, and types don't reach a server.
   const parts: readonly ContentBlock[] = Array.isArray(content) ? content : [];
   if (isError === true) {
-    const text = await redactedText(textOf(parts).slice(0, longestResult), redact);
+    const whole = textOf(parts);
+    // A part of a secret is not recognized, so nothing is cut off before.
+    if (whole.length > longestResult) return tooLong(whole.length);
+    const text = await redactedText(whole, redact);
     return {
       kind: "failed",
       reason: clip(text, longestReason) || "The tool failed without a reason.",
@@ -27,10 +29,7 @@ export async function outcomeOf(
   }
   const value = structuredContent === undefined ? textOf(parts) : structuredContent;
   const size = typeof value === "string" ? value.length : JSON.stringify(value).length;
-  if (size > longestResult) {
-    const reason = `The result has ${megabytes(size)} MB, more than ${megabytes(longestResult)} MB.`;
-    return { kind: "failed", reason };
-  }
+  if (size > longestResult) return tooLong(size);
   return { kind: "succeeded", value: await redactedData(value, redact) };
 }
 
@@ -64,6 +63,11 @@ function bytesOfBase64(data: string): number {
   return Math.floor((data.replace(/(?<!=)=+$/, "").length * 3) / 4);
 }
 
+function tooLong(size: number): ToolOutcome {
+  const reason = `The result has ${megabytes(size)} MB, more than ${megabytes(longestResult)} MB.`;
+  return { kind: "failed", reason };
+}
+
 function megabytes(size: number): string {
-  return (size / (1024 * 1024)).toFixed(size % (1024 * 1024) === 0 ? 0 : 1);
+  return (size / 1e6).toFixed(size % 1e6 === 0 ? 0 : 1);
 }

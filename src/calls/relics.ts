@@ -5,11 +5,11 @@
  */
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import type { Permissions, RelicDeclaration } from "../entry/model.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { isUnder, type PathContext } from "../permissions/paths.ts";
 import { decidePermission } from "../permissions/policy.ts";
+import { Breath } from "../platform/breath.ts";
 import { openJudged } from "../platform/reading.ts";
 import { matchingFiles } from "./matching-files.ts";
 import { type Passage, PassageSearch, wordsOf } from "./passages.ts";
@@ -114,10 +114,11 @@ class Source {
     this.#complete = complete;
     const root = await realpath(folder).catch(() => folder);
     const found: FoundFile[] = [];
-    for (const [index, path] of files.entries()) {
+    const breath = new Breath();
+    for (const path of files) {
       if (this.#signal.aborted) break;
       // Permissions ask the file system at once.
-      if (index % 50 === 49) await setImmediate();
+      if (breath.isDue) await breath.take();
       const file = await this.#found(path, root);
       if (file !== undefined) found.push(file);
     }
@@ -216,6 +217,7 @@ async function search(
 ): Promise<string> {
   const files = await source.files();
   const passages = new PassageSearch(words);
+  const breath = new Breath();
   let left: number = relicLimits.total;
   for (const file of files) {
     const most = Math.min(relicLimits.file, left);
@@ -224,8 +226,7 @@ async function search(
     if (text === undefined) continue;
     left -= Math.min(file.bytes, most);
     passages.add(file.name, text);
-    // A search of everything must not keep the process from anything else.
-    await setImmediate();
+    if (breath.isDue) await breath.take();
   }
   const ranked = passages.ranked();
   const omissions = source.omissions();

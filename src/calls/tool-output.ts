@@ -12,7 +12,7 @@ import { redactedData, redactedText } from "./redacted-value.ts";
 import type { ToolProgress } from "./tool.ts";
 import { clip, cutStart } from "../events/cut.ts";
 
-/** Bytes that a tool may print as its result. */
+/** Of the result of a tool: the bytes that a program prints, or the UTF-16 units that an MCP server sends. */
 export const longestResult = 10_000_000;
 /** Characters of the end of a log that are kept. */
 const keptTail = 4_000;

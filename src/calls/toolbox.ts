@@ -103,7 +103,7 @@ class EntryToolbox implements EntryTools {
             ? failed("This host has no MCP servers.")
             : await servers.toolsOf(server, declaration, signal);
         if (found.kind === "ready") {
-          failures.push(...(found.problems ?? []).map((reason) => ({ server, reason })));
+          for (const reason of found.problems ?? []) failures.push({ server, reason });
           return found.tools;
         }
         failures.push({ server, reason: found.reason });

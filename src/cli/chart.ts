@@ -1,11 +1,11 @@
-import { readFile } from "node:fs/promises";
 import { chooseJob, readEntry, readWorkflow } from "../app/entry-files.ts";
 import { isWorkflowFile } from "../app/workflow-files.ts";
 import { UsageError } from "../app/options.ts";
 import { generateChartNodes } from "../entry/chart.ts";
 import { renderMermaid } from "../entry/mermaid.ts";
 import { viewsOf, type RunView } from "../events/view.ts";
-import { readJournal } from "../journal/read.ts";
+import { readJournalFile } from "../journal/file.ts";
+import { errorMessage } from "../platform/system-error.ts";
 import { chartOf } from "../report/chart.ts";
 import { printFlow } from "../report/flow-chart.ts";
 import { flowFileOf } from "../workflow/flow-chart.ts";
@@ -43,12 +43,18 @@ export async function chart(
 
 /** Draws the readable part of a damaged journal. The exit code is then 1. */
 async function chartOfJournal(path: string, runId: string | undefined): Promise<ExitCode> {
-  const { events, problems, isJournal } = readJournal(await readText(path));
+  const views = new Map<string, RunView>();
+  const { problems, moreProblems, isJournal } = await readJournalFile(path, (events) => {
+    viewsOf(events, views);
+  }).catch((error: unknown) => {
+    throw new UsageError(`Can't read the journal ${path}: ${errorMessage(error)}`);
+  });
   if (!isJournal) throw new UsageError(`${path} is not a journal.`);
   for (const { line, reason } of problems) output.printError(`${path}:${line}: ${reason}`);
-  const view = chooseRun(path, [...viewsOf(events).values()], runId);
+  if (moreProblems > 0) output.printError(`${path}: … and ${moreProblems} more problems`);
+  const view = chooseRun(path, [...views.values()], runId);
   output.print(chartOf(view).trimEnd());
-  const damaged = problems.some(({ kind }) => kind === "damaged");
+  const damaged = moreProblems > 0 || problems.some(({ kind }) => kind === "damaged");
   return damaged ? exitCode.failed : exitCode.success;
 }
 
@@ -59,13 +65,4 @@ function chooseRun(path: string, runs: readonly RunView[], runId: string | undef
   const chosen = runId === undefined ? begun.at(-1) : begun.find((run) => run.runId === runId);
   if (chosen !== undefined) return chosen;
   throw new UsageError(`The journal ${path} has no run ${JSON.stringify(runId)}. Runs: ${known}.`);
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`Can't read the journal ${path}: ${why}`);
-  }
 }

@@ -89,7 +89,7 @@ function shortened(text: string): string {
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const widths = head.map((title, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0), title.length),
+    rows.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), title.length),
   );
   return [head, ...rows].map((row) =>
     row

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The bin: arguments in, exit code out. */
+import { nextRound } from "../platform/breath.ts";
 import { exitCode, output } from "./process.ts";
 import { reportBug, runProgram } from "./program.ts";
 
@@ -25,7 +26,7 @@ process.exitCode = await runProgram(args);
 const patienceMs = process.exitCode === exitCode.canceled ? 500 : 60_000;
 const unread = await output.end(patienceMs);
 // A file's stream reports a failed write only after the promises that are due.
-await new Promise((resolve) => setImmediate(resolve));
+await nextRound();
 lost ??= unread;
 if (lost !== undefined) {
   output.printError(`agent-jobs: the output is incomplete: ${lost}`);

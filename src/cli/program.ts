@@ -4,6 +4,7 @@ import { Command, CommanderError, Option } from "commander";
 import { parsePort, UsageError } from "../app/options.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { version } from "../app/run-spec.ts";
+import { systemFault } from "../platform/system-error.ts";
 import { chart, type ChartFlags } from "./chart.ts";
 import { list } from "./list.ts";
 import {
@@ -50,8 +51,11 @@ export async function runProgram(args: readonly string[]): Promise<ExitCode> {
 
 /** Reports an error that nothing else has explained. */
 export function reportBug(error: unknown): void {
+  const fault = systemFault(error);
   output.printError(
-    `agent-jobs: this is a bug in agent-jobs. Please report it.\n${inspect(error)}`,
+    fault === undefined
+      ? `agent-jobs: this is a bug in agent-jobs. Please report it.\n${inspect(error)}`
+      : `agent-jobs: ${fault}`,
   );
 }
 

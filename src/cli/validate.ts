@@ -23,7 +23,7 @@ export async function validate(
     const found = await problemsOf(file);
     const shown = strict ? found.map(asError) : found;
     if (format === "text" && shown.every(isWarning)) output.print(`${file}: valid`);
-    diagnostics.push(...shown);
+    for (const diagnostic of shown) diagnostics.push(diagnostic);
   }
   const valid = diagnostics.every(isWarning);
   switch (format) {

@@ -36,12 +36,10 @@ function alternatives(root: object, schemas: readonly unknown[]): SchemaObject[]
     if (found.has(schema)) continue;
     found.add(schema);
     const reference = schema["$ref"];
-    if (typeof reference === "string") queue.push(...objects(resolve(root, reference)));
-    for (const keyword of ["allOf", "anyOf", "oneOf"]) {
-      const branches = schema[keyword];
-      if (Array.isArray(branches)) queue.push(...branches.flatMap(objects));
-    }
-    for (const keyword of ["then", "else"]) queue.push(...objects(schema[keyword]));
+    const next: unknown[] = typeof reference === "string" ? [resolve(root, reference)] : [];
+    for (const keyword of ["allOf", "anyOf", "oneOf"]) next.push(schema[keyword]);
+    for (const keyword of ["then", "else"]) next.push(schema[keyword]);
+    for (const one of next.flat().flatMap(objects)) queue.push(one);
   }
   return [...found];
 }

@@ -43,8 +43,9 @@ interface Part {
 export function schemaFaults(schema: Readonly<Record<string, unknown>>): readonly SchemaFault[] {
   const faults: SchemaFault[] = [];
   const parts = partsOf(schema, faults);
-  for (const { path, rules } of parts) faults.push(...faultsOfRules(path, rules, schema));
-  if (faults.length === 0) faults.push(...endless(parts));
+  for (const { path, rules } of parts)
+    for (const fault of faultsOfRules(path, rules, schema)) faults.push(fault);
+  if (faults.length === 0) for (const fault of endless(parts)) faults.push(fault);
   if (faults.length > 0) return faults;
 
   const whole = compileValueCheck(schema);

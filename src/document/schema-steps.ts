@@ -22,8 +22,11 @@ interface Matcher {
 
 const keyword = "steps:";
 
-/** Of a schema that the author of an entry wrote. Compiling takes the square of their number. */
-const mostParts = 2_000;
+/**
+ * Of a schema that the author of an entry wrote. Compiling takes the square of their number: a tenth of a second. V8 does
+ * not even parse what ajv makes of 1,900 fields, so every value would be rejected.
+ */
+const mostParts = 1_000;
 /** Of a schema that somebody else wrote, which is compiled during a run: a tenth of a second at most. */
 const mostForeignParts = 200;
 const mostForeignNesting = 50;
@@ -128,8 +131,13 @@ export interface CountingOptions {
   readonly foreign: boolean;
 }
 
+export interface CountedSchema {
+  readonly schema: object;
+  readonly parts: number;
+}
+
 /** A copy of the schema in which every schema counts. Throws if it is too large, or a reference leads elsewhere. */
-export function counting(schema: object, { foreign }: CountingOptions): object {
+export function counting(schema: object, { foreign }: CountingOptions): CountedSchema {
   const most = foreign ? mostForeignParts : mostParts;
   const copy = structuredClone(schema);
   const counted = new Set<unknown>();
@@ -179,7 +187,7 @@ export function counting(schema: object, { foreign }: CountingOptions): object {
     if (!isKnown && typeof target !== "boolean")
       throw new Error(`can't resolve reference ${reference}`);
   }
-  return copy;
+  return { schema: copy, parts };
 }
 
 function pointed(root: unknown, reference: string): unknown {

@@ -33,6 +33,8 @@ const explained = 100;
 const mostSteps = 4_000_000;
 /** Of looking for all that is wrong: ajv copies the list of errors at each reference. */
 const explainingSteps = 5_000;
+/** Of a larger schema, only the first problem is explained: to compile it again takes a tenth of a second or more. */
+const mostExplainedParts = 300;
 
 export interface ValueCheckOptions {
   /**
@@ -50,7 +52,7 @@ export function compileValueCheck(
   const { $schema: _schema, $async: _async, ...rules }: AnySchemaObject = { ...schema };
   const steps = new Steps();
   try {
-    const counted = counting(rules, { foreign: lenient });
+    const { schema: counted, parts } = counting(rules, { foreign: lenient });
     const compile = (allErrors: boolean): ValidateFunction => {
       const ajv = new (ajvModule().Ajv2020)({
         allErrors,
@@ -82,6 +84,7 @@ export function compileValueCheck(
         return [unchecked(error)];
       }
       const first = problems(validate.errors);
+      if (parts > mostExplainedParts) return first;
       steps.restart(explainingSteps);
       try {
         validateAll ??= compile(true);

@@ -101,6 +101,8 @@ export interface SessionToolCall {
 
 /** What tasks may call beside the runtime's own tools. */
 export interface ToolSource {
+  /** Loads the code that it will need, before anything runs. Never throws. */
+  prepare?(): Promise<void>;
   /**
    * For a session with these permissions. Never throws. Starts what has to be started; what can't be started is among
    * the failures, and the session goes on without it.

@@ -32,10 +32,10 @@ export function secretNeedles(secret: string): SecretNeedles {
     pieces.push(value.slice(OLD_TOKEN));
   }
   // As it is seen.
-  pieces.push(...pieces.map(visibleText));
+  const seen = [...pieces, ...pieces.map(visibleText)];
   // As other programs compose characters.
-  pieces.push(...pieces.flatMap((piece) => [piece.normalize("NFC"), piece.normalize("NFD")]));
-  const distinct = [...new Set(pieces)];
+  const composed = seen.flatMap((piece) => [piece.normalize("NFC"), piece.normalize("NFD")]);
+  const distinct = [...new Set([...seen, ...composed])];
   // As a form is sent: a plus for each space.
   const sent = distinct.map((piece) => piece.replaceAll(" ", "+"));
   const utf8 = [...new Set([...distinct, ...sent])]

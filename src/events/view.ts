@@ -87,9 +87,14 @@ export { delegateIn, elapsedMs, hasProtocol } from "./view-works.ts";
 const MAX_DECISION_TEXT = 2000;
 const MAX_DELEGATE = 200;
 
-/** The runs that the events belong to, by `runId`, in the order of their first events. */
-export function viewsOf(events: Iterable<RunEvent>): ReadonlyMap<string, RunView> {
-  const views = new Map<string, RunView>();
+/**
+ * The runs that the events belong to, by `runId`, in the order of their first events. `views`: of the events before,
+ * which are changed in place.
+ */
+export function viewsOf(
+  events: Iterable<RunEvent>,
+  views = new Map<string, RunView>(),
+): ReadonlyMap<string, RunView> {
   for (const event of events) {
     const view = views.get(event.runId) ?? createRunView();
     views.set(event.runId, view);

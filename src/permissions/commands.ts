@@ -16,7 +16,12 @@ import { fixedFolder, wordMatches } from "./wildcard.ts";
 import { clipWords } from "../events/cut.ts";
 
 export type ShellVerdict =
-  { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+  | {
+      readonly allowed: true;
+      /** Whether it may replace files with links. Not told for a shell that is open. */
+      readonly moves: boolean;
+    }
+  | { readonly allowed: false; readonly reason: string };
 
 /** Of a line that has to be checked. */
 const maxBytes = 32_768;
@@ -40,8 +45,9 @@ export function decideShell(
   leadsOut: LeadsOut = byWords,
   isDenied: LeadsOut = () => false,
   isFolder: (path: string) => boolean = () => false,
+  wasMoved: () => boolean = () => false,
 ): ShellVerdict {
-  if (allow === true && deny.length === 0) return { allowed: true };
+  if (allow === true && deny.length === 0) return { allowed: true, moves: false };
   // PowerShell reads quotes, backslashes and separators in its own way.
   if (platform === "win32") {
     return refused(
@@ -78,7 +84,7 @@ export function decideShell(
       return refused(`"${shortened(command)}" is denied by "!${denial.pattern}"`);
     }
     const leadOut: LeadsOut = (path) => paths.leadOut(path);
-    const judge: Judge = { leadsOut: leadOut, isDenied, isFolder, expanded, moved };
+    const judge: Judge = { leadsOut: leadOut, isDenied, isFolder, expanded, moved, wasMoved };
     const reason = patterns === undefined ? undefined : refusal(command, patterns, judge);
     moved ||= mayMoveFiles(command);
     if (paths.tooMany) {
@@ -88,7 +94,7 @@ export function decideShell(
     }
     if (reason !== undefined) return refused(reason);
   }
-  return { allowed: true };
+  return { allowed: true, moves: moved };
 }
 
 /** Checks each path once, and at most this many. */
@@ -142,6 +148,7 @@ const byWordsAlone: Judge = {
   isFolder: () => false,
   expanded: new Set(),
   moved: false,
+  wasMoved: () => false,
 };
 
 /** Whether the pattern allows exactly this command. */

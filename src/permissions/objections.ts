@@ -26,6 +26,8 @@ export interface Judge {
   readonly isFolder: (path: string) => boolean;
   /** Whether a command before this one in the line may have replaced files with links. */
   readonly moved: boolean;
+  /** Whether any command may have done so here before. */
+  readonly wasMoved: () => boolean;
   /** Words that have a wildcard of the shell's. */
   readonly expanded: ReadonlySet<string>;
 }
@@ -51,6 +53,12 @@ const expanded: Objection = {
   kind: "program",
   reason: "which the shell would expand to names that can't be checked",
 };
+const behindLink: Objection = {
+  kind: "path",
+  reason:
+    "where a folder may have become a link, which git would follow (name files, or add --cached)",
+};
+const variable: Objection = { kind: "program", reason: "which could set a variable of the shell" };
 const script: Objection = {
   kind: "program",
   reason: "which can run programs, or write or read other files",
@@ -102,6 +110,7 @@ function judgeKnown(
   const plain = leads && !instead && given.exact;
   for (const index of given.operands) {
     const word = words[index] ?? "";
+    if (name === "printf" && setsVariable.test(word)) reject(index, variable);
     if (text || (plain && index === first && !isScript)) continue;
     if (isScript && !instead && (index === first || !given.exact)) {
       reject(index, sandboxed ? undefined : scriptObjection(word, program.operands));
@@ -118,8 +127,11 @@ function judgeKnown(
       found.set(index, { kind: "program", reason: "which would be written" }),
     );
   }
-  if (!text) rejectExpanded(words, judge, found);
+  rejectExpanded(words, judge, found);
 }
+
+/** The shell's own `printf` stores how much it has printed, in `PATH` if the next argument says so. */
+const setsVariable = /%[-+ #'\d.*hjlLtz]*n/;
 
 /** Also a pattern or a number that the shell replaces by several names: all but the first of them are files. */
 function rejectExpanded(words: readonly string[], judge: Judge, found: Found): void {
@@ -194,15 +206,39 @@ function judgeGit(words: readonly string[], judge: Judge, found: Found): void {
     const word = words[index] ?? "";
     // The files that these add, compare or move may be outside the repository, or none of its files. What is
     // known of the others is that they only look inside, unless the word may be the value of an unknown option.
-    const reads =
-      options === undefined || !given.exact || ["diff", "add", "stash", "mv"].includes(sub.name);
+    const reads = options === undefined || !given.exact || worksOnFiles.has(sub.name);
     const objection = reads
-      ? fileObjection(word, judge)
+      ? (fileObjection(word, judge) ?? linkObjection(sub.name, word, given, judge))
       : leavesFolder(word, judge)
         ? outside
         : undefined;
     if (objection !== undefined && !found.has(index)) found.set(index, objection);
   }
+  // It searches every file that git knows, whatever its folder is by now.
+  if (sub.name === "grep" && !given.seen.has("cached") && mayBeLinked(judge)) {
+    for (let index = at + 1; index < words.length; index += 1) {
+      if (!found.has(index)) found.set(index, behindLink);
+    }
+  }
+}
+
+function mayBeLinked(judge: Judge): boolean {
+  return judge.moved || judge.wasMoved();
+}
+
+const worksOnFiles = new Set(["diff", "add", "stash", "mv", "blame", "rm"]);
+
+/** These follow a link that has replaced a folder of git's; the others notice it. */
+function linkObjection(
+  name: string,
+  path: string,
+  { seen }: Arguments,
+  judge: Judge,
+): Objection | undefined {
+  if (!["blame", "rm", "mv"].includes(name) || seen.has("cached")) return undefined;
+  if (judge.moved) return moved;
+  const names = /[*?[]|^:/.test(path) || judge.isFolder(path);
+  return name === "rm" && names && judge.wasMoved() ? behindLink : undefined;
 }
 
 /** Options before the subcommand whose value is a setting. */

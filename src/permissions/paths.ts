@@ -71,7 +71,7 @@ function walk(path: string, separator: string | RegExp, context: PathContext): s
     if (target !== undefined) {
       links += 1;
       if (links > maxLinks) return undefined;
-      parts.push(...target.split(separator).toReversed());
+      for (const name of target.split(separator).toReversed()) parts.push(name);
       if (isAbsolute(target)) at = parse(target).root;
     } else if (isThere(next, context)) at = next;
     else missing.push(part);

@@ -45,6 +45,10 @@ export interface PermissionContext extends PathContext {
   readonly isOfRun?: (realPath: string) => boolean;
   /** Folders that may be read with all they hold, unless a rule denies it. Absolute. */
   readonly readable?: readonly string[];
+  /** Whether an allowed command may have replaced files with links here. Default: no. */
+  readonly wasMoved?: () => boolean;
+  /** Is called for each allowed command that may do so. */
+  readonly onMove?: () => void;
 }
 
 export function decidePermission(
@@ -210,8 +214,9 @@ function decideCommand(
       return false;
     }
   };
-  const files = [leadsOut, isDenied, isFolder] as const;
+  const files = [leadsOut, isDenied, isFolder, context.wasMoved] as const;
   const verdict = decideShell(line, allow, deny, context.platform, ...files);
+  if (verdict.allowed && verdict.moves) context.onMove?.();
   return verdict.allowed ? { kind: "allowed" } : denied("shell", line, verdict.reason);
 }
 

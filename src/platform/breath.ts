@@ -1,6 +1,6 @@
 /** How a process that reads and computes a lot stays responsive: signals and timers are never kept waiting. */
 import type { Readable } from "node:stream";
-import { setImmediate as nextRound } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import { systemClock } from "./clock.ts";
 
 /** How long work may block the event loop, in milliseconds. */
@@ -9,6 +9,11 @@ const longest = 10;
 const longestPiece = 16 * 1024;
 /** Milliseconds. After a piece that takes less, there is no pause. */
 const shortest = 2;
+
+/** Yields to the event loop once: what it has to do by now comes first. */
+export async function nextRound(): Promise<void> {
+  await setImmediate();
+}
 
 /** Tells work that is done in parts when to yield to the event loop. */
 export class Breath {

@@ -9,7 +9,7 @@ import { basename } from "node:path";
 import { systemClock } from "./clock.ts";
 import { childEnvironment, processEnvironment } from "./environment.ts";
 import { findProgram } from "./search-path.ts";
-import { errorCode } from "./system-error.ts";
+import { errorCode, errorMessage } from "./system-error.ts";
 
 export function isRunning(pid: number): boolean {
   try {
@@ -185,7 +185,9 @@ export async function runProgram(
     execFile(program, args, { ...options, ...limits }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
       else {
-        reject(new Error(`${basename(program)}: ${stderr.trim().slice(-500) || error.message}`));
+        reject(
+          new Error(`${basename(program)}: ${stderr.trim().slice(-500) || errorMessage(error)}`),
+        );
       }
     });
   });

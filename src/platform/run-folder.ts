@@ -11,6 +11,7 @@ import { hostname, tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
 import { makeTemporaryDirectory, realPathOf, removeDirectory } from "./files.ts";
 import { endMarkedProcesses, isRunning } from "./processes.ts";
+import { errorMessage, SystemError } from "./system-error.ts";
 
 /** Every process that a run starts has this in its environment, with the run's mark as its value. */
 export const RUN_MARK = "AGENT_JOBS_RUN";
@@ -35,16 +36,23 @@ interface Owner {
 
 /** Makes a folder under the system's temporary directory. `purpose` becomes a part of its name. */
 export async function makeRunFolder(purpose = "", mark: string = randomUUID()): Promise<RunFolder> {
-  const path = await makeTemporaryDirectory(`${prefix}${purpose}`);
+  const path = await makeTemporaryDirectory(`${prefix}${purpose}`).catch((error: unknown) => {
+    throw noFolder(error);
+  });
   const { pid } = process;
   const owner: Owner = { mark, pid, started: startOf(pid), place: here() };
   try {
     writeFileSync(join(path, ownerFile), JSON.stringify(owner));
   } catch (error) {
     await removeDirectory(path).catch(() => undefined);
-    throw error;
+    throw noFolder(error);
   }
   return { path, mark };
+}
+
+function noFolder(error: unknown): SystemError {
+  const message = `Can't create a folder for temporary files: ${errorMessage(error)}`;
+  return new SystemError(message, { cause: error });
 }
 
 /**

@@ -122,7 +122,7 @@ class ActionDialogue implements Dialogue {
       const sent = await send(roundText(next, { prompt: opening, news, ...limits }));
       opening = "";
       if (sent.kind === "exhausted" || sent.kind === "stopped") return await this.#abandon(sent);
-      if (sent.kind === "completed") toolCalls.push(...sent.toolCalls);
+      if (sent.kind === "completed") for (const call of sent.toolCalls) toolCalls.push(call);
       const turn = await this.#execute(sent, rounds.mode);
       problem = turn.kind === "rejected" ? turn.problems[0] : undefined;
       next = rounds.next(turn);

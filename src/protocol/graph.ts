@@ -137,7 +137,7 @@ export class ActionGraph {
     );
     for (const one of all) {
       one.cancelReason ??= reason;
-      all.push(...one.members);
+      for (const member of one.members) all.push(member);
     }
     for (const one of all) {
       if (one.state.status === "waiting") this.settle(one, { status: "cancelled", reason });

@@ -39,7 +39,8 @@ export function workFailures(
       continue;
     }
     free.delete(work);
-    failures.push(...compare(item, work).map((text) => `${item.place}: ${nameOf(work)} ${text}.`));
+    for (const text of compare(item, work))
+      failures.push(`${item.place}: ${nameOf(work)} ${text}.`);
   }
   for (const work of free) {
     if (work.runs === 0) continue;

@@ -24,7 +24,9 @@ export function actionGantt({ ended, actionCount }: ActionsView): ActionGantt | 
   const chosen = mostTelling(ended);
   const times = chosen.flatMap(({ startedAt, endedAt }) => [startedAt ?? endedAt, endedAt]);
   if (times.length === 0) return undefined;
-  const span = Math.max(...times) - Math.min(...times);
+  const span =
+    times.reduce((last, time) => Math.max(last, time)) -
+    times.reduce((first, time) => Math.min(first, time));
   const head = [
     "gantt",
     "  dateFormat x",

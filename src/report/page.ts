@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { PortalBoot } from "./boot.ts";
 
 export interface PageFiles {
@@ -39,8 +40,12 @@ function readPageFiles(folder: string): PageFiles | undefined {
       script: readFileSync(join(folder, "page.js"), "utf8"),
       style: readFileSync(join(folder, "page.css"), "utf8"),
     };
-  } catch {
-    return undefined;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new Error(`The files of the page can't be read: ${errorMessage(error)}`, {
+      cause: error,
+    });
   }
 }
 

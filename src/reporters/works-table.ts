@@ -101,7 +101,7 @@ function statusTone({ status }: WorkView): Tone {
 /** A column of width 0 is left out. */
 function columnWidths(rows: readonly (readonly string[])[], width: number): number[] {
   const widths = header.map((_, column) =>
-    Math.max(...rows.map((cells) => stringWidth(cells[column] ?? ""))),
+    rows.reduce((widest, cells) => Math.max(widest, stringWidth(cells[column] ?? "")), 0),
   );
   const task = widths[TASK] ?? 0;
   const roomForTask = (): number => {

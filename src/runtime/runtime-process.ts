@@ -10,11 +10,13 @@ import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilo
 import type { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate as nextRound } from "node:timers/promises";
 import type { Clock } from "../events/clock.ts";
 import { endOf } from "../events/cut.ts";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { isRunning, residentBytes, sendSignal, waitUntilGone } from "../platform/processes.ts";
 import { errorMessage } from "../platform/system-error.ts";
+import { boundedMessages } from "./bounded-messages.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
 import { bestEffort, unless, within, type Occasion } from "../events/waiting.ts";
 import type { Authentication } from "./runtime-environment.ts";
@@ -243,8 +245,10 @@ export class RuntimeProcess implements RuntimeLife {
       await waitUntilGone([this.#pid], 2_000);
     }
     if (this.#stage.at === "stopping") this.#stage = { at: "stopped" };
-    this.#restore();
     await removeDirectory(this.#options.directory).catch(() => undefined);
+    // The writer of a child that was not started fails a moment after its start has failed.
+    await nextRound();
+    this.#restore();
   }
 
   /**
@@ -263,6 +267,8 @@ export class RuntimeProcess implements RuntimeLife {
     }
     this.#child = child;
     this.#pid = child.pid;
+    // The SDK has not connected to it yet.
+    if (child.stdout !== null) child.stdout = boundedMessages(child.stdout);
     child.stderr?.removeAllListeners("data");
     child.stderr?.on("data", (data: Buffer) => {
       this.#errors = endOf(this.#errors + data.toString(), 4096);

@@ -24,6 +24,8 @@ export interface Call {
   since: number;
   /** Of an open command: its shell was seen, so if no shell runs now, it has ended. */
   begun: boolean;
+  /** Of an open command: when its shell first wrote something. */
+  spokeAt: number | undefined;
   /** Of an open command: its call has ended, but not its shell. */
   leftRunning: boolean;
   /** Of an open command: it was judged by paths. */
@@ -47,6 +49,7 @@ export function announcedCall(
     state: "announced",
     repeated: false,
     begun: false,
+    spokeAt: undefined,
     leftRunning: false,
     byPaths: false,
     ...at,

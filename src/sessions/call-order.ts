@@ -26,6 +26,11 @@ const waitMs = 600_000;
 const leftRunningMs = 5_000;
 /** A command that was allowed and of which no shell was seen since. */
 const notBegunMs = 30_000;
+/**
+ * A shell that has written something and was not seen since has ended, but not at once: what it wrote may be a warning
+ * of its own (of a locale that is missing, say), some milliseconds before the command begins.
+ */
+const spokenMs = 1_000;
 /** From the announcement of a command to its request it takes some milliseconds; one with bad arguments never asks. */
 const announcedMs = 2_000;
 /** An edit of a sub-agent is prepared at an unknown time before we hear of it; it takes some milliseconds. */
@@ -123,7 +128,7 @@ export class CallOrder {
         return this.#announce(event);
       case "tool.execution_partial_result": {
         const call = this.#calls.get(event.data.toolCallId);
-        if (call !== undefined) call.begun = true;
+        if (call !== undefined) call.spokeAt ??= this.#options.clock.now();
         this.#lookForOthers();
         return;
       }
@@ -363,7 +368,10 @@ export class CallOrder {
   async #findOut(): Promise<void> {
     const open = [...this.#open.command];
     if (open.length === 0) return;
-    const begun = open.filter((call) => call.begun);
+    const now = this.#options.clock.now();
+    const begun = open.filter(
+      ({ begun, spokeAt }) => begun || (spokeAt !== undefined && now - spokeAt >= spokenMs),
+    );
     const running = await this.#options.runningShells().catch(() => undefined);
     if (running === undefined) return;
     // Every shell is one of an open command.

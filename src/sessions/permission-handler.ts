@@ -5,6 +5,7 @@ import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import type { CallKind } from "./announced-call.ts";
 import type { CallOrder } from "./call-order.ts";
+import { movedFiles } from "./moved-files.ts";
 import { fromRuntime, namedByRuntime } from "./permission-request.ts";
 import type { PathContext } from "../permissions/paths.ts";
 import { decidePermission, describePermissions } from "../permissions/policy.ts";
@@ -25,7 +26,8 @@ export interface PermissionHandlerOptions {
 }
 
 /** How permissions look at files. */
-type FileView = Omit<PathContext, "workingDirectory"> & Pick<PermissionContext, "isOfRun">;
+type FileView = Omit<PathContext, "workingDirectory"> &
+  Pick<PermissionContext, "isOfRun" | "wasMoved" | "onMove">;
 
 export const realFiles: FileView = {
   realpath: realpathSync.native,
@@ -40,12 +42,17 @@ export const realFiles: FileView = {
   isOfRun: isInRunFolder,
 };
 
+function filesOf({ workingDirectory }: PermissionHandlerOptions): FileView {
+  return { ...realFiles, ...movedFiles(workingDirectory) };
+}
+
 type Handler<T> = (request: PermissionRequest) => T;
 
 export function permissionHandler(
   options: PermissionHandlerOptions,
 ): Handler<PermissionRequestResult> {
-  const { permissions, workingDirectory, kept = [], readable = [], files = realFiles } = options;
+  const { permissions, workingDirectory, kept = [], readable = [] } = options;
+  const { files = filesOf(options) } = options;
   const context = { workingDirectory, kept, readable, ...files };
   const refuse = refusals(options);
   return (request) => {
@@ -59,14 +66,15 @@ export function orderedPermissionHandler(
   options: PermissionHandlerOptions,
   order: CallOrder,
 ): Handler<Promise<PermissionRequestResult>> {
-  const { files = realFiles } = options;
+  const { files = filesOf(options) } = options;
+  const { wasMoved } = files;
   /** How often the policy has asked the file system. */
   let looks = 0;
   const looking =
-    <T>(ask: (path: string) => T) =>
-    (path: string): T => {
+    <A extends unknown[], T>(ask: (...path: A) => T) =>
+    (...path: A): T => {
       looks += 1;
-      return ask(path);
+      return ask(...path);
     };
   const handle = permissionHandler({
     ...options,
@@ -75,6 +83,7 @@ export function orderedPermissionHandler(
       realpath: looking(files.realpath),
       isThere: looking(files.isThere),
       linkTarget: looking(files.linkTarget),
+      ...(wasMoved === undefined ? {} : { wasMoved: looking(wasMoved) }),
     },
   });
   const refuse = refusals(options);

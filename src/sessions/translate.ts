@@ -109,15 +109,14 @@ export class Translator {
 
   #reasoningDelta(reasoningId: string, text: string): SessionActivity[] {
     if (this.#ended.has(reasoningId)) return [];
-    const activities: SessionActivity[] = [];
+    let activities: readonly SessionActivity[] = [];
     if (this.#reasoning?.id !== reasoningId) {
       // A new id while another is open: the runtime asks the model again.
-      activities.push(...this.#closeTexts(), { kind: "reasoning.started", reasoningId });
+      activities = [...this.#closeTexts(), { kind: "reasoning.started", reasoningId }];
       this.#reasoning = { id: reasoningId, text: "" };
     }
     this.#reasoning.text += text;
-    activities.push({ kind: "reasoning.delta", reasoningId, text });
-    return activities;
+    return [...activities, { kind: "reasoning.delta", reasoningId, text }];
   }
 
   /** Comes after the message; news only when nothing was streamed. */
@@ -149,16 +148,13 @@ export class Translator {
 
   #wholeMessage(event: Extract<SessionEvent, { type: "assistant.message" }>): SessionActivity[] {
     const { messageId, content } = event.data;
-    const activities: SessionActivity[] = [];
-    if (this.#ended.has(messageId)) return activities;
-    activities.push(...this.#closeReasoning());
+    if (this.#ended.has(messageId)) return [];
+    const before = this.#closeReasoning();
     // An answer that is only tool calls has no message to tell of.
-    if (content !== "" || this.#message?.id === messageId) {
-      activities.push(...this.#startMessage(messageId));
-      if (this.#message !== undefined) this.#message.text = content;
-      activities.push(...this.#closeMessage());
-    }
-    return activities;
+    if (content === "" && this.#message?.id !== messageId) return before;
+    const started = this.#startMessage(messageId);
+    if (this.#message !== undefined) this.#message.text = content;
+    return [...before, ...started, ...this.#closeMessage()];
   }
 
   #toolStarted(event: Extract<SessionEvent, { type: "tool.execution_start" }>): SessionActivity[] {

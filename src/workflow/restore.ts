@@ -228,7 +228,9 @@ function replayed(
 function differenceOf(before: StepEvent, now: StepEvent): string | undefined {
   const { step, activity } = before;
   if (before.type !== now.type || step !== now.step || before.file !== now.file)
-    return otherwise(`Step ${step} was ${activity}, and would now be ${now.activity}.`);
+    return otherwise(
+      `Step ${step} was ${activity}, and would now be step ${now.step}, ${now.activity}.`,
+    );
   if (activity !== now.activity)
     return otherwise(`Step ${step} was ${activity}, and would now be ${now.activity}.`);
   if (before.type === "step.ended" && now.type === "step.ended") {

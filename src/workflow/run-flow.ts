@@ -24,6 +24,7 @@ import type { MadeDecision } from "../events/decision.ts";
 import { limitText, type LimitScope } from "../events/exceeded-limit.ts";
 import { errorToDetailedString } from "../events/error-detail.ts";
 import type { EffectResult, ShellState } from "../events/step.ts";
+import type { Breath } from "../platform/breath.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { Agents } from "./agents.ts";
 import { missingAnswer, type Answers, type Asker } from "./ask.ts";
@@ -55,8 +56,8 @@ export interface FlowRun {
   readonly restored?: Restored | undefined;
   /** Called with the end of the workflow, unless it is interrupted. */
   readonly onResult?: ((result: FlowResult) => void) | undefined;
-  /** Lets others work. */
-  readonly breathe: () => Promise<void>;
+  /** For many activities that wait for nothing. */
+  readonly breath: Pick<Breath, "isDue" | "take">;
 }
 
 export interface FlowResult {
@@ -92,9 +93,6 @@ export async function runFlow(run: FlowRun, context: FlowContext): Promise<FlowE
   return end;
 }
 
-/** After so many steps without an effect, others get their turn. */
-const STEPS_AT_ONCE = 50;
-
 class FlowRunner {
   readonly #run: FlowRun;
   readonly #context: FlowContext;
@@ -121,16 +119,16 @@ class FlowRunner {
   }
 
   async run(): Promise<FlowEnd> {
-    const { workflow, environment, limits, scripts, variables, breathe } = this.#run;
+    const { workflow, environment, limits, scripts, variables, breath } = this.#run;
     const { work, ports, userInput } = this.#context;
     const machine = workflowMachine(workflow, { environment, limits, tags: scripts.tags });
     let state = machine.start(variables, userInput);
     let effect: Effect = { kind: "pass" };
     const log = new StepLog(work, state, (event) => ports.emit(event));
-    for (let steps = 1; ; steps += 1) {
+    for (;;) {
       const known = this.#restoring?.result(effect);
       const restored = known !== undefined;
-      if (steps % STEPS_AT_ONCE === 0) await breathe();
+      if (breath.isDue) await breath.take();
       log.asks(effect, restored);
       const result = known ?? (await this.#perform(effect, state, log.step));
       log.received(result);

@@ -103,6 +103,35 @@ describe("a step that is canceled", () => {
   });
 });
 
+it("a step whose log nobody reads any more ends as one that is canceled", async (t) => {
+  const server = await startModelServer(() => ({ text: "Done." }));
+  t.after(() => server.close());
+  const task = { prompt: "go", model: { category: "driving" } };
+  const iteration = { kind: "Ref", taskId: "t" };
+  const entry = {
+    models: { driving: "m1" },
+    tasks: { t: task },
+    limits: { loopIterations: 10_000, modelCalls: 10_000 },
+    jobs: { hello: { work: { kind: "Loop", preCondition: [true, iteration], body: iteration } } },
+  };
+  const { path } = await makeWorkspace(t, { "e.json": JSON.stringify(entry) });
+  const step = await startStep(t, {
+    workspace: path,
+    inputs: {
+      entry: "e.json",
+      "html-report": "out/report.html",
+      "provider-base-url": server.baseUrl,
+    },
+  });
+  await step.printed("::endgroup::");
+  step.stopReading();
+  const result = await step.ended;
+  assert.equal(result.code, 1);
+  assert.equal(result.outputs["result"], "cancelled");
+  assert.match(result.outputs["reason"] ?? "", /^the log can't be written: .*EPIPE/);
+  assert.deepEqual(await reported(path), [["hello", "canceled"]]);
+});
+
 describe("the post step", () => {
   it("ends what a killed step left, and no other process", async (t) => {
     const { step, mark, path } = await startWaiting(t);

@@ -153,6 +153,15 @@ describe("the commit that is checked out", () => {
     assert.equal(await is(), "unknown");
   });
 
+  it("is unknown, and no outer one stands for it, where .git can't be looked at", async (t) => {
+    const outer = await makeRepository(t);
+    const root = join(outer.path, "in");
+    await mkdir(root);
+    await symlink(".git", join(root, ".git"));
+    assert.deepEqual(await checkoutOf(root), { root, commit: undefined });
+    assert.deepEqual(await checkoutOf(join(root, "deeper")), { root, commit: undefined });
+  });
+
   it("is unknown where we may not look", { skip: process.getuid?.() === 0 }, async (t) => {
     const repository = await makeRepository(t);
     await chmod(join(repository.path, ".git"), 0);

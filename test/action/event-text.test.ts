@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { cleanEventText, MAX_EVENT_TEXT } from "../../src/action/event-text.ts";
+import { cpuTime } from "../rig/growth.ts";
 
 const clean = (text: string): string => cleanEventText(text).text;
 
@@ -49,9 +50,12 @@ describe("the text of an event", () => {
     });
   });
 
-  it("is cleaned in linear time", { timeout: 5_000 }, () => {
-    assert.equal(clean("<!---->".repeat(300_000)), "");
-    assert.equal(clean("<!--".repeat(500_000)), "");
-    assert.equal(clean(`${"<".repeat(50_000)}x`).length, 50_001);
+  it("is cleaned in linear time", () => {
+    const took = cpuTime(() => {
+      assert.equal(clean("<!---->".repeat(300_000)), "");
+      assert.equal(clean("<!--".repeat(500_000)), "");
+      assert.equal(clean(`${"<".repeat(50_000)}x`).length, 50_001);
+    });
+    assert.ok(took < 5_000, `${took} ms`);
   });
 });

@@ -1,6 +1,6 @@
 /** Whole steps of entries that declare programs: which of them are started where another commit is checked out. */
 import assert from "node:assert/strict";
-import { chmod, readFile, symlink } from "node:fs/promises";
+import { chmod, readFile, rm, symlink } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { describe, it } from "node:test";
 import { fixture } from "../calls/mcp-rig.ts";
@@ -56,6 +56,8 @@ const theirs = {
     'import fs from "node:fs"; export default () => fs.writeFileSync("ran", "evil");\n',
   "scripts/build.tool.yml": "run: [echo evil > ran]\n",
   "package.json": '{ "scripts": { "x": "echo evil > ran" } }\n',
+  "index.js": 'require("node:fs").writeFileSync(`${__dirname}/ran`, "evil");\n',
+  "server/index.js": 'require("node:fs").writeFileSync(`${__dirname}/../ran`, "evil");\n',
   "run-me": "#!/bin/sh\necho evil > ran\n",
 };
 
@@ -164,6 +166,23 @@ describe("where another commit is checked out", () => {
     assert.equal(await ran(workspace), "nothing");
   });
 
+  it("a server that is in a folder of the checkout, or is loaded by an option, is not started", async (t) => {
+    const { path } = await makeWorkspace(t);
+    const link = join(path, "checkout");
+    for (const args of [
+      [link],
+      [`${link}/server`],
+      [`${link}/server/index`],
+      [`--import=${link}/scripts/x.mjs`, fixture, "where"],
+    ]) {
+      const { workspace, step } = await forked(t, { mcpServers: { s: { command: node, args } } });
+      await rm(link, { force: true });
+      await symlink(workspace.path, link);
+      assertRefused(await step(), /`mcpServers.s` starts /);
+      assert.equal(await ran(workspace), "nothing");
+    }
+  });
+
   it("any other server starts in an empty folder, where nothing of the checkout is", async (t) => {
     const mcpServers = { s: { command: node, args: [fixture, "where"] } };
     const { workspace, step } = await forked(t, { mcpServers });
@@ -200,6 +219,9 @@ describe("a second checkout in the workspace", () => {
       tools: {
         x: { command: ["node", "pr/scripts/x.mjs"] },
         y: { module: "linked/x.ts" },
+        z: { command: ["node", "pr/server"] },
+        v: { command: ["node", "--import=./pr/scripts/x.mjs", "scripts/x.mjs"] },
+        w: { command: ["node", "--import=./scripts/x.mjs", "pr/scripts/x.mjs"] },
       },
       mcpServers: { s: { command: node, args: ["pr/scripts/x.mjs"] } },
     });
@@ -210,6 +232,9 @@ describe("a second checkout in the workspace", () => {
     assertNothingRanBut(tried, [
       new RegExp(`\`tools.x\` runs pr/scripts/x.mjs.*not at ${sha}`),
       /`tools.y` runs linked\/x.ts/,
+      /`tools.z` runs pr\/server\/index.js/,
+      /`tools.v` runs pr\/scripts\/x.mjs/,
+      /`tools.w` runs pr\/scripts\/x.mjs/,
       /`mcpServers.s` runs pr\/scripts\/x.mjs/,
     ]);
     assert.equal(await ran(workspace), "nothing");

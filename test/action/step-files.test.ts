@@ -74,4 +74,15 @@ describe("the files of a step", () => {
     const result = await play(t, "echo A=1 >> step/env", { env: "GITHUB_ENV" }, given);
     assert.equal(result.code, 0, result.raw);
   });
+
+  it("are not read to their end where they have none", async (t) => {
+    if (process.platform !== "linux") return t.skip("needs /dev/full");
+    const workspace = await makeWorkspace(t, files);
+    for (const name of ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"]) {
+      const env = { [name]: "/dev/full" };
+      const result = await runStep(t, { workspace: workspace.path, inputs, env });
+      assert.match(result.raw, /ENOSPC/);
+      assert.equal(result.code, name === "GITHUB_OUTPUT" ? 1 : 0, result.raw);
+    }
+  });
 });

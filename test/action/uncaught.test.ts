@@ -27,3 +27,28 @@ test("a step can't be made to issue a command by an error that nothing catches",
   );
   assert.match(result.summary, /This is a bug in agent-jobs/);
 });
+
+test("a step ends at once if it can't report an error that nothing catches without the next one", async (t) => {
+  const workspace = await makeWorkspace(t, {
+    ...files,
+    "throws.cjs": `let thrown = 0;
+    const fail = () => {
+      if (++thrown > 1_000) process.kill(process.pid, "SIGKILL");
+      process.nextTick(() => { throw new Error("again"); });
+    };
+    process.on("newListener", (name) => {
+      if (name === "uncaughtException") setImmediate(() => {
+        const { write } = process.stdout;
+        process.stdout.write = (...given) => { fail(); return write.apply(process.stdout, given); };
+        fail();
+      });
+    });`,
+  });
+  const result = await runStep(t, {
+    workspace: workspace.path,
+    inputs,
+    env: { NODE_OPTIONS: `--require=${workspace.path}/throws.cjs` },
+  });
+  assert.equal(result.code, 1);
+  assert.equal(result.outputs["result"], "failure");
+});

@@ -106,3 +106,13 @@ test("on a pipe, data keeps its control characters, and JSON is the same JSON", 
   const { stdout } = await printed({}, (output) => output.printJson([text]));
   assert.deepEqual(JSON.parse(stdout), [text]);
 });
+
+test("what is meant as a command has no secret, control sequence or second command in it", async () => {
+  const { stdout } = await printed({ inActions: true }, (output) =>
+    output.printCommand(`::error file=a::before ${secret} \u001b[2J ##[error]x \u202e after`),
+  );
+  assert.match(stdout, /^::error file=a::before .* after\n$/u);
+  assert.ok(!stdout.includes(secret) && !stdout.includes("##["), stdout);
+  // eslint-disable-next-line no-control-regex
+  assert.doesNotMatch(stdout, /[\u001b\u202e]/u);
+});

@@ -66,6 +66,29 @@ describe("runWorkflow", () => {
     assert.match(reason ?? "", /FAILED/);
   });
 
+  it("yields to the event loop while activities follow one another that wait for nothing", async (t) => {
+    const text = `---\nlimits:\n  activityHits: 500\n---\n${workflowText("START --> SET_A[A=a] --> SET_A")}`;
+    const { run } = await makeRun(t, text);
+    let round = 0;
+    const count = (): void => {
+      round += 1;
+      next = setImmediate(count);
+    };
+    let next = setImmediate(count);
+    t.after(() => clearImmediate(next));
+    const rounds = new Set<number>();
+    let steps = 0;
+    const report = (event: RunEvent): void => {
+      if (event.type !== "step.started") return;
+      steps += 1;
+      rounds.add(round);
+    };
+    const { reason } = await run({ reporters: [{ name: "rounds", report }] });
+    assert.match(reason ?? "", /activityHits/);
+    assert.ok(steps >= 500);
+    assert.ok(rounds.size > 1);
+  });
+
   it("sends prompts, and passes every event to the reporters and the journal", async (t) => {
     const server = await startModelServer(({ prompt }) => ({ text: `You said: ${prompt}` }));
     t.after(() => server.close());
@@ -141,6 +164,22 @@ describe("runWorkflow", () => {
     // A program without types.
     const misspelt: object = { params, jurnal: "a" };
     await assert.rejects(run(misspelt), TypeError);
+    for (const [field, value] of Object.entries({
+      rerun: "false",
+      resume: 5,
+      journal: true,
+      history: ["a"],
+      params: ["Ada"],
+      userInput: 5,
+      workingDirectory: "",
+      signal: {},
+    })) {
+      await assert.rejects(
+        run({ params, [field]: value }),
+        (error) => error instanceof TypeError && error.message.includes(`: ${field} must`),
+        field,
+      );
+    }
     const prompts = await makeRun(
       t,
       workflowText("START --> PROMPT_A[User Hi]", "## User Hi\n\nHi\n"),

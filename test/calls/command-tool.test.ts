@@ -327,6 +327,7 @@ test("a tool can end in an orderly way when it is canceled", async (t) => {
       setInterval(() => {}, 1000);
     `),
     },
+    { graceMs: 30_000 },
   );
   const call = await start("tidy");
   await call.said("started");

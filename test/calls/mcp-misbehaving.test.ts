@@ -1,8 +1,11 @@
 /** Servers that break the protocol, end, hang or say too much: each is a failure of its own, and nothing else. */
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { waitUntilGone } from "../../src/platform/processes.ts";
-import { longestResult } from "../../src/calls/mcp-result.ts";
+import { outcomeOf } from "../../src/calls/mcp-result.ts";
+import { longestResult } from "../../src/calls/tool-output.ts";
+import { createRedactor } from "../../src/events/redact.ts";
 import { call, failure, makeMcpRig, never, ready, reasonOf, toolNamed, value } from "./mcp-rig.ts";
 
 const names = (found: { readonly tools: readonly { readonly name: string }[] }): string[] =>
@@ -128,10 +131,24 @@ test("a result of more than 10 MB fails its call and not the server", async (t) 
   const rig = await makeMcpRig(t);
   const found = await rig.run().toolsOf("docs", rig.misbehaving("big"), never);
   const tool = toolNamed(found, "docs/call");
-  assert.equal(failure(await call(tool)), "The result has 20 MB, more than 10 MB.");
-  assert.equal(failure(await call(tool)), "The result has 20 MB, more than 10 MB.");
+  assert.match(failure(await call(tool)), /The answer of the server has more than 12 MB\./);
+  assert.match(failure(await call(tool)), /The answer of the server has more than 12 MB\./);
   assert.equal(rig.log().filter((line) => line.startsWith("start")).length, 1);
-  assert.equal(longestResult, 10 * 1024 * 1024);
+});
+
+test("a reason of more than 10 MB is not shown: a secret would be cut before it is masked", async () => {
+  const secret = randomBytes(50_000).toString("hex");
+  const text = secret.repeat(Math.ceil(longestResult / secret.length));
+  const redactor = createRedactor([secret]);
+  const result = { isError: true, content: [{ type: "text" as const, text }] };
+  const outcome = await outcomeOf(result, redactor.stream);
+  assert.equal(outcome.kind, "failed");
+  assert.ok(!JSON.stringify(outcome).includes(secret.slice(0, 100)));
+  const shorter = { ...result, content: [{ type: "text" as const, text: `No: ${secret}` }] };
+  assert.deepEqual(await outcomeOf(shorter, redactor.stream), {
+    kind: "failed",
+    reason: "No: ***",
+  });
 });
 
 test("a result that is nested 5,000 deep settles its call", async (t) => {
@@ -214,7 +231,8 @@ test("a server that says it only reads is taken at its word, and a changed list 
 });
 
 test("a server that ignores the end of its stdin and SIGTERM is ended with its children", async (t) => {
-  const rig = await makeMcpRig(t);
+  // Long enough for a busy machine to tell it of the signal.
+  const rig = await makeMcpRig(t, { graceMs: 2_000 });
   ready(await rig.run().toolsOf("docs", rig.misbehaving("stubborn"), never));
   const pids = rig.pids();
   assert.equal(pids.length, 2);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
@@ -249,7 +250,9 @@ describe("agent-jobs list, chart, schema, help", () => {
         { type: "budget.changed", at: 3, runId: "one" },
       ]).join(""),
       "good.yml": good,
+      "folder.jsonl/.keep": "",
     });
+    execFileSync("mkfifo", [join(cwd, "pipe.jsonl")]);
     const draw = (...args: string[]): ReturnType<typeof runCli> =>
       runCli(["chart", ...args], { cwd });
     const last = await draw("--journal", "whole.jsonl");
@@ -271,6 +274,8 @@ describe("agent-jobs list, chart, schema, help", () => {
       [["--journal", "empty.jsonl"], /empty\.jsonl contains no run/],
       [["--journal", "other.txt"], /^agent-jobs: other\.txt is not a journal\.\n$/],
       [["--journal", "none.jsonl"], /Can't read the journal none\.jsonl: ENOENT/],
+      [["--journal", "folder.jsonl"], /Can't read the journal folder\.jsonl: it is a folder/],
+      [["--journal", "pipe.jsonl"], /Can't read the journal pipe\.jsonl: it is not a regular file/],
       [["--journal", "whole.jsonl", "--run", "three"], /no run "three"\. .*one, two\./],
       [["good.yml", "--journal", "whole.jsonl"], /an entry or a journal, not both/],
       [["good.yml", "--run", "one"], /--run requires --journal/],

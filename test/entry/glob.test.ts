@@ -5,6 +5,7 @@ import picomatch from "picomatch";
 import { partsMatch, readGlob } from "../../src/entry/glob.ts";
 import { DiagnosticsError } from "../../src/document/diagnostic.ts";
 import { validateEntry } from "../../src/entry/prepare.ts";
+import { cpuTime } from "../rig/growth.ts";
 
 function matches(glob: string, path: string, anyCase = false): boolean {
   const read = readGlob(glob);
@@ -84,10 +85,11 @@ describe("a glob", () => {
 
   it("with many wildcards takes no time", () => {
     for (const glob of ["*a*a*a*a*b", "**/a/**/a/**/a/**/b", `${"*a".repeat(400)}b`]) {
-      const begin = performance.now();
-      assert.equal(matches(glob, "a".repeat(4_000)), false);
-      assert.equal(matches(glob, "a/".repeat(2_000)), false);
-      assert.ok(performance.now() - begin < 2_000, glob);
+      const took = cpuTime(() => {
+        assert.equal(matches(glob, "a".repeat(4_000)), false);
+        assert.equal(matches(glob, "a/".repeat(2_000)), false);
+      });
+      assert.ok(took < 4_000, glob);
     }
   });
 });

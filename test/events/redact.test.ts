@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { inspect } from "node:util";
 import * as fc from "fast-check";
 import { createRedactor } from "../../src/events/redact.ts";
+import { cpuTime } from "../rig/growth.ts";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const base64url = (text: string): string => Buffer.from(text).toString("base64url");
@@ -390,10 +391,10 @@ test("the time is linear in the text, also for texts made to be slow", () => {
     "😀",
     "secret number ",
   ]) {
-    const started = performance.now();
-    text(piece.repeat(size / piece.length));
-    text(`-----BEGIN PRIVATE KEY-----${piece.repeat(size / piece.length)}`);
-    const took = performance.now() - started;
+    const took = cpuTime(() => {
+      text(piece.repeat(size / piece.length));
+      text(`-----BEGIN PRIVATE KEY-----${piece.repeat(size / piece.length)}`);
+    });
     assert.ok(took < 4000, `${JSON.stringify(piece)} took ${took} ms`);
   }
 });

@@ -18,6 +18,7 @@ const judge = {
   isFolder: no,
   expanded: new Set<string>(),
   moved: false,
+  wasMoved: no,
 };
 const times =
   (text: string) =>

@@ -356,7 +356,10 @@ test("a job is green only if it is, whatever the model answers", async (t) => {
       loopIterations: LOOP_ITERATIONS,
       ...(one.modelCalls === undefined ? {} : { modelCalls: one.modelCalls }),
     };
-    const played = await runOn(rig, { ...entryOf(one), modelId, limits, permissions: "all" });
+    // When the time of a long search is over, a job still runs.
+    const { signal } = t;
+    const setup = { ...entryOf(one), modelId, limits, signal, permissions: "all" } as const;
+    const played = await runOn(rig, setup);
     playing.delete(modelId);
     const reason = played.outcome.kind === "succeeded" ? "" : played.outcome.reason;
     assert.equal(

@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import * as fc from "fast-check";
 import { decideShell, matches } from "../../src/permissions/commands.ts";
 import { readShell } from "../../src/permissions/shell-reading.ts";
+import { cpuTime } from "../rig/growth.ts";
 
 function allowed(line: string, ...patterns: string[]): boolean {
   const allow = patterns.filter((pattern) => !pattern.startsWith("!"));
@@ -438,9 +439,10 @@ describe("properties", () => {
   }
 
   it("matching is fast, also for hostile patterns and long lines", () => {
-    const start = performance.now();
-    assert.equal(matches(["a".repeat(50_000)], "*a*a*a*b"), false);
-    readShell(`x ${"'y' ".repeat(50_000)}`);
-    assert.ok(performance.now() - start < 2_000, `${performance.now() - start} ms`);
+    const took = cpuTime(() => {
+      assert.equal(matches(["a".repeat(50_000)], "*a*a*a*b"), false);
+      readShell(`x ${"'y' ".repeat(50_000)}`);
+    });
+    assert.ok(took < 4_000, `${took} ms`);
   });
 });

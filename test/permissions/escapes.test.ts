@@ -210,6 +210,37 @@ describe("an option that is not known to be harmless", () => {
   });
 });
 
+describe("a command that only prints", () => {
+  for (const line of [
+    "printf %n PATH",
+    "printf 'ab%n' PATH",
+    "printf '%s%-010.5ln' x PATH",
+    "printf -- '%*n' 1 PATH",
+    "echo ../x/*",
+    "echo linked/*",
+    "basename -a linked/?",
+    "printf %s linked/[a-z]*",
+  ]) {
+    it(`sets no variable and lists no folder: ${line}`, () => {
+      const [name = ""] = line.split(" ");
+      assert.equal(allowed(line, `${name} *`), false);
+      assert.equal(allowed(line, `${name} **`), true, "two stars: any arguments");
+    });
+  }
+
+  it("prints text", () => {
+    for (const line of [
+      "printf '%s\\n' a",
+      "printf '100%%\\n'",
+      "echo 'a*' 100%n",
+      "printf '%d new'",
+    ]) {
+      const [name = ""] = line.split(" ");
+      assert.equal(allowed(line, `${name} *`), true, line);
+    }
+  });
+});
+
 describe("a wildcard inside a word", () => {
   const cases: readonly (readonly [line: string, pattern: string, expected: boolean])[] = [
     ["node scripts/a.js", "node scripts/*.js", true],
@@ -355,6 +386,34 @@ describe("a denial", () => {
       assert.equal(denied(line, "rm -rf"), false, line);
     assert.equal(denied("tar -xzf x", "tar -xf"), true);
     assert.equal(denied("find . -type f -exec x", "find -executable"), false);
+  });
+  it("finds a long option with a value, or abbreviated", () => {
+    for (const line of [
+      "git push --force",
+      "git push --force=x",
+      "git push --forc",
+      "git push --for=x",
+      "git push origin --FORCE",
+    ])
+      assert.equal(denied(line, "git push --force"), true, line);
+    assert.equal(denied("tool --x=1", "tool --x"), true);
+    for (const line of ["git push --fo", "git push --forced", "git push force", "git push -force"])
+      assert.equal(denied(line, "git push --force"), false, line);
+  });
+  it("finds a word behind any others where a star stands between", () => {
+    assert.equal(denied("git a b c push", "git * push"), true);
+    assert.equal(denied("git a b c pull", "git * push"), false);
+    assert.equal(denied("git a push", "git push"), false);
+  });
+  it("finds a command however deep it is inside of others, or refuses to look", () => {
+    let line = "git push";
+    for (let depth = 0; depth < 11; depth += 1) {
+      assert.equal(denied(line, "git push"), true, `${depth}`);
+      line = `sh -c '${line.replaceAll("'", "'\\''")}'`;
+      if (line.length > 30_000) break;
+    }
+    assert.equal(denied("sh -c 'x $(y)'", "git push"), true, "a script that only a shell can read");
+    assert.equal(denied("echo 'x $(y)'", "git push"), false, "a text");
   });
   it("leaves the rest alone", () => {
     for (const line of [

@@ -24,6 +24,7 @@ import type { Executed, Scripts } from "../../src/workflow/script-runner.ts";
 import { openGate } from "./engine.ts";
 import { sessionCrash } from "./crashes.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { neverDue } from "./flow.ts";
 import { identity } from "./plan.ts";
 
 export interface FlowSetup {
@@ -179,7 +180,7 @@ export async function playFlow(setup: FlowSetup): Promise<FlowPlayed> {
           restored,
           onResult: (end) => (result = end),
           // A turn of the event loop would be idle time for the clock.
-          breathe: () => Promise.resolve(),
+          breath: neverDue,
         },
         context,
       ),

@@ -14,6 +14,9 @@ import { prompts as usualPrompts } from "../workflow/machine-rig.ts";
 import { filesOf, load, workflowText } from "../workflow/rig.ts";
 import { play, type Played, type Setup } from "./engine.ts";
 
+/** For runs under a fake clock, which goes on as soon as nothing but time is waited for. */
+export const neverDue: FlowRun["breath"] = { isDue: false, take: () => Promise.resolve() };
+
 /** What a script prints, or all that comes of an EXECUTE. */
 export type Shell = (
   scripts: readonly Script[],
@@ -132,7 +135,7 @@ export async function playFlow(flowchart: string, setup: FlowSetup = {}): Promis
           scripts: fake,
           read,
           onResult: (one) => (result = one),
-          breathe: () => Promise.resolve(),
+          breath: neverDue,
         },
         context,
       );

@@ -59,6 +59,8 @@ export interface Step {
   /** Resolves when the raw output holds `text`; rejects if the process ends first. */
   printed(text: string): Promise<void>;
   signal(signal: NodeJS.Signals): void;
+  /** As when the runner is gone: nobody reads what the step prints from now on. */
+  stopReading(): void;
 }
 
 interface Fixture {
@@ -199,6 +201,11 @@ function spawnStep(
     signal(signal) {
       since = Date.now();
       child.kill(signal);
+    },
+    stopReading() {
+      since = Date.now();
+      child.stdout.destroy();
+      child.stderr.destroy();
     },
   };
 }

@@ -238,3 +238,23 @@ test("sessions that share a folder are kept apart as well", async (t) => {
     JSON.stringify(denials(view)),
   );
 });
+
+test("a search by git beside a checkout shows nothing that a link leads to", async (t) => {
+  const { results, run } = await attack(
+    t,
+    { shell: ["git checkout *", "git reset *", "git grep *", "git blame *"] },
+    () =>
+      many(rounds, (n) => {
+        const calls = [
+          bash("git grep -h OUTSIDE -- src"),
+          bash("git checkout --quiet x -- src; git reset --quiet"),
+          bash("git blame src/d/f.txt"),
+          bash("git grep -h -e OUTSIDE"),
+        ];
+        return [...calls.slice(n % 4), ...calls.slice(0, n % 4)];
+      }).flatMap((calls) => [calls, [bash("git checkout --quiet -f main")]]),
+  );
+  assert.doesNotMatch(results.join("\n"), new RegExp(secret));
+  assert.ok(denials(run).some(({ target }) => target.startsWith("git grep")));
+  assert.ok(denials(run).some(({ target }) => target.startsWith("git blame")));
+});

@@ -60,6 +60,39 @@ describe("the order of calls", () => {
     assert.ok(clock.now() < 10_000);
   });
 
+  it("does not take a shell that is starting, and warns of its locale, for a command that has ended", async () => {
+    const runtime = new Runtime();
+    const { clock } = runtime;
+    const order = runtime.session();
+    start(order, "c", "bash");
+    start(order, "v", "view");
+    assert.equal(await order.ask("c", "command"), undefined);
+    let servedAt = Number.NaN;
+    const asked = order.ask("v", "read").then((reason) => {
+      servedAt = clock.now();
+      return reason;
+    });
+    order.accept(event("tool.execution_partial_result", { toolCallId: "c" }));
+    await clock.runUntil(clock.sleep(400));
+    runtime.shells = 1;
+    await clock.runUntil(clock.sleep(5_000));
+    assert.ok(Number.isNaN(servedAt), "it was served beside the command");
+    runtime.shells = 0;
+    assert.equal(await clock.runUntil(asked), undefined);
+  });
+
+  it("waits a moment at most for a command that has ended before its shell was seen", async () => {
+    const runtime = new Runtime();
+    const { clock } = runtime;
+    const order = runtime.session();
+    start(order, "c", "bash");
+    start(order, "v", "view");
+    assert.equal(await order.ask("c", "command"), undefined);
+    order.accept(event("tool.execution_partial_result", { toolCallId: "c" }));
+    assert.equal(await clock.runUntil(order.ask("v", "read")), undefined);
+    assert.ok(clock.now() <= 1_500, `${clock.now()} ms`);
+  });
+
   it("forgets no call because the runtime sends something in the middle of a turn", async () => {
     const runtime = new Runtime();
     const [order, other] = [runtime.session(), runtime.session()];
@@ -116,6 +149,85 @@ describe("the order of calls", () => {
     assert.match(await edited("soon"), /a command has run since this change was prepared/);
     await runtime.clock.runUntil(runtime.clock.sleep(6_000));
     assert.equal(await edited("later"), "");
+  });
+
+  it("refuses a command behind a file tool of the same answer, whichever of them asks first", async () => {
+    const runtime = new Runtime();
+    const order = runtime.session();
+    start(order, "w", "create");
+    start(order, "c", "bash");
+    assert.match((await order.ask("c", "command")) ?? "", /of the same answer/);
+    assert.equal(await order.ask("w", "write"), undefined);
+    start(order, "d", "bash");
+    assert.match((await order.ask("d", "command")) ?? "", /of the same answer/);
+    const reader = runtime.session();
+    start(reader, "v", "view");
+    assert.equal(await reader.ask("v", "read"), undefined);
+    start(reader, "e", "bash");
+    assert.match((await reader.ask("e", "command")) ?? "", /of the same answer/);
+  });
+
+  it("lets no command run beside one that was judged by its paths", async () => {
+    for (const kinds of [
+      ["path-command", "command"],
+      ["command", "path-command"],
+      ["path-command", "path-command"],
+    ] as const) {
+      const runtime = new Runtime();
+      const [order, other] = [runtime.session(), runtime.session()];
+      start(order, "a", "bash");
+      start(other, "b", "bash");
+      assert.equal(await order.ask("a", kinds[0]), undefined);
+      runtime.shells = 1;
+      let served = false;
+      const asked = other.ask("b", kinds[1]).then((reason) => {
+        served = true;
+        return reason;
+      });
+      await runtime.clock.sleep(0, AbortSignal.abort());
+      assert.equal(served, false, kinds.join(" and "));
+      order.withdraw("a");
+      assert.equal(await runtime.clock.runUntil(asked), undefined);
+    }
+    const runtime = new Runtime();
+    const [order, other] = [runtime.session(), runtime.session()];
+    start(order, "a", "bash");
+    start(other, "b", "bash");
+    assert.equal(await order.ask("a", "command"), undefined);
+    assert.equal(await other.ask("b", "command"), undefined, "neither was judged by its paths");
+  });
+
+  it("does not wait for a command of which no shell was ever seen", async () => {
+    const runtime = new Runtime();
+    const [order, other] = [runtime.session(), runtime.session()];
+    start(order, "c", "bash");
+    assert.equal(await order.ask("c", "command"), undefined);
+    start(other, "v", "view");
+    const asked = runtime.clock.runUntil(other.ask("v", "read"));
+    assert.match((await asked) ?? "", /still running/);
+    assert.ok(runtime.clock.now() < 60_000, `${runtime.clock.now()} ms`);
+  });
+
+  it("serves nothing while a turn is being aborted", async () => {
+    const runtime = new Runtime();
+    const order = runtime.session();
+    start(order, "c", "bash");
+    assert.equal(await order.ask("c", "command"), undefined);
+    start(order, "v", "view");
+    const waiting = order.ask("v", "read");
+    order.interrupt();
+    assert.match((await waiting) ?? "", /the turn was canceled/);
+    start(order, "w", "view");
+    assert.match((await order.ask("w", "read")) ?? "", /the turn was canceled/);
+  });
+
+  it("refuses more calls than it keeps", async () => {
+    const runtime = new Runtime();
+    const order = runtime.session();
+    for (let index = 0; index <= 4_096; index += 1) start(order, `v${index}`, "view");
+    assert.equal(await order.ask("v4095", "read"), undefined);
+    const last = await runtime.clock.runUntil(order.ask("v4096", "read"));
+    assert.match(last ?? "", /was not announced/);
   });
 
   it("waits for no announcement after the end of a turn or a session", async () => {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { chmod } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { crashRemedy, crashStatus } from "../../src/events/crash.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -155,16 +157,24 @@ test("a hanging model is a crash after the idle limit, also in mid-stream and wi
 });
 
 test("while a tool runs, silence is no sign of a hang", async (t) => {
-  const rig = await makeRig(t, ({ toolResults }) =>
-    toolResults.length > 0
-      ? { text: "Done." }
-      : { toolCalls: [{ name: "bash", arguments: { command: "sleep 2", description: "d" } }] },
+  const clock = skippingClock();
+  const command = "touch begun; while ! [ -e go ]; do sleep 0.05; done";
+  const rig = await makeRig(
+    t,
+    ({ toolResults }) =>
+      toolResults.length > 0
+        ? { text: "Done." }
+        : { toolCalls: [{ name: "bash", arguments: { command, description: "d" } }] },
+    { clock },
   );
   const session = await rig.open({ permissions: "workspace" });
-  completed(await turn(session, "warm up"));
-  const run = await turn(session, "Go", { idleMs: 700 });
-  assert.equal(completed(run).text, "Done.");
-  assert.ok(run.milliseconds > 2_000);
+  const running = turn(session, "Go", { turnMs: 3_600_000, idleMs: 60_000 });
+  await until(() => existsSync(join(rig.workspace.path, "begun")), "the tool");
+  clock.skip(61_000);
+  // What a silence would have ended by then.
+  await systemClock.sleep(500);
+  await rig.workspace.write("go", "");
+  assert.equal(completed(await running).text, "Done.");
 });
 
 test("a turn that never ends is a crash after its deadline, tools or not", async (t) => {

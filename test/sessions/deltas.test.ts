@@ -57,4 +57,16 @@ describe("deltas", () => {
     await wait(200);
     assert.equal(passed.length, 3);
   });
+
+  it("are passed on at once when they are long, however fast they come", () => {
+    const { deltas, say, passed } = stage();
+    say("a");
+    for (let piece = 0; piece < 130; piece += 1) say("x".repeat(1_024));
+    assert.deepEqual(
+      passed.map((one) => one.length),
+      ["0 a".length, ...[1, 2].map(() => "0 ".length + 65_536)],
+    );
+    deltas.flush();
+    assert.equal(passed.at(-1)?.length, "0 ".length + 2 * 1_024);
+  });
 });

@@ -94,7 +94,7 @@ test("a cancellation ends the script and all that it has started", async (t) => 
 });
 
 test("a program may clean up when it is ended", async (t) => {
-  const rig = await scriptsRig(t, { limits: { commandMinutes: 1 } });
+  const rig = await scriptsRig(t, { limits: { commandMinutes: 1 }, graceMs: 30_000 });
   const script =
     "bash -c \"trap 'echo cleaned; exit' TERM; echo on; while :; do sleep 0.01; done\"";
   const ended = await whenHeard(rig, script, (text) => {

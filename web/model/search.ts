@@ -45,8 +45,8 @@ export function search(model: RunModel, query: string, max = MAX_HITS): Hits {
     for (const block of turn.blocks) if (blockContains(block, contains)) places.push(block);
     if (places.length > max) return { places: places.slice(0, max), more: true };
   }
-  places.push(...others.slice(next));
-  return { places: places.slice(0, max), more: places.length > max };
+  const all = [...places, ...others.slice(next)];
+  return { places: all.slice(0, max), more: all.length > max };
 }
 
 function finder(wanted: string): (text: string) => boolean {

@@ -28,7 +28,7 @@ export function Trend({ runs }: { runs: readonly ListedRun[] }) {
   if (shown.length < 3) return null;
   const valueOf = (run: ListedRun) => (measured === "cost" ? run.cost : run.durationMs);
   const text = measured === "cost" ? formatCost : formatDuration;
-  const most = Math.max(...shown.map(valueOf), Number.MIN_VALUE);
+  const most = shown.reduce((most, run) => Math.max(most, valueOf(run)), Number.MIN_VALUE);
   const average = shown.reduce((sum, run) => sum + valueOf(run), 0) / shown.length;
   const width = shown.length * (BAR + GAP) - GAP;
   const first = Date.parse(shown[0]?.startTime ?? "");

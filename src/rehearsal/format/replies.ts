@@ -34,7 +34,7 @@ export function replyProblems(replies: readonly Located[]): ReplyProblem[] {
       });
       return problems;
     }
-    problems.push(...ownProblems(fields, path));
+    for (const problem of ownProblems(fields, path)) problems.push(problem);
     if (fields.toolResults !== undefined && last?.tools === undefined) {
       problems.push({
         path: [...path, "toolResults"],

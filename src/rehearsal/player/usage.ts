@@ -58,7 +58,7 @@ export function unusedParts({ rule, used, played, given }: PlayedRule): string[]
     );
   }
   for (const turn of rule.turns) {
-    missing.push(...unusedIn(turn, sender ?? "the session", played, given));
+    for (const text of unusedIn(turn, sender ?? "the session", played, given)) missing.push(text);
   }
   return missing;
 }

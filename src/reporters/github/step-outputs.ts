@@ -60,8 +60,10 @@ export function durationMs(view: RunView): number {
   const start = view.startedAt;
   if (start === undefined) return 0;
   if (view.endedAt !== undefined) return Math.max(0, view.endedAt - start);
-  const known = [...view.works.values()].map((work) => elapsedMs(work, work.startedAt ?? start));
-  return Math.max(0, ...known);
+  return [...view.works.values()].reduce(
+    (longest, work) => Math.max(longest, elapsedMs(work, work.startedAt ?? start)),
+    0,
+  );
 }
 
 function resultOf(view: RunView): Result {

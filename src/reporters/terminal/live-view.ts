@@ -192,7 +192,7 @@ export function frame(
   const shown = running.length <= room ? running : running.slice(0, Math.max(0, room - 1));
   const label = Math.min(
     Math.max(8, Math.floor(width * 0.4)),
-    Math.max(0, ...shown.map((work) => stringWidth(runningLabel(work)))),
+    shown.reduce((widest, work) => Math.max(widest, stringWidth(runningLabel(work))), 0),
   );
   const lines = [paint("faint", head)];
   // Works come first: their actions share what room is left.
@@ -201,7 +201,7 @@ export function frame(
     lines.push(workLine(work, now, width, label, mark, paint));
     const actions = actionLines(work, now, width, Math.min(MAX_ACTIONS, left));
     left -= actions.length;
-    lines.push(...actions.map((line) => paint("faint", line)));
+    for (const line of actions) lines.push(paint("faint", line));
   }
   if (shown.length < running.length && room > 0) {
     lines.push(paint("faint", cutTo(`… and ${running.length - shown.length} more`, width)));
@@ -218,7 +218,10 @@ function actionLines(work: WorkView, now: number, width: number, room: number): 
   if (room < 1) return [];
   const running = actionsUnderWay(work);
   const shown = running.length <= room ? running : running.slice(0, Math.max(1, room - 1));
-  const name = Math.max(0, ...shown.map((action) => stringWidth(actionDoing(action))));
+  const name = shown.reduce(
+    (widest, action) => Math.max(widest, stringWidth(actionDoing(action))),
+    0,
+  );
   const lines = shown.map((action) => actionLine(action, now, width, name));
   if (shown.length < running.length && room > 1)
     lines.push(`    … and ${running.length - shown.length} more actions`);

@@ -124,11 +124,10 @@ export function createTerminalReporter(options: TerminalOptions): Reporter {
       if (over) return;
       applyEvent(view, event);
       if (event.type === "run.started") {
-        labelWidth = Math.max(
+        labelWidth = plannedWorks(event.work).reduce(
+          (widest, planned) =>
+            Math.max(widest, stringWidth(workLabel({ ...planned, iteration: 1 }))),
           0,
-          ...plannedWorks(event.work).map((planned) =>
-            stringWidth(workLabel({ ...planned, iteration: 1 })),
-          ),
         );
         // Aligned texts are worth a third of a narrow terminal, not more.
         if (tty) labelWidth = Math.min(labelWidth, Math.floor((stream.columns ?? 80) / 3));

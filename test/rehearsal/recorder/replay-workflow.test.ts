@@ -8,6 +8,7 @@ import type { Work } from "../../../src/entry/model.ts";
 import { flowChartOf } from "../../../src/workflow/flow-chart.ts";
 import { loadWorkflow } from "../../../src/workflow/load-workflow.ts";
 import { runFlow } from "../../../src/workflow/run-flow.ts";
+import { neverDue } from "../../rig/flow.ts";
 import type { Scripts } from "../../../src/workflow/script-runner.ts";
 import { holds } from "../../rig/fuzz.ts";
 import { behaviors, recordAndReplay, type FlowsOf } from "./replay-rig.ts";
@@ -91,7 +92,7 @@ const flowsOf: FlowsOf = (answers) => ({
           answers,
           scripts: noScripts,
           read: () => ({ kind: "failed", reason: "There is no file." }),
-          breathe: () => Promise.resolve(),
+          breath: neverDue,
         },
         context,
       ),

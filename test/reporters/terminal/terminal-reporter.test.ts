@@ -327,3 +327,11 @@ test("quiet stays silent in a log, and has one line that moves on a terminal", a
   emit({ type: "run.ended", outcome: { kind: "succeeded" } });
   assert.equal(screen.text(), "job j succeeded\n");
 });
+
+test("the start of a job of 200,000 works is reported", () => {
+  const [started] = samples.story();
+  assert.ok(started?.type === "run.started" && started.work.kind !== "Flow");
+  const works = Array.from({ length: 200_000 }, () => started.work);
+  const text = run([{ ...started, work: { kind: "Seq", works } }]);
+  assert.match(text, /^00:00 job nightly started: \d+ works in repo\n$/);
+});

@@ -1,0 +1,28 @@
+/**
+ * In which folders an allowed command may have replaced files with links. Most commands of git notice such a link;
+ * `git grep` and `git rm` follow it, and their paths don't tell where they go. For all sessions of the process.
+ */
+import { realpathSync } from "node:fs";
+import { isUnder } from "../permissions/paths.ts";
+import type { PermissionContext } from "../permissions/policy.ts";
+
+const folders = new Set<string>();
+
+/** For the policy of sessions and scripts that work in this folder. */
+export function movedFiles(
+  workingDirectory: string,
+): Required<Pick<PermissionContext, "wasMoved" | "onMove">> {
+  const place = realPath(workingDirectory);
+  return {
+    wasMoved: () => [...folders].some((one) => isUnder(one, place) || isUnder(place, one)),
+    onMove: () => void folders.add(place),
+  };
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path;
+  }
+}
