@@ -45,7 +45,7 @@ export function declaredPrograms(job: PreparedJob): readonly DeclaredProgram[] {
         const found = ["", ...endings].map((ending) => path(part) + ending).find(isFile);
         return found === undefined ? [] : [found];
       }),
-      ofOptions: named
+      ofOptions: parts
         .flatMap((part) => /^-[^=]*=(.+)$/s.exec(part)?.slice(1) ?? [])
         .map(path)
         .filter(isFile),

@@ -7,7 +7,7 @@ import { reportBug, runProgram } from "./program.ts";
 // `agent-jobs run … | head` closes the output early. The run continues, and keeps its exit code.
 let lost: string | undefined;
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") lost ??= error.message;
+  if (!["EPIPE", "ECONNRESET"].includes(error.code ?? "")) lost ??= error.message;
 });
 process.stderr.on("error", () => {});
 

@@ -63,7 +63,7 @@ export class PipeReader {
     const writer = openSync(path, O_WRONLY | O_NONBLOCK);
     this.#reader = new Socket({ fd: reader, readable: true, writable: false });
     this.#writer = new Socket({ fd: writer, readable: false, writable: true });
-    readCalmly(this.#reader, (chunk) => {
+    const reading = readCalmly(this.#reader, (chunk) => {
       if (this.#stage.at === "open") onData(chunk);
       else if (this.#stage.at === "finishing") this.#seek(this.#stage, chunk);
       else if (this.#stage.at === "late") onLate(chunk);
@@ -71,7 +71,8 @@ export class PipeReader {
     for (const socket of [this.#reader, this.#writer]) {
       socket.on("error", () => this.close());
     }
-    this.#reader.on("close", () => this.close());
+    // The pipe may close while the last that it has brought is still being passed on in pieces.
+    this.#reader.on("close", () => void reading.drained().then(() => this.close()));
   }
 
   /** Resolves when everything that was written before has been passed on. */

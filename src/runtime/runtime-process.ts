@@ -10,9 +10,9 @@ import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilo
 import type { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setImmediate as nextRound } from "node:timers/promises";
 import type { Clock } from "../events/clock.ts";
 import { endOf } from "../events/cut.ts";
+import { nextRound } from "../platform/breath.ts";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
 import { isRunning, residentBytes, sendSignal, waitUntilGone } from "../platform/processes.ts";
 import { errorMessage } from "../platform/system-error.ts";
