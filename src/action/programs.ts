@@ -20,7 +20,10 @@ import { Stop } from "./stop.ts";
 import { areAt } from "./trust.ts";
 import { isBelow } from "./workspace-paths.ts";
 
-type Places = readonly [string, ...string[]];
+interface FoundFile {
+  readonly by: "search" | "name" | "option";
+  readonly places: readonly [string, ...string[]];
+}
 
 /** Throws a `Stop` with every program that may not be started. Returns warnings. */
 export async function checkPrograms(
@@ -50,9 +53,9 @@ export async function checkPrograms(
     if (kind === "tool") {
       return `${why}, and the job may call \`${field}\`, which runs code of the checkout. ${howToRun(commit)} Or don't allow the tool in \`permissions.tools\`.`;
     }
-    const [places] = await inCheckout([...filesOf(program), ...program.ofOptions]);
-    if (places !== undefined) {
-      return `${why}, and \`${field}\` starts ${relative(workspace, places[0])}, a file of the checkout. ${howToRun(commit)} Or start a server that is installed elsewhere.`;
+    const [found] = await inCheckout(program);
+    if (found !== undefined) {
+      return `${why}, and \`${field}\` starts ${relative(workspace, found.places[0])}, a file of the checkout. ${howToRun(commit)} Or start a server that is installed elsewhere.`;
     }
     if (searched !== undefined && pathOf(searched) === undefined) {
       return `${why}, and there is no ${searched} in PATH outside of it for \`${field}\`. Install it on the runner.`;
@@ -60,11 +63,14 @@ export async function checkPrograms(
     return undefined;
   }
 
-  /** A second checkout in the workspace, or a link into it, is data: the first file is the program, others may be there. */
+  /**
+   * A second checkout in the workspace, or a link into it, is data: what is searched in PATH, the first file and what
+   * options before it name are started, other files may be there.
+   */
   async function refusedAt(program: DeclaredProgram): Promise<string | undefined> {
-    const [started] = await inCheckout(filesOf(program));
-    const loaded = await inCheckout(program.ofOptions);
-    for (const places of started === undefined ? loaded : [started, ...loaded]) {
+    const found = await inCheckout(program);
+    const first = found.findIndex(({ by }) => by === "name");
+    for (const { places } of first === -1 ? found : found.slice(0, first + 1)) {
       const checkouts = await Promise.all(places.map((place) => checkoutOf(dirname(place))));
       const commits = checkouts.map((checkout) => checkout?.commit);
       if (!areAt(commits, commit)) {
@@ -74,17 +80,18 @@ export async function checkPrograms(
     return undefined;
   }
 
-  function filesOf({ searched, files }: DeclaredProgram): readonly string[] {
+  /** What of the program is in the checkout. */
+  async function inCheckout({ searched, files }: DeclaredProgram): Promise<FoundFile[]> {
     const path = searched === undefined ? undefined : pathOf(searched);
-    return path === undefined ? files : [path, ...files];
-  }
-
-  /** Where those of the files are that are in the checkout. */
-  async function inCheckout(files: readonly string[]): Promise<Places[]> {
-    const found: Places[] = [];
-    for (const file of files) {
-      const [first, ...others] = await placesOf(file);
-      if (first !== undefined) found.push([first, ...others]);
+    const named = files.map((file) => ({
+      path: file.path,
+      by: file.ofOption ? ("option" as const) : ("name" as const),
+    }));
+    const all = path === undefined ? named : [{ path, by: "search" as const }, ...named];
+    const found: FoundFile[] = [];
+    for (const file of all) {
+      const [first, ...others] = await placesOf(file.path);
+      if (first !== undefined) found.push({ by: file.by, places: [first, ...others] });
     }
     return found;
   }

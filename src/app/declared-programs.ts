@@ -13,10 +13,15 @@ export interface DeclaredProgram {
   readonly field: string;
   /** The name of the program, if it is looked up in `PATH`. */
   readonly searched: string | undefined;
-  /** Absolute: the module, or the parts of the command that are files, in their order. */
-  readonly files: readonly string[];
-  /** Absolute: files that options of the command name after a `=`. */
-  readonly ofOptions: readonly string[];
+  /** The module, or what of the command is a file, in its order. */
+  readonly files: readonly NamedFile[];
+}
+
+export interface NamedFile {
+  /** Absolute. */
+  readonly path: string;
+  /** Whether it is, or may be, the value of an option: it is behind one, or behind its `=`. */
+  readonly ofOption: boolean;
 }
 
 /** What decides about the programs of a prepared run. */
@@ -33,28 +38,34 @@ export function declaredPrograms(job: PreparedJob): readonly DeclaredProgram[] {
     field: string,
     command: readonly string[],
   ): DeclaredProgram => {
-    const [first = "", ...parts] = command;
-    const named = isBareName(first) ? parts : command;
-    const path = (part: string): string => resolve(job.namedDirectory, part);
+    const [first = ""] = command;
+    const isSearched = isBareName(first);
     const endings = interpreter.test(first) ? implied : [];
+    const fileOf = (part: string): string | undefined =>
+      ["", ...endings].map((ending) => resolve(job.namedDirectory, part) + ending).find(isFile);
     return {
       kind,
       field,
-      searched: isBareName(first) ? first : undefined,
-      files: named.flatMap((part) => {
-        const found = ["", ...endings].map((ending) => path(part) + ending).find(isFile);
-        return found === undefined ? [] : [found];
+      searched: isSearched ? first : undefined,
+      files: command.flatMap((part, index): NamedFile[] => {
+        if (index === 0 && isSearched) return [];
+        const named = fileOf(part);
+        if (named !== undefined) {
+          return [{ path: named, ofOption: /^-[^=]*$/.test(command[index - 1] ?? "") }];
+        }
+        const [, value] = (index > 0 && /^-[^=]*=(.+)$/s.exec(part)) || [];
+        const path = value === undefined ? undefined : fileOf(value);
+        return path === undefined ? [] : [{ path, ofOption: true }];
       }),
-      ofOptions: parts
-        .flatMap((part) => /^-[^=]*=(.+)$/s.exec(part)?.slice(1) ?? [])
-        .map(path)
-        .filter(isFile),
     };
   };
   return [
     ...Object.entries(tools).flatMap(([name, declaration]) => {
       if (!granted.some((permissions) => allowsTool(permissions, name))) return [];
-      const command = "module" in declaration ? ["node", declaration.module] : declaration.command;
+      const command =
+        "module" in declaration
+          ? ["node", resolve(job.namedDirectory, declaration.module)]
+          : declaration.command;
       return [program("tool", `tools.${name}`, command)];
     }),
     ...Object.entries(mcpServers).flatMap(([name, declaration]) => {

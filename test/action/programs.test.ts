@@ -222,19 +222,24 @@ describe("a second checkout in the workspace", () => {
         z: { command: ["node", "pr/server"] },
         v: { command: ["node", "--import=./pr/scripts/x.mjs", "scripts/x.mjs"] },
         w: { command: ["node", "--import=./scripts/x.mjs", "pr/scripts/x.mjs"] },
+        u: { command: ["node", "--import", "./scripts/x.mjs", "./pr/scripts/x.mjs"] },
+        t: { command: ["run-me", "pr/scripts/x.mjs"] },
       },
       mcpServers: { s: { command: node, args: ["pr/scripts/x.mjs"] } },
     });
     await workspace.git("checkout", "--quiet", "--force", "main");
     await workspace.git("worktree", "add", "--quiet", "pr", "fork");
     await symlink("pr/scripts", join(workspace.path, "linked"));
-    const tried = await step();
+    // The program itself may be a file of the event's own checkout.
+    const tried = await step({ env: { PATH: await pathWithLink(t, workspace.path, "run-me") } });
     assertNothingRanBut(tried, [
       new RegExp(`\`tools.x\` runs pr/scripts/x.mjs.*not at ${sha}`),
       /`tools.y` runs linked\/x.ts/,
       /`tools.z` runs pr\/server\/index.js/,
       /`tools.v` runs pr\/scripts\/x.mjs/,
       /`tools.w` runs pr\/scripts\/x.mjs/,
+      /`tools.u` runs pr\/scripts\/x.mjs/,
+      /`tools.t` runs pr\/scripts\/x.mjs/,
       /`mcpServers.s` runs pr\/scripts\/x.mjs/,
     ]);
     assert.equal(await ran(workspace), "nothing");

@@ -16,7 +16,7 @@ import { makeRepository, makeWorkspace } from "../rig/workspace.ts";
 
 const words =
   "node npm ./tool tool scripts/x.mjs pr/x.mjs linked/x.mjs ../x.mjs ./pr/../scripts/x.mjs WORK/scripts/x.mjs " +
-  "WORK/pr/x.mjs OUT/x.mjs OUT/link.mjs -e --import=./scripts/x.mjs --import=pr/x.mjs pr . / scripts x.mjs/ missing/x.mjs @a/b@1";
+  "WORK/pr/x.mjs OUT/x.mjs OUT/link.mjs -e --import=./scripts/x.mjs --import=pr/x.mjs --import pr . / scripts x.mjs/ missing/x.mjs @a/b@1";
 const part = fc.oneof(
   { weight: 9, arbitrary: fc.constantFrom(...words.split(" ")) },
   { weight: 1, arbitrary: fc.string({ minLength: 1 }) },
@@ -80,19 +80,24 @@ test("no program of an untrusted file is declared and started", async (t) => {
       },
     );
     const named = kind === "module" ? [first] : command;
-    const ofCheckout = (names: readonly string[]): (readonly [string, string])[] =>
-      names
-        .map((one) => resolve(work, one))
-        .filter((one) => statSync(one, { throwIfNoEntry: false })?.isFile() === true)
-        .map((one) => [one, realpathSync(one)] as const)
-        .filter((both) => both.some((one) => one.startsWith(`${work}${sep}`)));
-    // A name that is searched in PATH is no file of the checkout.
-    const [program, ...others] = ofCheckout(
-      named.filter((one, index) => kind === "module" || index > 0 || one.includes("/")),
-    );
-    const loadedByOptions = ofCheckout(
-      kind === "module" ? [] : args.flatMap((one) => /^-[^=]*=(.+)$/.exec(one)?.slice(1) ?? []),
-    );
+    const ofCheckout = (one: string): readonly [string, string] | undefined => {
+      const path = resolve(work, one);
+      if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
+      const both = [path, realpathSync(path)] as const;
+      return both.some((place) => place.startsWith(`${work}${sep}`)) ? both : undefined;
+    };
+    const files: (readonly [string, string])[] = [];
+    // What is started: the first file, and those of options before it.
+    let started: number | undefined;
+    for (const [index, one] of named.entries()) {
+      // A name that is searched in PATH is no file of the checkout.
+      if (kind !== "module" && index === 0 && !one.includes("/")) continue;
+      const file = ofCheckout(one);
+      const value = index === 0 ? undefined : /^-[^=]*=(.+)$/.exec(one)?.[1];
+      const ofOption = value === undefined ? undefined : ofCheckout(value);
+      if (file !== undefined || ofOption !== undefined) files.push(file ?? ofOption ?? ["", ""]);
+      if (file !== undefined && !/^-[^=]*$/.test(named[index - 1] ?? "")) started ??= files.length;
+    }
     const isCallable =
       preset === "all"
         ? // The name of a server is no tool.
@@ -101,7 +106,6 @@ test("no program of an untrusted file is declared and started", async (t) => {
     if (tree === "own" || !isCallable) return assert.equal(ended, "starts");
     if (tree === "elsewhere") {
       const isSearched = first !== "" && basename(first) === first;
-      const files = [...(program === undefined ? [] : [program, ...others]), ...loadedByOptions];
       if (!isServer || files.length > 0) assert.equal(ended, "refused");
       else if (!isSearched) assert.equal(ended, "starts");
       return undefined;
@@ -109,8 +113,8 @@ test("no program of an untrusted file is declared and started", async (t) => {
     const isOfAnother = ([name, real]: readonly [string, string]): boolean =>
       [name, real].some((one) => one.startsWith(join(work, "pr") + sep)) ||
       name.startsWith(join(work, "linked") + sep);
-    const started = [...(program === undefined ? [] : [program]), ...loadedByOptions];
-    return assert.equal(ended, started.some(isOfAnother) ? "refused" : "starts");
+    const isRefused = files.slice(0, started).some(isOfAnother);
+    return assert.equal(ended, isRefused ? "refused" : "starts");
   });
   await holds(t, property, 150);
 });
