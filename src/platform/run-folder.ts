@@ -11,7 +11,7 @@ import { hostname, tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
 import { makeTemporaryDirectory, realPathOf, removeDirectory } from "./files.ts";
 import { endMarkedProcesses, isRunning } from "./processes.ts";
-import { errorMessage, SystemError } from "./system-error.ts";
+import { errorCode, errorMessage, SystemError } from "./system-error.ts";
 
 /** Every process that a run starts has this in its environment, with the run's mark as its value. */
 export const RUN_MARK = "AGENT_JOBS_RUN";
@@ -52,7 +52,9 @@ export async function makeRunFolder(purpose = "", mark: string = randomUUID()): 
 
 function noFolder(error: unknown): SystemError {
   const message = `Can't create a folder for temporary files: ${errorMessage(error)}`;
-  return new SystemError(message, { cause: error });
+  const isUnusable = ["ENOENT", "ENOTDIR", "EACCES", "EROFS"].includes(errorCode(error) ?? "");
+  const advice = isUnusable ? ". Set TMPDIR to a folder that exists and can be written" : "";
+  return new SystemError(`${message}${advice}`, { cause: error });
 }
 
 /**

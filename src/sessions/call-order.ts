@@ -27,8 +27,8 @@ const leftRunningMs = 5_000;
 /** A command that was allowed and of which no shell was seen since. */
 const notBegunMs = 30_000;
 /**
- * A shell that has written something and was not seen since has ended, but not at once: what it wrote may be a warning
- * of its own (of a locale that is missing, say), some milliseconds before the command begins.
+ * A shell that has written something but is not listed as running has ended, or is only starting: its first words may
+ * be a warning of its own, such as of a missing locale. After this time, it counts as ended.
  */
 const spokenMs = 1_000;
 /** From the announcement of a command to its request it takes some milliseconds; one with bad arguments never asks. */

@@ -104,7 +104,7 @@ export class BashShell implements Executor {
         if (!outcome.answer.hasRun) {
           this.#leave(bash);
           const reason =
-            "The shell can't open any more files. Raise their limit, for example with `ulimit -n 4096`. The next script starts in a new shell.";
+            "The shell can't open any more files. Raise the limit, for example with `ulimit -n 4096`. The next script starts in a new shell.";
           return { kind: "failed", reason };
         }
         this.#take(outcome.answer);
