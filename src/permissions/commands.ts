@@ -287,6 +287,9 @@ function explain(
     ways.push(`"${[...pattern.words, "**"].join(" ")}", which allows any arguments`);
   }
   const advice = ways.length === 0 ? "" : `. These would allow it: ${ways.join(", or ")}`;
+  if (objection?.whole === true) {
+    return `"${shortened(command)}" ${why}, and "${pattern.text}" doesn't spell it out${advice}`;
+  }
   return `"${shortened(command)}" contains ${shortened([word])}, ${why}, and "${pattern.text}" doesn't name it${advice}`;
 }
 

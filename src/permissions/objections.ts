@@ -12,8 +12,9 @@ import type { Program } from "./programs.ts";
 
 export interface Objection {
   readonly kind: "option" | "path" | "setting" | "subcommand" | "program";
-  /** Goes on after the word and a comma: `which …`. */
+  /** Goes on after the word and a comma: `which …`; for a `whole` command, after the command. */
   readonly reason: string;
+  readonly whole?: true;
 }
 
 /** Whether a path is one that the file rules don't let the agent read. */
@@ -57,6 +58,12 @@ const behindLink: Objection = {
   kind: "path",
   reason:
     "where a folder may have become a link, which git would follow (name files, or add --cached)",
+};
+const searchesBehindLink: Objection = {
+  kind: "path",
+  reason:
+    "could follow a link that an earlier command has put in place of a folder (add --cached, or use the search tool)",
+  whole: true,
 };
 const variable: Objection = { kind: "program", reason: "which could set a variable of the shell" };
 const script: Objection = {
@@ -110,7 +117,7 @@ function judgeKnown(
   const plain = leads && !instead && given.exact;
   for (const index of given.operands) {
     const word = words[index] ?? "";
-    if (name === "printf" && setsVariable.test(word)) reject(index, variable);
+    if (name === "printf" && setsVariable.test(word.replaceAll("%%", ""))) reject(index, variable);
     if (text || (plain && index === first && !isScript)) continue;
     if (isScript && !instead && (index === first || !given.exact)) {
       reject(index, sandboxed ? undefined : scriptObjection(word, program.operands));
@@ -159,11 +166,20 @@ const gitMovers = new Set(
     " ",
   ),
 );
+/** By subcommand: what it only shows. */
+const gitShows: ReadonlyMap<string, readonly string[]> = new Map([
+  ["stash", ["list", "show"]],
+  ["submodule", ["status"]],
+  ["worktree", ["list"]],
+]);
 
 /** Whether it can put links where files were. A program of one's own can as well, but then it can also read them. */
 export function mayMoveFiles(command: readonly string[]): boolean {
   const name = baseName(command[0] ?? "");
-  return name === "git" ? gitMovers.has(gitCommand(command)?.name ?? "") : movers.has(name);
+  if (name !== "git") return movers.has(name);
+  const sub = gitCommand(command);
+  if (sub === undefined || !gitMovers.has(sub.name)) return false;
+  return gitShows.get(sub.name)?.includes(command[sub.at + 1] ?? "") !== true;
 }
 
 function judgeGit(words: readonly string[], judge: Judge, found: Found): void {
@@ -216,8 +232,8 @@ function judgeGit(words: readonly string[], judge: Judge, found: Found): void {
   }
   // It searches every file that git knows, whatever its folder is by now.
   if (sub.name === "grep" && !given.seen.has("cached") && mayBeLinked(judge)) {
-    for (let index = at + 1; index < words.length; index += 1) {
-      if (!found.has(index)) found.set(index, behindLink);
+    for (let index = at; index < words.length; index += 1) {
+      if (!found.has(index)) found.set(index, searchesBehindLink);
     }
   }
 }

@@ -23,7 +23,11 @@ import { isPrivate } from "./private-files.ts";
 import { clipWords } from "../events/cut.ts";
 
 export type PermissionDecision =
-  | { readonly kind: "allowed" }
+  | {
+      readonly kind: "allowed";
+      /** Set for a command that may replace files with links. Not told for a shell that is open. */
+      readonly moves?: true;
+    }
   | {
       readonly kind: "denied";
       /** `read`, `write`, `shell`, `url`, `tool`… */
@@ -47,8 +51,6 @@ export interface PermissionContext extends PathContext {
   readonly readable?: readonly string[];
   /** Whether an allowed command may have replaced files with links here. Default: no. */
   readonly wasMoved?: () => boolean;
-  /** Is called for each allowed command that may do so. */
-  readonly onMove?: () => void;
 }
 
 export function decidePermission(
@@ -216,8 +218,8 @@ function decideCommand(
   };
   const files = [leadsOut, isDenied, isFolder, context.wasMoved] as const;
   const verdict = decideShell(line, allow, deny, context.platform, ...files);
-  if (verdict.allowed && verdict.moves) context.onMove?.();
-  return verdict.allowed ? { kind: "allowed" } : denied("shell", line, verdict.reason);
+  if (!verdict.allowed) return denied("shell", line, verdict.reason);
+  return { kind: "allowed", ...(verdict.moves ? { moves: true } : {}) };
 }
 
 function decideUrl(rules: RuleSet, url: string): PermissionDecision {

@@ -4,14 +4,17 @@
  */
 import { realpathSync } from "node:fs";
 import { isUnder } from "../permissions/paths.ts";
-import type { PermissionContext } from "../permissions/policy.ts";
 
 const folders = new Set<string>();
 
+interface MovedFiles {
+  readonly wasMoved: () => boolean;
+  /** Such a command is about to run. */
+  readonly onMove: () => void;
+}
+
 /** For the policy of sessions and scripts that work in this folder. */
-export function movedFiles(
-  workingDirectory: string,
-): Required<Pick<PermissionContext, "wasMoved" | "onMove">> {
+export function movedFiles(workingDirectory: string): MovedFiles {
   const place = realPath(workingDirectory);
   return {
     wasMoved: () => [...folders].some((one) => isUnder(one, place) || isUnder(place, one)),

@@ -26,8 +26,11 @@ export interface PermissionHandlerOptions {
 }
 
 /** How permissions look at files. */
-type FileView = Omit<PathContext, "workingDirectory"> &
-  Pick<PermissionContext, "isOfRun" | "wasMoved" | "onMove">;
+interface FileView
+  extends Omit<PathContext, "workingDirectory">, Pick<PermissionContext, "isOfRun" | "wasMoved"> {
+  /** Is called for each command that may replace files with links, once nothing can refuse it any more. */
+  readonly onMove?: () => void;
+}
 
 export const realFiles: FileView = {
   realpath: realpathSync.native,
@@ -51,13 +54,30 @@ type Handler<T> = (request: PermissionRequest) => T;
 export function permissionHandler(
   options: PermissionHandlerOptions,
 ): Handler<PermissionRequestResult> {
+  const { approve } = judging(options);
+  return approve;
+}
+
+/** `check` tells the answer without giving it: nothing that is judged later depends on it. */
+function judging(
+  options: PermissionHandlerOptions,
+): Record<"check" | "approve", Handler<PermissionRequestResult>> {
   const { permissions, workingDirectory, kept = [], readable = [] } = options;
   const { files = filesOf(options) } = options;
-  const context = { workingDirectory, kept, readable, ...files };
+  const { onMove, ...view } = files;
+  const context = { workingDirectory, kept, readable, ...view };
   const refuse = refusals(options);
-  return (request) => {
-    const decision = decide(() => decidePermission(permissions, fromRuntime(request), context));
+  const answer = (request: PermissionRequest, note?: () => void): PermissionRequestResult => {
+    const decision = decide(() => {
+      const found = decidePermission(permissions, fromRuntime(request), context);
+      if (found.kind === "allowed" && found.moves === true) note?.();
+      return found;
+    });
     return decision.kind === "allowed" ? { kind: "approve-once" } : refuse(decision);
+  };
+  return {
+    check: (request) => answer(request),
+    approve: (request) => answer(request, onMove),
   };
 }
 
@@ -76,7 +96,7 @@ export function orderedPermissionHandler(
       looks += 1;
       return ask(...path);
     };
-  const handle = permissionHandler({
+  const { check, approve } = judging({
     ...options,
     files: {
       ...files,
@@ -91,14 +111,14 @@ export function orderedPermissionHandler(
     if (request.kind === "read" || request.kind === "write") return request.kind;
     if (request.kind !== "shell") return undefined;
     const before = looks;
-    const result = handle(request);
+    const result = check(request);
     // A denied call needs no wait.
     if (result.kind === "reject") return result;
     return looks === before ? "command" : "path-command";
   };
   return async (request) => {
     const kind = kindOf(request);
-    if (kind === undefined) return handle(request);
+    if (kind === undefined) return approve(request);
     if (typeof kind !== "string") {
       order.withdraw(request.toolCallId);
       return kind;
@@ -108,7 +128,7 @@ export function orderedPermissionHandler(
       const [operation, target] = namedByRuntime(request);
       return refuse({ kind: "denied", operation, target, reason });
     }
-    const result = handle(request);
+    const result = approve(request);
     if (result.kind === "reject") order.withdraw(request.toolCallId);
     return result;
   };

@@ -216,6 +216,8 @@ describe("a command that only prints", () => {
     "printf 'ab%n' PATH",
     "printf '%s%-010.5ln' x PATH",
     "printf -- '%*n' 1 PATH",
+    "printf '%%%n' PATH",
+    "printf '%5%%n' PATH",
     "echo ../x/*",
     "echo linked/*",
     "basename -a linked/?",
@@ -232,6 +234,9 @@ describe("a command that only prints", () => {
     for (const line of [
       "printf '%s\\n' a",
       "printf '100%%\\n'",
+      "printf '50%% new\\n'",
+      "printf '%d%%n' 1",
+      "printf '100%% now'",
       "echo 'a*' 100%n",
       "printf '%d new'",
     ]) {

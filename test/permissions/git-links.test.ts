@@ -119,6 +119,41 @@ describe("a link that git has put in place of a folder", () => {
     }
   });
 
+  it("is not made by a command that only shows something", () => {
+    const moves = (line: string): boolean => {
+      const verdict = decideShell(line, ["git *", "git submodule *", "git worktree *"], []);
+      return verdict.allowed && verdict.moves;
+    };
+    for (const line of [
+      "git stash list",
+      "git stash show -p",
+      "git --no-pager stash list",
+      "git submodule status",
+      "git worktree list",
+      "git branch -a",
+    ]) {
+      assert.equal(moves(line), false, line);
+    }
+    for (const line of ["git stash", "git stash -q list", "git stash pop", "git checkout list"]) {
+      assert.equal(moves(line), true, line);
+    }
+  });
+
+  it("makes git grep ask for what helps", () => {
+    for (const [line, pattern] of [
+      ["git grep -n x", "git *"],
+      ["git grep -n x src/a", "git grep *"],
+    ] as const) {
+      const no = (): boolean => false;
+      const verdict = decideShell(line, [pattern], [], "linux", undefined, no, no, () => true);
+      assert.ok(!verdict.allowed, line);
+      const { reason } = verdict;
+      assert.ok(reason.startsWith(`"${line}" could follow a link`), reason);
+      assert.match(reason, /add --cached/);
+      assert.doesNotMatch(reason, /name files/);
+    }
+  });
+
   it("counts for all who work in the folder, above or below it", async (t) => {
     const { path } = await makeWorkspace(t);
     movedFiles(join(path, "a/b")).onMove();

@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import type { SessionEvent } from "@github/copilot-sdk";
 import { SharedFolders } from "../../src/sessions/call-order.ts";
 import type { CallOrder } from "../../src/sessions/call-order.ts";
+import { orderedPermissionHandler, realFiles } from "../../src/sessions/permission-handler.ts";
 import { FakeClock } from "../rig/fake-clock.ts";
 
 function event(type: string, data: object = {}): SessionEvent {
@@ -268,5 +269,65 @@ describe("the order of calls", () => {
     assert.equal(await here.ask("c", "command"), undefined);
     const elsewhere = runtime.folders.join("/other", "read-only", () => Promise.resolve(0));
     assert.equal(await elsewhere?.ask(undefined, "read"), undefined);
+  });
+});
+
+describe("a command that can replace files with links", () => {
+  /** What the ordered handler answers, and how often it has noted such a command. */
+  function asking() {
+    const order = new Runtime().session();
+    let moves = 0;
+    const handle = orderedPermissionHandler(
+      {
+        permissions: { shell: ["git *"] },
+        workingDirectory: process.cwd(),
+        onActivity: () => undefined,
+        files: { ...realFiles, wasMoved: () => moves > 0, onMove: () => void (moves += 1) },
+      },
+      order,
+    );
+    let calls = 0;
+    const ask = async (fullCommandText: string, given: object = {}): Promise<boolean> => {
+      const toolCallId = `c${(calls += 1)}`;
+      start(order, toolCallId, "bash", given);
+      const { kind } = await handle({
+        kind: "shell",
+        toolCallId,
+        fullCommandText,
+        intention: "",
+        commands: [],
+        possiblePaths: [],
+        possibleUrls: [],
+        hasWriteFileRedirection: false,
+        canOfferSessionApproval: false,
+      });
+      complete(order, toolCallId);
+      order.accept(event("assistant.turn_end"));
+      return kind === "approve-once";
+    };
+    return { ask, moves: () => moves };
+  }
+
+  for (const line of [
+    "git grep -n x; git checkout -b fix",
+    "git grep -n x && git stash",
+    "git rm -r docs; git stash",
+  ]) {
+    it(`doesn't speak against what is before it in its own line: ${line}`, async () => {
+      const { ask, moves } = asking();
+      assert.equal(await ask(line), true);
+      assert.equal(moves(), 1);
+    });
+  }
+
+  it("counts for a later line, and only if it may run", async () => {
+    const { ask, moves } = asking();
+    assert.equal(await ask("git checkout x", { mode: "async" }), false);
+    assert.equal(moves(), 0);
+    assert.equal(await ask("git grep -n x"), true);
+    assert.equal(await ask("git checkout x"), true);
+    assert.equal(moves(), 1);
+    assert.equal(await ask("git grep -n x"), false);
+    assert.equal(await ask("git grep --cached -n x"), true);
   });
 });

@@ -55,6 +55,25 @@ test("nothing of an activity runs if one of its scripts is denied", async (t) =>
   assert.equal(existsSync(`${workspace}/made`), false);
 });
 
+test("a script that can replace files with links counts once it runs, and for those after it", async (t) => {
+  let moves = 0;
+  const files = { ...realFiles, wasMoved: () => moves > 0, onMove: () => void (moves += 1) };
+  const { execute } = await scriptsRig(t, { permissions: { shell: ["git *", "true"] }, files });
+  const refused = await execute("true", "git checkout x", "git grep -n x");
+  assert.ok(refused.kind === "failed" && refused.because === "denied", JSON.stringify(refused));
+  assert.deepEqual(refused.runs, []);
+  assert.equal(moves, 0);
+  const executed = await execute("true", "git grep -n x; git checkout -q x");
+  assert.notEqual(
+    executed.kind === "failed" && executed.because,
+    "denied",
+    JSON.stringify(executed),
+  );
+  assert.equal(moves, 1);
+  const later = await execute("git grep -n x");
+  assert.ok(later.kind === "failed" && later.because === "denied");
+});
+
 test("a path counts from the directory of the shell", async (t) => {
   const permissions: Permissions = { shell: ["cd *", "cd", "cat *", "echo *"] };
   const { execute, workspace } = await scriptsRig(t, { permissions });
