@@ -138,17 +138,17 @@ function outlineOf(text: string): string {
   let outline = "";
   let depth = 0;
   for (let index = 0; index < text.length; index += 1) {
-    const character = text.charAt(index);
-    if (character === "}") depth -= 1;
-    else if (character === "]") depth -= deepest;
-    const end = character === '"' ? endOfText(text, index) : index;
+    const code = text.charCodeAt(index);
+    if (code === CLOSING_BRACE) depth -= 1;
+    else if (code === CLOSING_BRACKET) depth -= deepest;
+    const end = code === QUOTE ? endOfText(text, index) : index;
     if (depth <= deepest) {
       outline += end - index > longestText ? '""' : text.slice(index, end + 1);
       if (outline.length > maxOutlineCharacters) return "";
     }
     index = end;
-    if (character === "{") depth += 1;
-    else if (character === "[") depth += deepest;
+    if (code === OPENING_BRACE) depth += 1;
+    else if (code === OPENING_BRACKET) depth += deepest;
   }
   return outline;
 }
@@ -156,9 +156,16 @@ function outlineOf(text: string): string {
 /** Where the quotation mark is that closes a text. */
 function endOfText(text: string, start: number): number {
   for (let index = start + 1; index < text.length; index += 1) {
-    const character = text.charAt(index);
-    if (character === "\\") index += 1;
-    else if (character === '"') return index;
+    const code = text.charCodeAt(index);
+    if (code === BACKSLASH) index += 1;
+    else if (code === QUOTE) return index;
   }
   return text.length;
 }
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
