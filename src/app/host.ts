@@ -39,6 +39,8 @@ import type { OfferedModel } from "../sessions/offered-models.ts";
 import type { ModelTransport } from "../sessions/transport.ts";
 import { McpServers, type McpServersOptions } from "../calls/mcp-servers.ts";
 import { announced } from "./announced-sessions.ts";
+import { Confinement } from "../sessions/confinement.ts";
+import type { SandboxMode } from "../entry/model.ts";
 import { createGate } from "./gate.ts";
 import { modelServer, type ModelAccess } from "./options-provider.ts";
 import { version } from "./run-spec.ts";
@@ -52,6 +54,8 @@ export interface HostOptions extends ModelAccess {
   readonly tools?: readonly Tool[] | undefined;
   /** Files that runs write about themselves: no file tool writes to them. */
   readonly kept?: readonly string[] | undefined;
+  /** Whether programs run in a sandbox. The stricter one of it and the permissions' counts. Default: theirs. */
+  readonly sandbox?: SandboxMode | undefined;
   /** A random id that every process carries in its environment as `AGENT_JOBS_RUN`. Default: a new one. */
   readonly mark?: string | undefined;
   /** For a runtime that may have been damaged since it was installed. */
@@ -88,6 +92,7 @@ export class Host {
   readonly #lent = new Set<ICopilotSession>();
   readonly #masking: HostMasking;
   #mcp: McpServers | undefined;
+  #confinement: Confinement | undefined;
   #sessionsOfNoRun = 0;
   #sessions: Sessions | undefined;
   /** Runs and sessions that need the runtime. */
@@ -129,6 +134,17 @@ export class Host {
     };
     this.#mcp ??= new McpServers({ ...this.#options, redactor, version });
     return this.#mcp;
+  }
+
+  /** The sandboxes of all runs. They live as long as the host. */
+  get confinement(): Confinement {
+    const { environment, sandbox, transport, kept, mark } = this.#options;
+    this.#confinement ??= new Confinement({
+      ...{ environment, kept, mark, mode: sandbox },
+      scripted: transport?.scripted === true,
+      onUnconfined: (reason) => this.#tell({ kind: "sandbox-missing", reason }),
+    });
+    return this.#confinement;
   }
 
   /** In which the runtime and scripts run, and which has the secrets. */
@@ -309,6 +325,7 @@ export class Host {
     await this.#bounded(lent, SESSIONS_END_MS);
     this.#endSessions();
     await Promise.all([...this.#ending.values(), this.#mcp?.close()]);
+    await this.#confinement?.close();
     return this.#reporters.close();
   }
 
@@ -332,6 +349,7 @@ export class Host {
       runtimeKeeper,
       tools,
       kept,
+      confinement: this.confinement,
       // Not `this.mark`: the runtime that ends takes along whatever carries its mark, and the next one may have started.
       mark,
       // A transport answers every request, so no model server is reached, whatever the options.

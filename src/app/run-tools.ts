@@ -23,6 +23,7 @@ import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import { allowedForPrograms } from "./allowed-variables.ts";
 import { within } from "../events/waiting.ts";
+import type { Confinement } from "../sessions/confinement.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 
 /** What tools need of the host of a run. */
@@ -36,6 +37,8 @@ export interface ToolSettings {
   readonly redact: () => TextStream;
   readonly clock: Clock;
   readonly servers?: McpHost | undefined;
+  /** Of the programs of tools and servers. Default: no sandbox. */
+  readonly confinement?: Confinement | undefined;
 }
 
 export interface RunToolsOptions extends ToolSettings {
@@ -111,9 +114,10 @@ class RunTools {
   }
 
   #sessionTool(tool: Tool): SessionTool {
-    const { name, description = "", parameters } = tool;
+    const { name, description = "", parameters, startsPrograms = false } = tool;
     return {
       name,
+      startsPrograms,
       description,
       parameters: { ...parameters },
       // Of its own, which begins when the call does.
@@ -129,7 +133,7 @@ class RunTools {
   }
 
   async #make(): Promise<Opened> {
-    const { entry, env, environment, mark, servers, ...options } = this.#options;
+    const { entry, env, environment, mark, servers, confinement, ...options } = this.#options;
     const folder = await makeRunFolder("tools-", mark);
     const results = await makeResults(folder).catch(async (error: unknown) => {
       await removeDirectory(folder.path).catch(() => undefined);
@@ -144,6 +148,14 @@ class RunTools {
         [RESULTS]: results,
       },
       folder,
+      confine:
+        confinement &&
+        ((permissions) =>
+          confinement.ofProgram(
+            permissions,
+            { workingDirectory: options.workingDirectory },
+            { readable: [folder.path] },
+          )),
       ...(servers === undefined ? {} : { servers }),
       relics: createRelics({ ...options, declarations: entry.relics ?? {}, files: realFiles }),
     });

@@ -117,7 +117,7 @@ export class McpServers {
     start.abort.abort("The start was canceled.");
   }
 
-  async #connect({ address, cwd }: ServerKey, signal: AbortSignal): Promise<Connection> {
+  async #connect({ address, cwd, sandbox }: ServerKey, signal: AbortSignal): Promise<Connection> {
     if (this.#closing !== undefined) throw new Error("The host is closed.");
     // A program that doesn't close its host ends its servers, too.
     if (this.#folder === undefined) process.once("exit", this.#kill);
@@ -129,6 +129,7 @@ export class McpServers {
     return Connection.open(address, {
       version,
       cwd: folder,
+      sandbox,
       environment: { ...childEnvironment(environment), [RUN_MARK]: mark },
       graceMs,
       startMs,

@@ -190,6 +190,8 @@ export type McpServer = {
       readonly args?: readonly string[];
       /** `env:NAME` is the value of an environment variable that the caller has allowed. */
       readonly env?: Readonly<Record<string, string>>;
+      /** What its program may do. Default: as much as the task that uses it; tasks of other permissions get a server of their own. */
+      readonly permissions?: Permissions;
     }
   | {
       readonly url: string;

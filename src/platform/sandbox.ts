@@ -41,6 +41,12 @@ export interface Sandbox {
   close(): void;
 }
 
+/** Whether a program gets a sandbox. `refused`: it needs one, and there is none; `crash` says what to do. */
+export type ConfinedProgram =
+  | { readonly kind: "sandboxed"; readonly sandbox: Sandbox }
+  | { readonly kind: "open" }
+  | { readonly kind: "refused"; readonly crash: { readonly message: string } };
+
 /** With which program, and what it is told. */
 export interface SandboxChoice {
   /** Absolute. */

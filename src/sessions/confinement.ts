@@ -4,17 +4,23 @@
  */
 import type { CopilotSession } from "@github/copilot-sdk";
 import { homedir } from "node:os";
+import { join } from "node:path";
 import { existsSync, readdirSync } from "node:fs";
 import { sandboxModes, type Permissions, type SandboxMode } from "../entry/model.ts";
 import type { Crash } from "../events/crash.ts";
 import { sandboxProfile } from "../permissions/profile.ts";
 import { allowsCommands } from "../permissions/rules.ts";
 import { isUnder } from "../permissions/paths.ts";
-import { makeDirectoryNow, realPathOf } from "../platform/files.ts";
+import { makeDirectoryNow, realPathOf, removeDirectory } from "../platform/files.ts";
 import type { Environment } from "../platform/environment.ts";
+import { makeRunFolder, type RunFolder } from "../platform/run-folder.ts";
 import {
+  programSandbox,
   sandboxSupport,
+  type ConfinedProgram,
+  type Sandbox,
   type SandboxChoice,
+  type SandboxOptions,
   type SandboxProfile,
   type SandboxSupport,
 } from "../platform/sandbox.ts";
@@ -27,7 +33,11 @@ export interface ConfinementOptions {
   readonly mode?: SandboxMode | undefined;
   /** Whether a script plays the model: its author wrote the commands, so a machine without a sandbox runs them. */
   readonly scripted: boolean;
+  /** The value of `AGENT_JOBS_RUN` in the environment of processes. */
+  readonly mark?: string | undefined;
   /** Called once, if programs run without a sandbox, with the reason. */
+  /** What runs write about themselves; absolute. Programs never write it. */
+  readonly kept?: readonly string[] | undefined;
   readonly onUnconfined?: ((reason: string) => void) | undefined;
 }
 
@@ -38,13 +48,16 @@ export type Confined =
 
 export interface Place {
   readonly workingDirectory: string;
-  readonly kept?: readonly string[] | undefined;
   readonly readable?: readonly string[] | undefined;
 }
 
+/** Owns the sandboxes of programs and their folder, until `close`. */
 export class Confinement {
   readonly #options: ConfinementOptions;
   #told = false;
+  #folder: Promise<RunFolder> | undefined;
+  #made = 0;
+  readonly #sandboxes = new Map<string, Promise<Sandbox>>();
 
   constructor(options: ConfinementOptions) {
     this.#options = options;
@@ -67,7 +80,7 @@ export class Confinement {
       ...realFiles,
       home: homedir(),
       workingDirectory: place.workingDirectory,
-      kept: place.kept ?? [],
+      kept: this.#options.kept ?? [],
       readable: place.readable ?? [],
       entries,
     });
@@ -78,6 +91,43 @@ export class Confinement {
       }
     }
     return { kind: "sandboxed", sandbox: { bubblewrap: support.path, profile } };
+  }
+
+  /** The sandbox of programs with these permissions: one for the same needs. Rejects if it can't be made. */
+  async ofProgram(
+    permissions: Permissions,
+    place: Place,
+    own: Pick<SandboxOptions, "readable" | "writable"> = {},
+  ): Promise<ConfinedProgram> {
+    const confined = await this.of(permissions, place, true);
+    if (confined.kind !== "sandboxed") return confined;
+    const key = JSON.stringify([confined.sandbox, own]);
+    let sandbox = this.#sandboxes.get(key);
+    if (sandbox === undefined) {
+      this.#sandboxes.set(key, (sandbox = this.#make({ ...confined.sandbox, ...own })));
+    }
+    return { kind: "sandboxed", sandbox: await sandbox };
+  }
+
+  async #make(
+    choice: SandboxChoice & Pick<SandboxOptions, "readable" | "writable">,
+  ): Promise<Sandbox> {
+    this.#folder ??= makeRunFolder("sandbox-", this.#options.mark);
+    const { path } = await this.#folder;
+    this.#made += 1;
+    const { environment } = this.#options;
+    return programSandbox({ ...choice, environment, folder: join(path, String(this.#made)) });
+  }
+
+  /** Idempotent, never rejects. */
+  async close(): Promise<void> {
+    for (const sandbox of this.#sandboxes.values()) {
+      await sandbox.then((made) => made.close()).catch(() => undefined);
+    }
+    this.#sandboxes.clear();
+    const folder = await this.#folder?.catch(() => undefined);
+    this.#folder = undefined;
+    if (folder !== undefined) await removeDirectory(folder.path).catch(() => undefined);
   }
 
   #mode(permissions: Permissions): SandboxMode {

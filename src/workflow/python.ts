@@ -2,6 +2,7 @@
 import type { Environment } from "../platform/environment.ts";
 import { makeNamedPipes, PipeReader } from "../platform/named-pipes.ts";
 import { runToEnd } from "../platform/programs.ts";
+import type { Sandbox } from "../platform/sandbox.ts";
 import { findProgram } from "../platform/search-path.ts";
 import type { Permissions } from "../entry/model.ts";
 import { endOfScript } from "./bash-shell.ts";
@@ -15,6 +16,7 @@ export interface PythonOptions {
   readonly environment: Environment;
   /** As in `BashOptions`. */
   readonly stderr?: "merged" | "separate" | undefined;
+  readonly sandbox?: (() => Promise<Sandbox | undefined>) | undefined;
 }
 
 /** The system takes no longer argument. */
@@ -28,7 +30,7 @@ export function namesPython(permissions: Permissions): boolean {
   return permissions.shell.some((pattern: string) => /^python3(?:\s|$)/.test(pattern.trim()));
 }
 
-export function pythonExecutor({ folder, environment, stderr }: PythonOptions): Executor {
+export function pythonExecutor({ folder, environment, stderr, sandbox }: PythonOptions): Executor {
   let scripts = 0;
   return {
     tags: pythonTags,
@@ -55,7 +57,10 @@ export function pythonExecutor({ folder, environment, stderr }: PythonOptions): 
         return new PipeReader(path, (bytes) => write({ stream, bytes }));
       });
       try {
-        const options = { cwd: workingDirectory, env, signal, output };
+        const options = {
+          sandbox: await sandbox?.(),
+          ...{ cwd: workingDirectory, env, signal, output },
+        };
         // Unbuffered: what it has printed is there, and in order, also when it is ended.
         const end = await runToEnd(python, ["-u", "-c", code], options);
         return end.kind === "aborted"
