@@ -19,7 +19,6 @@ import { Breath } from "../platform/breath.ts";
 import type { Environment } from "../platform/environment.ts";
 import { removeDirectory } from "../platform/files.ts";
 import { makeRunFolder } from "../platform/run-folder.ts";
-import { movedFiles } from "../sessions/moved-files.ts";
 import { realFiles } from "../sessions/permission-handler.ts";
 import type { Answers, Asker } from "../workflow/ask.ts";
 import { promptsModels } from "../workflow/describe.ts";
@@ -324,7 +323,7 @@ async function withScripts(
       folder,
       workingDirectory: resolve(workingDirectory),
       permissions,
-      files: { ...realFiles, ...movedFiles(resolve(workingDirectory)) },
+      files: realFiles,
       environment: options.environment,
       variables: environment,
       limits,

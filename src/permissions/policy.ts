@@ -3,7 +3,6 @@
  * denies, and a denial wins. `docs/permissions.md` describes the policy for users.
  */
 import { homedir } from "node:os";
-import { isAbsolute, resolve } from "node:path";
 import type { Permissions } from "../entry/model.ts";
 import { decideShell } from "./commands.ts";
 import {
@@ -23,11 +22,7 @@ import { isPrivate } from "./private-files.ts";
 import { clipWords } from "../events/cut.ts";
 
 export type PermissionDecision =
-  | {
-      readonly kind: "allowed";
-      /** Set for a command that may replace files with links. Not told for a shell that is open. */
-      readonly moves?: true;
-    }
+  | { readonly kind: "allowed" }
   | {
       readonly kind: "denied";
       /** `read`, `write`, `shell`, `url`, `tool`… */
@@ -41,16 +36,12 @@ export interface PermissionContext extends PathContext {
   readonly platform?: NodeJS.Platform;
   /** The folder that `~` means in a denial. Default: the user's home. */
   readonly home?: string;
-  /** Where the shell of a command is. Absolute. Default: the working directory. */
-  readonly shellDirectory?: string;
   /** Files, and folders with all they hold, that the run writes about itself: no file tool writes to them. Absolute. */
   readonly kept?: readonly string[];
   /** The same for what is not known beforehand: whether a real path is a file of any run. Does not throw. */
   readonly isOfRun?: (realPath: string) => boolean;
   /** Folders that may be read with all they hold, unless a rule denies it. Absolute. */
   readonly readable?: readonly string[];
-  /** Whether an allowed command may have replaced files with links here. Default: no. */
-  readonly wasMoved?: () => boolean;
 }
 
 export function decidePermission(
@@ -193,34 +184,15 @@ export function placeReason(
 }
 
 function decideCommand(
-  rules: RuleSet,
+  { shell: { allow, deny } }: RuleSet,
   line: string,
-  context: PermissionContext,
+  { platform }: PermissionContext,
 ): PermissionDecision {
-  const { allow, deny } = rules.shell;
   if (allow !== true && allow.length === 0) {
     return denied("shell", line, "the permissions allow no shell commands");
   }
-  const { shellDirectory = context.workingDirectory, workingDirectory } = context;
-  const isElsewhere = shellDirectory !== workingDirectory;
-  const someReason = (path: string, of: RuleSet): boolean => {
-    // The command may change the directory once more: both must be fine.
-    const places = isElsewhere && !isAbsolute(path) ? [path, `${shellDirectory}/${path}`] : [path];
-    return places.some((one) => fileReason("read", of, one, context, false) !== undefined);
-  };
-  const leadsOut = (path: string): boolean => someReason(path, rules);
-  const isDenied = (path: string): boolean => someReason(path, { ...rules, everything: true });
-  const isFolder = (path: string): boolean => {
-    try {
-      return context.isThere(`${resolve(shellDirectory, path)}/.`);
-    } catch {
-      return false;
-    }
-  };
-  const files = [leadsOut, isDenied, isFolder, context.wasMoved] as const;
-  const verdict = decideShell(line, allow, deny, context.platform, ...files);
-  if (!verdict.allowed) return denied("shell", line, verdict.reason);
-  return { kind: "allowed", ...(verdict.moves ? { moves: true } : {}) };
+  const verdict = decideShell(line, allow, deny, platform);
+  return verdict.allowed ? { kind: "allowed" } : denied("shell", line, verdict.reason);
 }
 
 function decideUrl(rules: RuleSet, url: string): PermissionDecision {

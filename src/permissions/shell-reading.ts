@@ -1,18 +1,14 @@
 /**
  * Parses a shell command line just far enough to know which commands it runs.
  *
- * Invariant: what it returns is what a POSIX shell or bash would run, word for word; whatever it does not
- * understand, or whose words only the shell knows (expansions, substitutions), is `opaque`, and an opaque
- * command line matches no pattern. It errs on that side on purpose.
+ * Invariant: what it returns are the commands that a POSIX shell or bash would run; wildcards and braces in their
+ * arguments stay as they are written. Whatever it does not understand, or could run further commands (substitutions,
+ * compound commands), is `opaque`, and an opaque command line matches no pattern.
  */
 export type ShellReading =
   | {
       readonly kind: "commands";
       readonly commands: readonly (readonly string[])[];
-      /** Whether one of them runs on while the shell does the next thing, or ends. */
-      readonly background: boolean;
-      /** Words with a wildcard that the shell replaces by names; absent where there are none. */
-      readonly expanded?: ReadonlySet<string>;
     }
   | { readonly kind: "opaque"; readonly reason: string };
 
@@ -21,8 +17,7 @@ export function readShell(text: string): ShellReading {
     const reader = new ShellReader(text);
     const commands = reader.read();
     if (commands.length === 0) return { kind: "opaque", reason: "it contains no command" };
-    const { background, expanded } = reader;
-    return { kind: "commands", commands, background, ...(expanded.size === 0 ? {} : { expanded }) };
+    return { kind: "commands", commands };
   } catch (error) {
     if (error instanceof Opaque) return { kind: "opaque", reason: error.message };
     throw error;
@@ -38,37 +33,26 @@ const reserved = new Set(
   ),
 );
 
-/** Descriptors with two digits are the shell's own, or of the program that runs it. */
-const harmlessRedirection =
-  /(?:(?:&>>?|>>?)[ \t]*\/dev\/null|[<>]&(?:\d|-)|<[ \t]*\/dev\/null)(?=[\s;&|]|$)/y;
+/** Without the file behind it. Here-documents are none. */
+const redirectionSign = /(?:&>>?|>\||>>?&?|<&?(?!<)|<>)[ \t]*/y;
 
 interface Word {
-  parts: string[];
-  /** The first character, and the last three. */
-  first: string;
-  tail: string;
+  text: string;
   /** Whether any part was quoted: a quoted `if` is a plain word. */
   quoted: boolean;
-  /** Whether it has a wildcard that the shell will replace. */
-  wild: boolean;
 }
 
 class ShellReader {
-  background = false;
   readonly #text: string;
   #at = 0;
   #word: Word | undefined;
   #words: string[] = [];
+  /** Whether the next word is a file of a redirection, and no word of the command. */
+  #isFile = false;
   readonly #commands: string[][] = [];
-  readonly expanded = new Set<string>();
-  /** The last `,` or `..` with a `}` after it. A brace before it may be an expansion. */
-  readonly #lastBraceSeparator: number;
 
   constructor(text: string) {
     this.#text = text;
-    const end = text.lastIndexOf("}");
-    this.#lastBraceSeparator =
-      end === -1 ? -1 : Math.max(text.lastIndexOf(",", end), text.lastIndexOf("..", end));
   }
 
   read(): string[][] {
@@ -120,17 +104,6 @@ class ShellReader {
       case "`":
         this.#expansion();
         return;
-      case "*":
-      case "?":
-      case "[":
-        this.#wildcard(char);
-        return;
-      case "{":
-        this.#brace();
-        return;
-      case "~":
-        this.#tilde();
-        return;
       default:
         this.#literal(char);
     }
@@ -142,12 +115,9 @@ class ShellReader {
   }
 
   #append(text: string, quoted: boolean): void {
-    this.#word ??= { parts: [], first: "", tail: "", quoted, wild: false };
-    const word = this.#word;
-    word.quoted ||= quoted;
-    word.parts.push(text);
-    if (word.first === "") word.first = text.charAt(0);
-    word.tail = (word.tail + text.slice(-3)).slice(-3);
+    this.#word ??= { text: "", quoted };
+    this.#word.quoted ||= quoted;
+    this.#word.text += text;
   }
 
   #quote(text: string): void {
@@ -165,7 +135,6 @@ class ShellReader {
       throw new Opaque(`there is no command before ${char}`);
     }
     this.#endCommand();
-    if (char === "&" && rest !== "&&") this.background = true;
     this.#at += rest === "&&" || rest === "||" || rest === "|&" ? 2 : 1;
   }
 
@@ -218,14 +187,6 @@ class ShellReader {
     this.#at += 2;
   }
 
-  /** bash expands it also where a word looks like an assignment: `x=~/y`, `x=a:~/y`. */
-  #tilde(): void {
-    if (/[=:]$/.test(this.#word?.tail ?? "")) {
-      throw new Opaque("the shell could replace a ~ inside a word");
-    }
-    this.#literal("~");
-  }
-
   #expansion(): void {
     const next = this.#text[this.#at + 1];
     const ansiQuote = next === "'" || next === '"';
@@ -235,74 +196,46 @@ class ShellReader {
     this.#literal("$");
   }
 
-  /** Must not match planted names that mean more than a file, such as options. */
-  #wildcard(char: string): void {
-    const { first, tail } = this.#word ?? { first: "", tail: "" };
-    if (this.#words.length === 0) throw new Opaque("the name of a command contains a wildcard");
-    // Also behind `''`: the name of a planted file could begin with a dash, and become an option.
-    if (first === "") throw new Opaque(`a word starts with the wildcard ${char} (write ./${char})`);
-    if (first === "-") throw new Opaque("an option contains a wildcard (put it in quotes)");
-    // `.*` is also `..`, up to bash 5.1.
-    if (/(?:^|\/)\.\.?$/.test(tail)) throw new Opaque("a wildcard could match ..");
-    this.#literal(char);
-    if (this.#word !== undefined) this.#word.wild = true;
-  }
-
-  #brace(): void {
-    // `{a,b}` and `{1..3}` make several words of one. Where the braces of an expansion end is a science of
-    // its own in bash (`{a{x},b}`, `{'}',b}`): wherever there could be one, there is.
-    const alone =
-      this.#word === undefined &&
-      /^\{\}(?![^\s;&|])/.test(this.#text.slice(this.#at, this.#at + 3));
-    if (!alone && this.#at < this.#lastBraceSeparator)
-      throw new Opaque("it contains a brace expansion");
-    this.#literal("{");
-  }
-
-  /** Only redirections that don't read or write a file: to /dev/null, or between descriptors. */
   #redirection(): void {
     const descriptor = this.#word;
     // `{PATH}>/dev/null` sets the variable to the number of a descriptor.
-    if (descriptor?.first === "{" && descriptor.tail.endsWith("}")) {
+    if (descriptor !== undefined && /^\{.*\}$/.test(descriptor.text)) {
       throw new Opaque("it redirects a descriptor with a name");
     }
-    if (
-      descriptor !== undefined &&
-      !descriptor.quoted &&
-      descriptor.parts.every((part) => /^\d$/.test(part))
-    ) {
-      this.#word = undefined;
-    }
+    if (descriptor?.quoted === false && /^\d+$/.test(descriptor.text)) this.#word = undefined;
     this.#endWord();
-    harmlessRedirection.lastIndex = this.#at;
-    if (!harmlessRedirection.test(this.#text)) throw new Opaque("it redirects from or to a file");
-    this.#at = harmlessRedirection.lastIndex;
+    redirectionSign.lastIndex = this.#at;
+    if (this.#isFile || !redirectionSign.test(this.#text)) {
+      throw new Opaque("it contains a redirection that can't be read");
+    }
+    this.#at = redirectionSign.lastIndex;
+    this.#isFile = true;
   }
 
   #endWord(): void {
     const word = this.#word;
     if (word === undefined) return;
     this.#word = undefined;
-    const text = word.parts.join("");
-    // `1,/a*/s/e./x/g` is a script to sed, and another one with the name of a planted file in it.
-    if (word.wild && /[\s,;\\]/.test(text)) {
-      throw new Opaque("a wildcard is in a word that is not a plain path (put it in quotes)");
+    if (this.#isFile) {
+      this.#isFile = false;
+      return;
     }
-    if (word.wild) this.expanded.add(text);
-    if (this.#words.length === 0 && !word.quoted) {
-      if (reserved.has(text)) throw new Opaque(`it is a compound command (${text})`);
+    const { text, quoted } = word;
+    if (this.#words.length === 0) {
+      if (!quoted && reserved.has(text)) throw new Opaque(`it is a compound command (${text})`);
+      if (!quoted && /[*?[{~]/.test(text)) {
+        throw new Opaque("the name of a command is to be expanded by the shell");
+      }
       if (/^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=/.test(text)) {
         throw new Opaque("it sets an environment variable");
       }
-    }
-    if (this.#words.length === 0 && word.quoted && /^[A-Za-z_][A-Za-z0-9_]*\+?=/.test(text)) {
-      throw new Opaque("it sets an environment variable");
     }
     this.#words.push(text);
   }
 
   #endCommand(): void {
     this.#endWord();
+    if (this.#isFile) throw new Opaque("a redirection has no file");
     if (this.#words.length > 0) this.#commands.push(this.#words);
     this.#words = [];
   }

@@ -10,7 +10,7 @@ import type {
   TurnOutcome,
 } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
-import { linkSignals, onAbort } from "../events/waiting.ts";
+import { linkSignals } from "../events/waiting.ts";
 import type { ModelProbe } from "./model-probe.ts";
 import type { Conversation } from "./request-handler.ts";
 import { canceled, openCopilotSession, type OpenSession, type SessionContext } from "./session.ts";
@@ -96,9 +96,7 @@ class JobSession implements Session {
       return { kind: "crashed", toolCalls: [], crash: { cause: "internal", message } };
     }
     const stop = linkSignals([options.signal, this.#closed.signal]);
-    const { session, runtime, denials, model, stopped, order, calls, names } = this.#open;
-    // A request for permission that waits would keep an aborted turn from ending.
-    const release = onAbort(stop.signal, () => order?.interrupt());
+    const { session, runtime, denials, model, stopped, calls, names } = this.#open;
     const conversation = this.#conversation;
     const { label } = conversation;
     if (label !== undefined && options.activity !== undefined) {
@@ -120,7 +118,6 @@ class JobSession implements Session {
       if (outcome.kind === "completed") this.#probe?.answered();
       return outcome;
     } finally {
-      release();
       stop.end();
       conversation.label = label;
       conversation.answerFormat = undefined;

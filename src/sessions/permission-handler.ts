@@ -1,12 +1,9 @@
-/** The runtime's questions, answered by the policy, one call after the other where that matters. Whatever goes wrong here is a no. */
+/** The runtime's questions, answered by the policy. Errors deny. */
 import type { PermissionRequest, PermissionRequestResult } from "@github/copilot-sdk";
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
-import type { CallKind } from "./announced-call.ts";
-import type { CallOrder } from "./call-order.ts";
-import { movedFiles } from "./moved-files.ts";
-import { fromRuntime, namedByRuntime } from "./permission-request.ts";
+import { fromRuntime } from "./permission-request.ts";
 import type { PathContext } from "../permissions/paths.ts";
 import { decidePermission, describePermissions } from "../permissions/policy.ts";
 import type { PermissionContext, PermissionDecision } from "../permissions/policy.ts";
@@ -26,11 +23,7 @@ export interface PermissionHandlerOptions {
 }
 
 /** How permissions look at files. */
-interface FileView
-  extends Omit<PathContext, "workingDirectory">, Pick<PermissionContext, "isOfRun" | "wasMoved"> {
-  /** Is called for each command that may replace files with links, once nothing can refuse it any more. */
-  readonly onMove?: () => void;
-}
+type FileView = Omit<PathContext, "workingDirectory"> & Pick<PermissionContext, "isOfRun">;
 
 export const realFiles: FileView = {
   realpath: realpathSync.native,
@@ -45,92 +38,15 @@ export const realFiles: FileView = {
   isOfRun: isInRunFolder,
 };
 
-function filesOf({ workingDirectory }: PermissionHandlerOptions): FileView {
-  return { ...realFiles, ...movedFiles(workingDirectory) };
-}
-
-type Handler<T> = (request: PermissionRequest) => T;
-
 export function permissionHandler(
   options: PermissionHandlerOptions,
-): Handler<PermissionRequestResult> {
-  const { approve } = judging(options);
-  return approve;
-}
-
-/** `check` tells the answer without giving it: nothing that is judged later depends on it. */
-function judging(
-  options: PermissionHandlerOptions,
-): Record<"check" | "approve", Handler<PermissionRequestResult>> {
-  const { permissions, workingDirectory, kept = [], readable = [] } = options;
-  const { files = filesOf(options) } = options;
-  const { onMove, ...view } = files;
-  const context = { workingDirectory, kept, readable, ...view };
+): (request: PermissionRequest) => PermissionRequestResult {
+  const { permissions, workingDirectory, kept = [], readable = [], files = realFiles } = options;
+  const context = { workingDirectory, kept, readable, ...files };
   const refuse = refusals(options);
-  const answer = (request: PermissionRequest, note?: () => void): PermissionRequestResult => {
-    const decision = decide(() => {
-      const found = decidePermission(permissions, fromRuntime(request), context);
-      if (found.kind === "allowed" && found.moves === true) note?.();
-      return found;
-    });
+  return (request) => {
+    const decision = decide(() => decidePermission(permissions, fromRuntime(request), context));
     return decision.kind === "allowed" ? { kind: "approve-once" } : refuse(decision);
-  };
-  return {
-    check: (request) => answer(request),
-    approve: (request) => answer(request, onMove),
-  };
-}
-
-/** The same, but a path is judged only when nothing is at work that could change where it leads. */
-export function orderedPermissionHandler(
-  options: PermissionHandlerOptions,
-  order: CallOrder,
-): Handler<Promise<PermissionRequestResult>> {
-  const { files = filesOf(options) } = options;
-  const { wasMoved } = files;
-  /** How often the policy has asked the file system. */
-  let looks = 0;
-  const looking =
-    <A extends unknown[], T>(ask: (...path: A) => T) =>
-    (...path: A): T => {
-      looks += 1;
-      return ask(...path);
-    };
-  const { check, approve } = judging({
-    ...options,
-    files: {
-      ...files,
-      realpath: looking(files.realpath),
-      isThere: looking(files.isThere),
-      linkTarget: looking(files.linkTarget),
-      ...(wasMoved === undefined ? {} : { wasMoved: looking(wasMoved) }),
-    },
-  });
-  const refuse = refusals(options);
-  const kindOf = (request: PermissionRequest): CallKind | PermissionRequestResult | undefined => {
-    if (request.kind === "read" || request.kind === "write") return request.kind;
-    if (request.kind !== "shell") return undefined;
-    const before = looks;
-    const result = check(request);
-    // A denied call needs no wait.
-    if (result.kind === "reject") return result;
-    return looks === before ? "command" : "path-command";
-  };
-  return async (request) => {
-    const kind = kindOf(request);
-    if (kind === undefined) return approve(request);
-    if (typeof kind !== "string") {
-      order.withdraw(request.toolCallId);
-      return kind;
-    }
-    const reason = await order.ask(request.toolCallId, kind);
-    if (reason !== undefined) {
-      const [operation, target] = namedByRuntime(request);
-      return refuse({ kind: "denied", operation, target, reason });
-    }
-    const result = approve(request);
-    if (result.kind === "reject") order.withdraw(request.toolCallId);
-    return result;
   };
 }
 

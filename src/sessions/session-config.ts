@@ -4,8 +4,7 @@ import type { Clock } from "../events/clock.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { SessionActivity } from "../events/session-activity.ts";
 import { jobTools } from "./job-tools.ts";
-import type { CallOrder } from "./call-order.ts";
-import { orderedPermissionHandler, permissionHandler, realFiles } from "./permission-handler.ts";
+import { permissionHandler, realFiles } from "./permission-handler.ts";
 import type { Requests, Searches } from "../runtime/runtime-pool.ts";
 import { toolsFor } from "../permissions/rules.ts";
 import type { OwnCalls } from "./own-calls.ts";
@@ -32,8 +31,6 @@ export interface SessionConfigOptions {
   readonly searches: Searches;
   readonly onActivity: (activity: SessionActivity) => void;
   readonly clock: Clock;
-  /** Keeps file tools and commands apart, where that is needed. */
-  readonly order?: CallOrder | undefined;
   /** What the run writes about itself; absolute paths. */
   readonly kept?: readonly string[] | undefined;
   /** Who sends its model requests. */
@@ -53,15 +50,14 @@ export interface SessionConfigOptions {
 export function sessionConfig(
   options: SessionConfigOptions,
 ): SessionConfig & { sessionId: string } {
-  const { provider, gitHubToken, permissions, workingDirectory, onActivity, order } = options;
+  const { provider, gitHubToken, permissions, workingDirectory, onActivity } = options;
   const { names = new ToolNames([]), readable } = options;
   // The runtime offers these whether `availableTools` names them or not.
   const tools = [...jobTools(), ...(options.tools ?? [])].filter(
     ({ name }) => options.availableTools?.includes(name) ?? true,
   );
   const asked = { permissions, workingDirectory, onActivity, kept: options.kept, readable };
-  const answer =
-    order === undefined ? permissionHandler(asked) : orderedPermissionHandler(asked, order);
+  const answer = permissionHandler(asked);
   return {
     sessionId: options.id,
     clientName: "agent-jobs",

@@ -9,9 +9,8 @@ import { dirname } from "node:path";
 import type { Clock } from "../events/clock.ts";
 import type { Opened, SessionRequest } from "../engine/ports.ts";
 import type { Crash } from "../events/crash.ts";
-import { isDirectory, realPathOf } from "../platform/files.ts";
+import { isDirectory } from "../platform/files.ts";
 import { endMarkedProcesses } from "../platform/processes.ts";
-import type { CallOrder, SharedFolders } from "./call-order.ts";
 import type { RuntimeKind, RuntimeLease, RuntimePool } from "../runtime/runtime-pool.ts";
 import { bestEffort, unless, unlessAborted, within, type Occasion } from "../events/waiting.ts";
 import { allowsCommands, canStartProcesses, mayReadPrivateFiles } from "../permissions/rules.ts";
@@ -32,7 +31,6 @@ import type { Provider } from "./session-config.ts";
 const createMs = 15_000;
 /** Less than a stopped run waits for a session: it then knows that the runtime has to be ended by force. */
 const closeStepMs = 1_500;
-const askMs = 2_000;
 
 /** What every session is made from. */
 export interface SessionContext {
@@ -42,7 +40,6 @@ export interface SessionContext {
   readonly guardsSearches: boolean;
   /** Whether this process handles the model requests of every session, not only of those with a history. */
   readonly handlesRequests: boolean;
-  readonly folders: SharedFolders;
   readonly provider?: Provider | undefined;
   /** Pays for the session's models. */
   readonly gitHubToken?: string | undefined;
@@ -60,7 +57,6 @@ export interface OpenSession {
   readonly runtime: RuntimeProcess;
   readonly model: ModelAddress;
   readonly denials: Denials;
-  readonly order: CallOrder | undefined;
   readonly calls: OwnCalls;
   readonly names: ToolNames;
   /** Aborted when the session is ended from outside. */
@@ -114,18 +110,6 @@ export async function openCopilotSession(
     return startFailed(error);
   }
   const { runtime } = lease;
-  let asked: CopilotSession | undefined;
-  const order = context.folders.join(
-    realPathOf(request.workingDirectory),
-    request.permissions,
-    async () => {
-      const answer = asked && (await within(asked.rpc.tasks.list(), askMs, clock));
-      if (answer === undefined) throw new Error("The runtime doesn't report the running tools.");
-      const { tasks } = answer.value;
-      return tasks.filter(({ type, status }) => type === "shell" && status === "running").length;
-    },
-  );
-  lease = { runtime, release: joined(order, lease) };
   const denials = new Denials();
   const calls = new OwnCalls();
   const names = new ToolNames(
@@ -141,7 +125,6 @@ export async function openCopilotSession(
     outputDirectory: runtime.outputDirectory,
     ...kind,
     kept: [...context.kept, dirname(runtime.outputDirectory), ...(request.readable ?? [])],
-    order,
     onActivity: denials.tell,
   };
   const config = { ...sessionConfig(options), ...systemMessage(request) };
@@ -151,7 +134,6 @@ export async function openCopilotSession(
       const startsProcesses = canStartProcesses(request.permissions);
       const { session } = result;
       const { release } = lease;
-      asked = session;
       const stopped = new AbortController();
       const unconfined: { reason?: string } = {};
       if (sandbox !== undefined) {
@@ -161,14 +143,12 @@ export async function openCopilotSession(
         });
         await confine(session, sandbox.profile, runtime.ownFolders);
       }
-      if (order !== undefined) session.on((event) => order.accept(event));
       let ending: Promise<void> | undefined;
       const model = { modelId: request.modelId, baseUrl: context.provider?.baseUrl };
       return {
         session,
         runtime,
         denials,
-        order,
         calls,
         names,
         model,
@@ -190,14 +170,6 @@ export async function openCopilotSession(
           new GoneError(`The working directory ${request.workingDirectory} doesn't exist.`),
         );
   }
-}
-
-/** Releases the lease and the session's place in its folder. */
-function joined(order: CallOrder | undefined, lease: RuntimeLease): () => void {
-  return () => {
-    order?.leave();
-    lease.release();
-  };
 }
 
 /** What a session needs is not there any more. */

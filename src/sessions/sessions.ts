@@ -10,7 +10,6 @@ import type { SessionActivity } from "../events/session-activity.ts";
 import { Confinement } from "./confinement.ts";
 import { CallbackSession } from "./callbacks.ts";
 import type { ICopilotSession, ICopilotSessionCallbacks } from "./callbacks.ts";
-import { SharedFolders } from "./call-order.ts";
 import { RuntimePool, type RuntimeKeeper } from "../runtime/runtime-pool.ts";
 import { authentication, runtimeEnvironment } from "../runtime/runtime-environment.ts";
 import type { Environment } from "../platform/environment.ts";
@@ -140,7 +139,6 @@ export function createSessions(options: SessionsOptions): Sessions {
           address,
           onUnreachable: (server, reason) => options.onUnreachable?.(server, reason),
         });
-  const folders = new SharedFolders(clock);
   const kept = (options.kept ?? []).map((path) => resolve(path));
   const { tools } = options;
   const guardsSearches = guard !== undefined;
@@ -149,7 +147,6 @@ export function createSessions(options: SessionsOptions): Sessions {
     pool,
     guardsSearches,
     handlesRequests: transport !== undefined || provider?.wireApi === "responses",
-    folders,
     kept,
     provider,
     gitHubToken,

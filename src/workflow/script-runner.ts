@@ -65,10 +65,7 @@ export interface ScriptRunnerOptions {
   readonly workingDirectory: string;
   readonly permissions: Permissions;
   /** How the file rules of the permissions see the file system. */
-  readonly files: Omit<PermissionContext, "workingDirectory"> & {
-    /** Is called before each script that may replace files with links. */
-    readonly onMove?: () => void;
-  };
+  readonly files: Omit<PermissionContext, "workingDirectory">;
   /** Of this process. Scripts see what is on the allow-list for every process, and `variables`. */
   readonly environment: Environment;
   /** What the caller has allowed in addition (`--env NAME`). */
@@ -183,18 +180,14 @@ export class ScriptRunner implements Scripts {
       ({ kind: "failed", because: "denied", reason, runs }) as const;
     const unrestored = this.#refusalToRestore();
     if (unrestored !== undefined) return denied(unrestored);
-    const judged = this.#judgeAll(scripts);
-    if (judged.refusal !== undefined) return denied(judged.refusal);
+    const refusal = this.#refusal(scripts);
+    if (refusal !== undefined) return denied(refusal);
     const bounds = new Bounds(this.#limits, this.#options.clock, [
       options.signal,
       this.#closed.signal,
     ]);
     try {
       for (const [index, script] of scripts.entries()) {
-        // The scripts before it may have changed the directory, or where a link leads.
-        const { refusal, movers } = index === 0 ? judged : this.#judgeAll([script]);
-        if (refusal !== undefined) return denied(refusal);
-        if (movers.has(script)) this.#options.files.onMove?.();
         const problem = await this.#script(script, index, bounds, options, runs);
         if (bounds.isCanceled) return { kind: "canceled", runs };
         if (problem !== undefined) return { kind: "failed", ...problem, runs };
@@ -205,50 +198,30 @@ export class ScriptRunner implements Scripts {
     }
   }
 
-  /** Why the scripts may not run, one after the other, and which of them may replace files with links. */
-  #judgeAll(scripts: readonly Script[]): {
-    readonly refusal?: string;
-    readonly movers: ReadonlySet<Script>;
-  } {
-    const movers = new Set<Script>();
-    for (const script of scripts) {
-      const { tag, code } = script;
+  /** Why one of the scripts may not run. */
+  #refusal(scripts: readonly Script[]): string | undefined {
+    for (const { tag, code } of scripts) {
       const executor = this.#executor(tag);
-      if (executor === undefined) {
-        return { refusal: `No executor runs scripts with the tag ${tag}.`, movers };
-      }
+      if (executor === undefined) return `No executor runs scripts with the tag ${tag}.`;
       if (executor.command === undefined) continue;
       let command: string;
       try {
         command = executor.command(code);
       } catch (error) {
-        const refusal = `The executor of ${tag} can't tell what it would run: ${errorMessage(error)}.`;
-        return { refusal, movers };
+        return `The executor of ${tag} can't tell what it would run: ${errorMessage(error)}.`;
       }
-      const decision = this.#judge(this.#options.permissions, command, movers.size > 0);
+      const decision = this.#judge(this.#options.permissions, command);
       if (decision.kind !== "allowed") {
-        const refusal = `The permissions don't allow ${firstLine(decision.target)}: ${decision.reason}.${this.#advice(command)}`;
-        return { refusal, movers };
+        return `The permissions don't allow ${firstLine(decision.target)}: ${decision.reason}.${this.#advice(command)}`;
       }
-      if (decision.moves === true) movers.add(script);
     }
-    return { movers };
+    return undefined;
   }
 
-  #judge(
-    permissions: Permissions,
-    command: string,
-    moved = false,
-  ): ReturnType<typeof decidePermission> {
+  #judge(permissions: Permissions, command: string): ReturnType<typeof decidePermission> {
     const { files, workingDirectory } = this.#options;
     const request = { kind: "shell", command } as const;
-    const shellDirectory = this.#shell.state.workingDirectory;
-    return decidePermission(permissions, request, {
-      ...files,
-      ...(moved ? { wasMoved: () => true } : {}),
-      workingDirectory,
-      shellDirectory,
-    });
+    return decidePermission(permissions, request, { ...files, workingDirectory });
   }
 
   /** A journal is a file that anyone may have written: what it makes of the shell needs the same permissions as a script. */

@@ -57,7 +57,6 @@ async function composedExpressions(): Promise<RegExp[]> {
   try {
     // Their own copies of the modules: the others may have been loaded before.
     for (const name of [
-      "permissions/objections",
       "permissions/private-files",
       "reporters/github/escape",
       "events/hidden-text",

