@@ -202,7 +202,10 @@ export class RuntimeProcess implements RuntimeLife {
   }
 
   /** What a sandbox has to grant the runtime itself, besides the files of its sessions. */
-  get ownFolders(): { readonly readable: readonly string[]; readonly writable: readonly string[] } {
+  get #ownFolders(): {
+    readonly readable: readonly string[];
+    readonly writable: readonly string[];
+  } {
     return {
       readable: [packageOf(this.#options.path)],
       writable: [this.outputDirectory, this.#temporary],
@@ -216,8 +219,12 @@ export class RuntimeProcess implements RuntimeLife {
       profile,
       environment,
       folder: this.#sandboxFolder,
-      readable: this.ownFolders.readable,
+      readable: this.#ownFolders.readable,
       writable: [directory],
+      commands: {
+        readable: [...this.#ownFolders.readable, this.#searchFile],
+        writable: this.#ownFolders.writable,
+      },
       withheld: Object.keys(authentication.environment),
     });
   }

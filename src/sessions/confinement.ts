@@ -21,7 +21,6 @@ import {
   type Sandbox,
   type SandboxChoice,
   type SandboxOptions,
-  type SandboxProfile,
   type SandboxSupport,
 } from "../platform/sandbox.ts";
 import { isRecord } from "../document/guards.ts";
@@ -171,42 +170,19 @@ function entries(folder: string): { name: string; isFolder: boolean }[] {
   }
 }
 
-/** What the runtime is told: its own checks and its own sandbox of each command agree with the one around it. */
-export async function confine(
-  session: CopilotSession,
-  profile: SandboxProfile,
-  own: { readonly readable: readonly string[]; readonly writable: readonly string[] },
-): Promise<void> {
-  const { files, creatable, network } = profile;
-  const readwritePaths = [
-    ...own.writable,
-    ...(files === "all" ? wholeSystem() : [...creatable, ...profile.writable]),
-  ];
-  const isOpen = network === "all";
+/**
+ * Makes the runtime start its commands in sandboxes. Which files they and its file tools reach is set around the runtime
+ * and by our `bwrap`. Its own policy grants everything: so what is denied is denied by our answers, with a reason.
+ */
+export async function confine(session: CopilotSession): Promise<void> {
   await session.rpc.options.update({
     sandboxConfig: {
       enabled: true,
-      // Its list of readable folders wins over that of writable ones.
       addCurrentWorkingDirectory: false,
-      userPolicy: {
-        filesystem: {
-          readonlyPaths: [...profile.readable, ...own.readable].filter(
-            (path) => !readwritePaths.includes(path),
-          ),
-          readwritePaths,
-        },
-        // Hosts that are listed are reached through our own proxy.
-        network: { allowOutbound: isOpen, allowLocalNetwork: isOpen },
-      },
+      allowDevToolAccess: false,
+      userPolicy: { filesystem: { readwritePaths: ["/"] }, network: { allowOutbound: false } },
     },
   });
-}
-
-/** A sandbox can't grant `/` and have a `/proc` and a `/dev` of its own. */
-function wholeSystem(): string[] {
-  return readdirSync("/", { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && !["proc", "dev", "sys"].includes(entry.name))
-    .map(({ name }) => `/${name}`);
 }
 
 /**

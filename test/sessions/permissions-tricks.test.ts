@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import type { ScriptedCall } from "../rig/model-server.ts";
-import { attempts, bash, makeAttemptRig } from "./attempts.ts";
+import { attempts, bash, makeAttemptRig, secret } from "./attempts.ts";
 import { completed, denials } from "./rig.ts";
 
 const allowed = {
@@ -15,69 +15,68 @@ const allowed = {
       .map((command) => `${command} *`),
 };
 
-test("no trick of a shell gets a command past the patterns", async (t) => {
+/** Lines with a program that no pattern names. */
+const denied = [
+  "env touch pwned",
+  "git log; touch pwned",
+  "git log || touch pwned",
+  "git log & touch pwned",
+  "git log | xargs touch pwned",
+  "git log `touch pwned`",
+  "echo <(touch pwned)",
+  "'tou'ch pwned",
+  "to\\uch pwned",
+  "$'touch' pwned",
+  "X=1 touch pwned",
+  "(touch pwned)",
+  "{ touch pwned; }",
+  "if true; then touch pwned; fi",
+  "git log\ntouch pwned",
+  "sh -c 'touch pwned'",
+  "command touch pwned",
+  "/usr/bin/touch pwned",
+  "git -c alias.log='!touch pwned' log",
+  "g?t show",
+  'echo "$\\\n(touch pwned)"',
+];
+/** Lines whose arguments make a named program write, read or start what it should not. */
+const confined = [
+  "echo hi > pwned",
+  "git log --output=pwned",
+  "git diff --ext-diff --output=pwned",
+  "git fetch --upload-pack='touch pwned' .",
+  "find . -maxdepth 0 -not -name {x{a},-exec} touch pwned \\;",
+  "find . -maxdepth 0 -exec touch pwned \\;",
+  "find . -maxdepth 0 -fprint pwned",
+  "git grep -Otouch pwned",
+  "git diff --no-index /dev/null OUTSIDE/secret.txt",
+  "cat OUTSIDE/secret.txt linked-file linked-folder/secret.txt .env",
+  "cat sub/../../../../../../OUTSIDE/secret.txt /proc/1/environ",
+  "sed -n '1e touch pwned' inside.txt",
+  "sed -n 'w pwned' inside.txt",
+  "git grep --untracked --no-exclude-standard SECRET",
+  "find . -fls pwned -exec cat {} +",
+  "sort -opwned inside.txt",
+  "tar cf pwned inside.txt",
+  "tar cf - OUTSIDE . | cat",
+  "./tool --write pwned",
+];
+
+test("no trick of a shell gets a command past the patterns, or a program past the sandbox", async (t) => {
   const rig = await makeAttemptRig(t);
-  const tricks = [
-    "env touch pwned",
-    "git log; touch pwned",
-    "git log || touch pwned",
-    "git log & touch pwned",
-    "git log | xargs touch pwned",
-    "git log `touch pwned`",
-    "echo <(touch pwned)",
-    "echo hi > pwned",
-    "'tou'ch pwned",
-    "to\\uch pwned",
-    "$'touch' pwned",
-    "X=1 touch pwned",
-    "(touch pwned)",
-    "{ touch pwned; }",
-    "if true; then touch pwned; fi",
-    "git log\ntouch pwned",
-    "sh -c 'touch pwned'",
-    "command touch pwned",
-    "/usr/bin/touch pwned",
-    "git -c alias.log='!touch pwned' log",
-    "git -c core.pager='touch pwned' log",
-    "git log --output=pwned",
-    "git diff --ext-diff --output=pwned",
-    "git fetch --upload-pack='touch pwned' .",
-    "git fetch --upload='touch pwned' .",
-    "find . -maxdepth 0 -not -name {x{a},-exec} touch pwned \\;",
-    "git diff {'}',--output=pwned}",
-    "git grep {x{a},-Otouch} pwned",
-    "git show --o*",
-    "git show ''--o*",
-    "g?t show",
-    "git diff /dev/null .git/config",
-    "git diff ../outside inside.txt",
-    "sed -n '1e touch pwned' inside.txt",
-    "sed -n 'w pwned' inside.txt",
-    "git blame -S .env inside.txt",
-    "git grep --untracked --no-exclude-standard .",
-    "find . -maxdepth 0 -fprint pwned",
-    "find -files0-from inside.txt",
-    "sort --files0-from=inside.txt",
-    "sort -opwned inside.txt",
-    "tar cf pwned inside.txt",
-    "tar -T inside.txt -cf pwned",
-    'echo "$\\\n(touch pwned)"',
-    "cat $\\\nPWD/inside.txt",
-    "echo {PATH}>/dev/null",
-    "cat sub/../../outside",
-    "cat ./*",
-    "./tool --write pwned",
-  ];
-  // What a wildcard of an option would find.
-  await writeFile(join(rig.workspace.path, "--output=pwned"), "");
-  const { run, results } = await attempts(rig, allowed, tricks.map(bash));
-  const passed = completed(run).toolCalls.flatMap(({ succeeded }, index) =>
-    succeeded ? [tricks[index]] : [],
+  await writeFile(join(rig.workspace.path, ".env"), `${secret}\n`);
+  const lines = [...denied, ...confined].map((line) =>
+    line.replaceAll("OUTSIDE", rig.outside.slice(line.includes("../OUTSIDE") ? 1 : 0)),
   );
-  assert.deepEqual(passed, []);
+  const { run, results } = await attempts(rig, allowed, lines.map(bash));
   assert.equal(existsSync(join(rig.workspace.path, "pwned")), false);
-  assert.equal(denials(run).length, tricks.length, "every attempt is told");
-  assert.equal(results.length, tricks.length, "and explained to the model, which goes on");
+  assert.doesNotMatch(results.join("\n"), new RegExp(secret));
+  assert.deepEqual(
+    denials(run).map(({ target }) => target),
+    denied,
+    "each is reported",
+  );
+  assert.equal(results.length, lines.length, "and explained to the model, which goes on");
 });
 
 test("no path through a process is followed: the runtime's own folder is not ours", async (t) => {

@@ -162,7 +162,7 @@ test("sessions of one run that may read different files search differently", asy
   assert.equal(await seen("read-only"), "./a.ts:KEY");
   assert.equal(await seen("all"), everything);
   assert.equal(await seen("workspace"), "./a.ts:KEY");
-  assert.equal(rig.sessions.runtimePids.length, 2);
+  assert.equal(rig.sessions.runtimePids.length, 3);
   assert.deepEqual(rig.restarts, []);
 });
 
