@@ -274,6 +274,28 @@ describe("a task with protocol: actions", () => {
     assert.equal(delegated.length, 2);
   });
 
+  for (const tools of [["*"], ["*", "delegate/deploy"]]) {
+    const named = tools.length > 1;
+    it(`${named ? "delegates" : "doesn't delegate"} to a task with more permissions if its own are ${tools.join(", ")}`, async (t) => {
+      const { requests, events } = await runActions(t, {
+        task: { permissions: { preset: "workspace", tools } },
+        entry: {
+          tasks: {
+            deploy: { prompt: "OTHER: go", model: { category: "driving" }, permissions: "all" },
+          },
+        },
+        answers: [
+          documentOf([internal("delegate", { task: "deploy", input: "" }, { action_id: "d" })]),
+          stopped(),
+        ],
+      });
+      const began = events.some(
+        (event) => event.type === "session.started" && event.work.taskId === "deploy",
+      );
+      assert.equal(began, named, requests.map(({ prompt }) => prompt).join("\n---\n"));
+    });
+  }
+
   it("masks secrets in what a delegated task answers", async (t) => {
     const secret = "hunter2-hunter2-hunter2";
     const { outcome, prompts } = await runActions(t, {
