@@ -201,7 +201,12 @@ function addRunOptions(command: Command): Command {
     .option("--journal <file>", "write every event to a file, as JSON lines")
     .option("--html-report <file>", "write a report of the run as one HTML file")
     .option("--chart", "print a Mermaid chart of what ran")
-    .addOption(new Option("--quiet", "print only failures and the end").conflicts("verbose"))
+    .addOption(
+      new Option(
+        "--quiet",
+        "print only failures, what the run goes on without, and the end",
+      ).conflicts("verbose"),
+    )
     .option("--verbose", "also print sessions, tool calls and messages");
 }
 

@@ -17,7 +17,7 @@ import { CallBudget, deadlines, exceeded, UsageBudget } from "./limits.ts";
 import { flowOf, modelOf, paramsOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
-import { runWork, type Finished, type WorkResult } from "./run-work.ts";
+import { runWork, withOutput, type Finished, type WorkResult } from "./run-work.ts";
 import {
   Scope,
   STOP_GRACE_MS,
@@ -95,6 +95,8 @@ interface TaskStart {
   readonly taskId: string;
   readonly modelId: string;
   readonly availability: AvailabilityInput;
+  /** What the work that finished before it reported. */
+  readonly previousResult?: string | undefined;
   readonly borrowed?: Session;
 }
 
@@ -177,17 +179,17 @@ class Run {
   }
 
   async leaf(work: LeafWork<number>, last: Finished | undefined): Promise<WorkResult> {
-    return work.kind === "Flow" ? this.#flow(work) : this.#ref(work, last);
+    return work.kind === "Flow" ? this.#flow(work, last) : this.#ref(work, last);
   }
 
   async #ref(work: TaskWork<number>, last: Finished | undefined): Promise<WorkResult> {
     const { workIdInJob: workId, taskId, modelOverride } = work;
     const modelId = modelOf(this.#spec.entry, taskId, modelOverride);
     const availability = { previousTask: last?.taskId, skip: false };
-    return this.task({ workId, taskId, modelId, availability });
+    return this.task({ workId, taskId, modelId, availability, previousResult: last?.output });
   }
 
-  async #flow(leaf: FlowWork<number>): Promise<WorkResult> {
+  async #flow(leaf: FlowWork<number>, last: Finished | undefined): Promise<WorkResult> {
     const flow = flowOf(this.#spec, leaf);
     const { modelId } = flow;
     const { userInput, workingDirectory } = this.#spec;
@@ -196,7 +198,7 @@ class Run {
         work,
         scope,
         usage: this.#usage,
-        params: paramsOf(this.#spec, leaf),
+        params: paramsOf(this.#spec, leaf, last?.output, this.#onMissing(work)),
         userInput,
         workingDirectory,
         latestOfRun: this.#latest,
@@ -212,16 +214,17 @@ class Run {
       const run = { ...start, iteration, scope, userInput, depth: 0 };
       const { outcome, answer } = await this.#runTask(run);
       const { text = "" } = answer;
+      const ended = { ...outcome, output: text };
       return this.#dialogueOf(run) === undefined || text === ""
-        ? outcome
-        : { ...outcome, report: text };
+        ? ended
+        : { ...ended, report: text };
     });
   }
 
   /** An iteration of a work, from its start to its end. */
   async #work(
     { workId, taskId, modelId }: Pick<TaskStart, "workId" | "taskId" | "modelId">,
-    run: (work: WorkRef, scope: Scope) => Promise<FlowEnd>,
+    run: (work: WorkRef, scope: Scope) => Promise<FlowEnd & { readonly output?: string }>,
   ): Promise<WorkResult> {
     if (this.#scope.stopped !== undefined) return { kind: "stopped" };
     const { emit } = this.#ports;
@@ -231,7 +234,7 @@ class Run {
     emit({ type: "work.started", work, modelId });
     const scope = this.#scope.child();
     this.#ports.onWork?.(work, (reason) => scope.stop({ kind: "work-stopped", reason }));
-    const { report, ...outcome } = await run(work, scope);
+    const { report, output = report ?? "", ...outcome } = await run(work, scope);
     scope.dispose();
     if (outcome.kind === "crashed") {
       // Statement 16: what else runs is stopped at once.
@@ -241,14 +244,20 @@ class Run {
     emit({ type: "work.ended", work, outcome: reported(outcome), ...reports });
     if (outcome.kind === "crashed" || outcome.kind === "stopped") return { kind: "stopped" };
     this.#finishes += 1;
-    const last = { taskId, order: this.#finishes };
+    const last = { taskId, order: this.#finishes, output };
     if (outcome.kind === "succeeded") return { kind: "succeeded", last };
-    const what = this.#spec.entry.tasks[taskId] === undefined ? "workflow" : "task";
-    const reason = `${what} "${taskId}" failed: ${outcome.reason}`;
+    const isTask = this.#spec.entry.tasks[taskId] !== undefined;
+    const failure = `${isTask ? "task" : "workflow"} "${taskId}" failed: ${outcome.reason}`;
+    const reason = isTask ? failure : withOutput(failure, output);
     return outcome.answer
       ? { kind: "failed", last, reason }
       : { kind: "unanswered", last, reason, inCondition: false };
   }
+
+  readonly #onMissing =
+    (work: WorkRef) =>
+    (name: string): void =>
+      this.#ports.emit({ type: "decision", work, decision: { kind: "variable-missing", name } });
 
   #nextTurnId(): string {
     return `turn-${(this.#turns += 1)}`;
@@ -256,19 +265,20 @@ class Run {
 
   async #runTask(run: TaskRun): ReturnType<typeof runTask> {
     const { entry, workingDirectory, limits, permissionsOf, toolSource } = this.#spec;
-    const { workId, taskId, modelId, borrowed, iteration, scope, userInput } = run;
+    const { workId, taskId, modelId, borrowed, iteration, scope, userInput, previousResult } = run;
     const task = entry.tasks[taskId];
     if (task === undefined) {
       const message = `There is no task "${taskId}" in the entry.`;
       return { outcome: { kind: "crashed", crash: { cause: "internal", message } }, answer: {} };
     }
+    const work = { workId, taskId, iteration };
     const multiple = task.criteria?.runConditionInSameSession === false;
     const startDialogue = this.#dialogueOf(run);
     return runTask(
       {
         entry,
         task,
-        work: { workId, taskId, iteration },
+        work,
         mode:
           borrowed !== undefined
             ? { kind: "borrowed", session: borrowed }
@@ -278,7 +288,11 @@ class Run {
         permissions: permissionsOf(taskId),
         toolSource,
         limits,
-        variables: new Variables(entry, userInput, modelId),
+        variables: new Variables(
+          entry,
+          { userInput, taskModel: modelId, previousResult },
+          this.#onMissing(work),
+        ),
         scope,
         budgets: { calls: new CallBudget(limits, scope), usage: this.#usage },
         deadlines: this.#taskDeadlines,

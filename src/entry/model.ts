@@ -365,6 +365,7 @@ export const runtimeVariables = [
   "$reported-document",
   "$reported-true-reason",
   "$reported-false-reason",
+  "$previous-result",
 ] as const;
 
 export const defaultLimits = {

@@ -72,8 +72,9 @@ export function preparePlain(data: unknown, options: PrepareOptions): PrepareRes
   if (entryCheck.accepts(data)) {
     const problems = checkEntry(data, names, []);
     if (problems.length > 0) return rejected(problems, options);
-    const warnings = diagnosticsOf(entryWarnings(data, options.checks ?? {}), options);
-    return { kind: "prepared", entry: build(data), warnings, leaves: flowLeaves(data) };
+    const entry = build(data);
+    const warnings = diagnosticsOf(entryWarnings(data, entry, options.checks ?? {}), options);
+    return { kind: "prepared", entry, warnings, leaves: flowLeaves(data) };
   }
   const { problems: found, complete } = entryCheck.inspect(data);
   const schemaProblems = found.map((problem) => withModelHint(problem, data, names));

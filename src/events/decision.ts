@@ -7,30 +7,10 @@ export type Decision = MadeDecision | DerivedDecision;
 
 /** Decisions that have an event of their own. */
 export type MadeDecision =
-  | {
-      readonly kind: "availability-passed";
-      readonly field: AvailabilityField;
-      readonly content: string;
-      readonly reason: string;
-    }
-  | {
-      readonly kind: "availability-failed";
-      readonly field: AvailabilityField;
-      readonly content: string;
-      readonly reason: string;
-    }
-  | {
-      readonly kind: "criteria-passed";
-      readonly field: CriteriaField;
-      readonly content: string;
-      readonly reason: string;
-    }
-  | {
-      readonly kind: "criteria-failed";
-      readonly field: CriteriaField;
-      readonly content: string;
-      readonly reason: string;
-    }
+  | ({ readonly kind: "availability-passed" } & Check<AvailabilityField>)
+  | ({ readonly kind: "availability-failed" } & Check<AvailabilityField>)
+  | ({ readonly kind: "criteria-passed" } & Check<CriteriaField>)
+  | ({ readonly kind: "criteria-failed" } & Check<CriteriaField>)
   | {
       readonly kind: "session-crashed";
       readonly purpose: Purpose;
@@ -76,14 +56,24 @@ export type MadeDecision =
   | { readonly kind: "leftovers-ended"; readonly runs: number }
   /** Tasks go on without the tools of this MCP server. */
   | { readonly kind: "tool-server-failed"; readonly server: string; readonly reason: string }
+  /** A task goes on without a tool that it may call. */
+  | { readonly kind: "tool-left-out"; readonly reason: string }
   /** A text of a workflow names a variable that doesn't exist; the text stays as it is. */
   | { readonly kind: "name-missing"; readonly activity: string; readonly name: string }
+  /** A prompt uses a runtime variable that has no value: `<MISSING>` is in its place. */
+  | { readonly kind: "variable-missing"; readonly name: string }
   /** An EXECUTE did not run a script, or had none to run. */
   | { readonly kind: "script-skipped"; readonly activity: string; readonly reason: string }
   | ({ readonly kind: "limit-exceeded"; readonly scope: LimitScope } & ExceededLimit)
   | { readonly kind: "task-succeeded"; readonly what?: "workflow" }
   | { readonly kind: "task-failed"; readonly reason: string }
   | { readonly kind: "note"; readonly text: string };
+
+interface Check<Field> {
+  readonly field: Field;
+  readonly content: string;
+  readonly reason: string;
+}
 
 /** Decisions that `decisionOf` derives from other events. */
 export type DerivedDecision =
@@ -101,11 +91,7 @@ export type DerivedDecision =
       readonly reason: string;
     }
   /** Errors within a session that the runtime or the model may recover from. */
-  | {
-      readonly kind: "model-call-failed";
-      readonly statusCode?: number;
-      readonly reason?: string;
-    }
+  | { readonly kind: "model-call-failed"; readonly statusCode?: number; readonly reason?: string }
   | { readonly kind: "tool-call-failed"; readonly tool: string; readonly reason: string };
 
 export type WaitingCause = "rate-limited" | "overloaded";
@@ -147,6 +133,8 @@ export interface Audience {
   readonly summary: boolean;
   /** Shown as an annotation of its task; the lower the number, the more important. */
   readonly annotation?: number;
+  /** Also listed by itself in summaries and reports, and by `rehearse`. */
+  readonly listed?: true;
 }
 
 type Row<Kind extends DecisionKind> = DecisionTraits & {
@@ -156,6 +144,8 @@ type Row<Kind extends DecisionKind> = DecisionTraits & {
 
 const always: Audience = { log: "quiet", atOnce: true, summary: true };
 const normal: Audience = { log: "normal", atOnce: false, summary: true };
+/** The run goes on without something that its author asked for. Nobody should have to look for that. */
+const leftOut: Audience = { ...always, annotation: 4, listed: true };
 const verbose: Audience = { log: "verbose", atOnce: false, summary: false };
 
 /** How each kind of decision is shown. */
@@ -269,19 +259,31 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   "tool-server-failed": {
     category: "OPERATION",
     severity: "warning",
-    audience: { ...normal, annotation: 4 },
+    audience: leftOut,
     message: ({ server, reason }) => `MCP server ${server}: ${reason}`,
+  },
+  "tool-left-out": {
+    category: "OPERATION",
+    severity: "warning",
+    audience: leftOut,
+    message: ({ reason }) => `A tool is left out: ${reason}`,
   },
   "name-missing": {
     category: "OPERATION",
     severity: "warning",
-    audience: { ...normal, annotation: 4 },
+    audience: leftOut,
     message: ({ activity, name }) => `${activity}: {{${name}}} has no value and stays as it is`,
+  },
+  "variable-missing": {
+    category: "OPERATION",
+    severity: "warning",
+    audience: leftOut,
+    message: ({ name }) => `$${name} has no value: the prompt has <MISSING> in its place`,
   },
   "script-skipped": {
     category: "OPERATION",
     severity: "warning",
-    audience: { ...normal, annotation: 4 },
+    audience: leftOut,
     message: ({ activity, reason }) => `${activity}: ${reason}`,
   },
   "limit-exceeded": {

@@ -143,7 +143,9 @@ const made: Cases<MadeDecision> = {
   "model-unreachable": { server: text, reason: text },
   "leftovers-ended": { runs: count },
   "tool-server-failed": { server: text, reason: text },
+  "tool-left-out": { reason: text },
   "name-missing": { activity: text, name: text },
+  "variable-missing": { name: text },
   "script-skipped": { activity: text, reason: text },
   "limit-exceeded": {
     scope: limitScope,

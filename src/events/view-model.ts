@@ -62,6 +62,14 @@ export interface DenialEntry {
   count: number;
 }
 
+/** What the run went on without: a decision whose audience is `listed`. Equal ones of a work are kept once. */
+export interface OmissionEntry {
+  readonly workId: number;
+  readonly taskId: string;
+  /** Bounded. */
+  readonly text: string;
+}
+
 export interface OpenSession {
   readonly sessionId: string;
   readonly modelId: string;
@@ -150,6 +158,8 @@ export interface RunView {
   readonly decided: Map<Decision["kind"], number>;
   /** The first ones; `totals.denials` counts all. */
   readonly denials: DenialEntry[];
+  /** The first ones. */
+  readonly omissions: OmissionEntry[];
   /** The argument of the last `job_prepare_document`: its first line, trimmed. */
   reportedDocument: string | undefined;
   /** The work whose agent spoke last. */
@@ -160,6 +170,8 @@ export interface RunView {
 export const KEPT_DECISIONS = 50;
 /** Different denials kept of a run. */
 export const KEPT_DENIALS = 100;
+/** Different omissions kept of a run. */
+export const KEPT_OMISSIONS = 100;
 
 /** An empty view; `applyEvent` folds the events of a run into it. */
 export function createRunView(): RunView {
@@ -181,6 +193,7 @@ export function createRunView(): RunView {
     droppedDecisions: 0,
     decided: new Map(),
     denials: [],
+    omissions: [],
     reportedDocument: undefined,
     lastSpeaker: undefined,
   };

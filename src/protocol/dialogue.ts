@@ -53,7 +53,7 @@ export function createActionDialogue(
       return new ActionDialogue(options, context);
     } catch {
       const { tools, refused } = callable(options.tools);
-      for (const text of refused) context.decide({ kind: "note", text });
+      for (const reason of refused) context.decide({ kind: "tool-left-out", reason });
       return new ActionDialogue({ ...options, tools }, context);
     }
   };

@@ -237,6 +237,12 @@ function numbers(counters: RunView["totals"]): string[] {
   ];
 }
 
+/** What the run went on without. */
+export function omissionsSection({ omissions }: RunView): Section {
+  const items = omissions.map((one) => `- ${nameOf(one)}: ${inline(one.text, MAX_REASON)}\n`);
+  return listSection("warnings", 2, "### Warnings\n\n", items);
+}
+
 export function denialsSection(view: RunView): Section {
   const { denials, totals } = view;
   const rows = denials.map(

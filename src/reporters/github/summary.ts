@@ -13,6 +13,7 @@ import {
   denialsSection,
   failuresSection,
   headline,
+  omissionsSection,
   worksSection,
 } from "./sections.ts";
 import { decisionSections, finalMessageSection } from "./decisions-section.ts";
@@ -42,9 +43,10 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
     .join("\n\n");
   const sections =
     options.summary === "compact"
-      ? [failuresSection(view), worksSection(view)]
+      ? [failuresSection(view), omissionsSection(view), worksSection(view)]
       : [
           failuresSection(view),
+          omissionsSection(view),
           worksSection(view),
           ...(isOneFlow(view) ? [] : [chartSection(view, options.chart)]),
           ...flowSections(view),
