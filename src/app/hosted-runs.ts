@@ -6,7 +6,7 @@
  */
 import { noModelOfHost } from "../sessions/sessions.ts";
 import { join, resolve } from "node:path";
-import type { Diagnostic } from "../document/diagnostic.ts";
+import { DiagnosticsError, type Diagnostic } from "../document/diagnostic.ts";
 import type { JobSpec, TaskSpec } from "../engine/run-job.ts";
 import type { Entry, PermissionPreset, Permissions, PreparedEntry } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
@@ -22,7 +22,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import { adoptSession, modelOfSession, type ICopilotSession } from "../sessions/callbacks.ts";
 import { freeModel, type OfferedModel } from "../sessions/offered-models.ts";
 import type { Workflow } from "../workflow/model.ts";
-import { readEntry } from "./entry-files.ts";
+import { overrideModels, readEntry } from "./entry-files.ts";
 import type { Feed } from "./feed.ts";
 import { noModelNamed, type FlowReading } from "./flows.ts";
 import { checkEntry, HostedEntry, type CheckedEntry, type FlowStart } from "./hosted-entry.ts";
@@ -32,7 +32,7 @@ import type { JobHostOptions } from "./host-options.ts";
 import { gitHubTokenOf } from "./options-provider.ts";
 import { incompleteText } from "./job-result.ts";
 import { HostRehearsal, type Play, type WorkFolder } from "./rehearsal-of-host.ts";
-import { modelsNamedBy, OfferedModels } from "./offered-models.ts";
+import { modelsNamedBy, OfferedModels, unofferedModels } from "./offered-models.ts";
 import {
   checkServersOfJob,
   checkServersOfTasks,
@@ -114,8 +114,15 @@ export class HostedRuns {
   }
 
   /** Reads an entry or a workflow with what this host allows. Rejects with the diagnostics. */
-  async read(file: string): Promise<CheckedEntry> {
-    return readEntry(file, this.#reading);
+  async read(file: string, withModels: boolean): Promise<CheckedEntry> {
+    const read = await readEntry(file, this.#reading);
+    const { rehearsal, models } = this.options;
+    const entry = overrideModels(read.entry, { ...rehearsal?.models, ...models });
+    const problems = withModels
+      ? unofferedModels({ ...read, entry }, await this.#offered.list(), read)
+      : [];
+    if (problems.length > 0) throw new DiagnosticsError(problems);
+    return read;
   }
 
   /** Uses from now on what has been read and checked. Throws while anything runs. */
@@ -269,16 +276,11 @@ export class HostedRuns {
     }
   }
 
-  /** What the account or the model server offers, as it said within the last minute, and what the entry names. */
+  /** What the account or the model server offered within the last minute. If it lists nothing: what the entry names. */
   async listModels(): Promise<readonly OfferedModel[]> {
     const offered = await this.#offered.list();
-    const ids = new Set(offered.map(({ id }) => id));
-    return [...offered, ...this.entryModels.filter((id) => !ids.has(id)).map(freeModel)];
-  }
-
-  /** The ids of the models that the entry names. */
-  get entryModels(): readonly string[] {
-    return this.entry === undefined ? [] : modelsNamedBy(this.entry);
+    if (offered.length > 0 || this.entry === undefined) return offered;
+    return modelsNamedBy(this.entry).map(freeModel);
   }
 
   /** Cancels what runs, ends the sessions, and removes the copies. */

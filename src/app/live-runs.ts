@@ -76,7 +76,7 @@ export class LiveRuns {
     return this.#runs.entry;
   }
 
-  /** The models that sessions can be started with: those of the account or the model server, and of the entry. */
+  /** The models that sessions can be started with: those that are offered, or if nothing is known of that, the entry's. */
   listModels(): Promise<readonly OfferedModel[]> {
     return this.#runs.listModels();
   }
@@ -359,8 +359,6 @@ export class LiveRuns {
   }
 
   async #isKnownModel(modelId: string): Promise<boolean> {
-    // The server is not asked for what the entry names.
-    if (this.#runs.entryModels.includes(modelId)) return true;
     return (await this.listModels()).some(({ id }) => id === modelId);
   }
 

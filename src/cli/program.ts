@@ -11,6 +11,7 @@ import {
   addEnvironmentOption,
   addServedOptions,
   addModelOptions,
+  addServerOptions,
   addRehearsalOptions,
   addWorkflowOptions,
   by,
@@ -23,7 +24,7 @@ import { run, type RunFlags } from "./run.ts";
 import { schema } from "./schema.ts";
 import { DEFAULT_PORT, LOOPBACK, serve, type ServeFlags } from "./serve.ts";
 import { buildToolOf, callTool, type ToolBuildFlags, type ToolFlags } from "./tool.ts";
-import { validate, validateFormats } from "./validate.ts";
+import { validate, validateFormats, type ValidateFlags } from "./validate.ts";
 
 /** Runs one command; never rejects. */
 export async function runProgram(args: readonly string[]): Promise<ExitCode> {
@@ -88,20 +89,15 @@ Exit codes: 0 success, 1 the job or a rehearsal failed,
       end(await run(entry, job, flags)),
     );
 
-  program
-    .command("validate")
+  addServerOptions(program.command("validate"))
     .argument("<entry...>", "entries, workflows and rehearsals")
     .description(
       "report all problems of entries, workflows (*.wf.md) and rehearsals (*.rehearsal.*), one per line",
     )
     .addOption(choice("--format <format>", "output format", validateFormats).default("text"))
     .option("--strict", "treat warnings as errors")
-    .action(
-      async (
-        files: string[],
-        { format, strict }: { format: (typeof validateFormats)[number]; strict?: true },
-      ) => end(await validate(files, format, strict === true)),
-    );
+    .option("--check-models", "ask the model server, or GitHub, whether it offers the models")
+    .action(async (files: string[], flags: ValidateFlags) => end(await validate(files, flags)));
 
   program
     .command("list")

@@ -283,7 +283,8 @@ export interface GridCell {
 
 export interface GridRow {
   readonly keyword: string;
-  readonly jobs: readonly (GridCell | null)[];
+  /** null or undefined: an empty cell. A prepared entry has null. */
+  readonly jobs: readonly (GridCell | null | undefined)[];
 }
 
 export interface DrivingSessionRetry {

@@ -17,7 +17,7 @@ import type {
 } from "./model.ts";
 import { isList, isRecord, isText } from "../document/guards.ts";
 import { plainCopy } from "../document/plain.ts";
-import { type Place, type Problem, toDiagnostics } from "../document/problem.ts";
+import { type Path, type Place, type Problem, toDiagnostics } from "../document/problem.ts";
 import { PromptExpander } from "./prompt-expander.ts";
 import { salvage } from "../document/salvage.ts";
 import { entryWarnings, type WarningChecks } from "./warnings.ts";
@@ -60,10 +60,15 @@ export function validateEntry(entry: unknown, codePath: string): PreparedEntry {
 
 /** The same, but with the problems as a value. */
 export function prepareEntry(value: unknown, options: PrepareOptions = {}): PrepareResult {
-  const copy = plainCopy(value);
+  const copy = plainCopy(value, (list) => !isRowOfGrid(list));
   if (copy.kind === "copied") return preparePlain(copy.value, options);
   const { path, reason } = copy;
   return rejected([{ path, codePath: entryCheck.codePath(path), reason }], options);
+}
+
+/** Its cells are places: an absent one is an empty cell. */
+function isRowOfGrid([field, , row, ...deeper]: Path): boolean {
+  return field === "grid" && row === "jobs" && deeper.length === 0;
 }
 
 /** The same for plain data of the caller's own making, such as a document: it may be changed. */

@@ -341,7 +341,7 @@ describe("the tools of a task with the action protocol", () => {
     });
     assert.deepEqual(outcome, { kind: "succeeded" });
     assert.deepEqual(endedActions, ["b succeeded"]);
-    const notes = decisions.filter((text) => text.startsWith("[MISC]"));
+    const notes = decisions.filter((text) => text.startsWith("[OPERATION] A tool is left out: "));
     assert.equal(notes.length, 3, notes.join("\n"));
     assert.match(notes[0] ?? "", /"srv\/bad" are not a valid JSON Schema/);
   });
