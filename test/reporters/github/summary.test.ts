@@ -59,6 +59,22 @@ test("the summary tells the result and why, what failed, each work, denials, wor
   assert.match(page, /^## ✗/);
 });
 
+test("what the run went on without is listed, once, in the compact summary as well", () => {
+  const told = new samples.Telling("nightly", ["review", "fix"]).start(1);
+  for (let times = 0; times < 2; times += 1)
+    told.decide(1, { kind: "variable-missing", name: "reported-document" });
+  told.decide(1, { kind: "tool-server-failed", server: "tracker", reason: "no such program" });
+  const { events } = told.end(1, { kind: "succeeded" }).over({ kind: "succeeded" });
+  for (const summary of ["full", "compact"] as const) {
+    const page = render({ events, chart: () => "" }, { summary });
+    const [, list = ""] = /### Warnings\n\n([^]*?)\n\n/.exec(page) ?? [];
+    assert.equal(
+      list.replaceAll(/&#?\w+;/g, ""),
+      "- <b>#1</b> <code>fix</code>: reported-document has no value: the prompt has MISSING in its place\n- <b>#1</b> <code>fix</code>: MCP server tracker: no such program",
+    );
+  }
+});
+
 test("every node of the chart says in words how it ended, and the colors are explained", () => {
   const page = render(samples.failure());
   const chart = /```mermaid\n([^]*?)```\n\n(.*)/.exec(page);
