@@ -102,6 +102,17 @@ describe("a recipe for pull requests", { timeout: 300_000 }, () => {
       assertSeen(result, result.pullRequest.base);
     });
 
+    it(`${recipe.title}: stops before the agents if the history to compare with is missing`, async (t) => {
+      const text = JSON.stringify(recipe.workflow);
+      const workflow = fields(JSON.parse(text.replace('"fetch-depth":0', '"fetch-depth":1')));
+      const { jobs, requests } = await played(t, { ...recipe, workflow }, { model: reviewer });
+      const [job] = Object.values(jobs);
+      assert.equal(job?.result, "failure");
+      assert.match(job.log, /fatal: .*\.\.\./);
+      assert.deepEqual(job.agents, []);
+      assert.deepEqual(requests, []);
+    });
+
     it(`${recipe.title}: nothing runs for a draft, nor for Dependabot`, async (t) => {
       const draft = await played(t, recipe, {
         model: reviewer,
