@@ -4,7 +4,13 @@ import { clip, cutStart } from "./cut.ts";
 import type { WorkRef } from "./plan.ts";
 import type { SessionActed } from "./event.ts";
 import type { PermissionDenied, ToolEnded } from "./session-activity.ts";
-import { addUsage, KEPT_COMMANDS, KEPT_DENIALS, type RunView, type WorkView } from "./view-model.ts";
+import {
+  addUsage,
+  KEPT_COMMANDS,
+  KEPT_DENIALS,
+  type RunView,
+  type WorkView,
+} from "./view-model.ts";
 import { count, delegateIn, hasProtocol } from "./view-works.ts";
 
 export const MAX_MESSAGE = 64 * 1024;
@@ -106,8 +112,12 @@ function keepCommand(
     // The last line is the runtime's own: `<shellId: 0 completed with exit code 1>`.
     const output = (result?.content ?? "").trim().replace(/\n?<[^\n]*>$/, "");
     view.failedCommands.push({
-      ...{ workId, taskId, command, exitCode, count: 1 },
+      workId,
+      taskId,
+      command,
+      exitCode,
       output: cutStart(output, MAX_DENIAL_TEXT),
+      count: 1,
     });
   }
 }

@@ -66,11 +66,12 @@ it("agents, tools and EXECUTE can read the repository of another user", async (t
     };
   });
   t.after(() => server.close());
-  const { path, git, read } = await makeRepository(t, {
+  const workspace = await makeRepository(t, {
     "e.json": JSON.stringify(entry),
     "log.wf.md": workflow,
   });
-  const sha = (await git("rev-parse", "HEAD")).trim();
+  const { path } = workspace;
+  const sha = (await workspace.git("rev-parse", "HEAD")).trim();
   const bin = await makeWorkspace(t);
   if (process.getuid?.() === 0) execFileSync("chown", ["--recursive", "1000", path]);
   else {
@@ -95,7 +96,7 @@ it("agents, tools and EXECUTE can read the repository of another user", async (t
   assert.equal(results.length, 4);
   // Of a shell that may run anything, of one with patterns, and of the tool.
   for (const text of results) assert.match(text, /The first commit/);
-  const { events } = parseJournal(await read("run.jsonl"));
+  const { events } = parseJournal(await workspace.read("run.jsonl"));
   const executed = events.flatMap((event) => (event.type === "step.ended" ? event.effects : []));
   assert.match(JSON.stringify(executed), /The first commit/);
 });
