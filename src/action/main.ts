@@ -22,12 +22,16 @@ const canceled = new Promise<undefined>((resolve) => {
   cancellation.signal.addEventListener("abort", () => resolve(undefined));
 });
 // On a busy machine, loading takes longer than the runner waits.
-const loaded = await Promise.race([import("./action.ts"), canceled]);
-if (loaded === undefined) {
+const load = async () => {
+  const { runAction } = await import("./action.ts");
+  return runAction;
+};
+const runAction = await Promise.race([load(), canceled]);
+if (runAction === undefined) {
   reportCancellation(String(cancellation.signal.reason));
   process.exit(1);
 }
-process.exitCode = (await loaded.runAction(cancellation)) === "failed" ? 1 : 0;
+process.exitCode = (await runAction(cancellation)) === "failed" ? 1 : 0;
 // Exits even if a dependency still keeps the process alive.
 setTimeout(() => process.exit(), 1_000).unref();
 

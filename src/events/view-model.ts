@@ -168,6 +168,7 @@ export interface RunView {
   readonly denials: DenialEntry[];
   /** The first ones; `failedCommandCount` counts all. */
   readonly failedCommands: FailedCommand[];
+  /** How many commands of agents failed. */
   failedCommandCount: number;
   /** The argument of the last `job_prepare_document`: its first line, trimmed. */
   reportedDocument: string | undefined;
