@@ -252,7 +252,8 @@ const table: { readonly [Kind in DecisionKind]: Row<Kind> } = {
   "leftovers-ended": {
     category: "OPERATION",
     severity: "warning",
-    audience: normal,
+    // Of other jobs on this machine: nothing that whoever reads about this one must know.
+    audience: { ...normal, summary: false },
     message: ({ runs }) =>
       `Removed the processes and files of ${runs === 1 ? "a killed run" : `${runs} killed runs`}`,
   },

@@ -11,7 +11,7 @@ import type { TextStream } from "../events/text-stream.ts";
 import { onAbort, unlessStuck, type Occasion } from "../events/waiting.ts";
 import { decidePermission, type PermissionContext } from "../permissions/policy.ts";
 import { listsCommands } from "../permissions/rules.ts";
-import { childEnvironment, type Environment } from "../platform/environment.ts";
+import { childEnvironment, withGitSetting, type Environment } from "../platform/environment.ts";
 import { RUN_MARK, type RunFolder } from "../platform/run-folder.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { restoringCommands } from "./bash-protocol.ts";
@@ -91,11 +91,7 @@ export interface ScriptRunnerOptions {
  * For git. The files of a checkout can be a repository without a `.git`, whose configuration runs programs. The
  * runtime sets the same for the shells of agents. Where any command may run, it would only be in the way.
  */
-const onlyRealRepositories = {
-  GIT_CONFIG_COUNT: "1",
-  GIT_CONFIG_KEY_0: "safe.bareRepository",
-  GIT_CONFIG_VALUE_0: "explicit",
-};
+const onlyRealRepositories = ["safe.bareRepository", "explicit"] as const;
 
 const defaultLongestOutput = 256 * 1024 * 1024;
 /** For an executor of the host that ignores its signal. */
@@ -129,9 +125,9 @@ export class ScriptRunner implements Scripts {
     this.#options = options;
     this.#limits = { ...defaultLimits, ...options.limits };
     const { folder, environment, workingDirectory, permissions, stderr } = options;
+    const given = childEnvironment(environment);
     const variables = {
-      ...childEnvironment(environment),
-      ...(listsCommands(permissions) ? onlyRealRepositories : {}),
+      ...(listsCommands(permissions) ? withGitSetting(given, ...onlyRealRepositories) : given),
       ...options.variables,
       [RUN_MARK]: folder.mark,
     };

@@ -10,6 +10,7 @@ import { flowSections, isOneFlow } from "./flow-sections.ts";
 import type { Section } from "./section.ts";
 import {
   chartSection,
+  commandsSection,
   denialsSection,
   failuresSection,
   headline,
@@ -52,6 +53,7 @@ export function renderSummary(view: RunView, options: SummaryOptions): string {
           ...flowSections(view),
           ...actionSections(view),
           denialsSection(view),
+          commandsSection(view),
           finalMessageSection(view),
           ...decisionSections(view),
         ];

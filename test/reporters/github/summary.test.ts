@@ -203,15 +203,16 @@ test("what to do is not lost when tasks fail for different reasons, and the cras
   assert.match(page, /^\*\*What to do:\*\* Check the token\.$/m);
 });
 
-test("which sessions there were is not in the summary", () => {
+test("which sessions there were, and what other runs have left, is not in the summary", () => {
   const work = { workId: 0, taskId: "t", iteration: 1 };
   const telling = new samples.Telling("j", ["t"])
     .start(0)
     .decide(0, { kind: "note", text: "kept" })
+    .decide(null, { kind: "leftovers-ended", runs: 1 })
     .say({ type: "session.ended", work, sessionId: "s0", role: "both", succeeded: false })
     .end(0, { kind: "failed", reason: "r" });
   const page = render({ events: telling.events, chart: () => "" });
-  assert.doesNotMatch(page, /[Ss]ession (started|ended)/);
+  assert.doesNotMatch(page, /[Ss]ession (started|ended)|killed run/);
   // What the helper decides of a failure is the second.
   assert.match(page, /failed, 2 decisions/);
   assert.match(page, /kept/);
