@@ -69,7 +69,9 @@ export async function executeRun(
     }
     const model = script && createScriptedModel(script, { clock: systemClock, workingDirectory });
     const host = openHost(options, model);
-    host.addSecrets(serverSecrets({ ...options, entry: prepared.entry }));
+    host.addSecrets(
+      serverSecrets({ ...options, entry: prepared.entry, flows: prepared.loaded.flows }),
+    );
     const { lastCall } = signals;
     const release = onAbort(lastCall, () => host.kill());
     try {

@@ -7,7 +7,6 @@ import type { PermissionPreset, PreparedEntry } from "../entry/model.ts";
 import type { RunEvent } from "../events/event.ts";
 import type { StepEnded, StepStarted } from "../events/step.ts";
 import { readJournalFile, type JournalCondition } from "../journal/file.ts";
-import { effectivePermissions } from "../permissions/rules.ts";
 import type { Script } from "../rehearsal/format/script.ts";
 import type { Environment } from "../platform/environment.ts";
 import { fileErrorMessage } from "../platform/system-error.ts";
@@ -17,6 +16,7 @@ import { scriptTags } from "../workflow/script-runner.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
 import {
   given,
+  permissionsOfFlow,
   type FlowReading,
   type LoadedFlow,
   type ReadWorkflowEntry,
@@ -214,11 +214,7 @@ function restoredOf(
   }
   const tags = scriptTags({
     executors,
-    permissions: effectivePermissions(
-      entry.permissions,
-      workflow.settings.permissions,
-      permissions,
-    ),
+    permissions: permissionsOfFlow(workflow, entry, permissions),
   });
   const found = restoreRun(
     workflow,

@@ -2,7 +2,7 @@
 import type { Entry, Permissions, ToolDeclaration } from "../entry/model.ts";
 import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
-import { allowsServer, allowsTool } from "../permissions/rules.ts";
+import { allowsServer, allowsTool, boundsOf } from "../permissions/rules.ts";
 import { childEnvironment, type Environment } from "../platform/environment.ts";
 import type { RunFolder } from "../platform/run-folder.ts";
 import { Builds } from "./builds.ts";
@@ -16,11 +16,13 @@ import type { CallContext, Relic, Tool, ToolCall, ToolOutcome } from "./tool.ts"
 export interface Toolbox {
   /**
    * The tools that `permissions.tools` allows, those of MCP servers included: these are started if they have not been.
-   * Never throws. `failures`: servers, or tools of them, that can't be used.
+   * Never throws. `failures`: servers, or tools of them, that can't be used. `only`: patterns of tools; all others, and
+   * their servers, are left out.
    */
   toolsFor(
     permissions: Permissions,
     signal: AbortSignal,
+    only?: readonly string[],
   ): Promise<{
     readonly tools: readonly Tool[];
     readonly failures: readonly { readonly server: string; readonly reason: string }[];
@@ -92,12 +94,13 @@ class EntryToolbox implements EntryTools {
     );
   }
 
-  readonly toolsFor: Toolbox["toolsFor"] = async (permissions, signal) => {
+  readonly toolsFor: Toolbox["toolsFor"] = async (permissions, signal, only) => {
     const { declarations, servers } = this.#options;
+    const bounds = boundsOf(permissions, only);
     const failures: { server: string; reason: string }[] = [];
     const ofServers = await Promise.all(
       Object.entries(declarations.mcpServers ?? {}).map(async ([server, declaration]) => {
-        if (!allowsServer(permissions, server)) return [];
+        if (!bounds.every((one) => allowsServer(one, server))) return [];
         const found =
           servers === undefined
             ? failed("This host has no MCP servers.")
@@ -111,7 +114,8 @@ class EntryToolbox implements EntryTools {
       }),
     );
     const tools = [...this.#tools, ...ofServers.flat()];
-    return { tools: tools.filter(({ name }) => allowsTool(permissions, name)), failures };
+    const offered = tools.filter(({ name }) => bounds.every((one) => allowsTool(one, name)));
+    return { tools: offered, failures };
   };
 
   readonly relicsFor: Toolbox["relicsFor"] = (names, permissions) =>

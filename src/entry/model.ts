@@ -332,6 +332,9 @@ export interface PreparedEntry extends Entry<number> {
   readonly jobs: Readonly<Record<string, PreparedJob>>;
 }
 
+/** What an entry, or the front matter of a workflow, declares for agents to call. */
+export type DeclaredTools = Pick<Entry<number>, "tools" | "mcpServers">;
+
 /** Exactly one string: the result of `expandPromptStatic`. */
 export type ExpandedPrompt = readonly [string];
 

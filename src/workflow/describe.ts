@@ -12,6 +12,8 @@ export interface WorkflowDescription {
   readonly asks: readonly string[];
   /** Ids, as far as the front matter names them. */
   readonly models: readonly string[];
+  /** What agents are offered, as patterns. Absent: nothing. */
+  readonly agentTools?: readonly string[];
   /** Those that are called. */
   readonly files: readonly string[];
 }
@@ -20,7 +22,7 @@ export function describeWorkflow(workflow: Workflow): WorkflowDescription {
   const { main, files, settings } = workflow;
   const title = files[main]?.title;
   const activities = Object.values(files).flatMap((file) => Object.values(file.activities));
-  const { model, models = {} } = settings;
+  const { model, models = {}, agentTools } = settings;
   const own =
     model === undefined ? models["driving"] : "id" in model ? model.id : models[model.category];
   return {
@@ -31,6 +33,7 @@ export function describeWorkflow(workflow: Workflow): WorkflowDescription {
     activities: activities.length,
     asks: [...new Set(activities.flatMap(({ kind, id }) => (kind === "ask" ? [id] : [])))],
     models: own === undefined ? [] : [own],
+    ...(agentTools === undefined ? {} : { agentTools }),
     files: Object.keys(files).filter((id) => id !== main),
   };
 }
