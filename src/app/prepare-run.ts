@@ -173,7 +173,7 @@ async function prepareLoaded(
     workspace === undefined &&
     options.inPlace !== true &&
     mayChangeFiles(entry, jobName, permissions, loaded.flows)
-      ? await copyWorkingDirectory(folder, options.environment, write("in-place"))
+      ? await copyWorkingDirectory(folder, options.environment, write("in-place"), script.include)
       : undefined;
   const workingDirectory = (workspace ?? copy)?.path ?? folder;
   return {

@@ -88,7 +88,7 @@ export class ServersOfRun implements McpHost {
       return {
         kind: "ready",
         tools: tools.map((tool) => this.#tool(name, key, tool)),
-        problems: newsOf(this.#usedAs(name), problems),
+        problems: newsOf(this.#usedAs(name, key), problems),
       };
     } catch (error) {
       return { kind: "failed", reason: `Its tools can't be listed: ${errorMessage(error)}` };
@@ -113,7 +113,7 @@ export class ServersOfRun implements McpHost {
 
   /** The server, started if it isn't up. Never rejects. */
   async #reach(name: string, key: ServerKey, signal: AbortSignal): Promise<Reached> {
-    const used = this.#usedAs(name);
+    const used = this.#usedAs(name, key);
     const running = this.#source.running(key);
     if (running !== undefined) return use(used, running);
     used.failure = used.connection?.ended ?? used.failure;
@@ -131,15 +131,17 @@ export class ServersOfRun implements McpHost {
     }
   }
 
-  #usedAs(name: string): Used {
-    const used = this.#used.get(name) ?? {
+  /** A workflow may have another server of the same name. */
+  #usedAs(name: string, { id }: ServerKey): Used {
+    const server = `${name} ${id}`;
+    const used = this.#used.get(server) ?? {
       starts: 0,
       failure: "",
       connection: undefined,
       restarts: [],
       told: new Set(),
     };
-    this.#used.set(name, used);
+    this.#used.set(server, used);
     return used;
   }
 }

@@ -62,7 +62,7 @@ export class Agents {
           signal,
           workingDirectory,
           permissions,
-          availableTools: [...tools, ...(own.tools ?? []).map(({ name }) => name)],
+          availableTools: [...new Set([...tools, ...(own.tools ?? []).map(({ name }) => name)])],
           ...own,
           ...(messages.length === 0 ? {} : { history: messages }),
           ...(system === undefined ? {} : { systemPrompt: { mode: "replace", text: system } }),
