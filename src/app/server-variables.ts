@@ -17,7 +17,7 @@ export interface ServerStart {
   readonly env?: readonly string[] | undefined;
 }
 
-/** Throws `UsageError` if a server that a task of the job may call lacks a variable. */
+/** Throws `UsageError` if a required server that a task of the job may call lacks a variable. */
 export function checkServersOfJob(started: ServerStart, jobName: string, write: WriteName): void {
   checkServersOfTasks(started, tasksOfJob(started.entry, jobName), write);
 }
@@ -32,6 +32,7 @@ export function checkServersOfTasks(
     permissionsOfTask(entry, name, permissions),
   );
   const problems = Object.entries(entry.mcpServers ?? {}).flatMap(([server, declaration]) => {
+    if (declaration.required === false) return [];
     if (!granted.some((one) => allowsServer(one, server))) return [];
     const quoted = JSON.stringify(server);
     return variablesOf(declaration).flatMap((name) => {

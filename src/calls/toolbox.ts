@@ -13,17 +13,24 @@ import { preparationOf, type Preparation } from "./preparation.ts";
 import { failed, Programs } from "./programs.ts";
 import type { CallContext, Relic, Tool, ToolCall, ToolOutcome } from "./tool.ts";
 
+interface Failure {
+  readonly server: string;
+  readonly reason: string;
+  readonly isRequired?: true;
+}
+
 export interface Toolbox {
   /**
    * The tools that `permissions.tools` allows, those of MCP servers included: these are started if they have not been.
-   * Never throws. `failures`: servers, or tools of them, that can't be used.
+   * Never throws. `failures`: servers, or tools of them, that can't be used. `isRequired`: without this one, a task must
+   * not run.
    */
   toolsFor(
     permissions: Permissions,
     signal: AbortSignal,
   ): Promise<{
     readonly tools: readonly Tool[];
-    readonly failures: readonly { readonly server: string; readonly reason: string }[];
+    readonly failures: readonly Failure[];
   }>;
   /** By name. They read what the permissions allow. */
   relicsFor(names: readonly string[] | undefined, permissions: Permissions): readonly Relic[];
@@ -94,7 +101,7 @@ class EntryToolbox implements EntryTools {
 
   readonly toolsFor: Toolbox["toolsFor"] = async (permissions, signal) => {
     const { declarations, servers } = this.#options;
-    const failures: { server: string; reason: string }[] = [];
+    const failures: Failure[] = [];
     const ofServers = await Promise.all(
       Object.entries(declarations.mcpServers ?? {}).map(async ([server, declaration]) => {
         if (!allowsServer(permissions, server)) return [];
@@ -106,7 +113,8 @@ class EntryToolbox implements EntryTools {
           for (const reason of found.problems ?? []) failures.push({ server, reason });
           return found.tools;
         }
-        failures.push({ server, reason: found.reason });
+        const isRequired = declaration.required !== false;
+        failures.push({ server, reason: found.reason, ...(isRequired ? { isRequired } : {}) });
         return [];
       }),
     );

@@ -13,7 +13,13 @@ import type { Scope } from "./scope.ts";
 
 export interface DialogueSpec {
   /** Called once per run of the task, before its first prompt. Never throws. */
-  readonly start: (context: DialogueContext) => Promise<Dialogue>;
+  readonly start: (context: DialogueContext) => Promise<Dialogue | Crashed>;
+}
+
+/** Something that it needs is missing: the task crashes. */
+export interface Crashed {
+  readonly kind: "crashed";
+  readonly crash: Crash;
 }
 
 export interface DialogueContext {

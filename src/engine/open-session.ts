@@ -1,7 +1,8 @@
 /** The start and the end of a session of a work, with their events: the same for tasks and for workflows. */
+import type { Crash } from "../events/crash.ts";
 import type { SessionRole } from "../events/decision.ts";
 import type { WorkRef } from "../events/event.ts";
-import type { EnginePorts, Session, SessionLabel, SessionRequest } from "./ports.ts";
+import type { EnginePorts, ServerFailure, Session, SessionLabel, SessionRequest } from "./ports.ts";
 import { STOP_GRACE_MS, unlessStopped, type Scope } from "./scope.ts";
 import type { Acquired } from "./send-prompt.ts";
 
@@ -18,6 +19,20 @@ export interface Opening extends Omit<SessionRequest, "label"> {
   readonly retry: number;
   readonly attempt: number;
   readonly signal: AbortSignal;
+}
+
+/** Reports what the task goes on without. Returns why it can't go on: a required server can't be used. */
+export function crashOf(
+  failures: readonly ServerFailure[],
+  report: (failure: ServerFailure) => void,
+): Crash | undefined {
+  const required = failures.filter(({ isRequired }) => isRequired === true);
+  for (const failure of failures) if (!required.includes(failure)) report(failure);
+  if (required.length === 0) return undefined;
+  const reasons = required.map(
+    ({ server, reason }) => `The MCP server ${server} can't be used. ${reason}`,
+  );
+  return { cause: "configuration", message: reasons.join("\n") };
 }
 
 const canceled = { kind: "canceled", toolCalls: [] } as const;

@@ -104,8 +104,8 @@ export interface ToolSource {
   /** Loads the code that it will need, before anything runs. Never throws. */
   prepare?(): Promise<void>;
   /**
-   * For a session with these permissions. Never throws. Starts what has to be started; what can't be started is among
-   * the failures, and the session goes on without it.
+   * For a session with these permissions. Never throws. Starts what has to be started; what can't be used is among the
+   * failures. Without one that is required, the session must not be opened.
    */
   offer(permissions: Permissions, signal: AbortSignal): Promise<ToolOffer>;
   /** Ends what it has started. Called once, at the end of the run. Bounded in time, never throws. */
@@ -119,10 +119,11 @@ export interface ToolOffer {
   readonly failures: readonly ServerFailure[];
 }
 
-/** An MCP server that could not be started, or that has ended. */
+/** An MCP server that could not be started, or that has ended, or a tool of it that can't be offered. */
 export interface ServerFailure {
   readonly server: string;
   readonly reason: string;
+  readonly isRequired?: true;
 }
 
 /** What the model reads of a call. */

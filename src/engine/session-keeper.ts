@@ -6,8 +6,9 @@
  * that was started is ended exactly once (a borrowed one is neither started nor ended here).
  */
 import type { SessionRole } from "../events/decision.ts";
-import { closeSession, openSession } from "./open-session.ts";
+import { closeSession, crashOf, openSession } from "./open-session.ts";
 import type { Session, SessionRequest } from "./ports.ts";
+import type { Crashed } from "./dialogue.ts";
 import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
 import type { Acquired, SessionSource } from "./send-prompt.ts";
 import { decide, type TaskContext } from "./task-context.ts";
@@ -54,6 +55,7 @@ export class SessionKeeper {
         ? await this.#tools(request.signal)
         : await this.#dialogue.session();
     if (this.#context.scope.stopped !== undefined) return { kind: "canceled", toolCalls: [] };
+    if ("crash" in own) return own;
     const acquired = await openSession(this.#context, {
       ...request,
       role,
@@ -66,18 +68,19 @@ export class SessionKeeper {
   }
 
   /** Sessions of a dialogue are not given the tools of the entry: the dialogue calls them. */
-  async #tools(signal: AbortSignal): Promise<Pick<SessionRequest, "tools" | "readable">> {
+  async #tools(signal: AbortSignal): Promise<Pick<SessionRequest, "tools" | "readable"> | Crashed> {
     const { toolSource, permissions, scope, ports } = this.#context;
     if (toolSource === undefined) return {};
     const offering = toolSource.offer(permissions, signal);
     const offer = await unlessStopped(scope, ports.clock, STOP_GRACE_MS, offering);
     if (offer === undefined) return {};
-    for (const { server, reason } of offer.failures) {
+    const crash = crashOf(offer.failures, ({ server, reason }) => {
       const failure = `${server}: ${reason}`;
-      if (this.#failed.has(failure)) continue;
+      if (this.#failed.has(failure)) return;
       this.#failed.add(failure);
       decide(this.#context, { kind: "tool-server-failed", server, reason });
-    }
+    });
+    if (crash !== undefined) return { kind: "crashed", crash };
     const { tools, readable } = offer;
     return { tools, ...(readable === undefined ? {} : { readable }) };
   }
