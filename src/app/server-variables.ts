@@ -21,7 +21,7 @@ export interface ServerStart {
   readonly env?: readonly string[] | undefined;
 }
 
-/** Throws `UsageError` if a server that a task or a workflow of the job may call lacks a variable. */
+/** Throws `UsageError` if a required server that a task or a workflow of the job may call lacks a variable. */
 export function checkServersOfJob(started: ServerStart, jobName: string, write: WriteName): void {
   const { entry, permissions, flows } = started;
   checkServers(started, callersOfJob(entry, jobName, permissions, flows), write);
@@ -41,6 +41,7 @@ function checkServers(
     Object.entries(declared.mcpServers ?? {}).filter(([server]) => mayUse(server)),
   );
   const problems = usable.flatMap(([server, declaration]) => {
+    if (declaration.required === false) return [];
     const quoted = JSON.stringify(server);
     return variablesOf(declaration).flatMap((name) => {
       if (!env.includes(name)) {

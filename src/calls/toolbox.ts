@@ -13,11 +13,17 @@ import { preparationOf, type Preparation } from "./preparation.ts";
 import { failed, Programs } from "./programs.ts";
 import type { CallContext, Relic, Tool, ToolCall, ToolOutcome } from "./tool.ts";
 
+interface Failure {
+  readonly server: string;
+  readonly reason: string;
+  readonly isRequired?: true;
+}
+
 export interface Toolbox {
   /**
    * The tools that `permissions.tools` allows, those of MCP servers included: these are started if they have not been.
-   * Never throws. `failures`: servers, or tools of them, that can't be used. `only`: patterns of tools; all others, and
-   * their servers, are left out.
+   * Never throws. `failures`: servers, or tools of them, that can't be used. `isRequired`: without this one, a task must
+   * not run. `only`: patterns of tools; all others, and their servers, are left out.
    */
   toolsFor(
     permissions: Permissions,
@@ -25,7 +31,7 @@ export interface Toolbox {
     only?: readonly string[],
   ): Promise<{
     readonly tools: readonly Tool[];
-    readonly failures: readonly { readonly server: string; readonly reason: string }[];
+    readonly failures: readonly Failure[];
   }>;
   /** By name. They read what the permissions allow. */
   relicsFor(names: readonly string[] | undefined, permissions: Permissions): readonly Relic[];
@@ -97,7 +103,7 @@ class EntryToolbox implements EntryTools {
   readonly toolsFor: Toolbox["toolsFor"] = async (permissions, signal, only) => {
     const { declarations, servers } = this.#options;
     const bounds = boundsOf(permissions, only);
-    const failures: { server: string; reason: string }[] = [];
+    const failures: Failure[] = [];
     const ofServers = await Promise.all(
       Object.entries(declarations.mcpServers ?? {}).map(async ([server, declaration]) => {
         if (!bounds.every((one) => allowsServer(one, server))) return [];
@@ -109,7 +115,8 @@ class EntryToolbox implements EntryTools {
           for (const reason of found.problems ?? []) failures.push({ server, reason });
           return found.tools;
         }
-        failures.push({ server, reason: found.reason });
+        const isRequired = declaration.required !== false;
+        failures.push({ server, reason: found.reason, ...(isRequired ? { isRequired } : {}) });
         return [];
       }),
     );

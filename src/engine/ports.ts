@@ -104,9 +104,9 @@ export interface ToolSource {
   /** Loads the code that it will need, before anything runs. Never throws. */
   prepare?(): Promise<void>;
   /**
-   * For a session with these permissions. Never throws. Starts what has to be started; what can't be started is among
-   * the failures, and the session goes on without it. `only`: patterns, as in `permissions.tools`, of the tools that
-   * are offered and started at all. Default: all.
+   * For a session with these permissions. Never throws. Starts what has to be started; what can't be used is among the
+   * failures. Without one that is required, the session must not be opened. `only`: patterns, as
+   * in `permissions.tools`, of the tools that are offered and started at all. Default: all.
    */
   offer(
     permissions: Permissions,
@@ -124,10 +124,11 @@ export interface ToolOffer {
   readonly failures: readonly ServerFailure[];
 }
 
-/** An MCP server that could not be started, or that has ended. */
+/** An MCP server that could not be started, or that has ended, or a tool of it that can't be offered. */
 export interface ServerFailure {
   readonly server: string;
   readonly reason: string;
+  readonly isRequired?: true;
 }
 
 /** What the model reads of a call. */

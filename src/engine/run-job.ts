@@ -11,7 +11,7 @@ import type { ExceededLimit, LimitScope } from "../events/exceeded-limit.ts";
 import type { RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
 import { onAbort } from "../events/waiting.ts";
 import type { RunPlan } from "../events/plan.ts";
-import type { DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
+import type { Crashed, DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
 import type { FlowEnd } from "./flow.ts";
 import { CallBudget, deadlines, exceeded, UsageBudget } from "./limits.ts";
 import {
@@ -303,7 +303,7 @@ class Run {
     );
   }
 
-  #dialogueOf(run: TaskRun): (() => Promise<Dialogue>) | undefined {
+  #dialogueOf(run: TaskRun): (() => Promise<Dialogue | Crashed>) | undefined {
     const { dialogues = {}, permissionsOf, workingDirectory } = this.#spec;
     const { workId, taskId, iteration, scope, depth } = run;
     const spec = Object.hasOwn(dialogues, taskId) ? dialogues[taskId] : undefined;

@@ -55,6 +55,7 @@ export class SessionKeeper {
         ? await offeredTools(this.#context, tooling, request.signal)
         : await this.#dialogue.session();
     if (this.#context.scope.stopped !== undefined) return { kind: "canceled", toolCalls: [] };
+    if ("crash" in own) return own;
     const acquired = await openSession(this.#context, {
       ...request,
       role,

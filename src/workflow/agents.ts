@@ -54,6 +54,7 @@ export class Agents {
         const tooling = { ...this.#options, only: tools, reported: this.#reported };
         const own = await offeredTools(this.#context, tooling, signal);
         if (this.#context.scope.stopped !== undefined) return { kind: "canceled", toolCalls: [] };
+        if ("crash" in own) return own;
         const acquired = await openSession(this.#context, {
           role: "task",
           retry: 0,

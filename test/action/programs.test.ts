@@ -127,6 +127,15 @@ function assertRefused(tried: Tried, pattern: RegExp): void {
   assert.match(tried.result.outputs["reason"] ?? "", pattern);
 }
 
+it("a server that doesn't start fails the step, with its reason in the summary", async (t) => {
+  const mcpServers = { s: { command: node, args: [fixture, "exits"] } };
+  const { workspace, step } = await forked(t, { mcpServers });
+  await workspace.git("checkout", "--quiet", "--force", "main");
+  const { result } = await step();
+  assert.equal(result.code, 1, result.raw);
+  assert.match(result.summary, /\*\*Why:\*\*.*The MCP server s can&#39;t be used\..*exit code 7/s);
+});
+
 describe("where another commit is checked out", () => {
   const tools: Readonly<Record<string, object>> = {
     "node with a script": { command: ["node", "scripts/x.mjs"] },
