@@ -110,7 +110,7 @@ export class HostedEntry {
       throw new UsageError(
         "Only a workflow (*.wf.md) has parameters. A job gives its workflows theirs.",
       );
-    const { options, host, permissions } = this.#host;
+    const { options, host } = this.#host;
     const { env, executors, rehearsal: script } = options;
     return startOfWorkflow(this.#checked, {
       options: {
@@ -123,7 +123,6 @@ export class HostedEntry {
       script,
       entry: this.entry,
       limits: this.#limits,
-      permissions,
     });
   }
 

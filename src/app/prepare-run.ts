@@ -150,7 +150,7 @@ async function prepareLoaded(
     script && { ...script.limits, setBy: setBy(script.limits, script.file) },
     { ...options.limits, setBy: options.limitNames },
   );
-  const start = await startOfWorkflow(loaded, { options, script, entry, limits, permissions });
+  const start = await startOfWorkflow(loaded, { options, script, entry, limits });
   checkServersOfJob({ ...options, entry, permissions }, jobName, write);
   const userInput = start?.userInput ?? options.userInput ?? script?.userInput;
   if (entry.jobs[jobName]?.requireUserInput === true && userInput === undefined) {
