@@ -32,7 +32,7 @@ import { flowChartOf } from "../workflow/flow-chart.ts";
 import type { Executor } from "../workflow/executor.ts";
 import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
 import type { Workflow } from "../workflow/model.ts";
-import { bindParameters, USER_INPUT } from "../workflow/parameters.ts";
+import { bindParameters, modelOfParameters, USER_INPUT } from "../workflow/parameters.ts";
 import type { Restored } from "../workflow/restore.ts";
 import { runFlow, type FileRead, type FlowResult } from "../workflow/run-flow.ts";
 import { ScriptRunner } from "../workflow/script-runner.ts";
@@ -256,7 +256,7 @@ function flowSpec(
   const { entry, whole } = options;
   const { workflow, files } = flow;
   const { settings } = workflow;
-  const modelId = modelOfFlow(workflow, entry);
+  const modelId = modelOfFlow(workflow, entry, whole?.params);
   const permissions = permissionsOfFlow(workflow, entry, options.permissions);
   const toolSource = options.toolSourceOf(flow);
   // Those of a workflow that is the whole job are limits of the job.
@@ -310,10 +310,14 @@ export function given(
   return userInput === "" ? params : { [USER_INPUT]: userInput, ...params };
 }
 
-/** The model of its agents: its own, or the driving model. */
-export function modelOfFlow({ settings }: Workflow, entry: PreparedEntry): string {
-  const { model, models = {} } = settings;
-  if (model === undefined) return entry.models.driving;
+/** The model of its agents: its own, or the driving model, or what a parameter names. `params`: those that are given. */
+export function modelOfFlow(
+  workflow: Workflow,
+  entry: PreparedEntry,
+  params?: Readonly<Record<string, string>>,
+): string {
+  const { model, models = {} } = workflow.settings;
+  if (model === undefined) return entry.models.driving || modelOfParameters(workflow, params);
   if ("id" in model) return model.id;
   return entry.models[model.category] ?? models[model.category] ?? entry.models.driving;
 }
@@ -321,15 +325,20 @@ export function modelOfFlow({ settings }: Workflow, entry: PreparedEntry): strin
 /** `unnamed`: the file of a workflow that sends prompts, and has no model for them. */
 export type ModelNeed = "none" | "needed" | { readonly unnamed: string };
 
-/** Whether a job sends prompts. Only workflows without prompts run without a model. */
-export function modelNeed(entry: PreparedEntry, jobName: string, flows: Flows): ModelNeed {
+/** Whether a job sends prompts. Only workflows without prompts run without a model. `params`: of a workflow. */
+export function modelNeed(
+  entry: PreparedEntry,
+  jobName: string,
+  flows: Flows,
+  params?: Readonly<Record<string, string>>,
+): ModelNeed {
   const job = entry.jobs[jobName];
   let need: ModelNeed = "none";
   for (const leaf of job === undefined ? [] : leafWorks(job.work)) {
     if (leaf.kind === "Flow") {
       const flow = flows[leaf.file];
       if (flow === undefined || !promptsModels(flow.workflow)) continue;
-      if (modelOfFlow(flow.workflow, entry) === "") return { unnamed: flow.workflow.file };
+      if (modelOfFlow(flow.workflow, entry, params) === "") return { unnamed: flow.workflow.file };
     }
     need = "needed";
   }

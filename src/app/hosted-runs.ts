@@ -150,8 +150,8 @@ export class HostedRuns {
   }
 
   /** The job must exist. Undefined: there is a model for it, or it needs none. */
-  whyNoModel(jobName: string): string | undefined {
-    const need = this.#ensureInstalled().modelNeed(jobName);
+  whyNoModel(jobName: string, params?: Readonly<Record<string, string>>): string | undefined {
+    const need = this.#ensureInstalled().modelNeed(jobName, params);
     if (need === "none") return undefined;
     return need === "needed" ? this.missingModel : noModelNamed(need.unnamed);
   }

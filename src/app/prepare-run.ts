@@ -151,7 +151,7 @@ async function prepareLoaded(
     script && { ...script.limits, setBy: setBy(script.limits, script.file) },
     { ...options.limits, setBy: options.limitNames },
   );
-  const start = await startOfWorkflow(loaded, { options, script, entry, limits, permissions });
+  const start = await startOfWorkflow(loaded, { options, script, entry, limits });
   const { flows } = loaded;
   checkServersOfJob({ ...options, entry, flows, permissions }, jobName, write);
   const userInput = start?.userInput ?? options.userInput ?? script?.userInput;

@@ -85,8 +85,8 @@ export async function executeRun(
   }
 }
 
-function asksModels({ loaded, entry, jobName }: PreparedRun): boolean {
-  const need = modelNeed(entry, jobName, loaded.flows);
+function asksModels({ loaded, entry, jobName, whole }: PreparedRun): boolean {
+  const need = modelNeed(entry, jobName, loaded.flows, whole?.params);
   if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
   return need === "needed";
 }

@@ -16,7 +16,6 @@ import { scriptTags } from "../workflow/script-runner.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
 import {
   given,
-  permissionsOfFlow,
   type FlowReading,
   type LoadedFlow,
   type ReadWorkflowEntry,
@@ -55,7 +54,6 @@ interface StartContext {
   /** With overridden models. */
   readonly entry: PreparedEntry;
   readonly limits: ResolvedLimits;
-  readonly permissions: PermissionPreset | undefined;
 }
 
 /** Undefined for an entry. Throws `UsageError` or `DiagnosticsError` if the workflow can't begin like this. */
@@ -199,7 +197,7 @@ function goOn(option: string, write: WriteName): string {
 function restoredOf(
   flow: LoadedFlow,
   earlier: Earlier & { readonly variables: Readonly<Record<string, string>> },
-  { entry, limits, options, permissions }: StartContext,
+  { entry, limits, options }: StartContext,
 ): Restored {
   const { workflow } = flow;
   const { write = asFlag, resume = "", rerun = false, executors } = options;
@@ -212,10 +210,7 @@ function restoredOf(
         : `it is of ${earlier.file}, not of ${file}.`,
     );
   }
-  const tags = scriptTags({
-    executors,
-    permissions: permissionsOfFlow(workflow, entry, permissions),
-  });
+  const tags = scriptTags({ executors });
   const found = restoreRun(
     workflow,
     { environment: allowedForPrograms(entry, options), limits, tags },
