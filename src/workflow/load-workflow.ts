@@ -7,11 +7,11 @@ import { readMarkdown } from "../document/markdown.ts";
 import type { Permissions } from "../entry/model.ts";
 import type { CommandPatternCheck } from "../entry/warnings.ts";
 import { readActivities } from "./activities.ts";
-import { checkWorkflow, type ReadFile } from "./check-workflow.ts";
+import { checkWorkflow } from "./check-workflow.ts";
 import { noFiles, remembered, type WorkflowFiles } from "./files.ts";
 import { Findings } from "./findings.ts";
 import type { Workflow, WorkflowFile, WorkflowSettings } from "./model.ts";
-import { readSections } from "./sections.ts";
+import { readSections, type ReadFile } from "./sections.ts";
 import { readSettings } from "./settings.ts";
 
 /** A workflow that can be run, or every problem with it. */

@@ -5,6 +5,7 @@ import type { Locate } from "../document/problem.ts";
 import { compileSchema } from "../document/schema-check.ts";
 import type { Model, Permissions } from "../entry/model.ts";
 import { preparePlain } from "../entry/prepare.ts";
+import { runtimeTools } from "../entry/reserved-names.ts";
 import type { CommandPatternCheck } from "../entry/warnings.ts";
 import { validate as isSettings } from "../generated/settings-accepts.ts";
 import type { Findings } from "./findings.ts";
@@ -40,6 +41,13 @@ export function readSettings(
     const reason = `There is no model category ${JSON.stringify(chosen.category)} in models.`;
     const hint = findings.meant(chosen.category, () => known);
     findings.error({ file: place.file, at: { line, column } }, reason, hint);
+  }
+  for (const [index, tool] of (agentTools ?? []).entries()) {
+    if (runtimeTools.includes(tool)) continue;
+    const { line, column } = place.locate(["agentTools", index]);
+    const reason = `There is no tool ${JSON.stringify(tool)}.`;
+    const hint = findings.meant(tool, () => runtimeTools);
+    findings.warn({ file: place.file, at: { line, column } }, reason, hint);
   }
   return {
     ...(chosen === undefined ? {} : { model: chosen }),
