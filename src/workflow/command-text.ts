@@ -30,7 +30,7 @@ export function readCommand(
     return { kind: "read", insert: (value) => wholeNumber.exec(value)?.[1] };
   for (const { name, offset } of placeholders(command)) {
     if (places[offset] !== "unclear") continue;
-    const reason = `{{${name}}} is where no quotes are safe: in an expansion, in a comment or here-document, or behind a backslash. Put it into a plain word.`;
+    const reason = `{{${name}}} is where no quotes are safe: in an expansion, in an array, in a comment or here-document, or behind a backslash. Put it into a plain word.`;
     return { kind: "unclear", reason };
   }
   return { kind: "read", insert: (value, offset) => inserted(value, places[offset]) };
@@ -85,7 +85,7 @@ function placesOf(command: string): {
 }
 
 const unclearInDouble = /[`]|\$[({[]/y;
-const unclearInBare = /[`]|\$['"{[]|(?<!<)<<(?!<)|(?<![^\s;&|()])#/y;
+const unclearInBare = /[`]|(?<==)\(|\$['"{[]|(?<!<)<<(?!<)|(?<![^\s;&|()])#/y;
 /** `$((…))`, `$[…]`, `${!name}` and `${text:from:to}`, also between double quotes. */
 const evaluating = /\$\(\(|\$\[|\$\{(?:!|(?:\w+|[@*]):(?![-=?+]))/y;
 /** `((…))`, `[[ … ]]`, `a[…]`, and the builtins that calculate, or that get the name of a variable from a variable. */

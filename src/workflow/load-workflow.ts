@@ -5,11 +5,11 @@
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { readMarkdown } from "../document/markdown.ts";
 import { readActivities } from "./activities.ts";
-import { checkWorkflow, type ReadFile } from "./check-workflow.ts";
+import { checkWorkflow } from "./check-workflow.ts";
 import { noFiles, remembered, type WorkflowFiles } from "./files.ts";
 import { Findings } from "./findings.ts";
 import type { Workflow, WorkflowFile, WorkflowSettings } from "./model.ts";
-import { readSections } from "./sections.ts";
+import { readSections, type ReadFile } from "./sections.ts";
 import { readSettings, type SettingsContext } from "./settings.ts";
 
 /** A workflow that can be run, or every problem with it. */

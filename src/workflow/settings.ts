@@ -123,12 +123,17 @@ function agentToolProblems(
       : [{ path, codePath, reason: `Is not a valid pattern: ${reason}.` }];
   });
   const { toolPermissions, otherTools } = checks;
-  if (malformed.length > 0 || toolPermissions === undefined) return malformed;
+  if (malformed.length > 0) return malformed;
   const known = {
     tools: { ...declared.tools, ...tools },
     mcpServers: { ...declared.mcpServers, ...mcpServers },
   };
   const check = toolPatternCheck(known, otherTools);
+  const unknown = [
+    ...unknownPatterns(["permissions", "tools"], patternsOf(rules), check),
+    ...unknownPatterns(["agentTools"], agentTools, check),
+  ];
+  if (toolPermissions === undefined) return unknown;
   const allowed = toolPermissions(permissions);
   const offered = toolPermissions({ tools: agentTools });
   const mayCall = (name: string): boolean =>
@@ -148,8 +153,7 @@ function agentToolProblems(
       `name it in agentTools: [${quoted(pattern)}]`,
     );
   return [
-    ...unknownPatterns(["permissions", "tools"], patternsOf(rules), check),
-    ...unknownPatterns(["agentTools"], agentTools, check),
+    ...unknown,
     ...denied,
     ...Object.keys(tools)
       .filter((name) => !offered.allowsTool(name))
