@@ -58,7 +58,7 @@ export function permissionsOfTask(
 }
 
 /** The tasks that a job may run. One with the action protocol may delegate to any other. */
-export function tasksOfJob(entry: PreparedEntry, jobName: string): readonly string[] {
+function tasksOfJob(entry: PreparedEntry, jobName: string): readonly string[] {
   const job = entry.jobs[jobName];
   const own = (job === undefined ? [] : leafWorks(job.work)).flatMap((leaf) =>
     leaf.kind === "Flow" ? [] : [leaf.taskId],
