@@ -1,6 +1,7 @@
 /** The tasks of an entry with `protocol: actions`, as the engine runs them. */
 import type { Toolbox } from "../calls/toolbox.ts";
-import type { Dialogue, DialogueContext, DialogueSpec } from "../engine/dialogue.ts";
+import type { Crashed, Dialogue, DialogueContext, DialogueSpec } from "../engine/dialogue.ts";
+import { crashOf } from "../engine/open-session.ts";
 import type { ResolvedLimits } from "../engine/limits.ts";
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
 import type { TextStream } from "../events/text-stream.ts";
@@ -45,7 +46,7 @@ async function start(
   { entry, limits, permissionsOf, tools, redact }: DialoguesOptions,
   { iterations, preThinking, relics, monuments }: PreparedTask,
   context: DialogueContext,
-): Promise<Dialogue> {
+): Promise<Dialogue | Crashed> {
   const { permissions, scope, work, depth } = context;
   const masked = (text: string): string => {
     const stream = redact();
@@ -53,9 +54,10 @@ async function start(
   };
   const toolbox = await tools.toolbox();
   const offer = await toolbox.toolsFor(permissions, scope.signal);
-  for (const { server, reason } of offer.failures) {
+  const crash = crashOf(offer.failures, ({ server, reason }) => {
     context.decide({ kind: "tool-server-failed", server, reason });
-  }
+  });
+  if (crash !== undefined) return { kind: "crashed", crash };
   const delegates = Object.keys(entry.tasks).filter(
     (name) =>
       depth < deepest &&

@@ -8,6 +8,7 @@
  * and nothing starts, and every reporter has been closed once.
  */
 import { randomUUID } from "node:crypto";
+import { toolSourcesOf } from "../engine/plan.ts";
 import { RateLimit } from "../engine/rate-limit.ts";
 import { runJob, runSingleTask, type JobSpec, type TaskSpec } from "../engine/run-job.ts";
 import type { Clock } from "../events/clock.ts";
@@ -206,7 +207,7 @@ export class Host {
       try {
         // The caller gets the handle before the first event.
         await nextRound();
-        await spec.toolSource?.prepare?.();
+        for (const source of toolSourcesOf(spec)) await source.prepare?.();
         const outcome =
           "jobName" in spec
             ? await runJob(spec, ports, abort.signal)

@@ -35,7 +35,7 @@ import { HostRehearsal, type Play, type WorkFolder } from "./rehearsal-of-host.t
 import { modelsNamedBy, OfferedModels, unofferedModels } from "./offered-models.ts";
 import {
   checkServersOfJob,
-  checkServersOfTasks,
+  checkServersOfTask,
   serverSecrets,
   type ServerStart,
 } from "./server-variables.ts";
@@ -129,7 +129,7 @@ export class HostedRuns {
   use(checked: CheckedEntry): void {
     this.#ensureIdle();
     const { options, host, clock } = this;
-    host.addSecrets(serverSecrets(this.#serverStart(checked.entry)));
+    host.addSecrets(serverSecrets(this.#serverStart(checked)));
     this.#installed = new HostedEntry(checked, {
       options,
       host,
@@ -157,15 +157,15 @@ export class HostedRuns {
   }
 
   /** The job must exist. Undefined: there is a model for it, or it needs none. */
-  whyNoModel(jobName: string): string | undefined {
-    const need = this.#ensureInstalled().modelNeed(jobName);
+  whyNoModel(jobName: string, params?: Readonly<Record<string, string>>): string | undefined {
+    const need = this.#ensureInstalled().modelNeed(jobName, params);
     if (need === "none") return undefined;
     return need === "needed" ? this.missingModel : noModelNamed(need.unnamed);
   }
 
-  #serverStart(entry: PreparedEntry): ServerStart {
+  #serverStart({ entry, flows }: Pick<CheckedEntry, "entry" | "flows">): ServerStart {
     const { environment } = this.host;
-    return { entry, permissions: this.#permissions, environment, env: this.options.env };
+    return { entry, flows, permissions: this.#permissions, environment, env: this.options.env };
   }
 
   get #reading(): FlowReading {
@@ -192,7 +192,7 @@ export class HostedRuns {
     const { jobName, workingDirectory, asker = this.options.ask } = start;
     const installed = this.#ensureInstalled();
     const { whole, userInput = start.userInput } = (await installed.begin(start)) ?? {};
-    checkServersOfJob(this.#serverStart(installed.entry), jobName, asOption);
+    checkServersOfJob(this.#serverStart(installed), jobName, asOption);
     const folder = await this.#rehearsal?.folderOfJob(
       resolve(workingDirectory),
       installed.entry,
@@ -211,7 +211,7 @@ export class HostedRuns {
     this.host.ensureOpen();
     const { taskName, userInput, workingDirectory, session, modelOverride } = start;
     const entry = this.installed;
-    checkServersOfTasks(this.#serverStart(entry), [taskName], asOption);
+    checkServersOfTask(this.#serverStart(this.#ensureInstalled()), taskName, asOption);
     const { clock } = this;
     const modelId =
       (session && (await modelOfSession(session, clock))) ?? modelOverride ?? entry.models.driving;

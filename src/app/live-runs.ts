@@ -148,7 +148,7 @@ export class LiveRuns {
       );
     const missing = missingParameters(this.workflows[jobName], params, userInput);
     if (missing !== undefined) return missing;
-    const noModel = this.#runs.whyNoModel(jobName);
+    const noModel = this.#runs.whyNoModel(jobName, params);
     if (noModel !== undefined) return refused("NotStarted", noModel);
     const feed = this.#newFeed();
     const journal = this.#newFeed();

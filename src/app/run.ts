@@ -69,7 +69,9 @@ export async function executeRun(
     }
     const model = script && createScriptedModel(script, { clock: systemClock, workingDirectory });
     const host = openHost(options, model);
-    host.addSecrets(serverSecrets({ ...options, entry: prepared.entry }));
+    host.addSecrets(
+      serverSecrets({ ...options, entry: prepared.entry, flows: prepared.loaded.flows }),
+    );
     const { lastCall } = signals;
     const release = onAbort(lastCall, () => host.kill());
     try {
@@ -83,8 +85,8 @@ export async function executeRun(
   }
 }
 
-function asksModels({ loaded, entry, jobName }: PreparedRun): boolean {
-  const need = modelNeed(entry, jobName, loaded.flows);
+function asksModels({ loaded, entry, jobName, whole }: PreparedRun): boolean {
+  const need = modelNeed(entry, jobName, loaded.flows, whole?.params);
   if (typeof need === "object") throw new UsageError(noModelNamed(need.unnamed));
   return need === "needed";
 }

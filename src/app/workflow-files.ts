@@ -4,7 +4,6 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { documentLimits } from "../document/read-document.ts";
 import { isUnder } from "../permissions/paths.ts";
 import { isPrivate } from "../permissions/private-files.ts";
-import { unmatchable } from "../permissions/patterns.ts";
 import { readJudged } from "../platform/reading.ts";
 import { errorCode, errorMessage } from "../platform/system-error.ts";
 import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
@@ -13,8 +12,12 @@ import {
   type LoadedWorkflow,
   type LoadOptions,
 } from "../workflow/load-workflow.ts";
+import { warningChecks } from "./warning-checks.ts";
 
-export type WorkflowOptions = Pick<LoadOptions, "environment" | "permissions" | "categories">;
+export type WorkflowOptions = Pick<
+  LoadOptions,
+  "environment" | "permissions" | "categories" | "declared"
+>;
 
 /** Whether a file is a workflow, by its name. */
 export function isWorkflowFile(file: string): boolean {
@@ -31,7 +34,7 @@ export function loadWorkflow(
   options: WorkflowOptions = {},
 ): LoadedWorkflow {
   const { id, files } = filesAround(file);
-  return loadFrom(text, file, { ...options, id, files, checkCommandPattern: unmatchable });
+  return loadFrom(text, file, { ...options, id, files, checks: warningChecks });
 }
 
 /**

@@ -102,7 +102,9 @@ export class Connection {
       return connection;
     } catch (error) {
       const reason = limit.isOver
-        ? connection.#withErrors(`It did not start within ${options.startMs / 1000} s.`)
+        ? connection.#withErrors(
+            `It did not start within ${options.startMs / 1000} s (startSeconds).`,
+          )
         : connection.#described(error);
       connection.#ended ??= reason;
       await connection.close();

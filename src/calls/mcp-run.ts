@@ -2,7 +2,7 @@
  * The MCP servers of a host as one run sees them: its own names, its own choice of tools, and its share of starts.
  */
 import { createHash } from "node:crypto";
-import type { McpServer } from "../entry/model.ts";
+import { defaultStartSeconds, type McpServer } from "../entry/model.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import type { Connection } from "./mcp-connection.ts";
 import type { McpHost, ServerTools } from "./mcp-host.ts";
@@ -23,6 +23,8 @@ export interface ServerKey {
   readonly address: ServerAddress;
   /** Absolute. Undefined: an empty folder. */
   readonly cwd: string | undefined;
+  /** How long a start may take. */
+  readonly startMs: number;
 }
 
 /** What a run needs of the servers. */
@@ -74,7 +76,8 @@ export class ServersOfRun implements McpHost {
       const reason = `It needs the environment variable ${address.missing}, which is not set or not allowed.`;
       return { kind: "failed", reason };
     }
-    const key = keyOf(address, this.#run.workingDirectory);
+    const { startSeconds = defaultStartSeconds } = declaration;
+    const key = { ...keyOf(address, this.#run.workingDirectory), startMs: startSeconds * 1000 };
     const reached = await this.#reach(name, key, signal);
     if (reached.kind === "failed") return reached;
     try {
@@ -88,7 +91,7 @@ export class ServersOfRun implements McpHost {
       return {
         kind: "ready",
         tools: tools.map((tool) => this.#tool(name, key, tool)),
-        problems: newsOf(this.#usedAs(name), problems),
+        problems: newsOf(this.#usedAs(name, key), problems),
       };
     } catch (error) {
       return { kind: "failed", reason: `Its tools can't be listed: ${errorMessage(error)}` };
@@ -113,7 +116,7 @@ export class ServersOfRun implements McpHost {
 
   /** The server, started if it isn't up. Never rejects. */
   async #reach(name: string, key: ServerKey, signal: AbortSignal): Promise<Reached> {
-    const used = this.#usedAs(name);
+    const used = this.#usedAs(name, key);
     const running = this.#source.running(key);
     if (running !== undefined) return use(used, running);
     used.failure = used.connection?.ended ?? used.failure;
@@ -131,15 +134,17 @@ export class ServersOfRun implements McpHost {
     }
   }
 
-  #usedAs(name: string): Used {
-    const used = this.#used.get(name) ?? {
+  /** A workflow may have another server of the same name. */
+  #usedAs(name: string, { id }: ServerKey): Used {
+    const server = `${name} ${id}`;
+    const used = this.#used.get(server) ?? {
       starts: 0,
       failure: "",
       connection: undefined,
       restarts: [],
       told: new Set(),
     };
-    this.#used.set(name, used);
+    this.#used.set(server, used);
     return used;
   }
 }
@@ -160,7 +165,7 @@ function newsOf(used: Used, problems: readonly string[]): readonly string[] {
   return news;
 }
 
-function keyOf(address: ServerAddress, cwd: ServerKey["cwd"]): ServerKey {
+function keyOf(address: ServerAddress, cwd: ServerKey["cwd"]): Omit<ServerKey, "startMs"> {
   const parts = [address, address.kind === "program" ? cwd : ""];
   // The values of variables are secrets: they are in no key.
   return { id: createHash("sha256").update(JSON.stringify(parts)).digest("hex"), address, cwd };

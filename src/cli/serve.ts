@@ -10,6 +10,7 @@ import type { Rehearsal } from "../app/host-options.ts";
 import { JobHost } from "../app/job-host.ts";
 import { asFlag, UsageError } from "../app/options.ts";
 import { checkRuntime, missingModel } from "../app/run.ts";
+import { namedByServers } from "../app/allowed-variables.ts";
 import { environmentWarnings } from "../app/workflow-options.ts";
 import { DiagnosticsError, diagnosticLine } from "../document/diagnostic.ts";
 import { onAbort } from "../events/waiting.ts";
@@ -100,7 +101,8 @@ async function start(flags: ServeFlags): Promise<Served> {
   if (flags.test !== true && file !== undefined) {
     const permissions = options.permissions ?? rehearsal?.permissions;
     const read = await readEntry(file, { environment: env, permissions });
-    for (const warning of [...read.warnings, ...environmentWarnings(env, environment)])
+    const unread = namedByServers(read.entry, read.flows);
+    for (const warning of [...read.warnings, ...environmentWarnings(env, environment, unread)])
       output.printError(diagnosticLine(warning));
     if (rehearsal !== undefined) checkNames(rehearsal, read);
   }

@@ -46,6 +46,12 @@ export interface RunSpec {
   readonly dialogues?: Readonly<Record<string, DialogueSpec>>;
 }
 
+/** What the run has to prepare and to end. */
+export function toolSourcesOf({ toolSource, flows = {} }: RunSpec): readonly ToolSource[] {
+  const all = [toolSource, ...Object.values(flows).map((flow) => flow.toolSource)];
+  return [...new Set(all)].filter((source) => source !== undefined);
+}
+
 /** Of a job. */
 export function planOf(spec: RunSpec, work: Work<number>): RunPlan {
   const tree = mapLeaves<number, number, PlannedLeaf>(work, (leaf) => plannedLeaf(spec, leaf));

@@ -11,10 +11,18 @@ import type { ExceededLimit, LimitScope } from "../events/exceeded-limit.ts";
 import type { RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
 import { onAbort } from "../events/waiting.ts";
 import type { RunPlan } from "../events/plan.ts";
-import type { DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
+import type { Crashed, DelegateEnd, DelegateRequest, Dialogue } from "./dialogue.ts";
 import type { FlowEnd } from "./flow.ts";
 import { CallBudget, deadlines, exceeded, UsageBudget } from "./limits.ts";
-import { flowOf, modelOf, paramsOf, planOf, planOfTask, type RunSpec } from "./plan.ts";
+import {
+  flowOf,
+  modelOf,
+  paramsOf,
+  planOf,
+  planOfTask,
+  toolSourcesOf,
+  type RunSpec,
+} from "./plan.ts";
 import type { EnginePorts, Session } from "./ports.ts";
 import { runTask, type AvailabilityInput, type TaskOutcome } from "./run-task.ts";
 import { runWork, withOutput, type Finished, type WorkResult } from "./run-work.ts";
@@ -135,15 +143,18 @@ class Run {
     body: () => Promise<WorkResult>,
     { lent = false }: { readonly lent?: boolean } = {},
   ): Promise<RunOutcome> {
-    const { entryFile, workingDirectory, limits, toolSource } = this.#spec;
+    const { entryFile, workingDirectory, limits } = this.#spec;
     const { emit, clock } = this.#ports;
     const file = entryFile === undefined ? {} : { entryFile };
     emit({ type: "run.started", jobName, ...file, workingDirectory, ...plan });
     const deadline = deadlines(clock, limits, "jobMinutes");
     deadline.add(this.#scope);
     const outcome = this.#conclude(await body(), lent);
-    if (toolSource !== undefined)
-      await unlessStopped(this.#scope, clock, STOP_GRACE_MS, toolSource.close());
+    const sources = toolSourcesOf(this.#spec);
+    if (sources.length > 0) {
+      const closing = Promise.all(sources.map((source) => source.close()));
+      await unlessStopped(this.#scope, clock, STOP_GRACE_MS, closing);
+    }
     deadline.dispose();
     this.#taskDeadlines.dispose();
     this.#scope.dispose();
@@ -306,7 +317,7 @@ class Run {
     );
   }
 
-  #dialogueOf(run: TaskRun): (() => Promise<Dialogue>) | undefined {
+  #dialogueOf(run: TaskRun): (() => Promise<Dialogue | Crashed>) | undefined {
     const { dialogues = {}, permissionsOf, workingDirectory } = this.#spec;
     const { workId, taskId, iteration, scope, depth } = run;
     const spec = Object.hasOwn(dialogues, taskId) ? dialogues[taskId] : undefined;

@@ -2,7 +2,7 @@ import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts
 import type { MadeDecision } from "../events/decision.ts";
 import type { ExceededLimit } from "../events/exceeded-limit.ts";
 import type { WorkRef } from "../events/event.ts";
-import type { Dialogue } from "./dialogue.ts";
+import type { Crashed, Dialogue } from "./dialogue.ts";
 import type { Budgets, ResolvedLimits } from "./limits.ts";
 import type { EnginePorts, Session, ToolSource } from "./ports.ts";
 import type { Deadlines, Scope } from "./scope.ts";
@@ -42,7 +42,7 @@ export interface TaskContext {
   /** The attempt that began last in the run, whichever task's it is. */
   readonly latestOfRun: LatestAttempt;
   /** Of a task whose prompt takes several turns. Called at most once. */
-  readonly startDialogue?: () => Promise<Dialogue>;
+  readonly startDialogue?: () => Promise<Dialogue | Crashed>;
   readonly ports: EnginePorts;
 }
 

@@ -172,6 +172,10 @@ export interface ToolBuild {
 export type McpServer = {
   /** The only tools of it that are offered. Default: all. */
   readonly tools?: readonly string[];
+  /** Whether a task that may use it fails if it can't be used. Default: true. */
+  readonly required?: boolean;
+  /** How long a start may take. Default: `defaultStartSeconds`. */
+  readonly startSeconds?: number;
 } & (
   | {
       readonly command: string;
@@ -185,6 +189,9 @@ export type McpServer = {
       readonly headers?: Readonly<Record<string, string>>;
     }
 );
+
+/** `npx -y` with an empty cache takes half of it. */
+export const defaultStartSeconds = 60;
 
 /** A source of knowledge. */
 export interface RelicDeclaration {
@@ -332,6 +339,9 @@ export interface PreparedEntry extends Entry<number> {
   /** With numbered works. */
   readonly jobs: Readonly<Record<string, PreparedJob>>;
 }
+
+/** What an entry, or the front matter of a workflow, declares for agents to call. */
+export type DeclaredTools = Pick<Entry<number>, "tools" | "mcpServers">;
 
 /** Exactly one string: the result of `expandPromptStatic`. */
 export type ExpandedPrompt = readonly [string];

@@ -5,6 +5,7 @@ import { warning } from "./findings.ts";
 import {
   availableTools,
   defaultLimits,
+  type DeclaredTools,
   type Entry,
   type McpServer,
   type Permissions,
@@ -12,6 +13,7 @@ import {
   type ToolDeclaration,
 } from "./model.ts";
 import { protocolTools, runtimeTools } from "./reserved-names.ts";
+import { flowLeaves } from "./work-paths.ts";
 
 /** What permissions say about the tools of an entry. */
 export interface ToolPermissions {
@@ -69,6 +71,8 @@ function callWarnings(entry: Entry, of: (permissions: Permissions) => ToolPermis
   const isCallable = ({ allowsTool, allowsServer }: ToolPermissions): boolean =>
     tools.some((name) => allowsTool(name)) || servers.some((name) => allowsServer(name));
 
+  // The agents of a workflow may call them: its file says so.
+  const isElsewhere = flowLeaves(entry).length > 0;
   const unreachable = [
     ...tools
       .filter((name) => !all.some((rules) => rules.allowsTool(name)))
@@ -109,28 +113,33 @@ function callWarnings(entry: Entry, of: (permissions: Permissions) => ToolPermis
       return [warning(path, reason, `name it in permissions.tools: [${quoted(tool)}]`)];
     }),
   );
-  return [...unreachable, ...idle, ...never];
+  return [...(isElsewhere ? [] : unreachable), ...idle, ...never];
 }
 
-function patternWarnings(entry: Entry, otherTools: readonly string[]): Problem[] {
+/** Why a pattern of tools, as in `permissions.tools`, names nothing; undefined if it names something. */
+export type ToolPatternCheck = (
+  pattern: string,
+) => readonly [reason: string, hint?: string | undefined] | undefined;
+
+export function toolPatternCheck(
+  { tools = {}, mcpServers = {}, tasks = {} }: DeclaredTools & Partial<Pick<Entry, "tasks">>,
+  otherTools: readonly string[] = [],
+): ToolPatternCheck {
   const plain = new Set<string>([
-    ...Object.keys(entry.tools ?? {}),
+    ...Object.keys(tools),
     ...runtimeTools,
     ...availableTools,
     ...protocolTools,
     ...otherTools,
   ]);
-  const servers = new Map(Object.entries(entry.mcpServers ?? {}));
+  const servers = new Map(Object.entries(mcpServers));
   let suggestions = mostSuggestions;
   const similar = (name: string, names: Iterable<string>): string | undefined => {
     suggestions -= 1;
     const best = suggestions < 0 ? undefined : suggest(name, names);
     return best === undefined ? undefined : didYouMean(best);
   };
-  /** Why a pattern names nothing; undefined if it names something. */
-  const check = (
-    pattern: string,
-  ): readonly [reason: string, hint?: string | undefined] | undefined => {
+  return (pattern) => {
     const name = pattern.replace(/^!/, "").replace(/^\.\//, "");
     const slash = name.indexOf("/");
     if (name === "*" || plain.has(name)) return undefined;
@@ -141,18 +150,22 @@ function patternWarnings(entry: Entry, otherTools: readonly string[]): Problem[]
     }
     const [server, tool] = [name.slice(0, slash), name.slice(slash + 1)];
     if (server === "delegate") {
-      if (tool === "*" || Object.hasOwn(entry.tasks, tool)) return undefined;
-      return [`There is no task ${JSON.stringify(tool)}.`, similar(tool, Object.keys(entry.tasks))];
+      if (tool === "*" || Object.hasOwn(tasks, tool)) return undefined;
+      return [`There is no task ${JSON.stringify(tool)}.`, similar(tool, Object.keys(tasks))];
     }
     const declaration = servers.get(server);
     if (declaration === undefined) {
       return [`There is no MCP server ${JSON.stringify(server)}.`, similar(server, servers.keys())];
     }
-    const { tools } = declaration;
-    if (tool === "*" || tools === undefined || tools.includes(tool)) return undefined;
+    const offered = declaration.tools;
+    if (tool === "*" || offered === undefined || offered.includes(tool)) return undefined;
     const reason = `The tools of the MCP server ${JSON.stringify(server)} don't include ${JSON.stringify(tool)}.`;
-    return [reason, similar(tool, tools)];
+    return [reason, similar(tool, offered)];
   };
+}
+
+function patternWarnings(entry: Entry, otherTools: readonly string[]): Problem[] {
+  const check = toolPatternCheck(entry, otherTools);
   return [
     { path: ["permissions"], permissions: entry.permissions },
     ...Object.entries(entry.tasks).map(([name, { permissions }]) => ({
@@ -160,11 +173,24 @@ function patternWarnings(entry: Entry, otherTools: readonly string[]): Problem[]
       permissions,
     })),
   ].flatMap(({ path, permissions }) =>
-    (typeof permissions === "object" ? (permissions.tools ?? []) : []).flatMap((pattern, index) => {
-      const found = check(pattern);
-      return found === undefined ? [] : [warning([...path, "tools", index], ...found)];
-    }),
+    unknownPatterns([...path, "tools"], patternsOf(permissions), check),
   );
+}
+
+/** Of a list of patterns, those that name nothing. */
+export function unknownPatterns(
+  path: Path,
+  patterns: readonly string[],
+  check: ToolPatternCheck,
+): Problem[] {
+  return patterns.flatMap((pattern, index) => {
+    const found = check(pattern);
+    return found === undefined ? [] : [warning([...path, index], ...found)];
+  });
+}
+
+export function patternsOf(permissions: Permissions | undefined): readonly string[] {
+  return typeof permissions === "object" ? (permissions.tools ?? []) : [];
 }
 
 function relicsOf(entry: Entry, task: Task): readonly string[] {
@@ -301,6 +327,6 @@ function isJobTool(name: string): boolean {
 }
 
 /** As in YAML, where a star has to be quoted. */
-function quoted(pattern: string): string {
+export function quoted(pattern: string): string {
   return /^[\w-]+$/.test(pattern) ? pattern : JSON.stringify(pattern);
 }

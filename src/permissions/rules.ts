@@ -254,6 +254,14 @@ export function allowsServer(permissions: Permissions, server: string): boolean 
   );
 }
 
+/** What all have to allow a tool: the permissions, and patterns that choose among the tools that these allow. */
+export function boundsOf(
+  permissions: Permissions,
+  only: readonly string[] | undefined,
+): readonly Permissions[] {
+  return only === undefined ? [permissions] : [permissions, { tools: only }];
+}
+
 /** For the SDK's `availableTools`. The job tools are always there; sub-agents, `sql` and the web are not, unless named. */
 export function toolsFor(permissions: Permissions): string[] {
   const rules = ruleSet(permissions);

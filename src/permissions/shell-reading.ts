@@ -21,6 +21,9 @@ export function readShell(text: string): ShellReading {
     const reader = new ShellReader(text);
     const commands = reader.read();
     if (commands.length === 0) return { kind: "opaque", reason: "it contains no command" };
+    const [name] = commands.find(evaluatesSubscript) ?? [];
+    if (name !== undefined)
+      return { kind: "opaque", reason: `${name} would evaluate the subscript of a variable ([)` };
     const { background, expanded } = reader;
     return { kind: "commands", commands, background, ...(expanded.size === 0 ? {} : { expanded }) };
   } catch (error) {
@@ -30,6 +33,16 @@ export function readShell(text: string): ShellReading {
 }
 
 class Opaque extends Error {}
+
+const takesNames = new Set(
+  "let declare typeset local read readarray mapfile unset getopts wait".split(" "),
+);
+
+/** The subscript of a variable is an expression, whose substitutions bash runs although the word was quoted. */
+function evaluatesSubscript([name = "", ...words]: readonly string[]): boolean {
+  const takes = takesNames.has(name) || (/^(?:printf|test|\[)$/.test(name) && words.includes("-v"));
+  return takes && words.some((word) => word.includes("["));
+}
 
 /** Words that begin a compound command, or change what the next word means. */
 const reserved = new Set(

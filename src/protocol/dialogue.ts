@@ -22,6 +22,7 @@ import type { ProtocolProblem } from "./model.ts";
 import { earlierText, newsText, roundText } from "./prompt.ts";
 import { Rounds, type NextRound } from "./rounds.ts";
 import { verbOf } from "./task.ts";
+import { canceledByModel } from "./task-manager.ts";
 import { teachingText } from "./teaching.ts";
 import { clipWords } from "../events/cut.ts";
 
@@ -127,9 +128,9 @@ class ActionDialogue implements Dialogue {
       problem = turn.kind === "rejected" ? turn.problems[0] : undefined;
       next = rounds.next(turn);
     }
-    await this.#finish(signal);
+    const failures = await this.#finish(signal);
     if (this.#context.scope.stopped !== undefined) return { kind: "stopped" };
-    return this.#end(next, [...toolCalls, ...this.#calls.succeeded], problem);
+    return this.#end(next, [...toolCalls, ...this.#calls.succeeded], problem, failures);
   }
 
   async close(): Promise<void> {
@@ -169,32 +170,39 @@ class ActionDialogue implements Dialogue {
   async #abandon<End extends RoundEnd>(end: End): Promise<End> {
     const abort = new AbortController();
     abort.abort("abandoned");
-    await this.#finish(abort.signal);
+    this.#note(await this.#finish(abort.signal));
     return end;
   }
 
-  async #finish(signal: AbortSignal): Promise<void> {
+  /** What failed in the background without the model's knowledge, in sentences. */
+  async #finish(signal: AbortSignal): Promise<readonly string[]> {
     const { background, undelivered } = await this.#executor.finish(signal);
     this.#late = undelivered;
-    for (const { id, action, status, reason = "" } of background) {
-      if (status === "succeeded") continue;
-      const text = `The background action "${id}" (${action}) ${verbOf(status)}${reason === "" ? "" : `: ${reason}`}`;
-      this.#context.decide({ kind: "note", text });
-    }
+    return background.flatMap(({ id, action, status, reason = "" }) =>
+      status === "succeeded" || reason === canceledByModel
+        ? []
+        : [`The background action "${id}" (${action}) ${verbOf(status)}: ${reason}`],
+    );
+  }
+
+  #note(texts: readonly string[]): void {
+    for (const text of texts) this.#context.decide({ kind: "note", text });
   }
 
   #end(
     { outcome, response }: Ended,
     toolCalls: readonly ToolCall[],
     problem: ProtocolProblem | undefined,
+    failures: readonly string[],
   ): RoundEnd {
     const text = response ?? "";
     if (outcome === "stopped") {
-      if (this.#calls.claimedStatus === "ERROR") {
-        this.#context.decide({ kind: "note", text: "The model stopped with the status ERROR." });
-      }
-      return { kind: "completed", text, toolCalls };
+      const error = clipWords(`The model stopped with the status ERROR. ${text}`.trim(), 500);
+      const faults = [...(this.#calls.claimedStatus === "ERROR" ? [error] : []), ...failures];
+      const fault = faults.length === 0 ? {} : { fault: faults.join("\n") };
+      return { kind: "completed", text, toolCalls, ...fault };
     }
+    this.#note(failures);
     const reason = this.#reason(outcome, problem);
     return { kind: "failed", reason, ...(text === "" ? {} : { text }) };
   }

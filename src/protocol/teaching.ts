@@ -71,11 +71,11 @@ The runner checks the document, runs its actions and puts their results into the
 ${verdicts ? `${verdictText} ` : ""}The tools below are called through actions only.
 
 Fields of a document:
-- "status": SUCCESS, EXECUTING, TASK_STARTED (actions run in the background) or ERROR. Informational only.
+- "status": SUCCESS, EXECUTING, TASK_STARTED (actions run in the background) or ERROR. With "stop": true, ERROR fails the task.
 - "context", optional: "variables" are merged into those of the run (null deletes one); "knowledge_relics" are the names of relics whose excerpts you want in all further prompts.
 - "thoughts": list of {"type","content"}: empty if you need none, more if the task is hard. The "actions" of a thought must be read-only and SYNC. They run before all others.
 - "actions": list or null.
-- "stop": true when the task is done or can't be done. SYNC actions beside it run first, and you are asked once more.
+- "stop": true when the task is done or can't be done. SYNC actions beside it run first, and you are asked once more. If an action in the background fails after it, the task fails.
 - "response": your answer for people, or null.
 
 Fields of an action:

@@ -3,7 +3,6 @@ import type { Environment } from "../platform/environment.ts";
 import { makeNamedPipes, PipeReader } from "../platform/named-pipes.ts";
 import { runToEnd } from "../platform/programs.ts";
 import { findProgram } from "../platform/search-path.ts";
-import type { Permissions } from "../entry/model.ts";
 import { endOfScript } from "./bash-shell.ts";
 import type { Executor } from "./executor.ts";
 import { shellQuoted } from "./value.ts";
@@ -21,12 +20,6 @@ export interface PythonOptions {
 const longestScript = 100_000;
 
 export const pythonTags: readonly string[] = ["python", "python3", "py"];
-
-/** Python is off unless a pattern names it: that any command may run is no reason to run every example of an answer. */
-export function namesPython(permissions: Permissions): boolean {
-  if (typeof permissions === "string" || !Array.isArray(permissions.shell)) return false;
-  return permissions.shell.some((pattern: string) => /^python3(?:\s|$)/.test(pattern.trim()));
-}
 
 export function pythonExecutor({ folder, environment, stderr }: PythonOptions): Executor {
   let scripts = 0;

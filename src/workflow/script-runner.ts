@@ -17,7 +17,7 @@ import { errorMessage } from "../platform/system-error.ts";
 import { restoringCommands } from "./bash-protocol.ts";
 import { BashShell, bashTags } from "./bash-shell.ts";
 import type { Executor } from "./executor.ts";
-import { namesPython, pythonExecutor, pythonTags } from "./python.ts";
+import { pythonExecutor, pythonTags } from "./python.ts";
 import { Bounds, type BoundLimits, type Problem, type ScriptLimits } from "./script-bounds.ts";
 import { ScriptOutput, type OutputDelta } from "./script-output.ts";
 import { cut } from "../events/cut.ts";
@@ -100,10 +100,8 @@ const executorGraceMs = 10_000;
 /** The tags of code fences that a runner with these options can run. */
 export function scriptTags({
   executors = [],
-  permissions,
-}: Pick<ScriptRunnerOptions, "executors" | "permissions">): readonly string[] {
-  const own = [...bashTags, ...(namesPython(permissions) ? pythonTags : [])];
-  return [...new Set([...executors.flatMap(tagsOf), ...own])];
+}: Pick<ScriptRunnerOptions, "executors">): readonly string[] {
+  return [...new Set([...executors.flatMap(tagsOf), ...bashTags, ...pythonTags])];
 }
 
 /** Those of code fences are compared in lower case, however a host writes its own. */
@@ -134,11 +132,7 @@ export class ScriptRunner implements Scripts {
     const common = { folder: folder.path, environment, stderr };
     const { state, graceMs } = options;
     this.#shell = new BashShell({ ...common, workingDirectory, variables, state, graceMs });
-    this.#executors = [
-      ...(options.executors ?? []),
-      this.#shell,
-      ...(namesPython(permissions) ? [pythonExecutor(common)] : []),
-    ];
+    this.#executors = [...(options.executors ?? []), this.#shell, pythonExecutor(common)];
   }
 
   get tags(): readonly string[] {

@@ -100,6 +100,22 @@ describe("a task with protocol: actions", () => {
     assert.equal(sessions.length, 2);
   });
 
+  for (const [why, actions, status, reason] of [
+    [
+      "an action in the background fails after the model has stopped",
+      [action("fail", { action_id: "f", execution: "ASYNC" })],
+      "TASK_STARTED",
+      /background action "f" \(fail\) failed: .* code 3\.\nit broke/,
+    ],
+    ["the model stops with the status ERROR", null, "ERROR", /with the status ERROR\. Over\.$/],
+  ] as const) {
+    it(`fails if ${why}`, async (t) => {
+      const answers = [documentOf(actions, { status, stop: true, response: "Over." })];
+      const { outcome } = await runActions(t, { answers });
+      assert.match(outcome.kind === "failed" ? outcome.reason : "it succeeded", reason);
+    });
+  }
+
   it("asks about a background action of the round before, after a criteria retry", async (t) => {
     let judged = 0;
     const { outcome, prompts } = await runActions(t, {

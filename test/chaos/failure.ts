@@ -208,8 +208,9 @@ const fixture = fileURLToPath(new URL("../calls/mcp-fixture.js", import.meta.url
 /** An MCP server of the entry that behaves as `mcp-fixture.ts` says; the model calls one of its tools once. */
 export function server(
   behavior: string,
+  more: { readonly required?: boolean; readonly startSeconds?: number } = {},
 ): Pick<Failure, "moments" | "effect" | "model" | "only" | "declares"> {
-  const declared = { command: node, args: [fixture, behavior] };
+  const declared = { command: node, args: [fixture, behavior], ...more };
   return {
     ...calls({ name: "docs-call", arguments: {} }),
     declares: { mcpServers: { docs: declared } },

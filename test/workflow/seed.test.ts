@@ -51,7 +51,9 @@ function read(snippet: string, frame: string, id: string): readonly unknown[] {
   const { files: all, main } = result.workflow;
   const activity = all[main]?.activities[id];
   const line = activity === undefined ? undefined : activityLine(activity);
-  return [line, result.warnings.map(({ reason }) => reason)];
+  // The prompts of the frame are for those snippets that send them.
+  const reasons = result.warnings.map(({ reason }) => reason);
+  return [line, reasons.filter((reason) => !/is never sent/.test(reason))];
 }
 
 const status = ({ done }: Played): string => done.status;

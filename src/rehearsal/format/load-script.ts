@@ -79,9 +79,7 @@ class Builder {
       ...(workingDirectory === undefined
         ? {}
         : { workingDirectory: this.#beside(workingDirectory) }),
-      ...(workspace === undefined
-        ? {}
-        : { workspace: this.#workspace(workspace, workingDirectory !== undefined) }),
+      ...this.#folder(workspace, workingDirectory !== undefined),
       models: value.models ?? {},
       ...(permissions === undefined ? {} : { permissions }),
       limits: value.limits ?? {},
@@ -122,8 +120,24 @@ class Builder {
     return isAbsolute(path) ? path : join(dirname(this.#file), path);
   }
 
+  #folder(
+    field: WorkspaceField | undefined,
+    alsoDirectory: boolean,
+  ): Pick<Script, "workspace" | "include"> {
+    if (field === undefined) return {};
+    const { include, ...made } = field;
+    if (include === undefined) return { workspace: this.#workspace(made, alsoDirectory) };
+    const path = ["workspace", "include"];
+    if (Object.keys(made).length > 0) {
+      const reason = "Only a copy of the working directory includes files, not a new folder.";
+      this.#problem(path, reason, `remove ${Object.keys(made).join(" and ")}, or include`);
+    }
+    for (const [index, name] of include.entries()) this.#checkName(name, [...path, index]);
+    return { include };
+  }
+
   #workspace(
-    { files = {}, git = false, commits = [] }: WorkspaceField,
+    { files = {}, git = false, commits = [] }: Omit<WorkspaceField, "include">,
     alsoDirectory: boolean,
   ): Workspace {
     if (alsoDirectory) {
@@ -144,10 +158,12 @@ class Builder {
   }
 
   #checkNames(files: Readonly<Record<string, unknown>>, path: Path): void {
-    for (const name of Object.keys(files)) {
-      const why = refusedName(name);
-      if (why !== undefined) this.#problem([...path, name], why.reason, why.hint);
-    }
+    for (const name of Object.keys(files)) this.#checkName(name, [...path, name]);
+  }
+
+  #checkName(name: string, path: Path): void {
+    const why = refusedName(name);
+    if (why !== undefined) this.#problem(path, why.reason, why.hint);
   }
 
   #problem(path: Path, reason: string, hint?: string): void {
