@@ -42,6 +42,9 @@ export function Flowchart({
   );
 }
 
+/** More branches don't fit beside one another. */
+const SIDE_BY_SIDE = 3;
+
 function JobChart({
   model,
   plan,
@@ -53,7 +56,7 @@ function JobChart({
   version: number;
   selected: number | undefined;
 }) {
-  const { over, open } = useRunContext();
+  const { over } = useRunContext();
   const now = useRunTime(model);
   const { graph, names } = useMemo(() => {
     const made = generateChartNodes(plan.work);
@@ -76,13 +79,13 @@ function JobChart({
   };
   const picture: Picture = {
     source: plan,
-    draw: () => drawFlowchart(graph, { detailOf: () => WIDEST_DETAIL }),
+    draw: () => drawFlowchart(graph, { detailOf: () => WIDEST_DETAIL, sideBySide: SIDE_BY_SIDE }),
     nodes: new Map(
       [...names].map(([workId, name]) => [
         name,
         {
           look: () => lookOf(workId),
-          choose: () => open({ kind: "work", workId, iteration: undefined }),
+          part: { kind: "work", workId, iteration: undefined },
         },
       ]),
     ),
