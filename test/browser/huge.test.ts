@@ -88,6 +88,7 @@ describe("a journal with huge parts", browserTests, () => {
     it(`shows ${what} that are nested thousands of times`, async (t) => {
       const page = await openRun(t, turnWith(message(text), message("the next one")));
       await page.getByText("the next one").waitFor();
+      await page.getByText("deep").first().waitFor();
     });
   }
 
