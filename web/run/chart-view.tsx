@@ -14,7 +14,7 @@ import { useRunContext } from "./context.ts";
 /** As wide as the last line of a node gets; one word, so that it stays a line. */
 export const WIDEST_DETAIL = "0".repeat(17);
 const DETAIL = /^0+$/;
-/** Smaller only to show all branches of a chart beside one another, and never smaller than the second. */
+/** Smaller only to show all branches of a run beside one another while it runs, and never smaller than the second. */
 const READABLE_SCALE = 0.55;
 const LEAST_SCALE = 0.4;
 
@@ -76,7 +76,7 @@ export function ChartView({
   const [drawing, setDrawing] = useState<Drawing | "failed" | undefined>(undefined);
   const [isFitted, setFitted] = useState(true);
   const [isWanted, setWanted] = useState(false);
-  const { runId, open } = useRunContext();
+  const { runId, open, live } = useRunContext();
   const { source, nodes } = picture;
   const isHeld = !isWanted && nodes.size > MANY_NODES;
 
@@ -117,12 +117,12 @@ export function ChartView({
   useLayoutEffect(() => {
     const box = place.current;
     if (drawn === undefined || box === null) return undefined;
-    const fit = () => scale(drawn.svg, box, isFitted);
+    const fit = () => scale(drawn.svg, box, isFitted, live);
     fit();
     const observer = new ResizeObserver(fit);
     observer.observe(box);
     return () => observer.disconnect();
-  }, [drawn, isFitted]);
+  }, [drawn, isFitted, live]);
 
   const found = drawn?.nodes.map((node) => ({ node, look: nodes.get(node.name)?.look() }));
   const selected = (
@@ -245,12 +245,13 @@ export function set(element: Element, name: string, value: string): void {
  * Never larger than drawn, and never so small that nobody can read it: then it scrolls, in one direction if possible.
  * The room is what the box may get, not what it has: its height follows from the drawing.
  */
-function scale(svg: SVGSVGElement, box: HTMLElement, isFitted: boolean): void {
+function scale(svg: SVGSVGElement, box: HTMLElement, isFitted: boolean, isLive: boolean): void {
   const { width, height } = svg.viewBox.baseVal;
   if (!(width > 0 && height > 0)) return;
   const room = Math.max(box.clientHeight, Number.parseFloat(getComputedStyle(box).maxHeight) || 0);
   const fits = [(box.clientWidth - 24) / width, (room - 24) / height];
-  const least = Math.max(LEAST_SCALE, Math.min(READABLE_SCALE, Math.max(...fits)));
+  const branches = Math.max(LEAST_SCALE, Math.min(READABLE_SCALE, Math.max(...fits)));
+  const least = isLive ? branches : READABLE_SCALE;
   const factor = isFitted ? Math.max(least, Math.min(1, ...fits)) : 1;
   svg.style.maxWidth = "none";
   svg.setAttribute("width", String(Math.round(width * factor)));

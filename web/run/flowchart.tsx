@@ -58,9 +58,14 @@ function JobChart({
 }) {
   const { over } = useRunContext();
   const now = useRunTime(model);
-  const { graph, names } = useMemo(() => {
+  const { graph, names, conditions } = useMemo(() => {
     const made = generateChartNodes(plan.work);
-    return { graph: made, names: mermaidNames(made) };
+    const conditions = new Set(
+      made.nodes.flatMap(({ hint }) =>
+        typeof hint !== "string" && hint[0] === "CondNode" ? [hint[1]] : [],
+      ),
+    );
+    return { graph: made, names: mermaidNames(made), conditions };
   }, [plan]);
   const lookOf = (workId: number): Look => {
     const work = model.view.works.get(workId);
@@ -79,7 +84,12 @@ function JobChart({
   };
   const picture: Picture = {
     source: plan,
-    draw: () => drawFlowchart(graph, { detailOf: () => WIDEST_DETAIL, sideBySide: SIDE_BY_SIDE }),
+    draw: () =>
+      drawFlowchart(graph, {
+        // The ends of a hexagon have no room for text.
+        detailOf: (workId) => WIDEST_DETAIL + (conditions.has(workId) ? "000" : ""),
+        sideBySide: SIDE_BY_SIDE,
+      }),
     nodes: new Map(
       [...names].map(([workId, name]) => [
         name,
