@@ -87,7 +87,7 @@ function JobChart({
     draw: () =>
       drawFlowchart(graph, {
         // The ends of a hexagon have no room for text.
-        detailOf: (workId) => WIDEST_DETAIL + (conditions.has(workId) ? "000" : ""),
+        detailOf: (workId) => WIDEST_DETAIL + (conditions.has(workId) ? "00" : ""),
         sideBySide: SIDE_BY_SIDE,
       }),
     nodes: new Map(
