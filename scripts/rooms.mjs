@@ -207,7 +207,7 @@ export const web = {
     "@tanstack/virtual-core",
     "dompurify",
     "eventsource-parser",
-    "marked",
+    "markdown-it",
     "mermaid",
     "preact",
   ],

@@ -54,7 +54,7 @@ describe("a request", () => {
 
   it("is a GET or a HEAD on the page", async (t) => {
     const { ask } = await serve(t);
-    for (const path of ["/", "/page.js", "/page.css"]) {
+    for (const path of ["/", "/page.js", "/page.css", "/index.html", "/jobTracking.html"]) {
       const page = await ask(path);
       const head = await ask(path, { method: "HEAD" });
       assert.equal(head.status, page.status);
