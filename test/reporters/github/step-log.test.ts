@@ -54,7 +54,7 @@ test("each line of a command's output has one mark", async () => {
     .begin({ activity: "EXECUTE_BUILD", input: { kind: "execute", scripts: [] } })
     .say({ type: "step.output", work, step: 1, script: 0, text: "\n> a@1 build\n::error::x\n" });
   const [lines = []] = groupsOf((await report(told.events)).lines).values();
-  const from = lines.findIndex((line) => / \|$/.test(line));
+  const from = lines.findIndex((line) => line.endsWith(" |"));
   assert.deepEqual(lines.slice(from + 1, -1), ["      | > a@1 build", "      | ::error::x"]);
 });
 
