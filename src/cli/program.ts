@@ -63,6 +63,12 @@ const ENTRY = "entry file, YAML or JSON";
 const ENTRY_OR_WORKFLOW = `${ENTRY}, or workflow file (*.wf.md)`;
 const JOB = "name of the job; may be omitted if the entry has only one";
 
+function tokenHint(error: string): string {
+  return /^error: unknown option '--[\w-]*token/.test(error)
+    ? "(a GitHub token is read from the environment: COPILOT_GITHUB_TOKEN=… agent-jobs …)\n"
+    : "";
+}
+
 function createProgram(end: (code: ExitCode) => void): Command {
   const program = new Command("agent-jobs")
     .description("Runs AI agents the way a test runner runs tests.")
@@ -72,6 +78,7 @@ function createProgram(end: (code: ExitCode) => void): Command {
     .configureOutput({
       writeOut: (text) => output.print(text.trimEnd()),
       writeErr: (text) => output.printError(text.trimEnd()),
+      outputError: (text, write) => write(text + tokenHint(text)),
     })
     .addHelpText(
       "after",
