@@ -28,8 +28,8 @@ if (locked !== version)
   problems.push(`package-lock.json has version ${locked}, not ${version}. Run: npm install`);
 
 for (const page of ["README.md", "docs/action.md"])
-  if (read(page).includes("**Not published yet.**"))
-    problems.push(`${page} says that nothing is published yet. Remove the note.`);
+  if (/not published yet/i.test(read(page)))
+    problems.push(`${page} says "not published yet". Remove it.`);
 
 if (!read("CHANGELOG.md").includes(`\n## [${version}]`))
   problems.push(`CHANGELOG.md has no section "## [${version}]".`);

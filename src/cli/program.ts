@@ -226,12 +226,19 @@ function addInputOptions(command: Command): Command {
 
 function addServeOptions(command: Command): Command {
   const withServer = command
-    .option("--entry <file>", "the same as the argument (default: an example)")
+    .option(
+      "--entry <file>",
+      "the same as the argument (default: the entry of the rehearsal, or an example)",
+    )
     .option("--port <port>", "port to listen on; 0 selects a free one", by(parsePort), DEFAULT_PORT)
-    .option("--host <host>", "address to listen on; others than loopback require --token", LOOPBACK)
+    .option(
+      "--host <host>",
+      "address to listen on; --token is required unless it is loopback",
+      LOOPBACK,
+    )
     .option(
       "--allowed-host <name>",
-      "another name of this server, such as that of a proxy (repeatable)",
+      "another host name of this server, such as that of a proxy (repeatable)",
       (name: string, names?: readonly string[]) => [...(names ?? []), name],
     )
     .addOption(

@@ -71,7 +71,7 @@ describe("scripts/check-release.mjs", () => {
       "::error::The tag is v1.2.4, but package.json has version 1.2.3.",
       "::error::package.json names the repository octo/shop, but this is somebody/shop. Run: node scripts/rename.mjs somebody/shop",
       "::error::package-lock.json has version 1.2.2, not 1.2.3. Run: npm install",
-      "::error::docs/action.md says that nothing is published yet. Remove the note.",
+      '::error::docs/action.md says "not published yet". Remove it.',
       '::error::CHANGELOG.md has no section "## [1.2.3]".',
     ]);
   });
