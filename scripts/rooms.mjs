@@ -114,7 +114,7 @@ export const rooms = {
     holds: "a run for people: at a terminal, on GitHub",
     folders: ["terminal", "github"],
     imports: ["document", "entry", "events", "journal", "report", "platform", "generated"],
-    packages: ["log-update", "string-width", "@actions/core"],
+    packages: ["log-update", "string-width", "wrap-ansi", "@actions/core"],
     node: true,
   },
   app: {

@@ -29,7 +29,7 @@ import { checkEntry, HostedEntry, type CheckedEntry, type FlowStart } from "./ho
 import { Host } from "./host.ts";
 import type { HostRun } from "./host-run.ts";
 import type { JobHostOptions } from "./host-options.ts";
-import { gitHubTokenOf } from "./options-provider.ts";
+import { gitHubTokenOf, isCopilotToken } from "./options-provider.ts";
 import { incompleteText } from "./job-result.ts";
 import { HostRehearsal, type Play, type WorkFolder } from "./rehearsal-of-host.ts";
 import { modelsNamedBy, OfferedModels, unofferedModels } from "./offered-models.ts";
@@ -88,7 +88,8 @@ export class HostedRuns {
     this.#permissions = options.permissions ?? rehearsal?.permissions;
     const transport = this.#rehearsal ?? options.transport;
     const isReachable = transport !== undefined || options.provider !== undefined;
-    this.missingModel = isReachable || (gitHubToken ?? "") !== "" ? undefined : noModelOfHost;
+    this.missingModel =
+      isReachable || isCopilotToken(gitHubToken) ? undefined : noModelOfHost(gitHubToken);
     this.host = new Host({
       ...options,
       clock,

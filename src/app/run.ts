@@ -18,7 +18,7 @@ import { allowedOf } from "./allowed-variables.ts";
 import { flowSpecs, modelNeed, noModelNamed } from "./flows.ts";
 import { Host } from "./host.ts";
 import { asFlag, UsageError, type WriteName } from "./options.ts";
-import type { ModelAccess } from "./options-provider.ts";
+import { isCopilotToken, type ModelAccess } from "./options-provider.ts";
 import type { PreparedRun, RunOptions } from "./prepare-run.ts";
 import { createHtmlReport } from "./html-report.ts";
 import { createRecording } from "./recording.ts";
@@ -258,8 +258,8 @@ export function missingModel(
   rehearsed: boolean,
   write: WriteName,
 ): string | undefined {
-  if (rehearsed || provider !== undefined || (gitHubToken ?? "") !== "") return undefined;
-  return noModel(write("provider-base-url"), write("rehearse"));
+  if (rehearsed || provider !== undefined || isCopilotToken(gitHubToken)) return undefined;
+  return noModel(write("provider-base-url"), write("rehearse"), gitHubToken);
 }
 
 /** Throws `UsageError` if the Copilot runtime isn't there. */

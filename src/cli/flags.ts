@@ -72,8 +72,8 @@ export function addWorkflowOptions(command: Command): Command {
     ),
   )
     .option("--history <dir>", "write each step of a workflow to a Markdown file in this folder")
-    .option("--resume <journal>", "continue the run of the workflow that this journal is of")
-    .option("--rerun", "with --resume: run a command again that had not ended");
+    .option("--resume <journal>", "continue the workflow run of this journal")
+    .option("--rerun", "with --resume: rerun the interrupted command");
 }
 
 export function addServedOptions(command: Command): Command {
@@ -89,7 +89,7 @@ export function addServedOptions(command: Command): Command {
 export function addEnvironmentOption(command: Command): Command {
   return command.option(
     "--env <name>",
-    "a variable of the environment for workflows, tools and MCP servers (repeatable)",
+    "an environment variable that workflows, tools and MCP servers may read (repeatable)",
     more(parseEnvName),
   );
 }

@@ -64,6 +64,12 @@ const ENTRY = "entry file, YAML or JSON";
 const ENTRY_OR_WORKFLOW = `${ENTRY}, or workflow file (*.wf.md)`;
 const JOB = "name of the job; may be omitted if the entry has only one";
 
+function tokenHint(error: string): string {
+  return /^error: unknown option '--[\w-]*token/.test(error)
+    ? "(a GitHub token is read from the environment: COPILOT_GITHUB_TOKEN=… agent-jobs …)\n"
+    : "";
+}
+
 function createProgram(end: (code: ExitCode) => void): Command {
   const program = new Command("agent-jobs")
     .description("Runs AI agents the way a test runner runs tests.")
@@ -73,6 +79,7 @@ function createProgram(end: (code: ExitCode) => void): Command {
     .configureOutput({
       writeOut: (text) => output.print(text.trimEnd()),
       writeErr: (text) => output.printError(text.trimEnd()),
+      outputError: (text, write) => write(text + tokenHint(text)),
     })
     .addHelpText(
       "after",
@@ -220,12 +227,19 @@ function addInputOptions(command: Command): Command {
 
 function addServeOptions(command: Command): Command {
   const withServer = command
-    .option("--entry <file>", "the same as the argument (default: an example)")
+    .option(
+      "--entry <file>",
+      "the same as the argument (default: the entry of the rehearsal, or an example)",
+    )
     .option("--port <port>", "port to listen on; 0 selects a free one", by(parsePort), DEFAULT_PORT)
-    .option("--host <host>", "address to listen on; others than loopback require --token", LOOPBACK)
+    .option(
+      "--host <host>",
+      "address to listen on; --token is required unless it is loopback",
+      LOOPBACK,
+    )
     .option(
       "--allowed-host <name>",
-      "another name of this server, such as that of a proxy (repeatable)",
+      "another host name of this server, such as that of a proxy (repeatable)",
       (name: string, names?: readonly string[]) => [...(names ?? []), name],
     )
     .addOption(

@@ -83,6 +83,8 @@ function checkAccess({ token, host, test, entry, entriesDir }: ServeFlags): void
 
 interface Served extends HttpServer {
   readonly kill: () => void;
+  /** The entry, for the user. */
+  readonly serving: string;
 }
 
 async function start(flags: ServeFlags): Promise<Served> {
@@ -137,7 +139,13 @@ async function start(flags: ServeFlags): Promise<Served> {
     });
     const missing = missingModel(shared, rehearsal !== undefined, asFlag);
     if (missing !== undefined) output.printError(`agent-jobs: warning: ${missing}`);
-    return { ...server, kill: () => host.kill(), ended: server.ended.then(cleanUp) };
+    const serving =
+      entriesFolder !== undefined
+        ? `No entry is installed. Clients install entries from ${entriesFolder}`
+        : file !== undefined
+          ? `Serving ${file}`
+          : `Serving the example ${exampleEntry.file}. To serve your own entry: agent-jobs serve FILE`;
+    return { ...server, serving, kill: () => host.kill(), ended: server.ended.then(cleanUp) };
   } catch (error) {
     await cleanUp();
     throw asUsageError(error, flags);
@@ -204,8 +212,9 @@ function asUsageError(error: unknown, { host, port }: ServeFlags): unknown {
   }
 }
 
-function announce({ url }: HttpServer, { token }: ServeFlags): void {
+function announce({ url, serving }: Served, { token }: ServeFlags): void {
   const lines = [
+    serving,
     `The portal is at ${url}`,
     `The API is at ${url}api/`,
     ...(token === undefined

@@ -82,7 +82,7 @@ export function preparePlain(data: unknown, options: PrepareOptions): PrepareRes
     return { kind: "prepared", entry, warnings, leaves: flowLeaves(data) };
   }
   const { problems: found, complete } = entryCheck.inspect(data);
-  const schemaProblems = found.map((problem) => withModelHint(problem, data, names));
+  const schemaProblems = found.map((problem) => withForm(problem, data, names));
   // If there are unreported faults, the rest would be inconsistent.
   if (!complete) return rejected(schemaProblems, options);
   const sound = salvage<Entry>(data, schemaProblems);
@@ -103,19 +103,40 @@ function diagnosticsOf(problems: readonly Problem[], options: PrepareOptions): D
   });
 }
 
-/** A model is often written as its name alone. */
-function withModelHint(problem: Problem, data: unknown, names: EntryNames): Problem {
-  const { path, hint } = problem;
-  const last = path.at(-1);
-  if (hint !== undefined || (last !== "model" && last !== "modelOverride")) return problem;
+/** Models, tasks and conditions are often written in a shorter form: the hint is the one that is meant. */
+function withForm(problem: Problem, data: unknown, names: EntryNames): Problem {
+  const { path } = problem;
   const value = path.reduce<unknown>(
     (at, key) => (isRecord(at) || isList(at) ? Reflect.get(at, key) : undefined),
     data,
   );
+  const form = meantForm(path, value, names);
+  return form === undefined ? problem : { ...problem, hint: form };
+}
+
+function meantForm(path: Path, value: unknown, names: EntryNames): string | undefined {
+  const last = path.at(-1);
   // Where a name would need quotes, it is none.
-  if (!isText(value) || !/^[\w./-]{1,64}$/.test(value)) return problem;
-  const kind = names.models.has(value) ? "category" : "id";
-  return { ...problem, hint: `write { ${kind}: ${value} }` };
+  const name = isText(value) && /^[\w./-]{1,64}$/.test(value) ? value : undefined;
+  if (last === "model" || last === "modelOverride") {
+    if (name === undefined) return undefined;
+    return `write { ${names.models.has(name) ? "category" : "id"}: ${name} }`;
+  }
+  if (path[0] !== "jobs") return undefined;
+  const leaf = name && (name.endsWith(".wf.md") ? `Flow, file: ${name}` : `Ref, taskId: ${name}`);
+  const work = leaf === undefined ? "…" : `{ kind: ${leaf} }`;
+  if (path.length === 2) return leaf && `write { work: ${work} }`;
+  if (last === "preCondition")
+    return `write [true, ${work}] to run the body if the work succeeds, or [false, ${work}] to run it if the work fails`;
+  if (last === "postCondition")
+    return `write [false, ${work}] to repeat until the work succeeds, or [true, ${work}] to repeat while it succeeds`;
+  if (last === "works") return leaf && `write [${work}]`;
+  const isWork = isText(last)
+    ? ["work", "body", "condition", "trueWork", "falseWork"].includes(last)
+    : path.at(-2) === "works" || last === 1;
+  if (!isWork) return undefined;
+  if (isList(value)) return "write { kind: Seq, works: […] }";
+  return leaf && `write ${work}`;
 }
 
 /** Only for an entry without problems. */

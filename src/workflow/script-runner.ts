@@ -283,6 +283,7 @@ export class ScriptRunner implements Scripts {
       bytes: longestOutput,
       onTooMuch: () => bounds.exceed(longestOutput),
       onDelta: (delta) => onOutput({ ...delta, script: index }),
+      clock,
       redact,
     });
     this.#outputs.add(output);

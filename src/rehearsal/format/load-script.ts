@@ -1,6 +1,7 @@
 /** Loads a script from text: the document loader, the schema, then the checks that a schema can't express. */
 import { dirname, isAbsolute, join } from "node:path";
 import type { Diagnostic } from "../../document/diagnostic.ts";
+import { isRecord } from "../../document/guards.ts";
 import { formatOfFile, readDocument } from "../../document/read-document.ts";
 import { toDiagnostics, type Path, type Problem } from "../../document/problem.ts";
 import { compileSchema } from "../../document/schema-check.ts";
@@ -26,12 +27,19 @@ const schema = compileSchema<RehearsalFile>(rehearsalSchema, "rehearsal");
  * folder. It is YAML unless its extension is that of JSON.
  */
 export function loadScript(source: string | Uint8Array, file: string): LoadedScript {
+  const notOne = (what: string): LoadedScript => {
+    const reason = `This is ${what}, not a rehearsal.`;
+    const hint = `run it with agent-jobs run, or name its rehearsal, such as ${file.replace(/(\.wf\.md|\.[^.]*)$/, "")}.rehearsal.yml`;
+    return { kind: "rejected", diagnostics: [{ file, codePath: "", reason, hint }] };
+  };
+  if (file.endsWith(".wf.md")) return notOne("a workflow");
   const format = formatOfFile(file) ?? "yaml";
   const read = readDocument(source, { file, format });
   if (read.kind === "rejected") return read;
   const { value, locate } = read;
   const place = { file, locate };
   if (!schema.accepts(value)) {
+    if (isRecord(value) && !("entry" in value) && "tasks" in value) return notOne("an entry");
     return { kind: "rejected", diagnostics: schema.diagnose(value, place) };
   }
   const builder = new Builder(file, (path) => {
