@@ -108,7 +108,7 @@ export type DerivedDecision =
     }
   | { readonly kind: "tool-call-failed"; readonly tool: string; readonly reason: string };
 
-export type WaitingCause = "rate-limited" | "overloaded";
+export type WaitingCause = "rate-limited" | "overloaded" | "unreachable" | "runtime-ended";
 
 export type AvailabilityField = "previousTasks" | "condition";
 export type CriteriaField = "toolExecuted" | "condition";
@@ -368,9 +368,16 @@ export function withoutDetail(decision: Decision): Decision {
 
 function waitingReason(cause: WaitingCause, status: number | undefined): string {
   if (status !== undefined) return `the model server answered ${status}`;
-  return cause === "rate-limited"
-    ? "a rate limit of the model server"
-    : "the model server is overloaded";
+  switch (cause) {
+    case "rate-limited":
+      return "a rate limit of the model server";
+    case "overloaded":
+      return "the model server is overloaded";
+    case "unreachable":
+      return "the model server is unreachable";
+    case "runtime-ended":
+      return "a new runtime starts, and its sessions don't open all at once";
+  }
 }
 
 export function purposeName(purpose: Purpose): string {

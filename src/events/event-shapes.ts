@@ -97,7 +97,7 @@ const crashes: Causes<Crash> = {
   },
   denied: said,
   aborted: said,
-  "runtime-died": said,
+  "runtime-died": { ...said, ended: optional(flag) },
   "start-failed": said,
   "not-installed": said,
   configuration: said,
@@ -136,7 +136,12 @@ const made: Cases<MadeDecision> = {
   "attempts-exhausted": { purpose, attempts: natural, advice: optional(text) },
   waiting: {
     milliseconds: amount,
-    cause: words<WaitingCause>({ "rate-limited": true, overloaded: true }),
+    cause: words<WaitingCause>({
+      "rate-limited": true,
+      overloaded: true,
+      unreachable: true,
+      "runtime-ended": true,
+    }),
     status: optional(natural),
   },
   "runtime-restarted": { reason: text },

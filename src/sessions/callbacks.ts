@@ -257,7 +257,12 @@ export async function startSession(
 }
 
 /** The runtime of a foreign client: we can't see its process. */
-const foreignLife: RuntimeLife = { gone: false, onDeath: () => () => {} };
+const foreignLife: RuntimeLife = {
+  gone: false,
+  ended: false,
+  onDeath: () => () => {},
+  answer: (call, milliseconds, signal) => within(call, milliseconds, systemClock, signal),
+};
 
 /** Adapts a session of the caller to the port of the engine. `close()` leaves it open. */
 export function adoptSession(

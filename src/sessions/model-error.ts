@@ -88,13 +88,23 @@ export function refusalOf(status: number): Refusal | undefined {
   }
 }
 
-/** What an error without a status is about. */
+/** Why a session could not be opened, as far as that is a matter of the model server or of the way to it. */
+export function openingCrash(message: string, asked: ModelAddress): Crash | undefined {
+  const status = /\b(?:status(?: code)?|HTTP)[: ]+([45]\d\d)\b/i.exec(message)?.[1];
+  const error = { message, errorType: "query" };
+  if (status !== undefined)
+    return modelCrash({ ...error, statusCode: Number(status) }, undefined, asked);
+  return causeOf(message) === "session-error" ? undefined : modelCrash(error, undefined, asked);
+}
+
+/** What an error without a status is about. The runtime calls a network that fails an authentication that failed. */
 export function causeOf(message: string, failure = ""): "auth" | "unreachable" | "session-error" {
-  if (/No GitHub OAuth token|Not authenticated/i.test(message)) return "auth";
   const codes = `${message} ${failure}`.matchAll(/\[(E[A-Z_]+)\]/g);
   const unreachable = [...codes].some(([, code = ""]) => unreachableCodes.has(code));
-  return unreachable || message.startsWith("Could not connect to ")
-    ? "unreachable"
+  if (unreachable || /^Could not connect to |network fetch failed/.test(message))
+    return "unreachable";
+  return /No GitHub OAuth token|Not authenticated|session authentication failed/i.test(message)
+    ? "auth"
     : "session-error";
 }
 

@@ -16,6 +16,7 @@ import {
   until,
 } from "./rig.ts";
 import type { Rig } from "./rig.ts";
+import type { Reply } from "../rig/model-server.ts";
 
 test("an HTTP error of the model is a crash with its status, and says whether a retry helps", async (t) => {
   const rig = await makeRig(t, ({ prompt }) => ({ status: Number(prompt) }));
@@ -240,7 +241,32 @@ test("a runtime that no longer responds is replaced when a session is closed, on
   assert.equal(first && crashOf(first).cause, "deadline");
   assert.equal(second && crashOf(second).cause, "runtime-died");
   assert.match(second ? crashOf(second).message : "", /no longer responds/);
+  assert.equal(second && crashRemedy(crashOf(second)).kind, "retry-uncounted");
   assert.equal(rig.restarts.length, 1);
+});
+
+test("a runtime that is only slow is not ended: its other turns go on", async (t) => {
+  const clock = skippingClock();
+  let answer: (reply: Reply) => void = () => {};
+  const answered = new Promise<Reply>((resolve) => (answer = resolve));
+  const rig = await makeRig(t, ({ index }) => (index === 0 ? answered : { text: "ok" }), { clock });
+  const [session, other] = await Promise.all([rig.open(), rig.open()]);
+  const running = turn(other, "Hello", { turnMs: 3_600_000, idleMs: 3_600_000 });
+  await until(() => rig.server.requests.length === 1, "the request");
+  const [pid = 0] = rig.sessions.runtimePids;
+  process.kill(pid, "SIGSTOP");
+  const closing = session.close();
+  for (let second = 0; second < 6; second += 1) {
+    clock.skip(1_000);
+    await systemClock.sleep(50);
+  }
+  process.kill(pid, "SIGCONT");
+  answer({ text: "ok" });
+  assert.equal(completed(await running).text, "ok");
+  await closing;
+  assert.equal(completed(await turn(await rig.open(), "Hello")).text, "ok");
+  assert.deepEqual(rig.restarts, []);
+  assert.deepEqual(rig.sessions.runtimePids, [pid]);
 });
 
 test("a working directory that is gone is no matter of retries", async (t) => {
@@ -299,7 +325,7 @@ test("waits of a start are on the injected clock", async (t) => {
     { label: label("m"), modelId: "m", workingDirectory: rig.workspace.path, permissions: "all" },
     neverAborted,
   );
-  assert.match(opened.kind === "crashed" ? opened.crash.message : "", /did not start within 15 s/);
+  assert.match(opened.kind === "crashed" ? opened.crash.message : "", /did not start in time/);
   assert.ok(performance.now() - start < 15_000);
 });
 
