@@ -86,6 +86,7 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
       });
     }
     const remedy = crashRemedy(crash, { lent });
+    sender.onError?.(`${crash.message} ${remedy.advice ?? ""}`.trim());
     const isAnswer = prompt.isAnswer?.(crash) === true;
     if (remedy.kind === "retry-later") overloaded += 1;
     if (remedy.kind === "retry-uncounted" && !isAnswer) count += 1;

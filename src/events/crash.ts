@@ -167,9 +167,7 @@ export function crashRemedy(crash: Crash | Refusal, { lent = false }: SessionUse
         : retry("Find out what ended the session, and run the job again.");
     case "runtime-died": {
       const advice = "Check that this machine has enough memory, and run the job again.";
-      return crash.ended === true && !lent
-        ? { kind: "retry-uncounted", advice }
-        : retry(advice);
+      return crash.ended === true && !lent ? { kind: "retry-uncounted", advice } : retry(advice);
     }
     case "start-failed":
       return retry(
@@ -199,4 +197,25 @@ function retry(advice: string): Remedy {
 export function crashStatus(crash: Crash): number | undefined {
   if (crash.cause === "deadline") return crash.refusal?.status;
   return "status" in crash ? crash.status : undefined;
+}
+
+/** What the status of an answer means; undefined if it is no refusal, or one that is worth a retry at once. */
+export function refusalOf(status: number): Refusal | undefined {
+  switch (status) {
+    case 401:
+      return { cause: "auth", status };
+    case 403:
+      return { cause: "forbidden", status };
+    case 404:
+      return { cause: "not-found", status };
+    case 408:
+      return undefined;
+    case 413:
+      return { cause: "too-large", status };
+    case 429:
+      return { cause: "rate-limited", status };
+    default:
+      if (status >= 500) return { cause: "overloaded", status };
+      return status >= 400 ? { cause: "rejected", status } : undefined;
+  }
 }

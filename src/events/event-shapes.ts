@@ -159,6 +159,7 @@ const made: Cases<MadeDecision> = {
     waitingFor: optional(text),
     attempt: optional(natural),
     attempts: optional(natural),
+    lastError: optional(text),
   },
   "task-succeeded": { what: optional(words<"workflow">({ workflow: true })) },
   "task-failed": { reason: text },

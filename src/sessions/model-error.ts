@@ -3,7 +3,7 @@
  * Parses error messages of the runtime and of model servers.
  */
 import { parsedJson } from "../document/guards.ts";
-import type { Crash, Refusal } from "../events/crash.ts";
+import { refusalOf, type Crash } from "../events/crash.ts";
 import { rehearsalProvider, transportProvider } from "./request-handler.ts";
 import { clipWords } from "../events/cut.ts";
 
@@ -65,27 +65,6 @@ export function modelCrash(
 /** The runtime calls an empty answer an error, but not after a tool call. */
 export function reportsNoAnswer({ message, statusCode }: ReportedError): boolean {
   return statusCode === undefined && message.startsWith("No response");
-}
-
-/** What the status of an answer means; undefined if it is no refusal, or one that is worth a retry at once. */
-export function refusalOf(status: number): Refusal | undefined {
-  switch (status) {
-    case 401:
-      return { cause: "auth", status };
-    case 403:
-      return { cause: "forbidden", status };
-    case 404:
-      return { cause: "not-found", status };
-    case 408:
-      return undefined;
-    case 413:
-      return { cause: "too-large", status };
-    case 429:
-      return { cause: "rate-limited", status };
-    default:
-      if (status >= 500) return { cause: "overloaded", status };
-      return status >= 400 ? { cause: "rejected", status } : undefined;
-  }
 }
 
 /** Why a session could not be opened, as far as that is a matter of the model server or of the way to it. */

@@ -5,8 +5,9 @@
  * Owns what a workflow means: which activity follows, variables, agents, calls, handlers, hits. Doesn't own time,
  * tokens, sessions and processes: those come as results, and `stopped` ends a run for them.
  */
+import { bothEnds } from "../events/cut.ts";
 import { evaluateCheck } from "./check.ts";
-import { firstWords, outputOf, scriptsIn, shortened } from "./commands.ts";
+import { firstWords, outputOf, scriptsIn } from "./commands.ts";
 import { readCommand } from "./command-text.ts";
 import { type Activity, type Workflow } from "./model.ts";
 import { Flow, frameOf } from "./flow.ts";
@@ -334,7 +335,7 @@ class Stepper extends Flow {
 
   /** RESULT and EXIT_CODE. Returns the exit code. */
   #keepOutput(runs: readonly ScriptRun[]): number {
-    this.update({ result: shortened(outputOf(runs), this.#bounds.of("outputCharacters").value) });
+    this.update({ result: bothEnds(outputOf(runs), this.#bounds.of("outputCharacters").value) });
     const exitCode = runs.findLast((run) => run.exitCode !== 0)?.exitCode ?? 0;
     this.set("EXIT_CODE", String(exitCode));
     return exitCode;

@@ -199,6 +199,7 @@ class FlowRunner {
           emit: (event) => ports.emit({ ...event, work }),
           nextTurnId,
           onAttempt: (attempt, attempts) => Object.assign(latestOfRun, { attempt, attempts }),
+          onError: (lastError) => (latestOfRun.lastError = lastError),
         },
         {
           purpose: "prompt",

@@ -42,6 +42,24 @@ test("the limit that ends the wait says whom was waited for, and in which attemp
   }
 });
 
+test("the limit that ends a silence after an error names the error, unless a model has answered since", async () => {
+  for (const answered of [false, true]) {
+    const { outcome } = await play({
+      tasks: { t: { model: { category: "work" }, prompt: ["go"] } },
+      limits: { jobMinutes: 1 },
+      play: () => ({
+        takes: 120 * second,
+        acts: [
+          { kind: "model.failed", statusCode: 429, message: "slow down", subAgent: false },
+          ...(answered ? [{ kind: "model.used", modelId: "m", subAgent: false } as const] : []),
+        ],
+      }),
+    });
+    const error = /The last error was: the model server answered 429: "slow down"\. Wait until/;
+    assert.equal(error.test(JSON.stringify(outcome)), !answered, JSON.stringify(outcome));
+  }
+});
+
 test("the limit of a task names the attempt of that task, not of its neighbor in a Par", async () => {
   const { events } = await play({
     tasks: {

@@ -63,6 +63,24 @@ test("a model that returns nothing at all is a crash", async (t) => {
   assert.equal(crashRemedy(crash).kind, "retry");
 });
 
+test("an answer without a visible character is none, whatever it is made of", async (t) => {
+  const nothing = [
+    "\u2800",
+    "\ufffc",
+    "\ufffd \ufffd",
+    "\ue000\u{f0000}",
+    "\u0301",
+    "\u3164\u200b",
+    "\u0378",
+  ];
+  const rig = await makeRig(t, ({ prompt }) => ({ text: nothing[Number(prompt)] ?? prompt }));
+  const session = await rig.open();
+  for (const index of nothing.keys())
+    assert.equal(crashOf(await turn(session, String(index))).cause, "empty-answer", `${index}`);
+  for (const text of ["-", "\u2705", "\u0915\u093f", "e\u0301", "0\ufffd", "+"])
+    assert.equal(completed(await turn(session, text)).text, text);
+});
+
 test("a broken connection is a crash that a retry may mend", async (t) => {
   const rig = await makeRig(t, () => ({ text: "one two three four five six", cut: true }));
   const run = await turn(await rig.open(), "Hello");
@@ -279,6 +297,27 @@ test("a working directory that is gone is no matter of retries", async (t) => {
   if (opened.kind !== "crashed") assert.fail(opened.kind);
   assert.match(opened.crash.message, /working directory .*gone doesn't exist/);
   assert.equal(crashRemedy(opened.crash).kind, "give-up");
+});
+
+test("a network that fails while a session opens is a model server that can't be reached", async (t) => {
+  const { PATH, HOME } = process.env;
+  const rig = await makeRig(t, () => ({ text: "" }), {
+    provider: undefined,
+    gitHubToken: "gho_none",
+    // Nothing listens there.
+    environment: { PATH, HOME, HTTPS_PROXY: "http://127.0.0.1:1" },
+  });
+  const request = {
+    label: label("m"),
+    modelId: "m",
+    workingDirectory: rig.workspace.path,
+    permissions: "read-only",
+  } as const;
+  const opened = await rig.sessions.factory.open(request, neverAborted);
+  if (opened.kind !== "crashed") assert.fail("it opened");
+  assert.equal(opened.crash.cause, "unreachable");
+  assert.match(opened.crash.message, /network fetch failed.*the Copilot service/);
+  assert.match(crashRemedy(opened.crash).advice ?? "", /network, DNS and proxy/);
 });
 
 test("a runtime that can't be started is a failed start that says what to do", async (t) => {
