@@ -3,7 +3,7 @@
  * the remedy of the crash allow. Every front-end sends through it, so limits and budgets hold for each turn
  * of a model. It knows sessions and turns, but not tasks.
  */
-import { crashRemedy, type Crash, type Remedy } from "../events/crash.ts";
+import { crashRemedy, withAdvice, type Crash, type Remedy } from "../events/crash.ts";
 import type { MadeDecision, Purpose, WaitingCause } from "../events/decision.ts";
 import type { Attempts } from "./attempts.ts";
 import { exceeded, DenialStreak, minutes } from "./limits.ts";
@@ -86,7 +86,7 @@ export async function sendPrompt(sender: Sender, prompt: Prompt): Promise<TurnOu
       });
     }
     const remedy = crashRemedy(crash, { lent });
-    sender.onError?.(`${crash.message} ${remedy.advice ?? ""}`.trim());
+    sender.onError?.(withAdvice(crash.message, remedy.advice));
     const isAnswer = prompt.isAnswer?.(crash) === true;
     if (remedy.kind === "retry-later") overloaded += 1;
     if (remedy.kind === "retry-uncounted" && !isAnswer) count += 1;

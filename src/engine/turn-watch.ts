@@ -1,5 +1,5 @@
 /** What happens in a turn, on its way to the reporters: the one place that counts it against the budgets. */
-import { crashRemedy, refusalOf } from "../events/crash.ts";
+import { crashRemedy, refusalOf, withAdvice } from "../events/crash.ts";
 import type { ModelFailed, SessionActivity, ToolEnded } from "../events/session-activity.ts";
 import type { DenialStreak } from "./limits.ts";
 import type { Sender } from "./sender.ts";
@@ -78,7 +78,6 @@ function failureText({ statusCode, message }: ModelFailed): string {
   const what =
     statusCode === undefined ? "a model call failed" : `the model server answered ${statusCode}`;
   const refusal = statusCode === undefined ? undefined : refusalOf(statusCode);
-  const { advice = "" } = refusal === undefined ? {} : crashRemedy(refusal);
-  const words = message === undefined ? "" : `: "${message}"`;
-  return `${what}${words}. ${advice}`.trim();
+  const advice = refusal === undefined ? undefined : crashRemedy(refusal).advice;
+  return withAdvice(message === undefined ? what : `${what}: "${message}"`, advice);
 }

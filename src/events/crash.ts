@@ -85,8 +85,15 @@ export function crashAdvice(crash: Crash, use: SessionUse = {}): string | undefi
 /** The crash, and after how many attempts it was the last. */
 export function crashText({ message, attempts = 1 }: Crash): string {
   if (attempts === 1) return message;
-  const sentence = /[.!?]["')]?$/.test(message) ? message : `${message}.`;
-  return `${sentence} Gave up after ${attempts} attempts.`;
+  return `${sentence(message)} Gave up after ${attempts} attempts.`;
+}
+
+export function withAdvice(message: string, advice = ""): string {
+  return `${sentence(message)} ${advice}`.trimEnd();
+}
+
+function sentence(message: string): string {
+  return /[.!?]["')]?$/.test(message) ? message : `${message}.`;
 }
 
 const permissionAdvice =

@@ -7,6 +7,15 @@ const server = "the model server http://127.0.0.1:9";
 const awaited = (): string => server;
 const refused = { cause: "unreachable", message: "No connection." } as const;
 const second = 1_000;
+const noUsage = {
+  subAgent: false,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  reasoningTokens: 0,
+  cost: 0,
+  durationMs: 0,
+};
 
 test("a further attempt says whom it waits for, and its number", async () => {
   let down = true;
@@ -51,12 +60,14 @@ test("the limit that ends a silence after an error names the error, unless a mod
         takes: 120 * second,
         acts: [
           { kind: "model.failed", statusCode: 429, message: "slow down", subAgent: false },
-          ...(answered ? [{ kind: "model.used", modelId: "m", subAgent: false } as const] : []),
+          ...(answered ? [{ kind: "model.used", modelId: "m", ...noUsage } as const] : []),
         ],
       }),
     });
     const error = /The last error was: the model server answered 429: "slow down"\. Wait until/;
-    assert.equal(error.test(JSON.stringify(outcome)), !answered, JSON.stringify(outcome));
+    const reason = "reason" in outcome ? outcome.reason : "";
+    assert.match(reason, /jobMinutes/);
+    assert.equal(error.test(reason), !answered, reason);
   }
 });
 
