@@ -366,18 +366,15 @@ export function withoutDetail(decision: Decision): Decision {
   return { ...decision, crash };
 }
 
+const waitingReasons: Readonly<Record<WaitingCause, string>> = {
+  "rate-limited": "a rate limit of the model server",
+  overloaded: "the model server is overloaded",
+  unreachable: "the model server is unreachable",
+  "runtime-ended": "a new runtime starts, and its sessions don't open all at once",
+};
+
 function waitingReason(cause: WaitingCause, status: number | undefined): string {
-  if (status !== undefined) return `the model server answered ${status}`;
-  switch (cause) {
-    case "rate-limited":
-      return "a rate limit of the model server";
-    case "overloaded":
-      return "the model server is overloaded";
-    case "unreachable":
-      return "the model server is unreachable";
-    case "runtime-ended":
-      return "a new runtime starts, and its sessions don't open all at once";
-  }
+  return status === undefined ? waitingReasons[cause] : `the model server answered ${status}`;
 }
 
 export function purposeName(purpose: Purpose): string {

@@ -17,17 +17,12 @@ import type { Clock } from "../events/clock.ts";
 import { endOf } from "../events/cut.ts";
 import { nextRound } from "../platform/breath.ts";
 import { makeDirectory, removeDirectory } from "../platform/files.ts";
-import {
-  cpuTicks,
-  isRunning,
-  residentBytes,
-  sendSignal,
-  waitUntilGone,
-} from "../platform/processes.ts";
+import { isRunning, residentBytes, sendSignal, waitUntilGone } from "../platform/processes.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { boundedMessages } from "./bounded-messages.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
-import { bestEffort, onAbort, startTimer, unless } from "../events/waiting.ts";
+import { bestEffort, onAbort } from "../events/waiting.ts";
+import { ProgressWatch } from "./progress-watch.ts";
 import type { Authentication } from "./runtime-environment.ts";
 
 const startMs = 15_000;
@@ -35,16 +30,6 @@ const stopMs = 5_000;
 /** Ctrl-C reaches the runtime as well as us: a death this soon before a cancel is no crash. */
 const graceMs = 250;
 const pingEveryMs = 1_000;
-/** How often a runtime that is late with an answer is looked at. */
-const lookMs = 1_000;
-/** So many looks in a row without CPU time and without a message: it hangs. They are counted, because this process may be as slow. */
-const stillLooks = 10;
-/** The same where its CPU time is unknown. */
-const stillLooksByMessages = 30;
-/** So many without a message, whatever CPU time it uses: it spins. */
-const silentLooks = 120;
-/** Then a call is given up, although the runtime lives. */
-const mostLooks = 300;
 const memoryEveryMs = 2_000;
 /** 200 turns at a time take 0.9 GB (docs/runtime-notes.md#memory). What a hostile stream makes it collect has no bound. */
 const memoryBytes = 4_000_000_000;
@@ -114,8 +99,7 @@ export class RuntimeProcess implements RuntimeLife {
   /** Why the child could not be started, as reported by the system a moment later. */
   #notStarted: Promise<unknown> | undefined;
   #pid: number | undefined;
-  #messages = 0;
-  #looked: { readonly at: number; readonly ticks: number | undefined } | undefined;
+  readonly #progress: ProgressWatch;
   #errors = "";
   #restore = (): void => {};
   readonly #ended = new AbortController();
@@ -123,6 +107,13 @@ export class RuntimeProcess implements RuntimeLife {
 
   constructor(options: RuntimeProcessOptions) {
     this.#options = options;
+    const { signal } = this.#ended;
+    this.#progress = new ProgressWatch({
+      clock: options.clock,
+      pid: () => this.#pid,
+      isOver: () => this.#stage.at === "dead" || signal.aborted,
+      ends: [(listener) => this.onDeath(listener), (listener) => onAbort(signal, listener)],
+    });
     this.outputDirectory = join(options.directory, "output");
     this.#temporary = join(options.directory, "tmp");
     this.#searchFile = join(options.directory, "search");
@@ -233,7 +224,9 @@ export class RuntimeProcess implements RuntimeLife {
   async #probe(): Promise<void> {
     if (!this.#isUp()) return;
     const { clock } = this.#options;
-    const ping = await this.#patiently(this.client.ping(), lookMs).catch(() => "broken" as const);
+    const ping = await this.#progress
+      .patiently(this.client.ping(), 1_000)
+      .catch(() => "broken" as const);
     // The reason of the exit arrives a moment after the connection breaks.
     if (ping === "broken") {
       await clock.sleep(graceMs, this.#ended.signal);
@@ -248,54 +241,8 @@ export class RuntimeProcess implements RuntimeLife {
     milliseconds: number,
     signal?: AbortSignal,
   ): Promise<{ readonly value: T } | undefined> {
-    const answer = await this.#patiently(call, milliseconds, signal);
+    const answer = await this.#progress.patiently(call, milliseconds, signal);
     return typeof answer === "object" ? answer : undefined;
-  }
-
-  /** `stalled`: the runtime makes no progress. `given up`: it is gone, or there is no point in waiting. */
-  async #patiently<T>(
-    call: Promise<T>,
-    milliseconds: number,
-    signal?: AbortSignal,
-  ): Promise<{ readonly value: T } | "stalled" | "given up"> {
-    const { clock } = this.#options;
-    const round = (limit: number): Promise<{ readonly value: T } | undefined> =>
-      unless(
-        call,
-        (giveUp) => this.onDeath(giveUp),
-        (giveUp) => startTimer(clock, limit, giveUp),
-        (giveUp) => onAbort(signal, giveUp),
-        (giveUp) => onAbort(this.#ended.signal, giveUp),
-      );
-    let answer = await round(milliseconds);
-    let before = this.#progress();
-    let still = 0;
-    let mute = 0;
-    for (let looks = 0; looks < mostLooks; looks += 1) {
-      if (answer !== undefined) return answer;
-      const dead = this.#stage.at === "dead" || this.#ended.signal.aborted;
-      if (dead || signal?.aborted === true) return "given up";
-      const most = before.ticks === undefined ? stillLooksByMessages : stillLooks;
-      if (still >= most || mute >= silentLooks) return "stalled";
-      answer = await round(lookMs);
-      const now = this.#progress();
-      mute = now.messages === before.messages ? mute + 1 : 0;
-      still = mute > 0 && now.ticks === before.ticks ? still + 1 : 0;
-      before = now;
-    }
-    return answer ?? "given up";
-  }
-
-  /** Of everything below it, too: the process that we started may be a wrapper. */
-  #progress(): { readonly messages: number; readonly ticks: number | undefined } {
-    const { clock } = this.#options;
-    const now = clock.now();
-    // All calls that are late at the same time share one look.
-    if (this.#looked === undefined || now - this.#looked.at >= lookMs / 2) {
-      const ticks = this.#pid === undefined ? undefined : cpuTicks(this.#pid);
-      this.#looked = { at: now, ticks };
-    }
-    return { messages: this.#messages, ticks: this.#looked.ticks };
   }
 
   /** Ends the process at once, as a crash would. */
@@ -352,7 +299,7 @@ export class RuntimeProcess implements RuntimeLife {
     this.#pid = child.pid;
     // The SDK has not connected to it yet.
     if (child.stdout !== null) {
-      child.stdout = boundedMessages(child.stdout.on("data", () => (this.#messages += 1)));
+      child.stdout = boundedMessages(child.stdout.on("data", () => (this.#progress.messages += 1)));
     }
     child.stderr?.removeAllListeners("data");
     child.stderr?.on("data", (data: Buffer) => {

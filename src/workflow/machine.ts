@@ -321,10 +321,11 @@ class Stepper extends Flow {
     const most = this.#bounds.of("outputCharacters");
     const exitCode = this.#keepOutput(runs);
     const late = runs.find(({ timedOut }) => timedOut === true);
-    if (late !== undefined) {
-      const reason = `The command took too long: ${firstWords(late.code)}`;
-      return this.finish(activity, unanswered(reason));
-    }
+    if (late !== undefined)
+      return this.finish(
+        activity,
+        unanswered(`The command took too long: ${firstWords(late.code)}`),
+      );
     const printed = runs.reduce((sum, run) => sum + (run.outputCharacters ?? run.output.length), 0);
     if (printed > most.value) return this.finish(activity, this.exceed(most, activity.id));
     // Without a failure edge, the model judges what the command printed.
