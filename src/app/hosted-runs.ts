@@ -20,6 +20,7 @@ import { systemClock } from "../platform/clock.ts";
 import { processEnvironment } from "../platform/environment.ts";
 import { errorMessage } from "../platform/system-error.ts";
 import { adoptSession, modelOfSession, type ICopilotSession } from "../sessions/callbacks.ts";
+import { enter } from "../sessions/session-use.ts";
 import { freeModel, type OfferedModel } from "../sessions/offered-models.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { overrideModels, readEntry } from "./entry-files.ts";
@@ -207,9 +208,21 @@ export class HostedRuns {
     return this.#run(spec, { ...watch, folder, play: this.#rehearsal?.run(path) });
   }
 
-  /** The task must exist. Rejects if the host is closed. */
+  /** The task must exist. Rejects if the host is closed, and with `BUSY` if somebody else uses the session. */
   async startTask(start: TaskStartOptions, watch: Watch): Promise<HostRun> {
     this.host.ensureOpen();
+    const leave = start.session && (await enter(start.session.rawSection, this.clock));
+    try {
+      const run = await this.#startTask(start, watch);
+      if (leave !== undefined) void run.ended.then(leave, leave);
+      return run;
+    } catch (error) {
+      leave?.();
+      throw error;
+    }
+  }
+
+  async #startTask(start: TaskStartOptions, watch: Watch): Promise<HostRun> {
     const { taskName, userInput, workingDirectory, session, modelOverride } = start;
     const entry = this.installed;
     checkServersOfTask(this.#serverStart(this.#ensureInstalled()), taskName, asOption);

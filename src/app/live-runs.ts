@@ -24,7 +24,8 @@ import {
   missingParameters,
   type Workflows,
 } from "./workflow-jobs.ts";
-import { BUSY, OwnSession, type SessionState } from "./own-session.ts";
+import { BUSY } from "../sessions/session-use.ts";
+import { OwnSession, type SessionState } from "./own-session.ts";
 import { folderProblem, noSession, refused, type Refused } from "./refusals.ts";
 import { stateOf, type LiveJob } from "./live-job.ts";
 import { JobFeeds, newLiveTaskId, TaskFeed, type JobState } from "./run-feeds.ts";
@@ -314,26 +315,26 @@ export class LiveRuns {
     { own, feed }: LiveSession,
     task: TaskFeed,
   ): Promise<void> {
-    const entered = await own?.lend(taskId, taskName, async () => {
-      try {
-        const run = await this.#runs.startTask(
-          {
-            taskName,
-            userInput,
-            workingDirectory: own.workingDirectory,
-            ignorePrerequisiteCheck: true,
-            session: own.session,
-          },
-          { folds: [task], openFeed: () => feed },
-        );
-        await run.ended;
-      } catch (error) {
-        task.fail(this.#masked(error));
-      } finally {
-        task.end();
-      }
-    });
-    if (entered !== true) task.fail(BUSY);
+    // One of a task is always in use.
+    if (own === undefined) return task.fail(BUSY);
+    own.lent(taskId, taskName);
+    try {
+      const run = await this.#runs.startTask(
+        {
+          taskName,
+          userInput,
+          workingDirectory: own.workingDirectory,
+          ignorePrerequisiteCheck: true,
+          session: own.session,
+        },
+        { folds: [task], openFeed: () => feed },
+      );
+      await run.ended;
+    } catch (error) {
+      task.fail(this.#masked(error));
+    } finally {
+      task.end();
+    }
   }
 
   #openTask(taskId: string, workId: number, run: HostRun): TaskFeed {

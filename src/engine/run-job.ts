@@ -7,7 +7,7 @@
  */
 import type { FlowWork, LeafWork, TaskWork } from "../entry/model.ts";
 import { crashAdvice, crashText } from "../events/crash.ts";
-import type { ExceededLimit, LimitScope } from "../events/exceeded-limit.ts";
+import { lastErrorText, type ExceededLimit, type LimitScope } from "../events/exceeded-limit.ts";
 import type { RunOutcome, WorkOutcome, WorkRef } from "../events/event.ts";
 import { onAbort } from "../events/waiting.ts";
 import type { RunPlan } from "../events/plan.ts";
@@ -34,7 +34,7 @@ import {
   type Deadlines,
   type StopReason,
 } from "./scope.ts";
-import { waitingFor, type LatestAttempt } from "./task-context.ts";
+import { obstacle, type LatestAttempt } from "./task-context.ts";
 import { Variables } from "./variables.ts";
 
 export interface JobSpec extends RunSpec {
@@ -173,7 +173,9 @@ class Run {
     if (result.kind !== "stopped" && stopped === undefined)
       return { kind: "failed", reason: result.reason };
     if (stopped === undefined || stopped.kind === "canceled") {
-      return { kind: "canceled", reason: stopped === undefined ? "canceled" : stopText(stopped) };
+      const { lastError } = obstacle(this.#ports, this.#latest);
+      const reason = stopped === undefined ? "canceled" : stopText(stopped);
+      return { kind: "canceled", reason: `${reason}${lastErrorText(lastError)}` };
     }
     if (stopped.kind === "limit") this.limitExceeded(stopped, { kind: "job" });
     const advice =
@@ -185,7 +187,7 @@ class Run {
   #stopped(): StopReason | undefined {
     const { stopped } = this.#scope;
     return stopped?.kind === "limit"
-      ? { ...stopped, ...waitingFor(this.#ports, this.#latest) }
+      ? { ...stopped, ...obstacle(this.#ports, this.#latest) }
       : stopped;
   }
 

@@ -15,7 +15,7 @@ import {
   type Verdict,
 } from "./criteria.ts";
 import { stopText, type StopReason } from "./scope.ts";
-import { decide, waitingFor, type TaskContext } from "./task-context.ts";
+import { decide, obstacle, type TaskContext } from "./task-context.ts";
 import { TaskPrompts, type Answer } from "./task-prompts.ts";
 
 export type TaskOutcome =
@@ -69,7 +69,7 @@ function settle(context: TaskContext, result: Result): TaskOutcome {
     (stopped.limit === "taskMinutes" || stopped.limit === "modelCalls")
   ) {
     const scope = { kind: "task", taskId: context.work.taskId } as const;
-    const waited = { ...stopped, ...waitingFor(context.ports, context.latest) };
+    const waited = { ...stopped, ...obstacle(context.ports, context.latest) };
     decide(context, { ...waited, kind: "limit-exceeded", scope });
     return { kind: "failed", reason: stopText(waited), answer: false };
   }

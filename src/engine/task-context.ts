@@ -49,15 +49,18 @@ export interface TaskContext {
 export interface LatestAttempt {
   attempt: number;
   attempts: number;
+  /** The error that no answer of a model has followed, with advice. */
+  lastError?: string | undefined;
 }
 
-/** The server that is waited for now, and in which attempt. */
-export function waitingFor(
+/** What stood in the way: the server that is waited for now, and in which attempt, or the last error. */
+export function obstacle(
   { awaited }: EnginePorts,
-  { attempt, attempts }: LatestAttempt,
-): Pick<ExceededLimit, "waitingFor" | "attempt" | "attempts"> {
+  { attempt, attempts, lastError }: LatestAttempt,
+): Pick<ExceededLimit, "waitingFor" | "attempt" | "attempts" | "lastError"> {
   const server = awaited?.();
-  return server === undefined ? {} : { waitingFor: server, attempt, attempts };
+  if (server !== undefined) return { waitingFor: server, attempt, attempts };
+  return lastError === undefined ? {} : { lastError };
 }
 
 export function decide(context: TaskContext, decision: MadeDecision): void {

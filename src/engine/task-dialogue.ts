@@ -6,7 +6,7 @@ import type { Crashed, Dialogue, RoundEnd, SendTurn, TurnSent } from "./dialogue
 import type { AnswerFormat, PastMessage, SessionRequest } from "./ports.ts";
 import { STOP_GRACE_MS, unlessStopped } from "./scope.ts";
 import type { TaskContext } from "./task-context.ts";
-import { cut, cutStart } from "../events/cut.ts";
+import { bothEnds } from "../events/cut.ts";
 
 /** Of the conversation that a session is given; about 100,000 tokens. */
 const HISTORY_CHARACTERS = 400_000;
@@ -88,7 +88,7 @@ function historyOf(
   most = HISTORY_CHARACTERS,
 ): readonly PastMessage[] {
   const longest = Math.floor(most / 8);
-  const messages = conversation.map(({ role, text }) => ({ role, text: bounded(text, longest) }));
+  const messages = conversation.map(({ role, text }) => ({ role, text: bothEnds(text, longest) }));
   let rest = most - size(messages.slice(0, 2));
   let kept = messages.length;
   // Pairs of a prompt and its answer.
@@ -101,11 +101,4 @@ function historyOf(
 
 function size(messages: readonly PastMessage[]): number {
   return messages.reduce((sum, { text }) => sum + text.length, 0);
-}
-
-function bounded(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const half = Math.floor(most / 2);
-  const left = text.length - 2 * half;
-  return `${cut(text, half)}\n(${left} characters are left out.)\n${cutStart(text, half)}`;
 }

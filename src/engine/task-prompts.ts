@@ -68,6 +68,9 @@ export class TaskPrompts {
       onAttempt: (attempt, attempts) => {
         for (const one of [latest, latestOfRun]) Object.assign(one, { attempt, attempts });
       },
+      onError: (lastError) => {
+        for (const one of [latest, latestOfRun]) one.lastError = lastError;
+      },
     };
   }
 

@@ -94,7 +94,7 @@ export type DerivedDecision =
   | { readonly kind: "model-call-failed"; readonly statusCode?: number; readonly reason?: string }
   | { readonly kind: "tool-call-failed"; readonly tool: string; readonly reason: string };
 
-export type WaitingCause = "rate-limited" | "overloaded";
+export type WaitingCause = "rate-limited" | "overloaded" | "unreachable" | "runtime-ended";
 
 export type AvailabilityField = "previousTasks" | "condition";
 export type CriteriaField = "toolExecuted" | "condition";
@@ -369,11 +369,15 @@ export function withoutDetail(decision: Decision): Decision {
   return { ...decision, crash };
 }
 
+const waitingReasons: Readonly<Record<WaitingCause, string>> = {
+  "rate-limited": "a rate limit of the model server",
+  overloaded: "the model server is overloaded",
+  unreachable: "the model server is unreachable",
+  "runtime-ended": "a new runtime starts, and its sessions don't open all at once",
+};
+
 function waitingReason(cause: WaitingCause, status: number | undefined): string {
-  if (status !== undefined) return `the model server answered ${status}`;
-  return cause === "rate-limited"
-    ? "a rate limit of the model server"
-    : "the model server is overloaded";
+  return status === undefined ? waitingReasons[cause] : `the model server answered ${status}`;
 }
 
 export function purposeName(purpose: Purpose): string {

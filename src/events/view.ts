@@ -29,7 +29,8 @@ import {
 import { plannedWorks, type RunPlan } from "./plan.ts";
 import { applyAction, createActionsView, isSending } from "./view-actions.ts";
 import { applyActivity, keepMessage, MAX_MESSAGE } from "./view-activity.ts";
-import { createFlowView, bothEnds, endStep, printStep, startStep } from "./view-flow.ts";
+import { bothEnds } from "./cut.ts";
+import { createFlowView, endStep, printStep, startStep } from "./view-flow.ts";
 import {
   createRunView,
   KEPT_DECISIONS,
@@ -63,7 +64,6 @@ export type {
   WorkView,
 } from "./view-model.ts";
 export {
-  bothEnds,
   currentStep,
   flowNode,
   hasFailed,

@@ -4,6 +4,9 @@
  * Owns: the child, from spawn until it is surely gone, and the folder it writes to. Knows when it died:
  * the SDK does not say so, and no call that is pending then ever settles, so every call to the
  * runtime is raced against its death and a deadline (docs/runtime-notes.md#death).
+ *
+ * Invariant: a runtime that makes progress is not ended for being slow. On a busy machine one answer may take
+ * minutes, so a late one starts a watch over the runtime's messages and its CPU time.
  */
 import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import type { CopilotClientOptions, CopilotRequestHandler } from "@github/copilot-sdk";
@@ -18,7 +21,8 @@ import { isRunning, residentBytes, sendSignal, waitUntilGone } from "../platform
 import { errorMessage } from "../platform/system-error.ts";
 import { boundedMessages } from "./bounded-messages.ts";
 import { tolerateBrokenPipes } from "./broken-pipe.ts";
-import { bestEffort, unless, within, type Occasion } from "../events/waiting.ts";
+import { bestEffort, onAbort } from "../events/waiting.ts";
+import { ProgressWatch } from "./progress-watch.ts";
 import type { Authentication } from "./runtime-environment.ts";
 
 const startMs = 15_000;
@@ -26,9 +30,6 @@ const stopMs = 5_000;
 /** Ctrl-C reaches the runtime as well as us: a death this soon before a cancel is no crash. */
 const graceMs = 250;
 const pingEveryMs = 1_000;
-const pingMs = 5_000;
-/** After a call that was left unanswered for some seconds already. */
-const doubtMs = 2_000;
 const memoryEveryMs = 2_000;
 /** 200 turns at a time take 0.9 GB (docs/runtime-notes.md#memory). What a hostile stream makes it collect has no bound. */
 const memoryBytes = 4_000_000_000;
@@ -38,6 +39,17 @@ const silent = "The Copilot runtime no longer responds.";
 export interface RuntimeLife {
   /** True from the moment the process ended, which is a little before its death is declared. */
   readonly gone: boolean;
+  /** agent-jobs ended it, because it hung or used too much memory. */
+  readonly ended: boolean;
+  /**
+   * Waits for the answer to a call: for `milliseconds`, and then for as long as the runtime makes progress. Undefined
+   * if there is none, if the runtime is gone, or if the signal aborts. Rejects as the call does.
+   */
+  answer<T>(
+    call: Promise<T>,
+    milliseconds: number,
+    signal?: AbortSignal,
+  ): Promise<{ readonly value: T } | undefined>;
   /**
    * Calls the listener once when the runtime is dead (at once if it is already); never on an orderly stop.
    * Returns the way to unsubscribe. Not a promise: those keep every waiter for as long as they live.
@@ -69,8 +81,8 @@ type Stage =
   /** A call was not answered: nothing waits for it until it answers a ping. */
   | { readonly at: "unresponsive" }
   /** Not yet declared: a moment later it may turn out that we were about to stop it. */
-  | { readonly at: "lost"; readonly reason: string }
-  | { readonly at: "dead"; readonly reason: string }
+  | { readonly at: "lost"; readonly reason: string; readonly ended: boolean }
+  | { readonly at: "dead"; readonly reason: string; readonly ended: boolean }
   | { readonly at: "stopping"; readonly unresponsive: boolean }
   | { readonly at: "stopped" };
 
@@ -87,6 +99,7 @@ export class RuntimeProcess implements RuntimeLife {
   /** Why the child could not be started, as reported by the system a moment later. */
   #notStarted: Promise<unknown> | undefined;
   #pid: number | undefined;
+  readonly #progress: ProgressWatch;
   #errors = "";
   #restore = (): void => {};
   readonly #ended = new AbortController();
@@ -94,6 +107,13 @@ export class RuntimeProcess implements RuntimeLife {
 
   constructor(options: RuntimeProcessOptions) {
     this.#options = options;
+    const { signal } = this.#ended;
+    this.#progress = new ProgressWatch({
+      clock: options.clock,
+      pid: () => this.#pid,
+      isOver: () => this.#stage.at === "dead" || signal.aborted,
+      ends: [(listener) => this.onDeath(listener), (listener) => onAbort(signal, listener)],
+    });
     this.outputDirectory = join(options.directory, "output");
     this.#temporary = join(options.directory, "tmp");
     this.#searchFile = join(options.directory, "search");
@@ -137,6 +157,10 @@ export class RuntimeProcess implements RuntimeLife {
     return "reason" in this.#stage ? this.#stage.reason : undefined;
   }
 
+  get ended(): boolean {
+    return "ended" in this.#stage && this.#stage.ended;
+  }
+
   onDeath(listener: (reason: string) => void): () => void {
     if (this.#stage.at === "dead") listener(this.#stage.reason);
     else this.#exitListeners.add(listener);
@@ -163,23 +187,15 @@ export class RuntimeProcess implements RuntimeLife {
       if (searchConfiguration !== undefined) await writeFile(this.#searchFile, searchConfiguration);
       const starting = this.client.start();
       this.#watchChild();
-      let death = "";
-      const died: Occasion = (listener) =>
-        this.onDeath((reason) => {
-          death = reason;
-          listener();
-        });
-      const started = await within(unless(starting, died), startMs, this.#options.clock);
-      if (started === undefined) {
-        throw new Error(`The Copilot runtime did not start within ${startMs / 1000} s.`);
-      }
-      if (started.value === undefined) throw new Error(death);
+      const started = await this.answer(starting, startMs);
+      if (started === undefined)
+        throw new Error(this.loss ?? "The Copilot runtime did not start in time.");
       if (this.#child === undefined) void this.#watchByPing();
       else void this.#watchMemory();
     } catch (error) {
       // Of a child that was not started at all, the SDK only sees that it has no pipes.
       const message = errorMessage((await this.#notStarted) ?? error);
-      if (!this.gone) this.#stage = { at: "lost", reason: message };
+      if (!this.gone) this.#stage = { at: "lost", reason: message, ended: false };
       await this.stop({ hasSessions: false });
       const errors = this.#errors === "" ? "" : `\n${this.#errors.trim()}`;
       throw new Error(`${message}${errors}`, { cause: error });
@@ -194,8 +210,9 @@ export class RuntimeProcess implements RuntimeLife {
   }
 
   /**
-   * Asks whether it is there, after a call that failed or had no answer. If it leaves a ping unanswered too, it is as
-   * good as dead, and declared so: else every further session would wait for it in vain. Bounded, never throws.
+   * Asks whether it is there, after a call that failed or had no answer. If it leaves a ping unanswered too and makes no
+   * progress, it is as good as dead, and declared so: else every further session would wait for it in vain. Bounded,
+   * never throws.
    */
   probe(): Promise<void> {
     this.#probing ??= this.#probe().finally(() => {
@@ -207,12 +224,25 @@ export class RuntimeProcess implements RuntimeLife {
   async #probe(): Promise<void> {
     if (!this.#isUp()) return;
     const { clock } = this.#options;
-    const { signal } = this.#ended;
-    const ping = await within(this.client.ping(), doubtMs, clock, signal).catch(() => "broken");
+    const ping = await this.#progress
+      .patiently(this.client.ping(), 1_000)
+      .catch(() => "broken" as const);
     // The reason of the exit arrives a moment after the connection breaks.
-    if (ping === "broken") await clock.sleep(graceMs, signal);
-    if (typeof ping !== "object") await this.#lost(silent);
-    else if (this.#stage.at === "unresponsive") this.#stage = { at: "up" };
+    if (ping === "broken") {
+      await clock.sleep(graceMs, this.#ended.signal);
+      await this.#lost(silent, false);
+    } else if (ping === "stalled") await this.#lost(silent, true);
+    else if (typeof ping === "object" && this.#stage.at === "unresponsive")
+      this.#stage = { at: "up" };
+  }
+
+  async answer<T>(
+    call: Promise<T>,
+    milliseconds: number,
+    signal?: AbortSignal,
+  ): Promise<{ readonly value: T } | undefined> {
+    const answer = await this.#progress.patiently(call, milliseconds, signal);
+    return typeof answer === "object" ? answer : undefined;
   }
 
   /** Ends the process at once, as a crash would. */
@@ -268,13 +298,15 @@ export class RuntimeProcess implements RuntimeLife {
     this.#child = child;
     this.#pid = child.pid;
     // The SDK has not connected to it yet.
-    if (child.stdout !== null) child.stdout = boundedMessages(child.stdout);
+    if (child.stdout !== null) {
+      child.stdout = boundedMessages(child.stdout.on("data", () => (this.#progress.messages += 1)));
+    }
     child.stderr?.removeAllListeners("data");
     child.stderr?.on("data", (data: Buffer) => {
       this.#errors = endOf(this.#errors + data.toString(), 4096);
     });
     const ended = (how: string): void => {
-      void this.#lost(`The Copilot runtime exited unexpectedly (${how}).`);
+      void this.#lost(`The Copilot runtime exited unexpectedly (${how}).`, false);
     };
     child.once("exit", (code, signal) => ended(signal ?? `exit code ${code}`));
     child.once("error", (error) => ended(error.message));
@@ -285,10 +317,7 @@ export class RuntimeProcess implements RuntimeLife {
     const { signal } = this.#ended;
     while (!signal.aborted && !this.gone) {
       await clock.sleep(pingEveryMs, signal);
-      if (signal.aborted) return;
-      if ((await bestEffort(() => this.client.ping(), pingMs, clock)) !== "done") {
-        await this.#lost(silent);
-      }
+      await this.probe();
     }
   }
 
@@ -302,18 +331,19 @@ export class RuntimeProcess implements RuntimeLife {
       if (((await residentBytes(this.#pid)) ?? 0) <= most || this.gone) continue;
       const lost = this.#lost(
         `The Copilot runtime used more than ${most / 1e9} GB of memory and was stopped.`,
+        true,
       );
       this.kill();
       return lost;
     }
   }
 
-  async #lost(reason: string): Promise<void> {
+  async #lost(reason: string, ended: boolean): Promise<void> {
     if (!this.#isUp()) return;
-    this.#stage = { at: "lost", reason };
+    this.#stage = { at: "lost", reason, ended };
     await this.#options.clock.sleep(graceMs, this.#ended.signal);
     if (this.#stopping !== undefined) return;
-    this.#stage = { at: "dead", reason };
+    this.#stage = { at: "dead", reason, ended };
     for (const listener of this.#exitListeners) listener(reason);
     this.#exitListeners.clear();
   }

@@ -1,7 +1,7 @@
 /** EXECUTE: the scripts in an answer, and what RESULT becomes of them. */
 import { fencesOf } from "../document/markdown.ts";
 import type { Script, ScriptRun } from "./state.ts";
-import { clip, cut, cutStart } from "../events/cut.ts";
+import { clip } from "../events/cut.ts";
 
 const defaultTags = ["sh", "shell", "bash"];
 
@@ -39,14 +39,6 @@ function withoutPrompts(code: string): string {
 /** Each command with its output, as in a terminal. */
 export function outputOf(runs: readonly ScriptRun[]): string {
   return runs.map(({ code, output }) => `$ ${code}\n${output}`.trimEnd()).join("\n");
-}
-
-/** Both ends of a text, with what is left out between them. */
-export function shortened(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const half = Math.floor(most / 2);
-  const left = text.length - 2 * half;
-  return `${cut(text, half)}\n[${left} characters left out]\n${cutStart(text, half)}`;
 }
 
 export function firstWords(code: string): string {

@@ -201,6 +201,7 @@ class FlowRunner {
           emit: (event) => ports.emit({ ...event, work }),
           nextTurnId,
           onAttempt: (attempt, attempts) => Object.assign(latestOfRun, { attempt, attempts }),
+          onError: (lastError) => (latestOfRun.lastError = lastError),
         },
         {
           purpose: "prompt",
