@@ -17,6 +17,8 @@ import { protocolTools, runtimeTools } from "./reserved-names.ts";
 export interface ToolPermissions {
   readonly allowsTool: (name: string) => boolean;
   readonly allowsServer: (name: string) => boolean;
+  /** Whether a session has this tool of the runtime. */
+  readonly offers: (name: string) => boolean;
 }
 
 export interface ToolWarningChecks {
@@ -35,7 +37,10 @@ export function toolWarnings(entry: Entry, checks: ToolWarningChecks): Problem[]
   return [
     ...(toolPermissions === undefined
       ? []
-      : [...patternWarnings(entry, otherTools), ...callWarnings(entry, toolPermissions)]),
+      : [
+          ...patternWarnings(entry, otherTools, toolPermissions),
+          ...callWarnings(entry, toolPermissions),
+        ]),
     ...knowledgeWarnings(entry),
     ...iterationWarnings(entry),
     ...repeatedNames(entry),
@@ -112,7 +117,11 @@ function callWarnings(entry: Entry, of: (permissions: Permissions) => ToolPermis
   return [...unreachable, ...idle, ...never];
 }
 
-function patternWarnings(entry: Entry, otherTools: readonly string[]): Problem[] {
+function patternWarnings(
+  entry: Entry,
+  otherTools: readonly string[],
+  of: (permissions: Permissions) => ToolPermissions,
+): Problem[] {
   const plain = new Set<string>([
     ...Object.keys(entry.tools ?? {}),
     ...runtimeTools,
@@ -153,18 +162,53 @@ function patternWarnings(entry: Entry, otherTools: readonly string[]): Problem[]
     const reason = `The tools of the MCP server ${JSON.stringify(server)} don't include ${JSON.stringify(tool)}.`;
     return [reason, similar(tool, tools)];
   };
+  const tasks = Object.values(entry.tasks);
   return [
-    { path: ["permissions"], permissions: entry.permissions },
-    ...Object.entries(entry.tasks).map(([name, { permissions }]) => ({
+    {
+      path: ["permissions"],
+      permissions: entry.permissions,
+      users: tasks.filter((task) => task.permissions === undefined),
+    },
+    ...Object.entries(entry.tasks).map(([name, task]) => ({
       path: ["tasks", name, "permissions"],
-      permissions,
+      permissions: task.permissions,
+      users: [task],
     })),
-  ].flatMap(({ path, permissions }) =>
-    (typeof permissions === "object" ? (permissions.tools ?? []) : []).flatMap((pattern, index) => {
-      const found = check(pattern);
+  ].flatMap(({ path, permissions, users }) => {
+    if (typeof permissions !== "object") return [];
+    const { tools = [] } = permissions;
+    const hasProtocol = users.some(({ protocol }) => protocol !== undefined);
+    return tools.flatMap((pattern, index) => {
+      const others = tools.filter((_, other) => other !== index);
+      const found =
+        check(pattern) ??
+        (pattern.startsWith("!") && !otherTools.includes(pattern.slice(1))
+          ? vain(pattern.slice(1), of({ ...permissions, tools: others }), hasProtocol)
+          : undefined);
       return found === undefined ? [] : [warning([...path, "tools", index], ...found)];
-    }),
-  );
+    });
+  });
+}
+
+/** Why a denial takes nothing away from what the rest of the permissions allows; undefined if it does. */
+function vain(
+  pattern: string,
+  rest: ToolPermissions,
+  hasProtocol: boolean,
+): readonly [reason: string] | undefined {
+  if (pattern === "*") return undefined;
+  if (isJobTool(pattern)) return ["This denial has no effect: job tools can't be denied."];
+  const name = pattern.replace(/^\.\//, "");
+  const isOfProtocol =
+    (protocolTools as readonly string[]).includes(name) || name.startsWith("delegate/");
+  const isAllowed = isOfProtocol
+    ? hasProtocol
+    : name.endsWith("/*")
+      ? rest.allowsServer(name.slice(0, -2))
+      : rest.allowsTool(name) || (runtimeTools.includes(name) && rest.offers(name));
+  if (isAllowed) return undefined;
+  const why = isOfProtocol ? "no task that it concerns has protocol: actions" : "nothing allows it";
+  return [`This denial has no effect: ${why}.`];
 }
 
 function relicsOf(entry: Entry, task: Task): readonly string[] {
