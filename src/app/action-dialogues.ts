@@ -6,6 +6,7 @@ import type { ResolvedLimits } from "../engine/limits.ts";
 import type { Permissions, PreparedEntry, PreparedTask } from "../entry/model.ts";
 import type { TextStream } from "../events/text-stream.ts";
 import { mayDelegate } from "../permissions/delegation.ts";
+import { ruleSet, toolVerdict } from "../permissions/rules.ts";
 import type { Monument } from "../protocol/catalogue.ts";
 import { createActionDialogue } from "../protocol/dialogue.ts";
 
@@ -71,6 +72,9 @@ async function start(
     relics: toolbox.relicsFor(relics, permissions),
     monuments: monumentsOf(entry, monuments),
     delegates,
+    without: (["task_manager", "trap_card"] as const).filter(
+      (name) => toolVerdict(ruleSet(permissions), name) === "denied",
+    ),
     limits: { parallel, delegateSeconds },
     iterations: iterations ?? defaultIterations,
     preThinking: preThinking === undefined || preThinking === false ? 0 : preThinking.iterations,

@@ -19,6 +19,8 @@ import { flowLeaves } from "./work-paths.ts";
 export interface ToolPermissions {
   readonly allowsTool: (name: string) => boolean;
   readonly allowsServer: (name: string) => boolean;
+  /** Whether a session has this tool of the runtime. */
+  readonly offers: (name: string) => boolean;
 }
 
 export interface ToolWarningChecks {
@@ -37,7 +39,10 @@ export function toolWarnings(entry: Entry, checks: ToolWarningChecks): Problem[]
   return [
     ...(toolPermissions === undefined
       ? []
-      : [...patternWarnings(entry, otherTools), ...callWarnings(entry, toolPermissions)]),
+      : [
+          ...patternWarnings(entry, otherTools, toolPermissions),
+          ...callWarnings(entry, toolPermissions),
+        ]),
     ...knowledgeWarnings(entry),
     ...iterationWarnings(entry),
     ...repeatedNames(entry),
@@ -164,17 +169,59 @@ export function toolPatternCheck(
   };
 }
 
-function patternWarnings(entry: Entry, otherTools: readonly string[]): Problem[] {
+function patternWarnings(
+  entry: Entry,
+  otherTools: readonly string[],
+  of: (permissions: Permissions) => ToolPermissions,
+): Problem[] {
   const check = toolPatternCheck(entry, otherTools);
+  const tasks = Object.values(entry.tasks);
   return [
-    { path: ["permissions"], permissions: entry.permissions },
-    ...Object.entries(entry.tasks).map(([name, { permissions }]) => ({
+    {
+      path: ["permissions"],
+      permissions: entry.permissions,
+      users: tasks.filter((task) => task.permissions === undefined),
+    },
+    ...Object.entries(entry.tasks).map(([name, task]) => ({
       path: ["tasks", name, "permissions"],
-      permissions,
+      permissions: task.permissions,
+      users: [task],
     })),
-  ].flatMap(({ path, permissions }) =>
-    unknownPatterns([...path, "tools"], patternsOf(permissions), check),
-  );
+  ].flatMap(({ path, permissions, users }) => {
+    if (typeof permissions !== "object") return [];
+    const { tools = [] } = permissions;
+    const hasProtocol = users.some(({ protocol }) => protocol !== undefined);
+    return tools.flatMap((pattern, index) => {
+      const others = tools.filter((_, other) => other !== index);
+      const found =
+        check(pattern) ??
+        (pattern.startsWith("!") && !otherTools.includes(pattern.slice(1))
+          ? vain(pattern.slice(1), of({ ...permissions, tools: others }), hasProtocol)
+          : undefined);
+      return found === undefined ? [] : [warning([...path, "tools", index], ...found)];
+    });
+  });
+}
+
+/** Why a denial takes nothing away from what the rest of the permissions allows; undefined if it does. */
+function vain(
+  pattern: string,
+  rest: ToolPermissions,
+  hasProtocol: boolean,
+): readonly [reason: string] | undefined {
+  if (pattern === "*") return undefined;
+  if (isJobTool(pattern)) return ["This denial has no effect: job tools can't be denied."];
+  const name = pattern.replace(/^\.\//, "");
+  const isOfProtocol =
+    (protocolTools as readonly string[]).includes(name) || name.startsWith("delegate/");
+  const isAllowed = isOfProtocol
+    ? hasProtocol
+    : name.endsWith("/*")
+      ? rest.allowsServer(name.slice(0, -2))
+      : rest.allowsTool(name) || (runtimeTools.includes(name) && rest.offers(name));
+  if (isAllowed) return undefined;
+  const why = isOfProtocol ? "no task that it concerns has protocol: actions" : "nothing allows it";
+  return [`This denial has no effect: ${why}.`];
 }
 
 /** Of a list of patterns, those that name nothing. */

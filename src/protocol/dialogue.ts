@@ -13,7 +13,7 @@ import type {
 import type { ToolCall } from "../engine/ports.ts";
 import { linkSignals, type LinkedSignal } from "../events/waiting.ts";
 import type { ActionEvent } from "../events/action.ts";
-import { callable, type Delegation, type Monument } from "./catalogue.ts";
+import { callable, type Delegation, type Monument, type Standard } from "./catalogue.ts";
 import type { Delivery, Store } from "./delivery.ts";
 import { createActionExecutor, type ActionExecutor, type Turn } from "./executor.ts";
 import { limitsOf, type ExecutorLimits } from "./limits.ts";
@@ -30,6 +30,7 @@ export interface ActionDialogueOptions {
   readonly tools: readonly Tool[];
   readonly relics?: readonly Relic[];
   readonly monuments?: readonly Monument[];
+  readonly without?: readonly Standard[];
   /** The tasks that may be delegated to. */
   readonly delegates?: readonly string[];
   readonly limits?: Partial<ExecutorLimits>;
@@ -79,7 +80,7 @@ class ActionDialogue implements Dialogue {
 
   constructor(options: ActionDialogueOptions, context: DialogueContext) {
     const { tools, relics = [], monuments = [], delegates = [], store, iterations } = options;
-    const { preThinking = 0, readable = [] } = options;
+    const { preThinking = 0, readable = [], without = [] } = options;
     this.#options = options;
     this.#context = context;
     this.#calls = new RoundCalls(tools);
@@ -90,6 +91,7 @@ class ActionDialogue implements Dialogue {
       tools,
       relics,
       monuments,
+      without,
       limits,
       ...(delegation === undefined ? {} : { delegation }),
     };
@@ -115,7 +117,9 @@ class ActionDialogue implements Dialogue {
     const rounds = new Rounds(limits);
     const { signal } = this.#context.scope;
     const toolCalls: ToolCall[] = [];
-    let opening = isFirst ? prompt : `${prompt}${earlierText(this.#executor.tasks())}`;
+    let opening = isFirst
+      ? prompt
+      : `${prompt}${earlierText(this.#executor.tasks(), this.#options.without ?? [])}`;
     let next = rounds.first();
     let problem: ProtocolProblem | undefined;
     while (next.kind === "prompt") {
@@ -149,7 +153,7 @@ class ActionDialogue implements Dialogue {
       handles: [...late.handles, ...handles],
       warnings: [...late.warnings, ...warnings],
     };
-    return newsText(delivery, standing);
+    return newsText(delivery, standing, this.#options.without);
   }
 
   #execute(

@@ -116,6 +116,28 @@ describe("a task with protocol: actions", () => {
     });
   }
 
+  it("has no function of the protocol that the permissions deny", async (t) => {
+    const { outcome, prompts, requests, ended } = await runActions(t, {
+      task: { permissions: { tools: ["*", "!trap_card", "!task_manager"] } },
+      answers: [
+        documentOf([
+          internal("trap_card", { operation: "list" }),
+          action("task_manager", { params: { operation: "list" } }),
+        ]),
+        documentOf([action("text", { params: { length: 10_000 } })]),
+        stopped(),
+      ],
+    });
+    assert.deepEqual(outcome, { kind: "succeeded" });
+    assert.match(prompts[1] ?? "", /Unknown internal function \\"trap_card\\"/);
+    assert.match(prompts[1] ?? "", /Unknown tool \\"task_manager\\"/);
+    assert.match(prompts[2] ?? "", /the first 8000 of 10000 characters; the whole result is in/);
+    assert.deepEqual(ended, ["i1-1 succeeded"]);
+    const taught = JSON.stringify(requests[0]?.messages);
+    assert.match(taught, /Internal functions|# Action protocol/);
+    assert.doesNotMatch(taught, /trap_card|task_manager/);
+  });
+
   it("asks about a background action of the round before, after a criteria retry", async (t) => {
     let judged = 0;
     const { outcome, prompts } = await runActions(t, {
