@@ -1,7 +1,7 @@
 /** EXECUTE: the scripts in an answer, and what RESULT becomes of them. */
 import { fencesOf } from "../document/markdown.ts";
 import type { Script, ScriptRun } from "./state.ts";
-import { clip } from "../events/cut.ts";
+import { bothEnds, clip } from "../events/cut.ts";
 
 const defaultTags = ["sh", "shell", "bash"];
 
@@ -36,9 +36,12 @@ function withoutPrompts(code: string): string {
   return /^\s*\$ /.test(code) ? code.replaceAll(/^[ \t]*\$ /gm, "") : code;
 }
 
-/** Each command with its output, as in a terminal. */
-export function outputOf(runs: readonly ScriptRun[]): string {
-  return runs.map(({ code, output }) => `$ ${code}\n${output}`.trimEnd()).join("\n");
+/** Each command with its output, as in a terminal; both ends of what is longer than `most` characters. */
+export function outputOf(runs: readonly ScriptRun[], most: number): string {
+  return bothEnds(
+    runs.map(({ code, output }) => `$ ${code}\n${output}`.trimEnd()).join("\n"),
+    most,
+  );
 }
 
 export function firstWords(code: string): string {

@@ -5,7 +5,6 @@
  * Owns what a workflow means: which activity follows, variables, agents, calls, handlers, hits. Doesn't own time,
  * tokens, sessions and processes: those come as results, and `stopped` ends a run for them.
  */
-import { bothEnds } from "../events/cut.ts";
 import { evaluateCheck } from "./check.ts";
 import { firstWords, outputOf, scriptsIn } from "./commands.ts";
 import { type Activity, type Workflow } from "./model.ts";
@@ -319,11 +318,10 @@ class Stepper extends Flow {
     const most = this.#bounds.of("outputCharacters");
     const exitCode = this.#keepOutput(runs);
     const late = runs.find(({ timedOut }) => timedOut === true);
-    if (late !== undefined)
-      return this.finish(
-        activity,
-        unanswered(`The command took too long: ${firstWords(late.code)}`),
-      );
+    if (late !== undefined) {
+      const reason = `The command took too long: ${firstWords(late.code)}`;
+      return this.finish(activity, unanswered(reason));
+    }
     const printed = runs.reduce((sum, run) => sum + (run.outputCharacters ?? run.output.length), 0);
     if (printed > most.value) return this.finish(activity, this.exceed(most, activity.id));
     // Without a failure edge, the model judges what the command printed.
@@ -334,7 +332,7 @@ class Stepper extends Flow {
 
   /** RESULT and EXIT_CODE. Returns the exit code. */
   #keepOutput(runs: readonly ScriptRun[]): number {
-    this.update({ result: bothEnds(outputOf(runs), this.#bounds.of("outputCharacters").value) });
+    this.update({ result: outputOf(runs, this.#bounds.of("outputCharacters").value) });
     const exitCode = runs.findLast((run) => run.exitCode !== 0)?.exitCode ?? 0;
     this.set("EXIT_CODE", String(exitCode));
     return exitCode;
