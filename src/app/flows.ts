@@ -1,6 +1,6 @@
 /** The workflows of an entry: read from their files, and as the engine runs them. */
 import { allowedForPrograms } from "./allowed-variables.ts";
-import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, isAbsolute, join, resolve } from "node:path";
 import type { Diagnostic } from "../document/diagnostic.ts";
 import { DiagnosticsError } from "../document/diagnostic.ts";
 import type { FlowContext, FlowEnd, FlowSpec } from "../engine/flow.ts";
@@ -18,7 +18,6 @@ import type { FlowLeaf } from "../entry/work-paths.ts";
 import { leafWorks } from "../entry/work.ts";
 import type { Clock } from "../events/clock.ts";
 import type { TextStream } from "../events/text-stream.ts";
-import { decidePermission } from "../permissions/policy.ts";
 import { effectivePermissions } from "../permissions/rules.ts";
 import { Breath } from "../platform/breath.ts";
 import type { Environment } from "../platform/environment.ts";
@@ -30,14 +29,14 @@ import type { Answers, Asker } from "../workflow/ask.ts";
 import { promptsModels } from "../workflow/describe.ts";
 import { flowChartOf } from "../workflow/flow-chart.ts";
 import type { Executor } from "../workflow/executor.ts";
-import type { FoundFile, WorkflowFiles } from "../workflow/files.ts";
+import type { WorkflowFiles } from "../workflow/files.ts";
 import type { Workflow } from "../workflow/model.ts";
 import { bindParameters, modelOfParameters, USER_INPUT } from "../workflow/parameters.ts";
 import type { Restored } from "../workflow/restore.ts";
-import { runFlow, type FileRead, type FlowResult } from "../workflow/run-flow.ts";
+import { runFlow, type FlowResult } from "../workflow/run-flow.ts";
 import { ScriptRunner } from "../workflow/script-runner.ts";
 import { workflowFingerprint } from "./fingerprint.ts";
-import { filesAround, loadWorkflow } from "./workflow-files.ts";
+import { filesAround, loadWorkflow, readValue } from "./workflow-files.ts";
 
 /** By the file as the entry names it. */
 export type Flows = Readonly<Record<string, LoadedFlow>>;
@@ -386,23 +385,4 @@ async function withScripts(
   } finally {
     await removeDirectory(folder.path).catch(() => undefined);
   }
-}
-
-/** A file in the working directory is read as far as an agent may read it. */
-function readValue(found: FoundFile, permissions: Permissions, workingDirectory: string): FileRead {
-  if (found.kind !== "found") return { kind: "failed", reason: found.reason };
-  const path = resolve(found.file);
-  if (path.startsWith(`${workingDirectory}${sep}`)) {
-    const request = { kind: "read", paths: [path], deep: false } as const;
-    const decision = decidePermission(permissions, request, { ...realFiles, workingDirectory });
-    if (decision.kind !== "allowed") {
-      const reason = `The permissions don't allow reading ${relative(workingDirectory, path)}: ${decision.reason}.`;
-      return { kind: "failed", reason };
-    }
-  }
-  const { content } = found;
-  return {
-    kind: "read",
-    text: typeof content === "string" ? content : new TextDecoder().decode(content),
-  };
 }

@@ -1,6 +1,12 @@
 import type { Crash } from "./crash.ts";
-import { attemptOf, capitalized, times } from "./decision-words.ts";
+import { attemptOf, capitalized, purposeName, roleName, times } from "./decision-words.ts";
+import type { Purpose, SessionRole } from "./decision-words.ts";
 import { limitText, type ExceededLimit, type LimitScope } from "./exceeded-limit.ts";
+
+export type { Purpose, SessionRole };
+
+export type AvailabilityField = "previousTasks" | "condition";
+export type CriteriaField = "toolExecuted" | "condition";
 
 /** What the runner decided, and why. `[CATEGORY] text` is made from it at the edge (`decisionText`). */
 export type Decision = MadeDecision | DerivedDecision;
@@ -95,13 +101,6 @@ export type DerivedDecision =
   | { readonly kind: "tool-call-failed"; readonly tool: string; readonly reason: string };
 
 export type WaitingCause = "rate-limited" | "overloaded" | "unreachable" | "runtime-ended";
-
-export type AvailabilityField = "previousTasks" | "condition";
-export type CriteriaField = "toolExecuted" | "condition";
-/** What a turn is for. */
-export type Purpose = "availability" | "prompt" | "criteria";
-/** `both`: the one session of a task that runs in a single model, or a borrowed one. */
-export type SessionRole = "driving" | "task" | "both";
 
 export type DecisionCategory =
   | "SESSION CRASHED"
@@ -378,26 +377,4 @@ const waitingReasons: Readonly<Record<WaitingCause, string>> = {
 
 function waitingReason(cause: WaitingCause, status: number | undefined): string {
   return status === undefined ? waitingReasons[cause] : `the model server answered ${status}`;
-}
-
-export function purposeName(purpose: Purpose): string {
-  switch (purpose) {
-    case "availability":
-      return "availability check";
-    case "prompt":
-      return "prompt";
-    case "criteria":
-      return "criteria check";
-  }
-}
-
-export function roleName(role: SessionRole): string {
-  switch (role) {
-    case "driving":
-      return "Driving session";
-    case "task":
-      return "Task session";
-    case "both":
-      return "Session";
-  }
 }
