@@ -7,7 +7,7 @@ import type { Workflow, WorkflowFile } from "./model.ts";
 export const USER_INPUT = "USER_INPUT";
 
 /** Names the model of a workflow for which no other is given. */
-export const MODEL_NAME = "AI_MODEL_NAME";
+const MODEL_NAME = "AI_MODEL_NAME";
 
 export type BoundParameters =
   | {
